@@ -1,7 +1,6 @@
 import type { Check, HttpCheck } from '@svc/shared/messages/check.ts';
 import type { NotRunReason, Outcome } from '@svc/shared/messages/check-result.ts';
-import { expiryNotice } from './certificate-expiry.ts';
-import { isSilenceProvenBy, isSlownessProvenBy } from './free-time.ts';
+import { isSilenceProvenBy, isSlownessProvenBy } from './cpu-waiting.ts';
 import type { ProbeOutcome } from './probes/probe.ts';
 import { roundMs } from './rounding.ts';
 import type { HeldBack } from './starvation.ts';
@@ -65,3 +64,33 @@ export function judgeAttempt(
 }
 
 const starved: AttemptVerdict = { outcome: 'not_run', reason: 'agent-starved' };
+
+const DAY_MS = 86_400_000;
+
+/**
+ * The message about a certificate that expires too soon. It is undefined when the certificate is valid for
+ * long enough, when no limit is set, or when the attempt met no certificate.
+ *
+ * @param expiresAt epoch ms
+ * @param days whole, > 0
+ * @param wallNow epoch ms
+ */
+function expiryNotice(
+  expiresAt: number | undefined,
+  days: number | undefined,
+  wallNow: number,
+): string | undefined {
+  if (expiresAt === undefined || days === undefined) return undefined;
+  const leftMs = expiresAt - wallNow;
+  // NaN, an unreadable date, does not make a check degraded.
+  if (!(leftMs < days * DAY_MS)) return undefined;
+  return `the TLS certificate expires ${inDays(leftMs)}, on ${new Date(expiresAt).toISOString()}: sooner than in ${daysOf(days)}`;
+}
+
+function inDays(leftMs: number): string {
+  return leftMs < DAY_MS ? 'within a day' : `in ${daysOf(Math.floor(leftMs / DAY_MS))}`;
+}
+
+function daysOf(count: number): string {
+  return count === 1 ? '1 day' : `${count} days`;
+}

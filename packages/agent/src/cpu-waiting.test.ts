@@ -1,6 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type CpuSample, isStarvedBy, waitingParts } from './cpu-waiting.ts';
+import {
+  type CpuSample,
+  freeMs,
+  isSilenceProvenBy,
+  isSlownessProvenBy,
+  isStarvedBy,
+  waitingParts,
+} from './cpu-waiting.ts';
 
 /** Samples every 250 ms of an agent that waits for `waited` of the time on a machine pressed for `pressed` of it. */
 function samples(count: number, waited: number, pressed: number, throttled = 0): CpuSample[] {
@@ -112,4 +119,136 @@ describe('by the parts that are taken for typical', () => {
   ])('%s it is not', (_, waited, pressed) => {
     expect(isStarvedBy({ waited, pressed })).toBe(false);
   });
+});
+
+/** What an agent did for some time, ms each: slept, waited for a CPU to wake up, and ran, held up on the way. */
+type Turn = {
+  readonly slept: number;
+  readonly wokeLate: number;
+  readonly ran: number;
+  readonly heldUp: number;
+};
+
+const turn: fc.Arbitrary<Turn> = fc.record({
+  slept: fc.nat(900),
+  wokeLate: fc.nat(400),
+  ran: fc.nat(100),
+  heldUp: fc.nat(400),
+});
+const turns = fc.array(turn, { minLength: 1, maxLength: 120 });
+
+/** The counters at the end of each turn, as the kernel and libuv grow them. */
+function samplesOf(all: readonly Turn[]): CpuSample[] {
+  let last = { at: 0, waitedMs: 70, throttledMs: null, pressedMs: null, idleMs: 9_000 };
+  const samples = [last];
+  for (const { slept, wokeLate, ran, heldUp } of all) {
+    last = {
+      ...last,
+      at: last.at + slept + wokeLate + ran + heldUp,
+      waitedMs: last.waitedMs + wokeLate + heldUp,
+      // Waking up late looks like sleep.
+      idleMs: last.idleMs + slept + wokeLate,
+    };
+    samples.push(last);
+  }
+  return samples;
+}
+
+/** When the agent slept: from, to. */
+function sleepOf(all: readonly Turn[]): [number, number][] {
+  let at = 0;
+  return all.map(({ slept, wokeLate, ran, heldUp }) => {
+    const from = at;
+    at += slept + wokeLate + ran + heldUp;
+    return [from, from + slept];
+  });
+}
+
+/** When the agent gets to what arrives at `at`: at once while it sleeps, else when it sleeps next. */
+function handledAt(sleep: readonly [number, number][], at: number): number {
+  const next = sleep.find(([, to]) => to >= at);
+  return next === undefined ? Number.POSITIVE_INFINITY : Math.max(at, next[0]);
+}
+
+describe('the free time of an attempt', () => {
+  test('is never more than the agent slept within it', () => {
+    fc.assert(
+      fc.property(turns, fc.nat(20_000), fc.nat(20_000), (all, from, duration) => {
+        const to = from + duration;
+        const slept = sleepOf(all).reduce(
+          (sum, [start, end]) => sum + Math.max(0, Math.min(end, to) - Math.max(start, from)),
+          0,
+        );
+        expect(freeMs(samplesOf(all), from, to)).toBeLessThanOrEqual(slept);
+      }),
+    );
+  });
+
+  test('is all that it slept where it never was held up', () => {
+    const all = Array.from({ length: 20 }, () => ({ slept: 240, wokeLate: 0, ran: 10, heldUp: 0 }));
+    expect(freeMs(samplesOf(all), 1_000, 4_000)).toBe(12 * 240);
+    expect(isSilenceProvenBy(12 * 240, 3_000)).toBe(true);
+  });
+
+  test('cannot be told where the machine does not count the waiting', () => {
+    const samples = samplesOf([{ slept: 5_000, wokeLate: 0, ran: 0, heldUp: 0 }]);
+    const blind = samples.map((sample) => ({ ...sample, waitedMs: null, throttledMs: sample.at }));
+    expect(freeMs(blind, 0, 5_000)).toBe(0);
+  });
+
+  test('is not less by the throttling of a quota that others use up, on several CPUs', () => {
+    const samples = samplesOf([{ slept: 3_500, wokeLate: 1_500, ran: 0, heldUp: 0 }]);
+    const shared = samples.map((sample) => ({ ...sample, throttledMs: 1.5 * sample.at }));
+    expect(freeMs(shared, 0, 5_000)).toBe(3_500);
+  });
+});
+
+test.each([
+  [1_999, 1_000, false],
+  [2_000, 1_000, true],
+  [2_499, 5_000, false],
+  [2_500, 5_000, true],
+  [9_999, 45_000, false],
+  [10_000, 45_000, true],
+])('%d ms free of %d ms: silence is proven: %s', (free, duration, isProven) => {
+  expect(isSilenceProvenBy(free, duration)).toBe(isProven);
+});
+
+test('a target that answers within half of the time-out up to ten seconds, or within two, is never proven silent', () => {
+  const steps = fc.array(fc.nat(1_500), { minLength: 1, maxLength: 12 });
+  fc.assert(
+    fc.property(
+      turns,
+      steps,
+      fc.nat(5_000),
+      fc.integer({ min: 1, max: 30_000 }),
+      (all, network, from, timeout) => {
+        const sleep = sleepOf(all);
+        // Each step of an attempt waits for the network, then for the agent.
+        const endedAt = network.reduce((at, step) => handledAt(sleep, at + step), from);
+        const latency = network.reduce((sum, step) => sum + step, 0);
+        const isHealthy = latency < Math.max(2_000, Math.min(10_000, timeout / 2));
+        if (isHealthy && endedAt > from + timeout) {
+          const to = from + timeout;
+          expect(isSilenceProvenBy(freeMs(samplesOf(all), from, to), timeout)).toBe(false);
+        }
+      },
+    ),
+    { numRuns: 500 },
+  );
+});
+
+test('a target that answers within two seconds more than it may take is never proven slow', () => {
+  const steps = fc.array(fc.nat(1_500), { minLength: 1, maxLength: 12 });
+  fc.assert(
+    fc.property(turns, steps, fc.nat(5_000), fc.nat(10_000), (all, network, from, degradedAt) => {
+      const sleep = sleepOf(all);
+      const endedAt = network.reduce((at, step) => handledAt(sleep, at + step), from);
+      const latency = network.reduce((sum, step) => sum + step, 0);
+      if (latency < degradedAt + 2_000 && Number.isFinite(endedAt)) {
+        expect(isSlownessProvenBy(freeMs(samplesOf(all), from, endedAt), degradedAt)).toBe(false);
+      }
+    }),
+    { numRuns: 500 },
+  );
 });

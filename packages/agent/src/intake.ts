@@ -1,7 +1,14 @@
 import type { Clock } from '@svc/shared/clock.ts';
 import { messageOf } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
-import type { CheckJob, JobBatch, RunNow } from '@svc/shared/messages/check-job.ts';
+import {
+  type CheckJob,
+  checkJob,
+  type JobBatch,
+  type JobsMessage,
+  jobsMessage,
+  type RunNow,
+} from '@svc/shared/messages/check-job.ts';
 import type { CheckResult, NotRunReason } from '@svc/shared/messages/check-result.ts';
 import type { RunOutcome } from '@svc/shared/messages/heartbeat.ts';
 import {
@@ -18,8 +25,6 @@ import type { Region } from '@svc/shared/regions.ts';
 import { ThrottledLog } from '@svc/shared/throttled-log.ts';
 import { notAttempted } from './check-run.ts';
 import type { HeldJobs } from './held-jobs.ts';
-import { readJob, readJobsMessage } from './job-message.ts';
-import { LateReading } from './late-reading.ts';
 import type { DropReason, Metrics } from './metrics.ts';
 import { jobOf, type Runner } from './runner.ts';
 import type { Starvation } from './starvation.ts';
@@ -50,7 +55,7 @@ const REASONS = {
 
 type Refusal = keyof typeof REASONS;
 
-export type IntakeParts = {
+type IntakeParts = {
   bus: Bus;
   region: Region;
   agentId: string;
@@ -207,5 +212,94 @@ export class Intake {
       // While disconnected it is lost, and the region counts as silent.
       this.#warnings.warn('could not answer a check by hand', { error: messageOf(error) });
     }
+  }
+}
+
+/**
+ * Larger messages are dropped unread, bytes: the size of four batches, and the default limit of NATS itself.
+ */
+const MAX_MESSAGE_BYTES = 1_024 * 1_024;
+
+const utf8 = new TextDecoder();
+
+/** Reads a message of the jobs subject; returns the reason when it is not one. */
+export function readJobsMessage(data: Uint8Array): JobsMessage | DropReason {
+  if (data.length > MAX_MESSAGE_BYTES) return 'oversized';
+  let value: unknown;
+  try {
+    value = JSON.parse(utf8.decode(data));
+  } catch {
+    // Only the fact that it came is counted; its content helps nobody.
+    return 'not-json';
+  }
+  const parsed = jobsMessage.safeParse(value);
+  return parsed.success ? parsed.data : 'invalid';
+}
+
+/**
+ * A job of a batch: readable, with a check that this agent does not know or cannot read, or unreadable (with its key where
+ * that can be read).
+ */
+type ReadJob =
+  | { is: 'job'; job: CheckJob }
+  | { is: 'unsupported'; job: Omit<CheckJob, 'check'> }
+  | { is: 'invalid'; key: [monitor: number, slot: number] | null };
+
+const head = checkJob.omit({ check: true });
+const jobKey = checkJob.pick({ monitor: true, slot: true });
+
+export function readJob(value: unknown): ReadJob {
+  const job = checkJob.safeParse(value);
+  if (job.success) return { is: 'job', job: job.data };
+  const readable = head.safeParse(value);
+  if (readable.success) return { is: 'unsupported', job: readable.data };
+  const key = jobKey.safeParse(value);
+  return { is: 'invalid', key: key.success ? [key.data.monitor, key.data.slot] : null };
+}
+
+/** The quickest message of a span, or of the one before, tells how long the way takes, ms. */
+const SPAN_MS = 30_000;
+
+type Parts = {
+  /** The longest time for which the event loop can have stood still of late, ms. */
+  readonly stallMs: () => number;
+};
+
+/**
+ * Tells how long a message lay unread because the event loop was busy. What it says about later instants counts from
+ * its arrival, so that a busy agent does not begin checks late that it was given in time.
+ *
+ * It compares the message with the quickest one of late: both were sent by the same clock, so the agent's own need not
+ * agree with it. A longer way counts as well, but no more than the event loop can have stood still: an agent that is idle believes in no
+ * delay, whatever happens to the sender's clock.
+ */
+export class LateReading {
+  readonly #parts: Parts;
+  /** The quickest way in this span, and in the one before, ms; infinite where there was no message. */
+  #quickest = Number.POSITIVE_INFINITY;
+  #quickestBefore = Number.POSITIVE_INFINITY;
+  #spanUntil = Number.NEGATIVE_INFINITY;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * The time for which the message was unread, ms.
+   *
+   * @param sentAt epoch ms of the sender
+   * @param readAt monotonic ms
+   */
+  of(sentAt: number, readAt: number): number {
+    if (readAt >= this.#spanUntil) {
+      // The quickest message of long ago tells nothing: the clocks have drifted apart since.
+      const isLongAgo = readAt >= this.#spanUntil + SPAN_MS;
+      this.#quickestBefore = isLongAgo ? Number.POSITIVE_INFINITY : this.#quickest;
+      this.#quickest = Number.POSITIVE_INFINITY;
+      this.#spanUntil = readAt + SPAN_MS;
+    }
+    const way = readAt - sentAt;
+    this.#quickest = Math.min(this.#quickest, way);
+    return Math.min(way - Math.min(this.#quickest, this.#quickestBefore), this.#parts.stallMs());
   }
 }

@@ -1,7 +1,6 @@
 import type { Clock } from '@svc/shared/clock.ts';
 import type { CpuCounterSource } from '@svc/shared/process/cpu-counters.ts';
-import { type CpuSample, isStarvedBy, waitingParts } from './cpu-waiting.ts';
-import { freeMs } from './free-time.ts';
+import { type CpuSample, freeMs, isStarvedBy, waitingParts } from './cpu-waiting.ts';
 
 /** Interval at which the lateness of the event loop is measured, ms. */
 const SAMPLE_MS = 100;

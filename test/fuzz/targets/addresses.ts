@@ -2,7 +2,7 @@ import { deepEqual, equal, ok } from 'node:assert/strict';
 import { BlockList, isIP, isIPv6 } from 'node:net';
 import { parseServer } from '@svc/agent/dns/servers.ts';
 import { parseHostPort } from '@svc/agent/probes/tcp/host-port.ts';
-import { numericAddress } from '@svc/agent/resolve/numeric-address.ts';
+import { numericAddress } from '@svc/agent/resolve/system-resolver.ts';
 import { addressBytes, addressFromBytes, canonicalAddress } from '@svc/shared/address.ts';
 import { createEgressGuard, parseCidrList } from '@svc/shared/egress.ts';
 import { type FuzzTarget, latin1, never } from '../target.ts';

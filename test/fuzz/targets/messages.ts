@@ -1,6 +1,6 @@
 import { deepEqual, equal, ok } from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
-import { readJob, readJobsMessage } from '@svc/agent/job-message.ts';
+import { readJob, readJobsMessage } from '@svc/agent/intake.ts';
 import { readHeartbeat } from '@svc/coordinator/checks/heartbeat-readers.ts';
 import { parseResults } from '@svc/coordinator/checks/parse-results.ts';
 import { isResultsSubjectOf, regionOfSubject } from '@svc/shared/messages/subjects.ts';

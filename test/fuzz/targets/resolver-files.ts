@@ -1,7 +1,7 @@
 import { deepEqual, ok } from 'node:assert/strict';
 import { isIP } from 'node:net';
-import { parseHostsFile } from '@svc/agent/resolve/hosts-file.ts';
 import { candidateNames, parseResolvConf } from '@svc/agent/resolve/resolv-conf.ts';
+import { parseHostsFile } from '@svc/agent/resolve/system-files.ts';
 import { type FuzzTarget, latin1, never } from '../target.ts';
 
 const HOSTNAME = 'host.example.com';

@@ -1,12 +1,14 @@
+import { readFileSync } from 'node:fs';
+import { connect, isIP, isIPv6 } from 'node:net';
 import type { Bus } from '@svc/shared/nats/bus.ts';
+import { onAbort } from '@svc/shared/on-abort.ts';
 import { DnsClient } from '../dns/client.ts';
-import { parseServer, type ServerAddress } from '../dns/servers.ts';
+import { canonicalName } from '../dns/packet.ts';
+import { parseServer, type ServerAddress, serverName } from '../dns/servers.ts';
 import { parseHostPort } from '../probes/tcp/host-port.ts';
 import type { Resolver } from '../resolve/resolver.ts';
 import { SystemFiles } from '../resolve/system-files.ts';
 import { createSystemResolver } from '../resolve/system-resolver.ts';
-import { dnsReference, type HostAndPort, natsReference, tcpReference } from './asking.ts';
-import { defaultGateways } from './default-gateway.ts';
 import { type Family, familiesOf } from './families.ts';
 import { isOwnAddress } from './own-addresses.ts';
 import type { Reference } from './references.ts';
@@ -120,4 +122,165 @@ class NatsOutside {
 function natsAddress(server: string): HostAndPort {
   const url = new URL(`nats://${server.replace(/^[a-z]+:\/\//i, '')}`);
   return { host: url.hostname.replace(/^\[|\]$/g, ''), port: Number(url.port || NATS_PORT) };
+}
+
+const ROUTES = '/proc/net/route';
+const IPV6_ROUTES = '/proc/net/ipv6_route';
+/** RTF_UP and RTF_GATEWAY (linux/route.h). */
+const UP_BY_GATEWAY = 0x3;
+
+/**
+ * Addresses of the default gateways in the kernel's main table, the IPv4 one first. A link-local address has
+ * its interface. A family without a gateway is left out, and so are both where the system is not Linux.
+ */
+function defaultGateways(): string[] {
+  return [gatewayIn(textOf(ROUTES)), ipv6GatewayIn(textOf(IPV6_ROUTES))].filter((each) => each !== null);
+}
+
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    // The system is not Linux, or has no such address family.
+    return '';
+  }
+}
+
+/** @param routes text of `/proc/net/route`: addresses as 32 bits in the machine's order, in hexadecimal */
+export function gatewayIn(routes: string): string | null {
+  let best: { gateway: string; metric: number } | null = null;
+  for (const line of routes.split('\n').slice(1)) {
+    const [, destination, gateway = '', , , , metric = '', mask] = line.split('\t');
+    const isDefault = destination === '00000000' && mask === '00000000';
+    if (!isDefault || !/^[0-9A-F]{8}$/.test(gateway) || gateway === '00000000') continue;
+    if (best === null || Number(metric) < best.metric) best = { gateway, metric: Number(metric) };
+  }
+  return best === null ? null : addressOf(best.gateway);
+}
+
+/** @param routes text of `/proc/net/ipv6_route`: addresses as 32 hexadecimal digits; the columns are in net/ipv6/route.c */
+export function ipv6GatewayIn(routes: string): string | null {
+  let best: { gateway: string; metric: number } | null = null;
+  for (const line of routes.split('\n')) {
+    const [destination = '', length, , , hop = '', hex = '', , , flags = '', device = ''] = line
+      .trim()
+      .split(/ +/);
+    const isDefault = /^0{32}$/.test(destination) && length === '00';
+    const isByGateway = (Number.parseInt(flags, 16) & UP_BY_GATEWAY) === UP_BY_GATEWAY;
+    if (!isDefault || !isByGateway || !/^[0-9a-f]{32}$/.test(hop)) continue;
+    const metric = Number.parseInt(hex, 16);
+    const gateway = hop.replace(/(?<=.)(?=(.{4})+$)/g, ':') + (/^fe[89ab]/.test(hop) ? `%${device}` : '');
+    if (best === null || metric < best.metric) best = { gateway, metric };
+  }
+  return best === null ? null : best.gateway;
+}
+
+/** Little-endian, like every machine that Node 24 runs on. */
+function addressOf(hexadecimal: string): string {
+  return [6, 4, 2, 0].map((at) => Number.parseInt(hexadecimal.slice(at, at + 2), 16)).join('.');
+}
+
+/** The root. Every name server can answer a question about it, if only with a refusal. */
+const ROOT = canonicalName('.');
+const REPEAT_MS = 600;
+
+type HostAndPort = { readonly host: string; readonly port: number };
+
+/**
+ * A reference that answers when a connection is accepted or refused. Its name is resolved for each question;
+ * while that fails, its last addresses are used.
+ */
+export function tcpReference({ host, port }: HostAndPort, resolver: Resolver): Reference {
+  let known: readonly string[] = isIP(host) === 0 ? [] : [host];
+  return {
+    name: `${host.includes(':') ? `[${host}]` : host}:${port} (tcp)`,
+    async ask(signal, heard) {
+      if (isIP(host) === 0) known = await addressesOf(host, resolver, signal, known);
+      const outside = known.filter((address) => !isOwnAddress(address));
+      await Promise.all(
+        outside.map(async (address) => {
+          if (await speaks(address, port, signal)) heard(familyOf(address));
+        }),
+      );
+    },
+  };
+}
+
+/** A reference that answers when the server replies to a question, whatever it says. */
+export function dnsReference(server: ServerAddress, client: DnsClient): Reference {
+  return {
+    name: `${serverName(server)} (dns)`,
+    ask: (signal, heard) =>
+      new Promise((settle) => {
+        const policy = {
+          servers: [server],
+          waitMs: () => REPEAT_MS,
+          tries: Number.POSITIVE_INFINITY,
+          timeoutMs: 10 * REPEAT_MS,
+        };
+        const cancel = client.ask({ name: ROOT, type: 'A' }, policy, ({ kind }) => {
+          if (kind === 'answer' || kind === 'failed') heard(familyOf(server.host));
+          settle();
+        });
+        onAbort(signal, () => {
+          cancel();
+          settle();
+        });
+      }),
+  };
+}
+
+/**
+ * A reference that answers when a round trip to the NATS server ends.
+ *
+ * @param family address family of all its addresses; null: it has both, and nothing tells which one is used
+ */
+function natsReference(name: string, bus: Bus, family: () => Family | null): Reference {
+  return {
+    name: `${name} (nats)`,
+    ask: (signal, heard) =>
+      new Promise((settle) => {
+        onAbort(signal, settle);
+        bus.flush().then(
+          () => {
+            if (!signal.aborted) heard(family());
+            settle();
+          },
+          () => settle(),
+        );
+      }),
+  };
+}
+
+function familyOf(address: string): Family {
+  return isIPv6(address) ? 6 : 4;
+}
+
+async function addressesOf(
+  host: string,
+  resolver: Resolver,
+  signal: AbortSignal,
+  known: readonly string[],
+): Promise<readonly string[]> {
+  try {
+    const found = await resolver.resolve(host, signal);
+    return found.map(({ address }) => address);
+  } catch {
+    // The name servers are gone too, or the reference's name is. The last addresses are asked.
+    return known;
+  }
+}
+
+/** Whether a connection is accepted or refused: both show that a machine is there. */
+function speaks(host: string, port: number, signal: AbortSignal): Promise<boolean> {
+  return new Promise((settle) => {
+    const socket = connect({ host, port, autoSelectFamily: false });
+    const end = (isThere: boolean): void => {
+      socket.destroy();
+      settle(isThere);
+    };
+    socket.once('connect', () => end(true));
+    socket.on('error', (error: NodeJS.ErrnoException) => end(error.code === 'ECONNREFUSED'));
+    onAbort(signal, () => end(false));
+  });
 }

@@ -8,7 +8,7 @@ import { localFailureOf } from '../local-failure.ts';
 import { type Families, familiesOf } from '../network/families.ts';
 import { noIpv6For, noLocalRoute } from '../network/local-route.ts';
 import { type ResolvedAddress, ResolveError, type Resolver } from '../resolve/resolver.ts';
-import { CONNECT_FAILURES } from './connect-failures.ts';
+import { CONNECT_FAILURES } from './socket-failure.ts';
 
 /** An address without an answer for this long gets company, ms (RFC 8305, section 5). */
 const STAGGER_MS = 250;

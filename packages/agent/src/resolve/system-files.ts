@@ -1,8 +1,9 @@
 import { readFileSync, statSync } from 'node:fs';
+import { isIP } from 'node:net';
 import { hostname } from 'node:os';
 import { localFailureOf } from '../local-failure.ts';
-import { type HostsFile, parseHostsFile } from './hosts-file.ts';
 import { parseResolvConf, type ResolvConf } from './resolv-conf.ts';
+import type { ResolvedAddress } from './resolver.ts';
 
 export type SystemFilePaths = { hosts: string; resolvConf: string };
 
@@ -74,4 +75,25 @@ function textOf(path: string): string | null {
     // Otherwise the file is missing or unreadable, and counts as empty.
     return localFailureOf(code, 4) === 'used-up' ? null : '';
   }
+}
+
+/** Addresses by name in lower case, in the file's order. */
+type HostsFile = ReadonlyMap<string, readonly ResolvedAddress[]>;
+
+/** Reads hosts(5). Lines whose first word is not an address are ignored. */
+export function parseHostsFile(text: string): HostsFile {
+  const hosts = new Map<string, ResolvedAddress[]>();
+  for (const line of text.split('\n')) {
+    const [written = ''] = line.split('#', 1);
+    const [address = '', ...names] = written.trim().split(/\s+/);
+    const family = isIP(address);
+    if (family !== 4 && family !== 6) continue;
+    for (const name of names) {
+      const key = name.toLowerCase();
+      const known = hosts.get(key) ?? [];
+      if (!known.some((other) => other.address === address)) known.push({ address, family });
+      hosts.set(key, known);
+    }
+  }
+  return hosts;
 }

@@ -2,12 +2,12 @@ import { isIP } from 'node:net';
 import { asciiDomainName } from '@svc/shared/domain-name.ts';
 import { SvcError } from '@svc/shared/errors.ts';
 import { onAbort } from '@svc/shared/on-abort.ts';
+import { afterReading } from '../deadline.ts';
+import { recordsOf, textOf } from '../dns/answers.ts';
 import { DnsClient, doublingWaits } from '../dns/client.ts';
-import type { AskPolicy } from '../dns/open-question.ts';
-import { canonicalName, DnsFormatError } from '../dns/packet.ts';
+import type { AskPolicy, DnsReply } from '../dns/open-question.ts';
+import { canonicalName, DnsFormatError, RCODE } from '../dns/packet.ts';
 import type { Cancel } from '../dns/query.ts';
-import { type AddressLookupResult, interleave, lookUpAddresses } from './address-lookup.ts';
-import { numericAddress } from './numeric-address.ts';
 import { candidateNames, type ResolvConf } from './resolv-conf.ts';
 import { type ResolvedAddress, ResolveError, type Resolver } from './resolver.ts';
 import { SYSTEM_FILES, type SystemFilePaths, SystemFiles } from './system-files.ts';
@@ -206,4 +206,118 @@ function isName(name: string): boolean {
 
 function ofFamily(addresses: readonly ResolvedAddress[], family: 4 | 6): ResolvedAddress[] {
   return addresses.filter((address) => address.family === family);
+}
+
+/** How long IPv4 addresses wait for IPv6 addresses that are still to come (RFC 8305, section 3). */
+const RESOLUTION_DELAY_MS = 50;
+
+type AddressLookupResult =
+  | { kind: 'found'; addresses: ResolvedAddress[] }
+  /** The servers know that the name does not exist, or that it has no addresses. */
+  | { kind: 'no-name' | 'no-address' }
+  /** The reasons of {@link DnsReply}. */
+  | { kind: 'failed' | 'silent' | 'unreachable' | 'unable'; why: string };
+
+/**
+ * Asks for the IPv4 and IPv6 addresses of one full name at the same time. `settle` is called once, never
+ * before this returns.
+ *
+ * @param name canonical name
+ */
+function lookUpAddresses(
+  client: DnsClient,
+  name: string,
+  policy: AskPolicy,
+  families: readonly (4 | 6)[],
+  settle: (result: AddressLookupResult) => void,
+): Cancel {
+  const replies = new Map<4 | 6, DnsReply>();
+  const cancels: Cancel[] = [];
+  let delay: NodeJS.Timeout | undefined;
+  let isOver = false;
+
+  const cancel = () => {
+    isOver = true;
+    clearTimeout(delay);
+    for (const cancelOne of cancels) cancelOne();
+  };
+  const finish = () => {
+    if (isOver) return;
+    cancel();
+    settle(resultOf(name, replies));
+  };
+  for (const family of families) {
+    const type = family === 4 ? 'A' : 'AAAA';
+    const replied = (reply: DnsReply) => {
+      replies.set(family, reply);
+      if (replies.size === families.length || isUnknownName(family, reply)) finish();
+      // IPv6 addresses alone never settle the look-up: where IPv6 is broken, only IPv4 saves the connection.
+      else if (family === 4 && addressesIn(name, 4, reply).length > 0) {
+        // An IPv6 answer that came within the delay may not be read yet.
+        delay = setTimeout(() => afterReading(finish), RESOLUTION_DELAY_MS);
+      }
+    };
+    cancels.push(client.ask({ name, type }, policy, replied));
+  }
+  return cancel;
+}
+
+/**
+ * Whether the answer says that the name does not exist. About A that is reliable; about AAAA some servers say
+ * it wrongly (RFC 4074, section 4.2).
+ */
+function isUnknownName(family: 4 | 6, reply: DnsReply): boolean {
+  return family === 4 && reply.kind === 'answer' && reply.message.rcode === RCODE.noSuchName;
+}
+
+function resultOf(name: string, replies: ReadonlyMap<4 | 6, DnsReply>): AddressLookupResult {
+  const addresses = interleave(addressesIn(name, 6, replies.get(6)), addressesIn(name, 4, replies.get(4)));
+  if (addresses.length > 0) return { kind: 'found', addresses };
+  for (const reply of replies.values()) if (reply.kind !== 'answer') return reply;
+  const isUnknown = [...replies].some(([family, reply]) => isUnknownName(family, reply));
+  return { kind: isUnknown ? 'no-name' : 'no-address' };
+}
+
+function addressesIn(name: string, family: 4 | 6, reply: DnsReply | undefined): ResolvedAddress[] {
+  if (reply?.kind !== 'answer') return [];
+  const records = recordsOf(reply.message, name, family === 4 ? 'A' : 'AAAA');
+  return records.map((record) => ({ address: textOf(record), family }));
+}
+
+/** Mixes the families in turns, beginning with the first list's (RFC 8305, section 4). */
+function interleave(
+  first: readonly ResolvedAddress[],
+  second: readonly ResolvedAddress[],
+): ResolvedAddress[] {
+  const mixed: ResolvedAddress[] = [];
+  for (let index = 0; index < Math.max(first.length, second.length); index += 1) {
+    for (const list of [first, second]) {
+      const address = list[index];
+      if (address !== undefined) mixed.push(address);
+    }
+  }
+  return mixed;
+}
+
+/**
+ * Reads the old spellings of IPv4 addresses that the system's resolver accepts (inet_aton(3)): one to four
+ * parts, each decimal, octal (`0177`) or hexadecimal (`0x7f`). The last part fills the remaining bytes:
+ * `127.1`, `0x7f000001`, `2130706433`.
+ *
+ * @returns the dotted form, or null when `text` is none of these
+ */
+export function numericAddress(text: string): string | null {
+  const parts = text.split('.');
+  if (parts.length > 4) return null;
+  const numbers = parts.map(numberOf);
+  const last = numbers.pop() ?? Number.NaN;
+  if (!numbers.every((number) => number <= 0xff) || !(last < 256 ** (4 - numbers.length))) return null;
+  const value = numbers.reduce((sum, number, index) => sum + number * 256 ** (3 - index), last);
+  return [24, 16, 8, 0].map((shift) => Math.floor(value / 2 ** shift) % 256).join('.');
+}
+
+function numberOf(part: string): number {
+  if (/^0x[0-9a-f]+$/i.test(part)) return Number.parseInt(part, 16);
+  if (/^0[0-7]+$/.test(part)) return Number.parseInt(part, 8);
+  return /^(0|[1-9]\d*)$/.test(part) ? Number(part) : Number.NaN;
 }

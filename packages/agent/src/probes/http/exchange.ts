@@ -1,25 +1,30 @@
 import { connect, type OnReadOpts, type Socket } from 'node:net';
 import type { SecureContext, TLSSocket } from 'node:tls';
 import type { EgressGuard } from '@svc/shared/egress.ts';
+import { codeOf } from '@svc/shared/errors.ts';
 import type { NotRunReason } from '@svc/shared/messages/check-result.ts';
 import type { HttpProxy } from '@svc/shared/proxy/proxy.ts';
 import { type Families, familiesOf } from '../../network/families.ts';
 import { noLocalRoute } from '../../network/local-route.ts';
 import type { ResolvedAddress, Resolver } from '../../resolve/resolver.ts';
 import { type DialParts, type DialResult, dial } from '../dial.ts';
+import { describeSocketError, localFailureIn } from '../socket-failure.ts';
+import { READ_BUFFER_BYTES, SocketLink, type SocketListener } from '../socket-link.ts';
+import { openTls, type Protocol, type Secured } from '../tls.ts';
 import { dialBy, type ProxyDialResult } from './dial-by-proxy.ts';
 import { type Hop, hostOf, portOf, serverNameOf } from './hop.ts';
-import { Http2Conversation } from './http2-conversation.ts';
-import { HTTP2_NOT_AGREED, HTTP2_WITHOUT_TLS, isHttp2, NEITHER_PROTOCOL } from './http2-frame.ts';
-import { http2RequestOf } from './http2-request.ts';
+import {
+  HTTP2_NOT_AGREED,
+  HTTP2_WITHOUT_TLS,
+  Http2Conversation,
+  http2RequestOf,
+  isHttp2,
+  NEITHER_PROTOCOL,
+} from './http2-conversation.ts';
 import { type KeptBodies, NoRoomError } from './kept-bodies.ts';
-import { READ_BUFFER_BYTES } from './read-buffer.ts';
-import { ResponseError } from './response-error.ts';
+import { ResponseError } from './response-head.ts';
 import { type ResponseListener, ResponseParser } from './response-parser.ts';
-import { describeSocketError, isOfConnection, localFailureIn } from './socket-failure.ts';
-import { SocketLink, type SocketListener } from './socket-link.ts';
 import type { Phase } from './stopwatch.ts';
-import { openTls, type Protocol, type Secured } from './tls.ts';
 
 export interface ExchangeListener extends ResponseListener {
   /** The exchange enters `phase`. */
@@ -250,7 +255,7 @@ export class Exchange implements SocketListener {
         onBody: (bytes, start, end) => this.#listener.onBody(bytes, start, end),
         onComplete: () => this.#listener.onComplete(),
         onError: (error) => {
-          if (!(error instanceof ResponseError) && isOfConnection(error)) this.onError(error);
+          if (isOfConnection(error)) this.onError(error);
           else this.#thrown(error);
         },
       },
@@ -397,3 +402,11 @@ const NO_SUCH_PROTOCOL = 'ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL';
 
 /** A size that surely fits into one packet: the smallest usual MTU less headers, bytes. */
 const ONE_PACKET = 1_200;
+
+/**
+ * Whether an error comes from the system or from TLS, and neither from svc's own code nor from the target's
+ * bytes.
+ */
+function isOfConnection(error: unknown): error is NodeJS.ErrnoException {
+  return !(error instanceof ResponseError) && /^(?:E(?!RR_)|ERR_SSL_)/.test(codeOf(error));
+}

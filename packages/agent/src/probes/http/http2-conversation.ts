@@ -1,9 +1,7 @@
 import type { ClientHttp2Session, ClientHttp2Stream, ClientSessionOptions } from 'node:http2';
 import type { TLSSocket } from 'node:tls';
 import { codeOf } from '@svc/shared/errors.ts';
-import { HeaderFields } from './header-fields.ts';
-import type { Http2Request } from './http2-request.ts';
-import { ResponseError } from './response-error.ts';
+import { HeaderFields, ResponseError } from './response-head.ts';
 import type { ResponseListener } from './response-parser.ts';
 import type { Phase } from './stopwatch.ts';
 
@@ -27,7 +25,7 @@ const SESSION_OPTIONS: ClientSessionOptions & { strictSingleValueFields: boolean
   settings: { enablePush: false, maxHeaderListSize: MAX_HEAD_BYTES },
 };
 
-export type Http2ConversationParts = {
+type Http2ConversationParts = {
   /**
    * The module, passed in by the caller: loading it takes memory that agents without such targets do not
    * need.
@@ -39,7 +37,7 @@ export type Http2ConversationParts = {
   request: Http2Request;
 };
 
-export interface Http2Listener extends ResponseListener {
+interface Http2Listener extends ResponseListener {
   onPhase(phase: Phase): void;
   /** The conversation has failed. A {@link ResponseError} is the target's failure. */
   onError(error: unknown): void;
@@ -189,3 +187,59 @@ const BY_EITHER_SIDE: ReadonlySet<string> = new Set(['PROTOCOL_ERROR', 'ENHANCE_
 /** The names of error codes (RFC 9113, section 7) among the constants of streams and frames. */
 const ERROR_NAME =
   /_(?:NO_ERROR|PROTOCOL_ERROR|INTERNAL_ERROR|FLOW_CONTROL_ERROR|SETTINGS_TIMEOUT|STREAM_CLOSED|FRAME_SIZE_ERROR|REFUSED_STREAM|CANCEL|COMPRESSION_ERROR|CONNECT_ERROR|ENHANCE_YOUR_CALM|INADEQUATE_SECURITY|HTTP_1_1_REQUIRED)$/;
+
+const SETTINGS = 4;
+const GOAWAY = 7;
+const FRAME_HEAD_BYTES = 9;
+
+export const NEITHER_PROTOCOL = 'the target speaks neither HTTP/1.1 nor HTTP/2 (ALPN)';
+export const HTTP2_WITHOUT_TLS =
+  'the target speaks HTTP/2 without TLS, which svc does not probe: use an https URL, or let the target speak HTTP/1.1';
+export const HTTP2_NOT_AGREED = 'the target speaks HTTP/2 without agreeing to it in the TLS handshake (ALPN)';
+
+/**
+ * Whether the first bytes of a connection are those of an HTTP/2 server. Its preface is a SETTINGS frame (RFC
+ * 9113, section 3.4); some servers send GOAWAY at once. No answer of HTTP/1.x begins with a zero byte.
+ */
+export function isHttp2(firstBytes: Uint8Array): boolean {
+  if (firstBytes[0] !== 0 || firstBytes.length < FRAME_HEAD_BYTES) return false;
+  const isOfConnection = (firstBytes.subarray(5, FRAME_HEAD_BYTES) as Uint8Array).every((byte) => byte === 0);
+  return isOfConnection && (firstBytes[3] === SETTINGS || firstBytes[3] === GOAWAY);
+}
+
+/** A request for HTTP/2: the fields in order, pseudo-header fields first, and the body. */
+type Http2Request = { readonly fields: readonly string[]; readonly body: string };
+
+/**
+ * Converts the rendered HTTP/1.1 request to HTTP/2, so that only one function decides what is sent. `Host`
+ * becomes `:authority`, names become lower case, and headers of an HTTP/1.1 connection are dropped (RFC 9113,
+ * section 8).
+ *
+ * @param text text as `renderRequest` made it
+ */
+export function http2RequestOf(text: string): Http2Request {
+  const headEnd = text.indexOf('\r\n\r\n');
+  const [requestLine = '', ...lines] = text.slice(0, headEnd).split('\r\n');
+  const [method = '', path = ''] = requestLine.split(' ');
+  let authority = '';
+  const fields: string[] = [];
+  for (const line of lines) {
+    const colon = line.indexOf(':');
+    const name = line.slice(0, colon).toLowerCase();
+    const value = utf8AsBytes(line.slice(colon + 1).trim());
+    if (name === 'host') authority = value;
+    else if (name !== 'connection') fields.push(name, value);
+  }
+  return {
+    fields: [':method', method, ':scheme', 'https', ':authority', authority, ':path', path, ...fields],
+    body: text.slice(headEnd + 4),
+  };
+}
+
+/**
+ * Writes one character per byte. Node writes the values of fields as Latin-1, but the rendered request is
+ * UTF-8.
+ */
+function utf8AsBytes(text: string): string {
+  return Buffer.from(text).toString('latin1');
+}

@@ -6,11 +6,11 @@ import { trustedContext } from '@svc/shared/trusted-authorities.ts';
 import { VERSION } from '@svc/shared/version.ts';
 import type { Resolver } from '../../resolve/resolver.ts';
 import type { Probe, ProbeOutcome } from '../probe.ts';
+import type { TlsOptions } from '../tls.ts';
 import { type AttemptParts, HttpAttempt } from './attempt.ts';
 import { HEAVY_DECODERS } from './decoded-body.ts';
 import { KeptBodies } from './kept-bodies.ts';
 import { Semaphore } from './semaphore.ts';
-import type { TlsOptions } from './tls.ts';
 
 export type HttpProbeParts = {
   resolver: Resolver;

@@ -1,6 +1,5 @@
+import { SvcError } from '@svc/shared/errors.ts';
 import type { HttpCheck } from '@svc/shared/messages/check.ts';
-import { HeaderFields } from './header-fields.ts';
-import { ResponseError } from './response-error.ts';
 
 export type ResponseHead = {
   statusCode: number;
@@ -68,6 +67,40 @@ export function parseHead(text: string): ResponseHead {
     setCookies: fields.setCookies,
     hasSeveralLocations: fields.hasSeveralLocations,
   };
+}
+
+/** The fields of a head in the order in which they are added, for every version of HTTP. */
+export class HeaderFields {
+  /** Values by lower-case name. Several values are joined by `, `; equal `Location`s count once. */
+  readonly values = new Map<string, string>();
+  /** The values of `Set-Cookie`, one for each field; undefined when there is none. */
+  setCookies: string[] | undefined;
+  hasSeveralLocations = false;
+
+  /** @param name in lower case */
+  add(name: string, value: string): void {
+    const before = this.values.get(name);
+    if (name === 'set-cookie') {
+      this.setCookies ??= [];
+      this.setCookies.push(value);
+    } else if (before !== undefined && name === 'location') {
+      this.hasSeveralLocations ||= before !== value;
+      return;
+    }
+    this.values.set(name, before === undefined ? value : `${before}, ${value}`);
+  }
+
+  /**
+   * Continues the value of the field that was added last.
+   *
+   * @param name name of that field
+   */
+  extend(name: string, value: string): void {
+    const before = this.values.get(name) ?? '';
+    this.values.set(name, before === '' ? value : `${before} ${value}`);
+    const cookie = name === 'set-cookie' ? this.setCookies?.pop() : undefined;
+    if (cookie !== undefined) this.setCookies?.push(`${cookie} ${value}`);
+  }
 }
 
 /** The header section while its lines are added. */
@@ -233,4 +266,11 @@ export function notHttp(text: string): ResponseError {
 export function excerpt(text: string): string {
   const start = text.slice(0, 60).replace(/[\u0000-\u001f\u007f-\u009f]/g, '·');
   return text.length > 60 ? `"${start}…"` : `"${start}"`;
+}
+
+/** The target's answer is not a well-formed HTTP response. The message may appear in a result. */
+export class ResponseError extends SvcError {
+  constructor(message: string) {
+    super('EBADRESPONSE', message);
+  }
 }

@@ -4,8 +4,7 @@ import { CORPUS } from '../../../../../test/conformance/answers/corpus.ts';
 import { MALFORMED, ODD_BUT_GOOD } from '../../../../../test/support/hostile-http.ts';
 import { threadCpu } from '../../../../../test/support/thread-cpu.ts';
 import { KeptBodies } from './kept-bodies.ts';
-import { ResponseError } from './response-error.ts';
-import { MAX_HEAD_BYTES, MAX_HEAD_LINES } from './response-head.ts';
+import { MAX_HEAD_BYTES, MAX_HEAD_LINES, ResponseError } from './response-head.ts';
 import { type ResponseListener, ResponseParser } from './response-parser.ts';
 
 type Reading = {

@@ -1,6 +1,5 @@
 import type { HttpCheck } from '@svc/shared/messages/check.ts';
 import { type KeptBodies, KeptBytes, NoRoomError } from './kept-bodies.ts';
-import { ResponseError } from './response-error.ts';
 import {
   beginsAsHttp,
   excerpt,
@@ -9,6 +8,7 @@ import {
   MAX_HEAD_BYTES,
   notHttp,
   parseHead,
+  ResponseError,
   type ResponseHead,
 } from './response-head.ts';
 

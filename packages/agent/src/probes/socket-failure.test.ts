@@ -3,9 +3,9 @@ import { createServer as createHttpsServer } from 'node:https';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { createEgressGuard } from '@svc/shared/egress.ts';
 import { expect, test } from 'vitest';
-import { fixedResolver, httpCheck } from '../../../../../test/support/http-check.ts';
-import { TEST_AUTHORITY, TRUSTED } from '../../../../../test/support/tls/certificates.ts';
-import { createHttpProbe } from './probe.ts';
+import { fixedResolver, httpCheck } from '../../../../test/support/http-check.ts';
+import { TEST_AUTHORITY, TRUSTED } from '../../../../test/support/tls/certificates.ts';
+import { createHttpProbe } from './http/probe.ts';
 
 const probe = createHttpProbe({
   resolver: fixedResolver({ 'secure.test': ['127.0.0.1'] }),

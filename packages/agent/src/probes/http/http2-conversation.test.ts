@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { httpCheck } from '../../../../../test/support/http-check.ts';
 import { firstHop } from './hop.ts';
-import { http2RequestOf } from './http2-request.ts';
+import { http2RequestOf } from './http2-conversation.ts';
 import { renderRequest } from './request.ts';
 
 function requestOf(...[check]: Parameters<typeof httpCheck>) {

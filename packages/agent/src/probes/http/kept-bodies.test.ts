@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { GrowingBuffer } from './growing-buffer.ts';
+import { GrowingBuffer } from './kept-bodies.ts';
 
 test('holds what was appended, in at most about twice the memory it said it would take', () => {
   fc.assert(

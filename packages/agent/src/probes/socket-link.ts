@@ -1,6 +1,5 @@
 import type { OnReadOpts, Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
-import { readBuffer } from './read-buffer.ts';
 import type { Secured } from './tls.ts';
 
 /** Told what happens to a socket. */
@@ -90,4 +89,17 @@ function ended(this: LinkedSocket): void {
 
 function errored(this: LinkedSocket, error: NodeJS.ErrnoException): void {
   this[LINK]?.listener?.onError(error);
+}
+
+/** Size of one read, bytes. */
+export const READ_BUFFER_BYTES = 16 * 1_024;
+const SHARED_READ_BUFFER = Buffer.allocUnsafeSlow(READ_BUFFER_BYTES);
+
+/**
+ * The buffer that sockets read into. On POSIX, libuv fills it and calls back in one step, and the callback
+ * copies what it needs, so all sockets share one. Windows hands buffers to the kernel while it waits, so each
+ * socket needs its own.
+ */
+function readBuffer(): Buffer {
+  return process.platform === 'win32' ? Buffer.allocUnsafeSlow(READ_BUFFER_BYTES) : SHARED_READ_BUFFER;
 }
