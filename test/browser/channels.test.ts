@@ -27,7 +27,7 @@ describe.skipIf(skipsBrowser)('channels', () => {
   test('an empty list explains channels, and links to the form of the first', async () => {
     const visitor = await browser.visitor();
     const page = await openDashboard(api, visitor, '/channels');
-    await page.getByText('Nobody is told when a monitor fails').waitFor();
+    await page.getByText('There is no channel yet, so no alert is sent').waitFor();
     expect(await pageProblems(page)).toEqual([]);
     await page.getByRole('link', { name: 'New channel' }).first().click();
     await page.getByRole('link', { name: 'SMS' }).click();
@@ -85,7 +85,7 @@ describe.skipIf(skipsBrowser)('channels', () => {
     await page.getByRole('status').getByText('The alert is sent again.').waitFor();
     await receiver.received(before + 1);
     await page.goto(`${api.url}/channels/${id}?state=dead`);
-    await page.getByRole('button', { name: 'Send all that were given up again' }).click();
+    await page.getByRole('button', { name: 'Send all given-up alerts again' }).click();
     await page.getByRole('status').getByText('2 alerts are sent again.').waitFor();
     await receiver.received(before + 3);
     await visitor.close();
@@ -119,7 +119,7 @@ describe.skipIf(skipsBrowser)('channels', () => {
     });
     const visitor = await browser.visitor({ width: 768, theme: 'dark', hasScript: false });
     const page = await openDashboard(api, visitor, `/channels/${id}/edit`);
-    await page.getByText('10 more are linked and stay so').waitFor();
+    await page.getByText('10 more are linked, and stay linked').waitFor();
     expect(await pageProblems(page)).toEqual([]);
     await page.getByLabel('Monitor 003').uncheck();
     await page.getByLabel('Search monitors').fill('monitor 115');

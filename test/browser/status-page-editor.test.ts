@@ -48,7 +48,7 @@ describe.skipIf(skipsBrowser)('the editor of a status page', () => {
       await page.getByRole('button', { name: 'Move Blog up', disabled: true }).waitFor();
       expect(await order()).toEqual(['Support', 'Web', 'Blog', 'Shop']);
 
-      await page.getByRole('checkbox', { name: 'Visitors get the page' }).uncheck();
+      await page.getByRole('checkbox', { name: 'Publish the page' }).uncheck();
       await page.getByRole('radio', { name: 'Dark' }).check();
       await page.getByRole('radio', { name: 'Of the last 7 days' }).check();
       await page.getByRole('button', { name: 'Save the appearance' }).click();

@@ -61,7 +61,7 @@ describe.skipIf(skipsBrowser)('the forms of status pages', () => {
     await isGood('address');
     await page.getByLabel('E-mail address').fill('ada@example.com');
     await press('Send the link');
-    await title('Look into your mail');
+    await title('Check your mail');
     await isGood('mail-sent');
     await page.goto(await nextLink());
     await title('Open the status page');
@@ -75,7 +75,7 @@ describe.skipIf(skipsBrowser)('the forms of status pages', () => {
     await isGood('subscribe');
     await page.getByLabel('E-mail address').fill('ada@example.com');
     await press('Subscribe');
-    await title('Look into your mail');
+    await title('Check your mail');
     const link = await nextLink();
     await page.goto(link);
     await isGood('confirm');

@@ -121,7 +121,7 @@ describe.skipIf(skipsBrowser)('a status page', () => {
         .waitFor();
       const item = page.getByRole('listitem').filter({ hasText: 'API' }).locator('details li').last();
       expect((await item.textContent())?.split(': ')[0]).toContain(isMoved ? midnight : '2 Jan');
-      await page.getByText('Each bar is a day of UTC.').waitFor();
+      await page.getByText('Each bar is one day in UTC.').waitFor();
       expect(await pageProblems(page)).toEqual([]);
       await visitor.close();
     }

@@ -100,7 +100,7 @@ describe.skipIf(skipsBrowser)('trials before saving', () => {
     await page.getByLabel('Retries').fill('1');
     await page.getByLabel('hosta-iad').uncheck();
     await page.getByRole('button', { name: 'Replay' }).click();
-    await page.getByText('2 fewer alerts would have gone out.').waitFor();
+    await page.getByText('2 fewer alerts would have been sent.').waitFor();
     expect(asked.at(-1)).toMatchObject({ settings: { retry: 1, regions: ['hosta-fra'] } });
     const rows = page.getByLabel('Alerts', { exact: true }).locator('tbody tr');
     expect(await rows.count()).toBe(2);

@@ -52,7 +52,7 @@ export class LoginPages {
     if (!(form instanceof Form)) {
       const { status, message } = form;
       this.#parts.calls.noteRefusal({ token: null, action: 'login', path: '', status, message }, visit);
-      const error = form.status === 403 ? 'This form was too old. Please try again.' : form.message;
+      const error = form.status === 403 ? 'This form is too old. Please try again.' : form.message;
       return loginPage(visit, { next: '/', link: visit.url.searchParams.get('link'), error }, form.status);
     }
     const next = localPath(form.text('next')) ?? '/';
@@ -90,7 +90,7 @@ export class LoginPages {
     } catch (error) {
       return refusal(
         error,
-        'This link has been used or is too old. Make another with “svc login”, or log in with a token.',
+        'This link was already used or is too old. Make another with “svc login”, or log in with a token.',
       );
     }
   }
@@ -113,7 +113,7 @@ ${
   link === null
     ? html`<div class="field"><label for="token">API token</label>
 <input id="token" name="token" type="password" autocomplete="current-password" required autofocus aria-describedby="token-hint">
-<p class="hint" id="token-hint"><code>npm start</code> keeps the first one in the file <code>data/api-token</code>. <code>svc login</code> prints a link that logs you in.</p></div>
+<p class="hint" id="token-hint"><code>npm start</code> stores the first token in the file <code>data/api-token</code>. <code>svc login</code> prints a link that logs you in.</p></div>
 <button class="button-main">Log in</button>`
     : html`<input type="hidden" name="link" value="${link}">
 <p>This link logs this browser in to the dashboard. It works once.</p>

@@ -42,7 +42,7 @@ export type FormRefusal = { readonly status: 400 | 403 | 413 | 415; readonly mes
 export async function readForm(request: Request, mostBytes = MOST_BYTES): Promise<Form | FormRefusal> {
   const type = request.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase();
   if (type !== 'application/x-www-form-urlencoded')
-    return { status: 415, message: 'The request is no form.' };
+    return { status: 415, message: 'The request contains no form.' };
   const bytes = await bytesOf(request, mostBytes);
   if (!(bytes instanceof Uint8Array)) return bytes;
   const text = new TextDecoder().decode(bytes);

@@ -40,7 +40,7 @@ const channelList: DashboardPage = {
       list: CHANNEL.list,
       search: 'Search by name',
       add: 'New channel',
-      none: 'Nobody is told when a monitor fails, because there is no channel yet. A channel is a mailbox, a chat, a phone or an address of your own.',
+      none: 'There is no channel yet, so no alert is sent when a monitor fails. A channel is a mailbox, a chat, a phone or a URL of your own.',
       unmatched: 'No channel has this name.',
       head: html`<th scope="col">Name</th><th scope="col">State</th><th scope="col">Kind</th><th scope="col" class="number">Monitors</th>`,
       row,
@@ -113,7 +113,7 @@ function editorOf(kind: ChannelKind | null): Editor {
 function chooseKind() {
   return kindChoice({
     title: 'New channel',
-    question: 'Where are alerts to be sent?',
+    question: 'Where should alerts be sent?',
     kinds: CHANNEL_KINDS.map((kind) => ({
       href: `/channels/new?type=${kind}`,
       label: nameOfKind(kind),
@@ -184,7 +184,7 @@ function removalOf(request: DashboardRequest): Removal<ChannelView> {
       const pending = await api.read(channelDeliveries, { id, state: 'pending', limit: 100 });
       const count = pending.data.length;
       const waiting = pending.next_cursor === null ? String(count) : `More than ${count}`;
-      return html`<p>${monitors.length === 0 ? 'No monitor is linked to it.' : `${monitors.length} ${monitors.length === 1 ? 'monitor is' : 'monitors are'} linked to it, and alert it no more.`}
+      return html`<p>${monitors.length === 0 ? 'No monitor is linked to it.' : `${monitors.length} ${monitors.length === 1 ? 'monitor is' : 'monitors are'} linked to it, and will no longer alert it.`}
 Its ledger is removed with it. ${count === 0 ? 'No alert waits to be sent.' : `${waiting} alerts wait to be sent, and are dropped.`}</p>`;
     },
   };
@@ -233,7 +233,7 @@ function standing(channel: ChannelView): Html {
   const more =
     stopped === null
       ? NO_HTML
-      : html`<p class="hint">Its alerts are given up at once. Change its settings, or send a test that arrives, to start it again.</p>`;
+      : html`<p class="hint">The channel is stopped: its alerts are given up at once. To start it again, change its settings, or send a test that arrives.</p>`;
   return html`<div>${channelState(channel)}${reason === null ? NO_HTML : html` <span>${reason}</span>`}${more}</div>`;
 }
 
@@ -251,7 +251,7 @@ async function monitors({ api }: DashboardRequest, { monitor_ids: ids }: Channel
   const more = ids.length - Math.min(ids.length, MONITORS_NAMED);
   const list =
     ids.length === 0
-      ? html`<p class="soft">It receives the alerts of no monitor. Choose some in its settings.</p>`
+      ? html`<p class="soft">No monitor sends alerts to this channel. Choose monitors in its settings.</p>`
       : html`<ul class="plain-list columns">${named}${more > 0 ? html`<li class="soft">and ${more} more</li>` : NO_HTML}</ul>`;
   return html`<section class="stack" aria-labelledby="monitors"><h2 id="monitors">Monitors</h2>${list}</section>`;
 }
@@ -278,7 +278,7 @@ ${next === null ? NO_HTML : html`<p><a href="${path}?${older.toString()}" rel="n
 }
 
 function replayAll(path: string, formToken: Html): Html {
-  return html`<form method="post" action="${path}/retry">${formToken}<button>Send all that were given up again</button></form>`;
+  return html`<form method="post" action="${path}/retry">${formToken}<button>Send all given-up alerts again</button></form>`;
 }
 
 /** What the ledger of a channel needs in addition to its deliveries. */

@@ -243,8 +243,8 @@ const OPTION_LABELS: Readonly<Record<string, string>> = {
   '30m': 'every 30 minutes',
   '1h': 'every hour',
   public: 'everybody',
-  password: 'who knows the password',
-  'email-domain': 'who has an address at an e-mail domain',
+  password: 'people who know the password',
+  'email-domain': 'people with an address at an e-mail domain',
   monitor: 'a monitor',
   static: 'a static text',
 };

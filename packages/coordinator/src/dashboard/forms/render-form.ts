@@ -75,7 +75,7 @@ function secretsLine({ entries, secrets }: FormView): Html {
     ([name, values]) => name.endsWith('~stored') || values.some((value) => value.includes(MASK)),
   );
   if (!isHidden) return NO_HTML;
-  return html`<p class="hint">Stored secrets are not shown, or are shown as <code>${MASK}</code>. They stay as they are while you leave their fields alone.
+  return html`<p class="hint">Stored secrets are not shown, or are shown as <code>${MASK}</code>. They are kept unless you change their fields.
 <button class="button-quiet" name="intent" value="secrets">Show stored secrets</button></p>`;
 }
 
@@ -154,7 +154,7 @@ ${errors(view, path)}
 }
 
 function helpLine(field: Field, path: string, isLocked: boolean): Html {
-  const fixed = isLocked ? ' It cannot be changed: remove the object and make another one.' : '';
+  const fixed = isLocked ? ' It cannot be changed: remove the object and create another one.' : '';
   const help = helpOf(field);
   return help.toString() === '' && fixed === ''
     ? NO_HTML
@@ -272,7 +272,7 @@ function secretNote(view: FormView, { secret, isRequired, label }: Field, path: 
   const isRemoved = hasNote(view.entries, path, 'remove');
   const remove = noteName(path, 'remove');
   return html`<input type="hidden" name="${noteName(path, 'stored')}" value="true">
-<p class="hint stored-secret">A value is stored. It stays while this field is empty.</p>
+<p class="hint stored-secret">A value is stored. It is kept while this field is empty.</p>
 ${
   isRequired
     ? NO_HTML
@@ -308,7 +308,7 @@ function references(view: FormView, field: Field, path: string): Html {
     field,
     path,
     html`${options.length === 0 ? NO_HTML : html`<div class="boxes boxes-wide">${boxes}</div>`}
-${unshown === 0 ? NO_HTML : html`<p class="hint">${unshown} more are linked and stay so. Search for one to unlink it.</p>`}
+${unshown === 0 ? NO_HTML : html`<p class="hint">${unshown} more are linked, and stay linked. Search for one to unlink it.</p>`}
 ${search(view, field, offered, path)}`,
   );
 }
@@ -323,8 +323,7 @@ function search(
   const name = noteName(path, 'find');
   if (total === 0) return html`<p class="hint">There are none yet.</p>`;
   if (total <= options.length && find === '') return NO_HTML;
-  const said =
-    find === '' ? `Of ${total}, only those that are chosen are listed.` : `${found} of ${total} match.`;
+  const said = find === '' ? `Only the chosen ones of ${total} are listed.` : `${found} of ${total} match.`;
   return html`<div class="find"><label for="${elementId(name)}">Search ${label.toLowerCase()}</label>
 <div class="row"><input type="text" id="${elementId(name)}" name="${name}" value="${textAt(view.entries, name)}"${view.focus === name ? html` autofocus` : NO_HTML}>
 <button name="intent" value="find ${path}">Search</button></div>

@@ -134,7 +134,7 @@ const FILLS = [1, 2, 3, 4, 5] as const;
 export function phasesChart({ from, bucket_ms: bucketMs, series, range, region, every }: PhasesView): Html {
   const results = series.reduce((sum, bucket) => sum + bucket.results, 0);
   if (results === 0)
-    return html`<p class="soft">No result of this time has phases any more, or none was good.</p>`;
+    return html`<p class="soft">No result of this time has phases: they were deleted already, or no check passed.</p>`;
   const layers = PHASE_NAMES.map((phase, index) => ({
     name: PHASE_WORDS[phase],
     fill: FILLS[index] ?? 1,

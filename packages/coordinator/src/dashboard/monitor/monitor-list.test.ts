@@ -41,8 +41,8 @@ test('the list shows which monitors are under maintenance, and can be filtered b
 test('the page of a monitor says which window holds its alerts, until when, and what comes next', async () => {
   const { text } = await session.get(`/monitors/${held}`);
   expect(text).toContain('Under maintenance</span> by <a href="/maintenance/1">Move &lt;i&gt;</a> until');
-  expect(text).toContain('Alerts are held until then');
+  expect(text).toContain('Until then alerts are held');
   expect(text).toContain('Next maintenance: <a href="/maintenance/2">Later</a>');
   const free = await session.get(`/monitors/${other}`);
-  expect(free.text).not.toContain('Alerts are held until then');
+  expect(free.text).not.toContain('Until then alerts are held');
 });

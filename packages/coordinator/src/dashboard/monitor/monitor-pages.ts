@@ -78,7 +78,7 @@ ${settings(monitor)}
 const EMPTY: Readonly<Record<'Changes' | 'Deliveries' | 'Results', string>> = {
   Changes: 'The status has not changed yet.',
   Deliveries: 'No alert about this monitor has been sent.',
-  Results: 'No region has reported yet. The first result comes within a period.',
+  Results: 'No region has reported yet. The first result comes within one period.',
 };
 
 /** The newest entries of a history, with a link to all of them. */
@@ -192,7 +192,7 @@ function beginOf({ occurrence }: WindowView): number {
 function maintenanceNotice({ active, next }: Around): Html {
   return html`<div id="monitor-maintenance" class="stack" data-live>${active.map(
     (window) =>
-      html`<p class="notice">${stateLabel('maintenance', 'Under maintenance')} by ${linkTo(window)} until ${timeOf(window.occurrence?.ends_at)}. Alerts are held until then, and uptime leaves the time out.</p>`,
+      html`<p class="notice">${stateLabel('maintenance', 'Under maintenance')} by ${linkTo(window)} until ${timeOf(window.occurrence?.ends_at)}. Until then alerts are held, and the time does not count for the uptime.</p>`,
   )}${
     next === null
       ? NO_HTML
@@ -243,18 +243,18 @@ ${
     : isFiltered
       ? empty(
           'No such results',
-          html`No stored result fits. <a href="${path}">Show all results</a>, or choose a longer time.`,
+          html`No stored result matches. <a href="${path}">Show all results</a>, or choose a longer time.`,
         )
       : empty(
           'No results yet',
-          html`A result appears when the first region has checked the monitor, which takes a period at most.`,
+          html`A result appears when the first region has checked the monitor, at the latest after one period.`,
         )
 }
 ${cursorPaging(path, query, next)}`;
   }),
   historyPageOf('Changes', async ({ api, query }, id) => {
     const { data, next_cursor: next } = await api.read(monitorTransitions, { id, ...pageOf(query) });
-    return html`${data.length > 0 ? changesList(data) : empty('No changes yet', html`Each change of the status will stand here, with the votes of the regions that made it.`)}
+    return html`${data.length > 0 ? changesList(data) : empty('No changes yet', html`Each change of the status will be listed here, with the votes of the regions that caused it.`)}
 ${cursorPaging(`/monitors/${id}/changes`, query, next)}`;
   }),
   historyPageOf('Deliveries', async ({ api, query }, id) => {
@@ -268,7 +268,7 @@ ${cursorPaging(`/monitors/${id}/changes`, query, next)}`;
         ? deliveriesList(data, channels)
         : empty(
             'No alerts yet',
-            html`Alerts about this monitor will stand here. They go to the <a href="/channels">channels</a> that are linked to it.`,
+            html`Alerts about this monitor will be listed here. They go to the <a href="/channels">channels</a> that are linked to it.`,
           )
     }
 ${cursorPaging(`/monitors/${id}/deliveries`, query, next)}`;

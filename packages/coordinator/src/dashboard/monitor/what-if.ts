@@ -79,7 +79,7 @@ async function page(
     body: html`${monitorHead(monitor, 'What if', request)}
 <div class="stack-large">
 <section aria-labelledby="settings" class="stack"><h2 id="settings">Replay with other settings</h2>
-<p class="soft">The stored results go through the same evaluation again, in the order of their recording. It is an estimate: restarts and single late reports may come out differently. Nothing is changed, and nobody is alerted. It takes some seconds, a minute at most.</p>
+<p class="soft">The stored results are evaluated again in the order in which they were recorded. The outcome is an estimate: restarts and late reports may have other effects. Nothing is changed, and no alert is sent. A replay takes some seconds, at most a minute.</p>
 ${problem === null ? NO_HTML : refusal(problem)}
 ${form(request, asked, subject)}</section>
 ${view === null ? NO_HTML : comparison(view, names)}</div>`,
@@ -191,9 +191,9 @@ function verdict({ actual, what_if: other }: WhatIfView): string {
   const more = other.alert_count - actual.alert_count;
   if (more !== 0) {
     const count = Math.abs(more);
-    return `${count} ${more > 0 ? 'more' : 'fewer'} ${count === 1 ? 'alert' : 'alerts'} would have gone out.`;
+    return `${count} ${more > 0 ? 'more' : 'fewer'} ${count === 1 ? 'alert' : 'alerts'} would have been sent.`;
   }
-  return 'as many alerts would have gone out.';
+  return 'the same number of alerts would have been sent.';
 }
 
 function pairsTable<T extends { readonly at: number }>(

@@ -46,7 +46,7 @@ const STATE = noteField(
 const TEXT = noteField('text', 'What visitors are told', LINES, { isRequired: true });
 const AT = noteField(
   'at',
-  'When it was so, in UTC',
+  'When this was the case, in UTC',
   { type: 'local' },
   { help: 'Not in the future. Empty: now.' },
 );
@@ -74,7 +74,7 @@ const NEW_INCIDENT_FORM = noteForm([
 
 const INCIDENT_FORM = noteForm([
   titleField(
-    'What has happened, in one line. An incident of a monitor may have none: it has the name of the monitor.',
+    'What has happened, in one line. An incident of a monitor may have none: then it has the name of the monitor.',
     false,
   ),
   IMPACT,
@@ -166,8 +166,8 @@ const incidentList: DashboardPage = {
       : NO_HTML;
     return {
       title: 'Incidents',
-      body: html`${pageHead('Incidents', { actions: add, lead: 'What monitors found, and what you told visitors about it.' })}
-${list.data.length === 0 ? html`<div class="empty"><p>There was no incident. When a monitor fails, it is listed here, and you can write about it.</p></div>` : table(list.data, names, now)}
+      body: html`${pageHead('Incidents', { actions: add, lead: 'Incidents that monitors found, and what you told visitors about them.' })}
+${list.data.length === 0 ? html`<div class="empty"><p>There was no incident yet. When a monitor fails, its incident is listed here, and you can publish updates about it.</p></div>` : table(list.data, names, now)}
 ${cursorPaging('/incidents', query, list.next_cursor)}`,
     };
   },
@@ -175,13 +175,13 @@ ${cursorPaging('/incidents', query, list.next_cursor)}`,
 
 function table(incidents: readonly IncidentView[], names: ReadonlyMap<string, string>, now: number): Html {
   return html`<div class="table-frame" role="region" tabindex="0" aria-label="Incidents"><table>
-<thead><tr><th scope="col">What</th><th scope="col">State</th><th scope="col">Began</th><th scope="col">Lasted</th><th scope="col">Told last</th></tr></thead>
+<thead><tr><th scope="col">What</th><th scope="col">State</th><th scope="col">Began</th><th scope="col">Lasted</th><th scope="col">Last update</th></tr></thead>
 <tbody>${incidents.map((incident) => {
     const { id, started_at: began, resolved_at: ended, latest_update: update } = incident;
     const lasted = (ended === null ? now : Date.parse(ended)) - Date.parse(began);
     return html`<tr><th scope="row" class="text-cell"><a href="/incidents/${id}">${incidentName(incident, names)}</a></th><td>${incidentState(incident)}</td>
 <td>${instant(Date.parse(began))}</td><td class="since">${durationText(Math.max(0, lasted))}</td>
-<td class="soft text-cell">${update === null ? 'nothing' : update.text.slice(0, LONGEST_TEXT)}</td></tr>`;
+<td class="soft text-cell">${update === null ? 'none' : update.text.slice(0, LONGEST_TEXT)}</td></tr>`;
   })}</tbody></table></div>`;
 }
 
@@ -229,7 +229,7 @@ const readPage: DashboardPage = {
 ${factsOf(incident, names)}
 <section class="stack" aria-labelledby="updates"><h2 id="updates">Updates</h2>${
         data.length === 0
-          ? html`<p class="soft">Nothing was told about it yet.</p>`
+          ? html`<p class="soft">No update was published yet.</p>`
           : html`<ol class="plain-list ledger">${data.map((update) => updateItem(request, update, components))}</ol>`
       }</section>
 ${hasScope('write') ? await publishForm(request, incident, data[0]) : NO_HTML}`,
@@ -249,7 +249,7 @@ function actionsOf({ hasScope, formToken }: DashboardRequest, { id, origin }: In
 function factsOf(incident: IncidentView, names: Names): Html {
   const { monitor_id: monitor, started_at: began, resolved_at: ended, page_ids: pages } = incident;
   return html`<dl class="facts">${monitor === null ? NO_HTML : html`<dt>Monitor</dt><dd><a href="/monitors/${monitor}">${names.get(monitor) ?? `Monitor ${monitor}`}</a></dd>`}
-<dt>Began</dt><dd>${instant(Date.parse(began))}</dd><dt>Ended</dt><dd>${ended === null ? 'It lasts.' : instant(Date.parse(ended))}</dd>
+<dt>Began</dt><dd>${instant(Date.parse(began))}</dd><dt>Ended</dt><dd>${ended === null ? 'not yet' : instant(Date.parse(ended))}</dd>
 <dt>Shown on</dt><dd>${pages.length === 0 ? 'pages that show the monitor' : `${pages.length} ${pages.length === 1 ? 'status page' : 'status pages'}`}</dd></dl>`;
 }
 

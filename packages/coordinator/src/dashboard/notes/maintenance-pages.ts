@@ -81,21 +81,26 @@ const REPEAT: readonly Field[] = [
     'interval',
     'Every',
     { type: 'number', minimum: 1, maximum: 99 },
-    { help: 'Every so many days, weeks or months.' },
+    { help: 'A number of days, weeks or months.' },
   ),
   noteField(
     'weekdays',
     'Days of the week',
     { type: 'choices', options: WEEKDAY_OPTIONS },
     {
-      help: 'Every week: all days that it happens on; without one, the day on which it begins. Every month: one day, with the choice below.',
+      help: 'Every week: the days on which it happens; without one, the day on which it begins. Every month: one day, together with the choice below.',
     },
   ),
   noteField('week', 'Day of the month', choiceOf(WEEK_OPTIONS), {
     help: 'Every month only. Months that lack the date are left out.',
     isRequired: true,
   }),
-  noteField('until', 'Last time', { type: 'local' }, { help: 'None begins after it. Empty: for ever.' }),
+  noteField(
+    'until',
+    'Last time',
+    { type: 'local' },
+    { help: 'No occurrence begins after it. Empty: for ever.' },
+  ),
 ];
 
 const WINDOW_FIELDS: readonly Field[] = [
@@ -104,7 +109,7 @@ const WINDOW_FIELDS: readonly Field[] = [
   noteField('starts_at', 'Begins', { type: 'local' }, { isRequired: true }),
   noteField('ends_at', 'Ends', { type: 'local' }, { isRequired: true }),
   noteField('time_zone', 'Time zone', LINE, {
-    help: 'A name as `Europe/Berlin`, or `UTC`. All times of this form are its local times.',
+    help: 'A name such as `Europe/Berlin` or `UTC`. All times of this form are its local times.',
     isRequired: true,
   }),
   noteField('repeat', 'Repeats', { type: 'group', fields: REPEAT }),
@@ -112,13 +117,13 @@ const WINDOW_FIELDS: readonly Field[] = [
     'monitor_ids',
     'Monitors whose alerts are held',
     { type: 'references', kinds: [...MONITOR_KINDS] },
-    { help: 'Their uptime leaves the window out.' },
+    { help: 'The window does not count for their uptime.' },
   ),
   noteField('page_ids', 'Status pages that show it', PAGE_IDS, {
     help: 'Pages that show one of the monitors show it too.',
   }),
   noteField('component_ids', 'Components that it affects', COMPONENT_IDS, {
-    help: 'Those of the monitors are affected too.',
+    help: 'Components of the monitors are affected too.',
   }),
 ];
 
@@ -220,7 +225,7 @@ const maintenanceList: DashboardPage = {
       title: 'Maintenance',
       body: html`${pageHead('Maintenance', {
         actions: add,
-        lead: 'During a window the alerts of its monitors are held, and uptime leaves the time out. When it ends, channels are told what differs.',
+        lead: 'During a window the alerts of its monitors are held, and the time does not count for their uptime. After its end, channels are alerted about lasting changes.',
       })}
 ${filter(query, state)}
 ${data.length === 0 ? (state === undefined ? nothingPlanned(add) : html`<p class="soft">No window is in this state.</p>`) : table(data)}
@@ -242,7 +247,7 @@ function filter(query: URLSearchParams, shown: string | undefined): Html {
 }
 
 function nothingPlanned(add: Html): Html {
-  return html`<div class="empty"><p>No maintenance is planned. Schedule a window before you work on something that a monitor watches: nobody is woken then.</p>${add}</div>`;
+  return html`<div class="empty"><p>No maintenance is planned. Schedule a window before you work on a monitored system, so that no alert wakes anybody.</p>${add}</div>`;
 }
 
 function table(windows: readonly WindowView[]): Html {
@@ -315,7 +320,8 @@ ${ended === null ? NO_HTML : html`<dt>Ended</dt><dd>${instant(Date.parse(ended))
 }
 
 async function monitorsOf({ api }: DashboardRequest, { monitor_ids: ids }: WindowView): Promise<Html> {
-  if (ids.length === 0) return html`<p class="soft">None: every alert goes out, and every uptime counts.</p>`;
+  if (ids.length === 0)
+    return html`<p class="soft">None: no alert is held, and every uptime counts the time.</p>`;
   const shown = ids.slice(0, MOST_NAMED);
   const names = await monitorNames(api, shown);
   return html`<ul class="plain-list columns">${shown.map(
@@ -368,6 +374,6 @@ export const maintenancePages: readonly DashboardPage[] = [
   maintenanceList,
   readPage,
   ...formPages('/maintenance/new', '/maintenance/{id}/edit', 'id', () => WINDOW_EDITOR),
-  action('end', 'The window has ended. What it held was sent.'),
-  action('remove', 'The window is removed, as if it had never been.'),
+  action('end', 'The window has ended. The alerts that it held are sent.'),
+  action('remove', 'The window was removed, as if it had never existed.'),
 ];

@@ -158,7 +158,7 @@ describe('the form of a maintenance window', () => {
   test('finds monitors by name and id among many, and keeps the chosen ones', async () => {
     const path = '/maintenance/new';
     const first = await session.get(path);
-    expect(first.text).toContain('Of 130, only those that are chosen are listed.');
+    expect(first.text).toContain('Only the chosen ones of 130 are listed.');
     const searched = await session.send(path, path, {
       ...WINDOW,
       'monitor_ids~find': 'server 12',

@@ -25,17 +25,17 @@ const SHOWN: Readonly<
   applied: {
     state: 'operational',
     word: 'Applied',
-    meaning: 'Its monitors, channels and pages are as it declares them. It is read again when it changes.',
+    meaning: 'Its monitors, channels and pages are in effect. The file is read again when it changes.',
   },
   refused: {
     state: 'down',
     word: 'Refused',
-    meaning: 'The file has errors, and nothing was changed. The declaration that was applied last goes on.',
+    meaning: 'The file has errors, and nothing was changed. The last applied declaration stays in effect.',
   },
   waiting: {
     state: 'degraded',
     word: 'Waiting',
-    meaning: 'The file is valid. The database does not accept it now.',
+    meaning: 'The file is valid, but the database does not accept it now.',
   },
 };
 
@@ -55,7 +55,7 @@ ${places('Without effect', view.warnings, view.warning_count)}`;
 
 function none(): Html {
   return html`<div class="empty"><p>No file declares this workspace: everything is set here, over the API or with Terraform.</p>
-<p class="soft">To keep monitors, channels and pages in a file, set <code>SVC_CONFIG</code> to its path and start svc again. <code>npm run svc -- export</code> writes what is configured now as such a file.</p></div>`;
+<p class="soft">To keep monitors, channels and pages in a file, set <code>SVC_CONFIG</code> to its path and start svc again. <code>npm run svc -- export</code> writes the current configuration as such a file.</p></div>`;
 }
 
 function places(title: string, shown: DeclarationView['errors'], count: number): Html {

@@ -38,7 +38,7 @@ function works(isWorking: boolean, word = 'Works', otherWord = 'Does not work'):
 
 function parts({ parts, leading }: SystemView): Html {
   return html`<section class="stack"><h2>Parts</h2><dl class="facts">
-<dt>Coordinator</dt><dd>${works(leading, 'Leads', 'Does not lead')}${leading ? NO_HTML : html` <span class="soft">Nothing is checked while nobody leads.</span>`}</dd>
+<dt>Coordinator</dt><dd>${works(leading, 'Leads', 'Does not lead')}${leading ? NO_HTML : html` <span class="soft">Nothing is checked while no coordinator leads.</span>`}</dd>
 ${Object.entries(parts).map(([name, isWorking]) => html`<dt>${PARTS[name] ?? name}</dt><dd>${works(isWorking)}</dd>`)}
 </dl></section>`;
 }

@@ -150,9 +150,9 @@ const revokePage: DashboardPage = {
       title: 'Revoke a token',
       body: html`${pageHead('Revoke this token?', { above: [{ href: '/tokens', label: 'API tokens' }] })}
 <form class="form" method="post" action="/tokens/${ids.id}/revoke">${formToken}
-<p>Whoever uses token ${ids.id} is refused at once. This cannot be undone.</p>
+<p>Everybody who uses token ${ids.id} is refused at once. This cannot be undone.</p>
 ${ids.id === token.id ? html`<p class="notice notice-warning">It is the token of this session: you will be logged out.</p>` : NO_HTML}
-<label class="choice"><input type="checkbox" name="cascade" value="true">Also revoke the tokens that it made</label>
+<label class="choice"><input type="checkbox" name="cascade" value="true">Also revoke the tokens that it created</label>
 <p class="row"><button class="button-danger">Revoke</button><a class="button" href="/tokens">Keep it</a></p></form>`,
     };
   },

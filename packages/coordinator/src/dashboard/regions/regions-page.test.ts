@@ -33,7 +33,7 @@ async function tried(): Promise<string> {
 
 test('while no region ever had an agent, no instant is told', async () => {
   expect(await textOf('/regions')).toContain('No agent has been seen');
-  expect(await tried()).toContain('No region has an agent, so nobody made the check.');
+  expect(await tried()).toContain('No region has an agent, so nothing was checked.');
 });
 
 test('a region without an agent that takes jobs shows since when and for how long', async () => {
@@ -57,7 +57,7 @@ test('a region without an agent that takes jobs shows since when and for how lon
 
 test('a draft that no region checked shows since when no region has an agent', async () => {
   expect(await tried()).toContain(
-    'No region has had an agent since 31 Dec 2025, 21:00 UTC (3 hours ago), so nobody made the check.',
+    'No region has had an agent since 31 Dec 2025, 21:00 UTC (3 hours ago), so nothing was checked.',
   );
 });
 

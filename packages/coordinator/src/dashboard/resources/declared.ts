@@ -62,7 +62,7 @@ export function declaredIn(headers: Called['headers']): Declared | null {
 export function declaredNotice(noun: string, kind: string, { as, file }: Declared) {
   const named = file === null ? html`a file` : html`<code>${file}</code>`;
   return html`<p class="notice">This ${noun} is declared in ${named} as <code>${kind}.${as}</code>. Change it there${
-    file === null ? NO_HTML : html`; <a href="/declaration">see how it stands with the file</a>`
+    file === null ? NO_HTML : html`; <a href="/declaration">see the state of the file</a>`
   }.</p>`;
 }
 

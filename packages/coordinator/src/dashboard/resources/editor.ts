@@ -275,7 +275,7 @@ async function changedMeanwhile(
 
 /** Somebody else removed the resource. The form keeps the draft, and saving it creates a new resource. */
 function removedMeanwhile(request: DashboardRequest, editor: Editor, draft: Draft): Promise<DashboardAnswer> {
-  const notice = html`<div class="notice notice-warning" role="alert"><p><strong>This ${editor.noun} was removed by somebody else.</strong> Nothing was saved. Your draft is below: save it to make a new ${editor.noun}. Stored secrets that it kept are gone.</p></div>`;
+  const notice = html`<div class="notice notice-warning" role="alert"><p><strong>This ${editor.noun} was removed by somebody else.</strong> Nothing was saved. Your draft is below: save it to create a new ${editor.noun}. Its stored secrets are gone.</p></div>`;
   return showForm(request, editor, {
     stored: null,
     entries: draft.entries,

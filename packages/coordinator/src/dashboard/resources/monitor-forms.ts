@@ -42,10 +42,10 @@ const monitorTrial: Trial = {
 function trialPanel(answers: readonly Answer[], regions: readonly RegionView[], now: number): Html {
   return html`<section class="stack trial" aria-labelledby="trial" role="status">
 <h2 id="trial">What the regions found</h2>
-<p class="soft">One attempt in each region. It was not recorded, nobody was alerted, and nothing was saved.</p>
+<p class="soft">One attempt in each region. It was not recorded, no alert was sent, and nothing was saved.</p>
 ${
   answers.length === 0
-    ? html`<p class="notice notice-warning">${noAgentText(regions, now)}, so nobody made the check. <a href="/regions">Regions</a></p>`
+    ? html`<p class="notice notice-warning">${noAgentText(regions, now)}, so nothing was checked. <a href="/regions">Regions</a></p>`
     : html`<ol class="plain-list log">${answers.map((answer) => answerItem(answer, regions, now))}</ol>`
 }
 </section>`;
@@ -132,7 +132,7 @@ type Uses = AnswerOf<typeof monitorUses>;
 
 async function consequencesFor(api: DashboardRequest['api'], id: number): Promise<Html> {
   const uses = await api.read(monitorUses, { id });
-  return html`<p>Its results, its history and its incidents are removed with it. Alerts that wait are still sent.</p>
+  return html`<p>Its results, its history and its incidents are removed with it. Waiting alerts are still sent.</p>
 ${channels(uses)}
 ${components(uses)}`;
 }
@@ -157,7 +157,7 @@ function components({ components: shown, component_count: count }: Uses): Html {
   )}${more > 0 ? html`<li>and ${more} more</li>` : NO_HTML}</ul></section>
 <fieldset class="set"><legend>What happens to these components?</legend>
 <label class="choice"><input type="radio" name="components" value="remove" checked> Remove them too</label>
-<label class="choice"><input type="radio" name="components" value="keep"> Keep them: they show nothing, until they get another monitor</label>
+<label class="choice"><input type="radio" name="components" value="keep"> Keep them: they show nothing until they get another monitor</label>
 </fieldset>`;
 }
 
@@ -236,7 +236,7 @@ function editorOf(type: MonitorType): Editor {
 function chooseType(): DashboardAnswer {
   return kindChoice({
     title: 'New monitor',
-    question: 'What is to be checked?',
+    question: 'What should be checked?',
     kinds: MONITOR_TYPES.map((type) => ({
       href: `/monitors/new?type=${type}`,
       label: MONITORS[type].definition.title,

@@ -107,7 +107,7 @@ function notices(headers: Called['headers'], { warnings }: StatusPageView): Html
 }
 
 const THEMES = [
-  ['system', 'As the system of the visitor prefers'],
+  ['system', "As the visitor's system prefers"],
   ['light', 'Light'],
   ['dark', 'Dark'],
 ] as const;
@@ -128,7 +128,7 @@ function appearance(
   return html`<section class="stack" aria-labelledby="appearance"><h2 id="appearance">Appearance</h2>
 <form class="form" method="post" action="/pages/${id}/appearance">${formToken}
 <input type="hidden" name="${VERSION_FIELD}" value="${etag}">
-<label class="choice"><input type="checkbox" name="published" value="true"${published ? html` checked` : NO_HTML}> Visitors get the page</label>
+<label class="choice"><input type="checkbox" name="published" value="true"${published ? html` checked` : NO_HTML}> Publish the page</label>
 ${choices('Colours', 'theme', THEMES, theme)}
 ${choices('Response times', 'latency', LATENCIES, latency)}
 <div class="row"><button>Save the appearance</button></div></form></section>`;

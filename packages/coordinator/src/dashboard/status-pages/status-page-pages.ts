@@ -39,7 +39,7 @@ const statusPageList: DashboardPage = {
       list: STATUS_PAGE.list,
       search: 'Search by title or slug',
       add: 'New status page',
-      none: 'There is no status page yet. It tells the people who use your services what works, and what you do about what does not.',
+      none: 'There is no status page yet. A status page tells your users which services work, and what you do about problems.',
       unmatched: 'No status page has this title or slug.',
       head: html`<th scope="col">Title</th><th scope="col">Served</th><th scope="col">Address</th><th scope="col">Who sees it</th>`,
       row,

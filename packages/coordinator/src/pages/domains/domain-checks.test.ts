@@ -125,7 +125,7 @@ describe('a custom domain', () => {
       expect(await checks.checkDomain(other, DOMAIN)).toMatchObject({ state: 'verified' });
       const told = {
         state: 'pending',
-        problem: `${DOMAIN} points here, and another status page holds it, which declared it and was verified first: this page gets it when that one gives it up`,
+        problem: `${DOMAIN} points here, but another status page holds it, because that page was verified first: this page gets the domain when the other one gives it up`,
       };
       expect(await check()).toMatchObject(told);
       expect(await pageOf(DOMAIN)).toBe(other);

@@ -122,7 +122,7 @@ export class DomainChecks {
 }
 
 function heldElsewhere(domain: string): Pointing {
-  const problem = `${domain} points here, and another status page holds it, which declared it and was verified first: this page gets it when that one gives it up`;
+  const problem = `${domain} points here, but another status page holds it, because that page was verified first: this page gets the domain when the other one gives it up`;
   return { is: 'elsewhere', problem };
 }
 

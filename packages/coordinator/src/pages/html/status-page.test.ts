@@ -177,7 +177,7 @@ test('a page says that it has no components, or that its data cannot be read', (
   expect(rendered(pageSource({ components: [] }))).toContain('This page has no components yet.');
   const stale = rendered(pageSource(), placeIn('en', { staleSince: NOW - DAY_MS }));
   expect(stale).toMatch(
-    /role="status">The data of this page cannot be read[^<]+<time datetime="2026-11-21T12:00:00.000Z"/,
+    /role="status">Current data cannot be read[^<]+<time datetime="2026-11-21T12:00:00.000Z"/,
   );
 });
 
