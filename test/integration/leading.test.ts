@@ -369,9 +369,10 @@ describe.concurrent('a start that does not come to its end', () => {
     await service.changed('Web', 'active');
     const other = await holdDatabase(service.databasePath);
     const writing = service.request('PUT', `/v1/monitors/${id}`, monitorOf('Renamed', web.url));
-    await service.stopLeading();
+    const stopped = service.stopLeading();
     expect([200, 503]).toContain((await writing).status);
     other.release();
+    await stopped;
     await service.lead();
     await service.decided(id, 1);
     expect(logged(service)).toEqual([]);

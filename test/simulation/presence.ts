@@ -9,6 +9,8 @@ const ELECTORAL_MS = 24 * 3_600_000;
 export class Presence {
   readonly #clock: VirtualClock;
   readonly #live = new Set<Region>();
+  /** What {@link live} answered last; null: a region came or went since. */
+  #inOrder: readonly Region[] | null = null;
   readonly #lastSeenAt = new Map<Region, number>();
   /** What {@link electable} answered last, and until when it is so, monotonic ms: it is asked for with every event. */
   #electable: ReadonlySet<Region> = new Set();
@@ -18,8 +20,10 @@ export class Presence {
     this.#clock = clock;
   }
 
+  /** The regions with an agent, in the order of all regions. */
   live(): readonly Region[] {
-    return REGIONS.filter((region) => this.#live.has(region));
+    this.#inOrder ??= REGIONS.filter((region) => this.#live.has(region));
+    return this.#inOrder;
   }
 
   hadAgentWithin24h(region: Region): boolean {
@@ -40,10 +44,12 @@ export class Presence {
 
   came(region: Region): void {
     this.#live.add(region);
+    this.#inOrder = null;
     this.#electableUntil = Number.NEGATIVE_INFINITY;
   }
 
   went(region: Region): void {
+    this.#inOrder = null;
     if (this.#live.delete(region)) this.#lastSeenAt.set(region, this.#clock.monotonic());
     this.#electableUntil = Number.NEGATIVE_INFINITY;
   }

@@ -75,8 +75,8 @@ export class Term {
   }
 
   /**
-   * Stops the term. It may be called during the start, which then fails. It does not wait for a database that
-   * accepts no writes.
+   * Stops the term. It may be called during the start, which then fails. It waits for the writes that the parts still
+   * have: a database that accepts none refuses each of them after 5 s.
    */
   stop(): Promise<void> {
     this.#stopping ??= this.#stop();
