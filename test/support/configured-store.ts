@@ -5,7 +5,7 @@ import { ChangeApplier } from '@svc/coordinator/declaration/change-applier.ts';
 import type { ChangeEffects } from '@svc/coordinator/declaration/configuration.ts';
 import { MonitorsInMemory } from '@svc/coordinator/declaration/live-monitors.ts';
 import { Reading } from '@svc/coordinator/declaration/reading.ts';
-import { StoredConfiguration } from '@svc/coordinator/declaration/transactions.ts';
+import { StoredConfiguration } from '@svc/coordinator/declaration/stored-configuration.ts';
 import { removeChanges } from '@svc/coordinator/store/declaration/changes.ts';
 import { Secrets } from '@svc/coordinator/store/declaration/secrets.ts';
 import { ensureDefaultWorkspace } from '@svc/coordinator/store/declaration/workspaces.ts';

@@ -1,8 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type LiveResource, liveConfiguration } from '@svc/cli/export/live.ts';
-import { resourcesNamedByFile } from '@svc/coordinator/declaration/named-by-file.ts';
 import { DeclaredFile } from '@svc/coordinator/declaration/yaml/declared-file.ts';
+import { resourcesNamedByFile } from '@svc/coordinator/declaration/yaml/plan.ts';
 import { ApiClient } from '@svc/shared/api/client.ts';
 import type { ResourceDefinition } from '@svc/shared/resources/definition.ts';
 import { DEFINITIONS, type ResourceKind } from '@svc/shared/resources/registry.ts';

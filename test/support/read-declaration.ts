@@ -1,5 +1,4 @@
-import type { DeclaredEntry } from '@svc/coordinator/declaration/yaml/declaration.ts';
-import type { LocatedError } from '@svc/coordinator/declaration/yaml/located-error.ts';
+import type { DeclaredEntry, LocatedError } from '@svc/coordinator/declaration/yaml/declaration.ts';
 import { readDeclaration } from '@svc/coordinator/declaration/yaml/parse.ts';
 import type { ReadDeclaration } from '@svc/coordinator/declaration/yaml/read.ts';
 import { readDeclaredFile } from '@svc/coordinator/declaration/yaml/read-file.ts';

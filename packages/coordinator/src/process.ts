@@ -22,7 +22,7 @@ import {
   checkCoordinatorSettings,
   databasePathOf,
 } from './config.ts';
-import { DeclarationError } from './declaration/yaml/located-error.ts';
+import { DeclarationError } from './declaration/yaml/declaration.ts';
 import { exportSettingsOf } from './export/export-settings.ts';
 import { operatorTokens } from './operator-tokens.ts';
 import {

@@ -21,7 +21,7 @@ import type { ChangeEffects } from './declaration/configuration.ts';
 import { Incidents } from './declaration/notes/incidents.ts';
 import { MaintenanceWindows } from './declaration/notes/maintenance.ts';
 import { Reading } from './declaration/reading.ts';
-import { StoredConfiguration } from './declaration/transactions.ts';
+import { StoredConfiguration } from './declaration/stored-configuration.ts';
 import { WhatIfs } from './history/what-if/what-ifs.ts';
 import { type Live, servedLive } from './live.ts';
 import { createPageDomains } from './pages/domains/domains.ts';

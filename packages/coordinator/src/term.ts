@@ -7,7 +7,7 @@ import { channelProblems } from './alerts/sender.ts';
 import { logTransitions } from './checks/transition-log.ts';
 import { ChangeApplier } from './declaration/change-applier.ts';
 import type { ChangeEffects } from './declaration/configuration.ts';
-import { StoredConfiguration } from './declaration/transactions.ts';
+import { StoredConfiguration } from './declaration/stored-configuration.ts';
 import { DeclaredFile } from './declaration/yaml/declared-file.ts';
 import type { Live } from './live.ts';
 import { leadingMeasurements } from './metrics.ts';

@@ -19,3 +19,15 @@ export async function mapInTurns<T, R>(
   }
   return mapped;
 }
+
+/** Gives the event loop turns during long work. */
+export class Turns {
+  #began = performance.now();
+
+  /** Gives a turn when the work has held the thread for long. */
+  async breathe(): Promise<void> {
+    if (performance.now() - this.#began < TURN_MS) return;
+    await setImmediate();
+    this.#began = performance.now();
+  }
+}

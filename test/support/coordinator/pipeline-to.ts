@@ -1,7 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
-import type { ExportSettings } from '@svc/coordinator/export/export-settings.ts';
+import type { ExportSettings, ExportTarget } from '@svc/coordinator/export/export-settings.ts';
 import { Pipeline } from '@svc/coordinator/export/pipeline.ts';
-import type { ExportTarget } from '@svc/coordinator/export/targets.ts';
 import { newTotals } from '@svc/coordinator/export/totals.ts';
 import { createHttpPost } from '@svc/coordinator/outgoing/http-post.ts';
 import { createEgressGuard } from '@svc/shared/egress.ts';

@@ -14,7 +14,7 @@ import { MAX_WAITING_READS } from '../store/sqlite/reader.ts';
 import type { DeclaredChange } from '../verdict/declared-change.ts';
 import { ChangeApplier } from './change-applier.ts';
 import type { ConfigurationChange } from './configuration.ts';
-import { StoredConfiguration } from './transactions.ts';
+import { StoredConfiguration } from './stored-configuration.ts';
 
 let reads: HeldReads;
 let parts: ConfiguredStore;

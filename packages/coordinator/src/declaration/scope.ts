@@ -1,4 +1,5 @@
 import type { EgressGuard } from '@svc/shared/egress.ts';
+import { Turns } from '@svc/shared/map-in-turns.ts';
 import type { NewChange } from '../store/declaration/changes.ts';
 import type { OwnedRow, ResourceTable } from '../store/declaration/resources.ts';
 import type { Secrets } from '../store/declaration/secrets.ts';
@@ -6,7 +7,6 @@ import type { Transaction } from '../store/store.ts';
 import type { ChangeContext } from './configuration.ts';
 import { Conflict, NotFound, PreconditionFailed } from './errors.ts';
 import { NOUN_OF } from './kinds/kinds.ts';
-import { Turns } from './turns.ts';
 
 /** State that the parts of one change share. */
 export class ChangeScope {

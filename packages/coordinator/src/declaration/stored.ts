@@ -1,5 +1,10 @@
+import { masked, maskOf, secretsIn } from '@svc/shared/resources/secrets.ts';
 import type { PAGE_LATENCIES } from '@svc/shared/resources/status-page.ts';
+import { parseStored } from '@svc/shared/resources/stored-form.ts';
+import type { z } from 'zod';
 import type { ResourceTable, Row } from '../store/declaration/resources.ts';
+import type { SealPurpose, Secrets } from '../store/declaration/secrets.ts';
+import { StoreError } from '../store/errors.ts';
 import type { AttributesOf, MonitorKind, ResourceKind } from './kinds/kinds.ts';
 
 /** Whether secrets are opened, or shown as a mask without being opened. */
@@ -69,4 +74,141 @@ export function metadataOf(
     createdAt: row.created_at,
     updatedAt: row.updated_at,
   };
+}
+
+/*
+ * The attributes that a row keeps as JSON, because the database need not see them. Their secret parts are
+ * sealed in a column beside it.
+ */
+
+type Json = { [name: string]: unknown };
+type JsonRow = { readonly id: number; readonly attributes: string };
+type SealedJson = JsonRow & { readonly secrets_sealed: Uint8Array | null };
+
+export function sealedJson(secrets: Secrets, purpose: SealPurpose, kind: ResourceKind, attributes: Json) {
+  const { plain, parts } = splitSecrets(kind, attributes);
+  return {
+    attributes: JSON.stringify(plain),
+    secrets_sealed: parts.length === 0 ? null : secrets.seal(purpose, JSON.stringify(parts)),
+  };
+}
+
+/**
+ * The attributes of a row.
+ *
+ * @param columns the attributes that have columns of their own
+ * @throws StoreError `store-unreadable`
+ */
+export function attributesOf<K extends ResourceKind>(kind: K, row: JsonRow, columns: Json): AttributesOf<K> {
+  return formed(kind, row.id, parsedObject(kind, row.id, row.attributes), columns);
+}
+
+/**
+ * As {@link attributesOf}, with secrets opened or masked.
+ *
+ * @throws StoreError `store-key`, `store-unreadable`
+ */
+export function openedAttributesOf<K extends ResourceKind>(
+  { secrets, purpose, shown }: { secrets: Secrets; purpose: SealPurpose; shown: SecretsShown },
+  kind: K,
+  row: SealedJson,
+  columns: Json,
+): AttributesOf<K> {
+  const { id, secrets_sealed: sealed } = row;
+  const plain = parsedObject(kind, id, row.attributes);
+  if (sealed === null) return formed(kind, id, plain, columns);
+  if (shown === 'masked') return formed(kind, id, masked(kind, plain), columns);
+  const parts = parsed(kind, id, secrets.open(purpose, sealed).reveal());
+  if (!areSecretParts(parts)) throw unreadable(kind, id, null);
+  return formed(kind, id, joinSecrets(plain, parts), columns);
+}
+
+/**
+ * Normalized attributes, as they were stored.
+ *
+ * @param json is changed
+ * @param id of the resource, for the error
+ * @throws StoreError `store-unreadable`
+ */
+export function formed<K extends ResourceKind>(
+  kind: K,
+  id: number,
+  json: object,
+  columns: Json,
+): AttributesOf<K> {
+  const attributes = parseStored(kind, Object.assign(json, columns));
+  if (!attributes.success) throw unreadable(kind, id, attributes.error);
+  return attributes.data;
+}
+
+function parsedObject(kind: ResourceKind, id: number, text: string): object {
+  const json = parsed(kind, id, text);
+  if (typeof json !== 'object' || json === null) throw unreadable(kind, id, null);
+  return json;
+}
+
+function parsed(kind: ResourceKind, id: number, text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // Without the cause: the parser's message repeats the text, which may be a secret.
+    throw unreadable(kind, id, null);
+  }
+}
+
+/** Names places, and no values: they may be secret. */
+function unreadable(kind: ResourceKind, id: number, error: z.ZodError | null): StoreError {
+  const [issue] = error?.issues ?? [];
+  const at = issue === undefined ? '' : ` at ${issue.path.join('.')}`;
+  return new StoreError(
+    'store-unreadable',
+    `database: what it keeps of the ${kind} ${id} is not what this version of svc writes${at}`,
+  );
+}
+
+/** The secrets of a resource, separate from it: the place and the value of each. */
+type SecretParts = readonly (readonly [path: Path, secret: unknown])[];
+
+/** Whether a value is the parts that {@link splitSecrets} made. */
+function areSecretParts(value: unknown): value is SecretParts {
+  return (
+    Array.isArray(value) &&
+    value.every((part: unknown) => Array.isArray(part) && part.length === 2 && isPath(part[0]))
+  );
+}
+
+function isPath(value: unknown): value is Path {
+  return Array.isArray(value) && value.every((step) => typeof step === 'string' || typeof step === 'number');
+}
+
+type Path = readonly (string | number)[];
+
+/**
+ * Takes the secrets out of a resource. An empty string stands in their places. A string of which only a part
+ * is secret is taken out whole, and the masked string stands in its place. Null stays null.
+ */
+export function splitSecrets(kind: ResourceKind, attributes: Json): { plain: Json; parts: SecretParts } {
+  const plain = structuredClone(attributes);
+  const secrets = secretsIn(kind, plain);
+  for (const secret of secrets) set(plain, secret.path, secret.part === undefined ? '' : maskOf(secret));
+  return { plain, parts: secrets.map(({ path, value }) => [path, value]) };
+}
+
+/** The inverse of {@link splitSecrets}; changes and answers `plain`. */
+export function joinSecrets<T extends object>(plain: T, parts: SecretParts): T {
+  for (const [path, secret] of parts) set(plain, path, secret);
+  return plain;
+}
+
+function at(value: unknown, path: Path): unknown {
+  return path.reduce<unknown>((inner, step) => (inner as Json)[step], value);
+}
+
+function set(root: object, path: Path, value: unknown): void {
+  const last = path.at(-1);
+  if (last === undefined) return;
+  const parent = at(root, path.slice(0, -1));
+  if (typeof parent !== 'object' || parent === null) return;
+  // Not by assignment: a header may be called `__proto__`.
+  Object.defineProperty(parent, last, { value, writable: true, enumerable: true, configurable: true });
 }

@@ -1,9 +1,12 @@
 import { OTLP_SETTINGS } from '@svc/shared/otlp/otlp-settings.ts';
+import { Secret } from '@svc/shared/secret.ts';
 import { readEnvironment, SettingsError } from '@svc/shared/settings/environment.ts';
 import { afterAll, describe, expect, test } from 'vitest';
+import { liveMonitor } from '../../../../test/support/coordinator/dispatch-parts.ts';
+import { NO_EXPORT_SETTINGS } from '../../../../test/support/export-settings.ts';
 import { certificateFiles } from '../../../../test/support/tls/certificate-files.ts';
 import { TEST_AUTHORITY, TRUSTED } from '../../../../test/support/tls/certificates.ts';
-import { exportSettingsOf } from './export-settings.ts';
+import { exportSettingsOf, targetOf } from './export-settings.ts';
 
 const files = certificateFiles();
 afterAll(() => files.remove());
@@ -104,4 +107,24 @@ describe('TLS of the endpoint of the settings', () => {
   ])('does not start with a file that is none (%#)', (environment) => {
     expect(() => settings(environment())).toThrow(SettingsError);
   });
+});
+
+const METRICS_URL = 'https://otlp.example.com/v1/metrics';
+const WITH_FALLBACK = {
+  ...NO_EXPORT_SETTINGS,
+  fallback: { url: METRICS_URL, headers: [{ key: 'X-Key', value: 'a' }] },
+};
+
+/** The key of the pipeline of a monitor with these headers; null: of one without an endpoint of its own. */
+function keyOf(headers: Record<string, string> | null, workspaceId = 1): string | undefined {
+  const declaredExport = headers && { endpoint: new Secret(METRICS_URL), headers: new Secret(headers) };
+  return targetOf(liveMonitor(1, { declaredExport, workspaceId }), WITH_FALLBACK)?.key;
+}
+
+test('monitors share a pipeline where workspace, endpoint and headers are the same, and not otherwise', () => {
+  const key = keyOf({ 'X-Key': 'a', 'X-Tenant': 'b' });
+  expect(keyOf({ 'x-tenant': 'b', 'x-key': 'a' })).toBe(key);
+  const others = [keyOf({ 'X-Key': 'a' }), keyOf({ 'X-Key': 'a' }, 2), keyOf({ 'X-Key': 'b' }), keyOf(null)];
+  expect(new Set([key, ...others]).size).toBe(5);
+  expect(keyOf(null, 2)).toBe(keyOf(null));
 });

@@ -1,9 +1,11 @@
-import { belowBase } from '@svc/shared/otlp/endpoint.ts';
+import { createHash } from 'node:crypto';
+import { belowBase, metricsUrlOf } from '@svc/shared/otlp/endpoint.ts';
 import type { OTLP_SETTINGS } from '@svc/shared/otlp/otlp-settings.ts';
 import { type ExportTls, exportTlsOf } from '@svc/shared/otlp/tls.ts';
 import { isExportOff } from '@svc/shared/own-metrics/own-metrics-settings.ts';
 import type { SettingsOf } from '@svc/shared/settings/environment.ts';
 import { VERSION } from '@svc/shared/version.ts';
+import type { LiveMonitor } from '../verdict/monitor.ts';
 import type { HistogramKind } from './histograms.ts';
 
 export type Encoding = 'json' | 'protobuf';
@@ -81,4 +83,31 @@ function resourceOf({ otlpResource, otlpServiceName }: Config): [string, string]
   ]);
   if (otlpServiceName !== undefined) attributes.set('service.name', otlpServiceName);
   return [...attributes];
+}
+
+/** The destination of the metrics of some monitors. */
+export type ExportTarget = Endpoint & {
+  /** Of endpoint, headers and workspace: a pipeline each. */
+  readonly key: string;
+  /** Null: the operator's own, which the guard lets pass. */
+  readonly workspaceId: number | null;
+};
+
+/** The destination of the monitor's metrics; null: none. */
+export function targetOf(monitor: LiveMonitor, settings: ExportSettings): ExportTarget | null {
+  const { declaredExport: declared, workspaceId } = monitor;
+  if (declared === null) {
+    return settings.fallback === null ? null : keyed({ ...settings.fallback, workspaceId: null });
+  }
+  const headers = Object.entries(declared.headers.reveal()).map(([key, value]) => ({ key, value }));
+  return keyed({ url: metricsUrlOf(declared.endpoint.reveal()), headers, workspaceId });
+}
+
+/** The order of headers means nothing, and neither does the case of their names. */
+function keyed(target: Omit<ExportTarget, 'key'>): ExportTarget {
+  const headers = target.headers.map(({ key, value }) => [key.toLowerCase(), value]).sort();
+  const key = createHash('sha256')
+    .update(JSON.stringify([target.workspaceId, target.url, headers]))
+    .digest('base64url');
+  return { ...target, key };
 }

@@ -26,10 +26,9 @@ import { statusHistories } from '../store/states/status-history.ts';
 import type { Store } from '../store/store.ts';
 import type { LiveMonitor, LiveMonitors } from '../verdict/monitor.ts';
 import { errorTypeOf } from './error-type.ts';
-import type { Encoding, ExportSettings } from './export-settings.ts';
+import { type Encoding, type ExportSettings, type ExportTarget, targetOf } from './export-settings.ts';
 import type { Pipeline, PipelineState } from './pipeline.ts';
 import type { ExportedMonitor } from './requests.ts';
-import { type ExportTarget, targetOf } from './targets.ts';
 import { countResult, identityOf, mostPoints, newTotals, readTotals, type Totals } from './totals.ts';
 
 /** Monitors of one read, and rows of one transaction: recording waits for it, some milliseconds. */

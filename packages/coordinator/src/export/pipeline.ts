@@ -5,9 +5,8 @@ import { pause } from '@svc/shared/pause.ts';
 import { type HttpPost, mergeHeaders, type PostResult } from '../outgoing/http-post.ts';
 import { RETRY_AFTER_MAXIMUM_MS } from '../verdict/backoff.ts';
 import { type Consequence, consequenceOf } from './answers.ts';
-import type { Encoding, ExportSettings } from './export-settings.ts';
+import type { Encoding, ExportSettings, ExportTarget } from './export-settings.ts';
 import { type ExportedMonitor, joined, MetricsRequest } from './requests.ts';
-import type { ExportTarget } from './targets.ts';
 
 /** An instant with what happened then. */
 export type LastError = { readonly at: number; readonly message: string };

@@ -5,10 +5,8 @@ import { expectResultsFrom, type Progress, writeProgress } from '../store/histor
 import { removedMonitor, removeSome } from '../store/history/rollups.ts';
 import type { Store } from '../store/store.ts';
 import { dayOf, HOUR_MS } from '../verdict/summary-range.ts';
-import { rollUpDay } from './days.ts';
-import { firstWidth, rollUpHour } from './hours.ts';
 import { closedUntil, readProgress } from './progress.ts';
-import { repairHours } from './repairs.ts';
+import { firstWidth, repairHours, rollUpDay, rollUpHour } from './rollup-steps.ts';
 
 /**
  * How far changes of status may be dated back after a start and after a jump of the slots' clock, ms.

@@ -3,8 +3,8 @@ import { markedHours } from '../store/history/rollup-repairs.ts';
 import { hoursWith } from '../store/history/rollups.ts';
 import type { Store } from '../store/store.ts';
 import { hourOf } from '../verdict/summary-range.ts';
-import { KEPT_HOURS_MS } from './days.ts';
 import { closedUntil, readProgress } from './progress.ts';
+import { KEPT_HOURS_MS } from './rollup-steps.ts';
 
 /**
  * Makes a function that says of a slot whether it may have a result of this outcome. A search for the few

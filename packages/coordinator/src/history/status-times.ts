@@ -1,9 +1,59 @@
-import { statusHistories } from '../store/states/status-history.ts';
+import { type RecentDays, recentDays } from '../store/history/uptime-days.ts';
+import { windowTimesOf } from '../store/incidents/maintenance-windows.ts';
+import { type MonitorSpan, statusesIn, statusHistories } from '../store/states/status-history.ts';
 import type { Store } from '../store/store.ts';
+import { merged, type Occurrence, occurrencesIn, type WindowTimes } from '../verdict/maintenance-window.ts';
 import { bucketsUntil, DAY_MS, SUMMARY_RANGES, type SummaryRange } from '../verdict/summary-range.ts';
 import { addTimes, NO_TIMES, type StatusTimes, timesBetween, withMaintenance } from '../verdict/uptime.ts';
-import { type DayTimes, dailyTimes } from './daily-times.ts';
-import { timesInWindows } from './times-in-windows.ts';
+
+export type DayTimes = {
+  /** Beginning of the day in UTC, epoch ms. */
+  readonly at: number;
+  readonly times: StatusTimes;
+};
+
+/**
+ * How long each monitor had each status on each of the last `count` days, oldest first, today until `now`
+ * included: the bars of a status page, in one query for all of its components, and another one where they have
+ * maintenance windows.
+ *
+ * Deleted monitors have no data. The caller must check the workspace.
+ *
+ * @param now the slots' clock, epoch ms
+ */
+export async function dailyTimes(
+  store: Pick<Store, 'read'>,
+  monitorIds: readonly number[],
+  count: number,
+  now: number,
+): Promise<ReadonlyMap<number, readonly DayTimes[]>> {
+  const days = bucketsUntil(now, DAY_MS, count);
+  const found = await recentDays(store, monitorIds, { from: days[0] ?? now, now });
+  const whole = new Map(found.map((recent) => [recent.id, timesOf(recent, days, now)]));
+  const maintained = await timesInWindows(store, monitorIds, [...days, now]);
+  for (const [id, inWindows] of maintained) {
+    const times = whole.get(id)?.map((day, index) => {
+      const part = inWindows[index];
+      return part === undefined ? day : { ...day, times: withMaintenance(day.times, part) };
+    });
+    if (times !== undefined) whole.set(id, times);
+  }
+  return whole;
+}
+
+function timesOf(
+  { since, rolledUp, history }: RecentDays,
+  starts: readonly number[],
+  now: number,
+): DayTimes[] {
+  const known = new Map(rolledUp.map(({ at, times }) => [at, times]));
+  const open = starts.filter((at) => at >= since);
+  const recent = timesBetween(history, [...open, now]);
+  open.forEach((at, index) => {
+    known.set(at, recent[index] ?? NO_TIMES);
+  });
+  return starts.map((at) => ({ at, times: known.get(at) ?? { ...NO_TIMES, unknown: DAY_MS } }));
+}
 
 /** Neighbouring buckets of one width. Instants are epoch ms. */
 export type Buckets = {
@@ -33,7 +83,7 @@ export async function statusTimes(
 
 /** The ranges whose uptime people ask for, the shortest first. */
 export const UPTIME_RANGES = ['24h', '7d', '30d', '90d'] as const satisfies readonly SummaryRange[];
-export type UptimeRange = (typeof UPTIME_RANGES)[number];
+type UptimeRange = (typeof UPTIME_RANGES)[number];
 
 export type Uptimes = {
   /** `from`: beginning of the range's first bucket, epoch ms. */
@@ -70,4 +120,68 @@ export async function readUptimes(
     ranges,
     days: days.starts.map((at, index) => ({ at, times: timesOfDays[index] ?? NO_TIMES })),
   };
+}
+
+/** A piece of maintenance, with the place of the bucket that it lies in. */
+type Piece = MonitorSpan & { readonly bucket: number };
+
+/**
+ * How long each monitor had each status in its maintenance windows, between each two neighbouring edges. It is read
+ * from the changes of status, so a window that is declared, changed or removed later counts at once. Monitors without
+ * windows are missing.
+ *
+ * @param edges epoch ms, ascending
+ */
+async function timesInWindows(
+  store: Pick<Store, 'read'>,
+  monitorIds: readonly number[],
+  edges: readonly number[],
+): Promise<ReadonlyMap<number, readonly StatusTimes[]>> {
+  const windows = await windowTimesOf(store, monitorIds);
+  if (windows.size === 0) return new Map();
+  const occurrences = occurrencesOfEach(windows, edges);
+  const pieces = [...windows].flatMap(([monitorId, times]) =>
+    piecesOf(monitorId, merged(times.flatMap((window) => occurrences.get(window) ?? [])), edges),
+  );
+  const statuses = await statusesIn(store, pieces);
+  const found = new Map<number, StatusTimes[]>(
+    [...windows.keys()].map((id) => [id, edges.slice(1).map(() => NO_TIMES)]),
+  );
+  for (const [index, { monitorId, bucket, from, until }] of pieces.entries()) {
+    const [times = NO_TIMES] = timesBetween(statuses[index] ?? [], [from, until]);
+    const buckets = found.get(monitorId);
+    if (buckets !== undefined) buckets[bucket] = addTimes(buckets[bucket] ?? NO_TIMES, times);
+  }
+  return found;
+}
+
+/** The occurrences of each window, calculated once for all of its monitors: each costs some 30 µs. */
+function occurrencesOfEach(
+  windows: ReadonlyMap<number, readonly WindowTimes[]>,
+  edges: readonly number[],
+): ReadonlyMap<WindowTimes, readonly Occurrence[]> {
+  const [first = 0, last = 0] = [edges[0], edges.at(-1)];
+  const all = new Set([...windows.values()].flat());
+  return new Map([...all].map((window) => [window, occurrencesIn(window, first, last)]));
+}
+
+/**
+ * The maintenance of a monitor, in pieces that each lie in one bucket.
+ *
+ * @param spans ascending; they do not overlap
+ */
+function piecesOf(monitorId: number, spans: readonly Occurrence[], edges: readonly number[]): Piece[] {
+  const last = edges.at(-1) ?? 0;
+  const pieces: Piece[] = [];
+  let bucket = 0;
+  for (const span of spans) {
+    while ((edges[bucket + 1] ?? last) <= span.from && bucket + 2 < edges.length) bucket += 1;
+    for (let at = bucket; at + 1 < edges.length; at += 1) {
+      const from = Math.max(span.from, edges[at] ?? 0);
+      const until = Math.min(span.until, edges[at + 1] ?? 0);
+      if (until <= from) break;
+      pieces.push({ monitorId, bucket: at, from, until });
+    }
+  }
+  return pieces;
 }

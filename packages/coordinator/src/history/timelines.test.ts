@@ -14,7 +14,7 @@ import {
   withMaintenance,
   worstStatus,
 } from '../verdict/uptime.ts';
-import { dailyTimes } from './daily-times.ts';
+import { dailyTimes } from './status-times.ts';
 
 type Timeline = {
   readonly name: string;

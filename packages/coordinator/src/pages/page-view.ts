@@ -1,6 +1,6 @@
 import type { StoredComponent, StoredGroup, StoredPage } from '../declaration/stored.ts';
-import type { DayTimes } from '../history/daily-times.ts';
 import type { Latencies, LatencyRange, LatencySpan } from '../history/latencies.ts';
+import type { DayTimes } from '../history/status-times.ts';
 import type { ShownIncident, ShownMonitor } from '../store/pages/shown-pages.ts';
 import { addTimes, NO_TIMES, type StatusTimes, uptimePercent } from '../verdict/uptime.ts';
 import type { State } from '../web/design/states.ts';

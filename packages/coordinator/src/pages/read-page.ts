@@ -1,8 +1,8 @@
 import type { Secret } from '@svc/shared/secret.ts';
 import { storedIn } from '../declaration/reading.ts';
 import type { StoredPage } from '../declaration/stored.ts';
-import { type DayTimes, dailyTimes } from '../history/daily-times.ts';
 import { type Latencies, latenciesOf, latencySpan } from '../history/latencies.ts';
+import { type DayTimes, dailyTimes } from '../history/status-times.ts';
 import type { Secrets } from '../store/declaration/secrets.ts';
 import { updatesOf, writtenIncidents } from '../store/incidents/incidents.ts';
 import { windowsOfPage } from '../store/incidents/maintenance-windows.ts';

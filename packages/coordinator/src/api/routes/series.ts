@@ -1,8 +1,7 @@
 import { phases } from '@svc/shared/messages/check-result.ts';
 import { REGIONS } from '@svc/shared/regions.ts';
 import { z } from 'zod';
-import { type PhaseSeries, readPhases } from '../../history/phases.ts';
-import { readSeries, type Series } from '../../history/series.ts';
+import { type PhaseSeries, readPhases, readSeries, type Series } from '../../history/series.ts';
 import { readUptimes, UPTIME_RANGES, type Uptimes } from '../../history/status-times.ts';
 import { emptyTally } from '../../history/tally.ts';
 import { PHASES } from '../../store/results/result-detail.ts';

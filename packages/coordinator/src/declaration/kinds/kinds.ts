@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { forMonitors, type MonitorKind } from '@svc/shared/resources/monitors.ts';
 import {
   DEFINITIONS,
@@ -95,3 +96,11 @@ export function isMonitorKind(kind: ResourceKind): kind is MonitorKind {
 export const NOUN_OF = Object.fromEntries(
   RESOURCE_KINDS.map((kind) => [TABLE_OF[kind], DEFINITIONS[kind].noun]),
 ) as { readonly [T in ResourceTable]: string };
+
+/**
+ * Whether two normalized resources of one kind are equal. The order of members does not matter, and the order
+ * of lists does (sets were sorted when they were normalized).
+ */
+export function sameAttributes(a: object, b: object): boolean {
+  return isDeepStrictEqual(a, b);
+}

@@ -11,8 +11,7 @@ import { StoreError } from '../../store/errors.ts';
 import type { ShownBy } from '../configuration.ts';
 import { Conflict, DeniedEndpoint } from '../errors.ts';
 import { type ChangeScope, refuseDeclared } from '../scope.ts';
-import { metadataOf, type SecretsShown, type StoredIn } from '../stored.ts';
-import { openedAttributesOf, sealedJson } from '../stored-json.ts';
+import { metadataOf, openedAttributesOf, type SecretsShown, type StoredIn, sealedJson } from '../stored.ts';
 import type { Kind } from './kind.ts';
 import type { AttributesIn } from './kinds.ts';
 

@@ -8,11 +8,10 @@ import {
   linksOfChannel,
   removeLinks,
 } from '../../store/declaration/links.ts';
-import { sameAttributes } from '../same-attributes.ts';
 import type { ChangeScope } from '../scope.ts';
-import { metadataOf } from '../stored.ts';
-import { formed } from '../stored-json.ts';
+import { formed, metadataOf } from '../stored.ts';
 import type { Kind } from './kind.ts';
+import { sameAttributes } from './kinds.ts';
 
 const KIND = 'svc_notification';
 

@@ -1,10 +1,8 @@
 import type { ResourceTable } from '../../store/declaration/resources.ts';
-import { componentGroups } from './component-groups.ts';
-import { components } from './components.ts';
 import type { Kind } from './kind.ts';
 import { monitors } from './monitors.ts';
 import { notifications } from './notifications.ts';
-import { statusPages } from './status-pages.ts';
+import { componentGroups, components, statusPages } from './status-pages.ts';
 
 /** Everything that the configuration knows of kinds of resources: one line a table. */
 export const KINDS: { readonly [T in ResourceTable]: Kind<T> } = {

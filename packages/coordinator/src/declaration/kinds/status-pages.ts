@@ -1,30 +1,36 @@
 import { removeSessionsOf } from '../../store/access/sessions.ts';
-import { partsOfPage, removePartsOfPage } from '../../store/declaration/components.ts';
+import {
+  componentsOfGroups,
+  emptyGroups,
+  partsOfPage,
+  removePartsOfPage,
+} from '../../store/declaration/components.ts';
+import { findResources } from '../../store/declaration/resources.ts';
 import { takenName } from '../../store/declaration/status-pages.ts';
-import { Conflict } from '../errors.ts';
-import { sameAttributes } from '../same-attributes.ts';
+import { Conflict, InvalidReference } from '../errors.ts';
 import { refuseDeclared } from '../scope.ts';
-import { metadataOf } from '../stored.ts';
-import { openedAttributesOf, sealedJson } from '../stored-json.ts';
+import { attributesOf, metadataOf, openedAttributesOf, sealedJson } from '../stored.ts';
 import type { Kind } from './kind.ts';
-import type { AttributesOf } from './kinds.ts';
+import { type AttributesOf, sameAttributes } from './kinds.ts';
 
-const KIND = 'svc_status_page';
+const PAGE = 'svc_status_page';
+const GROUP = 'svc_status_page_component_group';
+const COMPONENT = 'svc_status_page_component';
 const SEAL = 'status_pages.secrets';
 
 export const statusPages: Kind<'status_pages'> = {
-  kindOf: () => KIND,
+  kindOf: () => PAGE,
   columns(secrets, { slug, custom_domain, ...rest }) {
-    return { slug, custom_domain, ...sealedJson(secrets, SEAL, KIND, rest) };
+    return { slug, custom_domain, ...sealedJson(secrets, SEAL, PAGE, rest) };
   },
   sealed: ['attributes', 'secrets_sealed'],
   stored(secrets, row, shown) {
     const { slug, custom_domain, theme, latency } = row;
-    const attributes = openedAttributesOf({ secrets, purpose: SEAL, shown }, KIND, row, {
+    const attributes = openedAttributesOf({ secrets, purpose: SEAL, shown }, PAGE, row, {
       slug,
       custom_domain,
     });
-    return { kind: KIND, ...metadataOf(row), attributes, published: row.published === 1, theme, latency };
+    return { kind: PAGE, ...metadataOf(row), attributes, published: row.published === 1, theme, latency };
   },
   /** Slugs are unique across workspaces; the message reveals nothing about the other page. */
   checkFor:
@@ -52,6 +58,58 @@ export const statusPages: Kind<'status_pages'> = {
 };
 
 /** What lets visitors in. */
-function accessOf({ access_type, password, auth_email_domains }: AttributesOf<typeof KIND>) {
+function accessOf({ access_type, password, auth_email_domains }: AttributesOf<typeof PAGE>) {
   return { access_type, password, auth_email_domains };
 }
+
+export const componentGroups: Kind<'component_groups'> = {
+  kindOf: () => GROUP,
+  columns: (_secrets, { page_id, ...rest }) => ({
+    page_id: Number(page_id),
+    attributes: JSON.stringify(rest),
+  }),
+  sealed: [],
+  stored(_secrets, row) {
+    const attributes = attributesOf(GROUP, row, { page_id: String(row.page_id) });
+    return { kind: GROUP, ...metadataOf(row), attributes };
+  },
+  /** Its components stay on the page, without a group. */
+  async removing(scope, rows) {
+    const ids = rows.map(({ id }) => id);
+    const members = await componentsOfGroups(scope.tx, ids);
+    if (members.length === 0) return;
+    for (const member of members) {
+      refuseDeclared(scope, 'components', member, `component group ${member.group_id}`);
+    }
+    await emptyGroups(scope.tx, ids, scope.now);
+  },
+};
+
+export const components: Kind<'components'> = {
+  kindOf: () => COMPONENT,
+  columns: (_secrets, { page_id, group_id, monitor_id, ...rest }) => ({
+    page_id: Number(page_id),
+    group_id: group_id === null ? null : Number(group_id),
+    monitor_id: monitor_id === null ? null : Number(monitor_id),
+    attributes: JSON.stringify(rest),
+  }),
+  sealed: [],
+  stored(_secrets, row) {
+    const attributes = attributesOf(COMPONENT, row, {
+      page_id: String(row.page_id),
+      group_id: row.group_id === null ? null : String(row.group_id),
+      monitor_id: row.monitor_id === null ? null : String(row.monitor_id),
+    });
+    return { kind: COMPONENT, ...metadataOf(row), attributes };
+  },
+  /** A component and its group stand on one page. */
+  async checkFor({ tx, context }, together) {
+    const named = new Set(together.flatMap(({ group_id }) => (group_id === null ? [] : [Number(group_id)])));
+    const groups = await findResources(tx, 'component_groups', context.workspaceId, [...named]);
+    const pageOf = new Map(groups.map(({ id, page_id }) => [id, String(page_id)]));
+    return ({ page_id, group_id }) => {
+      if (group_id === null || pageOf.get(Number(group_id)) === page_id) return;
+      throw new InvalidReference(`status page ${page_id} has no component group ${group_id}`, ['group_id']);
+    };
+  },
+};

@@ -1,6 +1,7 @@
 import type { Clock } from '@svc/shared/clock.ts';
 import { LIMITS } from '@svc/shared/limits.ts';
 import { componentsByIds } from '../../store/declaration/components.ts';
+import { existingResources, type ResourceTable } from '../../store/declaration/resources.ts';
 import {
   findIncident,
   type IncidentContent,
@@ -16,11 +17,11 @@ import {
   type UpdateContent,
   updatesOf,
 } from '../../store/incidents/incidents.ts';
+import type { Readable } from '../../store/reading-of.ts';
 import type { Store, Transaction } from '../../store/store.ts';
 import { wholeMs } from '../../store/whole-ms.ts';
 import { resolvedAt } from '../../verdict/incident-updates.ts';
 import { ConfigurationError, Conflict, InvalidReference, NotFound, PreconditionFailed } from '../errors.ts';
-import { requireObjects } from './references.ts';
 
 /** A clock of an operator may be ahead of ours by so much, ms. */
 const AHEAD_MS = 60_000;
@@ -209,4 +210,27 @@ class IncidentChange {
 /** Whether both have the same ids, in any order. */
 function hasSame(one: readonly number[], other: readonly number[]): boolean {
   return one.length === other.length && one.every((id) => other.includes(id));
+}
+
+const NOUNS = { monitors: 'monitor', status_pages: 'status page', components: 'component' } as const;
+
+/** Objects that a note names, by the member of the body that names them. */
+export type Named = {
+  readonly member: string;
+  readonly table: ResourceTable & keyof typeof NOUNS;
+  readonly ids: readonly number[];
+};
+
+/** @throws InvalidReference when the workspace lacks one of the objects */
+export async function requireObjects(
+  source: Readable,
+  workspaceId: number,
+  named: readonly Named[],
+): Promise<void> {
+  for (const { member, table, ids } of named) {
+    const existing = await existingResources(source, table, workspaceId, ids);
+    const missing = ids.findIndex((id) => !existing.has(id));
+    if (missing !== -1)
+      throw new InvalidReference(`there is no ${NOUNS[table]} ${ids[missing]}`, [member, missing]);
+  }
 }

@@ -17,7 +17,7 @@ import { wholeMs } from '../../store/whole-ms.ts';
 import type { WindowTimes } from '../../verdict/maintenance-window.ts';
 import type { ChangeEffects } from '../configuration.ts';
 import { Conflict, NotFound, PreconditionFailed } from '../errors.ts';
-import { requireObjects } from './references.ts';
+import { requireObjects } from './incidents.ts';
 
 type Parts = {
   readonly store: Store;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { parseDeclaration } from '../../../../../test/support/read-declaration.ts';
-import { formatError } from './located-error.ts';
+import { formatError } from './declaration.ts';
 
 /**
  * Bad files with all that is said about them. What is wrong with the values of one resource is in the table of

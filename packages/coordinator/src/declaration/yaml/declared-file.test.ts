@@ -12,8 +12,8 @@ import { ownedByFile } from '../../../../../test/support/owned-by-file.ts';
 import { VALID } from '../../../../../test/support/resources.ts';
 import { rowsOf } from '../../../../../test/support/store-rows.ts';
 import type { Configuration } from '../configuration.ts';
+import { DeclarationError } from './declaration.ts';
 import type { DeclaredFile, DeclaredFileParts } from './declared-file.ts';
-import { DeclarationError } from './located-error.ts';
 import { readDeclaration } from './read.ts';
 
 let files: DeclaredFiles;

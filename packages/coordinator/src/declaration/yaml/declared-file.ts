@@ -11,7 +11,7 @@ import type { Readable } from '../../store/reading-of.ts';
 import type { Store } from '../../store/store.ts';
 import type { Configuration, ConfigurationChange } from '../configuration.ts';
 import { type ChannelStates, setChannelStates, storedChannels } from './channel-states.ts';
-import { DeclarationError, formatError, type LocatedError } from './located-error.ts';
+import { DeclarationError, formatError, type LocatedError } from './declaration.ts';
 import { prepare } from './plan.ts';
 import { type ReadDeclaration, readDeclaration } from './read.ts';
 import { type Declaration, type Reconciled, reconcile, wasApplied } from './reconcile.ts';

@@ -8,10 +8,15 @@ import {
 import { nearest } from '@svc/shared/text/nearest.ts';
 import { isMap, type Node } from 'yaml';
 import { Clashes } from './clashes.ts';
-import { type Address, addressOf, type DeclaredEntry, isLocalName } from './declaration.ts';
+import {
+  type Address,
+  addressOf,
+  type DeclaredEntry,
+  isLocalName,
+  type LocatedError,
+} from './declaration.ts';
 import { type Member, SourceDocument, type SourceError, SourceText } from './document.ts';
 import { interpolate, type Sources } from './interpolate.ts';
-import type { LocatedError } from './located-error.ts';
 import { piecesOf } from './pieces.ts';
 import {
   type FoundReference,

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { parseDeclaration } from '../../../../../test/support/read-declaration.ts';
-import type { NamedResource } from '../named-by-file.ts';
 import type { DeclaredEntry } from './declaration.ts';
-import { isMassDeletion, type Plan, planChanges } from './plan.ts';
+import { isMassDeletion, type NamedResource, type Plan, planChanges } from './plan.ts';
 import { resolveReferences } from './references.ts';
 
 function entriesOf(text: string): readonly DeclaredEntry[] {

@@ -5,17 +5,13 @@ import { createEgressGuard, type EgressGuard } from '@svc/shared/egress.ts';
 import { codeOf, messageOf, SvcError } from '@svc/shared/errors.ts';
 import { attributeWarnings } from '@svc/shared/resources/warnings.ts';
 import { pageWarnings } from '../page-warnings.ts';
-import { addressOf, type DeclaredEntry } from './declaration.ts';
-import type { LocatedError } from './located-error.ts';
+import { addressOf, type DeclaredEntry, type LocatedError } from './declaration.ts';
 import { readDeclaration } from './parse.ts';
-import {
-  type InsertedFile,
-  MAX_ERRORS,
-  MAX_FILE_BYTES,
-  MAX_INSERTED_BYTES,
-  type ReadOutcome,
-  type ReadRequest,
-} from './read-protocol.ts';
+import type { ReadOutcome, ReadRequest } from './read.ts';
+import { type InsertedFile, MAX_FILE_BYTES, MAX_INSERTED_BYTES } from './sources.ts';
+
+/** Most errors, and most warnings, that are handed over. People with more fix the first ones first. */
+const MAX_ERRORS = 1_000;
 
 /**
  * Reads and validates the declared file, and returns some entries at a time, then the outcome. It blocks while it works,

@@ -1,6 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads';
+import type { ReadMessage, ReadRequest } from './read.ts';
 import { readDeclaredFile } from './read-file.ts';
-import type { ReadMessage, ReadRequest } from './read-protocol.ts';
 
 /**
  * The reading thread. It reads one declared file. It posts the first message at once and then one for each message

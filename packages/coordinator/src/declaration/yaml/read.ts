@@ -2,12 +2,33 @@ import { on } from 'node:events';
 import { setFlagsFromString } from 'node:v8';
 import { Worker } from 'node:worker_threads';
 import { SvcError } from '@svc/shared/errors.ts';
-import type { DeclaredEntry } from './declaration.ts';
-import type { ReadMessage, ReadOutcome, ReadRequest } from './read-protocol.ts';
+import type { DeclaredEntry, LocatedError } from './declaration.ts';
+import type { Inserted } from './sources.ts';
 
 const MAX_HEAP_MIB = 3_072;
 /** Without a limit, garbage of young objects takes up to 48 MiB beside what lives. */
 const MAX_YOUNG_MIB = 12;
+
+/** The input of the reading thread. */
+export type ReadRequest = {
+  readonly path: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** `SVC_CHANNEL_EGRESS_ALLOW`, for warnings; left out: none. */
+  readonly channelEgressAllow?: readonly string[] | undefined;
+};
+
+export type ReadOutcome = {
+  /** SHA-256 of the file, hex; empty when it could not be read. */
+  readonly digest: string;
+  /** The sources that were inserted or should have been. */
+  readonly inserted: Inserted;
+  readonly errors: readonly LocatedError[];
+  /** Parts of the declaration that have no effect. */
+  readonly warnings: readonly LocatedError[];
+};
+
+/** A message of the reading thread: some entries in order of dependency, or at last the outcome. */
+export type ReadMessage = readonly DeclaredEntry[] | ReadOutcome;
 
 export type ReadDeclaration = ReadOutcome & {
   /** In order of dependency. Use them only when there are no errors. */

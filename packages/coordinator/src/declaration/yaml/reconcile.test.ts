@@ -17,8 +17,8 @@ import type { Numbered, WriterRequest } from '../../store/sqlite/thread-protocol
 import type { ConfigurationChange } from '../configuration.ts';
 import { ConfigurationError } from '../errors.ts';
 import type { ResourceKind } from '../kinds/kinds.ts';
-import { StoredConfiguration } from '../transactions.ts';
-import { DeclarationError } from './located-error.ts';
+import { StoredConfiguration } from '../stored-configuration.ts';
+import { DeclarationError } from './declaration.ts';
 import { prepare } from './plan.ts';
 import { type Reconciled, reconcile } from './reconcile.ts';
 

@@ -4,7 +4,24 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import type { AppliedDeclaration } from '../../store/declaration/applied-declaration.ts';
 import type { SealPurpose, Secrets } from '../../store/declaration/secrets.ts';
-import { type InsertedFile, MAX_FILE_BYTES, MAX_INSERTED_BYTES } from './read-protocol.ts';
+
+/** Bounds of the declared file and of a file that it inserts, bytes. */
+export const MAX_FILE_BYTES = 64 * 1_024 * 1_024;
+export const MAX_INSERTED_BYTES = 1_024 * 1_024;
+
+/** The sources of a declaration outside of its file. */
+export type Inserted = {
+  readonly files: readonly InsertedFile[];
+  /** Names of environment variables. */
+  readonly variables: readonly string[];
+};
+
+export type InsertedFile = {
+  /** Name as written in the declared file, relative to that file's folder. */
+  readonly name: string;
+  /** SHA-256, hex; null: the file could not be read. */
+  readonly digest: string | null;
+};
 
 /**
  * The sources of a declaration. The same sources declare the same resources, so they need not be parsed

@@ -1,3 +1,4 @@
+import type { Region } from '@svc/shared/regions.ts';
 import { windowsOfMonitor } from '../../store/incidents/maintenance-windows.ts';
 import { type RecordedRow, resultsAsRecorded } from '../../store/results/results-as-recorded.ts';
 import {
@@ -11,13 +12,14 @@ import {
   statusAt,
 } from '../../store/states/told-history.ts';
 import type { Store } from '../../store/store.ts';
+import { lastedMs } from '../../verdict/check-end.ts';
+import { longestCheckMs } from '../../verdict/longest-check.ts';
 import { merged, occurrencesIn } from '../../verdict/maintenance-window.ts';
 import type { LiveMonitor, MonitorStatus } from '../../verdict/monitor.ts';
 import { freshForMs, votableForMs } from '../../verdict/status.ts';
 import { addTimes, NO_TIMES, type StatusTimes, timesBetween, withMaintenance } from '../../verdict/uptime.ts';
 import { type LiveWindow, Windows } from '../../verdict/windows.ts';
 import { type Beginning, Replay } from './replay.ts';
-import { altered, alteredRow, type OtherSettings } from './settings.ts';
 
 export type WhatIf = {
   readonly present: LiveMonitor;
@@ -155,4 +157,62 @@ function timesOf(
     .map(timesIn)
     .reduce(addTimes, NO_TIMES);
   return withMaintenance(timesIn({ from, until }), maintenance);
+}
+
+/** The settings to replay with. Left out: as they are. */
+export type OtherSettings = {
+  /** Attempts after the first, at most those that were made. */
+  readonly retry?: number | undefined;
+  /** ms; 0: a passing check is never degraded. */
+  readonly degradedAtMs?: number | undefined;
+  /** Only these regions are asked. */
+  readonly regions?: readonly Region[] | undefined;
+};
+
+/** The monitor under the other settings. `timeoutMs`: the declared one. */
+function altered(
+  monitor: LiveMonitor,
+  timeoutMs: number,
+  { retry, degradedAtMs, regions }: OtherSettings,
+): LiveMonitor {
+  return {
+    ...monitor,
+    ...(retry === undefined ? {} : { longestCheckMs: longestCheckMs(timeoutMs, retry) }),
+    ...(degradedAtMs === undefined ? {} : { degradedAtMs }),
+    ...(regions === undefined ? {} : { regions: fewer(monitor.regions, regions) }),
+  };
+}
+
+/** The result as the check would have ended. With fewer attempts it ends, and is recorded, earlier. */
+function alteredRow(row: RecordedRow, { retry, degradedAtMs }: OtherSettings): RecordedRow {
+  const ended = retry === undefined ? row : withAttempts(row, retry + 1);
+  return degradedAtMs === undefined ? ended : { ...ended, outcome: outcomeUnder(ended, degradedAtMs) };
+}
+
+function fewer(declared: readonly Region[] | null, regions: readonly Region[]): readonly Region[] {
+  return declared === null ? regions : declared.filter((region) => regions.includes(region));
+}
+
+/** All attempts but the last have failed, so a check that ends before the last has failed. */
+function withAttempts(row: RecordedRow, most: number): RecordedRow {
+  const last = row.attempts[most - 1];
+  if (last === undefined || row.attempts.length <= most) return row;
+  const attempts = row.attempts.slice(0, most);
+  const savedMs = lastedMs({ attempts: row.attempts }) - lastedMs({ attempts });
+  return {
+    ...row,
+    attempts,
+    recordedAt: Math.max(row.slot, Math.floor(row.recordedAt - savedMs)),
+    outcome: 'failed',
+    latency: last.latency,
+    statusCode: last.status_code ?? null,
+    errorMessage: last.error_message ?? null,
+  };
+}
+
+/** A degraded result with a message is not about its latency: a certificate expires too soon. */
+function outcomeUnder({ outcome, latency, errorMessage }: RecordedRow, degradedAtMs: number) {
+  if (outcome === 'failed' || outcome === 'not_run') return outcome;
+  if (outcome === 'degraded' && errorMessage !== null) return outcome;
+  return degradedAtMs > 0 && latency !== null && latency > degradedAtMs ? 'degraded' : 'passed';
 }

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { attributes } from '../../../../../test/support/attributes.ts';
 import { type ConfiguredStore, configuredStore } from '../../../../../test/support/configured-store.ts';
 import type { Actor, ConfigurationChange } from '../../declaration/configuration.ts';
-import { StoredConfiguration } from '../../declaration/transactions.ts';
+import { StoredConfiguration } from '../../declaration/stored-configuration.ts';
 import { type Change, changesAfter, removeChanges } from './changes.ts';
 
 let parts: ConfiguredStore;

@@ -4,8 +4,8 @@ import { caughtUp, rollupsOf } from '../../../../test/support/coordinator/rolled
 import { insertWindow, windowTimesOf } from '../store/incidents/maintenance-windows.ts';
 import { DAY_MS, dayOf, HOUR_MS } from '../verdict/summary-range.ts';
 import { addTimes, NO_TIMES, type StatusSince, type StatusTimes, timesBetween } from '../verdict/uptime.ts';
-import { type DayTimes, dailyTimes } from './daily-times.ts';
 import type { Rollups } from './rollups.ts';
+import { type DayTimes, dailyTimes } from './status-times.ts';
 
 let recording: Recording;
 let rollups: Rollups;

@@ -4,7 +4,7 @@ import { liveMonitor, Recording } from '../../../../test/support/coordinator/rec
 import type { Progress } from '../store/history/rollup-progress.ts';
 import type { SqlValue } from '../store/store.ts';
 import { DAY_MS, HOUR_MS } from '../verdict/summary-range.ts';
-import { KEPT_HOURS_MS, rollUpDay } from './days.ts';
+import { KEPT_HOURS_MS, rollUpDay } from './rollup-steps.ts';
 
 const DAY = Date.UTC(2026, 0, 20);
 let recording: Recording;

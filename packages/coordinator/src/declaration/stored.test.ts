@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { anyUrl } from '../../../../test/support/any-text.ts';
-import { joinSecrets, splitSecrets } from './secret-parts.ts';
+import { joinSecrets, splitSecrets } from './stored.ts';
 
 const name = fc.oneof(
   fc.constantFrom('__proto__', 'constructor', '*', 'headers'),

@@ -1,0 +1,230 @@
+import type { Clock } from '@svc/shared/clock.ts';
+import type { EgressGuard } from '@svc/shared/egress.ts';
+import { appendChanges, type NewChange } from '../store/declaration/changes.ts';
+import { setChannelState } from '../store/declaration/channels.ts';
+import { findResource, releaseFromFile, updateResources } from '../store/declaration/resources.ts';
+import type { Secrets } from '../store/declaration/secrets.ts';
+import type { Store, Transaction } from '../store/store.ts';
+import { wholeMs } from '../store/whole-ms.ts';
+import type {
+  ChangeContext,
+  ChangeEffects,
+  Configuration,
+  ConfigurationChange,
+  Drafts,
+  PageAppearance,
+  ShownBy,
+} from './configuration.ts';
+import { NotFound } from './errors.ts';
+import {
+  type AttributesOf,
+  attributesIn,
+  kindIn,
+  type MonitorKind,
+  type ResourceKind,
+  TABLE_OF,
+} from './kinds/kinds.ts';
+import { refuseDenied } from './kinds/monitors.ts';
+import { ChangeScope, requireVersion, revision, type WriteOptions } from './scope.ts';
+import { createAll, removeAll, updateAll } from './writing.ts';
+
+/** Entries of the log that are written at once; they take some 5 ms. */
+const CHANGES_PER_WRITE = 1_000;
+
+type Parts = {
+  readonly store: Store;
+  readonly secrets: Secrets;
+  readonly effects: ChangeEffects;
+  /** Name of the declared file, for what the API is refused; left out: there is none. */
+  readonly declaredFile?: string | undefined;
+  /** Judges the endpoints of exports. */
+  readonly guard: EgressGuard;
+  readonly clock: Clock;
+};
+
+/** {@link Configuration} over the store. */
+export class StoredConfiguration implements Configuration, Drafts {
+  readonly #parts: Parts;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+  }
+
+  async transaction<T>(
+    context: ChangeContext,
+    work: (change: ConfigurationChange) => Promise<T>,
+  ): Promise<T> {
+    const { store, secrets, effects, declaredFile = null, guard, clock } = this.#parts;
+    const { outcome, lastChangeId } = await store.declare(async (tx) => {
+      const scope = new ChangeScope({
+        context,
+        tx,
+        secrets,
+        declaredFile,
+        guard,
+        now: wholeMs(clock.wall()),
+      });
+      const change = new OpenChange(scope);
+      try {
+        const outcome = await work(change);
+        return { outcome, lastChangeId: await logged(tx, scope.changes) };
+      } finally {
+        change.end();
+      }
+    });
+    if (lastChangeId !== null) await effects.applied(lastChangeId);
+    return outcome;
+  }
+
+  checkMonitor(attributes: AttributesOf<MonitorKind>): void {
+    refuseDenied(this.#parts.guard, attributes);
+  }
+
+  releaseFileOwnership(): Promise<number> {
+    return this.#parts.store.transaction(releaseFromFile);
+  }
+}
+
+/** Answers the id of the last entry; null when nothing with effects was changed. */
+async function logged(tx: Transaction, changes: readonly NewChange[]): Promise<number | null> {
+  let last: number | null = null;
+  for (let start = 0; start < changes.length; start += CHANGES_PER_WRITE) {
+    last = await appendChanges(tx, changes.slice(start, start + CHANGES_PER_WRITE));
+  }
+  return last;
+}
+
+type Declared = { localName: string };
+
+/** The change that a transaction's work gets; it is unusable after the work has ended. */
+class OpenChange implements ConfigurationChange {
+  readonly #scope: ChangeScope;
+  #isEnded = false;
+
+  constructor(scope: ChangeScope) {
+    this.#scope = scope;
+  }
+
+  get context() {
+    return this.#scope.context;
+  }
+
+  get tx() {
+    return this.#scope.tx;
+  }
+
+  async create<K extends ResourceKind>(
+    kind: K,
+    attributes: AttributesOf<K>,
+    declared?: Declared,
+  ): Promise<number> {
+    const [id = 0] = await this.createAll(kind, [{ attributes, ...(declared && { declared }) }]);
+    return id;
+  }
+
+  async createAll<K extends ResourceKind>(
+    kind: K,
+    entries: readonly { attributes: AttributesOf<K>; declared?: Declared }[],
+  ): Promise<number[]> {
+    await this.breathe();
+    const creations = entries.map(({ attributes, ...entry }) => ({
+      ...entry,
+      ...attributesIn(kind, attributes),
+    }));
+    return createAll(this.#scope, TABLE_OF[kind], creations);
+  }
+
+  async update<K extends ResourceKind>(
+    kind: K,
+    id: number,
+    attributes: AttributesOf<K>,
+    options: WriteOptions = {},
+  ): Promise<void> {
+    await this.updateAll(kind, [{ id, attributes, ...options }]);
+  }
+
+  async updateAll<K extends ResourceKind>(
+    kind: K,
+    entries: readonly ({ id: number; attributes: AttributesOf<K> } & WriteOptions)[],
+  ): Promise<void> {
+    await this.breathe();
+    const updates = entries.map(({ attributes, ...entry }) => ({
+      ...entry,
+      ...attributesIn(kind, attributes),
+    }));
+    return updateAll(this.#scope, TABLE_OF[kind], updates);
+  }
+
+  async remove<K extends ResourceKind>(
+    kind: K,
+    id: number,
+    { shownBy = 'refuse', ...options }: { shownBy?: ShownBy; expectedVersions?: readonly number[] } = {},
+  ): Promise<void> {
+    await this.breathe();
+    return removeAll(this.#scope, TABLE_OF[kind], [{ id, kind: kindIn(kind), ...options }], shownBy);
+  }
+
+  async removeAll<K extends ResourceKind>(kind: K, ids: readonly number[]): Promise<void> {
+    await this.breathe();
+    const removals = ids.map((id) => ({ id, kind: kindIn(kind) }));
+    return removeAll(this.#scope, TABLE_OF[kind], removals, 'refuse');
+  }
+
+  async removeMonitors(ids: readonly number[]): Promise<void> {
+    await this.breathe();
+    const removals = ids.map((id) => ({ id, kind: null }));
+    return removeAll(this.#scope, 'monitors', removals, 'remove');
+  }
+
+  async setAppearance(
+    pageId: number,
+    appearance: PageAppearance,
+    options: { expectedVersions?: readonly number[] } = {},
+  ): Promise<void> {
+    await this.breathe();
+    return setPageAppearance(this.#scope, pageId, appearance, options);
+  }
+
+  async setChannelState(
+    notificationId: number,
+    state: 'ok' | 'failing',
+    reason: string | null,
+  ): Promise<void> {
+    await this.breathe();
+    const { workspaceId } = this.context;
+    const isThere = await setChannelState(this.tx, workspaceId, notificationId, { state, reason });
+    if (!isThere) throw new NotFound(`there is no notification ${notificationId}`);
+  }
+
+  breathe(): Promise<void> {
+    if (this.#isEnded)
+      throw new TypeError('this change has ended: its transaction is committed or rolled back');
+    return this.#scope.breathe();
+  }
+
+  end(): void {
+    this.#isEnded = true;
+  }
+}
+
+/**
+ * Sets the appearance, which is not part of the declaration: pages of the declared file accept it too.
+ *
+ * @throws NotFound, PreconditionFailed
+ */
+async function setPageAppearance(
+  scope: ChangeScope,
+  id: number,
+  appearance: PageAppearance,
+  { expectedVersions }: { expectedVersions?: readonly number[] },
+): Promise<void> {
+  const row = await findResource(scope.tx, 'status_pages', scope.context.workspaceId, id);
+  if (row === undefined) throw new NotFound(`there is no status page ${id}`);
+  requireVersion(`status page ${id}`, row.row_version, expectedVersions);
+  const published = appearance.published === undefined ? row.published : Number(appearance.published);
+  const theme = appearance.theme ?? row.theme;
+  const latency = appearance.latency ?? row.latency;
+  if (published === row.published && theme === row.theme && latency === row.latency) return;
+  const change = { published, theme, latency, ...revision(scope, row, {}) };
+  await updateResources(scope.tx, 'status_pages', [{ id, change }]);
+}
