@@ -7,7 +7,6 @@ import {
 } from '@svc/shared/resources/registry.ts';
 import { nearest } from '@svc/shared/text/nearest.ts';
 import { isMap, type Node } from 'yaml';
-import { Clashes } from './clashes.ts';
 import {
   type Address,
   addressOf,
@@ -49,7 +48,7 @@ export function* readDeclaration(
   pieces = piecesOf(text),
 ): Generator<readonly DeclaredEntry[], readonly LocatedError[]> {
   const source = new SourceText(text);
-  const declaration: OpenDeclaration = { source, sources, places: new Map(), clashes: new Clashes() };
+  const declaration: OpenDeclaration = { source, sources, places: new Map() };
   const syntaxErrors: SourceError[] = [];
   const errors: SourceError[] = [];
   let some: DeclaredEntry[] = [];
@@ -78,7 +77,6 @@ type OpenDeclaration = {
   readonly sources: Sources;
   /** Offsets of the entries' names, also of entries with errors. */
   readonly places: Map<Address, number>;
-  readonly clashes: Clashes;
 };
 
 /** Place in the order of dependency. */
@@ -159,7 +157,7 @@ function isNothing(node: Node): boolean {
 function readEntry(
   document: SourceDocument,
   entry: WrittenEntry,
-  { source, sources, places, clashes }: OpenDeclaration,
+  { source, sources, places }: OpenDeclaration,
 ): DeclaredEntry | null {
   const errorsBefore = document.errors.length;
   // Strings with a known error. The schema's messages about them would only confuse.
@@ -207,14 +205,12 @@ function readEntry(
     }
   }
   if (!parsed.ok || document.errors.length > errorsBefore) return null;
-  const read = {
+  return {
     kind: entry.kind,
     name: entry.key,
     attributes: parsed.value,
     ...source.position(entry.keyOffset),
   } as DeclaredEntry;
-  for (const clash of clashes.of(read)) reportIssue(document, entry, clash);
-  return read;
 }
 
 type Path = Issue['path'];
@@ -245,7 +241,7 @@ function reportIssue(
   document: SourceDocument,
   entry: WrittenEntry,
   { path, message, isUnknown }: Issue,
-  reported: ReadonlySet<number> = new Set(),
+  reported: ReadonlySet<number>,
 ): void {
   const offset = document.locate(entry.value, path, entry.keyOffset, isUnknown === true);
   if (reported.has(offset)) return;
