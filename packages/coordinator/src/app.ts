@@ -13,7 +13,7 @@ import type { RecentError } from '@svc/shared/recent-errors.ts';
 import { Secret } from '@svc/shared/secret.ts';
 import { VERSION } from '@svc/shared/version.ts';
 import type { OperatorValues } from './alerts/sender.ts';
-import type { TlsFiles } from './api/tls-files.ts';
+import type { TlsFiles } from './api/listener-settings.ts';
 import type { CoordinatorConfig } from './config.ts';
 import { resealWhereDue } from './declaration/reseal.ts';
 import type { DeclaredFileParts } from './declaration/yaml/declared-file.ts';

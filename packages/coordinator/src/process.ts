@@ -14,7 +14,7 @@ import { RecentErrors } from '@svc/shared/recent-errors.ts';
 import { Secret } from '@svc/shared/secret.ts';
 import { fileVariantOf } from '@svc/shared/settings/setting-names.ts';
 import { SYSTEM_STORE_UNUSED, trustsSystemStore } from '@svc/shared/trusted-authorities.ts';
-import type { TlsFiles } from './api/tls-files.ts';
+import type { TlsFiles } from './api/listener-settings.ts';
 import { Coordinator } from './app.ts';
 import {
   COORDINATOR_SETTINGS,

@@ -3,6 +3,8 @@ import type { EgressGuard } from '@svc/shared/egress.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import type { Sickness } from '@svc/shared/messages/heartbeat.ts';
 import type { Measurement } from '@svc/shared/metrics/measurement.ts';
+import { API_COUNTERS } from '@svc/shared/metrics/serving-instruments.ts';
+import { createTotals, type ValuesOf } from '@svc/shared/metrics/totals.ts';
 import type { RecentError } from '@svc/shared/recent-errors.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import type { Secret } from '@svc/shared/secret.ts';
@@ -23,11 +25,9 @@ import type { Store } from '../store/store.ts';
 import type { LiveMonitors, MonitorStatus } from '../verdict/monitor.ts';
 import type { Vote } from '../verdict/status.ts';
 import type { Site } from '../web/site.ts';
-import type { ApiCounters } from './api-counters.ts';
 import type { ApiCalls } from './in-process.ts';
-import type { ListenerTimeouts } from './listener-limits.ts';
-import type { Rate } from './rate-limit.ts';
-import type { TlsFiles } from './tls-files.ts';
+import type { ListenerTimeouts, TlsFiles } from './listener-settings.ts';
+import type { Rate } from './request-gate.ts';
 
 /** The parts of the coordinator that the API needs. */
 export type ApiParts = {
@@ -182,4 +182,36 @@ export interface CheckRunner {
    * @throws SvcError `too-many-runs`, or without a connection to NATS
    */
   runNow(checkText: Secret, regions: readonly Region[], timeoutMs: number): Promise<readonly RegionAnswer[]>;
+}
+
+/** The counters of the API. `API_COUNTERS` says what each number means. */
+export type ApiCounters = ValuesOf<typeof API_COUNTERS>;
+
+export function createApiCounters(): ApiCounters {
+  return createTotals(API_COUNTERS);
+}
+
+export function countAnswer({ answers }: ApiCounters, status: number): void {
+  const text = String(status);
+  answers[isCounted(text, answers) ? text : 'other'] += 1;
+}
+
+/** An endpoint as metrics name it: requests to unknown paths, and their methods, would be series without number. */
+export type CountedEndpoint = { readonly method: string; readonly route: string };
+
+export const NO_ENDPOINT: CountedEndpoint = { method: 'other', route: 'other' };
+
+/** @param tookMs from the request until its answer was made, ms */
+export function countRequest(
+  { requests, requestDuration }: ApiCounters,
+  { method, route }: CountedEndpoint,
+  status: number,
+  tookMs: number,
+): void {
+  requests.add({ method, route, status: String(status) });
+  requestDuration.record(tookMs / 1_000);
+}
+
+function isCounted(status: string, answers: ApiCounters['answers']): status is keyof typeof answers {
+  return Object.hasOwn(answers, status);
 }

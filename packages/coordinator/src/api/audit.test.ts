@@ -5,7 +5,7 @@ import { rowsOf } from '../../../../test/support/store-rows.ts';
 import { hiddenFields, Visitor } from '../../../../test/support/visited-pages.ts';
 import { StoreError } from '../store/errors.ts';
 import type { Store } from '../store/store.ts';
-import { createApiCounters } from './api-counters.ts';
+import { createApiCounters } from './api-parts.ts';
 import { AuditTrail, RequestAudit } from './audit.ts';
 
 const MONITOR = { type: 'tcp', name: 'Shop', uri: 'shop.example:443', periodicity: '1m' };

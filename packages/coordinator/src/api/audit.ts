@@ -7,9 +7,11 @@ import type { Token } from '../store/access/tokens.ts';
 import { StoreError } from '../store/errors.ts';
 import type { Store, Transaction } from '../store/store.ts';
 import { peerKey } from '../web/site.ts';
-import type { ApiCounters } from './api-counters.ts';
+import type { ApiCounters } from './api-parts.ts';
 import type { ChangeAudit, Endpoint } from './endpoint.ts';
-import { RateLimit } from './rate-limit.ts';
+import type { ApiCalls, Login, PageRefusal } from './in-process.ts';
+import { problemOf } from './problem.ts';
+import { RateLimit, type RequestGate, unauthorized } from './request-gate.ts';
 
 /** Most lines that wait. Further lines are counted and dropped. */
 const MOST_WAITING = 1_000;
@@ -217,4 +219,76 @@ function isCollection(path: string): boolean {
 function objectOf(endpoint: RequestFacts['endpoint'], path: string): string {
   const below = path.replace(/^\/v1\//, '');
   return actionOf(endpoint) === VERBS[endpoint.method] ? below : below.slice(0, below.lastIndexOf('/'));
+}
+
+type LoginParts = { readonly gate: RequestGate; readonly trail: AuditTrail; readonly clock: Clock };
+
+/** Creates the logins of the dashboard, which leave the same audit lines as requests do. */
+export function createLogins({ gate, trail, clock }: LoginParts): Omit<ApiCalls, 'call'> {
+  const noteLogin = (token: Token, from: Login): void => {
+    // Only to remember it: the first request of the session must not write a second line.
+    trail.isLogin(token.id, from.peer);
+    trail.addLine({ ...dashboardLine(token, from, clock.wall()), action: 'login' });
+  };
+  const noteRefusal = ({ token, action, path, status, message }: PageRefusal, from: Login): void => {
+    const refused = {
+      action,
+      object: `dashboard${path}`,
+      outcome: 'refused',
+      status,
+      detail: message,
+    } as const;
+    const line = { ...dashboardLine(token, from, clock.wall()), ...refused };
+    trail.addRefusal(line, String(token?.id ?? peerKey(from.peer)));
+  };
+  const notingRefusals = <T>(from: Login, login: () => T): T => {
+    try {
+      return login();
+    } catch (error) {
+      const problem = problemOf(error);
+      if (problem !== null) {
+        const { status, message } = problem;
+        noteRefusal({ token: null, action: 'login', path: '', status, message }, from);
+      }
+      throw error;
+    }
+  };
+  return {
+    login: (secret, from) =>
+      notingRefusals(from, () => {
+        const token = gate.identifyToken(`Bearer ${secret}`, from.peer);
+        noteLogin(token, from);
+        return token;
+      }),
+    refuseLink: (from) =>
+      notingRefusals(from, () => {
+        gate.countFailure(from.peer);
+        throw unauthorized('the link is unknown, used or too old');
+      }),
+    noteLogin,
+    noteLogout(token, from) {
+      trail.addLine({ ...dashboardLine(token, from, clock.wall()), action: 'logout' });
+    },
+    noteRefusal,
+  };
+}
+
+/** The members that all lines of the dashboard have in common. @param at epoch ms */
+function dashboardLine(
+  token: Token | null,
+  { peer, requestId }: Login,
+  at: number,
+): Omit<AuditLine, 'action'> {
+  return {
+    at,
+    workspaceId: token?.workspaceId ?? null,
+    actor: token === null ? 'nobody' : 'token',
+    token: token === null ? null : { id: token.id, name: token.name },
+    object: token === null ? 'dashboard' : `tokens/${token.id}`,
+    outcome: 'done',
+    status: null,
+    requestId,
+    peer,
+    detail: null,
+  };
 }

@@ -1,8 +1,8 @@
 import type { ApiParts } from './api-parts.ts';
 import type { AuditTrail } from './audit.ts';
 import type { ServedEndpoint } from './endpoint.ts';
+import { loginLinkEndpoints, tokenEndpoints, workspaceEndpoints } from './routes/access.ts';
 import { auditEndpoints } from './routes/audit.ts';
-import { checkEndpoints } from './routes/check.ts';
 import { componentEndpoints, namedComponentEndpoints } from './routes/components.ts';
 import { declarationEndpoints } from './routes/declaration.ts';
 import { deliveryEndpoints } from './routes/deliveries.ts';
@@ -11,23 +11,19 @@ import { healthEndpoints } from './routes/health.ts';
 import { incidentEndpoints } from './routes/incidents.ts';
 import { maintenanceEndpoints } from './routes/maintenance.ts';
 import { monitorEndpoints, monitorStateEndpoints, monitorUsesEndpoints } from './routes/monitors.ts';
-
 import { notificationEndpoints } from './routes/notifications.ts';
 import { regionEndpoints } from './routes/regions.ts';
-import { resultEndpoints, transitionEndpoints } from './routes/results.ts';
+import { checkEndpoints, resultEndpoints, transitionEndpoints } from './routes/results.ts';
 import { seriesEndpoints } from './routes/series.ts';
 import {
   pageArrangementEndpoints,
   pageDomainEndpoints,
   pagePreviewEndpoints,
   statusPageEndpoints,
+  subscriberEndpoints,
 } from './routes/status-pages.ts';
-import { subscriberEndpoints } from './routes/subscribers.ts';
 import { summaryEndpoints } from './routes/summary.ts';
-import { loginLinkEndpoints, tokenEndpoints } from './routes/tokens.ts';
-
 import { whatIfEndpoints } from './routes/what-if.ts';
-import { workspaceEndpoints } from './routes/workspaces.ts';
 
 /** Every endpoint of the API, in the order in which it is documented. */
 export function apiEndpoints(parts: ApiParts, trail: AuditTrail): ServedEndpoint[] {

@@ -1,20 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import type { HttpBindings } from '@hono/node-server';
-import type { Clock } from '@svc/shared/clock.ts';
 import { messageOf } from '@svc/shared/errors.ts';
+import { mapInTurns } from '@svc/shared/map-in-turns.ts';
 import { type Context, type Handler, Hono, type MiddlewareHandler } from 'hono';
-import type { AuditLine } from '../store/access/audit.ts';
 import type { Token } from '../store/access/tokens.ts';
-import { peerKey, type Site } from '../web/site.ts';
-import { answerText } from './answer-text.ts';
-import { type CountedEndpoint, countAnswer, countRequest, NO_ENDPOINT } from './api-counters.ts';
-import type { ApiParts } from './api-parts.ts';
-import { type AuditTrail, RequestAudit } from './audit.ts';
+import type { Site } from '../web/site.ts';
+import { type ApiParts, type CountedEndpoint, countAnswer, countRequest, NO_ENDPOINT } from './api-parts.ts';
+import { type AuditTrail, createLogins, RequestAudit } from './audit.ts';
 import { DOCS_POLICY, docsPage } from './docs-page.ts';
 import type { Endpoint, EndpointAnswer, ServedEndpoint } from './endpoint.ts';
 import { apiEndpoints } from './endpoints.ts';
 import { isNotModified } from './entity-tag.ts';
-import type { ApiCalls, Called, Login, PageRefusal, Parameters } from './in-process.ts';
+import type { ApiCalls, Called, Parameters } from './in-process.ts';
 import { openApi } from './openapi.ts';
 import { isForTheLog, Problem, problemOf } from './problem.ts';
 import {
@@ -25,7 +22,7 @@ import {
   requestIdOf,
   visitOf,
 } from './request-facts.ts';
-import { RequestGate, unauthorized } from './request-gate.ts';
+import { RequestGate } from './request-gate.ts';
 import { parseBody, queryParser, readBody } from './request-input.ts';
 
 /** What becomes known of a request while it is answered, for its audit line, the counters and the log. */
@@ -60,11 +57,7 @@ export function createApp(
   const endpoints = apiEndpoints(parts, trail);
   const calls: ApiCalls = {
     call: createCalls(endpoints, answering),
-    login: (secret, from) => logIn(secret, from, { gate, trail, clock: parts.clock }),
-    refuseLink: (from) => refuseLink(from, { gate, trail, clock: parts.clock }),
-    noteLogin: (token, from) => noteLogin(token, from, { trail, clock: parts.clock }),
-    noteLogout: (token, from) => noteLogout(token, from, { trail, clock: parts.clock }),
-    noteRefusal: (refusal, from) => noteRefusal(refusal, from, { trail, at: parts.clock.wall() }),
+    ...createLogins({ gate, trail, clock: parts.clock }),
   };
   const sites = parts.sites?.(calls) ?? [];
   app.use(accompany(parts, { sites, peerOf, isOfApi: pathsOf(endpoints) }));
@@ -372,95 +365,33 @@ async function respond(
   });
 }
 
-type LoginParts = { readonly gate: RequestGate; readonly trail: AuditTrail; readonly clock: Clock };
-
 /**
- * Finds the token that somebody typed into a form. Each login leaves an audit line, and so does each refusal.
- *
- * @throws Problem `unauthorized`, `rate-limited`
+ * Writes an answer as JSON in UTF-8, exactly as `JSON.stringify` does. A list is written member by member,
+ * and other work gets a turn in between: 100 monitors with large bodies are 25 MiB. An answer of that size is sent in
+ * its parts.
  */
-function logIn(secret: string, from: Login, { gate, trail, clock }: LoginParts): Token {
-  return notingRefusals(from, { trail, clock }, () => {
-    const token = gate.identifyToken(`Bearer ${secret}`, from.peer);
-    noteLogin(token, from, { trail, clock });
-    return token;
-  });
-}
-
-/**
- * Refuses a login with a link that opens nothing. It counts and is noted as one with a wrong token is, so that guessing
- * links is no way around the limit.
- *
- * @throws Problem `unauthorized`, `rate-limited`
- */
-function refuseLink(from: Login, { gate, trail, clock }: LoginParts): never {
-  return notingRefusals(from, { trail, clock }, () => {
-    gate.countFailure(from.peer);
-    throw unauthorized('the link is unknown, used or too old');
-  });
-}
-
-function notingRefusals<T>(from: Login, { trail, clock }: Omit<LoginParts, 'gate'>, login: () => T): T {
-  const at = clock.wall();
-  try {
-    return login();
-  } catch (error) {
-    const problem = problemOf(error);
-    if (problem !== null) {
-      const { status, message } = problem;
-      const refusal = { token: null, action: 'login', path: '', status, message } as const;
-      noteRefusal(refusal, from, { trail, at });
-    }
-    throw error;
-  }
-}
-
-/** Writes the audit line of what the dashboard refuses: a login, a page, a form. @param at epoch ms */
-function noteRefusal(
-  { token, action, path, status, message }: PageRefusal,
-  from: Login,
-  { trail, at }: { readonly trail: AuditTrail; readonly at: number },
-): void {
-  const refused = {
-    action,
-    object: `dashboard${path}`,
-    outcome: 'refused',
-    status,
-    detail: message,
-  } as const;
-  trail.addRefusal(
-    { ...dashboardLine(token, from, at), ...refused },
-    String(token?.id ?? peerKey(from.peer)),
+export async function answerText(
+  body: unknown,
+): Promise<string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>> {
+  if (!isList(body)) return JSON.stringify(body);
+  const { data, ...envelope } = body;
+  const members = await mapInTurns(data, (member, index) =>
+    Buffer.from(`${index === 0 ? '' : ','}${JSON.stringify(member)}`),
   );
+  const end = JSON.stringify(envelope)
+    .replace(/^\{(?=")/, ',')
+    .replace(/^\{\}$/, '}');
+  // The parts are bytes: joining texts and encoding them would hold the thread once more for all of them.
+  const parts = [Buffer.from('{"data":['), ...members, Buffer.from(`]${end}`)];
+  const bytes = parts.reduce((sum, part) => sum + part.byteLength, 0);
+  return bytes <= JOINED_BYTES ? Buffer.concat(parts) : ReadableStream.from(parts);
 }
 
-/** Writes the audit line of a login. The first request of the session from this address is no second one. */
-function noteLogin(token: Token, from: Login, { trail, clock }: Omit<LoginParts, 'gate'>): void {
-  trail.isLogin(token.id, from.peer);
-  trail.addLine({ ...dashboardLine(token, from, clock.wall()), action: 'login' });
-}
+/** Answers up to this size are sent in one piece. Joining 25 MiB would hold the thread for some 10 ms. */
+const JOINED_BYTES = 1_024 * 1_024;
 
-/** Writes the audit line of a logout. */
-function noteLogout(token: Token, from: Login, { trail, clock }: Omit<LoginParts, 'gate'>): void {
-  trail.addLine({ ...dashboardLine(token, from, clock.wall()), action: 'logout' });
-}
-
-/** What the lines of the dashboard have in common. */
-function dashboardLine(
-  token: Token | null,
-  { peer, requestId }: Login,
-  at: number,
-): Omit<AuditLine, 'action'> {
-  return {
-    at,
-    workspaceId: token?.workspaceId ?? null,
-    actor: token === null ? 'nobody' : 'token',
-    token: token === null ? null : { id: token.id, name: token.name },
-    object: token === null ? 'dashboard' : `tokens/${token.id}`,
-    outcome: 'done',
-    status: null,
-    requestId,
-    peer,
-    detail: null,
-  };
+/** Lists have their members first. */
+function isList(body: unknown): body is { data: readonly unknown[] } {
+  if (typeof body !== 'object' || body === null) return false;
+  return Object.keys(body)[0] === 'data' && 'data' in body && Array.isArray(body.data);
 }

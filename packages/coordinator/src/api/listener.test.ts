@@ -12,7 +12,7 @@ import { silentLog, temporaryFolder } from '../../../../test/support/configured-
 import { SELF_SIGNED } from '../../../../test/support/self-signed.ts';
 import { TRUSTED } from '../../../../test/support/tls/certificates.ts';
 import type { ApiParts } from './api-parts.ts';
-import { DEFAULT_TIMEOUTS, type ListenerTimeouts } from './listener-limits.ts';
+import { DEFAULT_TIMEOUTS, type ListenerTimeouts } from './listener-settings.ts';
 
 const opened: { close(): Promise<void> }[] = [];
 afterEach(async () => {

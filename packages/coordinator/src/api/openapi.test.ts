@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RunningApi, startApi } from '../../../../test/support/api.ts';
-import { createApiCounters } from './api-counters.ts';
+import { createApiCounters } from './api-parts.ts';
 
 type Json = Record<string, unknown>;
 

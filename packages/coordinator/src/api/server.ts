@@ -9,10 +9,9 @@ import type { Clock } from '@svc/shared/clock.ts';
 import type { ApiParts } from './api-parts.ts';
 import { AuditTrail } from './audit.ts';
 import { createApp } from './http-app.ts';
-import { connectionLimit, DEFAULT_TIMEOUTS } from './listener-limits.ts';
+import { connectionLimit, DEFAULT_TIMEOUTS, readTlsFiles, TlsFilesWatch } from './listener-settings.ts';
 import { Problem } from './problem.ts';
 import { isLoopbackHost } from './request-facts.ts';
-import { readTlsFiles, TlsFilesWatch } from './tls-files.ts';
 
 export interface Api {
   /** Starts to listen. Rejects when that is impossible at the address, or with SvcError `bad-tls-files`. */

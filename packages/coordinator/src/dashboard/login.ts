@@ -1,6 +1,6 @@
 import type { ApiCalls } from '../api/in-process.ts';
 import { Problem } from '../api/problem.ts';
-import { tokenOfPurpose } from '../api/routes/tokens.ts';
+import { tokenOfPurpose } from '../api/routes/access.ts';
 import type { Token, Tokens } from '../store/access/tokens.ts';
 import { secretCookieOf, setCookie } from '../web/cookies.ts';
 import { formTokenField, guardedForm } from '../web/csrf.ts';

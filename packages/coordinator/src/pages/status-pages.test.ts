@@ -4,7 +4,7 @@ import type { Resources } from '@svc/shared/resources/registry.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RunningApi, startApi } from '../../../../test/support/api.ts';
 import { DeclaredPage } from '../../../../test/support/declared-page.ts';
-import { createApiCounters } from '../api/api-counters.ts';
+import { createApiCounters } from '../api/api-parts.ts';
 import { writeFetchedIcon } from '../store/pages/page-icons.ts';
 
 const DOCUMENTS = [

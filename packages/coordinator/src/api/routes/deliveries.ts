@@ -23,7 +23,7 @@ import { type ApiRequest, endpoint, idOf, ok, type ServedEndpoint, serve, worksp
 import { cursorPage, decodeCursor, historyOf, historyPage } from '../lists.ts';
 import { shownTo } from '../objects.ts';
 import { Problem } from '../problem.ts';
-import { requireMonitor } from './results.ts';
+import { requireMonitor } from './monitors.ts';
 
 /** Schemas of the API's answers about deliveries. Instants are epoch ms; unset values are null. */
 

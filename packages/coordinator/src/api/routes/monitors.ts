@@ -20,6 +20,7 @@ import {
   SHOWN_STATES,
 } from '../../store/declaration/monitor-overview.ts';
 import { usesOfMonitor } from '../../store/declaration/monitor-uses.ts';
+import { monitorCreatedAt } from '../../store/declaration/monitors.ts';
 import { MaintenanceNow } from '../../store/incidents/maintenance-now.ts';
 import { MONITOR_STATUSES } from '../../verdict/monitor.ts';
 import type { Vote } from '../../verdict/status.ts';
@@ -28,8 +29,7 @@ import type { ApiParts, MonitorStates } from '../api-parts.ts';
 import { defineResources, resourceView, serveResources } from '../collection.ts';
 import { endpoint, idOf, ok, type ServedEndpoint, serve, workspaceOf } from '../endpoint.ts';
 import { idsFilter, listOf, nameFilter, offsetPage, typeFilter } from '../lists.ts';
-import { invalid } from '../problem.ts';
-import { requireMonitor } from './results.ts';
+import { invalid, Problem } from '../problem.ts';
 
 /** `http, tcp or dns` */
 const NAMED_TYPES = new Intl.ListFormat('en', { type: 'disjunction' })
@@ -309,4 +309,19 @@ function undeliveredBy({ id, name, reason }: FailingChannel): string {
 
 function regionStatus({ region, outcome, slot, at }: Vote, now: number): object {
   return { region, vote: outcome, slot, at, age_ms: Math.max(0, now - slot) };
+}
+
+/**
+ * Finds the monitor. `createdAt` is epoch ms.
+ *
+ * @throws Problem when it does not exist or belongs to another workspace
+ */
+export async function requireMonitor(
+  store: ApiParts['store'],
+  workspaceId: number,
+  id: number,
+): Promise<{ id: number; createdAt: number }> {
+  const createdAt = await monitorCreatedAt(store, workspaceId, id);
+  if (createdAt === null) throw new Problem('not-found', `there is no monitor ${id}`);
+  return { id, createdAt };
 }

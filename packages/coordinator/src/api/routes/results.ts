@@ -1,22 +1,28 @@
+import { SvcError } from '@svc/shared/errors.ts';
+import { check } from '@svc/shared/messages/check.ts';
 import { OUTCOMES } from '@svc/shared/messages/check-result.ts';
-import { REGIONS } from '@svc/shared/regions.ts';
+import { REGIONS, type Region } from '@svc/shared/regions.ts';
+import { toCheck } from '@svc/shared/resources/check.ts';
+import { MONITOR_KINDS } from '@svc/shared/resources/monitors.ts';
+import { Secret } from '@svc/shared/secret.ts';
 import { z } from 'zod';
+import type { RegionAnswer, RunNowResult } from '../../checks/manual-runs.ts';
+import type { AttributesOf, MonitorKind } from '../../declaration/kinds/kinds.ts';
 import { slotsWithOutcome } from '../../history/slots-with-outcome.ts';
-import { monitorCreatedAt } from '../../store/declaration/monitors.ts';
 import { newestResults, type ResultRow } from '../../store/results/newest-results.ts';
 import { readResultDetail } from '../../store/results/result-detail.ts';
 import { transitionVotes } from '../../store/states/stored-votes.ts';
 import { newestTransitions, type TransitionRow } from '../../store/states/transition-history.ts';
-import { type ResultView, resultView, type TransitionView, transitionView } from '../answers.ts';
+import { checkView, type ResultView, resultView, type TransitionView, transitionView } from '../answers.ts';
 import type { ApiParts } from '../api-parts.ts';
+import { AtOnce } from '../at-once.ts';
+import { attributesIn } from '../collection.ts';
 import { endpoint, idOf, ok, type ServedEndpoint, serve, workspaceOf } from '../endpoint.ts';
 import { cursorPage, decodeCursor, historyOf, historyPage, instantIn } from '../lists.ts';
 import { Problem } from '../problem.ts';
+import { monitorKindOf, requireMonitor } from './monitors.ts';
 
-/**
- * How long before the monitor's creation results are looked for, ms: it may have been declared under a wrong
- * clock.
- */
+/** Results are searched from this time before the monitor's creation on, ms: the clock may have been wrong then. */
 const CLOCK_ERROR_MS = 24 * 3_600_000;
 
 const cursorKeys = z.tuple([z.number().int(), z.string()]);
@@ -60,41 +66,47 @@ export function resultEndpoints({ store, slotNow }: Pick<ApiParts, 'store' | 'sl
         after: after === null ? null : { slot: after[0], region: after[1] },
         limit: limit + 1,
       });
-      return ok(historyPage(rows, limit, viewOf, (row) => [row.slot, row.region]));
+      return ok(historyPage(rows, limit, resultViewOf, (row) => [row.slot, row.region]));
     }),
   ];
 }
 
-/**
- * Finds the monitor. `createdAt` is epoch ms. @throws Problem when it does not exist or belongs to another
- * workspace
- */
-export async function requireMonitor(
-  store: ApiParts['store'],
-  workspaceId: number,
-  id: number,
-): Promise<{ id: number; createdAt: number }> {
-  const createdAt = await monitorCreatedAt(store, workspaceId, id);
-  if (createdAt === null) throw new Problem('not-found', `there is no monitor ${id}`);
-  return { id, createdAt };
-}
-
-function viewOf(row: ResultRow): ResultView {
+function resultViewOf(row: ResultRow): ResultView {
   const more = readResultDetail(row.detail, row);
   return {
     region: row.region as ResultView['region'],
     cron_timestamp: row.slot,
-    outcome: row.outcome,
-    reason: more.reason ?? null,
-    latency: row.latency,
-    phases: more.phases ?? null,
-    status_code: row.status_code,
-    error_message: row.error_message,
-    attempts: more.attempts,
-    certificate_expires_at: more.certificate_expires_at ?? null,
-    body_truncated: more.body_truncated ?? false,
+    ...findingsOf({ ...row, ...more }),
     agent_id: row.agent,
     recorded_at: row.recorded_at,
+  };
+}
+
+/** The members that are null where they do not apply. */
+type Nullable =
+  | 'reason'
+  | 'latency'
+  | 'phases'
+  | 'status_code'
+  | 'error_message'
+  | 'certificate_expires_at'
+  | 'body_truncated';
+type Findings = Pick<RunNowResult, 'outcome' | 'attempts'> & {
+  readonly [M in Nullable]?: RunNowResult[M] | null;
+};
+
+/** The members that a recorded result and the answer to a manual check have in common. */
+function findingsOf(result: Findings) {
+  return {
+    outcome: result.outcome,
+    reason: result.reason ?? null,
+    latency: result.latency ?? null,
+    phases: result.phases ?? null,
+    status_code: result.status_code ?? null,
+    error_message: result.error_message ?? null,
+    attempts: result.attempts,
+    certificate_expires_at: result.certificate_expires_at ?? null,
+    body_truncated: result.body_truncated ?? false,
   };
 }
 
@@ -135,4 +147,81 @@ function transitionViewOf(row: TransitionRow): TransitionView {
     slots: row.slots,
     votes: transitionVotes.parse(JSON.parse(row.votes)),
   };
+}
+
+type CheckParts = Pick<ApiParts, 'monitors' | 'agents' | 'checks' | 'configuration'>;
+
+/** Maximum of simultaneous runs of one workspace. All workspaces share 32. */
+const RUNS_PER_WORKSPACE = 8;
+
+const checkNow = endpoint({
+  method: 'POST',
+  path: '/v1/monitors/{id}/check',
+  access: 'write',
+  tag: 'Monitors',
+  summary: 'Run one attempt in each region now. It is not recorded and causes no alert',
+  answers: { 200: { description: 'Outcome of each region.', schema: checkView } },
+});
+
+export const dryRun = endpoint({
+  method: 'POST',
+  path: '/v1/monitors/dry-run',
+  access: 'write',
+  tag: 'Monitors',
+  summary: 'Run the draft of a monitor in each of its regions now. It is not created',
+  description:
+    'The body is that of a create, and is validated as one. One attempt is made in each region, whatever `active`, `periodicity` and `retry` say. Nothing is recorded and nobody is alerted. A region that does not answer within `timeout` and 5 s has no result.',
+  body: { resource: MONITOR_KINDS },
+  answers: { 200: { description: 'Outcome of each region.', schema: checkView } },
+});
+
+export function checkEndpoints({ monitors, agents, checks, configuration }: CheckParts): ServedEndpoint[] {
+  const atOnce = new AtOnce();
+  const run = async (
+    workspaceId: number,
+    checkText: Secret,
+    regions: readonly Region[],
+    timeoutMs: number,
+  ) => {
+    const bounds = [{ key: String(workspaceId), most: RUNS_PER_WORKSPACE }];
+    const answers = await atOnce.runBounded('manual checks of the workspace', bounds, () =>
+      checks.runNow(checkText, regions, timeoutMs).catch(refuse),
+    );
+    return ok({ data: answers.map(regionView) });
+  };
+  return [
+    serve(checkNow, async (request) => {
+      const id = idOf(request);
+      const monitor = monitors.get(id);
+      if (monitor?.workspaceId !== workspaceOf(request)) {
+        throw new Problem('not-found', `there is no monitor ${id}`);
+      }
+      const { timeout } = check.parse(JSON.parse(monitor.checkText.reveal()));
+      return run(workspaceOf(request), monitor.checkText, monitor.regions ?? agents.live(), timeout);
+    }),
+    serve(dryRun, async (request) => {
+      const kind = monitorKindOf(request.body);
+      const draft = attributesIn(kind, request.body) as AttributesOf<MonitorKind>;
+      configuration.checkMonitor(draft);
+      const drafted = toCheck(draft);
+      const checkText = new Secret(JSON.stringify(drafted));
+      return run(workspaceOf(request), checkText, draft.regions ?? agents.live(), drafted.timeout);
+    }),
+  ];
+}
+
+function regionView({ region, agent, result }: RegionAnswer) {
+  return {
+    region,
+    agent_id: agent,
+    result: result === null ? null : { ...findingsOf(result), assertions: result.assertions ?? null },
+  };
+}
+
+/** Translates the errors of a run. A later try may succeed, when NATS is connected or other runs have ended. */
+function refuse(error: unknown): never {
+  if (!(error instanceof SvcError)) throw error;
+  throw new Problem('unavailable', `the check cannot be run now: ${error.message}`, {
+    headers: { 'retry-after': '5' },
+  });
 }

@@ -11,8 +11,8 @@ import { FINEST_PERIOD_MS } from '../../verdict/schedule.ts';
 import { SERIES_RANGES, type SeriesBuckets, type SeriesRange } from '../../verdict/series-range.ts';
 import { uptimePercent, worstStatus } from '../../verdict/uptime.ts';
 import type { ApiParts } from '../api-parts.ts';
-import { endpoint, idOf, ok, type ServedEndpoint, serve, workspaceOf } from '../endpoint.ts';
-import { requireMonitor } from './results.ts';
+import { endpoint, idOf, ok, type RequestOf, type ServedEndpoint, serve, workspaceOf } from '../endpoint.ts';
+import { requireMonitor } from './monitors.ts';
 import {
   instant,
   latencies,
@@ -24,11 +24,11 @@ import {
   uptime,
 } from './summary.ts';
 
-/** Schemas and values of the API's answers that charts are drawn from. Instants are epoch ms. */
+/* The answers from which charts are drawn. Instants are epoch ms. */
 
 const RANGE_NAMES = Object.keys(SERIES_RANGES) as [SeriesRange, ...SeriesRange[]];
 
-/** What the endpoints of series are asked with. */
+/** The query of the endpoints of series. */
 const seriesQuery = z.object({
   range: z
     .enum(RANGE_NAMES, `must be ${RANGE_NAMES.slice(0, -1).join(', ')} or ${RANGE_NAMES.at(-1)}`)
@@ -137,12 +137,21 @@ const phasesView = z
   });
 export type PhasesView = z.infer<typeof phasesView>;
 
-/** What was asked for, and now (epoch ms). */
-type Asked = { readonly range: SeriesRange; readonly region: SeriesView['region']; readonly now: number };
+/** The requested series. */
+type Requested = {
+  readonly id: number;
+  readonly range: SeriesRange;
+  readonly region: SeriesView['region'];
+  /** Epoch ms. */
+  readonly now: number;
+};
 
-function seriesAnswer(asked: Asked, { buckets, total, tallies, regionBuckets, regions }: Series): SeriesView {
+function seriesAnswer(
+  requested: Requested,
+  { buckets, total, tallies, regionBuckets, regions }: Series,
+): SeriesView {
   return {
-    ...enveloped(asked, buckets),
+    ...enveloped(requested, buckets),
     ...tallied(total),
     series: startsOf(buckets).map((start) => ({ at: start, ...tallied(tallies.get(start) ?? emptyTally()) })),
     region_bucket_ms: regionBuckets.bucketMs,
@@ -158,9 +167,9 @@ function seriesAnswer(asked: Asked, { buckets, total, tallies, regionBuckets, re
   };
 }
 
-function phasesAnswer(asked: Asked, { buckets, every, sums }: PhaseSeries): PhasesView {
+function phasesAnswer(requested: Requested, { buckets, every, sums }: PhaseSeries): PhasesView {
   return {
-    ...enveloped(asked, buckets),
+    ...enveloped(requested, buckets),
     every,
     series: startsOf(buckets).map((start) => {
       const sum = sums.get(start);
@@ -172,7 +181,7 @@ function phasesAnswer(asked: Asked, { buckets, every, sums }: PhaseSeries): Phas
   };
 }
 
-function enveloped({ range, region, now }: Asked, { from, bucketMs }: SeriesBuckets) {
+function enveloped({ range, region, now }: Requested, { from, bucketMs }: SeriesBuckets) {
   return { range, region, from, until: now, bucket_ms: bucketMs };
 }
 
@@ -275,27 +284,27 @@ export const monitorUptime = endpoint({
   answers: { 200: { description: 'The uptimes.', schema: uptimeView } },
 });
 
-/** What charts of a monitor are drawn from. */
+/** The endpoints from whose answers the charts of a monitor are drawn. */
 export function seriesEndpoints({ store, slotNow, monitors, agents }: Parts): ServedEndpoint[] {
+  const requestedOf = async (request: RequestOf<typeof monitorSeries>): Promise<Requested> => {
+    const { range, region = null } = request.query;
+    const { id } = await requireMonitor(store, workspaceOf(request), idOf(request));
+    return { id, range, region, now: Math.floor(slotNow()) };
+  };
+  const periodOf = (id: number) => monitors.get(id)?.periodMs ?? FINEST_PERIOD_MS;
   return [
     serve(monitorSeries, async (request) => {
-      const { range, region = null } = request.query;
-      const { id } = await requireMonitor(store, workspaceOf(request), idOf(request));
-      const now = Math.floor(slotNow());
-      const periodMs = monitors.get(id)?.periodMs ?? FINEST_PERIOD_MS;
-      return ok(
-        seriesAnswer({ range, region, now }, await readSeries(store, id, { range, region, periodMs }, now)),
-      );
+      const requested = await requestedOf(request);
+      const { id, now } = requested;
+      const series = await readSeries(store, id, { ...requested, periodMs: periodOf(id) }, now);
+      return ok(seriesAnswer(requested, series));
     }),
     serve(monitorPhases, async (request) => {
-      const { range, region = null } = request.query;
-      const { id } = await requireMonitor(store, workspaceOf(request), idOf(request));
-      const now = Math.floor(slotNow());
-      const monitor = monitors.get(id);
-      const regionCount = (monitor?.regions ?? agents.live()).length;
-      const periodMs = monitor?.periodMs ?? FINEST_PERIOD_MS;
-      const phases = await readPhases(store, id, { range, region, regionCount, periodMs }, now);
-      return ok(phasesAnswer({ range, region, now }, phases));
+      const requested = await requestedOf(request);
+      const { id, now } = requested;
+      const regionCount = (monitors.get(id)?.regions ?? agents.live()).length;
+      const search = { ...requested, regionCount, periodMs: periodOf(id) };
+      return ok(phasesAnswer(requested, await readPhases(store, id, search, now)));
     }),
     serve(monitorUptime, async (request) => {
       const { id } = await requireMonitor(store, workspaceOf(request), idOf(request));

@@ -8,7 +8,7 @@ import { SUMMARY_RANGES, type SummaryRange } from '../../verdict/summary-range.t
 import { flooredPercent, type StatusTimes, uptimePercent, worstStatus } from '../../verdict/uptime.ts';
 import type { ApiParts } from '../api-parts.ts';
 import { endpoint, idOf, ok, type ServedEndpoint, serve, workspaceOf } from '../endpoint.ts';
-import { requireMonitor } from './results.ts';
+import { requireMonitor } from './monitors.ts';
 
 const RANGE_NAMES = Object.keys(SUMMARY_RANGES) as [SummaryRange, ...SummaryRange[]];
 

@@ -3,7 +3,7 @@ import type { CreatedTokenView, TokenView } from '../../api/answers.ts';
 import { idOf } from '../../api/endpoint.ts';
 import type { Called } from '../../api/in-process.ts';
 import type { Problem } from '../../api/problem.ts';
-import { createToken, listTokens, revokeToken } from '../../api/routes/tokens.ts';
+import { createToken, listTokens, revokeToken } from '../../api/routes/access.ts';
 import { TOKEN_SCOPES, type TokenScope } from '../../store/access/tokens.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
 import { age, instant } from '../../web/times.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { answerText } from './answer-text.ts';
+import { answerText } from './http-app.ts';
 
 test.each([
   [{ data: [], total: 0 }],

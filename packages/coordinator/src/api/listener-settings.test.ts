@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { connectionLimit } from './listener-limits.ts';
+import { connectionLimit } from './listener-settings.ts';
 
 test.each([
   [1_024, 512],

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { countAnswer, createApiCounters } from './api-counters.ts';
+import { countAnswer, createApiCounters } from './api-parts.ts';
 import { PROBLEMS } from './problem.ts';
 
 test.each([200, 201, 202, 204, 304, ...new Set(Object.values(PROBLEMS).map(({ status }) => status))])(

@@ -1,11 +1,17 @@
 import { ID } from '@svc/shared/ids.ts';
 import { z } from 'zod';
 import { TOKEN_SCOPES, type Token, type Tokens } from '../../store/access/tokens.ts';
-import { findWorkspace } from '../../store/declaration/workspaces.ts';
+import {
+  findWorkspace,
+  insertWorkspace,
+  listWorkspaces,
+  type Workspace,
+} from '../../store/declaration/workspaces.ts';
+import type { Transaction } from '../../store/store.ts';
 import { OneTimeLinks } from '../../web/one-time-links.ts';
-import { createdTokenView, tokenView } from '../answers.ts';
+import { createdTokenView, tokenView, workspaceView } from '../answers.ts';
 import type { ApiParts } from '../api-parts.ts';
-import { nameSchema } from '../body-members.ts';
+import { instantText, nameSchema } from '../body-members.ts';
 import {
   type ApiRequest,
   endpoint,
@@ -16,10 +22,10 @@ import {
   serve,
   workspaceOf,
 } from '../endpoint.ts';
-import { idempotencyKey, makeOnce } from '../idempotency.ts';
 import { listOf, nameFilter, offsetPage } from '../lists.ts';
+import { createsOnce, idempotencyKey, makeOnce } from '../objects.ts';
 import { invalid, Problem, referenceNotFound } from '../problem.ts';
-import { RateLimit, tooMany } from '../rate-limit.ts';
+import { RateLimit, tooMany } from '../request-gate.ts';
 
 const SCOPE_MESSAGE = 'must be read, write or admin';
 
@@ -51,9 +57,9 @@ const removal = z.object({
     .meta({ description: '`true`: also revoke the tokens that this token made.' }),
 });
 
-type Parts = Pick<ApiParts, 'store' | 'tokens' | 'clock' | 'secrets'>;
+type TokenParts = Pick<ApiParts, 'store' | 'tokens' | 'clock' | 'secrets'>;
 
-export function tokenEndpoints(parts: Parts): ServedEndpoint[] {
+export function tokenEndpoints(parts: TokenParts): ServedEndpoint[] {
   return [listEndpoint(parts), createEndpoint(parts), removeEndpoint(parts)];
 }
 
@@ -70,7 +76,7 @@ export const listTokens = endpoint({
   answers: { 200: { description: 'A page of the list.', schema: listOf(tokenView) } },
 });
 
-function listEndpoint({ tokens }: Parts): ServedEndpoint {
+function listEndpoint({ tokens }: TokenParts): ServedEndpoint {
   return serve(listTokens, (request) => {
     const { limit, offset, name = '', scope } = request.query;
     const all = tokens
@@ -78,7 +84,7 @@ function listEndpoint({ tokens }: Parts): ServedEndpoint {
       .filter((token) => token.name.toLowerCase().includes(name.toLowerCase()))
       .filter((token) => scope === undefined || token.scope === scope);
     return ok({
-      data: all.slice(offset, offset + limit).map((token) => viewOf(tokens, token)),
+      data: all.slice(offset, offset + limit).map((token) => tokenViewOf(tokens, token)),
       total: all.length,
       limit,
       offset,
@@ -100,7 +106,7 @@ export const createToken = endpoint({
   problems: ['conflict', 'reference-not-found'],
 });
 
-function createEndpoint({ store, tokens, clock, secrets }: Parts): ServedEndpoint {
+function createEndpoint({ store, tokens, clock, secrets }: TokenParts): ServedEndpoint {
   return serve(createToken, async (request) => {
     const { body } = request;
     const workspaceId = await grantedWorkspace(store, request);
@@ -128,7 +134,7 @@ function createEndpoint({ store, tokens, clock, secrets }: Parts): ServedEndpoin
       });
       return made ?? shownBefore(id);
     });
-    return { status: 201, body: { ...viewOf(tokens, token), token: secret.reveal() } };
+    return { status: 201, body: { ...tokenViewOf(tokens, token), token: secret.reveal() } };
   });
 }
 
@@ -145,7 +151,7 @@ export const revokeToken = endpoint({
   problems: ['conflict'],
 });
 
-function removeEndpoint({ store, tokens, clock }: Parts): ServedEndpoint {
+function removeEndpoint({ store, tokens, clock }: TokenParts): ServedEndpoint {
   return serve(revokeToken, async (request) => {
     const id = idOf(request);
     const cascade = request.query.cascade === 'true';
@@ -186,11 +192,11 @@ async function grantedWorkspace(
 }
 
 /**
- * When the new token expires, epoch ms; null: never. It does not outlive the token that makes it: who holds that one for
- * an hour must not keep access for ever.
+ * When the new token expires, epoch ms; null: never. It does not outlive the token that makes it. Otherwise a person
+ * with a token for an hour could keep access for ever.
  *
  * @param maker when the maker's token expires, epoch ms; null: never
- * @throws Problem when it is not in the future, or after that
+ * @throws Problem when it is not in the future, or later than the maker's token
  */
 function expiryOf(text: string | null | undefined, maker: number | null, now: number): number | null {
   if (text === null || text === undefined) return maker;
@@ -199,33 +205,33 @@ function expiryOf(text: string | null | undefined, maker: number | null, now: nu
     at <= now
       ? 'must be in the future'
       : maker !== null && at > maker
-        ? `must not be after ${new Date(maker).toISOString()}, when the token of this request expires`
+        ? `must not be after ${instantText(maker)}, when the token of this request expires`
         : null;
   if (wrong === null) return at;
   throw invalid([{ path: ['expires_at'], message: wrong }]);
 }
 
-function viewOf(tokens: Tokens, token: Token): z.infer<typeof tokenView> {
+function tokenViewOf(tokens: Tokens, token: Token): z.infer<typeof tokenView> {
   const { createdBy } = token;
   return {
     id: String(token.id),
     name: token.name,
     scope: token.scope,
     operator: token.isOperator,
-    created_at: new Date(token.createdAt).toISOString(),
+    created_at: instantText(token.createdAt),
     created_by: createdBy === null ? null : { id: String(createdBy.id), name: createdBy.name },
-    expires_at: instantOf(token.expiresAt),
-    last_used_at: instantOf(tokens.lastUsedAt(token.id)),
+    expires_at: instantOrNull(token.expiresAt),
+    last_used_at: instantOrNull(tokens.lastUsedAt(token.id)),
   };
 }
 
-function instantOf(at: number | null): string | null {
-  return at === null ? null : new Date(at).toISOString();
+function instantOrNull(at: number | null): string | null {
+  return at === null ? null : instantText(at);
 }
 
 /** Life of a link, ms. */
 const LINK_LIFE_MS = 15 * 60_000;
-/** Links of one token: ten at once, and ten a minute. Each is a row and a line of the audit trail. */
+/** Rate of links per token: ten at once, and ten a minute. Each link is a row and a line of the audit trail. */
 const LINK_RATE = { perSecond: 10 / 60, atOnce: 10 };
 
 const loginLinkView = z
@@ -242,12 +248,12 @@ const loginLinkView = z
     ],
   });
 
-/** What a link of the dashboard's login allows, for {@link OneTimeLinks}. */
+/** The purpose of a login link of the dashboard, for {@link OneTimeLinks}. */
 function loginPurpose(tokenId: number): string {
   return `login:${tokenId}`;
 }
 
-/** The id of the token whose session a link opens; null: the link is for something else. */
+/** The id of the token whose session the link opens; null: the link has another purpose. */
 export function tokenOfPurpose(purpose: string): number | null {
   const id = /^login:(\d+)$/.exec(purpose)?.[1];
   return id === undefined ? null : Number(id);
@@ -276,16 +282,98 @@ export function loginLinkEndpoints({
       if (token === null) throw new TypeError('the endpoint has a token');
       const seconds = limit.countUse(token.id, clock.monotonic());
       if (seconds > 0) throw tooMany('this token made too many login links', seconds);
-      // Who has a link is let in as the token: the trail has it, beside the login.
+      // The bearer of the link acts as the token, so the audit trail has the link as well as the login.
       const secret = await links.createLink(loginPurpose(token.id), {
         lifeMs: LINK_LIFE_MS,
         also: (tx) => audit.writeLine(tx),
       });
       const body: z.infer<typeof loginLinkView> = {
         url: `${publicUrl.replace(/\/$/, '')}/login?link=${secret}`,
-        expires_at: new Date(clock.wall() + LINK_LIFE_MS).toISOString(),
+        expires_at: instantText(clock.wall() + LINK_LIFE_MS),
       };
       return { status: 201, body };
     }),
   ];
+}
+
+const newWorkspace = z
+  .strictObject({
+    name: nameSchema('Unique.'),
+  })
+  .meta({ examples: [{ name: 'Shops' }] });
+
+const allWorkspaces = endpoint({
+  method: 'GET',
+  path: '/v1/workspaces',
+  access: 'admin',
+  tag: 'Workspaces',
+  summary: "List the workspaces. Tokens other than the operator's see their own workspace only",
+  query: offsetPage.extend({ name: nameFilter('name') }),
+  answers: { 200: { description: 'A page of the list.', schema: listOf(workspaceView) } },
+});
+
+const createWorkspace = endpoint({
+  method: 'POST',
+  path: '/v1/workspaces',
+  access: 'operator',
+  tag: 'Workspaces',
+  summary: 'Create a workspace. POST /v1/tokens with its id makes its tokens',
+  body: newWorkspace,
+  headers: ['Idempotency-Key'],
+  answers: {
+    201: {
+      description: 'Created, now or by an earlier request with the same Idempotency-Key.',
+      schema: workspaceView,
+      headers: ['Idempotency-Replayed'],
+    },
+  },
+  problems: ['conflict'],
+});
+
+export function workspaceEndpoints({
+  store,
+  clock,
+  secrets,
+}: Pick<ApiParts, 'store' | 'clock' | 'secrets'>): ServedEndpoint[] {
+  return [
+    serve(allWorkspaces, async (request) => {
+      const { limit, offset, name } = request.query;
+      const only = request.token?.isOperator === true ? null : workspaceOf(request);
+      const { rows, total } = await listWorkspaces(store, { limit, offset }, { nameContains: name, only });
+      return ok({ data: rows.map(workspaceViewOf), total, limit, offset });
+    }),
+    serve(createWorkspace, async (request) => {
+      const { body } = request;
+      const once = createsOnce(request, { path: '/v1/workspaces', body }, { clock, secrets });
+      const { row, isNew } = await store.transaction(async (tx) => {
+        const { id, isNew } = await once(tx, () => createNamed(tx, body.name, clock.wall()));
+        return { row: await findWorkspace(tx, id), isNew };
+      });
+      if (row === null)
+        throw new Problem(
+          'conflict',
+          'the workspace that the first request with this Idempotency-Key created does not exist any more',
+        );
+      const headers: Record<string, string> = isNew ? {} : { 'idempotency-replayed': 'true' };
+      return { status: 201, body: workspaceViewOf(row), headers };
+    }),
+  ];
+}
+
+/** @throws Problem when the name is taken */
+async function createNamed(tx: Transaction, name: string, now: number): Promise<number> {
+  const id = await insertWorkspace(tx, name, now);
+  if (id === null) throw nameTaken();
+  return id;
+}
+
+function nameTaken(): Problem {
+  const message = 'is the name of another workspace';
+  return new Problem('conflict', 'another workspace has this name', {
+    errors: [{ pointer: '/name', message }],
+  });
+}
+
+function workspaceViewOf(row: Workspace): z.infer<typeof workspaceView> {
+  return { id: String(row.id), name: row.name, created_at: instantText(row.created_at) };
 }
