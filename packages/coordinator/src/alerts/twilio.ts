@@ -42,24 +42,24 @@ export type TwilioAccount = {
   readonly twilioBaseUrl: string;
 };
 
-/** A messaging service, which chooses the sender itself. */
+/** A messaging service of Twilio. It chooses the sender itself. */
 const MESSAGING_SERVICE = /^MG[0-9a-f]{32}$/;
 
 /**
- * Time after which a message that is still on its way is dropped, s. An alert that comes hours later misleads
- * (Twilio's default is 10 h).
+ * Time after which Twilio drops a message that is still queued, s. An alert that arrives hours later misleads. Twilio's
+ * default is 10 h.
  */
 const VALIDITY_S = '3600';
 
 export type TwilioMessage = {
   readonly to: string;
-  /** A sender, or a messaging service. */
+  /** A number, a name, or the SID of a messaging service. */
   readonly from: string;
   /** `Body`, or `ContentSid` with `ContentVariables`. */
   readonly content: Readonly<Record<string, string>>;
 };
 
-/** Makes one attempt to queue a message at Twilio. It may still fail on its way to the phone. */
+/** Makes one attempt to queue a message at Twilio. The message may still fail on its way to the phone. */
 export async function sendByTwilio(
   message: TwilioMessage,
   account: TwilioAccount,
@@ -88,16 +88,16 @@ function formOf({ to, from, content }: TwilioMessage): string {
 }
 
 /**
- * Codes about the recipient: no valid number, a short code, a region that is not enabled, an opt-out, no
- * mobile number, a landline, no address of the messaging app.
+ * Codes about the recipient: an invalid number, a short code, a region that is not enabled, an opt-out, no mobile number,
+ * a landline, a number without WhatsApp.
  */
-const OF_THE_RECIPIENT: ReadonlySet<number> = new Set([21211, 21265, 21408, 21610, 21614, 21635, 63003]);
+const RECIPIENT_AT_FAULT: ReadonlySet<number> = new Set([21211, 21265, 21408, 21610, 21614, 21635, 63003]);
 
 /**
- * Codes about what the operator has set: credentials, an account that is not active, a trial, the sender, a
- * template or its variables.
+ * Codes about the operator's settings: credentials, an account that is not active, a trial, the sender, a template or its
+ * variables.
  */
-const OF_THE_OPERATOR: ReadonlySet<number> = new Set([
+const OPERATOR_AT_FAULT: ReadonlySet<number> = new Set([
   20003, 20005, 20404, 21212, 21603, 21606, 21608, 21655, 21656, 21659, 21660, 21661, 63007, 63028,
 ]);
 
@@ -105,13 +105,13 @@ const error = z.object({ code: z.number() });
 
 function judgedByTwilio(result: PostResult): SendResult {
   return judgedByApi(result, 201, (reply) => {
-    // A server that fails may still say anything.
+    // With another status, a code in the body has no meaning.
     if (reply.statusCode < 400 || reply.statusCode > 499) return null;
     const code = error.safeParse(jsonOf(reply)).data?.code ?? null;
-    // The request was not processed.
+    // 20429: too many requests.
     if (code === 20429) return passing(reply);
-    if (code !== null && OF_THE_RECIPIENT.has(code)) return refused('permanent-channel', reply);
-    if (code !== null && OF_THE_OPERATOR.has(code)) return passing(reply, { reason: 'operator' });
+    if (code !== null && RECIPIENT_AT_FAULT.has(code)) return refused('permanent-channel', reply);
+    if (code !== null && OPERATOR_AT_FAULT.has(code)) return passing(reply, { reason: 'operator' });
     return null;
   });
 }

@@ -17,7 +17,7 @@ export const chatA: Channel<'chat_a'> = {
   closesIncidents: false,
   isHuman: true,
   dropsOld: false,
-  // Discord says its limits in each answer and asks not to rely on figures: this is what webhooks had then.
+  // These are the limits of webhooks on that day. Discord sends its limits with each answer, and promises no figures.
   rate: { channel: { perMinute: 30, burst: 5 } },
   declaredUrl: {
     attribute: 'webhook_url',
@@ -34,17 +34,17 @@ export const chatA: Channel<'chat_a'> = {
   async send({ webhook_url: address }, alert, { signal }, { post, publicUrl }) {
     const result = await postJson(post, {
       url: withWait(address),
-      // The form that Discord asks for. It blocks agents that it does not know.
+      // Discord asks for this form, and blocks user agents that it does not know.
       headers: { 'user-agent': `DiscordBot (${new URL(publicUrl).origin}, ${VERSION})` },
       body: renderDiscord(alert, publicUrl),
       secrets: addressSecrets(address),
       signal,
     });
-    return judged(result, own, 'users');
+    return judged(result, ownMeaning, 'users');
   },
 };
 
-/** Without `wait` Discord answers 204 before the message is stored, also when it never is. */
+/** Without `wait`, Discord answers 204 before it stores the message, and also when it never stores it. */
 function withWait(address: string): string {
   const url = URL.parse(address);
   if (url === null) return address;
@@ -68,7 +68,7 @@ function renderDiscord(alert: Alert, publicUrl: string) {
         timestamp: new Date(alert.at).toISOString(),
       },
     ],
-    // Nothing in the texts notifies anybody.
+    // No text may notify people.
     allowed_mentions: { parse: [] },
   };
 }
@@ -78,8 +78,8 @@ function lineOf({ label, text, isAddress }: Fact): string {
 }
 
 /**
- * Discord shows a backslash before a punctuation mark as that mark, but not in an address that it links itself. In `<…>` it
- * links an address whole.
+ * In Discord a backslash escapes the punctuation mark after it, except in an address that Discord finds and links. An
+ * address in `<…>` is linked as a whole.
  */
 const MARKDOWN: TextForms = {
   text: (text) => text.replace(/[\\*_~`|<>[\]@]/g, '\\$&'),
@@ -94,15 +94,15 @@ function formed(text: string): string {
 const limited = z.object({ retry_after: z.number() });
 const refusal = z.object({ code: z.number() });
 
-/** `internal network error`: an error of Discord's own, with status 403. */
+/** `internal network error`: a fault of Discord, with status 403. */
 const OWN_FAULT = 40_333;
-/** The channel is a forum: it takes messages with `thread_id` in the address only. */
+/** The channel is a forum. It takes a message only with `thread_id` in the address. */
 const NEEDS_THREAD = 220_001;
 
-function own(reply: PostReply): SendResult | null {
+function ownMeaning(reply: PostReply): SendResult | null {
   const { statusCode } = reply;
   if (statusCode >= 200 && statusCode <= 299) {
-    // 204 promises nothing, and other codes are not Discord's.
+    // 204 does not promise that the message is stored. Discord sends no other code.
     return statusCode === 200 ? null : passing(reply);
   }
   const body = jsonOf(reply);
@@ -112,7 +112,7 @@ function own(reply: PostReply): SendResult | null {
   }
   const code = refusal.safeParse(body).data?.code;
   if (statusCode === 400 && code === NEEDS_THREAD) return refused('permanent-channel', reply);
-  // What stands before Discord refuses us with 403, whatever the webhook: that stops no channel.
+  // A server in front of Discord may refuse svc with 403 for every webhook. That stops no channel.
   if (statusCode === 403 && (code === undefined || code === OWN_FAULT)) return passing(reply);
   return null;
 }

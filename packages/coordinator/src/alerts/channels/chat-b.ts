@@ -8,8 +8,8 @@ import { charactersUpTo, shortened } from '../shortening.ts';
 import { judged, passing, postJson } from '../vendor-api.ts';
 
 /**
- * Slack, by an incoming webhook. Such a webhook can neither answer in a thread nor change a message, so every
- * alert is a message of its own. Source: https://docs.slack.dev/messaging/sending-messages-using-incoming-webhooks
+ * Slack, by an incoming webhook. Such a webhook can neither reply in a thread nor change a message, so every alert is a
+ * message of its own. Source: https://docs.slack.dev/messaging/sending-messages-using-incoming-webhooks
  * (2026-11-22).
  */
 export const chatB: Channel<'chat_b'> = {
@@ -23,13 +23,13 @@ export const chatB: Channel<'chat_b'> = {
   async send({ webhook_url: url }, alert, { signal }, { post, publicUrl }) {
     const body = renderSlack(alert, publicUrl);
     const result = await postJson(post, { url, body, secrets: addressSecrets(url), signal });
-    return judged(result, own, 'users');
+    return judged(result, ownMeaning, 'users');
   },
 };
 
-/** Characters of the text of a section: https://docs.slack.dev/reference/block-kit/blocks/section-block (2026-11-22). */
+/** Maximum length of the text of a section, in characters: https://docs.slack.dev/reference/block-kit/blocks/section-block (2026-11-22). */
 const SECTION_CHARACTERS = 3_000;
-/** A bound of our own on the title, which is the line of a notification. Slack takes 40,000 characters. */
+/** svc's own bound on the title, which is the line of a notification. Slack takes 40,000 characters. */
 const TITLE_CHARACTERS = 1_000;
 
 function renderSlack(alert: Alert, publicUrl: string) {
@@ -41,7 +41,7 @@ function renderSlack(alert: Alert, publicUrl: string) {
     attachments: [
       {
         color: cssColor(status),
-        // `verbatim`: Slack looks for names of people and rooms in no text.
+        // `verbatim`: Slack does not search the text for names of people and rooms.
         blocks: [{ type: 'section', text: { type: 'mrkdwn', text, verbatim: true } }],
       },
     ],
@@ -52,7 +52,7 @@ function lineOf({ label, text, isAddress }: Fact): string {
   return `*${label}:* ${isAddress ? addressIn(MRKDWN, text) : inForms(MRKDWN, text)}`;
 }
 
-/** With `verbatim` Slack links only what is written as a link. A `|` would begin the text of the link. */
+/** With `verbatim`, Slack links only `<address>`. A `|` in it would begin the text of the link. */
 const MRKDWN: TextForms = {
   text: escapedMarkup,
   link: (address, target) => {
@@ -63,8 +63,8 @@ const MRKDWN: TextForms = {
   address: (address) => `\`${escapedMarkup(address).replaceAll('`', "'")}\``,
 };
 
-/** Only `ok` says that Slack took the message: an answer of 200 may come from something in between. */
-function own(reply: PostReply): SendResult | null {
+/** Slack has taken the message only if the body is `ok`. A proxy in between may also answer 200. */
+function ownMeaning(reply: PostReply): SendResult | null {
   const { statusCode, body } = reply;
   if (statusCode < 200 || statusCode > 299) return null;
   return statusCode === 200 && body.trim() === 'ok' ? null : passing(reply);

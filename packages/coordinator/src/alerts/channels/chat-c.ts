@@ -16,12 +16,12 @@ export const chatC: Channel<'chat_c'> = {
   closesIncidents: false,
   isHuman: true,
   dropsOld: false,
-  // One message a second for a space, which all its apps share.
+  // All apps of a space share one message a second.
   rate: { channel: { perMinute: 60, burst: 1 } },
   declaredUrl: { attribute: 'webhook_url', hosts: ['chat.googleapis.com'] },
   operatorSettings: {},
   async send({ webhook_url: address }, alert, { deliveryId, signal, thread }, { post, publicUrl }) {
-    // Kept, because an alert that came in a message for many monitors is in the thread of another incident.
+    // The first alert of the incident may have been in a message for many monitors, in the thread of another incident.
     const threadKey = thread ?? alert.incident;
     const result = await postJson(post, {
       url: withOptions(address, deliveryId),
@@ -29,14 +29,14 @@ export const chatC: Channel<'chat_c'> = {
       secrets: addressSecrets(address),
       signal,
     });
-    const answer = judged(result, own, 'users');
+    const answer = judged(result, ownMeaning, 'users');
     return answer.outcome === 'delivered' ? { ...answer, thread: threadKey } : answer;
   },
 };
 
 /**
- * A thread that was deleted is begun anew. With the same `requestId` Google posts a message once; that is not
- * promised to webhooks.
+ * A message whose thread was deleted begins a new one. Google posts only one message per `requestId`, but does not
+ * promise this for webhooks.
  */
 function withOptions(address: string, deliveryId: string): string {
   const url = URL.parse(address);
@@ -46,10 +46,10 @@ function withOptions(address: string, deliveryId: string): string {
   return url.href;
 }
 
-/** A bound of our own: Google names none. */
+/** svc's own bound. Google documents none. */
 const TITLE_CHARACTERS = 300;
 /**
- * Bytes of the JSON. Google takes 32,000 with the cards: https://developers.google.com/workspace/chat/api/reference/rest/v1/spaces.messages
+ * Maximum size of the message as JSON, bytes. Google takes 32,000 with the cards: https://developers.google.com/workspace/chat/api/reference/rest/v1/spaces.messages
  * (2026-11-22).
  */
 const MESSAGE_BYTES = 30_000;
@@ -58,7 +58,7 @@ function renderGoogleChat(alert: Alert, threadKey: string, publicUrl: string) {
   const content = contentOf(alert, publicUrl);
   const title = shortened(content.title, charactersUpTo(TITLE_CHARACTERS));
   const message = (facts: readonly Fact[]) => ({
-    // For notifications. `<users/all>` would mention everybody.
+    // The text of notifications. `<users/all>` in it would mention everybody.
     fallbackText: title.replaceAll('<', '‹'),
     cardsV2: [{ cardId: 'alert', card: cardOf({ ...content, title, facts }) }],
     thread: { threadKey },
@@ -78,7 +78,7 @@ function cardOf({ status, title, facts, link, linkText }: Content) {
   return { sections: [{ widgets }] };
 }
 
-/** Texts of cards are a subset of HTML, in which Google links no address by itself. */
+/** Texts of cards are a subset of HTML. Google does not link an address in them that is not a link. */
 function widgetOf({ label, text, isAddress }: Fact) {
   const shown = isAddress ? addressIn(HTML, text) : inForms(HTML, text);
   return { decoratedText: { topLabel: label, text: shown, wrapText: true } };
@@ -88,8 +88,8 @@ const failure = z.object({
   error: z.object({ details: z.array(z.looseObject({ reason: z.string().optional() })).optional() }),
 });
 
-/** A wrong key is the fault of the address, though Google answers 400. */
-function own(reply: PostReply): SendResult | null {
+/** A wrong key makes the declared address wrong, although Google answers 400. */
+function ownMeaning(reply: PostReply): SendResult | null {
   if (reply.statusCode !== 400) return null;
   const details = failure.safeParse(jsonOf(reply)).data?.error.details ?? [];
   const isKeyWrong = details.some(({ reason }) => reason === 'API_KEY_INVALID');

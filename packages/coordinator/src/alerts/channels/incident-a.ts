@@ -17,21 +17,21 @@ const SETTINGS = {
   },
 } as const satisfies SettingsTable;
 
-/** Characters of a summary: https://developer.pagerduty.com/api-reference/368ae3d938c9e-send-an-event-to-pager-duty (2026-11-21). */
+/** Maximum length of a summary, in characters: https://developer.pagerduty.com/api-reference/368ae3d938c9e-send-an-event-to-pager-duty (2026-11-21). */
 const SUMMARY = charactersUpTo(1_024);
 
 /**
  * PagerDuty, Events API v2 (developer.pagerduty.com, read on 2026-11-21).
  *
- * The key of the incident is the `dedup_key`: PagerDuty opens one incident for it, adds what follows to its log,
- * and resolves it. A resolve of what is not open is dropped there. An escalation is logged, and pages nobody
- * who has acknowledged the incident.
+ * The key of the incident is the `dedup_key`. PagerDuty opens one incident for it, adds later alerts to its log, and
+ * resolves it. It drops a resolve when no such incident is open. It logs an escalation, and does not page people who
+ * have acknowledged the incident.
  */
 export const incidentA: Channel<'incident_a', typeof SETTINGS> = {
   closesIncidents: true,
   isHuman: false,
   dropsOld: false,
-  // 120 in a minute for a key, which this never exceeds.
+  // PagerDuty takes 120 events a minute per key. This rate never exceeds that.
   rate: { channel: { perMinute: 60, burst: 60 } },
   operatorSettings: SETTINGS,
   async send({ integration_key: key }, alert, { signal }, { operatorPost, publicUrl, operator }) {
@@ -41,7 +41,7 @@ export const incidentA: Channel<'incident_a', typeof SETTINGS> = {
       secrets: [key],
       signal,
     });
-    return judgedByApi(result, 202, ofTheKey);
+    return judgedByApi(result, 202, keyMeaning);
   },
 };
 
@@ -74,8 +74,8 @@ function payloadOf({ monitor, status, at, reason, test }: Alert, content: Conten
 
 const refusal = z.object({ errors: z.array(z.string()) });
 
-/** The integration key is the channel's. Of all that may be wrong with an event, only the key stops it. */
-function ofTheKey(reply: PostReply): SendResult | null {
+/** Only a wrong integration key stops the channel: the key is one of its settings. */
+function keyMeaning(reply: PostReply): SendResult | null {
   if (reply.statusCode !== 400) return null;
   const errors = refusal.safeParse(jsonOf(reply)).data?.errors ?? [];
   return errors.some((error) => /routing[ _]?key/i.test(error)) ? refused('permanent-channel', reply) : null;

@@ -29,23 +29,23 @@ const ENTITY = charactersUpTo(512);
 const DESCRIPTION = charactersUpTo(15_000);
 const NOTE = charactersUpTo(25_000);
 
-/** Kept for an incident that was opened: its later alerts change what it says. */
+/** Kept as the `thread` of an incident that was opened: its later alerts change the texts of the open alert. */
 const OPENED = 'opened';
 
 type Step = { readonly method: 'POST' | 'PUT'; readonly path: string; readonly body: object };
 
 /**
- * Opsgenie, Alert API v2 (docs.opsgenie.com, read on 2026-11-21), and what speaks like it.
+ * Opsgenie, Alert API v2 (docs.opsgenie.com, read on 2026-11-21), and services with the same API.
  *
- * The key of the incident is the alias. A second creation under an open alias only raises its count, so message,
- * description and priority are changed by requests of their own. With 202 Opsgenie has queued a request; it
- * may still fail there.
+ * The key of the incident is the alias. A second creation under an open alias only raises its count. So the message,
+ * the description and the priority are each changed by a request of its own. 202 means that Opsgenie has queued the
+ * request, which may still fail.
  */
 export const incidentB: Channel<'incident_b', typeof SETTINGS> = {
   closesIncidents: true,
   isHuman: false,
   dropsOld: false,
-  // Opsgenie's own limits depend on the customer's plan, and come with its answers.
+  // The limits depend on the customer's plan. Opsgenie sends them with its answers.
   rate: {},
   operatorSettings: SETTINGS,
   async send({ api_key: key, region }, alert, context, { operatorPost, publicUrl, operator }) {
@@ -61,16 +61,16 @@ export const incidentB: Channel<'incident_b', typeof SETTINGS> = {
         signal,
       });
     const [first, ...changes] = renderOpsgenie(alert, publicUrl, thread !== null);
-    // They do not wait for each other: Opsgenie queues them anyway, and the attempt has 15 s in all.
+    // All at once: Opsgenie queues them anyway, and the whole attempt may take 15 s.
     const [opened, ...changed] = await Promise.all([request(first), ...changes.map(request)]);
-    const failed = [judgedByApi(opened, 202, own), ...changed.map(judgedChange)].find(
+    const failed = [judgedByApi(opened, 202, ownMeaning), ...changed.map(judgedChange)].find(
       ({ outcome }) => outcome !== 'delivered',
     );
     return failed ?? { outcome: 'delivered', statusCode: 202, thread: OPENED };
   },
 };
 
-/** The requests of an alert; all but the first change what an open alert says. */
+/** The requests of an alert. The second and later ones change the texts of an open alert. */
 function renderOpsgenie(alert: Alert, publicUrl: string, isOpen: boolean): [Step, ...Step[]] {
   const content = contentOf(alert, publicUrl);
   const ofAlias = (action: string) =>
@@ -105,29 +105,29 @@ function creationOf(alert: Alert, content: Content, text: string) {
     source: 'svc',
     entity: shortened(monitor.name, ENTITY),
     tags: ['svc', monitor.type],
-    // All values must be texts.
+    // Opsgenie takes only strings as values.
     details: { monitor_id: String(monitor.id), link: content.link, reason },
   };
 }
 
-/** 402: the customer's plan has no API. The key is the channel's. */
-const OF_THE_CHANNEL: ReadonlySet<number> = new Set([401, 402, 403]);
+/** The key, a setting of the channel, is wrong. 402: the customer's plan has no API. */
+const KEY_AT_FAULT: ReadonlySet<number> = new Set([401, 402, 403]);
 
-function own(reply: PostReply): SendResult | null {
+function ownMeaning(reply: PostReply): SendResult | null {
   const { statusCode } = reply;
-  if (OF_THE_CHANNEL.has(statusCode)) return refused('permanent-channel', reply);
+  if (KEY_AT_FAULT.has(statusCode)) return refused('permanent-channel', reply);
   return statusCode === 429 ? passing(reply, { waitMs: periodOf(reply) }) : null;
 }
 
-/** An alert whose text cannot be changed is open all the same: services that speak like Opsgenie may not know how. */
+/** Judges a change of an open alert. A refusal counts as delivered: some services with this API cannot change texts. */
 function judgedChange(result: PostResult): SendResult {
-  const judged = judgedByApi(result, 202, own);
+  const judged = judgedByApi(result, 202, ownMeaning);
   const { outcome, statusCode = 0 } = judged;
   const isRefused = statusCode >= 400 && statusCode <= 499 && statusCode !== 429;
   return outcome !== 'delivered' && isRefused ? { outcome: 'delivered', statusCode } : judged;
 }
 
-/** The window of the limit that was reached: a second or a minute, in ms. */
+/** The period of the limit that was reached, a second or a minute, in ms. */
 function periodOf({ headers, retryAfterMs }: PostReply): number | undefined {
   const seconds = Number(headers['x-ratelimit-period-in-sec']);
   return retryAfterMs ?? (Number.isFinite(seconds) && seconds > 0 ? seconds * 1_000 : undefined);

@@ -7,19 +7,19 @@ import { INVISIBLE, inForms, type TextForms } from '../escaping.ts';
 import { charactersUpTo, shortened } from '../shortening.ts';
 import { judged, passing, postJson } from '../vendor-api.ts';
 
-/** Bounds of our own, in characters: OnCall passes the texts on to chats and phones, and names no limit. */
+/** svc's own bounds, in characters. OnCall passes the texts on to chats and phones, and documents no limit. */
 const TITLE = charactersUpTo(256);
 const MESSAGE = charactersUpTo(4_000);
 
 /**
- * Grafana OnCall and Grafana Cloud IRM, formatted webhook (the source of OnCall's `formatted_webhook`, read on
- * 2026-11-21). The key of the incident is the `alert_uid`: alerts under it are one group, and `ok` resolves it.
+ * Grafana OnCall and Grafana Cloud IRM, by a formatted webhook (source: the code of OnCall's `formatted_webhook`, read on
+ * 2026-11-21). The key of the incident is the `alert_uid`. Alerts with the same key are one group, and `ok` resolves it.
  */
 export const incidentC: Channel<'incident_c'> = {
   closesIncidents: true,
   isHuman: false,
   dropsOld: false,
-  // 300 requests in 5 minutes for an integration, which this never exceeds.
+  // OnCall takes 300 requests in 5 minutes per integration. This rate never exceeds that.
   rate: { channel: { perMinute: 50, burst: 50 } },
   declaredUrl: { attribute: 'webhook_url', hosts: 'any' },
   operatorSettings: {},
@@ -30,7 +30,7 @@ export const incidentC: Channel<'incident_c'> = {
       secrets: addressSecrets(url),
       signal,
     });
-    return judged(result, own, 'users');
+    return judged(result, ownMeaning, 'users');
   },
 };
 
@@ -46,8 +46,9 @@ function renderOnCall(alert: Alert, publicUrl: string) {
 }
 
 /**
- * OnCall passes the texts on to chats without an escape. An invisible character after what begins a mention
- * keeps a monitor's name from calling everybody. It would break an address, in which no chat finds a mention.
+ * OnCall passes the texts on to chats and escapes nothing. An invisible character after the beginning of a mention keeps
+ * a monitor's name from notifying everybody. Addresses stay as they are: the character would break them, and no chat
+ * finds a mention in them.
  */
 const WITHOUT_MENTIONS: TextForms = {
   text: (text) => text.replace(/<(?=[!@#])|(?<![\w.-])@/g, `$&${INVISIBLE}`),
@@ -59,8 +60,8 @@ function withoutMentions(text: string): string {
   return inForms(WITHOUT_MENTIONS, text);
 }
 
-/** OnCall answers 200. Another success comes from something in between. */
-function own(reply: PostReply): SendResult | null {
+/** OnCall answers 200. Another success comes from a proxy in between. */
+function ownMeaning(reply: PostReply): SendResult | null {
   const { statusCode } = reply;
   return statusCode > 200 && statusCode <= 299 ? passing(reply) : null;
 }

@@ -34,7 +34,7 @@ export const messengerA: Channel<'messenger_a', typeof SETTINGS> = {
   closesIncidents: false,
   isHuman: true,
   dropsOld: false,
-  // 20 messages a minute to a group, 30 a second for a bot (https://core.telegram.org/bots/faq).
+  // Telegram takes 20 messages a minute to a group, and 30 a second from a bot (https://core.telegram.org/bots/faq).
   rate: { channel: { perMinute: 15, burst: 5 }, kind: { perMinute: 1_800, burst: 30 } },
   declaredUrl: null,
   operatorSettings: SETTINGS,
@@ -42,13 +42,13 @@ export const messengerA: Channel<'messenger_a', typeof SETTINGS> = {
     const present = readMove(context.kept, declared) ?? declared;
     const opening = readOpening(context.thread, declared);
     const first = await sendTo(opening?.chat ?? present, opening, alert, context, tools);
-    // A group that became a supergroup has another id. Telegram tells it with every refusal.
+    // A group that becomes a supergroup gets another id. Each refusal by Telegram then has the new id.
     const moved = first.kind === 'answered' ? movedTo(first) : null;
     const chat = moved ?? opening?.chat ?? present;
-    // The ids of messages do not move along.
+    // In the new chat, the id of the opening message is not valid.
     const result = moved === null ? first : await sendTo(moved, null, alert, context, tools);
     return judged(result, (reply) =>
-      own(reply, { declared, chat, moved, opening: moved === null ? opening : null }),
+      ownMeaning(reply, { declared, chat, moved, opening: moved === null ? opening : null }),
     );
   },
 };
@@ -74,9 +74,9 @@ function sendTo(
   });
 }
 
-/** Characters "after entities parsing", which are those that are shown: https://core.telegram.org/bots/api#sendmessage (2026-11-22). */
+/** Maximum of characters "after entities parsing", that is, of the displayed text: https://core.telegram.org/bots/api#sendmessage (2026-11-22). */
 const TEXT_CHARACTERS = 4_096;
-/** A bound of our own, so that facts have room beside a long title. */
+/** svc's own bound, which leaves room for facts after a long title. */
 const TITLE_CHARACTERS = 1_000;
 
 function renderTelegram(chat: string, opening: Opening | null, alert: Alert, publicUrl: string) {
@@ -107,21 +107,21 @@ function lineOf({ label, text, isAddress }: Fact): string {
   return `<b>${label}:</b> ${isAddress ? addressIn(IN_CODE, text) : formed(text)}`;
 }
 
-/** Telegram mentions and notifies `@name`. With an invisible character in between it is text. */
+/** Telegram notifies `@name`. An invisible character after the `@` makes it plain text. */
 function escaped(text: string): string {
   return escapedMarkup(text.replaceAll('@', `@${INVISIBLE}`));
 }
 
-/** Links name their target, because that character breaks an address. */
+/** A link has its target as an attribute, because the invisible character would break an address. */
 const FORMS: TextForms = { text: escaped, link: HTML.link, address: escaped };
-/** Telegram has no code within what is bold. */
+/** The address is outside of the bold label, because Telegram takes no code inside of bold text. */
 const IN_CODE: TextForms = { ...FORMS, address: (address) => `<code>${escapedMarkup(address)}</code>` };
 
 function formed(text: string): string {
   return inForms(FORMS, text);
 }
 
-/** The text that a form shows. Each entity stands for one character. */
+/** The displayed text of a markup. Each entity stands for one character. */
 function shown(form: string): string {
   return form.replace(/<[^>]*>/g, '').replace(/&\w+;/g, '&');
 }
@@ -143,14 +143,14 @@ function parametersOf(reply: PostReply) {
   return refusal.safeParse(jsonOf(reply)).data?.parameters;
 }
 
-/** Refusals with 400 that are about the chat; those about rights have been wrong for hours (2023-10-30). */
+/** Refusals with 400 that are about the chat. On 2023-10-30 those about rights were wrong for hours. */
 const NO_CHAT = /chat not found|chat_id is empty|PEER_ID_INVALID|user not found/i;
 const NO_RIGHTS = /not enough rights|administrator rights|CHAT_WRITE_FORBIDDEN|have no rights/i;
 
-/** @property moved the id that Telegram told for the chat; null: none */
+/** @property moved the new id of the chat in Telegram's refusal; null: none */
 type Sent = { declared: string; chat: string; moved: string | null; opening: Opening | null };
 
-function own(reply: PostReply, { declared, chat, moved, opening }: Sent): SendResult | null {
+function ownMeaning(reply: PostReply, { declared, chat, moved, opening }: Sent): SendResult | null {
   const { statusCode } = reply;
   if (statusCode >= 200 && statusCode <= 299) {
     const { data } = sent.safeParse(jsonOf(reply));
@@ -163,9 +163,9 @@ function own(reply: PostReply, { declared, chat, moved, opening }: Sent): SendRe
     const seconds = parametersOf(reply)?.retry_after;
     return passing(reply, { waitMs: seconds && Math.ceil(seconds * 1_000) });
   }
-  // Telegram answers a wrong token with either.
+  // Telegram answers a wrong token with one of these.
   if (statusCode === 401 || statusCode === 404) return passing(reply, { reason: 'operator' });
-  // Blocked, removed, or gone; now and then it answers so without cause.
+  // The bot was blocked or removed, or the chat is gone. Sometimes Telegram answers so without a cause.
   if (statusCode === 403) return passing(reply, { mayBeDead: true });
   const description = refusal.safeParse(jsonOf(reply)).data?.description ?? '';
   if (statusCode === 400 && NO_CHAT.test(description)) return refused('permanent-channel', reply);
@@ -175,7 +175,7 @@ function own(reply: PostReply, { declared, chat, moved, opening }: Sent): SendRe
 
 const openings = z.object({ declared: z.string(), chat: z.string(), messageId: z.number().int() });
 
-/** The first message that was sent for the incident; null: none yet, or it is in another chat than the declared one. */
+/** The first message of the incident; null: there is none yet, or it went to a chat that was declared before. */
 function readOpening(thread: string | null, declared: string): Opening | null {
   if (thread === null) return null;
   const { data } = openings.safeParse(jsonOf({ body: thread }));
@@ -184,7 +184,7 @@ function readOpening(thread: string | null, declared: string): Opening | null {
 
 const moves = z.object({ declared: z.string(), chat: z.string() });
 
-/** The chat that the declared one has become; null: none is known. */
+/** The id that the declared chat has now; null: it did not move, as far as svc knows. */
 function readMove(kept: string | null, declared: string): string | null {
   if (kept === null) return null;
   const { data } = moves.safeParse(jsonOf({ body: kept }));

@@ -49,22 +49,22 @@ const SETTINGS = {
 type Templates = { readonly [Status in Alert['status'] | 'test']: string };
 
 /**
- * Bounds of our own on the variables, in characters. Twilio takes 1600 for each; together with the text of a template they
- * stay below the 1024 that WhatsApp shows.
+ * svc's own bounds on the variables, in characters. Twilio takes 1600 for each. WhatsApp shows 1024 in all, which is more
+ * than these together with the text of a template.
  */
 const NAME = charactersUpTo(150);
 const FACTS = charactersUpTo(500);
 const LINK = charactersUpTo(200);
 
 /**
- * WhatsApp by Twilio. An alert begins the conversation, and WhatsApp lets only approved templates do that, so
- * the alert fills in the variables of one of the operator's four templates.
+ * WhatsApp by Twilio. An alert begins a conversation, and WhatsApp allows only approved templates for that. So an alert
+ * is one of the operator's four templates, with its variables filled in.
  */
 export const messengerB: Channel<'messenger_b', typeof SETTINGS> = {
   closesIncidents: false,
   isHuman: true,
   dropsOld: true,
-  // As for SMS.
+  // See `sms.ts`.
   rate: {},
   operatorSettings: SETTINGS,
   send({ phone_number: to }, alert, { signal }, { operatorPost, publicUrl, operator }) {
@@ -82,15 +82,15 @@ export const messengerB: Channel<'messenger_b', typeof SETTINGS> = {
 };
 
 /**
- * The template of the alert with its variables: 1 what has happened to which monitor, 2 the facts, 3 the link.
- * None may be empty, nor have line breaks (Twilio's error 21656).
+ * The template of the alert with its variables: 1 the title, 2 the facts, 3 the link. No variable may be empty or have
+ * line breaks (Twilio's error 21656).
  */
 function renderWhatsApp(alert: Alert, templates: Templates, publicUrl: string) {
   const { title, facts, link } = contentOf(alert, publicUrl);
-  const told = (some: readonly Fact[]) => some.map(plainLine).join('; ');
+  const joined = (some: readonly Fact[]) => some.map(plainLine).join('; ');
   const variables = {
     1: shortened(title, NAME),
-    2: told(factsWithin(facts, (some) => FACTS(told(some)))) || '-',
+    2: joined(factsWithin(facts, (some) => FACTS(joined(some)))) || '-',
     3: shortened(link, LINK),
   };
   return {

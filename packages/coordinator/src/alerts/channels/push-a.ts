@@ -24,7 +24,7 @@ export const pushA: Channel<'push_a', typeof SETTINGS> = {
   closesIncidents: false,
   isHuman: true,
   dropsOld: false,
-  // A server takes 60 requests at once and one every 5 s then; other senders may share the address.
+  // A server takes 60 requests at once, then one every 5 s, from one address. Others may send from the same address.
   rate: { channel: { perMinute: 12, burst: 30 } },
   declaredUrl: { attribute: 'server_url', hosts: 'any' },
   operatorSettings: SETTINGS,
@@ -38,12 +38,12 @@ export const pushA: Channel<'push_a', typeof SETTINGS> = {
       signal,
     });
     return server === null
-      ? judged(result, (reply) => ofTheDefault(reply) ?? own(reply))
-      : judged(result, own, 'users');
+      ? judged(result, (reply) => defaultServerMeaning(reply) ?? ownMeaning(reply))
+      : judged(result, ownMeaning, 'users');
   },
 };
 
-/** JSON is published to the root of the server, not to the topic. */
+/** ntfy takes JSON at the root of the server, not at the topic. */
 function rootOf(server: string): string {
   const url = URL.parse(server);
   if (url === null) return server;
@@ -52,7 +52,7 @@ function rootOf(server: string): string {
 }
 
 const TITLE_BYTES = 500;
-/** One of 4,096 bytes becomes an attachment (servers 2.11 to 2.27: findings/ntfy-message-of-4096-bytes.sh). */
+/** ntfy makes an attachment of a message of 4,096 bytes (servers 2.11 to 2.27: findings/ntfy-message-of-4096-bytes.sh). */
 const MESSAGE_BYTES = 4_095;
 
 const LOOKS: Readonly<Record<AlertStatus, { priority: number; tags: readonly string[] }>> = {
@@ -73,7 +73,7 @@ function renderNtfy({ topic }: ChannelSettings['push_a'], alert: Alert, publicUr
   };
 }
 
-/** The server takes twice the bytes of a message as JSON, so the limits count the text with its escapes. */
+/** The limits count the text with its escapes, because the server takes twice the bytes of a message as JSON. */
 function inJson(text: string): string {
   return JSON.stringify(text);
 }
@@ -81,30 +81,30 @@ function inJson(text: string): string {
 const published = z.object({ id: z.string(), time: z.number() });
 const failure = z.object({ code: z.number().int() });
 
-/** Wait after refusals that count requests of a day or failed logins, ms. */
+/** Wait after a refusal because of the daily quota or of failed logins, ms. */
 const LONG_WAIT_MS = 3_600_000;
 const DAILY_QUOTA = 42_908;
 const FAILED_LOGINS = 42_909;
-/** The topic is not one, or is the server's own. */
+/** The topic is not valid, or is reserved by the server. */
 const BAD_TOPICS: ReadonlySet<number> = new Set([40_009, 40_010]);
 
-const OF_THE_ADDRESS: ReadonlySet<number> = new Set([401, 403, 404, 410]);
+const ADDRESS_AT_FAULT: ReadonlySet<number> = new Set([401, 403, 404, 410]);
 
 /**
- * The default server is a setting of the operator: what refuses the whole address, or is not ntfy at all, is not the
- * channel's to mend.
+ * Judges an answer of the default server, which the operator sets. A refusal of the whole address, or an answer that is
+ * not ntfy's, is not the fault of the channel.
  */
-function ofTheDefault(reply: PostReply): SendResult | null {
-  if (!OF_THE_ADDRESS.has(reply.statusCode)) return null;
-  const isOfTheTopic =
+function defaultServerMeaning(reply: PostReply): SendResult | null {
+  if (!ADDRESS_AT_FAULT.has(reply.statusCode)) return null;
+  const isAboutTopic =
     (reply.statusCode === 401 || reply.statusCode === 403) && failure.safeParse(jsonOf(reply)).success;
-  return isOfTheTopic ? null : passing(reply, { reason: 'operator' });
+  return isAboutTopic ? null : passing(reply, { reason: 'operator' });
 }
 
-function own(reply: PostReply): SendResult | null {
+function ownMeaning(reply: PostReply): SendResult | null {
   const { statusCode } = reply;
   const body = jsonOf(reply);
-  // Something other than ntfy has answered.
+  // Otherwise the answer is not ntfy's.
   if (statusCode >= 200 && statusCode <= 299)
     return published.safeParse(body).success ? null : passing(reply);
   const code = failure.safeParse(body).data?.code ?? 0;

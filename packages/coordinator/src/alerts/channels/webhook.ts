@@ -9,10 +9,7 @@ import { judged, passing, refused } from '../vendor-api.ts';
 /** Header by which receivers drop repetitions. A configured header does not replace it. */
 const DELIVERY_ID = 'webhook-id';
 
-/**
- * A custom HTTP endpoint. It gets one flat object of JSON with the configured headers and without a
- * signature.
- */
+/** A custom HTTP endpoint. It gets a JSON object with the configured headers, without a signature. */
 export const webhook: Channel<'webhook'> = {
   closesIncidents: false,
   isHuman: false,
@@ -42,11 +39,11 @@ export const webhook: Channel<'webhook'> = {
       secrets: secretsOf(settings),
       signal,
     });
-    return judged(result, own);
+    return judged(result, ownMeaning);
   },
 };
 
-/** The body: exactly these members, the optional ones when they apply. */
+/** The body has exactly these members. Optional members are there when they apply. */
 function renderWebhook(alert: Alert) {
   return {
     monitor: { id: alert.monitor.id, name: alert.monitor.name, url: alert.monitor.url },
@@ -58,14 +55,14 @@ function renderWebhook(alert: Alert) {
   };
 }
 
-/** With 410 a receiver says "never again". Every other failure may be repaired within a day. */
-function own(reply: PostReply): SendResult | null {
+/** 410 means that the receiver wants no further alert. Every other failure may be repaired within a day. */
+function ownMeaning(reply: PostReply): SendResult | null {
   const { statusCode } = reply;
   if (statusCode >= 200 && statusCode <= 299) return null;
   return statusCode === 410 ? refused('permanent-channel', reply) : passing(reply);
 }
 
-/** Header values, and the parts of the address that may authenticate: user information, path and query. */
+/** The values of headers, and the parts of the address that may be credentials: user information, path and query. */
 function secretsOf(settings: ChannelSettings['webhook']): string[] {
   const headers = (settings.headers ?? []).map(({ value }) => value);
   const url = URL.parse(settings.endpoint);

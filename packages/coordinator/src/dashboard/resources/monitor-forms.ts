@@ -1,9 +1,9 @@
 import { kindOfType, MONITOR_TYPES, MONITORS } from '@svc/shared/resources/monitors.ts';
 import type { RegionView } from '../../api/answers.ts';
 import { type AnswerOf, idOf } from '../../api/endpoint.ts';
-import { dryRun } from '../../api/routes/results.ts';
 import { MONITOR, monitorUses } from '../../api/routes/monitors.ts';
 import { listRegions } from '../../api/routes/regions.ts';
+import { dryRun } from '../../api/routes/results.ts';
 import { stateLabel } from '../../web/design/states.ts';
 import { latencyText } from '../../web/figures.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
