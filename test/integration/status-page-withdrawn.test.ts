@@ -126,7 +126,7 @@ describe('a page', () => {
           { workspaceId: api.workspaceId, actor: 'file' },
           async (change) => {
             const id = Number(page.split('/').at(-1));
-            const stored = await api.reading.find(
+            const stored = await api.reading.findStored(
               'status_pages',
               { workspaceId: api.workspaceId },
               id,

@@ -56,8 +56,8 @@ export class Leading implements ChangeEffects {
   }
 
   /** Resolves when the change is applied. Without a leader the change waits in the log. */
-  async applied(lastChangeId: number): Promise<void> {
-    await this.#term?.applied(lastChangeId);
+  async applyUntil(lastChangeId: number): Promise<void> {
+    await this.#term?.applyUntil(lastChangeId);
   }
 
   /** Applies the declared file again. */

@@ -284,7 +284,7 @@ function createRecorder(
     onChannel: (kind, notificationId) => {
       if (kind === 'channel') return deliverer.channelChanged(notificationId);
       deliverer.channelRemoved(notificationId);
-      retention.channelRemoved();
+      retention.sweepRemovedChannels();
     },
     onQueued: (_id, delivery) => deliverer.deliverQueued(delivery),
   });

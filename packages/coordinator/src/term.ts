@@ -84,8 +84,8 @@ export class Term {
   }
 
   /** Resolves when the changes up to this one in the log are applied, or when the term is stopped. */
-  async applied(lastChangeId: number): Promise<void> {
-    await this.#applier?.applied(lastChangeId);
+  async applyUntil(lastChangeId: number): Promise<void> {
+    await this.#applier?.applyUntil(lastChangeId);
   }
 
   /** Applies the declared file again. */
@@ -122,7 +122,7 @@ export class Term {
     await this.#begin('icons of status pages', iconFetches, () => iconFetches.start());
     const applier = this.#createApplier(built);
     this.#applier = applier;
-    await this.#begin('changes', applier, () => applier.resume());
+    await this.#begin('changes', applier, () => applier.applyRemaining());
     await this.#begin('hold of a backlog', backlogHold, () => backlogHold.start());
     await this.#begin('maintenance windows', maintenanceHold, () => maintenanceHold.start());
     await this.#begin('consumer', consumer, () => consumer.start());
@@ -213,7 +213,7 @@ export class Term {
       overdue: () => overdue.channels,
       exports: {
         endpoints: () => metricsExport.endpoints,
-        test: (monitorId) => metricsExport.test(monitorId),
+        test: (monitorId) => metricsExport.testEndpoint(monitorId),
       },
       declaration: () => {
         const status = this.#declaredFile?.status();

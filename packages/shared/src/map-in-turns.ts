@@ -25,7 +25,7 @@ export class Turns {
   #began = performance.now();
 
   /** Gives a turn when the work has held the thread for long. */
-  async breathe(): Promise<void> {
+  async giveTurn(): Promise<void> {
     if (performance.now() - this.#began < TURN_MS) return;
     await setImmediate();
     this.#began = performance.now();

@@ -160,7 +160,7 @@ export function serveResources<const P extends string, K extends ResourceKind, T
     {
       further,
       async findObject(request, id): Promise<Member | null> {
-        const stored = await reading.find(table, rowsOf(request), id, shownTo(request));
+        const stored = await reading.findStored(table, rowsOf(request), id, shownTo(request));
         if (stored === null) return null;
         const [view = {}] = await present([stored]);
         return { view, rowVersion: stored.rowVersion, headers: declaredHeaders(stored, parts) };
@@ -173,7 +173,7 @@ export function serveResources<const P extends string, K extends ResourceKind, T
           ...(type === undefined ? {} : { type }),
         };
         const rows = rowsOf(request);
-        const page = await reading.list(table, rows, { limit, offset }, shownTo(request), filter);
+        const page = await reading.listStored(table, rows, { limit, offset }, shownTo(request), filter);
         return { data: await present(page.data), total: page.total, limit, offset };
       },
       async create(request) {
@@ -195,7 +195,8 @@ export function serveResources<const P extends string, K extends ResourceKind, T
         const kind = await kindOf(request, id);
         const attributes = attributesIn(kind, bodyOf(request.body, request));
         const options = versionOptions(request);
-        const before = written === undefined ? null : await reading.find(table, rowsOf(request), id, 'open');
+        const before =
+          written === undefined ? null : await reading.findStored(table, rowsOf(request), id, 'open');
         return async (change) => {
           await change.update(kind, id, attributes, options);
           await written?.(change, id, attributes, before?.attributes ?? null);

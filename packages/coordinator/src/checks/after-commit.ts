@@ -161,7 +161,7 @@ export class AfterCommit {
   }
 
   #noted(note: ExportNote | null): void {
-    if (note !== null) this.#parts.exports?.noted(note);
+    if (note !== null) this.#parts.exports?.countExportNote(note);
   }
 
   #tellQueued({ writes }: Evaluation, ids: readonly (number | null)[]): void {

@@ -42,9 +42,9 @@ export interface TokenCheck {
 /** Exports recorded results. `MetricsExport` implements this. */
 export interface ExportNotes {
   /** The exported part of these results, which is written in their transaction; null: nothing. */
-  noteOf(recorded: readonly RecordedResult[]): ExportNote | null;
+  makeExportNote(recorded: readonly RecordedResult[]): ExportNote | null;
   /** The transaction is committed. Notes come in their order. */
-  noted(note: ExportNote): void;
+  countExportNote(note: ExportNote): void;
 }
 
 export type RecorderParts = {

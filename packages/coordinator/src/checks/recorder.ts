@@ -236,7 +236,7 @@ export class Recorder implements SlotEvents, SlotRecovery {
     const evaluated = await this.#batches.evaluate(batch);
     const { evaluation, positions, changesUntil, reported } = evaluated;
     const { exports } = this.#parts;
-    const exportNote = exports?.noteOf(reported) ?? null;
+    const exportNote = exports?.makeExportNote(reported) ?? null;
     const ids = await this.#parts.store.record({
       writes: evaluation.writes,
       positions: [...positions.values()],

@@ -152,10 +152,10 @@ test('what a process has left, the next one applies, each monitor as it is now',
   await change((open) => open.remove('svc_tcp_monitor', gone));
   failure = null;
   begin();
-  await applier.resume();
+  await applier.applyRemaining();
   expect(told).toEqual([`${gone}: gone, was gone`, '2: a']);
   expect(await logged()).toEqual([]);
-  await applier.resume();
+  await applier.applyRemaining();
   expect(told).toHaveLength(2);
 });
 
@@ -163,11 +163,11 @@ test('what the database cannot do for now is tried again by itself, after growin
   failure = busy();
   await change((open) => open.create('svc_tcp_monitor', monitor('a')));
   parts.clock.advance(1_000);
-  await applier.applied(0);
+  await applier.applyUntil(0);
   expect(told).toEqual([]);
   failure = null;
   parts.clock.advance(2_000);
-  await applier.applied(0);
+  await applier.applyUntil(0);
   expect(told).toEqual(['1: a']);
   expect(parts.clock.pendingTimers).toBe(0);
 });
@@ -180,7 +180,7 @@ describe('what cannot be applied for a reason of its own is left out, and stops 
     }
     failure = null;
     refused = { monitorId: 2, error: new TypeError('a defect') };
-    await applier.resume();
+    await applier.applyRemaining();
     expect(told).toEqual(['1: a', '3: c']);
     expect(await logged()).toEqual([]);
     refused = null;
@@ -194,7 +194,7 @@ describe('what cannot be applied for a reason of its own is left out, and stops 
     await change((open) => open.create('svc_tcp_monitor', monitor('b')));
     await changeRow(parts.store, 'monitors', sealed, { secrets_sealed: new Uint8Array(40) });
     failure = null;
-    await applier.resume();
+    await applier.applyRemaining();
     expect(told).toEqual(['2: b']);
     expect(await logged()).toEqual([]);
   });
@@ -214,7 +214,7 @@ describe('what cannot be applied for a reason of its own is left out, and stops 
       ),
     );
     failure = null;
-    await applier.resume();
+    await applier.applyRemaining();
     expect(told).toEqual([`${gone}: gone, was unknown`, `${notification} hears no more of ${id}`, '3: b']);
     expect(await logged()).toEqual([]);
   });
@@ -247,7 +247,7 @@ test('a monitor that is removed behind the entries that were read is told of onc
   });
   await change((open) => open.remove('svc_tcp_monitor', id));
   failure = null;
-  await applier.resume();
+  await applier.applyRemaining();
   expect(told.filter((line) => line.startsWith(`${id}:`))).toEqual([`${id}: gone, was a`]);
   expect(await logged()).toEqual([]);
 });
@@ -262,7 +262,7 @@ test('a monitor that is unlinked and then removed while nobody leads ends its in
   await change((open) => open.remove('svc_tcp_monitor', id));
   failure = null;
   begin();
-  await applier.resume();
+  await applier.applyRemaining();
   expect(told).toEqual([
     `${notification} hears no more of ${id}`,
     `${id}: gone, was a key on ${notification}`,
@@ -278,7 +278,7 @@ test('5,000 changes are applied in their order, in steps', async () => {
     ),
   );
   failure = null;
-  await applier.resume();
+  await applier.applyRemaining();
   expect(told).toEqual(ids.map((id, index) => `${id}: m${index}`));
   expect(await logged()).toEqual([]);
 });

@@ -73,12 +73,12 @@ export class ChangeApplier implements ChangeEffects {
    * Resolves when the changes up to this one are applied, when they cannot be applied now, or when this is
    * stopped. Never rejects.
    */
-  applied(lastChangeId: number): Promise<void> {
+  applyUntil(lastChangeId: number): Promise<void> {
     if (this.#isStopped) return Promise.resolve();
     return new Promise((resolve) => {
       this.#waiting.add(resolve);
       this.#running = this.#running
-        .then(() => this.#applyUntil(lastChangeId))
+        .then(() => this.#applySteps(lastChangeId))
         .then(() => {
           this.#waiting.delete(resolve);
           resolve();
@@ -87,8 +87,8 @@ export class ChangeApplier implements ChangeEffects {
   }
 
   /** Applies changes that an earlier process, or a time without a leader, has left. */
-  resume(): Promise<void> {
-    return this.applied(Number.MAX_SAFE_INTEGER);
+  applyRemaining(): Promise<void> {
+    return this.applyUntil(Number.MAX_SAFE_INTEGER);
   }
 
   /** Releases all waiting callers. Changes that are not applied stay in the log. */
@@ -99,14 +99,14 @@ export class ChangeApplier implements ChangeEffects {
     this.#waiting.clear();
   }
 
-  async #applyUntil(lastChangeId: number): Promise<void> {
+  async #applySteps(lastChangeId: number): Promise<void> {
     try {
       while (!this.#isStopped && this.#applied < lastChangeId) {
         if (!(await this.#step())) return;
       }
     } catch (error) {
       if (this.#isStopped) return;
-      const waitMs = this.#waits.again(() => void this.resume());
+      const waitMs = this.#waits.again(() => void this.applyRemaining());
       this.#parts.log.error(
         { error: messageOf(error), tries: this.#waits.tries, waitMs },
         'cannot apply changes of the declaration now; svc tries again',

@@ -106,7 +106,7 @@ describe('every kind', () => {
     const text = at === '' ? json : JSON.stringify({ ...kept, ...JSON.parse(json) });
     await changeRow(parts.store, 'monitors', id, { attributes: text });
     const error = await errorOf(
-      parts.reading.find('monitors', { workspaceId: parts.workspaceId }, id, 'open'),
+      parts.reading.findStored('monitors', { workspaceId: parts.workspaceId }, id, 'open'),
     );
     expect(error).toMatchObject({
       code: 'store-unreadable',
@@ -148,9 +148,9 @@ describe('every kind', () => {
     await createAll();
     const page = { limit: 10, offset: 0 };
     const { workspaceId, reading } = parts;
-    const monitors = await reading.list('monitors', { workspaceId }, page, 'masked');
-    const notifications = await reading.list('notifications', { workspaceId }, page, 'masked');
-    const pages = await reading.list('status_pages', { workspaceId }, page, 'masked');
+    const monitors = await reading.listStored('monitors', { workspaceId }, page, 'masked');
+    const notifications = await reading.listStored('notifications', { workspaceId }, page, 'masked');
+    const pages = await reading.listStored('status_pages', { workspaceId }, page, 'masked');
     const all = JSON.stringify([monitors, notifications, pages]);
     expect(all).not.toMatch(/hush-/);
     expect(monitors.data[0]?.attributes).toMatchObject({
@@ -162,7 +162,7 @@ describe('every kind', () => {
     });
     expect(pages.data[0]?.attributes.password).toBe(MASK);
     expect(monitors.total).toBe(3);
-    expect(await reading.find('monitors', { workspaceId }, 1, 'open')).toMatchObject({
+    expect(await reading.findStored('monitors', { workspaceId }, 1, 'open')).toMatchObject({
       attributes: {
         url: 'https://probe:hush-6@example.com/health?key=hush-8',
         body: 'hush-9',
@@ -209,7 +209,7 @@ describe('atomicity', () => {
     expect(await errorOf(failing)).toBeInstanceOf(NotFound);
     expect(
       (
-        await parts.reading.list(
+        await parts.reading.listStored(
           'monitors',
           { workspaceId: parts.workspaceId },
           { limit: 9, offset: 0 },
@@ -337,7 +337,7 @@ describe('monitors', () => {
     });
     await change((open) => open.remove('svc_http_monitor', id, { shownBy: 'remove' }));
     expect(
-      await parts.reading.find('components', { workspaceId: parts.workspaceId, pageId: 1 }, 1, 'open'),
+      await parts.reading.findStored('components', { workspaceId: parts.workspaceId, pageId: 1 }, 1, 'open'),
     ).toBeNull();
   });
 
@@ -347,12 +347,14 @@ describe('monitors', () => {
     await create('svc_status_page_component', { type: 'monitor', monitor_id: String(id), name: 'Shop' });
     await change((open) => open.remove('svc_http_monitor', id, { shownBy: 'keep' }));
     expect(
-      await parts.reading.find('components', { workspaceId: parts.workspaceId, pageId: 1 }, 1, 'open'),
+      await parts.reading.findStored('components', { workspaceId: parts.workspaceId, pageId: 1 }, 1, 'open'),
     ).toMatchObject({
       rowVersion: 2,
       attributes: { type: 'monitor', monitor_id: null, name: 'Shop' },
     });
-    expect(await parts.reading.find('monitors', { workspaceId: parts.workspaceId }, id, 'open')).toBeNull();
+    expect(
+      await parts.reading.findStored('monitors', { workspaceId: parts.workspaceId }, id, 'open'),
+    ).toBeNull();
   });
 
   test('many are made and removed at once, with the components that show them', async () => {
@@ -372,10 +374,10 @@ describe('monitors', () => {
     await change((open) => open.removeMonitors([...ids.slice(1), http]));
     expect([...parts.monitors.values()].map(({ name }) => name)).toEqual(['m0']);
     expect(
-      await parts.reading.find('components', { workspaceId: parts.workspaceId, pageId: 1 }, 1, 'open'),
+      await parts.reading.findStored('components', { workspaceId: parts.workspaceId, pageId: 1 }, 1, 'open'),
     ).toBeNull();
     expect(
-      await parts.reading.find('notifications', { workspaceId: parts.workspaceId }, 1, 'open'),
+      await parts.reading.findStored('notifications', { workspaceId: parts.workspaceId }, 1, 'open'),
     ).toMatchObject({
       rowVersion: 2,
       attributes: { monitor_ids: [String(ids[0])] },
@@ -386,7 +388,7 @@ describe('monitors', () => {
     const [gone, stays] = [await create('svc_http_monitor'), await create('svc_tcp_monitor')];
     const id = await create('svc_notification', { monitor_ids: [String(gone), String(stays)] });
     await change((open) => open.remove('svc_http_monitor', gone));
-    const notification = await parts.reading.find(
+    const notification = await parts.reading.findStored(
       'notifications',
       { workspaceId: parts.workspaceId },
       id,
@@ -438,7 +440,7 @@ describe('references', () => {
         await open.create('svc_status_page_component', attributes('svc_status_page_component', members));
       }),
     ).toBeInstanceOf(InvalidReference);
-    expect(await parts.reading.find('monitors', { workspaceId: other }, id, 'open')).toBeNull();
+    expect(await parts.reading.findStored('monitors', { workspaceId: other }, id, 'open')).toBeNull();
     // Slugs are unique across workspaces.
     await create('svc_status_page');
     expect(
@@ -461,7 +463,7 @@ describe('references', () => {
     const group = await create('svc_status_page_component_group');
     const id = await create('svc_status_page_component', { group_id: String(group) });
     await change((open) => open.remove('svc_status_page_component_group', group));
-    const component = await parts.reading.find(
+    const component = await parts.reading.findStored(
       'components',
       { workspaceId: parts.workspaceId, pageId: 1 },
       id,
@@ -533,13 +535,18 @@ describe('versions and owners', () => {
   test('appearance is set beside the declaration', async () => {
     const id = await declare('svc_status_page', 'main');
     expect(
-      await parts.reading.find('status_pages', { workspaceId: parts.workspaceId }, id, 'open'),
+      await parts.reading.findStored('status_pages', { workspaceId: parts.workspaceId }, id, 'open'),
     ).toMatchObject({
       published: true,
       theme: 'system',
     });
     await change((open) => open.setAppearance(id, { published: false, theme: 'dark' }));
-    const page = await parts.reading.find('status_pages', { workspaceId: parts.workspaceId }, id, 'open');
+    const page = await parts.reading.findStored(
+      'status_pages',
+      { workspaceId: parts.workspaceId },
+      id,
+      'open',
+    );
     expect(page).toMatchObject({ published: false, theme: 'dark', owner: 'file', rowVersion: 2 });
   });
 
@@ -569,7 +576,7 @@ describe('versions and owners', () => {
     const id = await create('svc_notification');
     await change((open) => open.setChannelState(id, 'failing', 'SVC_SMTP_URL is not set'));
     expect(
-      await parts.reading.find('notifications', { workspaceId: parts.workspaceId }, id, 'open'),
+      await parts.reading.findStored('notifications', { workspaceId: parts.workspaceId }, id, 'open'),
     ).toMatchObject({
       state: 'failing',
       stateReason: 'SVC_SMTP_URL is not set',
@@ -578,7 +585,7 @@ describe('versions and owners', () => {
     const settings = attributes('svc_notification', { email: { email: 'b@example.com' } });
     await change((open) => open.update('svc_notification', id, settings));
     expect(
-      await parts.reading.find('notifications', { workspaceId: parts.workspaceId }, id, 'open'),
+      await parts.reading.findStored('notifications', { workspaceId: parts.workspaceId }, id, 'open'),
     ).toMatchObject({
       state: 'ok',
       stateReason: null,

@@ -146,7 +146,7 @@ export interface ConfigurationChange {
    * Gives the event loop a turn when this change has held it for long (about 10 ms). The methods above do so
    * themselves; call it in long loops between them.
    */
-  breathe(): Promise<void>;
+  giveTurn(): Promise<void>;
 }
 
 /** The work after changes were logged. */
@@ -157,7 +157,7 @@ export interface ChangeEffects {
    * where another process leads, it resolves at once. It never rejects: the rows are committed, and unapplied
    * changes stay in the log.
    */
-  applied(lastChangeId: number): Promise<void>;
+  applyUntil(lastChangeId: number): Promise<void>;
 }
 
 /** What people choose of a page beside its declaration. What is left out stays. */

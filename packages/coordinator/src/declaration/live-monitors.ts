@@ -27,7 +27,7 @@ export async function loadLiveMonitors(
   ids: readonly number[],
 ): Promise<ReadonlyMap<number, LiveMonitor>> {
   const rows = await monitorsOf({ read: store.work }, ids);
-  return new Map(rows.map((row) => [row.id, opened(secrets, row)]));
+  return new Map(rows.map((row) => [row.id, monitorOfRow(secrets, row)]));
 }
 
 /**
@@ -46,7 +46,7 @@ export class MonitorsInMemory implements LiveMonitors {
       ({ id }) => id,
     );
     for await (const rows of pages) {
-      for (const row of rows) monitors.#byId.set(row.id, opened(secrets, row));
+      for (const row of rows) monitors.#byId.set(row.id, monitorOfRow(secrets, row));
     }
     return monitors;
   }
@@ -77,7 +77,7 @@ export class MonitorsInMemory implements LiveMonitors {
   }
 }
 
-function opened(secrets: Secrets, row: Row<'monitors'>): LiveMonitor {
+function monitorOfRow(secrets: Secrets, row: Row<'monitors'>): LiveMonitor {
   const metadata = {
     id: row.id,
     workspaceId: row.workspace_id,
@@ -106,7 +106,7 @@ function liveMonitor(metadata: MonitorMetadata, attributes: AttributesOf<Monitor
     target: targetOf(attributes),
     active: attributes.active,
     periodMs: periodMs(attributes.periodicity),
-    regions: shared(attributes.regions),
+    regions: sharedRegions(attributes.regions),
     version: metadata.version,
     degradedAtMs: check.degraded_at,
     longestCheckMs: longestCheckMs(check.timeout, check.retry),
@@ -122,18 +122,18 @@ function exportOf({ otlp_endpoint, otlp_headers }: AttributesOf<MonitorKind>): D
 }
 
 /**
- * Most monitors use one of few sets of regions. Each set is kept once, so that a hundred thousand monitors
+ * Most monitors use one of few sets of regions. Each set is regionSets once, so that a hundred thousand monitors
  * stay small.
  */
 const SETS_KEPT = 1_000;
-const kept = new Map<string, readonly Region[]>();
+const regionSets = new Map<string, readonly Region[]>();
 
-function shared(regions: readonly Region[] | null): readonly Region[] | null {
+function sharedRegions(regions: readonly Region[] | null): readonly Region[] | null {
   if (regions === null) return null;
   const key = regions.join();
-  const known = kept.get(key);
+  const known = regionSets.get(key);
   if (known !== undefined) return known;
   const frozen = Object.freeze([...regions]);
-  if (kept.size < SETS_KEPT) kept.set(key, frozen);
+  if (regionSets.size < SETS_KEPT) regionSets.set(key, frozen);
   return frozen;
 }

@@ -51,13 +51,18 @@ test('the links of a channel that names all monitors are no large message, whate
     attributes('svc_notification', { name, monitor_ids });
   const id = await change((open) => open.create('svc_notification', channel(all, 'a')));
   const linked = async () => {
-    const found = await reading.find('notifications', { workspaceId }, id, 'open');
+    const found = await reading.findStored('notifications', { workspaceId }, id, 'open');
     return found?.attributes.monitor_ids;
   };
   expect(await linked()).toEqual(all);
   for (const some of [['7'], all.slice(0, 2_000), []])
     await change((open) => open.create('svc_notification', channel(some, 'b')));
-  const { data } = await reading.list('notifications', { workspaceId }, { limit: 10, offset: 0 }, 'open');
+  const { data } = await reading.listStored(
+    'notifications',
+    { workspaceId },
+    { limit: 10, offset: 0 },
+    'open',
+  );
   expect(data.map(({ attributes }) => attributes.monitor_ids.length)).toEqual([MONITORS, 1, 2_000, 0]);
   const half = all.filter((_, index) => index % 2 === 0);
   for (const [wanted, name] of [

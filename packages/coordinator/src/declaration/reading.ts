@@ -29,7 +29,7 @@ export class Reading {
   }
 
   /** Null also when it is on another page than the scope's. */
-  async find<T extends ResourceTable>(
+  async findStored<T extends ResourceTable>(
     table: T,
     scope: ListScope,
     id: number,
@@ -43,7 +43,7 @@ export class Reading {
     return found;
   }
 
-  /** Null where {@link find} is. It is known also where nothing else of the row can be read. */
+  /** Null where {@link findStored} is. It is known also where nothing else of the row can be read. */
   async kindOf<T extends ResourceTable>(table: T, scope: ListScope, id: number): Promise<KindIn<T> | null> {
     const row = await this.#row(table, scope, id);
     return row === null ? null : KINDS[table].kindOf(row);
@@ -60,7 +60,7 @@ export class Reading {
   }
 
   /** By ascending id. */
-  async list<T extends ResourceTable>(
+  async listStored<T extends ResourceTable>(
     table: T,
     scope: ListScope,
     page: Page,
@@ -85,8 +85,8 @@ export async function storedIn<T extends ResourceTable>(
   table: T,
   rows: readonly Row<T>[],
 ): Promise<StoredIn<T>[]> {
-  const { stored, linked } = KINDS[table];
+  const { resourceOf, linkedIds } = KINDS[table];
   const ids = rows.map(({ id }) => id);
-  const links = await linked?.(source, ids);
-  return mapInTurns(rows, (row) => stored(secrets, row, shown, links?.get(row.id) ?? []));
+  const links = await linkedIds?.(source, ids);
+  return mapInTurns(rows, (row) => resourceOf(secrets, row, shown, links?.get(row.id) ?? []));
 }

@@ -39,7 +39,7 @@ async function createMonitor(): Promise<number> {
 }
 
 async function attributesOf(id: number, secrets: Secrets, shown: 'open' | 'masked') {
-  const found = await new Reading(parts.store, secrets).find(
+  const found = await new Reading(parts.store, secrets).findStored(
     'monitors',
     { workspaceId: parts.workspaceId },
     id,

@@ -46,13 +46,13 @@ export async function resealWhereDue(store: Store, secrets: Secrets, log: Logger
 
 /** Answers how many rows there are. */
 async function resealTable(store: Store, secrets: Secrets, table: ResourceTable): Promise<number> {
-  const { sealed } = KINDS[table];
-  if (sealed.length === 0) return 0;
+  const { sealedColumns } = KINDS[table];
+  if (sealedColumns.length === 0) return 0;
   let count = 0;
   for (let rows = await rowsAfter(store, table, 0); ; ) {
     const last = rows.at(-1);
     if (last === undefined) return count;
-    await replaceColumns(store, table, sealed, await resealed(store, secrets, table, rows));
+    await replaceColumns(store, table, sealedColumns, await resealed(store, secrets, table, rows));
     count += rows.length;
     await setImmediate();
     rows = await rowsAfter(store, table, last.id);
@@ -66,15 +66,15 @@ async function resealed<T extends ResourceTable>(
   table: T,
   rows: readonly Row<T>[],
 ): Promise<Map<number, SqlValue[]>> {
-  const { sealed, columns } = KINDS[table];
+  const { sealedColumns, columnsOf } = KINDS[table];
   const found = await storedIn({ source: store, secrets, shown: 'open' }, table, rows);
   return new Map(
     found.map(({ id, attributes }) => {
-      const made: { readonly [column: string]: SqlValue | undefined } = columns(
+      const made: { readonly [column: string]: SqlValue | undefined } = columnsOf(
         secrets,
         attributes as AttributesIn<T>,
       );
-      return [id, sealed.map((column) => made[String(column)] ?? null)];
+      return [id, sealedColumns.map((column) => made[String(column)] ?? null)];
     }),
   );
 }

@@ -36,25 +36,25 @@ export class ChangeScope {
    * Notes a change that has effects beside its rows. The entry contains the rows' former content, so the rows
    * must still exist.
    */
-  changed(change: NewChange): void {
+  logChange(change: NewChange): void {
     this.changes.push(change);
   }
 
-  breathe(): Promise<void> {
-    return this.#turns.breathe();
+  giveTurn(): Promise<void> {
+    return this.#turns.giveTurn();
   }
 
   /** The columns of a row made now. */
-  creation(declared: { localName: string } | undefined) {
+  creationColumns(declared: { localName: string } | undefined) {
     return {
       workspace_id: this.context.workspaceId,
-      ...this.ownership(declared),
+      ...this.ownershipColumns(declared),
       created_at: this.now,
       updated_at: this.now,
     };
   }
 
-  ownership(declared: { localName: string } | undefined): {
+  ownershipColumns(declared: { localName: string } | undefined): {
     owner: 'file' | null;
     local_name: string | null;
   } {
@@ -75,7 +75,7 @@ type Head = OwnedRow & { row_version: number };
  *
  * @throws NotFound, Conflict `declared-in-file`, PreconditionFailed
  */
-export function writable<R extends Head>(
+export function writableRow<R extends Head>(
   scope: ChangeScope,
   table: ResourceTable,
   id: number,
@@ -121,13 +121,13 @@ export function refuseDeclared(
 }
 
 /** Columns that every update of a row writes beside the attributes. */
-export function revision(
+export function revisionColumns(
   scope: ChangeScope,
   row: Head,
   { declared }: WriteOptions,
-): Partial<ReturnType<ChangeScope['ownership']>> & { row_version: number; updated_at: number } {
+): Partial<ReturnType<ChangeScope['ownershipColumns']>> & { row_version: number; updated_at: number } {
   return {
-    ...(declared === undefined ? {} : scope.ownership(declared)),
+    ...(declared === undefined ? {} : scope.ownershipColumns(declared)),
     row_version: row.row_version + 1,
     updated_at: scope.now,
   };

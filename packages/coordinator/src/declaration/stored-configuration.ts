@@ -25,7 +25,7 @@ import {
   TABLE_OF,
 } from './kinds/kinds.ts';
 import { refuseDenied } from './kinds/monitors.ts';
-import { ChangeScope, requireVersion, revision, type WriteOptions } from './scope.ts';
+import { ChangeScope, requireVersion, revisionColumns, type WriteOptions } from './scope.ts';
 import { createAll, removeAll, updateAll } from './writing.ts';
 
 /** Entries of the log that are written at once; they take some 5 ms. */
@@ -72,7 +72,7 @@ export class StoredConfiguration implements Configuration, Drafts {
         change.end();
       }
     });
-    if (lastChangeId !== null) await effects.applied(lastChangeId);
+    if (lastChangeId !== null) await effects.applyUntil(lastChangeId);
     return outcome;
   }
 
@@ -126,7 +126,7 @@ class OpenChange implements ConfigurationChange {
     kind: K,
     entries: readonly { attributes: AttributesOf<K>; declared?: Declared }[],
   ): Promise<number[]> {
-    await this.breathe();
+    await this.giveTurn();
     const creations = entries.map(({ attributes, ...entry }) => ({
       ...entry,
       ...attributesIn(kind, attributes),
@@ -147,7 +147,7 @@ class OpenChange implements ConfigurationChange {
     kind: K,
     entries: readonly ({ id: number; attributes: AttributesOf<K> } & WriteOptions)[],
   ): Promise<void> {
-    await this.breathe();
+    await this.giveTurn();
     const updates = entries.map(({ attributes, ...entry }) => ({
       ...entry,
       ...attributesIn(kind, attributes),
@@ -160,18 +160,18 @@ class OpenChange implements ConfigurationChange {
     id: number,
     { shownBy = 'refuse', ...options }: { shownBy?: ShownBy; expectedVersions?: readonly number[] } = {},
   ): Promise<void> {
-    await this.breathe();
+    await this.giveTurn();
     return removeAll(this.#scope, TABLE_OF[kind], [{ id, kind: kindIn(kind), ...options }], shownBy);
   }
 
   async removeAll<K extends ResourceKind>(kind: K, ids: readonly number[]): Promise<void> {
-    await this.breathe();
+    await this.giveTurn();
     const removals = ids.map((id) => ({ id, kind: kindIn(kind) }));
     return removeAll(this.#scope, TABLE_OF[kind], removals, 'refuse');
   }
 
   async removeMonitors(ids: readonly number[]): Promise<void> {
-    await this.breathe();
+    await this.giveTurn();
     const removals = ids.map((id) => ({ id, kind: null }));
     return removeAll(this.#scope, 'monitors', removals, 'remove');
   }
@@ -181,7 +181,7 @@ class OpenChange implements ConfigurationChange {
     appearance: PageAppearance,
     options: { expectedVersions?: readonly number[] } = {},
   ): Promise<void> {
-    await this.breathe();
+    await this.giveTurn();
     return setPageAppearance(this.#scope, pageId, appearance, options);
   }
 
@@ -190,16 +190,16 @@ class OpenChange implements ConfigurationChange {
     state: 'ok' | 'failing',
     reason: string | null,
   ): Promise<void> {
-    await this.breathe();
+    await this.giveTurn();
     const { workspaceId } = this.context;
     const isThere = await setChannelState(this.tx, workspaceId, notificationId, { state, reason });
     if (!isThere) throw new NotFound(`there is no notification ${notificationId}`);
   }
 
-  breathe(): Promise<void> {
+  giveTurn(): Promise<void> {
     if (this.#isEnded)
       throw new TypeError('this change has ended: its transaction is committed or rolled back');
-    return this.#scope.breathe();
+    return this.#scope.giveTurn();
   }
 
   end(): void {
@@ -225,6 +225,6 @@ async function setPageAppearance(
   const theme = appearance.theme ?? row.theme;
   const latency = appearance.latency ?? row.latency;
   if (published === row.published && theme === row.theme && latency === row.latency) return;
-  const change = { published, theme, latency, ...revision(scope, row, {}) };
+  const change = { published, theme, latency, ...revisionColumns(scope, row, {}) };
   await updateResources(scope.tx, 'status_pages', [{ id, change }]);
 }

@@ -25,7 +25,13 @@ import {
   TABLE_OF,
 } from './kinds/kinds.ts';
 import { KINDS } from './kinds/registry.ts';
-import { type ChangeScope, changesOwnership, revision, type WriteOptions, writable } from './scope.ts';
+import {
+  type ChangeScope,
+  changesOwnership,
+  revisionColumns,
+  type WriteOptions,
+  writableRow,
+} from './scope.ts';
 
 /*
  * Writes declared resources, many in a few statements. This is the same for all kinds; KINDS has what differs
@@ -54,14 +60,14 @@ export async function createAll<T extends ResourceTable>(
   entries: readonly Creation<T>[],
 ): Promise<number[]> {
   const made: number[] = [];
-  for (const { some, start } of together(table, entries)) {
+  for (const { some, start } of batchesOf(table, entries)) {
     const rules = await rulesFor(scope, table, some);
     const rows: NewRow<T>[] = await eachInTurn(scope, some, start, (entry) =>
       newRow(scope, table, entry, rules),
     );
     const ids = await insertResources(scope.tx, table, rows);
     for (const [index, { attributes }] of some.entries()) {
-      await KINDS[table].written?.(scope, ids[index] ?? 0, null, attributes);
+      await KINDS[table].afterWrite?.(scope, ids[index] ?? 0, null, attributes);
     }
     made.push(...ids);
   }
@@ -74,12 +80,12 @@ async function newRow<T extends ResourceTable>(
   entry: Creation<T>,
   rules: Rules<T>,
 ): Promise<NewRow<T>> {
-  const { columns, begun } = KINDS[table];
+  const { columnsOf, initialColumns } = KINDS[table];
   await refuseBroken(rules, entry, null);
   return {
-    ...columns(scope.secrets, entry.attributes),
-    ...scope.creation(entry.declared),
-    ...begun?.(scope),
+    ...columnsOf(scope.secrets, entry.attributes),
+    ...scope.creationColumns(entry.declared),
+    ...initialColumns?.(scope),
   } as NewRow<T>;
 }
 
@@ -93,7 +99,7 @@ export async function updateAll<T extends ResourceTable>(
   table: T,
   entries: readonly Update<T>[],
 ): Promise<void> {
-  for (const { some, start } of together(table, entries)) {
+  for (const { some, start } of batchesOf(table, entries)) {
     const present = await presentOf(scope, table, some);
     const rules = await rulesFor(scope, table, some);
     const revisions = await eachInTurn(scope, some, start, (entry) =>
@@ -102,7 +108,7 @@ export async function updateAll<T extends ResourceTable>(
     const changed = revisions.filter((revision) => revision !== null);
     await updateResources(scope.tx, table, changed);
     for (const { id, before, after } of changed) {
-      if (before !== null) await KINDS[table].written?.(scope, id, before, after);
+      if (before !== null) await KINDS[table].afterWrite?.(scope, id, before, after);
     }
   }
 }
@@ -122,17 +128,17 @@ async function revised<T extends ResourceTable>(
   rules: Rules<T>,
 ): Promise<Revision<T> | null> {
   const { id, kind, attributes } = entry;
-  const { stored, columns, revised: also } = KINDS[table];
-  const row = writable(scope, table, id, rows.get(id), entry);
-  const before = stored(scope.secrets, row, 'open', links?.get(id) ?? []).attributes as AttributesIn<T>;
+  const { resourceOf, columnsOf, revisedColumns } = KINDS[table];
+  const row = writableRow(scope, table, id, rows.get(id), entry);
+  const before = resourceOf(scope.secrets, row, 'open', links?.get(id) ?? []).attributes as AttributesIn<T>;
   const isSame = sameAttributes(before, attributes);
   if (isSame && !changesOwnership(row, entry)) return null;
   refuseReplacing(table, id, kind, before, attributes);
   await refuseBroken(rules, entry, id);
   const change = {
-    ...columns(scope.secrets, attributes),
-    ...revision(scope, row, entry),
-    ...also?.(scope, row, before, attributes),
+    ...columnsOf(scope.secrets, attributes),
+    ...revisionColumns(scope, row, entry),
+    ...revisedColumns?.(scope, row, before, attributes),
   } as RowChange<T>;
   return { id, change, before: isSame ? null : { row, attributes: before }, after: attributes };
 }
@@ -166,10 +172,10 @@ export async function removeAll<T extends ResourceTable>(
   removals: readonly Removal<T>[],
   shownBy: ShownBy,
 ): Promise<void> {
-  for (const { some } of together(table, removals)) {
+  for (const { some } of batchesOf(table, removals)) {
     const found = await foundRows(scope, table, some);
-    const rows = some.map((removal) => writable(scope, table, removal.id, found.get(removal.id), removal));
-    await KINDS[table].removing?.(scope, rows, shownBy);
+    const rows = some.map((removal) => writableRow(scope, table, removal.id, found.get(removal.id), removal));
+    await KINDS[table].beforeRemoval?.(scope, rows, shownBy);
     await removeResources(
       scope.tx,
       table,
@@ -179,7 +185,7 @@ export async function removeAll<T extends ResourceTable>(
 }
 
 /** The entries in pieces that are written together, each with the number of entries before it. */
-function* together<E>(
+function* batchesOf<E>(
   table: ResourceTable,
   entries: readonly E[],
 ): Generator<{ readonly some: readonly E[]; readonly start: number }> {
@@ -202,7 +208,7 @@ async function eachInTurn<E, R>(
 ): Promise<R[]> {
   const done: R[] = [];
   for (const [index, entry] of entries.entries()) {
-    await scope.breathe();
+    await scope.giveTurn();
     try {
       done.push(await work(entry));
     } catch (error) {
@@ -251,7 +257,7 @@ async function presentOf<T extends ResourceTable>(
   wanted: readonly { readonly id: number; readonly kind: KindIn<T> }[],
 ): Promise<Present<T>> {
   const rows = await foundRows(scope, table, wanted);
-  return { rows, links: await KINDS[table].linked?.(scope.tx, [...rows.keys()]) };
+  return { rows, links: await KINDS[table].linkedIds?.(scope.tx, [...rows.keys()]) };
 }
 
 /** Rows of these kinds. */
@@ -298,12 +304,12 @@ async function existingReferences(scope: ChangeScope, resources: readonly Referr
       named.set(table, known);
       for (const id of ids) known.add(Number(id));
     }
-    await scope.breathe();
+    await scope.giveTurn();
   }
   const existing = new Map<ResourceTable, ReadonlySet<number>>();
   for (const [table, ids] of named) {
     existing.set(table, await existingResources(scope.tx, table, scope.context.workspaceId, [...ids]));
-    await scope.breathe();
+    await scope.giveTurn();
   }
   return existing;
 }

@@ -78,10 +78,10 @@ function resultOf(monitor: number): CheckResult {
 /** Records a result of the monitor as the recorder does. `isNoted` false: the process ends right after the commit. */
 async function record(to: MetricsExport, id: number, isNoted = true): Promise<void> {
   const monitor = monitors.get(id) ?? liveMonitor(id);
-  const exportNote = to.noteOf([{ result: resultOf(id), region: 'hosta-fra', monitor, isNew: true }]);
+  const exportNote = to.makeExportNote([{ result: resultOf(id), region: 'hosta-fra', monitor, isNew: true }]);
   const recording = createRecordingStore(store, new Secrets(Buffer.alloc(32, 1)));
   await recording.record({ writes: noWrites(0), positions: [], changesUntil: null, exportNote });
-  if (exportNote !== null && isNoted) to.noted(exportNote);
+  if (exportNote !== null && isNoted) to.countExportNote(exportNote);
 }
 
 const checksOf = (id: number) =>
@@ -158,7 +158,7 @@ test('a result that is recorded already is in no note', async () => {
   const one = await started();
   const monitor = monitors.get(1) ?? liveMonitor(1);
   const known = { result: resultOf(1), region: 'hosta-fra' as const, monitor, isNew: false };
-  expect(one.noteOf([known])).toBeNull();
+  expect(one.makeExportNote([known])).toBeNull();
 });
 
 test('a monitor that is not exported leaves no note, and what it had is forgotten', async () => {
@@ -183,7 +183,7 @@ test('a monitor that is not exported leaves no note, and what it had is forgotte
 test('the first monitor that is exported opens its endpoint; another joins it', async () => {
   monitors.set(liveMonitor(1));
   const one = await started();
-  await expect(one.test(1)).rejects.toMatchObject({ code: 'not-exported' });
+  await expect(one.testEndpoint(1)).rejects.toMatchObject({ code: 'not-exported' });
   monitors.set(exported(1));
   await record(one, 1);
   await counted(1, 1);
@@ -191,7 +191,7 @@ test('the first monitor that is exported opens its endpoint; another joins it', 
   await record(one, 2);
   await counted(2, 1);
   await expect.poll(() => one.endpoints).toMatchObject([{ monitors: 2, isFailing: false }]);
-  expect(await one.test(2)).toMatchObject({ answers: [{ isTaken: true, error: null }] });
+  expect(await one.testEndpoint(2)).toMatchObject({ answers: [{ isTaken: true, error: null }] });
   expect(one.points.dropped).toBe(0);
 });
 
@@ -212,7 +212,7 @@ test('what an endpoint has leaves with its last monitor; one that comes back beg
   expect(before).toBeGreaterThan(0);
   await expect.poll(() => rows('export_totals')).toBe(0);
   await expect.poll(() => rows('export_notes')).toBe(0);
-  await expect(one.test(1)).rejects.toMatchObject({ code: 'not-exported' });
+  await expect(one.testEndpoint(1)).rejects.toMatchObject({ code: 'not-exported' });
 
   monitors.set(exported(1));
   await record(one, 1);

@@ -119,7 +119,7 @@ export class ExportTestError extends SvcError {
 /**
  * The export of monitors' metrics over OTLP.
  *
- *     recorder ── noteOf ──▶ its transaction ── noted ──▶ totals ── at each interval ──▶ pipelines ──▶ endpoints
+ *     recorder ── makeExportNote ──▶ its transaction ── countExportNote ──▶ totals ── at each interval ──▶ pipelines ──▶ endpoints
  *                                 │                        │ ▲
  *                              notes ──── at a start ──────┼─┘
  *                              totals ◀─── every 10 min ───┘
@@ -187,7 +187,7 @@ export class MetricsExport {
     for (const { pipeline } of this.#destinations.values()) pipeline?.stop();
   }
 
-  noteOf(recorded: readonly RecordedResult[]): ExportNote | null {
+  makeExportNote(recorded: readonly RecordedResult[]): ExportNote | null {
     const results = recorded.flatMap(({ result, region, monitor, isNew }) => {
       const counted = isNew && this.#isExported(monitor) ? countedOf(result, region) : null;
       return counted === null ? [] : [counted];
@@ -198,7 +198,7 @@ export class MetricsExport {
   }
 
   /** After the commit. */
-  noted(note: ExportNote): void {
+  countExportNote(note: ExportNote): void {
     this.#lastNoted = note.id;
     if (this.#isLoaded) this.#count(note);
   }
@@ -222,7 +222,7 @@ export class MetricsExport {
    *
    * @throws ExportTestError
    */
-  async test(monitorId: number): Promise<TestAnswer> {
+  async testEndpoint(monitorId: number): Promise<TestAnswer> {
     const { monitors, clock, settings } = this.#parts;
     const monitor = monitors.get(monitorId);
     if (monitor === undefined || !this.#isExported(monitor)) {
@@ -235,7 +235,7 @@ export class MetricsExport {
     if (pipeline === null || target === undefined)
       throw new ExportTestError('export-unavailable', 'the export is still being loaded');
     const begunAt = clock.monotonic();
-    const answers = await pipeline.test([monitorId]);
+    const answers = await pipeline.testNow([monitorId]);
     return {
       url: urlSecrets.left(target.url),
       points: answers.at(-1)?.points ?? 0,

@@ -344,7 +344,7 @@ test('a test tells what the endpoint answers to each encoding, and changes nothi
   };
   const { pipeline } = pipelineTo(receiver.url);
   await expect.poll(() => pipeline.state.taken).toBe(POINTS);
-  const answers = await pipeline.test([1]);
+  const answers = await pipeline.testNow([1]);
   expect(answers).toEqual([
     { encoding: 'protobuf', points: POINTS, verdict: { is: 'taken', rejected: 0, error: null } },
   ]);

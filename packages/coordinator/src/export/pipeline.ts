@@ -149,7 +149,7 @@ export class Pipeline {
   }
 
   /** Sends what is exported of some monitors now, beside the other requests. Answers the reply to each encoding. */
-  async test(monitorIds: readonly number[]): Promise<TestAnswer[]> {
+  async testNow(monitorIds: readonly number[]): Promise<TestAnswer[]> {
     const answers: TestAnswer[] = [];
     for (const encoding of [this.#encoding, otherThan(this.#encoding)]) {
       const request = await this.#make(monitorIds, encoding);

@@ -95,7 +95,7 @@ export class Retention {
     await this.#repeat(() => deleteOffGridSlots(store, kept()));
     await this.#repeat(() => deleteUnconfirmed(store, this.#olderThan(UNCONFIRMED_MS)));
     const expired = await this.#repeat(() => deleteDeliveries(store, kept()));
-    const deliveries = expired + (await this.#sweepRemovedChannels());
+    const deliveries = expired + (await this.#deleteOfRemovedChannels());
     await this.#repeat(() => deleteThreads(store, kept()));
     const reasons = await this.#repeat(() => deleteReasonChanges(store, kept()));
     const changes = await this.#sweepStatusChanges(known);
@@ -106,7 +106,7 @@ export class Retention {
   }
 
   /** A channel was removed: its deliveries go soon, and in small steps. */
-  channelRemoved(): void {
+  sweepRemovedChannels(): void {
     this.#cancelRemoval();
     this.#cancelRemoval = this.#clock.after(PAUSE_MS, () => {
       this.#removing = this.#removing.then(() => this.#removeDeliveries());
@@ -115,7 +115,7 @@ export class Retention {
 
   async #removeDeliveries(): Promise<void> {
     try {
-      await this.#sweepRemovedChannels();
+      await this.#deleteOfRemovedChannels();
     } catch (error) {
       this.#log.error(
         { error },
@@ -125,7 +125,7 @@ export class Retention {
   }
 
   /** Answers the number of deleted rows. */
-  async #sweepRemovedChannels(): Promise<number> {
+  async #deleteOfRemovedChannels(): Promise<number> {
     let deleted = 0;
     while (!this.#stopping.signal.aborted) {
       const ids = await removedChannels(this.#store);

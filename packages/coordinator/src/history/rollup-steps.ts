@@ -55,7 +55,7 @@ export async function rollUpHour(
   if (hour >= closedUntil) return null;
   if (phase === 0) {
     const next = await nextHourWithResults(store, hour, closedUntil);
-    if (next > hour) return moved(store, { ...progress, hour: next }, async () => {});
+    if (next > hour) return writeWithProgress(store, { ...progress, hour: next }, async () => {});
     width.ms = FIRST_WIDTH_MS;
   }
   const until = Math.min(phase + width.ms, FINEST_PERIOD_MS);
@@ -64,7 +64,7 @@ export async function rollUpHour(
     until < FINEST_PERIOD_MS
       ? { ...progress, phase: until }
       : { ...progress, hour: hour + HOUR_MS, phase: 0 };
-  await moved(store, after, (tx) => addToHours(tx, rows));
+  await writeWithProgress(store, after, (tx) => addToHours(tx, rows));
   if (until - phase === width.ms) adapt(width, rows);
   return after;
 }
@@ -115,7 +115,7 @@ export async function rollUpDay(
       : { ...progress, afterMonitor: last };
   // The age is judged by time that has surely passed, so that a clock that is ahead deletes nothing.
   const kept = Math.min(day, dayOf(believedNow));
-  return moved(store, after, async (tx) => {
+  return writeWithProgress(store, after, async (tx) => {
     await writeDays(
       tx,
       ids.map((monitorId) => ({ monitorId, day })),
@@ -227,7 +227,7 @@ async function write(
 }
 
 /** Writes data together with the progress that it means, in one transaction. */
-async function moved(
+async function writeWithProgress(
   store: Store,
   progress: Progress,
   write: (tx: Transaction) => Promise<void>,

@@ -74,7 +74,7 @@ async function hiddenMonitors(
   const [first] = components;
   const shown = components.flatMap(({ attributes }) => attributes.monitor_id ?? []);
   if (first === undefined || shown.length === 0) return new Set();
-  const page = await reading.find('status_pages', first, Number(first.attributes.page_id), 'masked');
+  const page = await reading.findStored('status_pages', first, Number(first.attributes.page_id), 'masked');
   if (page?.attributes.access_type !== 'public') return new Set();
   return idsOfHidden(store, shown.map(Number));
 }
@@ -82,7 +82,7 @@ async function hiddenMonitors(
 /** @throws Problem when it does not exist or belongs to another workspace */
 async function requirePage(reading: ApiParts['reading'], request: ObjectRequest): Promise<void> {
   const [workspaceId, pageId] = [workspaceOf(request), idOf(request, 'page_id')];
-  const page = await reading.find('status_pages', { workspaceId }, pageId, 'masked');
+  const page = await reading.findStored('status_pages', { workspaceId }, pageId, 'masked');
   if (page === null) throw new Problem('not-found', `there is no status page ${pageId}`);
 }
 

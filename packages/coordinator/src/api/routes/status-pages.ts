@@ -145,7 +145,7 @@ export function pageArrangementEndpoints({ configuration, reading, secrets }: Pa
   return [
     serve(arrangePage, async (request) => {
       const [workspaceId, pageId] = [workspaceOf(request), idOf(request)];
-      const page = await reading.find('status_pages', { workspaceId }, pageId, 'masked');
+      const page = await reading.findStored('status_pages', { workspaceId }, pageId, 'masked');
       if (page === null) throw new Problem('not-found', `there is no status page ${pageId}`);
       await configuration.transaction({ workspaceId, actor: 'api' }, async (change) => {
         const all = { limit: MOST_MOVED, offset: 0 };
@@ -244,7 +244,7 @@ async function declaredDomain(
   request: Pick<ApiRequest, 'token' | 'ids'>,
 ): Promise<{ id: number; declared: string }> {
   const id = idOf(request);
-  const page = await reading.find('status_pages', { workspaceId: workspaceOf(request) }, id, 'masked');
+  const page = await reading.findStored('status_pages', { workspaceId: workspaceOf(request) }, id, 'masked');
   if (page === null) throw new Problem('not-found', `there is no status page ${id}`);
   const { custom_domain: declared } = page.attributes;
   if (declared === null) throw new Problem('not-found', `status page ${id} has no custom domain`);
@@ -286,7 +286,12 @@ export function pagePreviewEndpoints(parts: ApiParts): ServedEndpoint[] {
   return [
     serve(pagePreview, async (request) => {
       const id = idOf(request);
-      const page = await reading.find('status_pages', { workspaceId: workspaceOf(request) }, id, 'masked');
+      const page = await reading.findStored(
+        'status_pages',
+        { workspaceId: workspaceOf(request) },
+        id,
+        'masked',
+      );
       if (page === null) throw new Problem('not-found', `there is no status page ${id}`);
       return ok(await previewOf(parts, page, publicUrl), pageHeaders());
     }),
@@ -375,7 +380,7 @@ export function subscriberEndpoints({
       const { rows, total } = await listSubscribers(store, pageId, { limit, offset });
       const shown = shownTo(request);
       const scope = { workspaceId: workspaceOf(request) };
-      const page = await reading.find('status_pages', scope, pageId, 'open');
+      const page = await reading.findStored('status_pages', scope, pageId, 'open');
       const access = page === null ? null : declaredAccess(page);
       const isHeld = (row: Recipient) =>
         access !== null && !isEntitled({ id: pageId, access }, visitorKey, row);

@@ -42,18 +42,18 @@ export type Kind<T extends ResourceTable> = {
    * The columns for these attributes. Each attribute is stored once: in a column when the database must see it, sealed
    * when it is secret, otherwise in the JSON of `attributes`.
    */
-  columns(secrets: Secrets, attributes: AttributesIn<T>): AttributeColumns<T>;
+  columnsOf(secrets: Secrets, attributes: AttributesIn<T>): AttributeColumns<T>;
   /** The columns to write when secrets are sealed anew under another key. */
-  readonly sealed: readonly (keyof AttributeColumns<T>)[];
+  readonly sealedColumns: readonly (keyof AttributeColumns<T>)[];
   /** Ids in attributes that another table stores, ascending, by row. A row without any is missing. */
-  linked?(source: Readable, ids: readonly number[]): Promise<ReadonlyMap<number, readonly number[]>>;
+  linkedIds?(source: Readable, ids: readonly number[]): Promise<ReadonlyMap<number, readonly number[]>>;
   /**
    * The resource of a row.
    *
-   * @param linked the ids that {@link linked} found for the row
+   * @param linked the ids that {@link linkedIds} found for the row
    * @throws StoreError `store-key` when its secrets do not open, `store-unreadable`
    */
-  stored(secrets: Secrets, row: Row<T>, shown: SecretsShown, linked: readonly number[]): StoredIn<T>;
+  resourceOf(secrets: Secrets, row: Row<T>, shown: SecretsShown, linked: readonly number[]): StoredIn<T>;
   /**
    * The check of rules over other rows and the operator's, except that references exist.
    *
@@ -61,15 +61,20 @@ export type Kind<T extends ResourceTable> = {
    */
   checkFor?(scope: ChangeScope, together: readonly AttributesIn<T>[]): Promise<Check<T>> | Check<T>;
   /** Columns of a new row beside those of its attributes. */
-  begun?(scope: ChangeScope): RowChange<T>;
+  initialColumns?(scope: ChangeScope): RowChange<T>;
   /** Columns that an update writes beside those of its attributes. */
-  revised?(scope: ChangeScope, row: Row<T>, before: AttributesIn<T>, after: AttributesIn<T>): RowChange<T>;
+  revisedColumns?(
+    scope: ChangeScope,
+    row: Row<T>,
+    before: AttributesIn<T>,
+    after: AttributesIn<T>,
+  ): RowChange<T>;
   /**
    * Writes what follows from new attributes: other rows, and entries in the log of changes.
    *
    * @param before null for a new resource
    */
-  written?(
+  afterWrite?(
     scope: ChangeScope,
     id: number,
     before: Written<T> | null,
@@ -81,7 +86,7 @@ export type Kind<T extends ResourceTable> = {
    *
    * @throws Conflict `in-use`, `declared-in-file`
    */
-  removing?(scope: ChangeScope, rows: readonly Row<T>[], shownBy: ShownBy): Promise<void> | void;
+  beforeRemoval?(scope: ChangeScope, rows: readonly Row<T>[], shownBy: ShownBy): Promise<void> | void;
 };
 
 /**

@@ -23,12 +23,12 @@ const COMPONENTS_NAMED = 5;
 /** Monitors of every type. */
 export const monitors: Kind<'monitors'> = {
   kindOf: ({ type }) => kindOfType(type),
-  columns(secrets, { type, name, active, ...rest }) {
+  columnsOf(secrets, { type, name, active, ...rest }) {
     const json = sealedJson(secrets, sealOf(type), kindOfType(type), rest);
     return { type, name, active: active ? 1 : 0, ...json };
   },
-  sealed: ['attributes', 'secrets_sealed'],
-  stored(secrets, row, shown) {
+  sealedColumns: ['attributes', 'secrets_sealed'],
+  resourceOf(secrets, row, shown) {
     const attributes = monitorAttributes(secrets, row, shown);
     return { kind: kindOfType(row.type), ...metadataOf(row), attributes } as StoredIn<'monitors'>;
   },
@@ -36,8 +36,8 @@ export const monitors: Kind<'monitors'> = {
     ({ guard }) =>
     (attributes) =>
       refuseDenied(guard, attributes),
-  begun: ({ now }) => ({ activated_at: now }),
-  revised({ now }, { probe_version, activated_at }, before, after) {
+  initialColumns: ({ now }) => ({ activated_at: now }),
+  revisedColumns({ now }, { probe_version, activated_at }, before, after) {
     const isSameProbe = probeFingerprint(before) === probeFingerprint(after);
     // A monitor with changed probed attributes is checked at once too, even by a coordinator that starts
     // meanwhile.
@@ -47,21 +47,21 @@ export const monitors: Kind<'monitors'> = {
       activated_at: isCheckedAnew ? now : activated_at,
     };
   },
-  written(scope, id) {
-    scope.changed({ kind: 'monitor', monitorId: id, removed: null });
+  afterWrite(scope, id) {
+    scope.logChange({ kind: 'monitor', monitorId: id, removed: null });
   },
-  async removing(scope, rows, shownBy) {
+  async beforeRemoval(scope, rows, shownBy) {
     const ids = rows.map(({ id }) => id);
     await settleComponents(scope, ids, shownBy);
     const standings = await standingsOf(scope.tx, ids);
     const channels = new Set<number>();
     for (const row of rows) {
-      await scope.breathe();
+      await scope.giveTurn();
       const { incident = null, links = [] } = standings.get(row.id) ?? {};
       const target = targetOf(monitorAttributes(scope.secrets, row, 'masked'));
       const { workspace_id: workspaceId, type, name } = row;
       const removed = { workspaceId, type, name, target, incident, links: [...links] };
-      scope.changed({ kind: 'monitor', monitorId: row.id, removed });
+      scope.logChange({ kind: 'monitor', monitorId: row.id, removed });
       for (const { notificationId } of links) channels.add(notificationId);
     }
     if (channels.size > 0) await reviseChannels(scope.tx, [...channels], scope.now);

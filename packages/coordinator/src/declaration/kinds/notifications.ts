@@ -18,13 +18,13 @@ const KIND = 'svc_notification';
 /** Channels. Their settings are sealed as a whole: addresses of most channels are secrets themselves. */
 export const notifications: Kind<'notifications'> = {
   kindOf: () => KIND,
-  columns(secrets, { name, provider_type, group_alerts, settings }) {
+  columnsOf(secrets, { name, provider_type, group_alerts, settings }) {
     const sealed = sealSettings(secrets, settings);
     return { name, provider_type, group_alerts: group_alerts ? 1 : 0, settings_sealed: sealed };
   },
-  sealed: ['settings_sealed'],
-  linked: linkedMonitors,
-  stored(secrets, row, shown, linked) {
+  sealedColumns: ['settings_sealed'],
+  linkedIds: linkedMonitors,
+  resourceOf(secrets, row, shown, linked) {
     const { name, provider_type: type, state, state_reason: stateReason, stopped_at: stoppedAt } = row;
     const block = { [type]: openSettings(secrets, row.settings_sealed).reveal() };
     const { [type]: settings } = shown === 'open' ? block : masked(KIND, block);
@@ -34,9 +34,9 @@ export const notifications: Kind<'notifications'> = {
     return { kind: KIND, ...metadataOf(row), attributes, state, stateReason, stoppedAt };
   },
   // The cause of failed deliveries may be fixed now; if not, the next delivery finds it again.
-  revised: (_scope, _row, before, after) =>
+  revisedColumns: (_scope, _row, before, after) =>
     isSentOtherwise(before, after) ? { state: 'ok', state_reason: null, stopped_at: null } : {},
-  async written(scope, id, before, after) {
+  async afterWrite(scope, id, before, after) {
     const { monitor_ids, provider_type } = after;
     const isLinked = new Set(monitor_ids);
     const wasLinked = new Set(before?.attributes.monitor_ids ?? []);
@@ -44,13 +44,13 @@ export const notifications: Kind<'notifications'> = {
     if (before !== null && before.row.provider_type !== provider_type) await beginLinksAnew(scope.tx, id);
     if (before !== null) await unlink(scope, { id, providerType: before.row.provider_type }, isLinked);
     if (before !== null && isFoundOtherwise(before.attributes, after)) {
-      scope.changed({ kind: 'channel', notificationId: id });
+      scope.logChange({ kind: 'channel', notificationId: id });
     }
     await link(scope, id, monitor_ids.filter((monitorId) => !wasLinked.has(monitorId)).map(Number));
   },
   // The database removes its links and deliveries with it.
-  removing(scope, rows) {
-    for (const { id } of rows) scope.changed({ kind: 'channel-removed', notificationId: id });
+  beforeRemoval(scope, rows) {
+    for (const { id } of rows) scope.logChange({ kind: 'channel-removed', notificationId: id });
   },
 };
 
@@ -67,7 +67,7 @@ function isFoundOtherwise(before: Notification, after: Notification): boolean {
 async function link(scope: ChangeScope, notificationId: number, monitorIds: readonly number[]) {
   if (monitorIds.length === 0) return;
   await insertLinks(scope.tx, notificationId, monitorIds);
-  for (const monitorId of monitorIds) scope.changed({ kind: 'linked', monitorId, notificationId });
+  for (const monitorId of monitorIds) scope.logChange({ kind: 'linked', monitorId, notificationId });
 }
 
 /** Ends the links to monitors that are not among the kept ones. */
@@ -81,7 +81,7 @@ async function unlink(
     if (ended.length === 0) continue;
     for (const { monitorId, ...link } of ended) {
       const told = { providerType, ...link };
-      scope.changed({ kind: 'unlinked', monitorId, notificationId: id, link: told });
+      scope.logChange({ kind: 'unlinked', monitorId, notificationId: id, link: told });
     }
     const ids = ended.map(({ monitorId }) => monitorId);
     await removeLinks(scope.tx, id, ids);

@@ -20,11 +20,11 @@ const SEAL = 'status_pages.secrets';
 
 export const statusPages: Kind<'status_pages'> = {
   kindOf: () => PAGE,
-  columns(secrets, { slug, custom_domain, ...rest }) {
+  columnsOf(secrets, { slug, custom_domain, ...rest }) {
     return { slug, custom_domain, ...sealedJson(secrets, SEAL, PAGE, rest) };
   },
-  sealed: ['attributes', 'secrets_sealed'],
-  stored(secrets, row, shown) {
+  sealedColumns: ['attributes', 'secrets_sealed'],
+  resourceOf(secrets, row, shown) {
     const { slug, custom_domain, theme, latency } = row;
     const attributes = openedAttributesOf({ secrets, purpose: SEAL, shown }, PAGE, row, {
       slug,
@@ -41,12 +41,12 @@ export const statusPages: Kind<'status_pages'> = {
       throw new Conflict('taken', `another status page has this ${name.replace('_', ' ')}`, [name]);
     },
   // Their credentials would be right again once the password, or the list of domains, is set back.
-  async written({ tx }, id, before, after) {
+  async afterWrite({ tx }, id, before, after) {
     if (before !== null && !sameAttributes(accessOf(before.attributes), accessOf(after))) {
       await removeSessionsOf(tx, `page:${id}`);
     }
   },
-  async removing(scope, rows) {
+  async beforeRemoval(scope, rows) {
     for (const { id } of rows) {
       for (const table of ['components', 'component_groups'] as const) {
         const parts = await partsOfPage(scope.tx, table, id);
@@ -64,17 +64,17 @@ function accessOf({ access_type, password, auth_email_domains }: AttributesOf<ty
 
 export const componentGroups: Kind<'component_groups'> = {
   kindOf: () => GROUP,
-  columns: (_secrets, { page_id, ...rest }) => ({
+  columnsOf: (_secrets, { page_id, ...rest }) => ({
     page_id: Number(page_id),
     attributes: JSON.stringify(rest),
   }),
-  sealed: [],
-  stored(_secrets, row) {
+  sealedColumns: [],
+  resourceOf(_secrets, row) {
     const attributes = attributesOf(GROUP, row, { page_id: String(row.page_id) });
     return { kind: GROUP, ...metadataOf(row), attributes };
   },
   /** Its components stay on the page, without a group. */
-  async removing(scope, rows) {
+  async beforeRemoval(scope, rows) {
     const ids = rows.map(({ id }) => id);
     const members = await componentsOfGroups(scope.tx, ids);
     if (members.length === 0) return;
@@ -87,14 +87,14 @@ export const componentGroups: Kind<'component_groups'> = {
 
 export const components: Kind<'components'> = {
   kindOf: () => COMPONENT,
-  columns: (_secrets, { page_id, group_id, monitor_id, ...rest }) => ({
+  columnsOf: (_secrets, { page_id, group_id, monitor_id, ...rest }) => ({
     page_id: Number(page_id),
     group_id: group_id === null ? null : Number(group_id),
     monitor_id: monitor_id === null ? null : Number(monitor_id),
     attributes: JSON.stringify(rest),
   }),
-  sealed: [],
-  stored(_secrets, row) {
+  sealedColumns: [],
+  resourceOf(_secrets, row) {
     const attributes = attributesOf(COMPONENT, row, {
       page_id: String(row.page_id),
       group_id: row.group_id === null ? null : String(row.group_id),

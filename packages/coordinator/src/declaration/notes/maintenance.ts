@@ -55,7 +55,7 @@ export class MaintenanceWindows {
       const entries = [...change.changed].map((windowId) => ({ kind: 'maintenance', windowId }) as const);
       return { outcome, lastChangeId: await appendChanges(tx, entries) };
     });
-    if (lastChangeId !== null) await effects.applied(lastChangeId);
+    if (lastChangeId !== null) await effects.applyUntil(lastChangeId);
     return outcome;
   }
 }

@@ -12,7 +12,7 @@ import type { Store } from '../../store/store.ts';
 import type { Configuration, ConfigurationChange } from '../configuration.ts';
 import { type ChannelStates, setChannelStates, storedChannels } from './channel-states.ts';
 import { DeclarationError, formatError, type LocatedError } from './declaration.ts';
-import { prepare } from './plan.ts';
+import { prepareChanges } from './plan.ts';
 import { type ReadDeclaration, readDeclaration } from './read.ts';
 import { type Declaration, type Reconciled, reconcile, wasApplied } from './reconcile.ts';
 import { fingerprintOf, isFingerprintOf, sourcesNow, valuesOf } from './sources.ts';
@@ -261,7 +261,7 @@ export class DeclaredFile {
     };
     const { entries } = declaration;
     const sources = this.#sourcesOf(declaration);
-    const prepared = await prepare(this.#stored, { secrets, workspaceId, entries });
+    const prepared = await prepareChanges(this.#stored, { secrets, workspaceId, entries });
     this.#stopping.signal.throwIfAborted();
     return this.#transaction((change) =>
       reconcile(change, { file: basename(this.#path), sources, entries }, prepared, options),

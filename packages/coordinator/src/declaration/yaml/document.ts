@@ -118,7 +118,7 @@ export class SourceDocument {
   }
 
   /** The node itself, or the target of the alias; null (reported) when there is none. */
-  resolved(node: Node | null): Node | null {
+  resolveAlias(node: Node | null): Node | null {
     if (!isAlias(node)) return node;
     const target = this.#targets.get(node);
     if (target !== undefined) return target;
@@ -161,10 +161,10 @@ export class SourceDocument {
   }
 
   #merge(value: Node | null, offset: number, into: Map<string, Member>, depth: number): void {
-    const source = this.resolved(value);
+    const source = this.resolveAlias(value);
     const maps = isSeq(source) ? (source.items as Node[]) : [source];
     for (const item of maps) {
-      const map = this.resolved(item);
+      const map = this.resolveAlias(item);
       if (!isMap(map) || depth > MAX_DEPTH) {
         this.#reportBroken(offset, '"<<" needs an alias of a mapping, or a list of such aliases');
         return;
@@ -180,8 +180,8 @@ export class SourceDocument {
    * The plain value of a node. Strings go through `onText`. Errors are reported, and wrong parts are left
    * out.
    */
-  plain(node: Node | null, onText: TextHook, depth = 0): unknown {
-    if (isAlias(node)) return this.#plainAlias(node, onText, depth);
+  plainValue(node: Node | null, onText: TextHook, depth = 0): unknown {
+    if (isAlias(node)) return this.#plainAliasValue(node, onText, depth);
     // Inside an alias every node is an added one.
     if (node !== null && this.#followed.size > 0 && this.#isOverBudget(this.offsetOf(node))) return undefined;
     if (isMap(node) || isSeq(node)) {
@@ -189,8 +189,12 @@ export class SourceDocument {
         this.#reportBroken(this.offsetOf(node), `nested more than ${MAX_DEPTH} levels deep`);
         return undefined;
       }
-      if (isSeq(node)) return node.items.map((item) => this.plain(item as Node | null, onText, depth + 1));
-      const entries = this.members(node).map(({ key, value }) => [key, this.plain(value, onText, depth + 1)]);
+      if (isSeq(node))
+        return node.items.map((item) => this.plainValue(item as Node | null, onText, depth + 1));
+      const entries = this.members(node).map(({ key, value }) => [
+        key,
+        this.plainValue(value, onText, depth + 1),
+      ]);
       return Object.fromEntries(entries);
     }
     if (!isScalar(node)) return null;
@@ -198,15 +202,15 @@ export class SourceDocument {
     return onText(node.value, this.offsetOf(node)) ?? undefined;
   }
 
-  #plainAlias(alias: Alias, onText: TextHook, depth: number): unknown {
-    const target = this.resolved(alias);
+  #plainAliasValue(alias: Alias, onText: TextHook, depth: number): unknown {
+    const target = this.resolveAlias(alias);
     if (target === null) return undefined;
     if (this.#followed.has(target)) {
       this.#reportBroken(this.offsetOf(alias), `the alias *${alias.source} contains itself`);
       return undefined;
     }
     this.#followed.add(target);
-    const value = this.plain(target, onText, depth);
+    const value = this.plainValue(target, onText, depth);
     this.#followed.delete(target);
     return value;
   }
@@ -225,11 +229,16 @@ export class SourceDocument {
    *
    * @param fallback offset to return when no part of the path exists
    */
-  locate(node: Node | null, path: readonly (string | number)[], fallback: number, atKey = false): number {
+  offsetAtPath(
+    node: Node | null,
+    path: readonly (string | number)[],
+    fallback: number,
+    atKey = false,
+  ): number {
     let current = node;
     let offset = path.length === 0 && node !== null ? this.offsetOf(node) : fallback;
     for (const [index, step] of path.entries()) {
-      current = this.resolved(current);
+      current = this.resolveAlias(current);
       if (isMap(current)) {
         const member = this.members(current).find(({ key }) => key === step);
         if (member === undefined) return offset;

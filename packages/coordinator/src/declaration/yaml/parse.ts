@@ -133,7 +133,7 @@ function writtenEntries(document: SourceDocument): WrittenEntry[] {
 }
 
 function entriesOf(document: SourceDocument, kind: ResourceKind, member: Member): WrittenEntry[] {
-  const map = document.resolved(member.value);
+  const map = document.resolveAlias(member.value);
   if (map === null || isNothing(map)) return [];
   if (!isMap(map)) {
     document.report(document.offsetOf(map), `${kind} must be a mapping of names, each with its attributes`);
@@ -176,7 +176,7 @@ function readEntry(
   /** Texts that environment or files have a part in: no error repeats them. */
   const inserted = new Set<unknown>();
   document.isBroken = false;
-  const value = document.plain(entry.value, (text, offset) => {
+  const value = document.plainValue(entry.value, (text, offset) => {
     const interpolated = interpolate(text, sources);
     if (!interpolated.ok) {
       report(offset, [], interpolated.message);
@@ -188,7 +188,7 @@ function readEntry(
   });
   if (document.isBroken) return null;
   const isInserted = (path: Path) => inserted.has(valueAt(value, path));
-  const offsetAt = (path: Path) => document.locate(entry.value, path, entry.keyOffset);
+  const offsetAt = (path: Path) => document.offsetAtPath(entry.value, path, entry.keyOffset);
   for (const reference of placedReferences(entry.kind, value)) {
     const offset = offsetAt(reference.path);
     count(offset, -1);
@@ -243,7 +243,7 @@ function reportIssue(
   { path, message, isUnknown }: Issue,
   reported: ReadonlySet<number>,
 ): void {
-  const offset = document.locate(entry.value, path, entry.keyOffset, isUnknown === true);
+  const offset = document.offsetAtPath(entry.value, path, entry.keyOffset, isUnknown === true);
   if (reported.has(offset)) return;
   document.report(offset, `${[entry.kind, entry.key, ...path].join('.')}: ${message}`);
 }

@@ -131,7 +131,7 @@ export type Prepared = {
  *
  * @param parts.entries in order of dependency
  */
-export async function prepare(
+export async function prepareChanges(
   source: Readable,
   {
     secrets,
@@ -206,7 +206,7 @@ export async function planChanges(
   for (const some of ofOneKind(entries, (entry) => entry)) {
     const present = await attributesOf(some.flatMap((entry) => resources.get(addressOf(entry)) ?? []));
     for (const entry of some) {
-      await turns.breathe();
+      await turns.giveTurn();
       if (entry.kind === 'svc_notification') channels.push(entry);
       const resource = resources.get(addressOf(entry));
       if (resource === undefined) {

@@ -19,7 +19,7 @@ import { ConfigurationError } from '../errors.ts';
 import type { ResourceKind } from '../kinds/kinds.ts';
 import { StoredConfiguration } from '../stored-configuration.ts';
 import { DeclarationError } from './declaration.ts';
-import { prepare } from './plan.ts';
+import { prepareChanges } from './plan.ts';
 import { type Reconciled, reconcile } from './reconcile.ts';
 
 type Declared = { [K in ResourceKind]?: Readonly<Record<string, object>> };
@@ -75,11 +75,11 @@ async function apply(
   const configuration = new StoredConfiguration({
     store,
     secrets,
-    effects: { applied: async () => {} },
+    effects: { applyUntil: async () => {} },
     guard,
     clock,
   });
-  const prepared = await prepare(store, { secrets, workspaceId, entries });
+  const prepared = await prepareChanges(store, { secrets, workspaceId, entries });
   await meanwhile();
   const sources = { digest: 'd', files: [], variables: [], fingerprint: 'f', warnings: [] };
   const options = { secrets, allowsDelete: true, signal: new AbortController().signal, at: clock.wall() };
@@ -251,7 +251,7 @@ function oneByOne(change: ConfigurationChange): ConfigurationChange {
     remove: (...given) => change.remove(...given),
     setAppearance: (...given) => change.setAppearance(...given),
     setChannelState: (...given) => change.setChannelState(...given),
-    breathe: () => change.breathe(),
+    giveTurn: () => change.giveTurn(),
     createAll: (kind, entries) =>
       each(entries, ({ attributes, declared }) => change.create(kind, attributes, declared)),
     async updateAll(kind, entries) {

@@ -19,7 +19,7 @@ import {
   ofOneKind,
   type Plan,
   type Prepared,
-  prepare,
+  prepareChanges,
   type Write,
 } from './plan.ts';
 import { resolveReferences } from './references.ts';
@@ -55,7 +55,7 @@ export type Reconciled = {
 /**
  * Makes the stored resources of the file equal to the declaration, inside the given change.
  *
- * @param prepared what {@link prepare} found before the change; found again where rows have changed since
+ * @param prepared what {@link prepareChanges} found before the change; found again where rows have changed since
  * @throws DeclarationError when the store refuses an entry, or too much would be deleted
  */
 export async function reconcile(
@@ -68,13 +68,13 @@ export async function reconcile(
   const { workspaceId } = change.context;
   const { resources, plan } = (await isStillTrue(change.tx, prepared, workspaceId))
     ? prepared
-    : await prepare(change.tx, { secrets: parts.secrets, workspaceId, entries });
+    : await prepareChanges(change.tx, { secrets: parts.secrets, workspaceId, entries });
   refuseMassDeletion(declaration, plan, parts.allowsDelete);
 
   await removeAll(change, plan.removals, parts.signal);
   const idOf = await writeAll(change, declaration, plan, resources, parts.signal);
   await removeMonitors(change, plan.monitorRemovals, parts.signal);
-  await change.breathe();
+  await change.giveTurn();
   await setStates(change, plan, idOf, parts);
   await writeAppliedDeclaration(change.tx, workspaceId, { ...sources, resources: entries.length });
   const { file } = declaration;
@@ -146,7 +146,7 @@ async function writeAll(
   const idOf = (address: Address) => made.get(address) ?? resources.get(address)?.id;
   for (const some of ofOneKind(writes, ({ entry, id }) => ({ kind: entry.kind, isNew: id === null }))) {
     signal.throwIfAborted();
-    await change.breathe();
+    await change.giveTurn();
     await writeTogether(change, declaration, some, { made, idOf });
   }
   return idOf;

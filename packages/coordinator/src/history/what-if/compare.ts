@@ -79,10 +79,10 @@ export async function compare(store: Pick<Store, 'read'>, asked: WhatIf): Promis
   let firstSlot: number | null = null;
   for await (const rows of resultsAsRecorded(store, id, { from: at, until })) {
     firstSlot ??= rows[0]?.slot ?? null;
-    for (const together of recordedTogether(rows, settings)) replay.tell(together);
+    for (const together of recordedTogether(rows, settings)) replay.replayResults(together);
   }
   if (firstSlot === null) return null;
-  replay.pass(until);
+  replay.letTimePass(until);
   const span = { from: Math.max(asked.from, isBorn ? createdAt : firstSlot + warmUpMs), until };
   if (span.from >= until) return null;
   return {

@@ -50,10 +50,10 @@ export class Replay {
   }
 
   /** Tells results that were recorded together. They come in the order of their recording. */
-  tell(rows: readonly RecordedRow[]): void {
+  replayResults(rows: readonly RecordedRow[]): void {
     const [first] = rows;
     if (first === undefined) return;
-    this.pass(first.recordedAt);
+    this.letTimePass(first.recordedAt);
     this.#at = Math.max(this.#at, first.recordedAt);
     for (const { region } of rows) this.#seenAt.set(region, this.#at);
     const evaluation = this.#begin();
@@ -62,7 +62,7 @@ export class Replay {
   }
 
   /** Lets time pass: slots end, and votes age. `until`: epoch ms. */
-  pass(until: number): void {
+  letTimePass(until: number): void {
     let looked = Number.NEGATIVE_INFINITY;
     for (;;) {
       const state = this.#states.get(this.#monitor.id);

@@ -62,7 +62,7 @@ export class PageGate {
 
   /** Who may read the page by the current declaration; null: the page no longer exists. @throws StoreError */
   async accessOf({ id, workspaceId }: GuardedPage): Promise<PageAccess | null> {
-    const page = await this.#parts.reading.find('status_pages', { workspaceId }, id, 'open');
+    const page = await this.#parts.reading.findStored('status_pages', { workspaceId }, id, 'open');
     return page === null ? null : declaredAccess(page);
   }
 

@@ -16,7 +16,7 @@ beforeEach(async () => {
   applied = [];
   // Nobody leads: what is logged stays.
   const effects = {
-    async applied(lastChangeId: number) {
+    async applyUntil(lastChangeId: number) {
       applied.push(lastChangeId);
     },
   };
@@ -117,7 +117,7 @@ describe('a change of the declaration is logged', () => {
       { kind: 'linked', monitorId: b, notificationId, providerType: 'webhook' },
     ]);
     const scope = { workspaceId: parts.workspaceId };
-    expect(await parts.reading.find('notifications', scope, notificationId, 'masked')).toMatchObject({
+    expect(await parts.reading.findStored('notifications', scope, notificationId, 'masked')).toMatchObject({
       attributes: { monitor_ids: [String(b)] },
     });
   });
@@ -167,7 +167,7 @@ test('effects are asked for once per commit, up to its last entry, and awaited',
   const asked = Promise.withResolvers<void>();
   const effectsDone = Promise.withResolvers<void>();
   const effects = {
-    applied: () => {
+    applyUntil: () => {
       asked.resolve();
       return effectsDone.promise;
     },
