@@ -260,8 +260,14 @@ function createCalls(endpoints: readonly ServedEndpoint[], answering: Answering)
       readBody: () => body,
     };
     const called = await answer(asked, noted).then(
-      ({ status, headers = {}, body = null }): Called => ({ status, headers, body, problem: null }),
-      (error: Error): Called => {
+      // The handler answered as the endpoint's schema says: `serve` has compared the types.
+      ({ status, headers = {}, body = null }): Called<never> => ({
+        status,
+        headers,
+        body: body as never,
+        problem: null,
+      }),
+      (error: Error): Called<never> => {
         const problem = problemFor(error, noted, path, parts);
         return { status: problem.status, headers: problem.headers, problem };
       },

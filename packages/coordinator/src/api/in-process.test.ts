@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, expectTypeOf, test } from 'vitest';
 import { type RunningApi, startApi } from '../../../../test/support/api.ts';
-import type { AnswerOf, ParametersOf } from './endpoint.ts';
-import type { ApiCalls } from './in-process.ts';
+import type { AnswerOf, Endpoint, ParametersOf } from './endpoint.ts';
+import type { ApiCalls, Parameters } from './in-process.ts';
 import type { INCIDENT } from './routes/incidents.ts';
 import { MONITOR } from './routes/monitors.ts';
 import type { monitorResults } from './routes/results.ts';
@@ -29,7 +29,8 @@ const monitor = { type: 'tcp', name: 'Mail', uri: 'mail.example:25', periodicity
 test('a call answers what the request over a socket does, and leaves the same line', async () => {
   const made = await calls.call(caller(), MONITOR.create, {}, { signal, body: monitor });
   expect(made).toMatchObject({ status: 201, problem: null, body: { name: 'Mail' } });
-  const { id } = (made as { body: { id: string } }).body;
+  if (made.problem !== null) throw made.problem;
+  const { id } = made.body;
   const read = await calls.call(caller(), MONITOR.read, { id }, { signal });
   const over = await api.call('GET', `/v1/monitors/${id}`);
   expect(read).toMatchObject({ status: 200, body: over.body, headers: { etag: over.headers.get('etag') } });
@@ -40,10 +41,12 @@ test('a call answers what the request over a socket does, and leaves the same li
 });
 
 test('a call is refused as the request over a socket is', async () => {
-  for (const [endpoint, parameters, path] of [
+  // As callers whose parameters the compiler does not compare with the endpoint.
+  const refused: readonly (readonly [Endpoint, Parameters, string])[] = [
     [MONITOR.read, { id: 999 }, '/v1/monitors/999'],
     [MONITOR.list, { limit: 'many', wrong: 1 }, '/v1/monitors?limit=many&wrong=1'],
-  ] as const) {
+  ];
+  for (const [endpoint, parameters, path] of refused) {
     const called = await calls.call(caller(), endpoint, parameters, { signal });
     const over = await api.call('GET', path);
     expect(called.problem?.document('')).toEqual({ ...(over.body as object), request_id: '' });

@@ -1,5 +1,5 @@
 import type { Token } from '../store/access/tokens.ts';
-import type { Endpoint } from './endpoint.ts';
+import type { Endpoint, EndpointTypes, ParametersOf } from './endpoint.ts';
 import type { Problem } from './problem.ts';
 
 /** Who calls the API inside of this process: somebody whose session the caller has found. */
@@ -41,12 +41,12 @@ export type Called<A = unknown> =
  */
 export interface ApiCalls {
   /** @param signal aborted when nobody waits for the answer any more */
-  call(
+  call<T extends EndpointTypes>(
     caller: Caller,
-    endpoint: Endpoint,
-    parameters: Parameters,
+    endpoint: Endpoint<T>,
+    parameters: ParametersOf<T>,
     sent: Sent & { readonly signal: AbortSignal },
-  ): Promise<Called>;
+  ): Promise<Called<T['answer']>>;
   /**
    * Finds the token that somebody typed. Limits and audit lines are those of a request with it.
    *

@@ -1,7 +1,7 @@
 import type { Clock } from '@svc/shared/clock.ts';
 import { messageOf } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
-import type { ApiCalls, Called, Caller } from '../api/in-process.ts';
+import type { ApiCalls, Caller } from '../api/in-process.ts';
 import { isForTheLog, Problem, problemOf } from '../api/problem.ts';
 import { scopeIncludes, type Tokens } from '../store/access/tokens.ts';
 import type { Store } from '../store/store.ts';
@@ -178,9 +178,8 @@ export class Dashboard implements Site {
 
 /** The API with the token of one session. @param signal aborted when the visitor closes the connection */
 function createPageApi(calls: ApiCalls, caller: Caller, signal: AbortSignal): PageApi {
-  // The schema of the endpoint gives the type of the answer.
   const call: PageApi['call'] = (endpoint, parameters, sent = {}) =>
-    calls.call(caller, endpoint, parameters, { ...sent, signal }) as Promise<Called<never>>;
+    calls.call(caller, endpoint, parameters, { ...sent, signal });
   return {
     call,
     async read(endpoint, parameters) {

@@ -101,7 +101,7 @@ function editorOf(kind: ChannelKind | null): Editor {
     objects: CHANNEL,
     noun: 'channel',
     list: { href: '/channels', label: 'Channels' },
-    nameOf: (channel) => channelName(channel as unknown as ChannelView),
+    nameOf: channelName,
     newTitle: kind === null ? 'New channel' : `New channel: ${nameOfKind(kind)}`,
     initial: { provider_type: kind, ...(kind === null ? {} : { [kind]: {} }) },
     newPath: `/channels/new?type=${kind ?? 'email'}`,

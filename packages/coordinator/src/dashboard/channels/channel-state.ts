@@ -16,8 +16,8 @@ export function channelState({ state, stopped_at: stoppedAt }: ChannelView): Htm
 }
 
 /** The name of a channel, or a substitute for an unnamed one. */
-export function channelName({ id, name }: Pick<ChannelView, 'id' | 'name'>): string {
-  return name === null || name === '' ? `Channel ${id}` : name;
+export function channelName({ id, name }: { readonly id?: unknown; readonly name?: unknown }): string {
+  return typeof name === 'string' && name !== '' ? name : `Channel ${id}`;
 }
 
 export const CHANNEL_FORM = formOf(notification);

@@ -40,7 +40,7 @@ export type Editor = {
   /** The endpoints of such objects. */
   readonly objects: {
     readonly create: EndpointAnswering<Saved>;
-    readonly read: EndpointAnswering<object>;
+    readonly read: EndpointAnswering<Answered>;
     readonly replace: EndpointAnswering<Saved>;
   };
   /** Ids of the parent objects by path parameter; left out: there are none. */
@@ -81,6 +81,9 @@ export type Editor = {
 };
 
 type Json = Readonly<Record<string, unknown>>;
+
+/** An object in the API's answers. */
+type Answered = Json & { readonly id: string };
 
 /** The API's answer about a saved object. */
 type Saved = { readonly id: string; readonly warnings?: readonly string[] };
@@ -133,7 +136,7 @@ export async function openStoredForm(
   const called = await request.api.call(editor.objects.read, { ...editor.above, id });
   if (called.problem !== null) throw called.problem;
   const declared = declaredIn(called.headers);
-  if (declared !== null) return declaredPage(editor, called.body as Json, declared);
+  if (declared !== null) return declaredPage(editor, called.body, declared);
   const stored = storedIn(editor, called.headers, called.body);
   const entries = entriesOf(editor.form, stored.body, 'kept');
   return showForm(request, editor, { stored, entries, secrets: 'kept', key: '' });
@@ -295,8 +298,7 @@ async function readStored({ api }: DashboardRequest, editor: Editor, id: number)
   throw called.problem;
 }
 
-function storedIn({ toForm }: Editor, { etag: version = '' }: Called['headers'], body: object): Stored {
-  const answered = body as Json & { id: string };
+function storedIn({ toForm }: Editor, { etag: version = '' }: Called['headers'], answered: Answered): Stored {
   return { id: answered.id, body: toForm?.(answered) ?? answered, answered, version };
 }
 
