@@ -47,7 +47,7 @@ describe.skipIf(skipsBrowser)('channels', () => {
       await page.getByRole('button', { name: 'Send a test' }).click();
       await page.getByRole('status').getByText('The test was delivered.').waitFor();
       await receiver.received(before + 1);
-      // Its attempts are open, as the address says.
+      // The address opens the attempts of the test.
       await page.getByRole('cell', { name: '200' }).waitFor();
       expect(await pageProblems(page)).toEqual([]);
       await page.getByRole('link', { name: 'Given up' }).click();
@@ -64,7 +64,7 @@ describe.skipIf(skipsBrowser)('channels', () => {
     const page = await openDashboard(api, visitor, `/channels/${id}`);
     await page.getByRole('button', { name: 'Send a test' }).click();
     await page.getByRole('status').getByText('The test was not delivered').waitFor();
-    // A test cannot be replayed: there is a button for another one.
+    // A test cannot be sent again: a button sends another test.
     expect(await page.getByRole('button', { name: /Send again/ }).count()).toBe(0);
     expect(await pageProblems(page)).toEqual([]);
     await visitor.close();

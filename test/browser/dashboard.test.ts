@@ -95,7 +95,7 @@ describe.skipIf(skipsBrowser)('the dashboard', () => {
     await page.getByLabel('Name').fill('half typed');
     await setStatus(9, 'error');
     await api.call('POST', '/v1/tokens', { name: 'a change', scope: 'read' });
-    // The feed looks once a second of the service's clock, and must have seen the state before the change.
+    // The feed reads once a second by the service's clock. It must have read the state before the change.
     const shown = page.getByRole('link', { name: 'Down 2' });
     while ((await shown.count()) === 0) {
       api.clock.advance(1_000);
@@ -126,7 +126,7 @@ describe.skipIf(skipsBrowser)('the dashboard', () => {
     await input.waitFor();
     await page.keyboard.press('Escape');
     await input.waitFor({ state: 'hidden' });
-    // In a field a slash is a slash.
+    // In an input a slash is typed.
     await page.getByLabel('Object').focus();
     await page.keyboard.press('/');
     expect(await page.getByLabel('Object').inputValue()).toBe('/');

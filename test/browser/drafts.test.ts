@@ -13,7 +13,7 @@ const SECRET = 's3cret';
 
 let api: RunningApi;
 let browser: TestBrowser;
-/** A page of a visitor who is logged in. */
+/** The page of a logged-in visitor. */
 let page: Page;
 
 const stored = async (path: string) => (await api.call('GET', path)).body as Record<string, unknown>;

@@ -10,14 +10,14 @@ import { nameOf, skipsBrowser, TestBrowser, VIEWS } from '../support/browser.ts'
 import { silentLog } from '../support/configured-store.ts';
 import { openDashboard } from '../support/dashboard.ts';
 
-/** Answers of programs, which are no pages. */
+/** Answers for scripts, which are no pages. */
 const NO_PAGES = ['/events', '/palette'];
-/** Where the first object of a kind has no such page: the operator's own token cannot be revoked. */
+/** Other paths for kinds whose first object has no such page: the operator's token cannot be revoked. */
 const OTHER_PATHS: Readonly<Record<string, string>> = {
   '/tokens/{id}/revoke': '/tokens/2/revoke',
   '/incidents/{incident_id}/updates/{id}': '/incidents/2/updates/2',
 };
-/** What pages show besides. Forms of each kind have their own tests. */
+/** More states of pages. The forms of each kind have their own tests. */
 const MORE = [
   '/?name=zzz',
   '/status/example-shop/days/1',
@@ -52,7 +52,7 @@ describe.skipIf(skipsBrowser)('every page', () => {
   test.each(VIEWS.map((view) => [nameOf(view), view] as const))('is whole %s', async (_, view) => {
     const visitor = await browser.visitor(view);
     const page = await openDashboard(api, visitor);
-    // Scripts come after what they could move, as on a slow line.
+    // Scripts run after the content that they could move, as over a slow connection.
     if (view.hasScript) await holdScripts(page);
     const found: Record<string, unknown> = {};
     for (const path of paths) {

@@ -1,4 +1,4 @@
-/** Values that anybody may write, in every field that a page shows: none of them is more than a text. */
+/** Hostile values in every field that a page shows. Each must appear as plain text. */
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RunningApi, startApi } from '../support/api.ts';
@@ -7,7 +7,7 @@ import { type BrowserVisitor, skipsBrowser, TestBrowser } from '../support/brows
 import { openDashboard } from '../support/dashboard.ts';
 
 const MARKUP = `"'><img src=x onerror=called()><script>called()</script><svg/onload=called()>`;
-/** One word that fits into no window. */
+/** A word that is wider than every window. */
 const WORD = 'W'.repeat(250);
 const HOUR_MS = 3_600_000;
 
@@ -17,7 +17,7 @@ describe.skipIf(skipsBrowser)('hostile values', () => {
   let visitor: BrowserVisitor;
   let page: Page;
   const ids = new Map<string, string>();
-  /** What a page tried, or was refused by the policy. */
+  /** Attempts of scripts, and violations of the content policy. */
   const tried: string[] = [];
 
   beforeAll(async () => {
@@ -53,7 +53,7 @@ describe.skipIf(skipsBrowser)('hostile values', () => {
     return (answer as { id: string }).id;
   }
 
-  /** An object of each kind whose texts are the value, and long. */
+  /** Declares an object of each kind, whose texts contain the value and are long. */
   async function declareWith(value: string): Promise<void> {
     const text = `${value} `.repeat(3);
     const suffix = value === WORD ? 'word' : 'markup';

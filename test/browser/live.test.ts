@@ -1,4 +1,4 @@
-/** How pages of the dashboard stay right while they are open. */
+/** Open pages of the dashboard stay up to date. */
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type RunningApi, startApi } from '../support/api.ts';
@@ -43,7 +43,9 @@ describe.skipIf(skipsBrowser)('an open page of the dashboard', () => {
     await visitor.close();
   });
 
-  /** Without a transition or a line of the audit trail: no event tells of it. */
+  /**
+   * Changes the status without a transition and without a line of the audit trail, so no event reports it.
+   */
   const setStatus = (status: string) =>
     api.store.transaction((tx) =>
       tx.runEach(
@@ -57,7 +59,7 @@ describe.skipIf(skipsBrowser)('an open page of the dashboard', () => {
     proxy.treat(({ path }) => (path === '/events' ? treatment() : 'pass'));
   }
 
-  /** No stream is answered until the returned function is called. */
+  /** Holds back all streams until the returned function is called. */
   function holdEvents(): () => void {
     const { promise, resolve } = Promise.withResolvers<void>();
     treatEvents(() => ({ hold: promise }));
@@ -78,7 +80,8 @@ describe.skipIf(skipsBrowser)('an open page of the dashboard', () => {
     );
     const page = await openOverview();
     await listening;
-    // The stream comes to its end, and the browser opens the next one after three seconds. It is not there before the change.
+    // The stream ends, and the browser opens the next one after three seconds. The change happens before
+    // that.
     const release = holdEvents();
     api.clock.advance(10 * MINUTE_MS);
     await setStatus('error');

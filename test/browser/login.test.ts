@@ -46,7 +46,7 @@ describe.skipIf(skipsBrowser)('the login', () => {
     const link = `${api.url}${url.pathname}${url.search}`;
     const visitor = await browser.visitor();
     const page = await visitor.newPage();
-    // A scanner of mails that opens the link does not use it up.
+    // A mail scanner that opens the link does not use it up.
     await page.goto(link);
     await page.goto(link);
     expect(await pageProblems(page)).toEqual([]);

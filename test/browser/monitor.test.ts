@@ -10,7 +10,7 @@ import { addRows } from '../support/store-rows.ts';
 
 const NO_SCRIPT = { ...DESK, hasScript: false };
 
-/** Opens all details, so that what they hold is looked at too. Works without a script. */
+/** Opens all details, so that their content is checked too. It works without scripts. */
 async function openAll(page: Page): Promise<void> {
   for (const summary of await page.locator('details:not([open]) > summary').all()) {
     if (await summary.isVisible()) await summary.click();
@@ -211,7 +211,7 @@ describe.skipIf(skipsBrowser)('the page of a monitor', () => {
     await newest.locator('summary').click();
     api.states.set(liveId, { status: 'error', votes: [] });
     const down = page.locator('#monitor-state').getByText('Down');
-    // The feed looks once a second of the service's clock, and must have seen the state before the change.
+    // The feed reads once a second by the service's clock. It must have read the state before the change.
     while ((await down.count()) === 0) {
       api.clock.advance(1_000);
       await api.call('POST', '/v1/tokens', { name: 'a change', scope: 'read' });

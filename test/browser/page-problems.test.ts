@@ -1,16 +1,16 @@
-/** What looks at all other pages finds each fault in the one width and theme where it is. */
+/** `pageProblems` must find each fault in the only width and theme that has it. */
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RunningApi, startApi } from '../support/api.ts';
 import { pageProblems } from '../support/browser/page-problems.ts';
 import { nameOf, skipsBrowser, TestBrowser, VIEWS } from '../support/browser.ts';
 
-/** The media query of each width that pages are looked at in. */
+/** The media query for each width in which pages are checked. */
 const MEDIA = { 320: 'width < 30rem', 768: '30rem < width < 60rem', 1440: '60rem < width' } as const;
 const PALE = '#f4f4f4';
 const DARK = '#222';
 
-/** Adds elements and rules of style, as a page would have them. */
+/** Adds elements and style rules to a page. */
 async function plant(page: Page, markup: string, rules: readonly string[]): Promise<void> {
   await page.locator('main').evaluate(
     (main, given) => {

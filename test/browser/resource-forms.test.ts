@@ -14,13 +14,16 @@ type Json = Readonly<Record<string, unknown>>;
 let api: RunningApi;
 let browser: TestBrowser;
 
-/** A kind of form: where it is, and a resource with a value for each of its fields. */
+/** A kind of form: its paths, and a resource with a value for each field. */
 type Kind = {
   readonly name: string;
   readonly kind: ResourceKind;
-  /** A page changes and removes it as it does that of another kind. Only its own fields are tried, in one view. */
+  /** It is changed and removed like another kind, so only its own fields are tested, in one view. */
   readonly isLikeAnother?: boolean;
-  /** Paths of the dashboard and of the API, and the resource, made when the objects around it are there. */
+  /**
+   * Paths of the dashboard and the API, and the resource. It is called after the objects around it were
+   * created.
+   */
   readonly of: () => Promise<{ newPath: string; list: string; pages: string; resource: Json; changed: Json }>;
 };
 

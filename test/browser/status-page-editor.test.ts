@@ -61,7 +61,7 @@ describe.skipIf(skipsBrowser)('the editor of a status page', () => {
       expect(await page.getByRole('radio', { name: 'Of the last 7 days' }).isChecked()).toBe(true);
       expect(await pageProblems(page)).toEqual([]);
 
-      // Also while visitors get nothing.
+      // The preview also works while the page is not published.
       await page.getByRole('link', { name: 'Preview' }).click();
       await page.getByRole('heading', { name: 'Example', level: 1 }).waitFor();
       await page.getByText('Support').first().waitFor();

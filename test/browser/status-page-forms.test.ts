@@ -32,7 +32,7 @@ describe.skipIf(skipsBrowser)('the forms of status pages', () => {
   }
 
   test.each(VIEWS.map((view) => [nameOf(view), view] as const))('work %s', async (_, view) => {
-    // What one visitor may ask for in an hour is more than one view asks for.
+    // An hour passes before each view: a visitor may request mails for one view in an hour, but not for all.
     pages.api.clock.advance(HOUR_MS);
     const visitor = await browser.visitor(view);
     const { url } = pages.api;

@@ -50,11 +50,11 @@ describe.skipIf(skipsBrowser)('a status page', () => {
     const page = await visitor.newPage();
     await page.goto(`${api.url}/status/example`);
     await page.getByRole('heading', { name: 'Partial outage', level: 2 }).waitFor();
-    // The script has put the times into the visitor's zone.
+    // The script has converted the times to the visitor's zone.
     if (view.hasScript) await page.locator('.banner time[title]').waitFor();
     expect(await pageProblems(page)).toEqual([]);
 
-    // The days with disruptions, by keyboard alone.
+    // The list of days with disruptions is opened by the keyboard alone.
     const days = page.getByRole('listitem').filter({ hasText: 'API' }).locator('details');
     await days.locator('summary').focus();
     await page.keyboard.press('Enter');
@@ -101,7 +101,7 @@ describe.skipIf(skipsBrowser)('a status page', () => {
   });
 
   test.each([
-    // The bars and the incident below begin on January 2nd at 06:00 and 0:00 UTC.
+    // The zone, midnight UTC in it (null: midnight), and the day on which the incident begins there.
     ['Asia/Tokyo', '09:00', '2 Jan 2026'],
     ['America/Los_Angeles', '16:00', '1 Jan 2026'],
     ['Asia/Kolkata', '05:30', '2 Jan 2026'],
@@ -224,7 +224,7 @@ describe.skipIf(skipsBrowser)('a status page', () => {
   });
 });
 
-/** 90 days of a monitor, some of them with minutes of a disruption. */
+/** 90 days of a monitor. Some have minutes of a disruption. */
 function daysOf(id: number, today: number) {
   return Array.from({ length: 90 }, (_, index) => {
     const error_ms = (id * 7 + index) % 40 === 0 ? 11 * MINUTE_MS : 0;

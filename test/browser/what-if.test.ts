@@ -113,7 +113,7 @@ describe.skipIf(skipsBrowser)('trials before saving', () => {
     const page = await openDashboard(api, visitor, `${path}/what-if?days=7&retry=9&region=hosta-fra`);
     // A link fills in the form, and the button replays.
     expect(await page.getByLabel('Retries').inputValue()).toBe('9');
-    // The browser itself refuses to send it. Other clients do not.
+    // The browser itself would refuse to send the form. Other clients would not.
     const form = page.locator('main form').first();
     await form.evaluate((element) => Reflect.set(element, 'noValidate', true));
     await page.getByRole('button', { name: 'Replay' }).click();

@@ -212,7 +212,7 @@ test('a session is no token of the API, and a token is no session', async () => 
   expect(page.headers.get('location')).toBe('/login');
 });
 
-/** Sends a request under another name, as a browser does after DNS rebinding. */
+/** Sends a request with another `Host`, as a browser does after DNS rebinding. */
 function under(host: string, cookie: string): Promise<number> {
   const { promise, resolve, reject } = Promise.withResolvers<number>();
   const { port } = new URL(api.url);

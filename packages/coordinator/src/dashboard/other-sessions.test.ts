@@ -16,7 +16,7 @@ beforeAll(async () => {
   pages = dashboardPages({ changes: new ChangeFeed({ ...parts, log: silentLog }) });
   await parts.dispose();
   api = await startApi();
-  // The first of each kind: every id is 1.
+  // The first object of each kind, so every id is 1.
   for (const [path, body] of [
     [
       '/v1/monitors',
@@ -45,7 +45,7 @@ beforeAll(async () => {
 });
 afterAll(() => api.dispose());
 
-/** Opens a session of a new token, and a way to send requests with it. */
+/** Opens a session of a new token. @returns a function that sends requests with it */
 async function session(grant: object) {
   const made = await api.call('POST', '/v1/tokens', { name: 'other', ...grant });
   const bearer = { authorization: `Bearer ${(made.body as { token: string }).token}` };
@@ -105,7 +105,7 @@ test('a session of a read token changes nothing, and sees no secret', async () =
   const reader = await session({ scope: 'read' });
   const before = await stored();
   expect(pathsOf('POST').length).toBeGreaterThan(20);
-  // A replay of results changes nothing, and there is nothing to replay yet.
+  // A replay changes nothing, and there are no results to replay yet.
   const asking = new Map([['/monitors/1/what-if', 409]]);
   for (const path of pathsOf('POST'))
     expect((await reader.post(path)).status, path).toBe(asking.get(path) ?? 403);

@@ -32,7 +32,7 @@ beforeAll(async () => {
   api.clock.advance(60_000);
   await page.setStatus('API', 'error');
   client = new Statuspage('example');
-  // The library asks the vendor's host by default.
+  // By default the library sends requests to the vendor's host.
   Object.assign(Reflect.get(client, 'axios').defaults, { baseURL: `${api.url}/status/example/api/v2` });
 });
 afterAll(() => api?.dispose());
@@ -94,7 +94,7 @@ test('maintenance has an update for each of its stages, newest first, with its t
     const newest = window?.incident_updates[0];
     expect([newest?.status, newest?.incident_id]).toEqual([window?.status, window?.id]);
     const began = { upcoming: begin - MINUTE_MS, active: begin, all: begin + MINUTE_MS }[read];
-    // The client makes dates of instants.
+    // The client converts instants to dates.
     expect(newest?.display_at).toEqual(new Date(began));
   }
   const [planned, , completed] = seen;

@@ -12,7 +12,7 @@ test('the last bar that is drawn for a day is the bar of its state, and covers t
       for (const [, name, lines] of paths.matchAll(/<path class=(\w) d="([^"]+)"\/>/g)) {
         for (const [, from, width] of (lines ?? '').matchAll(/M(\d+) 0h(\d+)/g)) {
           for (let x = Number(from); x < Number(from) + Number(width); x += 1) {
-            // Only higher bars stand above others.
+            // Only higher bars may cover other bars.
             if (drawn[x] !== undefined) expect([drawn[x], 'de'.includes(name ?? '')]).toEqual(['o', true]);
             drawn[x] = name ?? '';
           }

@@ -20,7 +20,7 @@ import { DAY_MS, HOUR_MS } from '../verdict/summary-range.ts';
 import { atomFeed, jsonFeed, rssFeed } from './feeds.ts';
 import { type PageView, pageView } from './page-view.ts';
 
-/** Throws where the text is not XML, or not what the grammar says. */
+/** Validates a text. @throws Error when it is no XML, or violates the grammar */
 function validate(text: string, grammar: 'atom' | 'rss'): void {
   const rules = readFileSync(
     new URL(`../../../../test/fixtures/feeds/${grammar}.rng`, import.meta.url),
@@ -32,7 +32,7 @@ function validate(text: string, grammar: 'atom' | 'rss'): void {
   validator.validate(document);
 }
 
-/** JSON Feed 1.1 (jsonfeed.org/version/1.1), as far as svc writes it. */
+/** The part of JSON Feed 1.1 (jsonfeed.org/version/1.1) that svc writes. */
 const isJsonFeed = new Ajv2020().compile({
   type: 'object',
   required: ['version', 'title', 'items'],
@@ -118,7 +118,7 @@ describe('in a feed reader', () => {
       repeat: { frequency: 'daily', interval: 1, weekdays: [], week: null, until: null },
     });
 
-  /** What a reader has of each entry: its id, its title, its text, and when it was changed last. */
+  /** The id, title, text and last change of each entry in a reader. */
   const READ = {
     atom: (view: PageView) =>
       parseAtomFeed(atomFeed(view, placeIn())).entries?.map(({ id, title, content, updated }) => [
@@ -150,7 +150,7 @@ describe('in a feed reader', () => {
     const titles = entries.map(([, title]) => String(title));
     expect(titles.filter((title) => title.startsWith('Monitor 1 down'))).toHaveLength(10);
     expect(titles.filter((title) => title.startsWith('Backup'))).toHaveLength(25);
-    // The next time of each is there: what is planned stands before what is over.
+    // The next time of each window is in the feed, because planned times come before past ones.
     expect(titles.filter((title) => title.endsWith('Planned')).sort()).toEqual(
       [1, 2, 3, 4].map((id) => `Backup ${id}: Planned`),
     );
@@ -167,11 +167,11 @@ describe('in a feed reader', () => {
     };
     const seen = [
       entryAt(NOW - 2 * MINUTE_MS),
-      // It is put off, and then to where it was.
+      // The window is postponed, and then moved back.
       entryAt(NOW - 2 * MINUTE_MS, { startsAt: NOW + 9 * MINUTE_MS, endsAt: NOW + 11 * MINUTE_MS }),
       entryAt(NOW),
       entryAt(NOW + MINUTE_MS),
-      // Who corrects the text of a window makes no news of what is over.
+      // A corrected text of a window does not change past times.
       entryAt(NOW + 9 * MINUTE_MS, { text: 'All night long.', updatedAt: NOW + 8 * MINUTE_MS }),
     ];
     expect(new Set(seen.map(([id]) => id)).size).toBe(1);

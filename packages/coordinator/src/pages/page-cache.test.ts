@@ -45,7 +45,7 @@ async function found(): Promise<FoundPage | null> {
   return typeof answer === 'string' ? null : answer;
 }
 
-/** Runs what waits for the clock, turn by turn, until the promise is settled. */
+/** Advances the clock step by step until the promise is settled. */
 async function settledIn<T>(promise: Promise<T>, ms: number): Promise<T> {
   let isSettled = false;
   const end = () => {
@@ -183,9 +183,9 @@ describe('while the database answers', () => {
 test('all cached pages stay within their bound: the least recently used go first', async () => {
   const slugs = ['a', 'b', 'c'];
   for (const slug of slugs) await declarePage(configured, { monitors: [slug], page: { slug } });
-  // Each takes some 30,000 without its documents.
+  // Each page takes about 30,000 bytes without its documents.
   cache = cacheOf(62_000);
-  /** Whether finding them needs the database. */
+  /** Whether finding the page reads the database. */
   const asksFor = async (slug: string) => {
     const before = reads.count;
     const answer = await cache.findPage({ slug });
@@ -261,7 +261,7 @@ test('requests share one wait for a blocked database', async () => {
   reads.hold();
   configured.clock.advance(2_000);
   await settledIn(found(), 250);
-  // The check goes on, and nobody waits for it any more.
+  // The check continues without waiting requests.
   expect((await found())?.kept).toBeDefined();
 });
 

@@ -214,6 +214,6 @@ test('days have the figures of the roll-ups: floored, and null without data', ()
     ['down', 99.99],
     ['unknown', null],
   ]);
-  // 87 days and two of three known days up, one of them short by a millisecond.
+  // Of 89 days with data, 88 are up, one of them less a millisecond.
   expect(component?.uptime).toBe(98.87);
 });

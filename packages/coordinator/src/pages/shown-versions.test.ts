@@ -21,8 +21,8 @@ import type { NewTransition, WrittenState } from '../verdict/writes.ts';
 import { findVersion, readPage } from './read-page.ts';
 
 /*
- * A kept page is shown while its version is the same. So every write that changes what a page is read from must raise the
- * version, whoever writes it: the triggers of `migrations/shown-versions.ts` do.
+ * A cached page is shown while its version is the same. So every write to the data of a page must raise the
+ * version, by any writer. The triggers of `migrations/shown-versions.ts` do this.
  */
 
 const ICON = 'https://icons.example/icon.svg';
@@ -103,7 +103,7 @@ function icon(url = ICON) {
   return api.store.transaction((tx) => writeFetchedIcon(tx, tried, image));
 }
 
-/** The version of the page, and everything that the page is made of, as text. */
+/** Reads the version of the page and all its data as text. */
 async function look(store: Pick<Store, 'read' | 'declarations'> = api.store) {
   const parts = { ...api, store, slotNow: () => api.clock.wall(), visitorKey: VISITOR_KEY };
   const found = await findVersion(parts, { slug: PAGE.slug });
@@ -207,7 +207,7 @@ test("a note on a monitor's incident is shown on the monitor's pages until it na
   seen.push(await look());
   await ok('PUT', written, { title: 'Cable', page_ids: [other] });
   seen.push(await look());
-  // It is as it was before.
+  // The data is the same as before.
   expect(new Set(seen.map(({ source }) => source)).size).toBe(2);
   expect(new Set(seen.map(({ version }) => version)).size).toBe(3);
 });
@@ -228,7 +228,7 @@ test('a check without a visible change keeps the version', async () => {
   expect(await look()).toEqual(before);
 });
 
-/** What of these tables a page shows changes with time, after which a page is read again. */
+/** Tables without triggers: the data from them changes with time, and pages are read again after a time. */
 const CHANGE_WITH_TIME = ['results', 'rollup_hours', 'rollup_progress', 'uptime_days'];
 
 test('every table that a page reads raises the version, for each kind of write', async () => {
@@ -253,7 +253,7 @@ test('every table that a page reads raises the version, for each kind of write',
       ]),
   );
   sqlite.close();
-  /** Rows of these come and go only with others, or after the time that pages show. */
+  /** Rows of these tables change only with rows of others, or after the time that pages show. */
   const some: Readonly<Record<string, string[]>> = {
     monitors: ['update', 'monitors_removed'],
     monitor_states: ['update'],

@@ -58,7 +58,7 @@ describe('a public page', () => {
     expect(answer.headers.get('access-control-allow-origin')).toBe(path === '' ? null : '*');
     const text = await answer.text();
     expect(text).not.toContain('Hidden service');
-    // Who has the tag need not load it again.
+    // A client with the tag need not load the page again.
     const tag = answer.headers.get('etag') ?? '';
     const again = await get(`/status/example${path}`, { 'if-none-match': `"other", ${tag}` });
     expect([again.status, await again.text()]).toEqual([304, '']);

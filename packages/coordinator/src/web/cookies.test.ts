@@ -25,7 +25,7 @@ test('a value cannot add attributes', () => {
 test.each([
   ['__Host-svc-session=abc', true, 'abc'],
   ['a=b; __Host-svc-session=abc; c=d', true, 'abc'],
-  // A cookie that a plain connection or another host has set does not count under TLS.
+  // A cookie that was set over a plain connection or by another host is not read under TLS.
   ['svc-session=abc', true, null],
   ['__Host-svc-session=abc', false, null],
   ['svc-session=abc', false, 'abc'],

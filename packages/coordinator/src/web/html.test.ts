@@ -48,7 +48,7 @@ describe('a path for a redirect', () => {
     '/a\\b',
     ' /a',
     'javascript:alert(1)',
-    // Without its dots each of these begins with two slashes.
+    // After its dots are resolved, each of these paths begins with two slashes.
     '/.//evil.example/',
     '/a/..//evil.example/',
     '/..//evil.example/',

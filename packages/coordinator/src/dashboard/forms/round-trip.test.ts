@@ -17,7 +17,7 @@ const anyText = fc.oneof(
   fc.string({ unit: fc.constantFrom('a', '\r', '\n', '\u0000', ' ', '"', '<', '&') }),
   fc.constantFrom('', 'https://u:p@h.example/?k=v', '\r\nline', 'a\nb', '0:Key'),
 );
-/** As people write it: it comes back from a browser unchanged. */
+/** Texts that a browser sends back unchanged. */
 const plainText = fc.string({ unit: fc.constantFrom(...'abcXYZ019-_ä€😀'), minLength: 1, maxLength: 12 });
 
 describe.each(RESOURCE_KINDS)('the form of %s', (kind) => {
@@ -109,7 +109,7 @@ describe.each(RESOURCE_KINDS)('the form of %s', (kind) => {
   });
 });
 
-/** Lists, maps and texts without anything count as left out. */
+/** Removes empty lists, maps and texts, which mean the same as omitted ones. */
 function withoutEmpty(value: Json): Json {
   const isEmpty = (member: unknown): boolean =>
     member === null ||
@@ -126,14 +126,14 @@ function withoutEmpty(value: Json): Json {
 const isPlain = (value: unknown): value is Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Every path of a value, of lists and mappings too. */
+/** Every path in a value, including paths of lists and maps. */
 function pathsIn(value: unknown, above: readonly string[] = []): string[][] {
   if (typeof value !== 'object' || value === null) return [[...above]];
   const below = Object.entries(value).flatMap(([name, member]) => pathsIn(member, [...above, name]));
   return above.length === 0 ? below : [[...above], ...below];
 }
 
-/** Whether the form shows something at a path: an input, a row, or a field. */
+/** Whether the form has an input, a row or a field at a path. */
 function isIn(form: ReturnType<typeof formOf>, entries: Entries, path: string): boolean {
   return (
     form.fields.some(({ name }) => name === path) ||

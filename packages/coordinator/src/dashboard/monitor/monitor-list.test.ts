@@ -13,7 +13,7 @@ beforeAll(async () => {
   const monitor = { type: 'tcp', uri: 'mail.example:25', periodicity: '1m', active: true };
   held = await made('/v1/monitors', { ...monitor, name: 'Held <b>' });
   other = await made('/v1/monitors', { ...monitor, name: 'Other' });
-  // The clock of the tests stands at the beginning of 2026.
+  // The test clock starts at the beginning of 2026.
   await made('/v1/maintenance-windows', {
     ...{ title: 'Move <i>', starts_at: '2025-12-31T23:00:00Z', ends_at: '2026-01-01T01:00:00Z' },
     monitor_ids: [held],

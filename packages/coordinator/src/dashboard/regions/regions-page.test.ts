@@ -6,7 +6,7 @@ import { writeAbsences, writeLastSeen } from '../../store/results/region-presenc
 let api: RunningApi;
 let session: DashboardSession;
 
-// The clock of the tests stands at the beginning of 2026.
+// The test clock starts at the beginning of 2026.
 const HOURS_AGO_3 = Date.UTC(2025, 11, 31, 21);
 const DAYS_AGO_2 = Date.UTC(2025, 11, 30);
 
@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => api.dispose());
 
-/** A page as its visitor reads it, without marks. */
+/** The text of a page without its markup. */
 async function textOf(path: string): Promise<string> {
   return wordsIn((await session.get(path)).text);
 }
@@ -51,7 +51,7 @@ test('a region without an agent that takes jobs shows since when and for how lon
   expect(text).toContain('none since 31 Dec 2025, 21:00 UTC (3 hours ago)');
   expect(text).toContain('none since 30 Dec 2025, 00:00 UTC (2 days ago)');
   expect(text).toContain('missed since 30 Dec 2025, 00:00 UTC (2 days ago)');
-  // Each is told in the table or the list, and on the map.
+  // Each region is named in the table or the list, and on the map.
   expect(text.match(/since /g)).toHaveLength(6);
 });
 

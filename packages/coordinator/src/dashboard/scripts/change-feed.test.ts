@@ -16,7 +16,7 @@ beforeEach(async () => {
 });
 afterEach(() => parts.dispose());
 
-/** Something that the feed sees: a line of the audit trail. */
+/** A change that the feed reports: a line of the audit trail. */
 const change = () =>
   parts.store.transaction((tx) =>
     appendAudit(tx, [
@@ -36,11 +36,11 @@ const change = () =>
     ]),
   );
 
-/** A session that goes on. Without an id its token is one of its own. */
+/** An open session; without an id it has a token of its own. */
 const open = (tokenId = nextToken++) => ({ tokenId, isOpen: () => true });
 let nextToken = 1;
 
-/** Listens, and answers the texts that came. */
+/** Opens a stream, and collects its texts. */
 function listener(signal = new AbortController().signal, session = open()) {
   const stream = feed.openStream(session, signal);
   if (stream === null) throw new Error('nobody else may listen');
@@ -51,7 +51,7 @@ function listener(signal = new AbortController().signal, session = open()) {
   };
 }
 
-/** Lets the feed look until this text has come. */
+/** Lets the feed read the database until this text arrives. */
 async function looksUntil(arrived: Promise<string | null>): Promise<string | null> {
   let isThere = false;
   const text = arrived.finally(() => {

@@ -11,7 +11,7 @@ const component = (
   groupOrder: number | null = null,
 ) => ({ id: String(id), order, group_id: group, group_order: groupOrder }) satisfies Placed;
 
-/** A line for each item: `5`, or `1: 7 8` for a group. */
+/** A text for each item: `5` for a component, `1: 7 8` for a group. */
 const shown = (items: readonly Item<Placed, { id: string }>[]) =>
   items.map((item) =>
     item.what === 'component'
@@ -46,7 +46,7 @@ const anyComponents = fc
   )
   .map((all) => all.map((each, index): Placed => ({ ...each, id: String(index + 1) })));
 
-/** The components after places were written. */
+/** The components after their new places were stored. */
 function written(components: readonly Placed[], places: ReturnType<typeof changedPlaces>): Placed[] {
   return components.map((each) => {
     const place = places.find(({ id }) => id === each.id);

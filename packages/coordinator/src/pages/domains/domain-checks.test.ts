@@ -20,7 +20,7 @@ let parts: ConfiguredStore;
 let checks: DomainChecks;
 let directory: DomainDirectory;
 let pageId: number;
-/** What name servers say, by domain. */
+/** The answers of name servers by domain. */
 let answers: Map<string, DomainAnswers>;
 let asked: string[];
 
@@ -47,7 +47,7 @@ afterEach(async () => {
 
 const state = async () => (await checkedDomain(parts.store, pageId))?.state ?? null;
 const check = () => checks.checkDomain(pageId, DOMAIN);
-/** After the time for which the directory keeps what it found. */
+/** Finds the page of a host after the time for which the directory keeps answers. */
 async function pageOf(host: string): Promise<number | null> {
   parts.clock.advance(2_000);
   return (await directory.findPageOf(host))?.pageId ?? null;

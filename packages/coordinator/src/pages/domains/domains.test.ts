@@ -38,7 +38,7 @@ async function found(host = DOMAIN): Promise<number | null> {
   return (await directory.findPageOf(host))?.pageId ?? null;
 }
 
-/** Runs what waits for the clock, turn by turn. */
+/** Finds the page, while the clock advances step by step. */
 async function foundWithin(ms: number, host = DOMAIN): Promise<number | null> {
   const answer = found(host);
   answer.catch(() => {});

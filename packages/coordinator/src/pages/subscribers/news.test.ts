@@ -63,7 +63,7 @@ function started(): PageNews {
   return made;
 }
 
-/** Declares a monitor that the page shows. Answers its id. */
+/** Declares a monitor that the page shows. @returns its id */
 async function shown(name: string, { isPublic = true } = {}): Promise<number> {
   const id = await createResource(parts, 'svc_tcp_monitor', { name, public: isPublic });
   const component = { page_id: String(pageId), type: 'monitor', monitor_id: String(id) };
@@ -348,7 +348,7 @@ describe('maintenance', () => {
     windows = new MaintenanceWindows({ store, effects, clock, onRemoval: announceRemoval });
   });
 
-  /** A window that begins in an hour and lasts for one. */
+  /** A window that begins in an hour and lasts an hour. */
   function planned(more: Partial<WindowContent> = {}): WindowContent {
     const now = parts.clock.wall();
     return {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { fillIn, LANGUAGE_NAMES, LANGUAGES, languageOf } from './texts.ts';
 
-/** Texts by their paths. */
+/** The texts of a file by path. */
 function texts(file: object, path = ''): Map<string, string> {
   return new Map(
     Object.entries(file).flatMap(([key, value]: [string, unknown]) =>

@@ -55,7 +55,7 @@ test('an axis contains its values, wastes little room and has even lines', () =>
       expect(top).toBeGreaterThanOrEqual(greatest * (1 - 1e-5));
       expect(top).toBeLessThan(greatest * (greatest < 4 ? 2.01 : 1.6));
       expect(ticks).toHaveLength(5);
-      // None needs a second decimal.
+      // No line needs a second decimal.
       if (top < 1e6) for (const tick of ticks) expect(tick).toBe(Number(tick.toFixed(1)));
       expect([ticks[0], ticks[4]]).toEqual([top, 0]);
       ticks.slice(1).forEach((tick, index) => {

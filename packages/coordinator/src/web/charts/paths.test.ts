@@ -5,7 +5,7 @@ import { type Bar, barsPath, edgesPath, linePath, PLOT, rulesPath } from './path
 const value = fc.double({ min: 0, max: 1e6, noNaN: true });
 const values = fc.array(fc.option(value), { maxLength: 400 });
 
-/** All points that a path of absolute commands names. */
+/** All points of a path with absolute commands. */
 function pointsOf(path: string): [x: number, y: number][] {
   return [...path.matchAll(/[ML](-?[\d.]+) (-?[\d.]+)/g)].map(([, x, y]) => [Number(x), Number(y)]);
 }

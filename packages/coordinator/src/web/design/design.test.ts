@@ -7,7 +7,7 @@ import { STATES, stateLabel } from './states.ts';
 const THEMES = ['light', 'dark'] as const;
 const SURFACES = ['page', 'surface', 'raised'] as const;
 
-/** The token's colour in a theme, as `#rrggbb`. */
+/** The colour of a token in a theme, as `#rrggbb`. */
 function colour(token: string, theme: (typeof THEMES)[number]): string {
   const found = new RegExp(`--${token}: light-dark\\((#\\w{6}), (#\\w{6})\\)`).exec(BASE_STYLE.text);
   const value = found?.[theme === 'light' ? 1 : 2];
@@ -15,7 +15,7 @@ function colour(token: string, theme: (typeof THEMES)[number]): string {
   return value;
 }
 
-/** Contrast of two colours, WCAG 2.2: relative luminance. */
+/** The contrast of two colours by their relative luminance (WCAG 2.2). */
 function contrast(one: string, other: string): number {
   const [light = 0, dark = 0] = [luminance(one), luminance(other)].sort((a, b) => b - a);
   return (light + 0.05) / (dark + 0.05);
