@@ -56,8 +56,8 @@ export function servedLive(
     },
     checks: { runNow: async (...check) => leader().checks.runNow(...check) },
     deliveries: {
-      replay: async (id) => leader().deliveries.replay(id),
-      replayAll: async (id) => leader().deliveries.replayAll(id),
+      replayDelivery: async (id) => leader().deliveries.replayDelivery(id),
+      replayChannel: async (id) => leader().deliveries.replayChannel(id),
       sendTest: async (id) => leader().deliveries.sendTest(id),
     },
     overdue: () => (isLeading() ? (current()?.overdue() ?? []) : []),

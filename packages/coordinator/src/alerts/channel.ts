@@ -5,10 +5,10 @@ import type { HttpPost } from '../outgoing/http-post.ts';
 import type { SendMail } from '../outgoing/smtp/mail.ts';
 import type { Rate } from '../verdict/rate.ts';
 
-/** The means that an attempt gets in addition to the alert. */
+/** The facts that an attempt gets in addition to the alert. */
 export type SendContext = {
   /**
-   * Id of the delivery, the same on every attempt, so that receivers can drop repetitions. A message for many
+   * Id of the delivery. It is the same on every attempt, so that receivers can drop repetitions. A message for many
    * deliveries has an id of its own.
    */
   readonly deliveryId: string;
@@ -17,21 +17,21 @@ export type SendContext = {
   /** Ends the attempt early when the coordinator stops. The channel then returns `retry`. */
   readonly signal: AbortSignal;
   /**
-   * The `thread` that the kind last returned for an alert of this incident on this channel (the id of the
-   * opening message, say); null: none yet.
+   * The `thread` that the kind last returned for an alert of this incident on this channel, such as the id of the opening
+   * message; null: none yet.
    */
   readonly thread: string | null;
-  /** The `kept` that the kind last returned for this channel (the new id of a chat, say); null: none yet. */
+  /** The `kept` that the kind last returned for this channel, such as the new id of a chat; null: none yet. */
   readonly kept: string | null;
 };
 
 /** The tools that every kind sends with. */
 export type SendTools<O extends SettingsTable> = {
-  /** Posts to an address that users declare. The guard judges it. */
+  /** Posts to an address that users declare, if the egress guard allows it. */
   readonly post: HttpPost;
-  /** Posts to an address that the operator sets. The guard lets it pass. */
+  /** Posts to an address that the operator sets. The egress guard does not judge it. */
   readonly operatorPost: HttpPost;
-  /** Hands a mail to the operator's relay. */
+  /** Sends a mail by the operator's relay. */
   readonly sendMail: SendMail;
   /** `SVC_PUBLIC_URL`, for links. */
   readonly publicUrl: string;
@@ -44,13 +44,13 @@ type Present<Values> = { readonly [K in keyof Values]: Exclude<Values[K], undefi
 /**
  * Why an attempt failed, for metrics, the ledger and the deliverer.
  *
- * - `rate-limited`: the receiver takes it later. The whole channel waits.
+ * - `rate-limited`: the receiver takes the alert later. The whole channel waits.
  * - `receiver`: the receiver failed (a status of 500 or more, a broken answer).
- * - `refused`: the receiver refused it.
+ * - `refused`: the receiver refused the alert.
  * - `unanswered`: no answer came, or the connection broke. The receiver may have taken the alert.
  * - `unreachable`: no name, no connection, no trusted certificate. The receiver did not get the alert.
- * - `operator`: the vendor refused the operator's own credentials. The channel is not to blame.
- * - `stopped`: a dead address; nothing was sent.
+ * - `operator`: the vendor refused the operator's credentials, which is not the fault of the channel.
+ * - `stopped`: the address is dead, so nothing was sent.
  * - `own`: svc could not send.
  */
 export const FAILURE_REASONS = [
@@ -67,14 +67,14 @@ export type FailureReason = (typeof FAILURE_REASONS)[number];
 
 type Answer = {
   statusCode?: number;
-  /** What the receiver answered, masked, at most 900 bytes. The sender sets it wherever `post` was used. */
+  /** The receiver's answer, masked, at most 900 bytes. The sender sets it if `post` was used. */
   reply?: string;
 };
 
 type Failure = Answer & {
-  /** For people, without any secret of the settings. What is beyond 1 KiB in UTF-8 is cut off. */
+  /** A text for people without any secret of the settings. It is cut after 1 KiB of UTF-8. */
   error: string;
-  /** Left out where it follows from the status code: 429, 500 and more, another; without one `unanswered`. */
+  /** Left out if it follows from the status code: see {@link reasonOf}. */
   reason?: FailureReason;
 };
 
@@ -82,28 +82,28 @@ type Failure = Answer & {
  * How one attempt ended.
  *
  * - `delivered`: the receiver accepted the alert.
- * - `retry`: the receiver may accept it later (no answer, overload, a fault of its own, or the credentials of
- *   the operator are refused: `reason: 'operator'`).
- * - `permanent-message`: the receiver never accepts this message; it may accept others.
- * - `permanent-channel`: the address is dead: the receiver accepts nothing until the channel's settings
- *   change. It stops the channel.
- * - `not-sent`: svc could not send. It is no attempt: nothing is counted against the receiver.
+ * - `retry`: the receiver may accept the alert later: no answer, overload, a fault of the receiver, or refused credentials
+ *   of the operator (`reason: 'operator'`).
+ * - `permanent-message`: the receiver will never accept this message, but may accept others.
+ * - `permanent-channel`: the address is dead. The receiver will accept nothing until the channel's settings change. This
+ *   stops the channel.
+ * - `not-sent`: svc could not send. This is no attempt, and does not count against the receiver.
  */
 export type SendResult =
   | (Answer & {
       outcome: 'delivered';
-      /** Kept for later alerts of the incident on this channel, at most 1 KiB: see `SendContext.thread`. */
+      /** Stored for later alerts of the incident on this channel, at most 1 KiB: see `SendContext.thread`. */
       thread?: string;
-      /** Kept for all later alerts on this channel, at most 1 KiB: see `SendContext.kept`. */
+      /** Stored for all later alerts on this channel, at most 1 KiB: see `SendContext.kept`. */
       kept?: string;
     })
   | (Failure & {
       outcome: 'retry';
-      /** Wait that the receiver asked for, ms. It holds the whole channel. */
+      /** Wait that the receiver asked for, ms. The whole channel waits. */
       retryAfterMs?: number;
       /**
-       * The answer says that the address is dead, and is known to be wrong at times. The same again some
-       * minutes later, without a delivery in between, counts as `permanent-channel`.
+       * Whether the answer calls the address dead, but is known to be wrong at times. If the receiver answers so again
+       * some minutes later, without a delivery in between, that counts as `permanent-channel`.
        */
       mayBeDead?: boolean;
     })
@@ -111,7 +111,7 @@ export type SendResult =
 
 export type SendOutcome = SendResult['outcome'];
 
-/** Why an attempt failed; null: it did not. */
+/** Why an attempt failed; null: it did not fail. */
 export function reasonOf(result: SendResult): FailureReason | null {
   if (result.outcome === 'delivered') return null;
   if (result.reason !== undefined) return result.reason;
@@ -125,9 +125,7 @@ export function reasonOf(result: SendResult): FailureReason | null {
 /** A settings table without a setting. */
 export type NoSettings = Readonly<Record<never, never>>;
 
-/**
- * The rates that a vendor accepts. The deliverer keeps to both limits.
- */
+/** The rates that a vendor accepts. The deliverer keeps both. */
 export type Rates = {
   /** For one channel; left out: no limit is known. */
   readonly channel?: Rate;
@@ -138,17 +136,16 @@ export type Rates = {
 /** Facts about a kind of channel, whether or not this version can send to it. */
 export interface ChannelFacts {
   /**
-   * Whether the receiver keeps an incident open until it is told of its end. Such a kind is also told of an
-   * incident that ends without a recovery; the others are not. Of alerts that wait, it gets the newest of each
-   * incident.
+   * Whether the receiver keeps an incident open until it gets its end. Such a kind also gets the end of an incident that
+   * ends without a recovery. While alerts of an incident wait, it gets only the newest of them.
    */
   readonly closesIncidents: boolean;
   /**
-   * Whether people read it (mail, messengers, chats, push, SMS). Only such kinds are told about other
-   * channels, and get one message for many alerts.
+   * Whether people read it (mail, messengers, chats, push, SMS). Only such kinds get messages about other channels, and
+   * one message for many alerts.
    */
   readonly isHuman: boolean;
-  /** Whether an alert that waited for an hour and has a successor is left out. */
+  /** Whether an alert is left out that has waited for an hour and is followed by a newer one. */
   readonly dropsOld: boolean;
   readonly rate: Rates;
   /** The setting that holds the address to post to; null or left out: users declare none. */
@@ -160,8 +157,8 @@ export type DeclaredUrl = {
   /** Name of the setting; it may be unset. */
   readonly attribute: string;
   /**
-   * The vendor's hosts in lower case: svc posts to these only, over TLS, and to those of `SVC_CHAT_HOSTS`.
-   * `any`: to every host that the guard allows.
+   * The vendor's hosts in lower case. svc posts over TLS, and only to these hosts and those in `SVC_CHAT_HOSTS`. `any`:
+   * svc posts to every host that the guard allows.
    */
   readonly hosts: readonly string[] | 'any';
 };
@@ -173,13 +170,13 @@ export type DeclaredUrl = {
  */
 export interface Channel<K extends ChannelKind, O extends SettingsTable = NoSettings> extends ChannelFacts {
   /**
-   * The operator's settings that the kind reads. While one of them has no value, nothing can be sent, so a
-   * setting that may stay unset needs a default. Kinds may share settings.
+   * The operator's settings that the kind reads. Nothing is sent while one of them has no value, so an optional setting
+   * needs a default. Kinds may share settings.
    */
   readonly operatorSettings: O;
   /**
-   * Makes one attempt to deliver one alert, for every status. Whatever the receiver does is a result. It
-   * throws only because of a defect of svc.
+   * Makes one attempt to deliver one alert, for every status. Every behaviour of the receiver is a result. It throws only
+   * because of a defect of svc.
    */
   send(
     settings: ChannelSettings[K],
@@ -189,7 +186,7 @@ export interface Channel<K extends ChannelKind, O extends SettingsTable = NoSett
   ): Promise<SendResult>;
 }
 
-/** A kind that can be declared and that this version cannot send to. */
+/** A kind that can be declared, but to which this version cannot send. */
 export interface ChannelWithoutSender extends ChannelFacts {
   readonly operatorSettings: NoSettings;
   readonly send: null;

@@ -4,20 +4,20 @@ import { urlSecrets } from '@svc/shared/url-secrets.ts';
 import { charactersUpTo, type Fits, shortened } from './shortening.ts';
 
 /*
- * The one rendering of an alert for people: title, facts and link. A kind of channel gives them the form of its
- * medium: it escapes them, and shortens them at the limits of its vendor.
+ * Renders an alert for people: title, facts and link. Each kind of channel writes them in the form of its medium: it
+ * escapes them, and shortens them to the limits of its vendor.
  */
 
-/** One thing that the alert tells, as a line: `Latency: 120 ms`. */
+/** One line of an alert: `Latency: 120 ms`. */
 export type Fact = {
   readonly label: string;
-  /** One line, not empty, of any length and with any character that is not a control character. */
+  /** One line, not empty, of any length and without control characters. */
   readonly text: string;
-  /** Whether the text is the monitor's address. Media that format texts show it as it is. */
+  /** Whether the text is the monitor's address. Media with formatting display it unformatted. */
   readonly isAddress: boolean;
   /** Whether it names one monitor of a group. */
   readonly isMonitor?: boolean;
-  /** How many monitors of a group are not named; only in the fact that tells this, which follows the named ones. */
+  /** Number of monitors of a group that are not named. Only the fact that says this has it; it follows the named ones. */
   readonly others?: number;
 };
 
@@ -27,7 +27,7 @@ export type Content = {
   readonly title: string;
   /** The most important fact comes first. */
   readonly facts: readonly Fact[];
-  /** http(s) URL of the monitor's page; of svc, where the alert is not about one monitor. */
+  /** http(s) URL of the monitor's page, or of svc if the alert is not about one monitor. */
   readonly link: string;
   /** What a button with the link says. */
   readonly linkText: string;
@@ -45,7 +45,7 @@ export function cssColor(status: AlertStatus): string {
   return `#${STATUS_COLORS[status].toString(16).padStart(6, '0')}`;
 }
 
-/** Most regions that are named. */
+/** Maximum of regions that are named. */
 const REGIONS_NAMED = 5;
 
 const STATUS_WORDS: Readonly<Record<AlertStatus, string>> = {
@@ -91,15 +91,15 @@ function testContent({ errorMessage }: Alert): Pick<Content, 'title' | 'facts'> 
   return { title: 'Test of this channel', facts: [fact('Message', text)] };
 }
 
-/** What svc says about itself. */
+/** A message of svc about itself. */
 function noticeContent({ title, lines }: NonNullable<Alert['notice']>): Pick<Content, 'title' | 'facts'> {
-  return { title: onOneLine(title), facts: lines.map((line) => fact('Note', line)).filter(isTold) };
+  return { title: onOneLine(title), facts: lines.map((line) => fact('Note', line)).filter(hasText) };
 }
 
-/** Most monitors of a group that are named. */
+/** Maximum of monitors of a group that are named. */
 const MONITORS_NAMED = 20;
 
-/** One message for many monitors: what all of them share, then each by its name. */
+/** A message for many monitors: first the facts that all of them share, then each monitor. */
 function groupContent({
   counts,
   monitors,
@@ -123,7 +123,7 @@ function groupContent({
     }),
     ...(more > 0 ? [othersFact(more)] : []),
   ];
-  return { title: `${total} monitors: ${counted.join(', ')}`, facts: facts.filter(isTold) };
+  return { title: `${total} monitors: ${counted.join(', ')}`, facts: facts.filter(hasText) };
 }
 
 function othersFact(others: number): Fact {
@@ -134,7 +134,7 @@ function delayFacts({ delayedMs }: Alert): Fact[] {
   return delayedMs === undefined ? [] : [fact('Delayed', `sent ${durationText(delayedMs)} late`)];
 }
 
-/** What failed, and how fast the target answered. */
+/** The failure, and the latency of the target. */
 function problemFacts({ errorMessage, statusCode, latency, degradedAt, closure }: Alert): Fact[] {
   const threshold = degradedAt === undefined ? '' : ` (degraded above ${latencyText(degradedAt)})`;
   return [
@@ -142,7 +142,7 @@ function problemFacts({ errorMessage, statusCode, latency, degradedAt, closure }
     ...(errorMessage === undefined ? [] : [fact('Problem', errorMessage)]),
     ...(statusCode === undefined ? [] : [fact('Status code', String(statusCode))]),
     ...(latency === undefined ? [] : [fact('Latency', `${latencyText(latency)}${threshold}`)]),
-  ].filter(isTold);
+  ].filter(hasText);
 }
 
 /** A latency: milliseconds with at most one decimal, `123.4 ms`. */
@@ -150,7 +150,7 @@ function latencyText(ms: number): string {
   return `${Math.round(ms * 10) / 10} ms`;
 }
 
-/** The target, and the regions that agree. A query of the target may hold keys, so it is not shown. */
+/** The target, and the regions that agree. The query of the target is left out, because it may contain keys. */
 function placeFacts({ monitor, status, regions }: Alert): Fact[] {
   const target = onOneLine(urlSecrets.replaced(monitor.url, '…'));
   const address = { ...fact(`${monitor.type.toUpperCase()} target`, target), isAddress: true };
@@ -172,7 +172,7 @@ const AGREEING: Readonly<Record<AlertStatus, ReadonlySet<string>>> = {
   recovered: new Set(['passed']),
 };
 
-/** Since when, and for how long. */
+/** When it happened, and how long the incident lasted. */
 function timeFacts({ status, at, since, closure }: Alert): Fact[] {
   const isOver = status === 'recovered';
   return [
@@ -188,7 +188,7 @@ const AT_WORDS: Readonly<Record<AlertStatus, string>> = {
   recovered: 'Recovered at',
 };
 
-/** Characters that are displayed as nothing, or as a space. */
+/** A text of characters that are displayed as nothing or as a space. */
 const UNSEEN = /^[\p{Default_Ignorable_Code_Point}\s\u2800]*$/u;
 
 function nameOf({ id, name }: Pick<Alert['monitor'], 'id' | 'name'>): string {
@@ -196,7 +196,7 @@ function nameOf({ id, name }: Pick<Alert['monitor'], 'id' | 'name'>): string {
   return UNSEEN.test(text) ? `monitor ${id}` : text;
 }
 
-function isTold({ text }: Fact): boolean {
+function hasText({ text }: Fact): boolean {
   return text !== '';
 }
 
@@ -206,21 +206,20 @@ function fact(label: string, text: string): Fact {
 
 /** Control characters, line breaks and white space. */
 const SPACES = /[\p{Cc}\s\u2028\u2029]+/gu;
-/** Characters with which a text is displayed as a different one (UAX #9). */
+/** Characters that change the order in which a text is displayed (UAX #9). */
 const BIDIRECTIONAL = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 
-/** Targets decide what is in error messages, and names come from users: nothing of it may break a line. */
+/** The text without line breaks. Targets write parts of error messages, and users write names. */
 function onOneLine(text: string): string {
   return text.toWellFormed().replace(BIDIRECTIONAL, '').replace(SPACES, ' ').trim();
 }
 
-/** Lengths of our own, in characters, to which the texts of facts are shortened in turn until all lines fit. */
+/** Lengths in characters. The texts of facts are shortened to one after the other, until all lines fit. */
 const LENGTHS = [Number.POSITIVE_INFINITY, 1_000, 500, 250, 120, 60, 30];
 
 /**
- * The facts, shortened so far that they fit together. Long texts are shortened before short ones, and facts are
- * left out only when that is not enough: first the monitors of a group, which are counted instead, then the last
- * fact.
+ * The facts, shortened until they fit together. Long texts are shortened before short ones. If that is not enough, facts
+ * are left out: first the monitors of a group, which are then only counted, and after them the last fact.
  */
 export function factsWithin(
   facts: readonly Fact[],
@@ -246,14 +245,14 @@ function withOneLess(facts: readonly Fact[]): Fact[] {
 /**
  * The facts as lines that fit together.
  *
- * @param line the form of a fact. It may count more than the text does, because of escapes
+ * @param line writes a fact as a line, which may be longer than its text because of escapes
  */
 export function linesWithin(facts: readonly Fact[], line: (fact: Fact) => string, fits: Fits): string {
   const text = (some: readonly Fact[]) => some.map(line).join('\n');
   return text(factsWithin(facts, (some) => fits(text(some))));
 }
 
-/** The form of a fact where texts have no formatting. */
+/** A fact as a line without formatting. */
 export function plainLine({ label, text }: Fact): string {
   return `${label}: ${text}`;
 }
@@ -263,7 +262,7 @@ export function plainText({ title, facts, link }: Content): string {
   return [title, ...facts.map(plainLine), link].join('\n');
 }
 
-/** One line: what has happened to which monitor, and why. */
+/** The title and the reason, in one line. */
 export function summaryOf({ title, facts }: Content): string {
   const [first] = facts;
   return first === undefined || first.isAddress ? title : `${title}: ${first.text}`;

@@ -2,19 +2,18 @@ import { isIP } from 'node:net';
 import { createEgressGuard, type EgressGuard } from '@svc/shared/egress.ts';
 import type { DeclaredUrl } from './channel.ts';
 
-/** Where channels may post to, as the operator allows it. */
+/** The operator's rules for the addresses of channels. */
 export type UrlRules = {
   readonly guard: EgressGuard;
-  /** `SVC_CHAT_HOSTS`: further hosts for kinds with hosts of their own, in lower case; `*` stands for any. */
+  /** `SVC_CHAT_HOSTS`: further hosts for kinds whose vendor has fixed hosts, in lower case; `*` is any host. */
   readonly chatHosts: readonly string[];
 };
 
 export type UrlRefusal = { readonly attribute: string; readonly message: string };
 
 /**
- * Why svc does not post to the address in these settings; null: it may. An address that is a literal is judged
- * whole; the addresses of a name are judged when they are dialled. The message never repeats the address, which
- * is a secret.
+ * Why svc does not post to the address in these settings; null: it may. Here only an IP address is judged. The addresses
+ * of a name are judged when svc dials them. The message does not repeat the declared address, which is a secret.
  */
 export function urlRefusal(
   declared: DeclaredUrl | null | undefined,
@@ -42,7 +41,7 @@ function hostRefusal(
   if (!hosts.includes(host)) {
     return `must be an address on ${hosts.slice(0, 2).join(' or ')}; SVC_CHAT_HOSTS allows further hosts`;
   }
-  // Whoever listens on the way could post to the room from then on.
+  // Without TLS, an eavesdropper could post to the room from then on.
   return protocol === 'https:' ? null : 'must begin with https://';
 }
 

@@ -345,7 +345,7 @@ test('what is sent again by hand during a stop is sent by then, or after the nex
   await stored(all.map(() => 'dead'));
   sent = [];
   answer = () => OK;
-  const replayed = byHand().replayAll(id);
+  const replayed = byHand().replayChannel(id);
   await deliverer.stop();
   expect(await replayed).toBe(all.length);
   const byThen = sent.length;

@@ -531,16 +531,16 @@ describe('by hand', () => {
     const { id } = (await deliveries())[0]!;
     clock.advance(30 * HOUR);
     status = 500;
-    expect(await byHand().replay(id)).toBe('replayed');
+    expect(await byHand().replayDelivery(id)).toBe('replayed');
     await bench.recorded(2);
     expect(bench.attempts.at(-1)?.nextAttemptAt).toBe(clock.wall() + 5_000);
-    expect(await byHand().replay(id)).toBe('not-dead');
+    expect(await byHand().replayDelivery(id)).toBe('not-dead');
     status = 200;
     clock.advance(5_000);
     await bench.recorded(3);
     expect(new Set(receiver.requests.map(idOf)).size).toBe(1);
     expect(await deliveries()).toMatchObject([{ state: 'delivered', attempts: 3 }]);
-    expect(await byHand().replay(99)).toBe('not-found');
+    expect(await byHand().replayDelivery(99)).toBe('not-found');
   });
 
   test('a test is one attempt that stands in the ledger', async () => {

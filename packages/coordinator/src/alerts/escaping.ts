@@ -1,43 +1,43 @@
 /**
- * Escapes the three characters that begin markup in the subsets of HTML that vendors take and in Slack's
- * formatting. It is for text between tags, not for values of attributes.
+ * Escapes the three characters that begin markup, in the subsets of HTML that vendors take and in Slack's format. The
+ * result is for text between tags, not for values of attributes.
  */
 export function escapedMarkup(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }
 
-/** A text that people wrote, as HTML between tags: escaped, with its lines and blank lines. */
+/** A text that people wrote, as HTML between tags: escaped, with its line breaks. */
 export function linesAsHtml(text: string): string {
   return escapedMarkup(text).replace(/\r\n?|\n/g, '<br>');
 }
 
 /**
- * A word joiner (U+2060): it has no width, and no line breaks at it. After a character that begins a mention, it keeps a
- * monitor's name from calling people, and the name reads as before.
+ * A word joiner (U+2060). It has no width, and no line breaks at it. After a character that begins a mention, it keeps the
+ * name of a monitor from notifying people, and the name looks the same.
  */
 export const INVISIBLE = '\u2060';
 
-/** The forms that a medium gives to the parts of a text. */
+/** How a medium writes the parts of a text. */
 export type TextForms = {
-  /** Of what is no address. */
+  /** Writes the text between addresses. */
   readonly text: (text: string) => string;
-  /** Of an address, so that the medium links it whole. The target is the address, fit for an attribute. */
+  /** Writes an address as a link. `target` is the address in a form for an attribute. */
   readonly link: (address: string, target: string) => string;
-  /** Of an address that leads nowhere: it is cut or masked (`…`), or has another scheme than http and https. */
+  /** Writes an address that cannot be a link: it is shortened or masked (`…`), or its scheme is not http or https. */
   readonly address: (address: string) => string;
 };
 
-/** Forms in HTML, and in the subsets of it that vendors take. */
+/** The forms of HTML, and of the subsets of it that vendors take. */
 export const HTML: TextForms = {
   text: escapedMarkup,
   link: (address, target) => `<a href="${escapedMarkup(target)}">${escapedMarkup(address)}</a>`,
   address: escapedMarkup,
 };
 
-/** An address in a text, with the marks of the sentence after it. */
+/** An address in a text, with the punctuation after it. */
 const ADDRESS = /https?:\/\/[^\s<>"]+/gi;
 
-/** Gives a text the forms of a medium. Its addresses are found, so that no escape breaks them. */
+/** Writes a text in the forms of a medium. Addresses are written separately, so that no escape breaks them. */
 export function inForms(forms: TextForms, text: string): string {
   let result = '';
   let at = 0;
@@ -49,7 +49,7 @@ export function inForms(forms: TextForms, text: string): string {
   return result + forms.text(text.slice(at));
 }
 
-/** Gives a text that is one address the form of a medium. */
+/** Writes a text that is one address in the form of a medium. */
 export function addressIn({ link, address }: TextForms, text: string): string {
   const isLink = /^https?:/i.test(text) && !text.includes('…') && URL.canParse(text);
   return isLink ? link(text, text.replace(/[\s<>"]/g, encodeURIComponent)) : address(text);
@@ -63,8 +63,8 @@ const BRACKETS: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * An address without the marks of the sentence after it. A bracket at its end stays when it opens in the address.
- * The time is linear in the length: the text may be an incident's, which a mail to each subscriber has.
+ * An address without the punctuation after it. A closing bracket at its end stays if the address also has the opening
+ * bracket. The time is linear in the length, because an incident's text may be long and goes to each subscriber.
  */
 function withoutMarks(found: string): string {
   const counts = new Map<string, number>();

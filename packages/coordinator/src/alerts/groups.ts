@@ -4,35 +4,35 @@ import type { QueuedDelivery } from '../store/alerts/delivery-queue.ts';
 import { COLLECT_MS, GROUP_WINDOW_MS, groupAlert, RecentChanges, TOLD_ALONE } from '../verdict/grouping.ts';
 import type { ChannelFacts } from './channel.ts';
 
-/** Lateness from which an alert says how late it is, ms. */
+/** An alert that is at least this late says how late it is, ms. */
 const LATE_MS = 60_000;
 
-/** Most alerts in one message. */
+/** Maximum of alerts in one message. */
 export const GROUP_MEMBERS = 1_000;
 
 /**
  * How a delivery is sent.
  *
  * - `alone`: at once, in a message of its own.
- * - `collected`: it waits for others of its group.
+ * - `collected`: after a wait for others of its group.
  * - `grouped`: at once, with all others of its group.
- * - `grouped-if-many`: so where more than 20 monitors changed together, else alone.
+ * - `grouped-if-many`: as `grouped` if more than 20 monitors changed together, otherwise as `alone`.
  */
 export type Turn =
   | { readonly as: 'alone' | 'grouped' | 'grouped-if-many' }
   | { readonly as: 'collected'; readonly waitMs: number };
 
 /**
- * Decides which alerts come as one message. Only what goes together is stored, right before it is sent: what
- * may have arrived is sent as the same message again. The rest is found again after a restart from when the
- * deliveries were queued.
+ * Decides which alerts go in one message. The database stores only the members of a group, right before it is sent, so
+ * that a message that may have arrived is repeated with the same members. Everything else follows after a restart from
+ * the times at which deliveries were queued.
  */
 export class Groups {
-  /** By workspace, that of the latest change last. */
+  /** By workspace. The workspace of the latest change comes last. */
   readonly #recent = new Map<number, RecentChanges>();
 
   /**
-   * The turn of a delivery that may be grouped: see {@link isGroupable}.
+   * How a delivery is sent for which {@link isGroupable} is true.
    *
    * @param wall epoch ms
    */
@@ -45,15 +45,16 @@ export class Groups {
       if (leftMs > 0) return { as: 'collected', waitMs: Math.min(leftMs, COLLECT_MS) };
       return { as: 'grouped' };
     }
-    // What could not be sent at once may as well come with the others.
+    // It was not sent at once, so it may as well come with the others.
     return { as: tries === 0 && leftMs > 0 ? 'alone' : 'grouped-if-many' };
   }
 
-  /** Whether more than 20 monitors changed together with these, which wait for one channel. */
-  areMany(workspaceId: number, [first, ...others]: readonly QueuedDelivery[]): boolean {
+  /** Whether more than 20 monitors changed together, these included. @param deliveries of one channel */
+  areMany(workspaceId: number, deliveries: readonly QueuedDelivery[]): boolean {
+    const [first] = deliveries;
     if (first === undefined) return false;
     const monitors = this.#recent.get(workspaceId)?.together(first.createdAt) ?? new Set();
-    for (const { monitorId } of [first, ...others]) monitors.add(monitorId);
+    for (const { monitorId } of deliveries) monitors.add(monitorId);
     return monitors.size > TOLD_ALONE;
   }
 
@@ -70,7 +71,7 @@ export class Groups {
   }
 }
 
-/** Whether the delivery may be part of a message for many monitors. */
+/** Whether the delivery may be in a message for many monitors. */
 export function isGroupable(
   facts: ChannelFacts | null,
   { groupsAlerts, stoppedFor }: { readonly groupsAlerts: boolean; readonly stoppedFor: string | null },
@@ -82,8 +83,8 @@ export function isGroupable(
 }
 
 /**
- * When the others of the delivery's group were queued, both left out, epoch ms. Another one may have led a group that
- * is sent again: its members are up to twice as far apart.
+ * The span in which the other members of a delivery's group were queued, without both its ends, epoch ms. In a group that
+ * is sent again, another delivery may have been the first, so its members may be twice as far apart.
  */
 export function groupWindow({ createdAt, groupUid }: QueuedDelivery): { after: number; before: number } {
   const windowMs = (groupUid === null ? 1 : 2) * GROUP_WINDOW_MS;
@@ -91,8 +92,8 @@ export function groupWindow({ createdAt, groupUid }: QueuedDelivery): { after: n
 }
 
 /**
- * The id of the message for these deliveries: that of the delivery, or one that is the same whenever the same
- * deliveries go together.
+ * The id of the message for these deliveries. One delivery has its own id. A group has an id that is always the same for
+ * the same members.
  *
  * @param members in the order of their ids
  */
@@ -101,7 +102,7 @@ export function messageIdOf(members: readonly QueuedDelivery[]): string {
   return first !== undefined && others.length === 0 ? first : derivedUuid([first, ...others].join(' '));
 }
 
-/** What the kind keeps of the incidents, if it keeps the same of all; null: nothing. */
+/** The `thread` of the deliveries, if all of them have the same; null: none. */
 export function threadOf(members: readonly QueuedDelivery[]): string | null {
   const thread = members[0]?.thread ?? null;
   return members.every((delivery) => delivery.thread === thread) ? thread : null;
@@ -113,7 +114,7 @@ export function oldestOf(members: readonly QueuedDelivery[]): number {
 }
 
 /**
- * The one message for these deliveries, with how late it is when that matters to people.
+ * The alert of the one message for these deliveries. It says how late it is, from a minute on.
  *
  * @param members   at least one, in the order of their ids
  * @param delayedMs age of the oldest of its alerts

@@ -1,17 +1,17 @@
 /*
- * The alphabet of SMS (3GPP TS 23.038). A text with another character takes more than twice the room: 70
- * characters a segment in place of 160.
+ * The alphabet of SMS (3GPP TS 23.038). A segment has 160 characters of it, but only 70 if the text has any other
+ * character.
  */
 
 const BASIC =
   '@£$¥èéùìòÇ\nØø\rÅåΔ_ΦΓΛΩΠΨΣΘΞÆæßÉ !"#¤%&\'()*+,-./0123456789:;<=>?¡ABCDEFGHIJKLMNOPQRSTUVWXYZÄÖÑÜ§¿abcdefghijklmnopqrstuvwxyzäöñüà';
-/** These take two septets each. */
+/** Each of these takes two septets. */
 const EXTENDED = '^{}\\[~]|€';
 
 const ONE: ReadonlySet<string> = new Set(BASIC);
 const TWO: ReadonlySet<string> = new Set(EXTENDED);
 
-/** Characters with a common form of their own. Others lose their marks, or become a question mark. */
+/** Replacements for common characters. Any other character loses its marks, or becomes a question mark. */
 const INSTEAD: Readonly<Record<string, string>> = {
   '…': '...',
   '–': '-',
@@ -38,10 +38,10 @@ const INSTEAD: Readonly<Record<string, string>> = {
   ı: 'i',
 };
 
-/** Characters that combine with the one before them and are not shown alone. */
+/** Characters that combine with the character before them, and are not displayed alone. */
 const ATTACHED = /[\p{Mark}\p{Cf}\p{Emoji_Modifier}]/u;
 
-/** The text in the alphabet of SMS. Characters that it has no form for become one question mark each. */
+/** The text in the alphabet of SMS. Each character without a form in the alphabet becomes one question mark. */
 export function inGsm7(text: string): string {
   let result = '';
   for (const character of text.normalize('NFC')) result += formOf(character);
@@ -57,20 +57,20 @@ function formOf(character: string): string {
     : parts.map((part) => knownForm(part) ?? '?').join('');
 }
 
-/** Null: the character has no form of its own. */
+/** The form of a character as it is; null: it has none. */
 function knownForm(character: string): string | null {
   if (ONE.has(character) || TWO.has(character)) return character;
   return INSTEAD[character] ?? (ATTACHED.test(character) ? '' : null);
 }
 
-/** Whether a letter or a digit of the text has no form in the alphabet, so that a name would not be read any more. */
+/** Whether a letter or a digit of the text has no form in the alphabet. A name would become unreadable. */
 export function losesLetters(text: string): boolean {
   return [...text.normalize('NFC')].some(
     (character) => /[\p{L}\p{N}]/u.test(character) && formOf(character).includes('?'),
   );
 }
 
-/** The room that a text of the alphabet takes. */
+/** The length of a text of the alphabet, in septets. */
 export function septets(text: string): number {
   let count = 0;
   for (const character of text) count += TWO.has(character) ? 2 : 1;

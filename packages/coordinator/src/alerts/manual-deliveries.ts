@@ -6,36 +6,35 @@ import type { Store } from '../store/store.ts';
 import type { Deliverer, TestedDelivery } from './deliverer.ts';
 import { closesIncidents } from './registry.ts';
 
-/** Most deliveries that one transaction queues again: some ms, for which other writes wait. */
+/** Maximum of deliveries that one transaction queues again. Other writes wait for it some ms. */
 const REPLAYED_AT_ONCE = 200;
 
-/** Operations on deliveries that people start by hand. */
+/** Deliveries that people start by hand. */
 export interface ManualDeliveries {
   /**
-   * Queues a dead delivery again, with the same id for the receiver and a fresh schedule of 24 h, before
-   * younger deliveries of its monitor and channel. It is sent also while the channel is stopped; a success
-   * takes the channel up again. Returns `not-dead` for one that is not dead.
+   * Queues a dead delivery again, with the same id for the receiver and a fresh schedule of 24 h. It comes before younger
+   * deliveries of its monitor and channel. It is sent even if the channel is stopped, and a success starts the channel
+   * again. Returns `not-dead` for a delivery that is not dead.
    */
-  replay(deliveryId: number): Promise<'replayed' | 'not-dead' | 'not-found'>;
+  replayDelivery(deliveryId: number): Promise<'replayed' | 'not-dead' | 'not-found'>;
   /**
-   * Queues all dead deliveries of a channel again, each as {@link replay} does, the oldest first and in small
-   * steps. Tests and messages of svc itself stay as they are. Answers the number of deliveries.
+   * Queues all dead deliveries of a channel again, as {@link replayDelivery} does, the oldest first. Tests and messages
+   * of svc about itself stay dead. Returns the number of deliveries.
    *
-   * @throws StoreError; what was queued by then stays queued
+   * @throws StoreError after which the deliveries that were queued before stay queued
    */
-  replayAll(notificationId: number): Promise<number>;
+  replayChannel(notificationId: number): Promise<number>;
   /**
-   * Sends a test alert: one attempt, at once, past the queue. A kind that keeps incidents open is then told
-   * that the incident of the test is over. The ledger stores both under monitor 0, and they update the
-   * channel's state. The channel must exist.
+   * Makes one attempt to send a test alert, at once and past the queue. A kind that keeps incidents open then gets the end
+   * of the test's incident. The ledger stores both under monitor 0, and both update the channel's state.
    *
-   * @throws StoreError
+   * @throws StoreError also when there is no such channel
    */
   sendTest(notificationId: number): Promise<TestOutcome>;
 }
 
 export type TestOutcome = TestedDelivery & {
-  /** The end of the test's incident; null: nothing was to be ended. */
+  /** The delivery of the end of the test's incident; null: there was no end to send. */
   readonly resolved: TestedDelivery | null;
 };
 
@@ -43,12 +42,12 @@ export function createManualDeliveries(parts: {
   store: Store;
   clock: Clock;
   deliverer: Deliverer;
-  /** Address that the test alert shows in place of a monitor's address. */
+  /** Address in the test alert, in the place of a monitor's address. */
   publicUrl: string;
 }): ManualDeliveries {
   const { store, clock, deliverer, publicUrl } = parts;
   return {
-    replay(deliveryId) {
+    replayDelivery(deliveryId) {
       return store.transaction(async (tx) => {
         const lane = await replayDelivery(tx, deliveryId, clock.wall());
         if (typeof lane === 'string') return lane;
@@ -57,7 +56,7 @@ export function createManualDeliveries(parts: {
       });
     },
 
-    async replayAll(notificationId) {
+    async replayChannel(notificationId) {
       let replayed = 0;
       for (let after = 0; ; ) {
         const ids = await deadDeliveries(store, notificationId, after, REPLAYED_AT_ONCE);
@@ -86,8 +85,8 @@ export function createManualDeliveries(parts: {
 }
 
 /**
- * Makes a test alert. Its status is `error`, so that it goes the whole way of a real alert, and every text in
- * it says that it is a test.
+ * Makes a test alert. Its status is `error`, so that it takes the same way as a real alert. Each of its texts says that
+ * it is a test.
  */
 export function testAlert(at: number, publicUrl: string): Alert {
   return {

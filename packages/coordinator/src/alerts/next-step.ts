@@ -10,17 +10,17 @@ import { supersededBy } from '../verdict/superseding.ts';
 import { type ChannelFacts, reasonOf, type SendResult } from './channel.ts';
 
 /*
- * What becomes of a delivery, as pure functions.
+ * The life of a delivery, as pure functions.
  *
  *     pending ── leftOutStep ──▶ superseded, or dead: its channel is stopped
  *        │ sent
  *        └────── nextStep ─────▶ delivered, dead, or pending until its next attempt
  */
 
-/** Wait after a failure of svc itself, which is no attempt, ms. */
+/** Wait after a failure of svc itself, ms. Such a failure is no attempt. */
 export const OWN_FAILURE_WAIT_MS = 60_000;
 
-/** Time between two answers that call an address dead after which it counts as dead, ms. */
+/** An address counts as dead when two answers say so that are at least this far apart, ms. */
 const DOUBT_MS = 5 * 60_000;
 
 /** An attempt that is over. */
@@ -39,11 +39,11 @@ export type Moment = {
   readonly ageMs: number;
   /** Uniform in [0, 1). */
   readonly random: number;
-  /** Whether the message had alerts of other monitors too. */
+  /** Whether the message also had alerts of other monitors. */
   readonly isOfMany: boolean;
 };
 
-/** What an attempt means for its delivery. The step ends it where `nextAttemptAt` is null. */
+/** The step that follows from an attempt. It ends the delivery if its `nextAttemptAt` is null. */
 export function nextStep(delivery: QueuedDelivery, attempt: EndedAttempt, moment: Moment): DeliveryStep {
   const result = moment.isOfMany ? ofOne(attempt.result) : attempt.result;
   const { id: deliveryId, attempts, notificationId, monitorId, replayedAt } = delivery;
@@ -56,7 +56,7 @@ export function nextStep(delivery: QueuedDelivery, attempt: EndedAttempt, moment
     error: errorOf(result),
     state: next === null ? finalState(result) : 'pending',
     nextAttemptAt: next,
-    // People asked for a replay, as for a test.
+    // A person has started a replay, as a person starts a test.
     channel: replayedAt === null ? channelState(result) : testedState(result),
     announced: announcedBy(delivery, result),
     kept: result.outcome === 'delivered' ? (result.kept ?? null) : null,
@@ -64,7 +64,7 @@ export function nextStep(delivery: QueuedDelivery, attempt: EndedAttempt, moment
   };
 }
 
-/** One of many that is refused for its content may be to blame for all, so each is tried again by itself. */
+/** The content of one member may be the reason why the whole group was refused. So each member is tried by itself. */
 function ofOne(result: SendResult): SendResult {
   if (result.outcome !== 'permanent-message') return result;
   return { ...result, outcome: 'retry', reason: reasonOf(result) ?? 'refused' };
@@ -89,12 +89,12 @@ const SUPERSEDED = {
 } as const;
 
 /**
- * Why nothing is sent for a delivery, as the step that ends it; null: it is sent.
+ * The step that ends a delivery for which nothing is sent; null: it is sent.
  *
  * @param channel.facts       null: this version does not know the kind
  * @param moment.ageMs        time since it was queued
- * @param moment.lastIdBefore deliveries up to this id are from before the start: a process that was killed may
- *   have sent what it did not record. Then the channel has heard of the incident, and hears of its end
+ * @param moment.lastIdBefore the highest id of a delivery that was queued before the start. A process that was killed may
+ *   have sent such a delivery without a record, so the channel may know the incident and must get its end
  */
 export function leftOutStep(
   delivery: QueuedDelivery,
@@ -135,10 +135,11 @@ function ended(
 }
 
 /**
- * An answer in the light of what is known of the channel: a second doubt about its address, some minutes after the
- * first, stops it. An answer to settings that were changed meanwhile does not say that the address of now is dead.
+ * The result, judged together with earlier answers of the channel. A second answer that calls the address dead, some
+ * minutes after the first, stops the channel. An answer to former settings says nothing about the present address.
  *
- * @param doubtedMs time since the first of the answers in a row that call the address dead; null: there was none
+ * @param isFormer  whether the settings were changed during the attempt
+ * @param doubtedMs time since the first of the successive answers that call the address dead; null: there was none
  */
 export function inContext(
   result: SendResult,
@@ -174,8 +175,8 @@ export function finalState(result: SendResult): 'delivered' | 'dead' {
 }
 
 /**
- * The state of the channel after an attempt. A message that is refused for its own content says nothing about
- * the channel: null. Neither does a receiver that only takes it later.
+ * The state of the channel after an attempt; null: unchanged. A refusal of the content, and a receiver that takes the
+ * message later, say nothing about the channel.
  */
 function channelState(result: SendResult): ChannelState | null {
   switch (result.outcome) {
@@ -193,12 +194,12 @@ function channelState(result: SendResult): ChannelState | null {
   }
 }
 
-/** The state of the channel after a test: one that is delivered takes up a channel that is stopped. */
+/** The state of the channel after a test. A test that is delivered starts a stopped channel again. */
 export function testedState(result: SendResult): ChannelState | null {
   return result.outcome === 'delivered' ? { state: 'taken-up', reason: null } : channelState(result);
 }
 
-/** What the channel knows of the incident after an attempt. */
+/** The incident, if the channel knows of it from this attempt on; null: nothing new. */
 function announcedBy({ alert, isAnnounced }: QueuedDelivery, result: SendResult): AnnouncedIncident | null {
   if (alert === null) return null;
   const { incident } = alert;
@@ -206,7 +207,7 @@ function announcedBy({ alert, isAnnounced }: QueuedDelivery, result: SendResult)
   return isAnnounced || !mayHaveArrived(result) ? null : { incident, thread: null };
 }
 
-/** Whether the receiver may have it, although it did not say so. */
+/** Whether the receiver may have the alert without having said so. */
 function mayHaveArrived(result: SendResult): boolean {
   return reasonOf(result) === 'unanswered';
 }

@@ -11,17 +11,17 @@ import type { Secrets } from '../store/declaration/secrets.ts';
 import type { Transaction } from '../store/store.ts';
 import { HUMAN_KINDS } from './registry.ts';
 
-/** Most channels that are told of another one. */
-const MOST_TOLD = 20;
+/** Maximum of channels that get a message about another channel. */
+const MAX_RECEIVERS = 20;
 
 /** The monitor of deliveries that are about no monitor. */
 export const NO_MONITOR = 0;
 
 /** A message to people about a channel. */
 export type Notice = {
-  /** The channel that it is about. */
+  /** The channel that the message is about. */
   readonly notificationId: number;
-  /** Different for different events: the same event is told once. */
+  /** Unique to the event: each event is queued once. */
   readonly event: string;
   readonly text: (channel: { readonly name: string }) => { readonly title: string; readonly lines: string[] };
   /** Epoch ms. */
@@ -29,8 +29,8 @@ export type Notice = {
 };
 
 /**
- * Queues the message for the channels that people read of the channel's workspace, itself left out: the first
- * 20, those that work before others. `onQueued` is called for each after the commit.
+ * Queues the message for up to 20 other channels of the workspace that people read. Channels that work come first.
+ * `onQueued` is called for each of them after the commit.
  */
 export async function queueNotice(
   tx: Transaction,
@@ -40,11 +40,11 @@ export async function queueNotice(
   const { notificationId, event, at } = notice;
   const channel = await channelNamed(tx, notificationId);
   if (channel === null) return;
-  const told = await otherChannels(tx, notificationId, HUMAN_KINDS, MOST_TOLD);
-  if (told.length === 0) return;
+  const receivers = await otherChannels(tx, notificationId, HUMAN_KINDS, MAX_RECEIVERS);
+  if (receivers.length === 0) return;
   const alert = noticeAlert(notice.text(channel), `notice-${event}`, at, publicUrl);
-  const queued = told.map((id) => ({
-    // The same event is queued once, also over restarts.
+  const queued = receivers.map((id) => ({
+    // The same uid after a restart: the event is queued once.
     uid: derivedUuid(`${event} ${id}`),
     notificationId: id,
     monitorId: NO_MONITOR,
@@ -56,7 +56,7 @@ export async function queueNotice(
 
 export type NoticeParts = {
   readonly secrets: Secrets;
-  /** Address that the message shows. */
+  /** Address in the message. */
   readonly publicUrl: string;
   readonly onQueued: (queued: NewlyQueued) => void;
 };

@@ -7,11 +7,11 @@ import type { Store, Transaction } from '../store/store.ts';
 import type { Deliverer } from './deliverer.ts';
 import { queueNotice } from './notices.ts';
 
-/** Time after which an alert that is not delivered raises the alarm, ms. */
+/** Age of an undelivered alert at which the alarm is raised, ms. */
 const OVERDUE_MS = 120_000;
-const LOOK_EVERY_MS = 10_000;
+const READ_EVERY_MS = 10_000;
 
-/** A channel with an alert that was not delivered for two minutes. */
+/** A channel with an alert that has waited for two minutes. */
 export type OverdueChannel = WaitingChannel;
 
 export type OverdueParts = {
@@ -19,31 +19,31 @@ export type OverdueParts = {
   readonly secrets: Secrets;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Address that messages of svc about itself show. */
+  /** Address in messages of svc about itself. */
   readonly publicUrl: string;
   readonly deliverer: Pick<Deliverer, 'waitingChannels' | 'ageOf' | 'deliverQueued'>;
 };
 
 /**
- * The coordinator's own alarm about alerts that do not arrive: in its log and metrics, in `/v1/system`, and to
- * the people of the workspace by its other channels. Each channel raises it once, until nothing of it is
- * overdue. Channels that become overdue together come as one message.
+ * The alarm about alerts that do not arrive. It goes to the log, the metrics and `/v1/system`, and to the other channels
+ * of the workspace that people read. It is raised once for each channel until no alert of the channel is overdue.
+ * Channels of a workspace that become overdue together are in one message.
  */
 export class OverdueAlerts {
   readonly #parts: OverdueParts;
   /** By channel. */
   readonly #raised = new Map<number, OverdueChannel>();
-  /** As of the last look. */
+  /** As of the last read, which is at most 10 s ago. */
   #waiting: readonly WaitingChannel[] = [];
   #cancelTimer: () => void = () => {};
-  #telling: Promise<void> = Promise.resolve();
-  #looking: Promise<void> | null = null;
+  #queueing: Promise<void> = Promise.resolve();
+  #reading: Promise<void> | null = null;
 
   constructor(parts: OverdueParts) {
     this.#parts = parts;
   }
 
-  /** The channels whose alerts are overdue. */
+  /** The channels with overdue alerts. */
   get channels(): readonly OverdueChannel[] {
     return [...this.#raised.values()];
   }
@@ -60,20 +60,20 @@ export class OverdueAlerts {
   }
 
   start(): void {
-    this.#cancelTimer = this.#parts.clock.every(LOOK_EVERY_MS, () => {
-      this.#looking ??= this.#look().finally(() => {
-        this.#looking = null;
+    this.#cancelTimer = this.#parts.clock.every(READ_EVERY_MS, () => {
+      this.#reading ??= this.#readWaiting().finally(() => {
+        this.#reading = null;
       });
     });
   }
 
   async stop(): Promise<void> {
     this.#cancelTimer();
-    await this.#looking;
-    await this.#telling;
+    await this.#reading;
+    await this.#queueing;
   }
 
-  async #look(): Promise<void> {
+  async #readWaiting(): Promise<void> {
     const { log, deliverer } = this.#parts;
     try {
       this.#waiting = await deliverer.waitingChannels();
@@ -93,7 +93,8 @@ export class OverdueAlerts {
     const raised = [...overdue.values()].filter(({ notificationId }) => !this.#raised.has(notificationId));
     for (const channel of raised) this.#raise(channel);
     const ofOne = Map.groupBy(raised, ({ workspaceId, notificationId }) => workspaceId ?? -notificationId);
-    for (const channels of ofOne.values()) this.#telling = this.#telling.then(() => this.#tell(channels));
+    for (const channels of ofOne.values())
+      this.#queueing = this.#queueing.then(() => this.#queueMessage(channels));
     for (const id of this.#raised.keys()) {
       if (overdue.has(id)) continue;
       log.info({ notificationId: id }, 'no alert of the channel is overdue any more');
@@ -109,8 +110,11 @@ export class OverdueAlerts {
     );
   }
 
-  /** Channels of one workspace: a network that is down makes all of them overdue, which is one message. */
-  async #tell(channels: readonly OverdueChannel[]): Promise<void> {
+  /**
+   * Queues one message about these channels for the other channels of their workspace. A network that is down makes many
+   * channels overdue at once.
+   */
+  async #queueMessage(channels: readonly OverdueChannel[]): Promise<void> {
     const { store, clock, log, deliverer } = this.#parts;
     const parts = { ...this.#parts, onQueued: deliverer.deliverQueued.bind(deliverer) };
     try {
@@ -131,12 +135,12 @@ export class OverdueAlerts {
   }
 }
 
-/** Most channels that one message names. */
+/** Maximum of channels that one message names. */
 const MOST_NAMED = 10;
 
 type NamedChannel = OverdueChannel & { readonly name: string };
 
-/** Those that were not removed meanwhile; the first ones with their names, the others as they were. */
+/** The channels that were not removed meanwhile. The first ten have their names, the others an empty name. */
 async function channelsThere(tx: Transaction, channels: readonly OverdueChannel[]): Promise<NamedChannel[]> {
   const there: NamedChannel[] = [];
   for (const channel of channels) {

@@ -15,9 +15,9 @@ import { sms } from './channels/sms.ts';
 import { webhook } from './channels/webhook.ts';
 
 /**
- * All kinds, one line each. A kind with settings and without a line here fails the type check. There is no `switch`
- * over kinds: a forgotten `case` would be silent. Production, test alerts and the conformance suite go through
- * `createSender`, which indexes this.
+ * All kinds, one line each. The type check fails for a kind that has settings but no line here. There is no `switch` over
+ * kinds, in which a forgotten `case` would go unnoticed. Production, test alerts and the conformance suite all use
+ * `createSender`, which indexes this object.
  */
 export const CHANNELS = {
   email,
@@ -50,7 +50,7 @@ export const CHANNEL_OPERATOR_SETTINGS: OperatorSettings = Object.assign(
 
 type TableOf<K extends ChannelKind> = (typeof CHANNELS)[K]['operatorSettings'];
 
-/** All tables as one type: the intersection of the members of a union. */
+/** The intersection of the types of all tables. */
 type OperatorSettings = { [K in ChannelKind]: (table: TableOf<K>) => void }[ChannelKind] extends (
   table: infer All,
 ) => void
@@ -64,9 +64,9 @@ export function factsOf(kind: string): ChannelFacts | null {
 }
 
 /**
- * Whether a channel of this kind must be told of an incident that ends without a recovery.
+ * Whether a channel of this kind gets the end of an incident that ends without a recovery.
  *
- * @param kind stored kind; one that this version does not know is told nothing
+ * @param kind stored kind; false for a kind that this version does not know
  */
 export function closesIncidents(kind: string): boolean {
   return factsOf(kind)?.closesIncidents ?? false;

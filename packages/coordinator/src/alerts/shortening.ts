@@ -1,19 +1,19 @@
 /*
- * Texts within the limits of vendors. A text is cut between graphemes (UAX #29), which are what people see as
- * characters: neither a surrogate pair nor an emoji of several code points is ever cut in half.
+ * Shortens texts to the limits of vendors. A text is cut between graphemes (UAX #29), which people see as characters. So
+ * neither a surrogate pair nor an emoji of several code points is cut in half.
  */
 
-/** Whether a text is within a limit. A text fits whenever a longer one that begins with it fits. */
+/** Whether a text is within a limit. If a text fits, each beginning of it fits too. */
 export type Fits = (text: string) => boolean;
 
-/** The form in which a medium gets a text, for limits that count that form. */
+/** The form in which a medium gets a text. Some limits count this form. */
 export type Form = (text: string) => string;
 
 const asItIs: Form = (text) => text;
 
 /**
- * At most `limit` characters of the form. No vendor's page says what it counts as one, so UTF-16 code units are counted:
- * a text never has more code points or graphemes than those.
+ * At most `limit` characters of the form. No vendor documents what counts as a character. UTF-16 code units are counted,
+ * because a text never has more code points or graphemes than code units.
  */
 export function charactersUpTo(limit: number, form: Form = asItIs): Fits {
   return (text) => form(text).length <= limit;
@@ -26,12 +26,12 @@ export function bytesUpTo(limit: number, form: Form = asItIs): Fits {
 
 const ELLIPSIS = '…';
 
-/** To make one takes some 10 ms, which a start without long texts does not spend. */
+/** Made at the first use, because that takes some 10 ms. */
 let graphemes: Intl.Segmenter | undefined;
 
 /**
- * Shortens a text that does not fit: its longest beginning that fits together with an ellipsis. The answer is
- * empty when not even the ellipsis fits.
+ * A text that fits. A text that does not fit is cut to its longest beginning that fits together with an ellipsis. The
+ * result is empty if not even the ellipsis fits.
  */
 export function shortened(text: string, fits: Fits): string {
   if (fits(text)) return text;

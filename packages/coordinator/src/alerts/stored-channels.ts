@@ -9,8 +9,8 @@ import type { Store } from '../store/store.ts';
 import type { ChannelSource, FoundChannel } from './sender.ts';
 
 /**
- * The declared channels, and the recipients of status pages as channels of their own. Settings are opened for each
- * attempt: in clear they are not kept.
+ * The declared channels, and the recipients of status pages, each of which is a channel. Settings are decrypted for each
+ * attempt, and not kept in clear.
  */
 export function storedChannels(store: Store, secrets: Secrets): ChannelSource {
   return {
@@ -40,7 +40,7 @@ export function storedChannels(store: Store, secrets: Secrets): ChannelSource {
   };
 }
 
-/** The mailbox of one recipient. What waits for another one is never delayed by it. */
+/** The mailbox of one recipient. It is a channel of its own, so that recipients do not wait for each other. */
 async function recipientChannel(store: Store, recipientId: number): Promise<FoundChannel | null> {
   const recipient = await findRecipient({ read: store.work }, recipientId);
   if (recipient === null) return null;
@@ -50,7 +50,7 @@ async function recipientChannel(store: Store, recipientId: number): Promise<Foun
     workspaceId,
     kind: channel.kind,
     stoppedFor,
-    // Each mail is for one person.
+    // A mail is for one person, and about one thing.
     groupsAlerts: false,
     kept: null,
     open: () => channel,

@@ -240,7 +240,9 @@ function retryAllEndpoint({ store, deliveries }: Parts, atOnce: AtOnce): ServedE
   return serve(retryChannel, async (request) => {
     const id = await requireNotification(store, workspaceOf(request), idOf(request));
     const bounds = [{ key: `retries ${id}`, most: 1 }];
-    const retried = await atOnce.runBounded('retries of the channel', bounds, () => deliveries.replayAll(id));
+    const retried = await atOnce.runBounded('retries of the channel', bounds, () =>
+      deliveries.replayChannel(id),
+    );
     return { status: 202, body: { retried } };
   });
 }
@@ -317,7 +319,7 @@ function retryEndpoint({ store, secrets, deliveries }: Parts): ServedEndpoint {
         'conflict',
         'this delivery was a test, or a message of svc: send another test instead',
       );
-    const outcome = await deliveries.replay(id);
+    const outcome = await deliveries.replayDelivery(id);
     if (outcome !== 'replayed')
       throw new Problem('conflict', `delivery ${id} is ${row.state}: only a dead delivery can be retried`);
     const replayed = (await findDelivery(store, workspaceOf(request), id)) ?? row;
