@@ -7,9 +7,9 @@ import type { FoundChannel } from './sender.ts';
 const MESSAGES_AT_ONCE = 8;
 
 /**
- * What the deliverer knows of one channel. Only the `Deliverer` writes it. The deliveries themselves are in the
- * database. The object is kept for ten minutes after the last delivery, because a rate may limit the next alert.
- * Instants are of the monotonic clock.
+ * What the deliverer knows of one channel. Only the `Deliverer` writes it. The deliveries
+ * themselves are in the database. The object is kept for ten minutes after the last
+ * delivery, because a rate may limit the next alert. Instants are of the monotonic clock.
  */
 export type ChannelQueue = {
   readonly notificationId: number;
@@ -83,8 +83,8 @@ export function factsOfQueue({ found }: ChannelQueue): ChannelFacts | null {
 }
 
 /**
- * How many further messages may begin now. A channel gets eight messages at once. It gets one at a time before its first
- * success, after a failure, and for a minute after it answered "too many requests".
+ * How many further messages may begin now. A channel gets eight messages at once. It gets one at a time
+ * before its first success, after a failure, and for a minute after it answered "too many requests".
  */
 export function freeMessages({ isGrouping, trustedFrom, sending }: ChannelQueue, now: number): number {
   if (isGrouping) return 0;

@@ -8,8 +8,8 @@ import type { Rate } from '../verdict/rate.ts';
 /** The facts that an attempt gets in addition to the alert. */
 export type SendContext = {
   /**
-   * Id of the delivery. It is the same on every attempt, so that receivers can drop repetitions. A message for many
-   * deliveries has an id of its own.
+   * Id of the delivery. It is the same on every attempt, so that receivers
+   * can drop repetitions. A message for many deliveries has an id of its own.
    */
   readonly deliveryId: string;
   /** Epoch ms. */
@@ -17,11 +17,13 @@ export type SendContext = {
   /** Ends the attempt early when the coordinator stops. The channel then returns `retry`. */
   readonly signal: AbortSignal;
   /**
-   * The `thread` that the kind last returned for an alert of this incident on this channel, such as the id of the opening
-   * message; null: none yet.
+   * The `thread` that the kind last returned for an alert of this incident
+   * on this channel, such as the id of the opening message; null: none yet.
    */
   readonly thread: string | null;
-  /** The `kept` that the kind last returned for this channel, such as the new id of a chat; null: none yet. */
+  /**
+   * The `kept` that the kind last returned for this channel, such as the new id of a chat; null: none yet.
+   */
   readonly kept: string | null;
 };
 
@@ -82,11 +84,11 @@ type Failure = Answer & {
  * How one attempt ended.
  *
  * - `delivered`: the receiver accepted the alert.
- * - `retry`: the receiver may accept the alert later: no answer, overload, a fault of the receiver, or refused credentials
- *   of the operator (`reason: 'operator'`).
+ * - `retry`: the receiver may accept the alert later: no answer, overload, a fault
+ *   of the receiver, or refused credentials of the operator (`reason: 'operator'`).
  * - `permanent-message`: the receiver will never accept this message, but may accept others.
- * - `permanent-channel`: the address is dead. The receiver will accept nothing until the channel's settings change. This
- *   stops the channel.
+ * - `permanent-channel`: the address is dead. The receiver will accept
+ *   nothing until the channel's settings change. This stops the channel.
  * - `not-sent`: svc could not send. This is no attempt, and does not count against the receiver.
  */
 export type SendResult =
@@ -102,8 +104,8 @@ export type SendResult =
       /** Wait that the receiver asked for, ms. The whole channel waits. */
       retryAfterMs?: number;
       /**
-       * Whether the answer calls the address dead, but is known to be wrong at times. If the receiver answers so again
-       * some minutes later, without a delivery in between, that counts as `permanent-channel`.
+       * Whether the answer calls the address dead, but is known to be wrong at times. If the receiver answers
+       * so again some minutes later, without a delivery in between, that counts as `permanent-channel`.
        */
       mayBeDead?: boolean;
     })
@@ -136,13 +138,13 @@ export type Rates = {
 /** Facts about a kind of channel, whether or not this version can send to it. */
 export interface ChannelFacts {
   /**
-   * Whether the receiver keeps an incident open until it gets its end. Such a kind also gets the end of an incident that
-   * ends without a recovery. While alerts of an incident wait, it gets only the newest of them.
+   * Whether the receiver keeps an incident open until it gets its end. Such a kind also gets the end of an
+   * incident that ends without a recovery. While alerts of an incident wait, it gets only the newest of them.
    */
   readonly closesIncidents: boolean;
   /**
-   * Whether people read it (mail, messengers, chats, push, SMS). Only such kinds get messages about other channels, and
-   * one message for many alerts.
+   * Whether people read it (mail, messengers, chats, push, SMS). Only such
+   * kinds get messages about other channels, and one message for many alerts.
    */
   readonly isHuman: boolean;
   /** Whether an alert is left out that has waited for an hour and is followed by a newer one. */
@@ -157,8 +159,8 @@ export type DeclaredUrl = {
   /** Name of the setting; it may be unset. */
   readonly attribute: string;
   /**
-   * The vendor's hosts in lower case. svc posts over TLS, and only to these hosts and those in `SVC_CHAT_HOSTS`. `any`:
-   * svc posts to every host that the guard allows.
+   * The vendor's hosts in lower case. svc posts over TLS, and only to these hosts and
+   * those in `SVC_CHAT_HOSTS`. `any`: svc posts to every host that the guard allows.
    */
   readonly hosts: readonly string[] | 'any';
 };
@@ -170,13 +172,13 @@ export type DeclaredUrl = {
  */
 export interface Channel<K extends ChannelKind, O extends SettingsTable = NoSettings> extends ChannelFacts {
   /**
-   * The operator's settings that the kind reads. Nothing is sent while one of them has no value, so an optional setting
-   * needs a default. Kinds may share settings.
+   * The operator's settings that the kind reads. Nothing is sent while one of them
+   * has no value, so an optional setting needs a default. Kinds may share settings.
    */
   readonly operatorSettings: O;
   /**
-   * Makes one attempt to deliver one alert, for every status. Every behaviour of the receiver is a result. It throws only
-   * because of a defect of svc.
+   * Makes one attempt to deliver one alert, for every status. Every behaviour
+   * of the receiver is a result. It throws only because of a defect of svc.
    */
   send(
     settings: ChannelSettings[K],

@@ -4,8 +4,8 @@ import { urlSecrets } from '@svc/shared/url-secrets.ts';
 import { charactersUpTo, type Fits, shortened } from './shortening.ts';
 
 /*
- * Renders an alert for people: title, facts and link. Each kind of channel writes them in the form of its medium: it
- * escapes them, and shortens them to the limits of its vendor.
+ * Renders an alert for people: title, facts and link. Each kind of channel writes them in
+ * the form of its medium: it escapes them, and shortens them to the limits of its vendor.
  */
 
 /** One line of an alert: `Latency: 120 ms`. */
@@ -17,7 +17,10 @@ export type Fact = {
   readonly isAddress: boolean;
   /** Whether it names one monitor of a group. */
   readonly isMonitor?: boolean;
-  /** Number of monitors of a group that are not named. Only the fact that says this has it; it follows the named ones. */
+  /**
+   * Number of monitors of a group that are not named. Only the
+   * fact that says this has it; it follows the named ones.
+   */
   readonly others?: number;
 };
 
@@ -150,7 +153,9 @@ function latencyText(ms: number): string {
   return `${Math.round(ms * 10) / 10} ms`;
 }
 
-/** The target, and the regions that agree. The query of the target is left out, because it may contain keys. */
+/**
+ * The target, and the regions that agree. The query of the target is left out, because it may contain keys.
+ */
 function placeFacts({ monitor, status, regions }: Alert): Fact[] {
   const target = onOneLine(urlSecrets.replaced(monitor.url, '…'));
   const address = { ...fact(`${monitor.type.toUpperCase()} target`, target), isAddress: true };
@@ -218,8 +223,9 @@ function onOneLine(text: string): string {
 const LENGTHS = [Number.POSITIVE_INFINITY, 1_000, 500, 250, 120, 60, 30];
 
 /**
- * The facts, shortened until they fit together. Long texts are shortened before short ones. If that is not enough, facts
- * are left out: first the monitors of a group, which are then only counted, and after them the last fact.
+ * The facts, shortened until they fit together. Long texts are shortened before
+ * short ones. If that is not enough, facts are left out: first the monitors of
+ * a group, which are then only counted, and after them the last fact.
  */
 export function factsWithin(
   facts: readonly Fact[],

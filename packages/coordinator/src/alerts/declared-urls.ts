@@ -5,15 +5,18 @@ import type { DeclaredUrl } from './channel.ts';
 /** The operator's rules for the addresses of channels. */
 export type UrlRules = {
   readonly guard: EgressGuard;
-  /** `SVC_CHAT_HOSTS`: further hosts for kinds whose vendor has fixed hosts, in lower case; `*` is any host. */
+  /**
+   * `SVC_CHAT_HOSTS`: further hosts for kinds whose vendor has fixed hosts, in lower case; `*` is any host.
+   */
   readonly chatHosts: readonly string[];
 };
 
 export type UrlRefusal = { readonly attribute: string; readonly message: string };
 
 /**
- * Why svc does not post to the address in these settings; null: it may. Here only an IP address is judged. The addresses
- * of a name are judged when svc dials them. The message does not repeat the declared address, which is a secret.
+ * Why svc does not post to the address in these settings; null: it may. Here only
+ * an IP address is judged. The addresses of a name are judged when svc dials
+ * them. The message does not repeat the declared address, which is a secret.
  */
 export function urlRefusal(
   declared: DeclaredUrl | null | undefined,

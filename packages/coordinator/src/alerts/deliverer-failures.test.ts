@@ -17,7 +17,9 @@ import type { SendResult } from './channel.ts';
 import type { Deliverer } from './deliverer.ts';
 import { storedChannels } from './stored-channels.ts';
 
-/* Failures of svc itself: of its database, of stored settings, of its own code. None of them is an attempt. */
+/*
+ * Failures of svc itself: of its database, of stored settings, of its own code. None of them is an attempt.
+ */
 
 const OK: SendResult = { outcome: 'delivered', statusCode: 200 };
 const OWN = 'svc could not send the alert: see the log of the coordinator';

@@ -75,16 +75,17 @@ export type TestedDelivery = {
 };
 
 /**
- * Sends the alerts of the outbox at least once, in order per monitor and channel. Channels do not wait for each other.
- * When a crash comes between a send and its record, the delivery is sent again with the same id.
+ * Sends the alerts of the outbox at least once, in order per monitor and channel. Channels do not wait for
+ * each other. When a crash comes between a send and its record, the delivery is sent again with the same id.
  *
  *     queued, changed, ──▶ read: what is due of the channel? ──▶ sending ──▶ recorded ─┐
  *     a wait is over         ▲      └─ left out ──▶ recorded ─┐                        │
  *                            └────────────────────────────────┴────────────────────────┘
  *
- * The database says what is due: of each monitor and channel the oldest pending delivery, once its wait is over. After
- * a read, messages begin while three limits allow it: the maximum per channel, the pace of the receiver (`Retry-After`,
- * the rates of its vendor), and the places over all channels. The next read finds the deliveries that could not begin.
+ * The database says what is due: of each monitor and channel the oldest pending delivery,
+ * once its wait is over. After a read, messages begin while three limits allow it: the
+ * maximum per channel, the pace of the receiver (`Retry-After`, the rates of its vendor),
+ * and the places over all channels. The next read finds the deliveries that could not begin.
  */
 export class Deliverer {
   /** Counts since the deliverer was created. */
@@ -105,7 +106,10 @@ export class Deliverer {
   readonly #listeners = new Set<(attempt: FinishedAttempt) => void>();
   /** Wall time minus monotonic time at the creation, ms. With it, waits follow a clock that nobody sets. */
   readonly #wallOffset: number;
-  /** Deliveries up to this id were queued before the start. An earlier process may have sent them without a record. */
+  /**
+   * Deliveries up to this id were queued before the start.
+   * An earlier process may have sent them without a record.
+   */
   #lastIdBefore = 0;
   #cancelSweep: () => void = () => {};
   #state: 'new' | 'loading' | 'running' | 'stopped' = 'new';
@@ -160,7 +164,9 @@ export class Deliverer {
     for (const queue of queuedMeanwhile) this.#readDue(queue);
   }
 
-  /** Leaves 1 s to running sends, then cuts them off. Deliveries whose attempt is not recorded stay pending. */
+  /**
+   * Leaves 1 s to running sends, then cuts them off. Deliveries whose attempt is not recorded stay pending.
+   */
   async stop(): Promise<void> {
     this.#state = 'stopped';
     this.#cancelSweep();
@@ -190,15 +196,17 @@ export class Deliverer {
     if (queue !== undefined) this.#dropQueue(queue);
   }
 
-  /** Calls a listener for each attempt after the commit of its record. Returns a function that unregisters it. */
+  /**
+   * Calls a listener for each attempt after the commit of its record. Returns a function that unregisters it.
+   */
   onRecorded(listener: (attempt: FinishedAttempt) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
   /**
-   * Sends a test alert past the queue, and stores it in the ledger. If it is delivered, or finds a dead address, the
-   * deliveries that wait for the channel are tried after it.
+   * Sends a test alert past the queue, and stores it in the ledger. If it is delivered,
+   * or finds a dead address, the deliveries that wait for the channel are tried after it.
    *
    * @throws StoreError also when there is no such channel
    */
@@ -255,7 +263,9 @@ export class Deliverer {
     }
   }
 
-  /** The channel was changed, or works again: forgets what its answers said, and makes due what waits for it. */
+  /**
+   * The channel was changed, or works again: forgets what its answers said, and makes due what waits for it.
+   */
   #resume(queue: ChannelQueue): void {
     const { log } = this.#parts;
     const { notificationId } = queue;
@@ -467,9 +477,9 @@ export class Deliverer {
   }
 
   /**
-   * The delivery with all others of its group that are not being sent, in the order of their ids. A group that may have
-   * arrived keeps its members and its id. A receiver drops a repetition by this id, and would drop further alerts with
-   * it.
+   * The delivery with all others of its group that are not being sent, in the order
+   * of their ids. A group that may have arrived keeps its members and its id. A
+   * receiver drops a repetition by this id, and would drop further alerts with it.
    *
    * @throws StoreError
    */
@@ -523,7 +533,8 @@ export class Deliverer {
       thread: threadOf(members),
       kept: found.kept,
     });
-    // The stop cut the attempt off, so it is unknown whether the alert arrived. It stays pending and is sent again.
+    // The stop cut the attempt off, so it is unknown whether
+    // the alert arrived. It stays pending and is sent again.
     if (signal.aborted && sent.outcome !== 'delivered') return;
     const endedAt = clock.monotonic();
     const isFormer = generation !== queue.generation;
@@ -552,7 +563,8 @@ export class Deliverer {
   }
 
   /**
-   * Notes what an answer says about the channel: whether it works, when it takes more, whether its address is dead.
+   * Notes what an answer says about the channel: whether it
+   * works, when it takes more, whether its address is dead.
    *
    * @param waitMs time until the delivery is tried again
    */

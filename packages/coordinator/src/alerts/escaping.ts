@@ -1,6 +1,6 @@
 /**
- * Escapes the three characters that begin markup, in the subsets of HTML that vendors take and in Slack's format. The
- * result is for text between tags, not for values of attributes.
+ * Escapes the three characters that begin markup, in the subsets of HTML that vendors take
+ * and in Slack's format. The result is for text between tags, not for values of attributes.
  */
 export function escapedMarkup(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
@@ -12,8 +12,8 @@ export function linesAsHtml(text: string): string {
 }
 
 /**
- * A word joiner (U+2060). It has no width, and no line breaks at it. After a character that begins a mention, it keeps the
- * name of a monitor from notifying people, and the name looks the same.
+ * A word joiner (U+2060). It has no width, and no line breaks at it. After a character that begins
+ * a mention, it keeps the name of a monitor from notifying people, and the name looks the same.
  */
 export const INVISIBLE = '\u2060';
 
@@ -23,7 +23,10 @@ export type TextForms = {
   readonly text: (text: string) => string;
   /** Writes an address as a link. `target` is the address in a form for an attribute. */
   readonly link: (address: string, target: string) => string;
-  /** Writes an address that cannot be a link: it is shortened or masked (`…`), or its scheme is not http or https. */
+  /**
+   * Writes an address that cannot be a link: it is shortened
+   * or masked (`…`), or its scheme is not http or https.
+   */
   readonly address: (address: string) => string;
 };
 
@@ -37,7 +40,9 @@ export const HTML: TextForms = {
 /** An address in a text, with the punctuation after it. */
 const ADDRESS = /https?:\/\/[^\s<>"]+/gi;
 
-/** Writes a text in the forms of a medium. Addresses are written separately, so that no escape breaks them. */
+/**
+ * Writes a text in the forms of a medium. Addresses are written separately, so that no escape breaks them.
+ */
 export function inForms(forms: TextForms, text: string): string {
   let result = '';
   let at = 0;
@@ -63,8 +68,9 @@ const BRACKETS: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * An address without the punctuation after it. A closing bracket at its end stays if the address also has the opening
- * bracket. The time is linear in the length, because an incident's text may be long and goes to each subscriber.
+ * An address without the punctuation after it. A closing bracket at its end
+ * stays if the address also has the opening bracket. The time is linear in the
+ * length, because an incident's text may be long and goes to each subscriber.
  */
 function withoutMarks(found: string): string {
   const counts = new Map<string, number>();

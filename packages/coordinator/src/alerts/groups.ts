@@ -23,9 +23,9 @@ export type Turn =
   | { readonly as: 'collected'; readonly waitMs: number };
 
 /**
- * Decides which alerts go in one message. The database stores only the members of a group, right before it is sent, so
- * that a message that may have arrived is repeated with the same members. Everything else follows after a restart from
- * the times at which deliveries were queued.
+ * Decides which alerts go in one message. The database stores only the members of a group, right
+ * before it is sent, so that a message that may have arrived is repeated with the same members.
+ * Everything else follows after a restart from the times at which deliveries were queued.
  */
 export class Groups {
   /** By workspace. The workspace of the latest change comes last. */
@@ -83,8 +83,9 @@ export function isGroupable(
 }
 
 /**
- * The span in which the other members of a delivery's group were queued, without both its ends, epoch ms. In a group that
- * is sent again, another delivery may have been the first, so its members may be twice as far apart.
+ * The span in which the other members of a delivery's group were queued,
+ * without both its ends, epoch ms. In a group that is sent again, another
+ * delivery may have been the first, so its members may be twice as far apart.
  */
 export function groupWindow({ createdAt, groupUid }: QueuedDelivery): { after: number; before: number } {
   const windowMs = (groupUid === null ? 1 : 2) * GROUP_WINDOW_MS;
@@ -92,8 +93,8 @@ export function groupWindow({ createdAt, groupUid }: QueuedDelivery): { after: n
 }
 
 /**
- * The id of the message for these deliveries. One delivery has its own id. A group has an id that is always the same for
- * the same members.
+ * The id of the message for these deliveries. One delivery has its own
+ * id. A group has an id that is always the same for the same members.
  *
  * @param members in the order of their ids
  */

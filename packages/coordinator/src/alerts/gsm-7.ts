@@ -1,6 +1,6 @@
 /*
- * The alphabet of SMS (3GPP TS 23.038). A segment has 160 characters of it, but only 70 if the text has any other
- * character.
+ * The alphabet of SMS (3GPP TS 23.038). A segment has 160 characters
+ * of it, but only 70 if the text has any other character.
  */
 
 const BASIC =
@@ -41,7 +41,9 @@ const INSTEAD: Readonly<Record<string, string>> = {
 /** Characters that combine with the character before them, and are not displayed alone. */
 const ATTACHED = /[\p{Mark}\p{Cf}\p{Emoji_Modifier}]/u;
 
-/** The text in the alphabet of SMS. Each character without a form in the alphabet becomes one question mark. */
+/**
+ * The text in the alphabet of SMS. Each character without a form in the alphabet becomes one question mark.
+ */
 export function inGsm7(text: string): string {
   let result = '';
   for (const character of text.normalize('NFC')) result += formOf(character);

@@ -47,9 +47,9 @@ export type LedgerParts = {
 };
 
 /**
- * Reads the outbox, and records what becomes of deliveries. Steps that end during a write are written together in the
- * next transaction. A failed write is repeated until it succeeds: an unrecorded delivery would be sent twice, and
- * delays the deliveries behind it.
+ * Reads the outbox, and records what becomes of deliveries. Steps that end during a write
+ * are written together in the next transaction. A failed write is repeated until it
+ * succeeds: an unrecorded delivery would be sent twice, and delays the deliveries behind it.
  */
 export class Ledger {
   readonly #parts: LedgerParts;
@@ -92,8 +92,8 @@ export class Ledger {
   }
 
   /**
-   * Notes that these deliveries go in one message. If the process is killed between the send and the record, the next one
-   * sends the same message again, with the same id.
+   * Notes that these deliveries go in one message. If the process is killed between the
+   * send and the record, the next one sends the same message again, with the same id.
    *
    * @throws StoreError
    */
@@ -128,8 +128,8 @@ export class Ledger {
   }
 
   /**
-   * Tries the waiting steps once more. It waits for 5 s at most, because the disk may stall. Deliveries whose steps are
-   * not written are sent again after the next start.
+   * Tries the waiting steps once more. It waits for 5 s at most, because the disk may
+   * stall. Deliveries whose steps are not written are sent again after the next start.
    */
   async close(): Promise<void> {
     const { clock, log } = this.#parts;
@@ -170,7 +170,9 @@ export class Ledger {
     this.#writing = null;
   }
 
-  /** Queues a message about each channel that this transaction stops, for the other channels of its workspace. */
+  /**
+   * Queues a message about each channel that this transaction stops, for the other channels of its workspace.
+   */
   async #queueStopNotices(tx: Transaction, stopped: readonly StoppedChannel[]): Promise<void> {
     const { clock, log } = this.#parts;
     const at = clock.wall();

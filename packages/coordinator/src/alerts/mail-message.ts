@@ -6,8 +6,8 @@ import { addressIn, escapedMarkup, HTML, INVISIBLE, inForms, linesAsHtml } from 
 import { charactersUpTo, shortened } from './shortening.ts';
 
 /*
- * Mails, as text and as HTML. Nothing in them makes a program load anything. Mail programs know no style sheets, only
- * the attribute `style`.
+ * Mails, as text and as HTML. Nothing in them makes a program load
+ * anything. Mail programs know no style sheets, only the attribute `style`.
  */
 
 export type MailAddress = {
@@ -46,8 +46,8 @@ export type AlertMailHeaders = MailEnvelope & {
 /**
  * Renders the mail of an alert.
  *
- * All mails of an incident refer to one id that no mail has, so that they form a thread whichever of them arrives. Each
- * subject begins with the status: in a list of mails, a recovery must not read as a failure.
+ * All mails of an incident refer to one id that no mail has, so that they form a thread whichever of them
+ * arrives. Each subject begins with the status: in a list of mails, a recovery must not read as a failure.
  *
  * @returns the message of RFC 5322
  */
@@ -87,8 +87,9 @@ function alertHtml({ status, title, facts, link }: Content): string {
 /**
  * Renders a mail of a status page to a visitor.
  *
- * A mail with news carries the headers of a one-click unsubscription (RFC 8058), which requires HTTPS. Under plain HTTP
- * the mail only names the address: a program may open it, and the visitor unsubscribes by its button.
+ * A mail with news carries the headers of a one-click unsubscription (RFC
+ * 8058), which requires HTTPS. Under plain HTTP the mail only names the
+ * address: a program may open it, and the visitor unsubscribes by its button.
  *
  * @param link address of the button
  */
@@ -143,7 +144,10 @@ function mailDomain({ from }: Pick<MailEnvelope, 'from'>): string {
   return asciiName(from.address.slice(from.address.lastIndexOf('@') + 1));
 }
 
-/** Composes a message of RFC 5322, in text and in HTML. Texts are encoded, so that no line of a text becomes a header. */
+/**
+ * Composes a message of RFC 5322, in text and in HTML. Texts
+ * are encoded, so that no line of a text becomes a header.
+ */
 export async function composeMail(
   envelope: MailEnvelope,
   { subject, text, html, thread, headers = {} }: MailBody,
@@ -170,9 +174,9 @@ export async function composeMail(
 }
 
 /**
- * A text for a header that no program decodes into another text. An ASCII name that looks like an encoded word (RFC
- * 2047) would be sent as it is, and decoded. A word joiner, which is invisible, makes it a text that the composer
- * encodes as a whole.
+ * A text for a header that no program decodes into another text. An ASCII name that
+ * looks like an encoded word (RFC 2047) would be sent as it is, and decoded. A word
+ * joiner, which is invisible, makes it a text that the composer encodes as a whole.
  */
 function undecodable(text: string): string {
   return text.replaceAll('=?', `=${INVISIBLE}?`);

@@ -12,21 +12,22 @@ const REPLAYED_AT_ONCE = 200;
 /** Deliveries that people start by hand. */
 export interface ManualDeliveries {
   /**
-   * Queues a dead delivery again, with the same id for the receiver and a fresh schedule of 24 h. It comes before younger
-   * deliveries of its monitor and channel. It is sent even if the channel is stopped, and a success starts the channel
-   * again. Returns `not-dead` for a delivery that is not dead.
+   * Queues a dead delivery again, with the same id for the receiver and a fresh schedule of 24 h. It
+   * comes before younger deliveries of its monitor and channel. It is sent even if the channel is
+   * stopped, and a success starts the channel again. Returns `not-dead` for a delivery that is not dead.
    */
   replayDelivery(deliveryId: number): Promise<'replayed' | 'not-dead' | 'not-found'>;
   /**
-   * Queues all dead deliveries of a channel again, as {@link replayDelivery} does, the oldest first. Tests and messages
-   * of svc about itself stay dead. Returns the number of deliveries.
+   * Queues all dead deliveries of a channel again, as {@link replayDelivery} does, the oldest
+   * first. Tests and messages of svc about itself stay dead. Returns the number of deliveries.
    *
    * @throws StoreError after which the deliveries that were queued before stay queued
    */
   replayChannel(notificationId: number): Promise<number>;
   /**
-   * Makes one attempt to send a test alert, at once and past the queue. A kind that keeps incidents open then gets the end
-   * of the test's incident. The ledger stores both under monitor 0, and both update the channel's state.
+   * Makes one attempt to send a test alert, at once and past the queue. A kind
+   * that keeps incidents open then gets the end of the test's incident. The
+   * ledger stores both under monitor 0, and both update the channel's state.
    *
    * @throws StoreError also when there is no such channel
    */
@@ -85,8 +86,8 @@ export function createManualDeliveries(parts: {
 }
 
 /**
- * Makes a test alert. Its status is `error`, so that it takes the same way as a real alert. Each of its texts says that
- * it is a test.
+ * Makes a test alert. Its status is `error`, so that it takes the
+ * same way as a real alert. Each of its texts says that it is a test.
  */
 export function testAlert(at: number, publicUrl: string): Alert {
   return {

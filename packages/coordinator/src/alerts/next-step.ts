@@ -64,7 +64,10 @@ export function nextStep(delivery: QueuedDelivery, attempt: EndedAttempt, moment
   };
 }
 
-/** The content of one member may be the reason why the whole group was refused. So each member is tried by itself. */
+/**
+ * The content of one member may be the reason why the whole
+ * group was refused. So each member is tried by itself.
+ */
 function ofOne(result: SendResult): SendResult {
   if (result.outcome !== 'permanent-message') return result;
   return { ...result, outcome: 'retry', reason: reasonOf(result) ?? 'refused' };
@@ -93,8 +96,9 @@ const SUPERSEDED = {
  *
  * @param channel.facts       null: this version does not know the kind
  * @param moment.ageMs        time since it was queued
- * @param moment.lastIdBefore the highest id of a delivery that was queued before the start. A process that was killed may
- *   have sent such a delivery without a record, so the channel may know the incident and must get its end
+ * @param moment.lastIdBefore the highest id of a delivery that was queued
+ *   before the start. A process that was killed may have sent such a delivery
+ *   without a record, so the channel may know the incident and must get its end
  */
 export function leftOutStep(
   delivery: QueuedDelivery,
@@ -135,11 +139,13 @@ function ended(
 }
 
 /**
- * The result, judged together with earlier answers of the channel. A second answer that calls the address dead, some
- * minutes after the first, stops the channel. An answer to former settings says nothing about the present address.
+ * The result, judged together with earlier answers of the channel. A second
+ * answer that calls the address dead, some minutes after the first, stops the
+ * channel. An answer to former settings says nothing about the present address.
  *
  * @param isFormer  whether the settings were changed during the attempt
- * @param doubtedMs time since the first of the successive answers that call the address dead; null: there was none
+ * @param doubtedMs time since the first of the successive
+ *   answers that call the address dead; null: there was none
  */
 export function inContext(
   result: SendResult,
@@ -175,8 +181,8 @@ export function finalState(result: SendResult): 'delivered' | 'dead' {
 }
 
 /**
- * The state of the channel after an attempt; null: unchanged. A refusal of the content, and a receiver that takes the
- * message later, say nothing about the channel.
+ * The state of the channel after an attempt; null: unchanged. A refusal of the
+ * content, and a receiver that takes the message later, say nothing about the channel.
  */
 function channelState(result: SendResult): ChannelState | null {
   switch (result.outcome) {

@@ -29,8 +29,8 @@ export type Notice = {
 };
 
 /**
- * Queues the message for up to 20 other channels of the workspace that people read. Channels that work come first.
- * `onQueued` is called for each of them after the commit.
+ * Queues the message for up to 20 other channels of the workspace that people read.
+ * Channels that work come first. `onQueued` is called for each of them after the commit.
  */
 export async function queueNotice(
   tx: Transaction,

@@ -25,9 +25,9 @@ export type OverdueParts = {
 };
 
 /**
- * The alarm about alerts that do not arrive. It goes to the log, the metrics and `/v1/system`, and to the other channels
- * of the workspace that people read. It is raised once for each channel until no alert of the channel is overdue.
- * Channels of a workspace that become overdue together are in one message.
+ * The alarm about alerts that do not arrive. It goes to the log, the metrics and `/v1/system`, and to the
+ * other channels of the workspace that people read. It is raised once for each channel until no alert of
+ * the channel is overdue. Channels of a workspace that become overdue together are in one message.
  */
 export class OverdueAlerts {
   readonly #parts: OverdueParts;
@@ -48,7 +48,9 @@ export class OverdueAlerts {
     return [...this.#raised.values()];
   }
 
-  /** Pairs of monitor and channel with pending deliveries, and the age of the oldest, ms; at most 10 s old. */
+  /**
+   * Pairs of monitor and channel with pending deliveries, and the age of the oldest, ms; at most 10 s old.
+   */
   get waiting(): { readonly lanes: number; readonly oldestMs: number } {
     let lanes = 0;
     let oldest = Number.POSITIVE_INFINITY;
@@ -111,8 +113,8 @@ export class OverdueAlerts {
   }
 
   /**
-   * Queues one message about these channels for the other channels of their workspace. A network that is down makes many
-   * channels overdue at once.
+   * Queues one message about these channels for the other channels of their
+   * workspace. A network that is down makes many channels overdue at once.
    */
   async #queueMessage(channels: readonly OverdueChannel[]): Promise<void> {
     const { store, clock, log, deliverer } = this.#parts;

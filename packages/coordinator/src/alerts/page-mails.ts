@@ -6,8 +6,8 @@ import { insertPageMails } from '../store/pages/page-mails.ts';
 import type { Transaction } from '../store/store.ts';
 
 /**
- * A recipient has two queues, so that a link that a visitor asked for never waits behind news that cannot be delivered.
- * The id of the queue stands in the place of a monitor's id.
+ * A recipient has two queues, so that a link that a visitor asked for never waits behind
+ * news that cannot be delivered. The id of the queue stands in the place of a monitor's id.
  */
 const QUEUES = { links: -1, news: 0 } as const;
 
@@ -29,8 +29,8 @@ export type PageMailParts = {
 };
 
 /**
- * Queues mails in the outbox of alerts. So they are as durable as alerts: svc tries them for a day, and each attempt is
- * in the ledger. A mail to a recipient that was removed is left out.
+ * Queues mails in the outbox of alerts. So they are as durable as alerts: svc tries them for a
+ * day, and each attempt is in the ledger. A mail to a recipient that was removed is left out.
  *
  * @param at epoch ms
  */

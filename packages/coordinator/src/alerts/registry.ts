@@ -15,9 +15,9 @@ import { sms } from './channels/sms.ts';
 import { webhook } from './channels/webhook.ts';
 
 /**
- * All kinds, one line each. The type check fails for a kind that has settings but no line here. There is no `switch` over
- * kinds, in which a forgotten `case` would go unnoticed. Production, test alerts and the conformance suite all use
- * `createSender`, which indexes this object.
+ * All kinds, one line each. The type check fails for a kind that has settings but no line here.
+ * There is no `switch` over kinds, in which a forgotten `case` would go unnoticed. Production,
+ * test alerts and the conformance suite all use `createSender`, which indexes this object.
  */
 export const CHANNELS = {
   email,

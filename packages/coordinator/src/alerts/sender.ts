@@ -29,7 +29,9 @@ export type FoundChannel = {
   readonly kind: string;
   /** Why the channel is stopped; null: it is not. */
   readonly stoppedFor: string | null;
-  /** Whether the alerts of many monitors that change together come as one message, if people read the channel. */
+  /**
+   * Whether the alerts of many monitors that change together come as one message, if people read the channel.
+   */
   readonly groupsAlerts: boolean;
   /** See `SendContext.kept`. */
   readonly kept: string | null;
@@ -197,7 +199,9 @@ export class Attempts {
     return result;
   }
 
-  /** Logs a failure that the receiver did not cause: unreadable settings, a defect. Only the log has its text. */
+  /**
+   * Logs a failure that the receiver did not cause: unreadable settings, a defect. Only the log has its text.
+   */
   logOwnFailure(error: unknown, ids: object): SendResult {
     this.#parts.log.error(
       { error: messageOf(error), ...ids },

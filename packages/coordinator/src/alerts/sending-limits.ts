@@ -10,9 +10,9 @@ import type { FoundChannel } from './sender.ts';
 export const IN_PROGRESS_IN_ALL = 1_024;
 
 /**
- * Shares {@link IN_PROGRESS_IN_ALL} among the workspaces. A workspace may begin a message while it has fewer in progress
- * than there are free places. So one busy workspace gets half of the places, two get a third each, and some always stay
- * free for another one.
+ * Shares {@link IN_PROGRESS_IN_ALL} among the workspaces. A workspace may begin a message
+ * while it has fewer in progress than there are free places. So one busy workspace gets
+ * half of the places, two get a third each, and some always stay free for another one.
  */
 export class Places {
   readonly #taken = new Map<number, number>();
@@ -40,8 +40,8 @@ export class Places {
 type Gate = { readonly tokens: TokenBucket; readonly waiting: Set<ChannelQueue>; cancelTimer: () => void };
 
 /**
- * Keeps the rates of kinds whose channels share the operator's account. Channels that wait go on in the order in which
- * they came.
+ * Keeps the rates of kinds whose channels share the operator's
+ * account. Channels that wait go on in the order in which they came.
  */
 export class KindRates {
   readonly #clock: Clock;

@@ -1,6 +1,6 @@
 /*
- * Shortens texts to the limits of vendors. A text is cut between graphemes (UAX #29), which people see as characters. So
- * neither a surrogate pair nor an emoji of several code points is cut in half.
+ * Shortens texts to the limits of vendors. A text is cut between graphemes (UAX #29), which people
+ * see as characters. So neither a surrogate pair nor an emoji of several code points is cut in half.
  */
 
 /** Whether a text is within a limit. If a text fits, each beginning of it fits too. */
@@ -12,8 +12,8 @@ export type Form = (text: string) => string;
 const asItIs: Form = (text) => text;
 
 /**
- * At most `limit` characters of the form. No vendor documents what counts as a character. UTF-16 code units are counted,
- * because a text never has more code points or graphemes than code units.
+ * At most `limit` characters of the form. No vendor documents what counts as a character. UTF-16
+ * code units are counted, because a text never has more code points or graphemes than code units.
  */
 export function charactersUpTo(limit: number, form: Form = asItIs): Fits {
   return (text) => form(text).length <= limit;
@@ -30,8 +30,8 @@ const ELLIPSIS = '…';
 let graphemes: Intl.Segmenter | undefined;
 
 /**
- * A text that fits. A text that does not fit is cut to its longest beginning that fits together with an ellipsis. The
- * result is empty if not even the ellipsis fits.
+ * A text that fits. A text that does not fit is cut to its longest beginning that
+ * fits together with an ellipsis. The result is empty if not even the ellipsis fits.
  */
 export function shortened(text: string, fits: Fits): string {
   if (fits(text)) return text;

@@ -9,8 +9,8 @@ import type { Store } from '../store/store.ts';
 import type { ChannelSource, FoundChannel } from './sender.ts';
 
 /**
- * The declared channels, and the recipients of status pages, each of which is a channel. Settings are decrypted for each
- * attempt, and not kept in clear.
+ * The declared channels, and the recipients of status pages, each of which is
+ * a channel. Settings are decrypted for each attempt, and not kept in clear.
  */
 export function storedChannels(store: Store, secrets: Secrets): ChannelSource {
   return {
@@ -40,7 +40,9 @@ export function storedChannels(store: Store, secrets: Secrets): ChannelSource {
   };
 }
 
-/** The mailbox of one recipient. It is a channel of its own, so that recipients do not wait for each other. */
+/**
+ * The mailbox of one recipient. It is a channel of its own, so that recipients do not wait for each other.
+ */
 async function recipientChannel(store: Store, recipientId: number): Promise<FoundChannel | null> {
   const recipient = await findRecipient({ read: store.work }, recipientId);
   if (recipient === null) return null;

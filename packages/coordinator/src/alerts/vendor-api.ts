@@ -42,9 +42,9 @@ type Retry = Extract<SendResult, { outcome: 'retry' }>;
  * | 401, 403, 404, 410: the credential or the address is at fault | `permanent-channel` |
  * | none, 408, 425, 429, 5xx, a redirect (svc never follows one), and any other | `retry` |
  *
- * A certificate that is not trusted may show that the address which a user declared now leads to somebody else. Such
- * an address counts as dead after some minutes. An expired certificate does not: its owner will renew it. An address
- * that the operator set never counts as dead.
+ * A certificate that is not trusted may show that the address which a user declared now leads
+ * to somebody else. Such an address counts as dead after some minutes. An expired certificate
+ * does not: its owner will renew it. An address that the operator set never counts as dead.
  *
  * @param own   judges the replies to which this vendor gives another meaning; it returns null for all others
  * @param whose who sets the address
@@ -84,8 +84,9 @@ const NOT_REACHED: ReadonlySet<PostFailure> = new Set([
 ]);
 
 /**
- * Judges as {@link judged} does, for an API whose address the operator sets: a wrong address stops no channel. Only
- * one status means that the vendor has taken the alert. Another success comes from a proxy or a login page in between.
+ * Judges as {@link judged} does, for an API whose address the operator sets: a
+ * wrong address stops no channel. Only one status means that the vendor has taken
+ * the alert. Another success comes from a proxy or a login page in between.
  *
  * @param taken the status of a success
  * @param own   judges the replies to which this vendor gives another meaning; it returns null for all others

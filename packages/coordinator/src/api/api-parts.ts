@@ -196,7 +196,10 @@ export function countAnswer({ answers }: ApiCounters, status: number): void {
   answers[isCounted(text, answers) ? text : 'other'] += 1;
 }
 
-/** An endpoint as metrics name it: requests to unknown paths, and their methods, would be series without number. */
+/**
+ * An endpoint as metrics name it: requests to unknown
+ * paths, and their methods, would be series without number.
+ */
 export type CountedEndpoint = { readonly method: string; readonly route: string };
 
 export const NO_ENDPOINT: CountedEndpoint = { method: 'other', route: 'other' };

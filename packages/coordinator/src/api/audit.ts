@@ -83,7 +83,9 @@ export class AuditTrail {
     return true;
   }
 
-  /** Resolves when all added lines are written, or the database has not taken the last ones that were tried. */
+  /**
+   * Resolves when all added lines are written, or the database has not taken the last ones that were tried.
+   */
   async untilWritten(): Promise<void> {
     while (this.#writing !== null && !this.#isRefused) await this.#tried.promise;
   }
@@ -202,8 +204,8 @@ export class RequestAudit implements ChangeAudit {
 }
 
 /**
- * The action of a request: `check` for `POST /v1/monitors/{id}/check`, `dry-run` for `POST /v1/monitors/dry-run`,
- * otherwise a verb for the method.
+ * The action of a request: `check` for `POST /v1/monitors/{id}/check`,
+ * `dry-run` for `POST /v1/monitors/dry-run`, otherwise a verb for the method.
  */
 function actionOf({ method, path }: Pick<Endpoint, 'method' | 'path'>): string {
   const isVerb = method === 'POST' && !isCollection(path);

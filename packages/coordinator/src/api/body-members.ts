@@ -5,8 +5,8 @@ import { instantOf } from '../verdict/local-time.ts';
 import { id } from './answers.ts';
 
 /**
- * Schema for a text of at most so many characters, that is code points, as JSON Schema and the limits of declared
- * resources count them.
+ * Schema for a text of at most so many characters, that is code points,
+ * as JSON Schema and the limits of declared resources count them.
  */
 export function textUpTo(characters: number, text = z.string('must be a string')) {
   return text
@@ -34,7 +34,9 @@ export function nameSchema(description: string) {
 const INSTANT = z.iso.datetime({ offset: true });
 const LOCAL = z.iso.datetime({ local: true });
 
-/** Schema of an instant in a body: with an offset, or as the local time of a time zone that the body names. */
+/**
+ * Schema of an instant in a body: with an offset, or as the local time of a time zone that the body names.
+ */
 export function instantOrLocal(description: string) {
   return z
     .string('must be a string')

@@ -27,7 +27,10 @@ import {
 
 import { invalid, Problem, type ProblemCode } from './problem.ts';
 
-/* The declared resources as entries of the table of objects: their texts and schemas follow from their definitions. */
+/*
+ * The declared resources as entries of the table of objects:
+ * their texts and schemas follow from their definitions.
+ */
 
 const removal = z.object({
   cascade: z
@@ -62,7 +65,9 @@ type Kinds<K extends ResourceKind> = {
   readonly types?: readonly string[];
   /** The objects that are removed together with a member, or that prevent its removal. */
   readonly removal?: string;
-  /** Whether components of status pages show members: a removal then says what happens to those components. */
+  /**
+   * Whether components of status pages show members: a removal then says what happens to those components.
+   */
   readonly isShown?: boolean;
 };
 
@@ -73,7 +78,8 @@ export function defineResources<const P extends string, K extends ResourceKind>(
 ) {
   const { noun } = DEFINITIONS[kinds[0]];
   const problems: readonly ProblemCode[] = ['conflict', ...refusedReferences(kinds)];
-  // The compiler sees parameters that not every list takes: one that a list does not take is refused as unknown.
+  // The compiler sees parameters that not every list takes:
+  // one that a list does not take is refused as unknown.
   const query = offsetPage.extend({ name: nameFilter(named), type: typeFilter(types ?? ['']) });
   const queryWithoutType = query.omit({ type: true }) as unknown as typeof query;
   const objects = defineObjects({
@@ -245,7 +251,9 @@ function refusedReferences(kinds: readonly ResourceKind[]): readonly ProblemCode
   return refers ? ['reference-not-found'] : [];
 }
 
-/** The rows that a request may see: those of its workspace, and of the page for objects that belong to one. */
+/**
+ * The rows that a request may see: those of its workspace, and of the page for objects that belong to one.
+ */
 function rowsOf(request: ObjectRequest): ListScope {
   const workspaceId = workspaceOf(request);
   const { page_id: pageId } = request.ids;
@@ -254,7 +262,11 @@ function rowsOf(request: ObjectRequest): ListScope {
 
 type Declared = Metadata & { readonly kind: ResourceKind; readonly attributes: Resources[ResourceKind] };
 
-/** A declared resource as the API answers it: its id as text, instants in RFC 3339. @param computed what the service adds */
+/**
+ * A declared resource as the API answers it: its id as text, instants in RFC 3339.
+ *
+ * @param computed what the service adds
+ */
 export function resourceView(stored: Declared, computed: object): Readonly<Record<string, unknown>> {
   return {
     id: String(stored.id),

@@ -39,7 +39,10 @@ export type EndpointAnswer<A = unknown> = {
   readonly headers?: Readonly<Record<string, string>>;
 };
 
-/** A schema in the OpenAPI document: a zod schema, declared resources by their definitions, or a page of a list of those. */
+/**
+ * A schema in the OpenAPI document: a zod schema, declared
+ * resources by their definitions, or a page of a list of those.
+ */
 export type DocumentedSchema =
   | z.ZodType
   | { readonly resource: ResourceKind | readonly ResourceKind[] }
@@ -63,7 +66,10 @@ export type Documented = {
 
 export type RequestHeader = 'If-Match' | 'If-None-Match' | 'Idempotency-Key';
 
-/** One operation of the API: its route, its access rules and its documentation. {@link serve} gives it a handler. */
+/**
+ * One operation of the API: its route, its access rules
+ * and its documentation. {@link serve} gives it a handler.
+ */
 export type Endpoint<T extends EndpointTypes = EndpointTypes> = {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** Path like `/v1/monitors/{id}`. Every parameter is a positive integer. */

@@ -75,7 +75,9 @@ export function createApp(
   return { app, sites };
 }
 
-/** Makes the function that tells the paths of the API, known or not, from those of pages: by their first part. */
+/**
+ * Makes the function that tells the paths of the API, known or not, from those of pages: by their first part.
+ */
 function pathsOf(endpoints: readonly Endpoint[]): (path: string) => boolean {
   const firstOf = (path: string) => path.split('/', 2)[1];
   const firsts = new Set([DOCS_PATH, ...endpoints.map(({ path }) => path)].map(firstOf));
@@ -132,7 +134,9 @@ function noteAnswer(
   log.debug({ requestId, method, path, status, tokenId, ms: Math.round(tookMs) }, 'request answered');
 }
 
-/** Whether a request came in over a loopback address, as it can also where the API listens on all addresses. */
+/**
+ * Whether a request came in over a loopback address, as it can also where the API listens on all addresses.
+ */
 function isOnLoopback({ env }: ApiContext, { listen }: ApiParts): boolean {
   const { incoming } = env as Partial<HttpBindings>;
   return isLoopbackHost(plainIpv4(incoming?.socket.localAddress ?? listen.host));
@@ -158,8 +162,8 @@ async function pageFor(
 }
 
 /**
- * Sets headers of the answer itself: `context.header` makes another answer for each of them, with a stream for a body
- * that was a text.
+ * Sets headers of the answer itself: `context.header` makes another
+ * answer for each of them, with a stream for a body that was a text.
  *
  * @param isPage a page sets its own headers
  */
@@ -190,7 +194,10 @@ type Asked = {
 
 type Answer = (asked: Asked, noted: Noted) => Promise<EndpointAnswer>;
 
-/** Makes the function that admits, parses and answers the requests of one endpoint. It rejects with what they fail with. */
+/**
+ * Makes the function that admits, parses and answers the
+ * requests of one endpoint. It rejects with what they fail with.
+ */
 function answerOf(endpoint: ServedEndpoint, { parts, trail, gate }: Answering): Answer {
   const { access } = endpoint;
   const counted = { method: endpoint.method, route: endpoint.path };
@@ -372,9 +379,9 @@ async function respond(
 }
 
 /**
- * Writes an answer as JSON in UTF-8, exactly as `JSON.stringify` does. A list is written member by member,
- * and other work gets a turn in between: 100 monitors with large bodies are 25 MiB. An answer of that size is sent in
- * its parts.
+ * Writes an answer as JSON in UTF-8, exactly as `JSON.stringify` does. A list is
+ * written member by member, and other work gets a turn in between: 100 monitors
+ * with large bodies are 25 MiB. An answer of that size is sent in its parts.
  */
 export async function answerText(
   body: unknown,

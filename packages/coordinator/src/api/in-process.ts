@@ -35,9 +35,9 @@ export type Called<A = unknown> =
     };
 
 /**
- * The API for the pages of this process. A call is a request like any other: the same validation, messages, scopes,
- * rates and audit lines. Only its token comes from the caller, and bodies are passed as they are, not as text: the bound
- * on the size of a text does not apply to them.
+ * The API for the pages of this process. A call is a request like any other: the same validation,
+ * messages, scopes, rates and audit lines. Only its token comes from the caller, and bodies are
+ * passed as they are, not as text: the bound on the size of a text does not apply to them.
  */
 export interface ApiCalls {
   /** @param signal aborted when nobody waits for the answer any more */
@@ -63,7 +63,10 @@ export interface ApiCalls {
   noteLogin(token: Token, from: Login): void;
   /** Writes the audit line of a session that its visitor has ended. */
   noteLogout(token: Token, from: Login): void;
-  /** Writes the audit line of a request that the dashboard refuses itself, or counts it, as {@link AuditTrail.addRefusal}. */
+  /**
+   * Writes the audit line of a request that the dashboard refuses
+   * itself, or counts it, as {@link AuditTrail.addRefusal}.
+   */
   noteRefusal(refusal: PageRefusal, from: Login): void;
 }
 

@@ -53,7 +53,10 @@ function ownReport(): Report {
   return own;
 }
 
-/** With the network, a report asks the name servers for the name of each connection's other end, and waits for them. */
+/**
+ * With the network, a report asks the name servers for the
+ * name of each connection's other end, and waits for them.
+ */
 function reportWithoutNetwork(): Report {
   // The types do not have the member yet.
   const report = process.report as typeof process.report & { excludeNetwork: boolean };

@@ -26,9 +26,9 @@ import { entityTag, expectedVersions } from './entity-tag.ts';
 import { Problem } from './problem.ts';
 
 /*
- * The table of the objects that the API keeps: declared resources, incidents, their updates, maintenance windows. An
- * entry has two halves. `defineObjects` takes texts and schemas, from which documents and callers work. `serveObjects`
- * takes the reading and writing of one kind. All entries have the same five endpoints:
+ * The table of the objects that the API keeps: declared resources, incidents, their updates, maintenance
+ * windows. An entry has two halves. `defineObjects` takes texts and schemas, from which documents and callers
+ * work. `serveObjects` takes the reading and writing of one kind. All entries have the same five endpoints:
  *
  *     /v1/things       list (GET):    a page of the list
  *                      create (POST): once for each Idempotency-Key; 201, with the object and its place
@@ -194,13 +194,18 @@ type Work<O extends Objects, C> = {
   missing?(request: ObjectRequest): string;
   /** @returns the body of the answer */
   list(request: RequestOf<O['list']>): Awaitable<object>;
-  /** @returns what the Idempotency-Key stands for beside the path, and what creates the object and returns its id */
+  /**
+   * @returns what the Idempotency-Key stands for beside the
+   *   path, and what creates the object and returns its id
+   */
   create(
     request: RequestOf<O['create']>,
   ): Awaitable<{ readonly keyed: unknown; write(change: C): Promise<number> }>;
   replace(request: RequestOf<O['replace']>): Awaitable<Write<C>>;
   remove(request: RequestOf<O['remove']>): Awaitable<Write<C>>;
-  /** Further changes of one object, each with an endpoint of its own. They are answered as a replacement is. */
+  /**
+   * Further changes of one object, each with an endpoint of its own. They are answered as a replacement is.
+   */
   readonly further?: readonly FurtherChange<C>[];
 };
 
@@ -332,9 +337,9 @@ export function idempotencyKey(header: string | undefined): string | null {
 }
 
 /**
- * Runs `make`, which returns the id of the object that it creates, unless an earlier request with this key
- * has created it. A request without a key always does. Both happen in the given transaction, so that the object and its key exist together or not
- * at all.
+ * Runs `make`, which returns the id of the object that it creates, unless an earlier
+ * request with this key has created it. A request without a key always does. Both happen
+ * in the given transaction, so that the object and its key exist together or not at all.
  *
  * @param now epoch ms
  * @param secrets keyed digests, because bodies contain secrets: the stored digest must not help to guess them
@@ -362,7 +367,11 @@ export async function makeOnce(
   return { id, isNew: true };
 }
 
-/** Creates an object in the transaction, see {@link createsOnce}. @param create returns the id of the object */
+/**
+ * Creates an object in the transaction, see {@link createsOnce}.
+ *
+ * @param create returns the id of the object
+ */
 type Creating = (tx: Transaction, create: () => Promise<number>) => Promise<{ id: number; isNew: boolean }>;
 
 /**

@@ -15,9 +15,9 @@ function isLoopbackIpv4(name: string): boolean {
 }
 
 /**
- * Whether the `Host` of a request names this service. It is checked only where the request came in over loopback.
- * There, a page in a browser on this machine could name a host of its own that resolves to 127.0.0.1 (DNS
- * rebinding), and the request would look local.
+ * Whether the `Host` of a request names this service. It is checked only where the request
+ * came in over loopback. There, a page in a browser on this machine could name a host of
+ * its own that resolves to 127.0.0.1 (DNS rebinding), and the request would look local.
  *
  * @param host the header; undefined: there is none (HTTP/1.0)
  */
@@ -28,8 +28,8 @@ export function isExpectedHost(host: string | undefined, publicUrl: string): boo
 }
 
 /**
- * Name of a `Host` header in lower case, without its port; '' without the header. A final dot says that a name is
- * complete (RFC 1034, section 3.1), and makes no other name of it.
+ * Name of a `Host` header in lower case, without its port; '' without the header. A final
+ * dot says that a name is complete (RFC 1034, section 3.1), and makes no other name of it.
  */
 function hostOf(header: string | null): string {
   return header === null ? '' : (URL.parse(`http://${header}/`)?.hostname ?? '').replace(/\.$/, '');
@@ -46,8 +46,9 @@ type Circumstances = {
 /**
  * The visit of a request for a page.
  *
- * An address as host is this service's own: only names can be made to lead here by others (DNS rebinding). Behind a
- * proxy with TLS, which SVC_PUBLIC_URL then says, visitors come with TLS under every name that is not this machine's.
+ * An address as host is this service's own: only names can be made to lead here
+ * by others (DNS rebinding). Behind a proxy with TLS, which SVC_PUBLIC_URL then
+ * says, visitors come with TLS under every name that is not this machine's.
  */
 export function visitOf(request: Request, { publicUrl, hasTls, peer, requestId }: Circumstances): Visit {
   const url = new URL(request.url);
@@ -70,9 +71,9 @@ export function visitOf(request: Request, { publicUrl, hasTls, peer, requestId }
 /**
  * Makes the function that finds the address of a request's sender; null: the connection is gone.
  *
- * Without proxies that is the other end of the connection, as the socket reports it. Where that is a trusted proxy, it
- * is the last address of `X-Forwarded-For` that no trusted proxy has: each proxy appends the address that it was
- * called from, so the sender may have invented the addresses further left.
+ * Without proxies that is the other end of the connection, as the socket reports it. Where that is a
+ * trusted proxy, it is the last address of `X-Forwarded-For` that no trusted proxy has: each proxy appends
+ * the address that it was called from, so the sender may have invented the addresses further left.
  *
  * @param trustedProxies CIDRs and addresses, as `parseCidrList` returns them
  */

@@ -4,8 +4,9 @@ import type { Endpoint } from './endpoint.ts';
 import { invalid, Problem } from './problem.ts';
 
 /**
- * Makes the function that parses the queries of an endpoint by its schema. The schema is made with the first query:
- * zod compiles one, which takes ten times as long as to parse with it, and few endpoints are ever called.
+ * Makes the function that parses the queries of an endpoint by its schema.
+ * The schema is made with the first query: zod compiles one, which takes
+ * ten times as long as to parse with it, and few endpoints are ever called.
  *
  * @throws Problem (the function) naming every parameter that is unknown, given twice or not valid
  */
@@ -85,8 +86,8 @@ export function parseBody(endpoint: Endpoint, body: unknown): unknown {
 }
 
 /**
- * Reads the JSON body of a request, at most {@link LIMITS.apiBodyBytes}. It is parsed on the thread that schedules
- * checks: a body of that size takes some milliseconds.
+ * Reads the JSON body of a request, at most {@link LIMITS.apiBodyBytes}. It is parsed
+ * on the thread that schedules checks: a body of that size takes some milliseconds.
  *
  * @throws Problem `too-large`, `unsupported-media-type`, `malformed-request`
  */
@@ -104,7 +105,10 @@ export async function readBody(request: Request): Promise<unknown> {
   return parsedJson(bytes);
 }
 
-/** Reads a body whose length is known, and is not too long: a stream would take more time than the rest of a request. */
+/**
+ * Reads a body whose length is known, and is not too long:
+ * a stream would take more time than the rest of a request.
+ */
 async function readWhole(request: Request): Promise<ArrayBuffer> {
   try {
     return await request.arrayBuffer();
@@ -157,7 +161,10 @@ export function parsedJson(bytes: Uint8Array | ArrayBuffer): unknown {
   return value;
 }
 
-/** Deepest nesting of a body. No resource has more than four levels, and what walks thousands exhausts its stack. */
+/**
+ * Deepest nesting of a body. No resource has more than four
+ * levels, and what walks thousands exhausts its stack.
+ */
 const MOST_LEVELS = 32;
 
 function isDeeperThan(levels: number, value: unknown): boolean {

@@ -29,7 +29,8 @@ export function createApi(parts: ApiParts): Api {
   const { app, sites } = createApp(parts, trail);
   // For a request that cannot even be parsed, for example because its host name is not valid.
   const errorHandler = () => malformed().response(randomUUID());
-  // Only URLs are made with this name, of requests of HTTP/1.0 without a host: no part of svc takes it for one.
+  // Only URLs are made with this name, of requests of
+  // HTTP/1.0 without a host: no part of svc takes it for one.
   const listener = getRequestListener(app.fetch, { errorHandler, hostname: 'svc.invalid' });
   const server = createListener(listener, parts);
   const watch =

@@ -17,7 +17,8 @@ export const chatA: Channel<'chat_a'> = {
   closesIncidents: false,
   isHuman: true,
   dropsOld: false,
-  // These are the limits of webhooks on that day. Discord sends its limits with each answer, and promises no figures.
+  // These are the limits of webhooks on that day. Discord sends
+  // its limits with each answer, and promises no figures.
   rate: { channel: { perMinute: 30, burst: 5 } },
   declaredUrl: {
     attribute: 'webhook_url',
@@ -78,8 +79,8 @@ function lineOf({ label, text, isAddress }: Fact): string {
 }
 
 /**
- * In Discord a backslash escapes the punctuation mark after it, except in an address that Discord finds and links. An
- * address in `<…>` is linked as a whole.
+ * In Discord a backslash escapes the punctuation mark after it, except in an
+ * address that Discord finds and links. An address in `<…>` is linked as a whole.
  */
 const MARKDOWN: TextForms = {
   text: (text) => text.replace(/[\\*_~`|<>[\]@]/g, '\\$&'),

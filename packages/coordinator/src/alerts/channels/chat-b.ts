@@ -8,9 +8,9 @@ import { charactersUpTo, shortened } from '../shortening.ts';
 import { judged, passing, postJson } from '../vendor-api.ts';
 
 /**
- * Slack, by an incoming webhook. Such a webhook can neither reply in a thread nor change a message, so every alert is a
- * message of its own. Source: https://docs.slack.dev/messaging/sending-messages-using-incoming-webhooks
- * (2026-11-22).
+ * Slack, by an incoming webhook. Such a webhook can neither reply in a thread nor change
+ * a message, so every alert is a message of its own. Source:
+ * https://docs.slack.dev/messaging/sending-messages-using-incoming-webhooks (2026-11-22).
  */
 export const chatB: Channel<'chat_b'> = {
   closesIncidents: false,
@@ -27,7 +27,10 @@ export const chatB: Channel<'chat_b'> = {
   },
 };
 
-/** Maximum length of the text of a section, in characters: https://docs.slack.dev/reference/block-kit/blocks/section-block (2026-11-22). */
+/**
+ * Maximum length of the text of a section, in characters:
+ * https://docs.slack.dev/reference/block-kit/blocks/section-block (2026-11-22).
+ */
 const SECTION_CHARACTERS = 3_000;
 /** svc's own bound on the title, which is the line of a notification. Slack takes 40,000 characters. */
 const TITLE_CHARACTERS = 1_000;

@@ -21,7 +21,8 @@ export const chatC: Channel<'chat_c'> = {
   declaredUrl: { attribute: 'webhook_url', hosts: ['chat.googleapis.com'] },
   operatorSettings: {},
   async send({ webhook_url: address }, alert, { deliveryId, signal, thread }, { post, publicUrl }) {
-    // The first alert of the incident may have been in a message for many monitors, in the thread of another incident.
+    // The first alert of the incident may have been in a message
+    // for many monitors, in the thread of another incident.
     const threadKey = thread ?? alert.incident;
     const result = await postJson(post, {
       url: withOptions(address, deliveryId),
@@ -35,8 +36,8 @@ export const chatC: Channel<'chat_c'> = {
 };
 
 /**
- * A message whose thread was deleted begins a new one. Google posts only one message per `requestId`, but does not
- * promise this for webhooks.
+ * A message whose thread was deleted begins a new one. Google posts only
+ * one message per `requestId`, but does not promise this for webhooks.
  */
 function withOptions(address: string, deliveryId: string): string {
   const url = URL.parse(address);
@@ -49,8 +50,8 @@ function withOptions(address: string, deliveryId: string): string {
 /** svc's own bound. Google documents none. */
 const TITLE_CHARACTERS = 300;
 /**
- * Maximum size of the message as JSON, bytes. Google takes 32,000 with the cards: https://developers.google.com/workspace/chat/api/reference/rest/v1/spaces.messages
- * (2026-11-22).
+ * Maximum size of the message as JSON, bytes. Google takes 32,000 with the cards:
+ * https://developers.google.com/workspace/chat/api/reference/rest/v1/spaces.messages (2026-11-22).
  */
 const MESSAGE_BYTES = 30_000;
 

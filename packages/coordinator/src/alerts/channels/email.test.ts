@@ -7,7 +7,10 @@ import type { SendContext, SendResult } from '../channel.ts';
 import { createSender } from '../sender.ts';
 import { email } from './email.ts';
 
-/* What each result of a sending means for the alert and for the channel. The dialogue is in test/conformance/mail.test.ts. */
+/*
+ * What each result of a sending means for the alert and for the
+ * channel. The dialogue is in test/conformance/mail.test.ts.
+ */
 
 const CHANNEL = { kind: 'email', settings: new Secret({ email: 'ops@grüße.example' }) } as const;
 const OPERATOR = {

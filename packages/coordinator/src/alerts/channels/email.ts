@@ -30,8 +30,8 @@ const SETTINGS = {
 } as const satisfies SettingsTable;
 
 /**
- * E-mail by the operator's SMTP server. A server does not recognise a repetition, so a mail that is sent twice has
- * the same `Message-ID` both times.
+ * E-mail by the operator's SMTP server. A server does not recognise a
+ * repetition, so a mail that is sent twice has the same `Message-ID` both times.
  */
 export const email: Channel<'email', typeof SETTINGS> = {
   closesIncidents: false,
@@ -90,8 +90,9 @@ function inAscii(address: string): string {
 }
 
 /**
- * Judges by the first digit of the reply (RFC 5321, section 4.2.1) and by the stage at which the relay refused. Only the
- * operator can mend a refusal of the connection, the login or the sender, so it stops no channel.
+ * Judges by the first digit of the reply (RFC 5321, section 4.2.1) and by
+ * the stage at which the relay refused. Only the operator can mend a refusal
+ * of the connection, the login or the sender, so it stops no channel.
  */
 function judgedMail(result: MailResult): SendResult {
   if (result.kind === 'accepted') return { outcome: 'delivered', statusCode: 250 };
@@ -129,9 +130,10 @@ function refusedMail(refusal: Extract<MailResult, { kind: 'refused' }>): SendRes
 }
 
 /**
- * Whether a refusal at `RCPT TO` is about svc, not about the recipient. Servers also judge the client, its greeting and
- * the sender at this stage. Postfix does so by default (`smtpd_delay_reject`). Exim does so when it verifies the sender,
- * or finds the address of the client in a list; it then answers 550 and gives the reason in words only.
+ * Whether a refusal at `RCPT TO` is about svc, not about the recipient. Servers also
+ * judge the client, its greeting and the sender at this stage. Postfix does so by default
+ * (`smtpd_delay_reject`). Exim does so when it verifies the sender, or finds the address
+ * of the client in a list; it then answers 550 and gives the reason in words only.
  */
 function isAboutSender({ stage, enhanced, error }: Extract<MailResult, { kind: 'refused' }>): boolean {
   return stage === 'recipient' && (SENDER_CODE.test(enhanced ?? '') || SENDER_WORDS.test(error));
@@ -143,8 +145,8 @@ const SENDER_WORDS =
   /\brelay(?:ing)?\b.*(?:denied|not permitted|not allowed)|\b(?:sender address|helo command|client host)\b.* rejected|\bsender verify failed|\b(?:listed|black ?list|block ?list|blocked)\b.* (?:at|by|in|on|using) /i;
 
 /**
- * RFC 3463: 5.1.x is about the address. 5.2.2 is a full mailbox, which its owner may empty. After the message was
- * transferred, only such a code shows that the refusal is about the recipient.
+ * RFC 3463: 5.1.x is about the address. 5.2.2 is a full mailbox, which its owner may empty. After
+ * the message was transferred, only such a code shows that the refusal is about the recipient.
  */
 function isDeadAddress({ stage, code, enhanced }: Extract<MailResult, { kind: 'refused' }>): boolean {
   if (stage === 'message') return /^5\.1\./.test(enhanced ?? '');

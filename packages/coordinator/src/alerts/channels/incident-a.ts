@@ -17,15 +17,18 @@ const SETTINGS = {
   },
 } as const satisfies SettingsTable;
 
-/** Maximum length of a summary, in characters: https://developer.pagerduty.com/api-reference/368ae3d938c9e-send-an-event-to-pager-duty (2026-11-21). */
+/**
+ * Maximum length of a summary, in characters:
+ * https://developer.pagerduty.com/api-reference/368ae3d938c9e-send-an-event-to-pager-duty (2026-11-21).
+ */
 const SUMMARY = charactersUpTo(1_024);
 
 /**
  * PagerDuty, Events API v2 (developer.pagerduty.com, read on 2026-11-21).
  *
- * The key of the incident is the `dedup_key`. PagerDuty opens one incident for it, adds later alerts to its log, and
- * resolves it. It drops a resolve when no such incident is open. It logs an escalation, and does not page people who
- * have acknowledged the incident.
+ * The key of the incident is the `dedup_key`. PagerDuty opens one incident for it, adds
+ * later alerts to its log, and resolves it. It drops a resolve when no such incident is
+ * open. It logs an escalation, and does not page people who have acknowledged the incident.
  */
 export const incidentA: Channel<'incident_a', typeof SETTINGS> = {
   closesIncidents: true,

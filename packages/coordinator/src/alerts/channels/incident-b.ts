@@ -29,7 +29,9 @@ const ENTITY = charactersUpTo(512);
 const DESCRIPTION = charactersUpTo(15_000);
 const NOTE = charactersUpTo(25_000);
 
-/** Kept as the `thread` of an incident that was opened: its later alerts change the texts of the open alert. */
+/**
+ * Kept as the `thread` of an incident that was opened: its later alerts change the texts of the open alert.
+ */
 const OPENED = 'opened';
 
 type Step = { readonly method: 'POST' | 'PUT'; readonly path: string; readonly body: object };
@@ -37,9 +39,9 @@ type Step = { readonly method: 'POST' | 'PUT'; readonly path: string; readonly b
 /**
  * Opsgenie, Alert API v2 (docs.opsgenie.com, read on 2026-11-21), and services with the same API.
  *
- * The key of the incident is the alias. A second creation under an open alias only raises its count. So the message,
- * the description and the priority are each changed by a request of its own. 202 means that Opsgenie has queued the
- * request, which may still fail.
+ * The key of the incident is the alias. A second creation under an open alias only raises
+ * its count. So the message, the description and the priority are each changed by a request
+ * of its own. 202 means that Opsgenie has queued the request, which may still fail.
  */
 export const incidentB: Channel<'incident_b', typeof SETTINGS> = {
   closesIncidents: true,
@@ -119,7 +121,10 @@ function ownMeaning(reply: PostReply): SendResult | null {
   return statusCode === 429 ? passing(reply, { waitMs: periodOf(reply) }) : null;
 }
 
-/** Judges a change of an open alert. A refusal counts as delivered: some services with this API cannot change texts. */
+/**
+ * Judges a change of an open alert. A refusal counts as
+ * delivered: some services with this API cannot change texts.
+ */
 function judgedChange(result: PostResult): SendResult {
   const judged = judgedByApi(result, 202, ownMeaning);
   const { outcome, statusCode = 0 } = judged;

@@ -7,13 +7,16 @@ import { INVISIBLE, inForms, type TextForms } from '../escaping.ts';
 import { charactersUpTo, shortened } from '../shortening.ts';
 import { judged, passing, postJson } from '../vendor-api.ts';
 
-/** svc's own bounds, in characters. OnCall passes the texts on to chats and phones, and documents no limit. */
+/**
+ * svc's own bounds, in characters. OnCall passes the texts on to chats and phones, and documents no limit.
+ */
 const TITLE = charactersUpTo(256);
 const MESSAGE = charactersUpTo(4_000);
 
 /**
- * Grafana OnCall and Grafana Cloud IRM, by a formatted webhook (source: the code of OnCall's `formatted_webhook`, read on
- * 2026-11-21). The key of the incident is the `alert_uid`. Alerts with the same key are one group, and `ok` resolves it.
+ * Grafana OnCall and Grafana Cloud IRM, by a formatted webhook (source: the code
+ * of OnCall's `formatted_webhook`, read on 2026-11-21). The key of the incident is
+ * the `alert_uid`. Alerts with the same key are one group, and `ok` resolves it.
  */
 export const incidentC: Channel<'incident_c'> = {
   closesIncidents: true,
@@ -46,9 +49,9 @@ function renderOnCall(alert: Alert, publicUrl: string) {
 }
 
 /**
- * OnCall passes the texts on to chats and escapes nothing. An invisible character after the beginning of a mention keeps
- * a monitor's name from notifying everybody. Addresses stay as they are: the character would break them, and no chat
- * finds a mention in them.
+ * OnCall passes the texts on to chats and escapes nothing. An invisible character after
+ * the beginning of a mention keeps a monitor's name from notifying everybody. Addresses
+ * stay as they are: the character would break them, and no chat finds a mention in them.
  */
 const WITHOUT_MENTIONS: TextForms = {
   text: (text) => text.replace(/<(?=[!@#])|(?<![\w.-])@/g, `$&${INVISIBLE}`),

@@ -34,7 +34,8 @@ export const messengerA: Channel<'messenger_a', typeof SETTINGS> = {
   closesIncidents: false,
   isHuman: true,
   dropsOld: false,
-  // Telegram takes 20 messages a minute to a group, and 30 a second from a bot (https://core.telegram.org/bots/faq).
+  // Telegram takes 20 messages a minute to a group, and 30 a
+  // second from a bot (https://core.telegram.org/bots/faq).
   rate: { channel: { perMinute: 15, burst: 5 }, kind: { perMinute: 1_800, burst: 30 } },
   declaredUrl: null,
   operatorSettings: SETTINGS,
@@ -74,7 +75,10 @@ function sendTo(
   });
 }
 
-/** Maximum of characters "after entities parsing", that is, of the displayed text: https://core.telegram.org/bots/api#sendmessage (2026-11-22). */
+/**
+ * Maximum of characters "after entities parsing", that is, of the displayed
+ * text: https://core.telegram.org/bots/api#sendmessage (2026-11-22).
+ */
 const TEXT_CHARACTERS = 4_096;
 /** svc's own bound, which leaves room for facts after a long title. */
 const TITLE_CHARACTERS = 1_000;
@@ -175,7 +179,9 @@ function ownMeaning(reply: PostReply, { declared, chat, moved, opening }: Sent):
 
 const openings = z.object({ declared: z.string(), chat: z.string(), messageId: z.number().int() });
 
-/** The first message of the incident; null: there is none yet, or it went to a chat that was declared before. */
+/**
+ * The first message of the incident; null: there is none yet, or it went to a chat that was declared before.
+ */
 function readOpening(thread: string | null, declared: string): Opening | null {
   if (thread === null) return null;
   const { data } = openings.safeParse(jsonOf({ body: thread }));

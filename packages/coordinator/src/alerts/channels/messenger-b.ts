@@ -49,16 +49,16 @@ const SETTINGS = {
 type Templates = { readonly [Status in Alert['status'] | 'test']: string };
 
 /**
- * svc's own bounds on the variables, in characters. Twilio takes 1600 for each. WhatsApp shows 1024 in all, which is more
- * than these together with the text of a template.
+ * svc's own bounds on the variables, in characters. Twilio takes 1600 for each. WhatsApp
+ * shows 1024 in all, which is more than these together with the text of a template.
  */
 const NAME = charactersUpTo(150);
 const FACTS = charactersUpTo(500);
 const LINK = charactersUpTo(200);
 
 /**
- * WhatsApp by Twilio. An alert begins a conversation, and WhatsApp allows only approved templates for that. So an alert
- * is one of the operator's four templates, with its variables filled in.
+ * WhatsApp by Twilio. An alert begins a conversation, and WhatsApp allows only approved templates
+ * for that. So an alert is one of the operator's four templates, with its variables filled in.
  */
 export const messengerB: Channel<'messenger_b', typeof SETTINGS> = {
   closesIncidents: false,
@@ -82,8 +82,8 @@ export const messengerB: Channel<'messenger_b', typeof SETTINGS> = {
 };
 
 /**
- * The template of the alert with its variables: 1 the title, 2 the facts, 3 the link. No variable may be empty or have
- * line breaks (Twilio's error 21656).
+ * The template of the alert with its variables: 1 the title, 2 the facts, 3 the
+ * link. No variable may be empty or have line breaks (Twilio's error 21656).
  */
 function renderWhatsApp(alert: Alert, templates: Templates, publicUrl: string) {
   const { title, facts, link } = contentOf(alert, publicUrl);

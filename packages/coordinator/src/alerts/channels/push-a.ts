@@ -24,7 +24,8 @@ export const pushA: Channel<'push_a', typeof SETTINGS> = {
   closesIncidents: false,
   isHuman: true,
   dropsOld: false,
-  // A server takes 60 requests at once, then one every 5 s, from one address. Others may send from the same address.
+  // A server takes 60 requests at once, then one every 5 s,
+  // from one address. Others may send from the same address.
   rate: { channel: { perMinute: 12, burst: 30 } },
   declaredUrl: { attribute: 'server_url', hosts: 'any' },
   operatorSettings: SETTINGS,
@@ -52,7 +53,10 @@ function rootOf(server: string): string {
 }
 
 const TITLE_BYTES = 500;
-/** ntfy makes an attachment of a message of 4,096 bytes (servers 2.11 to 2.27: findings/ntfy-message-of-4096-bytes.sh). */
+/**
+ * ntfy makes an attachment of a message of 4,096 bytes (servers
+ * 2.11 to 2.27: findings/ntfy-message-of-4096-bytes.sh).
+ */
 const MESSAGE_BYTES = 4_095;
 
 const LOOKS: Readonly<Record<AlertStatus, { priority: number; tags: readonly string[] }>> = {
@@ -73,7 +77,9 @@ function renderNtfy({ topic }: ChannelSettings['push_a'], alert: Alert, publicUr
   };
 }
 
-/** The limits count the text with its escapes, because the server takes twice the bytes of a message as JSON. */
+/**
+ * The limits count the text with its escapes, because the server takes twice the bytes of a message as JSON.
+ */
 function inJson(text: string): string {
   return JSON.stringify(text);
 }
@@ -91,8 +97,8 @@ const BAD_TOPICS: ReadonlySet<number> = new Set([40_009, 40_010]);
 const ADDRESS_AT_FAULT: ReadonlySet<number> = new Set([401, 403, 404, 410]);
 
 /**
- * Judges an answer of the default server, which the operator sets. A refusal of the whole address, or an answer that is
- * not ntfy's, is not the fault of the channel.
+ * Judges an answer of the default server, which the operator sets. A refusal of the
+ * whole address, or an answer that is not ntfy's, is not the fault of the channel.
  */
 function defaultServerMeaning(reply: PostReply): SendResult | null {
   if (!ADDRESS_AT_FAULT.has(reply.statusCode)) return null;

@@ -50,8 +50,8 @@ export const sms: Channel<'sms', typeof SETTINGS> = {
 };
 
 /**
- * The title, the facts that fit, and the link. A link that does not fit is left out, because it is of no use when it is
- * cut. The text is in GSM-7, unless the title has letters that GSM-7 does not have.
+ * The title, the facts that fit, and the link. A link that does not fit is left out, because it is of
+ * no use when it is cut. The text is in GSM-7, unless the title has letters that GSM-7 does not have.
  */
 function renderSms(alert: Alert, publicUrl: string): string {
   const { title, facts, link } = contentOf(alert, publicUrl);

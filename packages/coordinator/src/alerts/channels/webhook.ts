@@ -62,7 +62,10 @@ function ownMeaning(reply: PostReply): SendResult | null {
   return statusCode === 410 ? refused('permanent-channel', reply) : passing(reply);
 }
 
-/** The values of headers, and the parts of the address that may be credentials: user information, path and query. */
+/**
+ * The values of headers, and the parts of the address that
+ * may be credentials: user information, path and query.
+ */
 function secretsOf(settings: ChannelSettings['webhook']): string[] {
   const headers = (settings.headers ?? []).map(({ value }) => value);
   const url = URL.parse(settings.endpoint);

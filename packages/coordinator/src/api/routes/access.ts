@@ -192,8 +192,8 @@ async function grantedWorkspace(
 }
 
 /**
- * When the new token expires, epoch ms; null: never. It does not outlive the token that makes it. Otherwise a person
- * with a token for an hour could keep access for ever.
+ * When the new token expires, epoch ms; null: never. It does not outlive the token that
+ * makes it. Otherwise a person with a token for an hour could keep access for ever.
  *
  * @param maker when the maker's token expires, epoch ms; null: never
  * @throws Problem when it is not in the future, or later than the maker's token
@@ -231,7 +231,9 @@ function instantOrNull(at: number | null): string | null {
 
 /** Life of a link, ms. */
 const LINK_LIFE_MS = 15 * 60_000;
-/** Rate of links per token: ten at once, and ten a minute. Each link is a row and a line of the audit trail. */
+/**
+ * Rate of links per token: ten at once, and ten a minute. Each link is a row and a line of the audit trail.
+ */
 const LINK_RATE = { perSecond: 10 / 60, atOnce: 10 };
 
 const loginLinkView = z

@@ -22,7 +22,10 @@ import { cursorPage, decodeCursor, historyOf, historyPage, instantIn } from '../
 import { Problem } from '../problem.ts';
 import { monitorKindOf, requireMonitor } from './monitors.ts';
 
-/** Results are searched from this time before the monitor's creation on, ms: the clock may have been wrong then. */
+/**
+ * Results are searched from this time before the monitor's
+ * creation on, ms: the clock may have been wrong then.
+ */
 const CLOCK_ERROR_MS = 24 * 3_600_000;
 
 const cursorKeys = z.tuple([z.number().int(), z.string()]);
@@ -218,7 +221,9 @@ function regionView({ region, agent, result }: RegionAnswer) {
   };
 }
 
-/** Translates the errors of a run. A later try may succeed, when NATS is connected or other runs have ended. */
+/**
+ * Translates the errors of a run. A later try may succeed, when NATS is connected or other runs have ended.
+ */
 function refuse(error: unknown): never {
   if (!(error instanceof SvcError)) throw error;
   throw new Problem('unavailable', `the check cannot be run now: ${error.message}`, {
