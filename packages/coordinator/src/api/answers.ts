@@ -18,16 +18,16 @@ import { TOKEN_SCOPES } from '../store/access/tokens.ts';
 import { transitionVote } from '../store/states/stored-votes.ts';
 import { MONITOR_STATUSES } from '../verdict/monitor.ts';
 
-/**
- * Schemas of the API's answers beside declared resources. Instants are epoch ms unless they are texts. Unset
- * values are null.
+/*
+ * Schemas of the API's answers, except the attributes of declared resources.
+ * Instants are epoch ms unless they are texts. Unset values are null.
  */
 
 export const id = z
   .string()
   .regex(/^[1-9][0-9]{0,14}$/, 'must be an id: a decimal number as a string')
   .meta({ description: 'A decimal number as a string.' });
-/** An instant as declared resources have it. */
+/** The form of instants in declared resources. */
 export const instant = z.iso.datetime().meta({ description: 'Instant in UTC (RFC 3339).' });
 const region = z.enum(REGIONS);
 
@@ -53,7 +53,8 @@ const monitorMembers = {
 };
 
 /**
- * Members of the answers for declared resources beside their attributes: `apiMembers` of their definitions.
+ * Members of the answers for declared resources, in addition
+ * to their attributes: `apiMembers` of the definitions.
  */
 export const RESOURCE_MEMBERS = {
   ...forMonitors(() => monitorMembers),
@@ -86,7 +87,7 @@ export const RESOURCE_MEMBERS = {
   svc_status_page_component: { warnings },
 } satisfies { readonly [K in ResourceKind]: Readonly<Record<string, z.ZodType>> };
 
-/** Where the attributes that the service sets are defined. */
+/** The definitions whose `computed` attributes the service sets. */
 type Definitions = { readonly [K in MonitorKind]: typeof running } & {
   readonly svc_notification: typeof notification.attributes;
   readonly svc_status_page: typeof statusPage.attributes;
@@ -216,7 +217,7 @@ export const transitionView = z
   });
 export type TransitionView = z.infer<typeof transitionView>;
 
-/** The answer of a region that was asked now. */
+/** The result of a manual check in one region. */
 const foundNow = z.object({
   ...found,
   assertions: z

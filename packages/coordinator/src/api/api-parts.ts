@@ -36,11 +36,11 @@ export type ApiParts = {
   /** Files for TLS; null: no TLS. */
   readonly tls?: TlsFiles | null;
   readonly timeouts?: ListenerTimeouts;
-  /** Most simultaneous connections. The default depends on the process's descriptors. */
+  /** Maximum of simultaneous connections. The default depends on the process's limit of descriptors. */
   readonly maxConnections?: number;
   /** Address under which people reach the API. The OpenAPI document contains it. */
   readonly publicUrl: string;
-  /** CIDRs of the proxies whose `X-Forwarded-For` is believed; left out: none. */
+  /** CIDRs of the proxies whose `X-Forwarded-For` svc trusts; left out: none. */
   readonly trustedProxies?: readonly string[];
   readonly store: Store;
   readonly secrets: Secrets;
@@ -51,7 +51,7 @@ export type ApiParts = {
   readonly configuration: Configuration & Drafts;
   /** Changes maintenance windows. */
   readonly maintenance: MaintenanceWindows;
-  /** Changes what people write about incidents. */
+  /** Changes the incidents and updates that people write. */
   readonly incidents: Incidents;
   readonly monitors: Pick<LiveMonitors, 'get'>;
   readonly states: MonitorStates;
@@ -62,21 +62,21 @@ export type ApiParts = {
   /** Channels with alerts that are overdue. */
   readonly overdue: () => readonly OverdueChannel[];
   readonly exports: ExportDirectory;
-  /** How it stands with the declared file; null: this process has not read one yet, or there is none. */
+  /** State of the declared file; null: this process has not read it yet, or there is none. */
   readonly declaration: () => DeclaredFileState | null;
   readonly channelProblem: ChannelProblems;
-  /** Judges the icons of status pages, which svc fetches. */
+  /** Judges the addresses of status pages' icons, which svc fetches. */
   readonly guard: EgressGuard;
   readonly domains: PageDomains;
   /** Makes ids and credentials for the visitors of status pages, 32 bytes. */
   readonly visitorKey: Secret<Uint8Array>;
-  /** Parts by name, with whether they work now. The coordinator is ready when all do. */
+  /** Whether each part works now, by name. The coordinator is ready when all parts work. */
   readonly readiness: () => Readonly<Record<string, boolean>>;
   /** The counters of the API. */
   readonly counters: ApiCounters;
   /** The measurements that `/metrics` shows, `counters` included. */
   readonly measurements: () => readonly Measurement[];
-  /** The last errors of the log, the newest first; left out: they are not kept. */
+  /** The last errors of the log, the newest first; left out: no errors are kept. */
   readonly recentErrors?: (() => readonly RecentError[]) | undefined;
   /** Bearer token that /metrics requires; null: none. */
   readonly metricsToken: Secret | null;
@@ -84,17 +84,17 @@ export type ApiParts = {
   readonly rate?: Rate;
   /** Rate of requests without a valid token from one peer. The default is 1 a second, 30 at once. */
   readonly failureRate?: Rate;
-  /** Makes the pages that are served beside the API, in the order in which they are asked; left out: none. */
+  /** Creates the sites that are served beside the API. Each request is offered to them in this order. */
   readonly sites?: (calls: ApiCalls) => readonly Site[];
   readonly clock: Clock;
   /**
-   * The slots' clock, epoch ms. Votes are dated by it, and the system's clock may have been set back since.
+   * The clock of the slots, epoch ms. Votes are dated by it. The system's clock may have been set back since.
    */
   readonly slotNow: () => number;
   readonly log: Logger;
 };
 
-/** The latest verdicts. The recorder's `States` implements this. */
+/** The latest verdicts. `States` of the recorder implements this. */
 export interface MonitorStates {
   get(monitorId: number): { readonly status: MonitorStatus; readonly votes: readonly Vote[] } | undefined;
 }
@@ -102,7 +102,7 @@ export interface MonitorStates {
 export type LiveAgent = {
   readonly id: string;
   readonly version: string;
-  /** Attempts that it can run at once, and attempts that it runs now. */
+  /** Maximum of attempts at once, and attempts that run now. */
   readonly capacity: number;
   readonly running: number;
   /** Largest recent event-loop delay, ms. */
@@ -110,9 +110,9 @@ export type LiveAgent = {
   /** Epoch ms. */
   readonly lastSeenWall: number;
   readonly isDraining: boolean;
-  /** Name of its host; '' when it does not say. */
+  /** Name of the agent's host; '' when the agent does not say it. */
   readonly machine: string;
-  /** The faults that it finds in itself. */
+  /** The faults that the agent finds in itself. */
   readonly sicknesses: readonly Sickness[];
 };
 
@@ -131,7 +131,7 @@ type DeclaredPlace = {
   readonly message: string;
 };
 
-/** How it stands with the declared file. `DeclaredFile` tells it. */
+/** State of the declared file. `DeclaredFile` reports it. */
 export type DeclaredFileState = {
   /** The workspace that it declares. */
   readonly workspaceId: number;
@@ -141,20 +141,20 @@ export type DeclaredFileState = {
   readonly digest: string | null;
   /** Entries of the last applied file. */
   readonly resources: number;
-  /** Errors of the present file. While there are some, the declaration that was applied last goes on. */
+  /** Errors of the present file. While there are any, the last applied declaration stays in force. */
   readonly errors: readonly DeclaredPlace[];
   /** Parts of the applied declaration that have no effect. */
   readonly warnings: readonly DeclaredPlace[];
-  /** Why a file without errors is not applied yet; null: it does not wait. `nextAt` is epoch ms. */
+  /** Why a file without errors is not applied yet; null: it is applied. `nextAt`: next try, epoch ms. */
   readonly waiting: { readonly reason: string; readonly tries: number; readonly nextAt: number } | null;
 };
 
 /** The exports over OTLP. `MetricsExport` implements this. */
 export interface ExportDirectory {
-  /** How it stands with each endpoint, a second ago at most. */
+  /** State of each endpoint, at most a second old. */
   endpoints(): readonly EndpointState[];
   /**
-   * Sends the metrics of the monitor to its endpoint, now.
+   * Sends the metrics of the monitor to its endpoint now.
    *
    * @throws SvcError `not-exported`, `export-unavailable`, `not-leading`
    */
@@ -164,12 +164,13 @@ export interface ExportDirectory {
 /** Replays results. `WhatIfs` implements this. */
 export interface WhatIfRunner {
   /**
-   * Replays a monitor with other settings and compares with what happened; null: nothing is kept yet.
+   * Replays a monitor with other settings, and compares the
+   * outcome with what happened; null: no results are stored yet.
    *
-   * @param signal ends the replay: nobody waits for it any more
+   * @param signal ends the replay, because its caller is gone
    * @throws SvcError `what-if-failed`
    */
-  compare(asked: WhatIf, signal: AbortSignal): Promise<Comparison | null>;
+  compare(whatIf: WhatIf, signal: AbortSignal): Promise<Comparison | null>;
 }
 
 /** Runs checks by hand. `Dispatch` implements this. */
@@ -197,14 +198,14 @@ export function countAnswer({ answers }: ApiCounters, status: number): void {
 }
 
 /**
- * An endpoint as metrics name it: requests to unknown
- * paths, and their methods, would be series without number.
+ * The labels of an endpoint in metrics. Unknown paths and methods have
+ * no labels of their own: the number of series would be unbounded.
  */
 export type CountedEndpoint = { readonly method: string; readonly route: string };
 
 export const NO_ENDPOINT: CountedEndpoint = { method: 'other', route: 'other' };
 
-/** @param tookMs from the request until its answer was made, ms */
+/** @param tookMs time from the request to its answer, ms */
 export function countRequest(
   { requests, requestDuration }: ApiCounters,
   { method, route }: CountedEndpoint,

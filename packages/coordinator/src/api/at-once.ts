@@ -1,15 +1,15 @@
 import { aborted } from '@svc/shared/on-abort.ts';
 import { Problem } from './problem.ts';
 
-/** A bound on slow work: at most `most` at once with the same key. */
+/** A bound on slow work: at most `most` runs at once with the same key. */
 export type Bound = { readonly key: string; readonly most: number };
 
-/** Bounds work that people start by hand and that others wait behind, for each object and each workspace. */
+/** Bounds slow work that people start by hand, for each object and each workspace. */
 export class AtOnce {
   readonly #running = new Map<string, number>();
 
   /**
-   * @param what words for the refusal: `tests of this channel`
+   * @param what what is bounded, in the words of the refusal: `tests of this channel`
    * @throws Problem `rate-limited` when one of the bounds is reached, or the error of `work`
    */
   async runBounded<T>(what: string, bounds: readonly Bound[], work: () => Promise<T>): Promise<T> {
@@ -38,14 +38,14 @@ export class AtOnce {
   }
 }
 
-/** Does the work of each owner one after the other, in the order in which it was asked for. */
+/** Runs the work of each owner one after the other, in the order of the calls. */
 export class InTurn<O> {
-  /** By owner: resolves when all work that was asked for has ended. */
+  /** By owner: resolves when all its work has ended. */
   readonly #last = new Map<O, Promise<unknown>>();
 
   /**
-   * @param signal aborted when nobody waits any more: then the work is not begun
-   * @throws the error of `work`, or Problem `unavailable` where it is not begun
+   * @param signal aborted when the caller is gone: then the work does not begin
+   * @throws the error of `work`, or Problem `unavailable` if the work does not begin
    */
   async runInTurn<T>(owner: O, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     const before = this.#last.get(owner);

@@ -13,28 +13,28 @@ import type { ApiCalls, Login, PageRefusal } from './in-process.ts';
 import { problemOf } from './problem.ts';
 import { RateLimit, type RequestGate, unauthorized } from './request-gate.ts';
 
-/** Most lines that wait. Further lines are counted and dropped. */
+/** Maximum of lines that wait. Further lines are counted and dropped. */
 const MOST_WAITING = 1_000;
-/** Rate of one peer's or token's refusals that become lines, because a flood must not fill the disk. */
+/** Rate at which the refusals of one peer or token become lines. A flood must not fill the disk. */
 const REFUSALS = { perSecond: 1, atOnce: 100 };
-/** Time within which a token that comes from the same address again does not count as a login, ms. */
+/** A token that comes from the same address again within this time does not count as a login, ms. */
 const LOGIN_MS = 24 * 3_600_000;
 const MOST_LOGINS = 10_000;
-/** Wait before lines that the database did not take are tried again, ms. */
+/** Wait before lines are written again that the database did not take, ms. */
 const WRITE_AGAIN_MS = 1_000;
 
 type AuditTrailParts = {
   readonly store: Store;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Counts the lines that are left out. */
+  /** Counts the lines that are dropped. */
   readonly leftOut: ApiCounters['auditLinesLeftOut'];
 };
 
 /**
- * The audit trail of requests. A change writes its line in its own transaction. All other lines (refusals,
- * logins, work without a transaction) wait here for a moment, so that no answer waits for the disk because of
- * them, and until the database takes writes.
+ * The audit trail of requests. A change writes its line in its own transaction.
+ * All other lines (refusals, logins, work without a transaction) wait here
+ * until the database has taken them, so that no answer waits for the disk.
  */
 export class AuditTrail {
   readonly #parts: AuditTrailParts;
@@ -43,12 +43,12 @@ export class AuditTrail {
   readonly #logins = new Map<string, number>();
   readonly #closing = new AbortController();
   #waiting: AuditLine[] = [];
-  /** Lines of {@link #waiting} and of the transaction under way. */
+  /** Number of lines in {@link #waiting} and in the transaction under way. */
   #kept = 0;
   #writing: Promise<void> | null = null;
-  /** Resolves after the try under way. */
+  /** Resolves after the write under way, whether or not it succeeds. */
   #tried = Promise.withResolvers<void>();
-  /** Whether the database did not take the last lines, so that they wait. */
+  /** Whether the database did not take the last lines, so that they still wait. */
   #isRefused = false;
 
   constructor(parts: AuditTrailParts) {
@@ -66,13 +66,13 @@ export class AuditTrail {
     this.#writing ??= this.#write();
   }
 
-  /** Adds a refusal. Of many refusals from one source in a short time, only some become lines. */
+  /** Adds a refusal. If one source causes many in a short time, only some of them become lines. */
   addRefusal(line: AuditLine, source: string): void {
     if (this.#refusals.countUse(source, this.#parts.clock.monotonic()) > 0) this.#parts.leftOut.flood += 1;
     else this.addLine(line);
   }
 
-  /** Whether this token comes from this address for the first time in a day. */
+  /** Whether this token comes from this address for the first time in a day. Remembers it. */
   isLogin(tokenId: number, peer: string | null): boolean {
     const key = `${tokenId} ${peer}`;
     const now = this.#parts.clock.monotonic();
@@ -83,14 +83,12 @@ export class AuditTrail {
     return true;
   }
 
-  /**
-   * Resolves when all added lines are written, or the database has not taken the last ones that were tried.
-   */
+  /** Resolves when all lines are written, or when the database does not take them. */
   async untilWritten(): Promise<void> {
     while (this.#writing !== null && !this.#isRefused) await this.#tried.promise;
   }
 
-  /** Tries waiting lines once more. Those that the database does not take then are lost. */
+  /** Tries the waiting lines once more. Lines that the database does not take are lost. */
   async close(): Promise<void> {
     this.#closing.abort();
     while (this.#writing !== null) await this.#writing;
@@ -98,7 +96,7 @@ export class AuditTrail {
 
   async #write(): Promise<void> {
     const { store, clock, log, leftOut } = this.#parts;
-    // The requests of this moment share a transaction.
+    // Lines that are added in the same turn share a transaction.
     await Promise.resolve();
     while (this.#waiting.length > 0) {
       const lines = this.#waiting;
@@ -120,7 +118,7 @@ export class AuditTrail {
       this.#kept -= lines.length;
       this.#endTry();
     }
-    // This is in the same turn as the last look, so a later line starts another write.
+    // No await since the last look at the lines: a later line starts another write.
     this.#writing = null;
     this.#endTry();
   }
@@ -131,7 +129,7 @@ export class AuditTrail {
   }
 }
 
-/** The facts of a request for its audit line, whatever its outcome. */
+/** The facts of a request for its audit line. */
 type RequestFacts = {
   readonly endpoint: Pick<Endpoint, 'method' | 'path' | 'access'>;
   /** Path like `/v1/monitors/12`. */
@@ -144,10 +142,10 @@ type RequestFacts = {
 
 const VERBS = { GET: 'read', POST: 'create', PUT: 'replace', PATCH: 'change', DELETE: 'remove' } as const;
 
-/** Statuses of requests that were refused because of their sender. */
+/** Statuses of refusals because of the sender. */
 const REFUSED_CALLERS: ReadonlySet<number> = new Set([401, 403, 429]);
 
-/** The audit lines of one request: of its login, its change or its refusal. */
+/** The audit lines of one request: its login, its change or its refusal. */
 export class RequestAudit implements ChangeAudit {
   readonly #trail: AuditTrail;
   readonly #facts: RequestFacts;
@@ -174,7 +172,7 @@ export class RequestAudit implements ChangeAudit {
     });
   }
 
-  /** Writes the remaining line once the answer is known. */
+  /** Writes the line of the answer, if it needs one and has none yet. */
   noteAnswer(status: number, detail: string | null): void {
     const { method, access } = this.#facts.endpoint;
     const isChange = method !== 'GET' && access !== 'read';
@@ -213,7 +211,7 @@ function actionOf({ method, path }: Pick<Endpoint, 'method' | 'path'>): string {
   return verb ?? VERBS[method];
 }
 
-/** Whether the path is a collection below a page or an incident, whose last part is not a verb. */
+/** Whether the path is a collection below a page or an incident. Its last part is then not a verb. */
 function isCollection(path: string): boolean {
   return /\{\w+_id\}\/[\w-]+$/.test(path);
 }

@@ -5,8 +5,8 @@ import { instantOf } from '../verdict/local-time.ts';
 import { id } from './answers.ts';
 
 /**
- * Schema for a text of at most so many characters, that is code points,
- * as JSON Schema and the limits of declared resources count them.
+ * Schema of a text of at most so many characters. They are code
+ * points, as in JSON Schema and in the limits of declared resources.
  */
 export function textUpTo(characters: number, text = z.string('must be a string')) {
   return text
@@ -14,7 +14,7 @@ export function textUpTo(characters: number, text = z.string('must be a string')
     .meta({ maxLength: characters });
 }
 
-/** A character has one or two units of UTF-16, so most texts need no count. */
+/** Counts only if it must: a code point has one or two units of UTF-16. */
 function isUpTo(text: string, characters: number): boolean {
   if (text.length <= characters) return true;
   return text.length <= 2 * characters && [...text].length <= characters;
@@ -34,9 +34,7 @@ export function nameSchema(description: string) {
 const INSTANT = z.iso.datetime({ offset: true });
 const LOCAL = z.iso.datetime({ local: true });
 
-/**
- * Schema of an instant in a body: with an offset, or as the local time of a time zone that the body names.
- */
+/** Schema of an instant in a body: with an offset, or as local time in a time zone that the body names. */
 export function instantOrLocal(description: string) {
   return z
     .string('must be a string')
@@ -57,12 +55,12 @@ export function readInstant(text: string, zone: string): number {
   return instantOf(zone, Date.parse(`${text}Z`));
 }
 
-/** An instant as the API answers it. */
+/** An instant in an answer. @param at epoch ms */
 export function instantText(at: number): string {
   return new Date(at).toISOString();
 }
 
-/** Schema of a longer text that people write: lines, as they were written. */
+/** Schema of a longer text that people write, with its line breaks. */
 export function noteText(description: string) {
   return textUpTo(LIMITS.noteText)
     .superRefine((text, context) => {
@@ -81,7 +79,7 @@ export function idList(description: string) {
     .meta({ description });
 }
 
-/** The numbers of ids, each once. */
+/** The ids as numbers, each only once. */
 export function numbers(ids: readonly string[] | null | undefined): number[] {
   return [...new Set(ids ?? [])].map(Number);
 }

@@ -28,8 +28,8 @@ import {
 import { invalid, Problem, type ProblemCode } from './problem.ts';
 
 /*
- * The declared resources as entries of the table of objects:
- * their texts and schemas follow from their definitions.
+ * The entries of declared resources in the table of objects.
+ * Their texts and schemas follow from their definitions.
  */
 
 const removal = z.object({
@@ -55,18 +55,18 @@ function shownByOf({ cascade, components }: z.infer<typeof removalOfShown>): Sho
   });
 }
 
-/** The kinds of one list of the API, with what the definitions do not say of it. */
+/** The kinds of one list of the API, with the facts that the definitions do not have. */
 type Kinds<K extends ResourceKind> = {
   readonly tag: string;
   readonly kinds: readonly [K, ...K[]];
-  /** The attributes that the list's filter `name` searches, for its description. */
+  /** The attributes that the filter `name` of the list searches, as words for its description. */
   readonly named: string;
-  /** The types by which the list can be filtered; left out: there is one. */
+  /** The types by which the list can be filtered; left out: it has only one type. */
   readonly types?: readonly string[];
-  /** The objects that are removed together with a member, or that prevent its removal. */
+  /** A text about the objects that are removed with a member, or that prevent its removal. */
   readonly removal?: string;
   /**
-   * Whether components of status pages show members: a removal then says what happens to those components.
+   * Whether components of status pages show members. A removal then says what happens to these components.
    */
   readonly isShown?: boolean;
 };
@@ -78,8 +78,7 @@ export function defineResources<const P extends string, K extends ResourceKind>(
 ) {
   const { noun } = DEFINITIONS[kinds[0]];
   const problems: readonly ProblemCode[] = ['conflict', ...refusedReferences(kinds)];
-  // The compiler sees parameters that not every list takes:
-  // one that a list does not take is refused as unknown.
+  // The type has parameters that some lists do not take. Such a list refuses the parameter as unknown.
   const query = offsetPage.extend({ name: nameFilter(named), type: typeFilter(types ?? ['']) });
   const queryWithoutType = query.omit({ type: true }) as unknown as typeof query;
   const objects = defineObjects({
@@ -116,12 +115,12 @@ export function defineResources<const P extends string, K extends ResourceKind>(
   return { ...objects, kinds };
 }
 
-/** How the resources of a list are presented, and what is done beside storing them. */
+/** How the resources of a list are read from requests and presented in answers. */
 type Presentation<T extends ResourceTable> = {
   readonly table: T;
   /** @throws Problem when the parent in the path does not exist or belongs to another workspace */
   requireParent?(request: ObjectRequest): Promise<void>;
-  /** Returns the kind of a new resource, where the list has several. @throws Problem */
+  /** Returns the kind of a new resource, if the list has several. @throws Problem */
   kindFor?(body: unknown): ResourceKind;
   /** Adds the members that the path determines to the body. */
   completed?(body: unknown, request: ObjectRequest): unknown;
@@ -142,7 +141,7 @@ type Presentation<T extends ResourceTable> = {
 
 type Parts = Pick<ApiParts, 'configuration' | 'reading' | 'declaredFile' | 'secrets' | 'clock'>;
 
-/** The endpoints of {@link defineResources} with what answers them. */
+/** Gives the endpoints of {@link defineResources} their handlers. */
 export function serveResources<const P extends string, K extends ResourceKind, T extends ResourceTable>(
   objects: ReturnType<typeof defineResources<P, K>>,
   presentation: Presentation<T>,
@@ -150,7 +149,7 @@ export function serveResources<const P extends string, K extends ResourceKind, T
 ): ServedEndpoint[] {
   const { table, requireParent, kindFor, completed, present, written, further = [] } = presentation;
   const { reading, configuration } = parts;
-  /** The kind of an existing member. Nothing of it is opened: a member that cannot be read can be removed. */
+  /** The kind of an existing member. It decrypts nothing, so that an unreadable member can be removed. */
   const kindOf = async (request: ObjectRequest, id: number) => {
     const kind = await reading.kindOf(table, rowsOf(request), id);
     if (kind === null) throw new Problem('not-found', `there is no ${objects.noun} ${id}`);
@@ -239,8 +238,8 @@ function declaredHeaders({ owner, localName }: Metadata, { declaredFile }: Parts
 }
 
 /**
- * The problem codes for missing objects that a body of these kinds may refer to. The path names its page, so
- * `page_id` does not count.
+ * The problem codes for missing objects to which a body of these
+ * kinds may refer. `page_id` does not count, because the path has it.
  */
 function refusedReferences(kinds: readonly ResourceKind[]): readonly ProblemCode[] {
   const refers = kinds.some((kind) =>
@@ -251,9 +250,7 @@ function refusedReferences(kinds: readonly ResourceKind[]): readonly ProblemCode
   return refers ? ['reference-not-found'] : [];
 }
 
-/**
- * The rows that a request may see: those of its workspace, and of the page for objects that belong to one.
- */
+/** The rows that a request may see: those of its workspace and, for the objects of a page, of this page. */
 function rowsOf(request: ObjectRequest): ListScope {
   const workspaceId = workspaceOf(request);
   const { page_id: pageId } = request.ids;
@@ -263,9 +260,9 @@ function rowsOf(request: ObjectRequest): ListScope {
 type Declared = Metadata & { readonly kind: ResourceKind; readonly attributes: Resources[ResourceKind] };
 
 /**
- * A declared resource as the API answers it: its id as text, instants in RFC 3339.
+ * A declared resource in an answer: its id as text, instants in RFC 3339.
  *
- * @param computed what the service adds
+ * @param computed members that the service adds
  */
 export function resourceView(stored: Declared, computed: object): Readonly<Record<string, unknown>> {
   return {

@@ -48,7 +48,7 @@ type Document = {
   };
 };
 
-/** The OpenAPI document as one page for people. It needs no script and loads nothing. */
+/** The OpenAPI document as one page for people, without a script or any other resource. */
 export async function docsPage(json: Json): Promise<string> {
   const document = json as unknown as Document;
   const text = new SchemaText(document.components.schemas);
@@ -108,7 +108,7 @@ function tokenOf({ security = [] }: Operation): string {
 
 const LARGER: Readonly<Record<string, string>> = { read: ', write or admin', write: ' or admin' };
 
-/** The answers: successes in full, and refusals, which all look the same, in one line each. */
+/** The answers: successes in full, and all refusals in one line, because they have the same form. */
 function answers({ responses }: Operation, { components }: Document, text: SchemaText) {
   const all = Object.entries(responses).map(([status, response]) => ({
     status,
@@ -150,8 +150,7 @@ function requestText({ path, method, operation }: Listed, { servers }: Document,
 }
 
 /**
- * Shows text as it is and any other value as JSON. It can be focused with the keyboard, so that it can be
- * scrolled.
+ * Shows a text as it is, and any other value as JSON. It takes the focus, so that the keyboard can scroll it.
  */
 function example(title: string, value: unknown, isOpen = false) {
   if (value === undefined) return '';
@@ -178,7 +177,7 @@ class SchemaText {
     return choices.flatMap(({ $ref }) => (typeof $ref === 'string' ? ($ref.split('/').at(-1) ?? []) : []));
   }
 
-  /** The first example. Of a choice of schemas it is the example of the first. */
+  /** The first example of a schema, or of the first schema of a choice. */
   exampleOf(schema: Json): unknown {
     const named = this.#schemas[this.namesOf(schema)[0] ?? ''];
     return ((named ?? schema).examples as unknown[] | undefined)?.[0];
@@ -254,7 +253,7 @@ function membersOf(schema: Json, prefix: string): Member[] {
     required?: readonly string[];
   };
   return Object.entries(properties).flatMap(([name, member]) => {
-    // Members that are ignored when they are sent back say only that.
+    // The type of a member that requests ignore is `ignored`.
     const isIgnored = member.readOnly === true && member.type === undefined && member.anyOf === undefined;
     const line = {
       name: `${prefix}${name}`,

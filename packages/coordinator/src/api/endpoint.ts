@@ -5,10 +5,7 @@ import type { Transaction } from '../store/store.ts';
 import type { ResourceView } from './answers.ts';
 import type { ProblemCode } from './problem.ts';
 
-/**
- * Who may call: anybody, a token of the scope (each scope includes those before it), or only the operator's
- * token.
- */
+/** Who may call: anybody, a token of this scope or a larger one, or only the operator's token. */
 export type Access = 'public' | TokenScope | 'operator';
 
 /** The audit line that a change writes in its transaction. `RequestAudit` implements this. */
@@ -17,7 +14,7 @@ export interface ChangeAudit {
   writeLine(tx: Transaction, madeId?: number): Promise<void>;
 }
 
-/** A request after authentication and parsing. Handlers know nothing else about HTTP. */
+/** A request after authentication and parsing. Handlers see nothing else of HTTP. */
 export type ApiRequest<Q = unknown, B = unknown> = {
   /** The token; null on public endpoints. */
   readonly token: Token | null;
@@ -26,9 +23,9 @@ export type ApiRequest<Q = unknown, B = unknown> = {
   readonly query: Q;
   readonly body: B;
   header(name: string): string | undefined;
-  /** Changes write their line of the audit trail with it, in their transaction. */
+  /** With it, a change writes its line of the audit trail in its transaction. */
   readonly audit: ChangeAudit;
-  /** Aborted when the caller is gone, for work that is done for nobody else. */
+  /** Aborted when the caller is gone. Work that only this caller needs then ends. */
   readonly signal: AbortSignal;
 };
 
@@ -57,7 +54,7 @@ export type AnswerHeader =
 
 export type Documented = {
   readonly description: string;
-  /** Absent: there is no body, or one of {@link contentType}. */
+  /** Absent: there is no body, or it is not JSON (see {@link contentType}). */
   readonly schema?: DocumentedSchema;
   /** Media type of a body that is not JSON. */
   readonly contentType?: string;
@@ -79,25 +76,25 @@ export type Endpoint<T extends EndpointTypes = EndpointTypes> = {
   readonly summary: string;
   /** Facts that callers must know in addition to the summary. */
   readonly description?: string;
-  /** Query parameters, given as text. Unknown ones are refused. */
+  /** Query parameters, given as text. Unknown parameters are refused. */
   readonly query?: z.ZodObject;
   /** Present: a JSON body is required. A zod schema validates it; the handler validates resources. */
   readonly body?: DocumentedSchema;
-  /** The answer whose members the body may repeat: those that the body does not have are ignored. */
+  /** The answer whose members the body may repeat. Members that only the answer has are ignored. */
   readonly repeats?: z.ZodObject;
   /** Answers by status. */
   readonly answers: Readonly<Record<number, Documented>>;
   /**
-   * Problems that it may report beyond those that follow from its access, path, headers and body, see
-   * `openapi.ts`.
+   * Further problems that it may report. Others follow from
+   * its access, path, headers and body: see `openapi.ts`.
    */
   readonly problems?: readonly ProblemCode[];
   readonly headers?: readonly RequestHeader[];
-  /** For the compiler alone: the types that the schemas stand for. It never has a value. */
+  /** Has never a value. It carries the types of the schemas to the compiler. */
   readonly types?: T;
 };
 
-/** What the schemas of an endpoint stand for. */
+/** The types of the schemas of an endpoint. */
 export type EndpointTypes = {
   /** Names of the ids in its path, and of its query parameters. */
   readonly ids: string;
@@ -124,7 +121,7 @@ type AnswerIn<D> = D extends { readonly schema: infer S }
     ? string
     : null;
 
-/** What a schema stands for in an answer. */
+/** The type of a schema in an answer. */
 type ViewOf<S> = S extends z.ZodType
   ? z.infer<S>
   : S extends { readonly resource: infer K }
@@ -174,10 +171,10 @@ export function endpoint<
   return definition;
 }
 
-/** An endpoint, whatever its path and query, whose successes have this body. */
+/** An endpoint whose successes have this body, with any path and query. */
 export type EndpointAnswering<A> = Endpoint<Omit<EndpointTypes, 'answer'> & { readonly answer: A }>;
 
-/** The ids and query parameters of a call to an endpoint. Those of the query that are null are left out. */
+/** The ids and query parameters of a call to an endpoint. A query parameter that is null is left out. */
 export type ParametersOf<T extends EndpointTypes> = string extends T['ids']
   ? Readonly<Record<string, Parameter>>
   : { readonly [N in T['ids']]: string | number } & { readonly [N in T['filters']]?: Parameter };
@@ -191,12 +188,12 @@ export type AnswerOf<E extends Endpoint> = E extends Endpoint<infer T> ? T['answ
 export type RequestOf<E extends Endpoint> =
   E extends Endpoint<infer T> ? ApiRequest<T['query'], T['body']> : never;
 
-/** Answers requests as the schemas say: the compiler compares the bodies. */
+/** Answers requests. The compiler compares its bodies with the schemas. */
 type Handler<T extends EndpointTypes> = (
   request: ApiRequest<T['query'], T['body']>,
 ) => Promise<EndpointAnswer<T['answer']>> | EndpointAnswer<T['answer']>;
 
-/** An endpoint with what answers its requests. */
+/** An endpoint with its handler. */
 export type ServedEndpoint = Endpoint & {
   handle(request: ApiRequest<never, never>): Promise<EndpointAnswer> | EndpointAnswer;
 };

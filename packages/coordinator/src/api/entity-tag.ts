@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 import { Problem } from './problem.ts';
 
 /**
- * Strong ETag of a resource in an answer: the row's version, which `If-Match` compares, and a digest of the
- * view, because a status or a warning changes without a write. `age_ms` is excluded: it follows from `at`,
- * and no two answers would ever be equal.
+ * Strong ETag of a resource in an answer. It has the version of the row, which `If-Match`
+ * compares, and a digest of the answer, because a status or a warning changes without a
+ * write. The digest leaves out `age_ms`, with which no two answers would be equal.
  */
 export function entityTag(rowVersion: number, view: object): string {
   const text = JSON.stringify(view, (name, value) => (name === 'age_ms' ? undefined : value));
@@ -12,8 +12,8 @@ export function entityTag(rowVersion: number, view: object): string {
 }
 
 /**
- * The versions that `If-Match` allows; undefined when any version is allowed. Weak tags match nothing (RFC
- * 9110, section 13.1.1), and neither do foreign tags.
+ * The versions that `If-Match` allows; undefined: any version. Weak tags
+ * (RFC 9110, section 13.1.1) and tags that svc did not make match nothing.
  *
  * @throws Problem `malformed-request`
  */

@@ -84,8 +84,8 @@ export function inputExample(kind: ResourceKind): Json {
 }
 
 /**
- * Example of the answer to {@link inputExample}. It is made in the same way as a real answer, so that it
- * stays true.
+ * Example of the answer to {@link inputExample}. It is made
+ * in the same way as a real answer, so that it stays true.
  */
 export function answerExample(kind: ResourceKind): Json {
   const { sent, added } = RESOURCES[kind];

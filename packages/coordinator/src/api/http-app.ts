@@ -25,7 +25,10 @@ import {
 import { RequestGate } from './request-gate.ts';
 import { parseBody, queryParser, readBody } from './request-input.ts';
 
-/** What becomes known of a request while it is answered, for its audit line, the counters and the log. */
+/**
+ * The facts about a request that its audit line, the counters
+ * and the log need. They are collected during the answer.
+ */
 type Noted = {
   readonly requestId: string;
   endpoint: CountedEndpoint;
@@ -39,13 +42,13 @@ type ApiContext = Context<{ Variables: Variables }>;
 
 type App = Hono<{ Variables: Variables }>;
 
-/** What answers requests, wherever they come from. */
+/** The parts that answer requests, from a socket or from within the process. */
 type Answering = { readonly parts: ApiParts; readonly trail: AuditTrail; readonly gate: RequestGate };
 
 /** Finds the address of a request's sender; null: the connection is gone. */
 type PeerOf = (context: ApiContext) => string | null;
 
-/** Creates the whole API as a function from requests to answers, with the sites that are served beside it. */
+/** Creates the whole API as a function from requests to answers, and the sites that are served beside it. */
 export function createApp(
   parts: ApiParts,
   trail: AuditTrail,
@@ -75,16 +78,14 @@ export function createApp(
   return { app, sites };
 }
 
-/**
- * Makes the function that tells the paths of the API, known or not, from those of pages: by their first part.
- */
+/** Makes the function that says whether a path, known or not, belongs to the API: by its first part. */
 function pathsOf(endpoints: readonly Endpoint[]): (path: string) => boolean {
   const firstOf = (path: string) => path.split('/', 2)[1];
   const firsts = new Set([DOCS_PATH, ...endpoints.map(({ path }) => path)].map(firstOf));
   return (path) => firsts.has(firstOf(path));
 }
 
-/** The common steps of all requests: their id, counts, the log, and headers of the answer. */
+/** The steps that all requests have in common: id, counts, log, and headers of the answer. */
 function accompany(
   parts: ApiParts,
   { sites, peerOf, isOfApi }: { sites: readonly Site[]; peerOf: PeerOf; isOfApi: (path: string) => boolean },
@@ -135,7 +136,7 @@ function noteAnswer(
 }
 
 /**
- * Whether a request came in over a loopback address, as it can also where the API listens on all addresses.
+ * Whether a request came over a loopback address. This is possible even if the API listens on all addresses.
  */
 function isOnLoopback({ env }: ApiContext, { listen }: ApiParts): boolean {
   const { incoming } = env as Partial<HttpBindings>;
@@ -162,8 +163,8 @@ async function pageFor(
 }
 
 /**
- * Sets headers of the answer itself: `context.header` makes another
- * answer for each of them, with a stream for a body that was a text.
+ * Sets the headers on the answer itself. `context.header` would
+ * make a new answer for each header, and a stream of a text body.
  *
  * @param isPage a page sets its own headers
  */
@@ -171,14 +172,14 @@ function setCommonHeaders(context: ApiContext, { requestId, token }: Noted, isPa
   const { headers } = context.res;
   headers.set('x-request-id', requestId);
   if (isPage) return;
-  // Clients that keep ids notice with it that a token belongs to another workspace.
+  // By this header, a client that stores ids notices that its token belongs to another workspace.
   if (token !== null) headers.set('svc-workspace', String(token.workspaceId));
   headers.set('cache-control', 'no-store');
   headers.set('x-content-type-options', 'nosniff');
 }
 
-/** A request to an endpoint, of which nothing was believed or parsed yet. */
-type Asked = {
+/** A request to an endpoint before authentication and parsing. */
+type Received = {
   /** Path with its ids, without a query. */
   readonly path: string;
   readonly ids: Readonly<Record<string, number>>;
@@ -192,38 +193,38 @@ type Asked = {
   readBody(): unknown;
 };
 
-type Answer = (asked: Asked, noted: Noted) => Promise<EndpointAnswer>;
+type Answer = (received: Received, noted: Noted) => Promise<EndpointAnswer>;
 
 /**
  * Makes the function that admits, parses and answers the
- * requests of one endpoint. It rejects with what they fail with.
+ * requests of one endpoint. It rejects with their errors.
  */
 function answerOf(endpoint: ServedEndpoint, { parts, trail, gate }: Answering): Answer {
   const { access } = endpoint;
   const counted = { method: endpoint.method, route: endpoint.path };
   const parseQuery = queryParser(endpoint);
-  return async (asked, noted) => {
+  return async (received, noted) => {
     noted.endpoint = counted;
-    const { path, ids, peer, header, signal } = asked;
+    const { path, ids, peer, header, signal } = received;
     const { requestId } = noted;
     const audit = new RequestAudit(trail, { endpoint, path, requestId, peer, at: parts.clock.wall() });
     if (access !== 'public') {
       noted.audit = audit;
-      noted.token = asked.identify();
+      noted.token = received.identify();
       audit.noteToken(noted.token);
       gate.admitRequest(noted.token, access);
     }
     const { token } = noted;
-    const query = parseQuery(asked.parameters);
+    const query = parseQuery(received.parameters);
     const hasBody = endpoint.body !== undefined;
-    const sent = hasBody ? await asked.readBody() : undefined;
+    const sent = hasBody ? await received.readBody() : undefined;
     if (token !== null && hasBody) gate.confirmToken(token);
     const body = hasBody ? parseBody(endpoint, sent) : undefined;
     return endpoint.handle({ token, ids, query, body, header, audit, signal } as never);
   };
 }
 
-/** Answers the requests to an endpoint that come over a socket. */
+/** Makes the handler of the requests to an endpoint that come over a socket. */
 function handlerOf(
   endpoint: ServedEndpoint,
   peerOf: PeerOf,
@@ -234,7 +235,7 @@ function handlerOf(
     const { req } = context;
     const peer = peerOf(context);
     const ids = Object.entries(req.param()).map(([name, text]) => [name, Number(text)]);
-    const asked: Asked = {
+    const received: Received = {
       path: req.path,
       ids: Object.fromEntries(ids),
       parameters: new URL(req.url).searchParams,
@@ -244,11 +245,11 @@ function handlerOf(
       identify: () => answering.gate.identifyToken(req.header('authorization'), peer),
       readBody: () => readBody(req.raw),
     };
-    return respond(context, await answer(asked, context.get('noted')));
+    return respond(context, await answer(received, context.get('noted')));
   };
 }
 
-/** Makes the calls of the API within this process. */
+/** Makes the function that calls the API within this process. */
 function createCalls(endpoints: readonly ServedEndpoint[], answering: Answering): ApiCalls['call'] {
   const keyOf = ({ method, path }: Endpoint) => `${method} ${path}`;
   const answers = new Map(endpoints.map((each) => [keyOf(each), answerOf(each, answering)]));
@@ -260,13 +261,13 @@ function createCalls(endpoints: readonly ServedEndpoint[], answering: Answering)
     const noted = newNoted(randomUUID());
     const { method } = endpoint;
     const { path, ids, filters } = placed(endpoint.path, parameters);
-    const asked: Asked = {
+    const received: Received = {
       ...{ path, ids, parameters: filters, peer: caller.peer, signal },
       header: (name) => headers[name],
       identify: () => gate.acceptToken(caller.token),
       readBody: () => body,
     };
-    const called = await answer(asked, noted).then(
+    const called = await answer(received, noted).then(
       // The handler answered as the endpoint's schema says: `serve` has compared the types.
       ({ status, headers = {}, body = null }): Called<never> => ({
         status,
@@ -284,7 +285,7 @@ function createCalls(endpoints: readonly ServedEndpoint[], answering: Answering)
   };
 }
 
-/** Tells the ids of a path from the parameters of the query. */
+/** Separates the ids of the path from the parameters of the query. */
 function placed(route: string, parameters: Parameters) {
   const ids: Record<string, number> = {};
   const filters: [string, string][] = [];
@@ -298,7 +299,7 @@ function placed(route: string, parameters: Parameters) {
 
 const DOCS_PATH = '/docs';
 
-/** The description of the API, for programs and for people. */
+/** Serves the description of the API, for programs and for people. */
 function serveDocuments(app: App, endpoints: readonly Endpoint[], { publicUrl }: ApiParts): void {
   const document = once(() => openApi(endpoints, publicUrl));
   const documentText = once(() => JSON.stringify(document()));
@@ -313,7 +314,7 @@ function serveDocuments(app: App, endpoints: readonly Endpoint[], { publicUrl }:
   });
 }
 
-/** Makes a value when it is first asked for: few starts of a coordinator are ever asked for its documents. */
+/** Makes a value at its first use. Most coordinators never serve these documents. */
 function once<T>(make: () => T): () => T {
   let made: { value: T } | undefined;
   return () => {
@@ -329,7 +330,7 @@ function unknownPath(endpoints: readonly Endpoint[], path: string): Problem {
   return new Problem('method-not-allowed', `this path takes only ${allow}`, { headers: { allow } });
 }
 
-/** What a request is refused with that failed. The log has what the service has to look after. */
+/** The problem that answers a failed request. An error that the operator must look at goes to the log. */
 function problemFor(error: Error, noted: Noted, path: string, { log }: ApiParts): Problem {
   const { requestId } = noted;
   if (isForTheLog(error)) {
@@ -344,7 +345,7 @@ function problemFor(error: Error, noted: Noted, path: string, { log }: ApiParts)
   return new Problem('internal-error', detail);
 }
 
-/** A host that is not ours may have wanted a page, for which the answer is that there is none. */
+/** Refuses a request for another host. A request for a page gets `not-found`. */
 function misdirected(isOfApi: boolean): Problem {
   return new Problem(
     isOfApi ? 'misdirected' : 'not-found',
@@ -379,9 +380,9 @@ async function respond(
 }
 
 /**
- * Writes an answer as JSON in UTF-8, exactly as `JSON.stringify` does. A list is
- * written member by member, and other work gets a turn in between: 100 monitors
- * with large bodies are 25 MiB. An answer of that size is sent in its parts.
+ * Writes an answer as JSON in UTF-8, exactly as `JSON.stringify` does. A list
+ * is written member by member, and other work gets a turn in between: 100
+ * monitors with large bodies are 25 MiB. A large answer is sent in parts.
  */
 export async function answerText(
   body: unknown,
@@ -394,16 +395,19 @@ export async function answerText(
   const end = JSON.stringify(envelope)
     .replace(/^\{(?=")/, ',')
     .replace(/^\{\}$/, '}');
-  // The parts are bytes: joining texts and encoding them would hold the thread once more for all of them.
+  // Each part is encoded by itself. To encode the joined text would hold the thread once more.
   const parts = [Buffer.from('{"data":['), ...members, Buffer.from(`]${end}`)];
   const bytes = parts.reduce((sum, part) => sum + part.byteLength, 0);
   return bytes <= JOINED_BYTES ? Buffer.concat(parts) : ReadableStream.from(parts);
 }
 
-/** Answers up to this size are sent in one piece. Joining 25 MiB would hold the thread for some 10 ms. */
+/**
+ * Maximum size of an answer that is sent in one piece,
+ * bytes. To join 25 MiB would hold the thread some 10 ms.
+ */
 const JOINED_BYTES = 1_024 * 1_024;
 
-/** Lists have their members first. */
+/** A list has `data` as its first member. */
 function isList(body: unknown): body is { data: readonly unknown[] } {
   if (typeof body !== 'object' || body === null) return false;
   return Object.keys(body)[0] === 'data' && 'data' in body && Array.isArray(body.data);

@@ -2,24 +2,24 @@ import type { Token } from '../store/access/tokens.ts';
 import type { Endpoint, EndpointTypes, ParametersOf } from './endpoint.ts';
 import type { Problem } from './problem.ts';
 
-/** Who calls the API inside of this process: somebody whose session the caller has found. */
+/** On whose behalf the dashboard calls the API: the visitor of a session. */
 export type Caller = {
   readonly token: Token;
   /** Address of the visitor. */
   readonly peer: string | null;
 };
 
-/** What a call sends beside the ids of the path and the parameters of the query. */
+/** What a call sends in addition to the ids of the path and the parameters of the query. */
 export type Sent = {
   readonly body?: unknown;
   /** By their names in lower case. */
   readonly headers?: Readonly<Record<string, string>>;
 };
 
-/** Ids and query parameters by name. Those that are null or undefined are left out. */
+/** Ids and query parameters by name. A value that is null or undefined is left out. */
 export type Parameters = Readonly<Record<string, string | number | null | undefined>>;
 
-/** The answer to a call. Its body is the value that the endpoint has made: nobody may change it. */
+/** The answer to a call. Its body is the endpoint's own object, so the caller must not change it. */
 export type Called<A = unknown> =
   | {
       readonly status: number;
@@ -35,12 +35,12 @@ export type Called<A = unknown> =
     };
 
 /**
- * The API for the pages of this process. A call is a request like any other: the same validation,
- * messages, scopes, rates and audit lines. Only its token comes from the caller, and bodies are
- * passed as they are, not as text: the bound on the size of a text does not apply to them.
+ * The API for the pages of this process. A call has the same validation, messages, scopes,
+ * rates and audit lines as a request over a socket. Only its token comes from the caller, and
+ * its body is passed as an object. The bound on the size of a JSON text does not apply to it.
  */
 export interface ApiCalls {
-  /** @param signal aborted when nobody waits for the answer any more */
+  /** @param signal aborted when the visitor is gone */
   call<T extends EndpointTypes>(
     caller: Caller,
     endpoint: Endpoint<T>,
@@ -48,31 +48,32 @@ export interface ApiCalls {
     sent: Sent & { readonly signal: AbortSignal },
   ): Promise<Called<T['answer']>>;
   /**
-   * Finds the token that somebody typed. Limits and audit lines are those of a request with it.
+   * Finds the token that a visitor typed. The limits and audit lines are those of a request with this token.
    *
    * @throws Problem `unauthorized`, `rate-limited`
    */
   login(secret: string, from: Login): Token;
   /**
-   * Refuses a login with a link that opens nothing, as {@link login} refuses a wrong token.
+   * Refuses a login with an invalid link. It counts and is recorded as
+   * a wrong token is, so that a guesser of links meets the same limit.
    *
    * @throws Problem `unauthorized`, `rate-limited`
    */
   refuseLink(from: Login): never;
-  /** Writes the audit line of a login that a link has opened. */
+  /** Writes the audit line of a login by a link. */
   noteLogin(token: Token, from: Login): void;
-  /** Writes the audit line of a session that its visitor has ended. */
+  /** Writes the audit line of a logout. */
   noteLogout(token: Token, from: Login): void;
   /**
-   * Writes the audit line of a request that the dashboard refuses
-   * itself, or counts it, as {@link AuditTrail.addRefusal}.
+   * Writes or counts the audit line of a request that the
+   * dashboard refuses itself: see {@link AuditTrail.addRefusal}.
    */
   noteRefusal(refusal: PageRefusal, from: Login): void;
 }
 
-/** What the dashboard refused, and to whom. */
+/** A request that the dashboard refused. */
 export type PageRefusal = {
-  /** Null: nobody is logged in. */
+  /** Null: the visitor is not logged in. */
   readonly token: Token | null;
   /** `open` a page, `send` a form, or `login`. */
   readonly action: 'open' | 'send' | 'login';

@@ -12,9 +12,9 @@ export type ListenerTimeouts = {
   readonly headers: number;
   /** Up to the last byte of the body. */
   readonly request: number;
-  /** Without a byte in either direction, for clients that do not read their answer. */
+  /** Time without a byte in either direction. It ends clients that do not read their answer. */
   readonly idle: number;
-  /** Interval between checks of the connections. The other limits are kept within it. */
+  /** Interval between checks of the connections. The other limits are exact to this interval. */
   readonly checkEvery: number;
 };
 
@@ -26,9 +26,9 @@ export const DEFAULT_TIMEOUTS: ListenerTimeouts = {
   checkEvery: 1_000,
 };
 
-/** Descriptors that are reserved for internal use: alerts, the database, NATS, files. */
+/** File descriptors that are reserved for alerts, the database, NATS and files. */
 const RESERVE = 512;
-/** Bounds on the limit: fewer connections would make the API useless, and more serve no client. */
+/** Bounds on the limit. Fewer connections would make the API useless, and more would help no client. */
 const FEWEST = 64;
 const MOST = 4_096;
 
@@ -37,7 +37,8 @@ type Report = { readonly userLimits?: { readonly open_files?: { readonly soft?: 
 let own: Report | undefined;
 
 /**
- * Most simultaneous connections of the API. Further ones are dropped, so that alerts still find a descriptor.
+ * Maximum of simultaneous connections of the API. Further
+ * connections are dropped, so that alerts still get a descriptor.
  *
  * @param report report of the process, with its soft limit of open files
  */
@@ -47,18 +48,15 @@ export function connectionLimit(report: Report = ownReport()): number {
   return Math.max(FEWEST, Math.min(MOST, left));
 }
 
-/** The report of this process. It is made once, because the limit stays. */
+/** The report of this process. It is made only once, because the limit does not change. */
 function ownReport(): Report {
   own ??= reportWithoutNetwork();
   return own;
 }
 
-/**
- * With the network, a report asks the name servers for the
- * name of each connection's other end, and waits for them.
- */
+/** A report with the network would look up the name of each connected address in the DNS, and wait for it. */
 function reportWithoutNetwork(): Report {
-  // The types do not have the member yet.
+  // The types of Node do not have this member yet.
   const report = process.report as typeof process.report & { excludeNetwork: boolean };
   const before = report.excludeNetwork;
   report.excludeNetwork = true;
@@ -91,7 +89,7 @@ export async function readTlsFiles({ cert, key }: TlsFiles): Promise<TlsPair> {
   }
 }
 
-/** Reports the pair again when a file changed. An unusable pair is logged, and the former one stays. */
+/** Reads the pair again when a file changes. An unusable pair is logged, and the former pair stays in use. */
 export class TlsFilesWatch {
   readonly #files: TlsFiles;
   readonly #log: Logger;

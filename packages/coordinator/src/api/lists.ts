@@ -10,7 +10,7 @@ function wholeNumber(minimum: number, maximum: number) {
     z
       .string()
       .regex(/^\d{1,16}$/, message)
-      // A query is text; to those who read the document it is a number.
+      // The query has text, but the OpenAPI document shows a number.
       .meta({ type: 'integer', pattern: undefined, minimum, maximum })
       .transform(Number)
       .pipe(z.number().min(minimum, message).max(maximum, message))
@@ -59,7 +59,7 @@ function exampleOf(member: z.ZodType, envelope: object): { examples?: object[] }
   return examples === undefined ? {} : { examples: [{ data: examples, ...envelope }] };
 }
 
-/** Position of the next page: after the row with these keys. It is opaque to clients. */
+/** The cursor of the page that begins after the row with these keys. It is opaque to clients. */
 function encodeCursor(keys: readonly (number | string)[]): string {
   return Buffer.from(JSON.stringify(keys)).toString('base64url');
 }
@@ -77,7 +77,10 @@ export function decodeCursor<T>(cursor: string | undefined, schema: z.ZodType<T>
   }
 }
 
-/** A page of at most `limit` of `rows`. One more row was read to see whether there is a next page. */
+/**
+ * A page of at most `limitOfPage` rows. The caller reads
+ * one row more, which shows whether there is a next page.
+ */
 export function historyPage<Row, View>(
   rows: readonly Row[],
   limitOfPage: number,
@@ -90,7 +93,7 @@ export function historyPage<Row, View>(
   return { data: page.map(view), next_cursor: hasMore ? encodeCursor(keys(last)) : null };
 }
 
-/** @param what names of the attributes that are searched: `title or slug` */
+/** @param what the attributes that are searched, in words: `title or slug` */
 export function nameFilter(what: string) {
   return textUpTo(LIMITS.monitorName)
     .optional()

@@ -26,9 +26,10 @@ import { entityTag, expectedVersions } from './entity-tag.ts';
 import { Problem } from './problem.ts';
 
 /*
- * The table of the objects that the API keeps: declared resources, incidents, their updates, maintenance
- * windows. An entry has two halves. `defineObjects` takes texts and schemas, from which documents and callers
- * work. `serveObjects` takes the reading and writing of one kind. All entries have the same five endpoints:
+ * The table of the objects of the API: declared resources, incidents, their updates,
+ * maintenance windows. An entry has two halves. `defineObjects` takes its texts and
+ * schemas, which the OpenAPI document and callers use. `serveObjects` takes the functions
+ * that read and write objects of one kind. All entries have the same five endpoints:
  *
  *     /v1/things       list (GET):    a page of the list
  *                      create (POST): once for each Idempotency-Key; 201, with the object and its place
@@ -39,7 +40,7 @@ import { Problem } from './problem.ts';
  * A change and its line of the audit trail are written in one transaction.
  */
 
-/** What an endpoint says of itself that the table does not determine. */
+/** The texts of an endpoint that the table does not determine. */
 type Texts = Pick<Endpoint, 'description' | 'problems'> & { readonly summary: string };
 
 type Definition<
@@ -58,9 +59,9 @@ type Definition<
   readonly noun: string;
   /** Schema of an object in answers. */
   readonly schema: V;
-  /** The answer whose members bodies may repeat. */
+  /** See `Endpoint.repeats`. */
   readonly repeats?: z.ZodObject;
-  /** How an object comes into being; left out: it is created. */
+  /** The verb in texts about a creation; left out: `created`. */
   readonly verb?: 'published';
   readonly list: Texts & { readonly query: L; readonly answer: string; readonly schema: S };
   readonly create: Texts & { readonly body: N };
@@ -73,7 +74,7 @@ type Definition<
   readonly remove: Texts & { readonly headers?: readonly ['If-Match']; readonly query?: D };
 };
 
-/** The first half of an entry: its five endpoints, for documents and callers. */
+/** Defines the five endpoints of an entry, without handlers. */
 export function defineObjects<
   const P extends string,
   V extends DocumentedSchema,
@@ -166,11 +167,11 @@ type Objects = {
   readonly verb: string;
 } & { readonly [E in 'list' | 'create' | 'read' | 'replace' | 'remove']: Endpoint };
 
-/** An object as the API answers it. */
+/** An object in an answer. */
 export type Member = {
   readonly view: object;
   readonly rowVersion: number;
-  /** Headers beside the ETag. */
+  /** Headers in addition to the ETag. */
   readonly headers?: Readonly<Record<string, string>>;
 };
 
@@ -180,32 +181,32 @@ type Awaitable<T> = T | Promise<T>;
 /** Writes a change, in its transaction. */
 type Write<C> = (change: C) => Promise<void>;
 
-/** Changes objects. @template C a change, open in its transaction */
+/** Changes objects. @template C a change inside of its transaction */
 export type Changes<C> = {
   /** Runs the work in one transaction. */
   transaction<T>(workspaceId: number, work: (change: C) => Promise<T>): Promise<T>;
 };
 
-/** The second half of an entry. Requests are read before the transaction, which stays short. */
+/**
+ * Reads and writes the objects of an entry. Requests are parsed before the transaction, so that it is short.
+ */
 type Work<O extends Objects, C> = {
-  /** Null: there is no such object. @throws Problem where the object above it does not exist */
+  /** Null: there is no such object. @throws Problem if its parent does not exist */
   findObject(request: ObjectRequest, id: number): Promise<Member | null>;
-  /** What is said of an object that does not exist; left out: `there is no incident 12`. */
+  /** The message about an object that does not exist; left out: `there is no incident 12`. */
   missing?(request: ObjectRequest): string;
   /** @returns the body of the answer */
   list(request: RequestOf<O['list']>): Awaitable<object>;
   /**
-   * @returns what the Idempotency-Key stands for beside the
-   *   path, and what creates the object and returns its id
+   * @returns `keyed`, the content to which the Idempotency-Key belongs together
+   *   with the path, and `write`, which creates the object and returns its id
    */
   create(
     request: RequestOf<O['create']>,
   ): Awaitable<{ readonly keyed: unknown; write(change: C): Promise<number> }>;
   replace(request: RequestOf<O['replace']>): Awaitable<Write<C>>;
   remove(request: RequestOf<O['remove']>): Awaitable<Write<C>>;
-  /**
-   * Further changes of one object, each with an endpoint of its own. They are answered as a replacement is.
-   */
+  /** Further changes of one object, each with its own endpoint. The answer is that of a replacement. */
   readonly further?: readonly FurtherChange<C>[];
 };
 
@@ -224,7 +225,7 @@ export function furtherChange<T extends EndpointTypes, C>(
 
 type Parts = Pick<ApiParts, 'secrets' | 'clock'>;
 
-/** The five endpoints of an entry with what answers them. */
+/** Gives the five endpoints of an entry their handlers. */
 export function serveObjects<O extends Objects, C extends { readonly tx: Transaction }>(
   objects: O,
   changes: Changes<C>,
@@ -294,7 +295,11 @@ function pathOf(path: string, { ids }: Pick<ApiRequest, 'ids'>): string {
   return path.replace(/\{(\w+)\}/g, (_all, name: string) => String(ids[name]));
 }
 
-/** The versions that the request allows to be changed; left out: any. @throws Problem `malformed-request` */
+/**
+ * The versions of the object that the request may change; left out: any.
+ *
+ * @throws Problem `malformed-request`
+ */
 export function versionOptions(request: Pick<ApiRequest, 'header'>): {
   expectedVersions?: readonly number[];
 } {
@@ -302,22 +307,22 @@ export function versionOptions(request: Pick<ApiRequest, 'header'>): {
   return versions === undefined ? {} : { expectedVersions: versions };
 }
 
-/** Secrets are shown in clear text to tokens that may write them. */
+/** Shows secrets in clear text to tokens that may write them. */
 export function shownTo({ token }: Pick<ApiRequest, 'token'>): SecretsShown {
   return token !== null && scopeIncludes(token.scope, 'write') ? 'open' : 'masked';
 }
 
-/** How long a key is remembered, ms. */
+/** Time for which a key is remembered, ms. */
 const REMEMBERED_MS = 24 * 3_600_000;
 /**
- * Most keys that are deleted with each new one: more than come in, and less than 1 ms of the scheduling
- * thread.
+ * Maximum of expired keys that are deleted with each new key. It is
+ * more than 1, so that their number shrinks, and takes less than 1 ms.
  */
 const FORGOTTEN_AT_ONCE = 200;
 
 const PURPOSE = 'idempotency_keys.request';
 
-/** A creation. One with a key may be repeated and creates nothing twice. */
+/** A creation. With a key, it may be repeated and creates nothing twice. */
 type Creation = {
   readonly workspaceId: number;
   /** See {@link idempotencyKey}; null: the request has none. */
@@ -337,12 +342,12 @@ export function idempotencyKey(header: string | undefined): string | null {
 }
 
 /**
- * Runs `make`, which returns the id of the object that it creates, unless an earlier
- * request with this key has created it. A request without a key always does. Both happen
- * in the given transaction, so that the object and its key exist together or not at all.
+ * Runs `make`, which creates an object and returns its id, unless an earlier
+ * request with the same key has created it. Without a key, it always runs `make`.
+ * The object and its key are stored in the given transaction: both, or none.
  *
  * @param now epoch ms
- * @param secrets keyed digests, because bodies contain secrets: the stored digest must not help to guess them
+ * @param secrets makes keyed digests: bodies contain secrets, which the stored digest must not help to guess
  * @throws Problem `conflict` when the key was used for another request
  */
 export async function makeOnce(
@@ -368,18 +373,18 @@ export async function makeOnce(
 }
 
 /**
- * Creates an object in the transaction, see {@link createsOnce}.
+ * Creates an object in the transaction: see {@link createsOnce}.
  *
  * @param create returns the id of the object
  */
 type Creating = (tx: Transaction, create: () => Promise<number>) => Promise<{ id: number; isNew: boolean }>;
 
 /**
- * The way in which a request creates an object: once for each Idempotency-Key, together with its line of the
- * audit trail.
+ * Makes the function with which a request creates an object: once for
+ * each Idempotency-Key, together with its line of the audit trail.
  *
- * @param path of the collection
- * @param body what the key stands for, beside the path: the content of the object
+ * @param path path of the collection
+ * @param body content of the object, to which the key belongs together with the path
  * @throws Problem when the header is not a key
  */
 export function createsOnce(

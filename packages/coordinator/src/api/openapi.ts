@@ -81,10 +81,7 @@ export function openApi(endpoints: readonly Endpoint[], publicUrl: string): Json
   };
 }
 
-/**
- * The types of a problem. A missing object may be named by the path or by the body, and one answer documents
- * both.
- */
+/** The types of a problem. One answer documents a missing object in the path and one in the body. */
 function codesOf(code: ProblemCode): string[] {
   const codes = code === 'reference-not-found' ? ['not-found', code] : [code];
   return codes.map((one) => `urn:svc:problem:${one}`);
@@ -159,7 +156,7 @@ function operation(endpoint: Endpoint): Json {
   };
 }
 
-/** The problems that an endpoint may report: those that follow from its definition, and its own. */
+/** The problems that an endpoint may report: its own, and those that follow from its definition. */
 function problemCodes({ access, path, headers = [], body, problems = [] }: Endpoint): ProblemCode[] {
   const isPublic = access === 'public';
   return [
@@ -271,8 +268,8 @@ function inputName(kind: ResourceKind): string {
 }
 
 /**
- * The schema of a resource in a request. Rules over several members are not in it; a breach is answered with
- * 422.
+ * The schema of a resource in a request. It lacks the rules
+ * over several members; a breach is answered with 422.
  */
 function inputSchemaOf(kind: ResourceKind): Json {
   const { constants, description } = DEFINITIONS[kind];
@@ -375,6 +372,6 @@ function valueSchema(name: string, { value, presence }: Attribute): Json {
   if (value.references !== undefined) return value.type === 'set' ? { type: 'array', items: ID } : ID;
   if (presence === 'computed' && name === 'id') return ID;
   if (presence === 'computed' && name.endsWith('_at')) return jsonSchema(instant, 'output');
-  // A set is transformed when it is read. An answer has the form of a request.
+  // A set is transformed when it is parsed. The answer has the form of the request.
   return jsonSchema(value.schema, 'input');
 }

@@ -10,7 +10,7 @@ import {
 } from '../declaration/errors.ts';
 import { StoreError, type StoreErrorCode } from '../store/errors.ts';
 
-/** This coordinator does not lead now, so it refuses work that needs a leader. The API answers 503. */
+/** Refuses work that needs a leader, because this coordinator does not lead now. The API answers 503. */
 export class NotLeading extends SvcError {
   readonly retryable = true;
 
@@ -39,14 +39,14 @@ export const PROBLEMS = {
 } as const satisfies { [C in ProblemCode]: { status: number; title: string } };
 export type { ProblemCode };
 
-/** A problem document (RFC 9457) with the wrong members. */
+/** A problem document (RFC 9457). `errors` has the invalid members. */
 export const problem = z
   .object({
     type: z.string().meta({ description: '`urn:svc:problem:` followed by a stable code.' }),
     title: z.string(),
     status: z.number().int(),
     detail: z.string(),
-    /** The header `x-request-id` and the log have it too. */
+    /** The same id is in the header `x-request-id` and in the log. */
     request_id: z.string(),
     errors: z.array(
       z.object({
@@ -76,7 +76,7 @@ export const problem = z
 type ProblemDocument = z.infer<typeof problem>;
 type ProblemDetail = ProblemDocument['errors'][number];
 
-/** A request that is answered with a problem. The message is for people and free of internals. */
+/** An error that the API answers as a problem. Its message is for people, and has no internals. */
 export class Problem extends SvcError {
   declare readonly code: ProblemCode;
   readonly errors: readonly ProblemDetail[];
@@ -123,7 +123,7 @@ function pointerOf(path: readonly PropertyKey[]): string {
   return path.map((step) => `/${String(step).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
 }
 
-/** The problem of a body with invalid members: all errors at once. */
+/** The problem of a body with invalid members. It has all errors. */
 export function invalid(issues: readonly { path: readonly PropertyKey[]; message: string }[]): Problem {
   const errors = issues.map(({ path, message }) => ({ pointer: pointerOf(path), message }));
   const detail = errors.length === 1 ? 'the body has 1 error' : `the body has ${errors.length} errors`;
@@ -131,8 +131,8 @@ export function invalid(issues: readonly { path: readonly PropertyKey[]; message
 }
 
 /**
- * The problem of an id in a body that this workspace does not have. The object of the path exists, so the
- * code is not `not-found`, which tells clients that the target of the request is gone.
+ * The problem of an id in a body that does not exist in the workspace. The code is
+ * not `not-found`, from which clients conclude that the object of the path is gone.
  */
 export function referenceNotFound(path: readonly PropertyKey[], message: string): Problem {
   const errors = [{ pointer: pointerOf(path), message }];
@@ -160,7 +160,7 @@ export function problemOf(error: unknown): Problem | null {
   return error instanceof StoreError ? problemOfStore(error) : null;
 }
 
-/** What the database needs from its operator. */
+/** What the operator must do about the database. */
 const STORE_IS: Partial<Record<StoreErrorCode, string>> = {
   'store-corrupt': 'the database file is damaged: its operator can restore a backup',
   'store-readonly':
@@ -175,7 +175,10 @@ function problemOfStore({ code, retryable }: StoreError): Problem | null {
   });
 }
 
-/** Whether somebody has to look after the cause: a defect of svc, or a database that does not mend itself. */
+/**
+ * Whether the operator must look at the cause: a defect
+ * of svc, or a database that does not recover by itself.
+ */
 export function isForTheLog(error: unknown): boolean {
   return problemOf(error) === null || (error instanceof StoreError && !error.retryable);
 }

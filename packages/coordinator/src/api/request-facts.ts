@@ -4,7 +4,7 @@ import { getConnInfo } from '@hono/node-server/conninfo';
 import type { Context } from 'hono';
 import type { Visit } from '../web/site.ts';
 
-/** Whether an address or name means only this machine, with or without brackets. */
+/** Whether an address or a name, with or without brackets, leads only to this machine. */
 export function isLoopbackHost(host: string): boolean {
   const name = host.replace(/^\[(.*)\]$/, '$1').toLowerCase();
   return name === 'localhost' || name.endsWith('.localhost') || name === '::1' || isLoopbackIpv4(name);
@@ -15,9 +15,9 @@ function isLoopbackIpv4(name: string): boolean {
 }
 
 /**
- * Whether the `Host` of a request names this service. It is checked only where the request
- * came in over loopback. There, a page in a browser on this machine could name a host of
- * its own that resolves to 127.0.0.1 (DNS rebinding), and the request would look local.
+ * Whether the `Host` of a request names this service. Only requests over loopback are
+ * checked. A page in a browser on this machine could otherwise use a host name of its
+ * own that resolves to 127.0.0.1 (DNS rebinding), and its requests would look local.
  *
  * @param host the header; undefined: there is none (HTTP/1.0)
  */
@@ -28,8 +28,8 @@ export function isExpectedHost(host: string | undefined, publicUrl: string): boo
 }
 
 /**
- * Name of a `Host` header in lower case, without its port; '' without the header. A final
- * dot says that a name is complete (RFC 1034, section 3.1), and makes no other name of it.
+ * Name of a `Host` header in lower case, without its port; '' without the header. A
+ * final dot is removed: it only says that the name is complete (RFC 1034, section 3.1).
  */
 function hostOf(header: string | null): string {
   return header === null ? '' : (URL.parse(`http://${header}/`)?.hostname ?? '').replace(/\.$/, '');
@@ -46,9 +46,9 @@ type Circumstances = {
 /**
  * The visit of a request for a page.
  *
- * An address as host is this service's own: only names can be made to lead here
- * by others (DNS rebinding). Behind a proxy with TLS, which SVC_PUBLIC_URL then
- * says, visitors come with TLS under every name that is not this machine's.
+ * An IP address as host always counts as this service's own, because DNS rebinding
+ * needs a name. If SVC_PUBLIC_URL is an https address, a proxy speaks TLS with
+ * visitors, so a visit counts as secure under every name that is not this machine's.
  */
 export function visitOf(request: Request, { publicUrl, hasTls, peer, requestId }: Circumstances): Visit {
   const url = new URL(request.url);
@@ -71,9 +71,9 @@ export function visitOf(request: Request, { publicUrl, hasTls, peer, requestId }
 /**
  * Makes the function that finds the address of a request's sender; null: the connection is gone.
  *
- * Without proxies that is the other end of the connection, as the socket reports it. Where that is a
- * trusted proxy, it is the last address of `X-Forwarded-For` that no trusted proxy has: each proxy appends
- * the address that it was called from, so the sender may have invented the addresses further left.
+ * Without proxies it is the remote address of the socket. If that is a trusted proxy, it is
+ * the last address in `X-Forwarded-For` that is not a trusted proxy's. Each proxy appends
+ * the address of its caller, so the sender may have invented the addresses before that one.
  *
  * @param trustedProxies CIDRs and addresses, as `parseCidrList` returns them
  */
@@ -91,7 +91,7 @@ function forwardedBy(peer: string, header: string | undefined, trusted: BlockLis
   for (const entry of (header ?? '').split(',').reverse()) {
     if (!isTrusted(sender, trusted)) break;
     const named = plainIpv4(entry.trim());
-    // A text that is no address comes from the sender, or from a proxy that hides who it is.
+    // The sender wrote this text, or a proxy that hides addresses.
     if (isIP(named) === 0) break;
     sender = named;
   }
@@ -112,12 +112,16 @@ function blockListOf(cidrs: readonly string[]): BlockList {
   return list;
 }
 
-/** An IPv4 address that a socket for both families reports has a prefix. */
+/** Removes the prefix with which a socket for both families reports an IPv4 address. */
 export function plainIpv4(address: string): string {
   return address.replace(/^::ffff:(?=\d+\.)/i, '');
 }
 
-/** The id of a request: the client's own where it is a plain one. @param given the header `X-Request-Id` */
+/**
+ * The id of a request: the client's, if it is plain, otherwise a new one.
+ *
+ * @param given the header `X-Request-Id`
+ */
 export function requestIdOf(given: string | undefined): string {
   return given !== undefined && /^[\w.-]{1,64}$/.test(given) ? given : randomUUID();
 }

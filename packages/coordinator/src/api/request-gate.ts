@@ -16,10 +16,7 @@ type Parts = {
   readonly failureRate?: Rate;
 };
 
-/**
- * Decides which requests are admitted: whose they are, whether their token allows them, and whether there are
- * too many.
- */
+/** Decides which requests are admitted, by their token, its scope and the rate of requests. */
 export class RequestGate {
   readonly #parts: Parts;
   readonly #requests: RateLimit<number>;
@@ -32,9 +29,8 @@ export class RequestGate {
   }
 
   /**
-   * Finds the token of a request. A peer that fails often is told to wait, not why it failed. A valid token
-   * passes even then: somebody who shares a proxy's address with a stranger must not be blocked because of
-   * the stranger.
+   * Finds the token of a request. A peer that fails often is only told to wait, not why it failed.
+   * A valid token passes even then: a stranger behind the same proxy must not block its owner.
    *
    * @throws Problem `unauthorized`, `rate-limited`
    */
@@ -51,7 +47,7 @@ export class RequestGate {
   }
 
   /**
-   * Counts a failure of a peer to say who it is.
+   * Counts a request of a peer without a valid token.
    *
    * @throws Problem `rate-limited` when it has failed too often
    */
@@ -61,7 +57,7 @@ export class RequestGate {
   }
 
   /**
-   * Takes the token of a session, which the caller has found.
+   * Accepts the token of a session.
    *
    * @throws Problem `unauthorized`
    */
@@ -74,8 +70,8 @@ export class RequestGate {
   }
 
   /**
-   * Checks again that the token is valid. Call it when the body has come, which may take some time: a token
-   * that was revoked meanwhile must not create another one.
+   * Checks again that the token is valid. Call it after the body is read, which may
+   * take some time: a token that was revoked meanwhile must not create another one.
    *
    * @throws Problem `unauthorized`
    */
@@ -84,8 +80,7 @@ export class RequestGate {
   }
 
   /**
-   * Checks the rate and the scope. A token that sends too many requests is told so even when its scope does
-   * not allow them.
+   * Checks the rate, then the scope. Requests that the scope does not allow also count for the rate.
    *
    * @throws Problem `rate-limited`, `forbidden`
    */
@@ -131,7 +126,10 @@ function authorize(token: Token, access: Access): void {
   }
 }
 
-/** Whether the header carries exactly this secret. It takes the same time wherever they differ. */
+/**
+ * Whether the header has exactly this secret. The time of
+ * the comparison does not depend on where they differ.
+ */
 export function carriesSecret(authorization: string | undefined, secret: Secret): boolean {
   const given = Buffer.from(bearerOf(authorization) ?? '');
   const expected = Buffer.from(secret.reveal());
@@ -152,7 +150,7 @@ const DEFAULT_RATE: Rate = { perSecond: 500, atOnce: 2_000 };
 /** Default rate of requests without a valid token from one peer. */
 const DEFAULT_FAILURE_RATE: Rate = { perSecond: 1, atOnce: 30 };
 
-/** Most remembered keys. The least recently used ones are forgotten first. */
+/** Maximum of remembered keys. The least recently used key is forgotten first. */
 const MOST_KEYS = 10_000;
 
 /** A token bucket for each key. */
@@ -165,10 +163,10 @@ export class RateLimit<K> {
   }
 
   /**
-   * Counts a use, if it may pass.
+   * Counts a use, if the rate allows it.
    *
    * @param now monotonic, ms
-   * @returns 0 when it may pass, otherwise the seconds (>= 1) to wait
+   * @returns 0 if the rate allows it, otherwise the seconds (>= 1) to wait
    */
   countUse(key: K, now: number): number {
     const { perSecond, atOnce } = this.#rate;
@@ -182,7 +180,7 @@ export class RateLimit<K> {
   }
 }
 
-/** The refusal of what a {@link RateLimit} did not let pass. @param seconds to wait */
+/** The refusal when a {@link RateLimit} is reached. @param seconds time to wait */
 export function tooMany(what: string, seconds: number): Problem {
   return new Problem('rate-limited', `${what}; try again in ${seconds} s`, {
     headers: { 'retry-after': String(seconds) },

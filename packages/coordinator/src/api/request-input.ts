@@ -4,9 +4,8 @@ import type { Endpoint } from './endpoint.ts';
 import { invalid, Problem } from './problem.ts';
 
 /**
- * Makes the function that parses the queries of an endpoint by its schema.
- * The schema is made with the first query: zod compiles one, which takes
- * ten times as long as to parse with it, and few endpoints are ever called.
+ * Makes the function that parses the queries of an endpoint by its schema. The schema is compiled at
+ * the first query, because that takes ten times as long as a parse, and few endpoints are ever called.
  *
  * @throws Problem (the function) naming every parameter that is unknown, given twice or not valid
  */
@@ -36,10 +35,10 @@ function parsedQuery(schema: z.ZodObject, parameters: Iterable<readonly [string,
   return parsed.data;
 }
 
-/** Most members of a body: many more than any has, and few enough to report each of them. */
+/** Maximum of members of a body. No valid body has nearly as many, and each of them can be reported. */
 const MOST_MEMBERS = 100;
 
-/** Path of a list with more entries than any list of such a body may have; null: there is none. */
+/** Path of a list with more entries than any list may have; null: there is none. */
 function longListIn(value: unknown, path: readonly string[] = []): readonly string[] | null {
   if (typeof value !== 'object' || value === null) return null;
   if (Array.isArray(value) && value.length > LIMITS.noteTargets) return path;
@@ -50,7 +49,7 @@ function longListIn(value: unknown, path: readonly string[] = []): readonly stri
   return null;
 }
 
-/** The body without the members of the answer that it repeats and that nobody can write. */
+/** The body without members that it repeats from the answer and that cannot be written. */
 function withoutRepeated({ body: schema, repeats }: Endpoint, body: unknown): unknown {
   if (repeats === undefined || !(schema instanceof z.ZodObject)) return body;
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return body;
@@ -86,8 +85,8 @@ export function parseBody(endpoint: Endpoint, body: unknown): unknown {
 }
 
 /**
- * Reads the JSON body of a request, at most {@link LIMITS.apiBodyBytes}. It is parsed
- * on the thread that schedules checks: a body of that size takes some milliseconds.
+ * Reads the JSON body of a request, at most {@link LIMITS.apiBodyBytes}. The thread that
+ * schedules checks parses it, which takes some milliseconds for a body of that size.
  *
  * @throws Problem `too-large`, `unsupported-media-type`, `malformed-request`
  */
@@ -117,7 +116,7 @@ async function readWhole(request: Request): Promise<ArrayBuffer> {
   }
 }
 
-/** Reads a body that says no length, which ends where it is too long. */
+/** Reads a body without a `content-length`. Stops when it is too long. */
 async function readParts(request: Request): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let size = 0;
@@ -140,7 +139,7 @@ async function* received({ body }: Request): AsyncGenerator<Uint8Array> {
 /**
  * The value of a JSON text in UTF-8.
  *
- * @throws Problem `malformed-request`, which repeats nothing of the text
+ * @throws Problem `malformed-request` without any part of the text
  */
 export function parsedJson(bytes: Uint8Array | ArrayBuffer): unknown {
   let text: string;
@@ -162,8 +161,8 @@ export function parsedJson(bytes: Uint8Array | ArrayBuffer): unknown {
 }
 
 /**
- * Deepest nesting of a body. No resource has more than four
- * levels, and what walks thousands exhausts its stack.
+ * Maximum nesting of a body. No resource has more than four
+ * levels. Thousands of levels would exhaust the stack.
  */
 const MOST_LEVELS = 32;
 
@@ -172,13 +171,13 @@ function isDeeperThan(levels: number, value: unknown): boolean {
   return levels === 0 || Object.values(value).some((member) => isDeeperThan(levels - 1, member));
 }
 
-/** The position of the error. V8's message itself repeats the text around it, which may be a secret. */
+/** The position of the error. V8's own message has the text around it, which may be a secret. */
 function placeOf(error: unknown): string {
   const place = error instanceof Error ? /\(line (\d+) column (\d+)\)/.exec(error.message) : null;
   return place === null ? '' : `: line ${place[1]}, column ${place[2]}`;
 }
 
-/** The client broke off, which is not an error of the service. */
+/** The problem of a client that broke off the connection. It is not an error of svc. */
 function brokenOff(): Problem {
   return malformed('the connection ended before the body was complete');
 }
@@ -193,7 +192,7 @@ function malformed(detail: string): Problem {
 
 type Issue = z.core.$ZodRawIssue;
 
-/** What a value must be, by the types that schemas expect. */
+/** The messages about wrong types, by the type that the schema expects. */
 const TYPES: Readonly<Record<string, string>> = {
   string: 'must be a string',
   number: 'must be a number',
@@ -205,10 +204,10 @@ const TYPES: Readonly<Record<string, string>> = {
   null: 'must be null',
 };
 
-/** What is counted, by the origin of a bound. */
+/** The words for what a bound counts, by the type of the value. */
 const COUNTED: Readonly<Record<string, string>> = { string: 'characters', array: 'members', set: 'members' };
 
-/** The message of an error whose schema has none, in our words instead of the library's. */
+/** The message of an error whose schema has no message, in svc's words instead of the library's. */
 export function defaultMessage(issue: Issue): string {
   switch (issue.code) {
     case 'invalid_type':

@@ -14,23 +14,23 @@ import { Problem } from './problem.ts';
 import { isLoopbackHost } from './request-facts.ts';
 
 export interface Api {
-  /** Starts to listen. Rejects when that is impossible at the address, or with SvcError `bad-tls-files`. */
+  /** Starts to listen. Rejects if that is impossible at the address, or with SvcError `bad-tls-files`. */
   start(): Promise<{ url: string }>;
-  /** Accepts no more requests. Running ones have 1 s to end. */
+  /** Accepts no further requests. Running requests have 1 s to end. */
   stop(): Promise<void>;
 }
 
-/** Time for running requests at the stop, ms. */
+/** Time that the stop leaves to running requests, ms. */
 const STOP_GRACE_MS = 1_000;
 
 export function createApi(parts: ApiParts): Api {
   const { listen, tls = null, clock, log, publicUrl } = parts;
   const trail = new AuditTrail({ ...parts, leftOut: parts.counters.auditLinesLeftOut });
   const { app, sites } = createApp(parts, trail);
-  // For a request that cannot even be parsed, for example because its host name is not valid.
+  // Answers a request that cannot be parsed, for example because its host name is not valid.
   const errorHandler = () => malformed().response(randomUUID());
-  // Only URLs are made with this name, of requests of
-  // HTTP/1.0 without a host: no part of svc takes it for one.
+  // `hostname` completes the URL of a request of HTTP/1.0
+  // without a host. No part of svc uses it as a host name.
   const listener = getRequestListener(app.fetch, { errorHandler, hostname: 'svc.invalid' });
   const server = createListener(listener, parts);
   const watch =
@@ -75,7 +75,7 @@ function createListener(
   answer: RequestListener,
   { tls = null, timeouts = DEFAULT_TIMEOUTS, maxConnections = connectionLimit() }: ApiParts,
 ): Server | TlsServer {
-  // By default Node checks the time-outs every 30 s, so that a head would have 40 s.
+  // By default Node checks the time-outs only every 30 s. A head could then take 40 s.
   const connectionsCheckingInterval = timeouts.checkEvery;
   const server: Server | TlsServer =
     tls === null
