@@ -1,3 +1,4 @@
+import { compareInGroup, compareOnPage } from '@svc/shared/resources/component.ts';
 import type { StoredComponent, StoredGroup, StoredPage } from '../declaration/stored.ts';
 import type { Latencies, LatencyRange, LatencySpan } from '../history/latencies.ts';
 import type { DayTimes } from '../history/status-times.ts';
@@ -201,7 +202,7 @@ function sectionsOf(
   const viewOf = new Map(views.map((view) => [Number(view.id), view]));
   const named = new Map(groups.map((group) => [String(group.id), group]));
   const sections: { groupId: string | null; members: StoredComponent[] }[] = [];
-  for (const component of stored.toSorted(byOrder)) {
+  for (const component of stored.toSorted((one, other) => compareOnPage(placeOf(one), placeOf(other)))) {
     const given = component.attributes.group_id;
     const groupId = given !== null && named.has(given) ? given : null;
     const open = groupId === null ? sections.at(-1) : sections.find((one) => one.groupId === groupId);
@@ -210,7 +211,10 @@ function sectionsOf(
   }
   return sections.map(({ groupId, members }) => {
     const group = groupId === null ? undefined : named.get(groupId);
-    const ordered = group === undefined ? members : members.toSorted(byGroupOrder);
+    const ordered =
+      group === undefined
+        ? members
+        : members.toSorted((one, other) => compareInGroup(placeOf(one), placeOf(other)));
     const components = ordered.flatMap(({ id }) => viewOf.get(id) ?? []);
     return { group: group === undefined ? null : groupView(group, components), components };
   });
@@ -227,20 +231,6 @@ function groupView({ id, attributes, createdAt, updatedAt }: StoredGroup, member
   };
 }
 
-function byOrder(one: StoredComponent, other: StoredComponent): number {
-  return (
-    compared(one.attributes.order, other.attributes.order) ||
-    compared(one.attributes.group_order, other.attributes.group_order) ||
-    one.id - other.id
-  );
-}
-
-function byGroupOrder(one: StoredComponent, other: StoredComponent): number {
-  return compared(one.attributes.group_order, other.attributes.group_order) || byOrder(one, other);
-}
-
-/** Null comes last. */
-function compared(one: number | null, other: number | null): number {
-  if (one === null || other === null) return Number(one === null) - Number(other === null);
-  return one - other;
+function placeOf({ id, attributes }: StoredComponent) {
+  return { id, order: attributes.order, group_order: attributes.group_order };
 }

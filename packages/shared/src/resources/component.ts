@@ -80,3 +80,29 @@ export const component = {
 } satisfies ResourceDefinition;
 
 export type StatusPageComponent = Normalized<typeof component>;
+
+/** The facts that decide the place of a component on its page. */
+type Placed = {
+  readonly id: number | string;
+  readonly order: number | null;
+  readonly group_order: number | null;
+};
+
+/** Compares the places of two components on their page: by `order`, `group_order` and id; null comes last. */
+export function compareOnPage(one: Placed, other: Placed): number {
+  return (
+    nullLast(one.order, other.order) ||
+    nullLast(one.group_order, other.group_order) ||
+    Number(one.id) - Number(other.id)
+  );
+}
+
+/** Compares the places of two components in their group: by `group_order`, then as on the page. */
+export function compareInGroup(one: Placed, other: Placed): number {
+  return nullLast(one.group_order, other.group_order) || compareOnPage(one, other);
+}
+
+function nullLast(one: number | null, other: number | null): number {
+  if (one === null || other === null) return Number(one === null) - Number(other === null);
+  return one - other;
+}

@@ -1,3 +1,5 @@
+import { compareInGroup, compareOnPage } from '@svc/shared/resources/component.ts';
+
 /*
  * The order of a status page for its visitors. Ungrouped components and groups are ordered by `order`, null
  * last. A group stands where its first component stands. Components within a group are ordered by
@@ -25,13 +27,13 @@ export function arrangedItems<C extends Placed, G extends PlacedGroup>(
 ): Item<C, G>[] {
   const items: Item<C, G>[] = [];
   const placed = new Set<string>();
-  for (const component of components.toSorted(byOrder)) {
+  for (const component of components.toSorted(compareOnPage)) {
     const group = groups.find(({ id }) => id === component.group_id);
     if (group === undefined) items.push({ what: 'component', component });
     else if (!placed.has(group.id)) {
       placed.add(group.id);
       const members = components.filter(({ group_id: groupId }) => groupId === group.id);
-      items.push({ what: 'group', group, components: members.toSorted(byGroupOrder) });
+      items.push({ what: 'group', group, components: members.toSorted(compareInGroup) });
     }
   }
   const empty = groups.filter(({ id }) => !placed.has(id));
@@ -90,22 +92,4 @@ function shifted<T>(list: readonly T[], is: (member: T) => boolean, by: -1 | 1):
   if (member === undefined || to < 0 || to >= list.length) return [...list];
   const others = list.filter((_, index) => index !== at);
   return [...others.slice(0, to), member, ...others.slice(to)];
-}
-
-function byOrder(one: Placed, other: Placed): number {
-  return (
-    compared(one.order, other.order) ||
-    compared(one.group_order, other.group_order) ||
-    Number(one.id) - Number(other.id)
-  );
-}
-
-function byGroupOrder(one: Placed, other: Placed): number {
-  return compared(one.group_order, other.group_order) || byOrder(one, other);
-}
-
-/** Compares two orders; null comes last. */
-function compared(one: number | null, other: number | null): number {
-  if (one === null || other === null) return Number(one === null) - Number(other === null);
-  return one - other;
 }
