@@ -65,6 +65,7 @@ export interface PageApi {
   ): Promise<Called<T['answer']>>;
   /**
    * Calls an endpoint, and returns the body of a success. Its type is inferred from the endpoint's schema.
+   *
    * @throws Problem that the API answered
    */
   read<T extends EndpointTypes>(endpoint: Endpoint<T>, parameters: ParametersOf<T>): Promise<T['answer']>;

@@ -103,6 +103,7 @@ export function pageResponse(text: string, options: PageResponseOptions = {}): R
 
 /**
  * Redirects the browser to a page of this site, which it opens with GET.
+ *
  * @param path begins with `/`; a path from outside must have passed `localPath`
  */
 export function redirectResponse(path: string, cookies: readonly string[] = []): Response {

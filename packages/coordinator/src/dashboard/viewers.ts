@@ -52,6 +52,7 @@ export class Viewers {
 
   /**
    * Opens a new session, and ends the session of the request's cookie.
+   *
    * @returns the `Set-Cookie` header
    * @throws StoreError
    */

@@ -74,6 +74,7 @@ export function documentAt(path: string): PageDocument | null {
 /**
  * A page as its visitors see it, in English, for its editor. It may be unpublished. The caller must check
  * that the reader may see it.
+ *
  * @param publicUrl SVC_PUBLIC_URL
  * @throws StoreError
  */

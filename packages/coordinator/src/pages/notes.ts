@@ -46,6 +46,7 @@ export type NotedComponent = { readonly id: string; readonly monitorId: number |
  * The maintenance that a page shows, ordered by beginning: current occurrences, the next occurrence of each
  * window within 30 days, and occurrences that ended since `from`. A window is left out when it names neither
  * the page nor a monitor or component that the page shows.
+ *
  * @param components that the page shows
  * @param from       epoch ms
  * @param now        epoch ms

@@ -252,6 +252,7 @@ export type RenderedDocument = {
 /**
  * Renders and compresses a document of a cached page. Later requests get the same result, unless more than
  * {@link MOST_KEPT} other documents were requested since.
+ *
  * @param path of the document below the page
  * @returns null: the page has no such document
  */
@@ -298,6 +299,7 @@ async function rendered(text: string | null, made: Made): Promise<RenderedDocume
 
 /**
  * The headers of a document.
+ *
  * @param staleSince the instant of its data, epoch ms, if newer data cannot be read; null: the data is
  *   current
  */

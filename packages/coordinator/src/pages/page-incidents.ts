@@ -39,6 +39,7 @@ export type PageIncident = {
 /**
  * The incidents of a page, newest first: incidents of its monitors with the operators' updates, and incidents
  * that operators wrote.
+ *
  * @param components that the page shows
  */
 export function incidentViews(
@@ -161,6 +162,7 @@ export type IncidentDay = {
 
 /**
  * Groups incidents by the day on which they began, newest day first.
+ *
  * @param incidents newest first
  */
 export function incidentDays(incidents: readonly PageIncident[]): IncidentDay[] {

@@ -55,6 +55,7 @@ export type Overall =
  * The worst state decides, and the number of components in it: a major outage means that all components are
  * down. `maintenance` is reported only if no component is worse. Missing data is reported only if no problem
  * is known.
+ *
  * @param states of the components that have one
  */
 export function overallOf(states: readonly State[]): Overall {

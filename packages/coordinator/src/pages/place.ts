@@ -19,6 +19,7 @@ export function addressOf({ origin, path }: Place): string {
 /**
  * Scheme and host of a page on its own domain, without a final slash. Scheme and port are taken from the
  * service's URL.
+ *
  * @param publicUrl SVC_PUBLIC_URL
  */
 export function originOfDomain(domain: string, publicUrl: string): string {

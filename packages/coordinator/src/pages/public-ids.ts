@@ -11,6 +11,7 @@ export type PublicIds = (kind: 'incident' | 'update' | 'window', id: number) => 
  * Makes the ids that visitors of a page see. The stored numbers would show how many incidents all workspaces
  * have. A hash without a key could be inverted by trying all numbers. A hash without the page's id would show
  * that two pages report the same incident.
+ *
  * @param key 32 bytes; it must never change, because feeds keep the ids
  */
 export function publicIdsOf(key: Secret<Uint8Array>, pageId: number): PublicIds {

@@ -48,6 +48,7 @@ export type VersionedPage = {
 
 /**
  * Finds a published page with the version of its data; null: no page of this name is published.
+ *
  * @throws StoreError
  */
 export async function findVersion(
@@ -62,6 +63,7 @@ export async function findVersion(
 
 /**
  * Reads everything that a page shows.
+ *
  * @param known latencies of the previous read; they are read again once an hour
  * @throws StoreError
  */

@@ -48,7 +48,7 @@ export function createStatusPages(parts: StatusPagesParts): Site {
         const target = await targetOf(visit, parts);
         return target === null ? null : await answerAt(target, visit, parts, cache);
       } catch (error) {
-        parts.log.error({ error: messageOf(error), requestId: visit.requestId }, 'a status page failed');
+        parts.log.error({ error: messageOf(error), requestId: visit.requestId }, 'answering a request for a status page failed');
         return unavailable(visit);
       }
     },
@@ -125,6 +125,7 @@ function wrongMethod(routes: readonly PageRoute[], document: PageDocument | null
 
 /**
  * Decides whether a visitor may read a page and all its documents.
+ *
  * @returns null: the visitor may; otherwise the answer that the visitor gets instead
  */
 export type MayRead = (page: StoredPage, visit: Visit, place: Place) => Promise<Response | null>;

@@ -113,7 +113,7 @@ async function unsubscribe(
   try {
     return await subscribers.unsubscribe({ visit, place });
   } catch (error) {
-    log.error({ error: messageOf(error), requestId: visit.requestId }, 'a subscription could not be ended');
+    log.error({ error: messageOf(error), requestId: visit.requestId }, 'ending a subscription failed');
     return unavailable(visit);
   }
 }
@@ -121,6 +121,7 @@ async function unsubscribe(
 /**
  * The answer to a visitor who may not read a page: the login form for people, a status code for programs. It
  * is the same for every path, so it does not show which documents exist.
+ *
  * @param pathname of the request
  */
 function refusal(

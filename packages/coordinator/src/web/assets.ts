@@ -28,6 +28,7 @@ export type Asset = {
 
 /**
  * Makes an asset. It is served only if it is also in the list that {@link createAssetSite} gets.
+ *
  * @param name like `base.css`
  */
 export function asset(name: `${string}.${keyof typeof TYPES}`, text: string): Asset {

@@ -35,6 +35,7 @@ export function secretCookieOf(visit: Pick<Visit, 'request' | 'isSecure'>, name:
 
 /**
  * The value of a `Set-Cookie` header.
+ *
  * @param value in the characters of base64url
  * @param maxAgeSeconds 0 removes the cookie
  * @throws TypeError when the value has other characters

@@ -9,6 +9,7 @@ const FORM_TOKEN = 'form_token';
 /**
  * The token in all forms of one session. Another site cannot read it, because it cannot read the pages of the
  * session.
+ *
  * @param seed the secret of the session, or of the visitor's cookie before a login
  */
 export function formToken(seed: string): string {
@@ -47,6 +48,7 @@ const FOREIGN: FormRefusal = {
 /**
  * Reads the form of a request that changes something. Forms from other sites are refused: the browser names
  * the origin, and only our own pages know the token.
+ *
  * @param seed of the form token; null: the visitor has none
  * @param mostBytes upper bound of the form, see {@link readForm}
  */

@@ -27,6 +27,7 @@ function keyOf(language: string, options: object): string {
 
 /**
  * A share as a percentage, rounded down, so that 99.9999 % is never shown as 100 %.
+ *
  * @param share 0 to 1; null: there is no data
  * @returns `99.98 %` in the form of the language; for null a dash
  */

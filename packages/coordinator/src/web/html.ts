@@ -9,6 +9,7 @@ export type Html = HtmlEscapedString;
 /**
  * Makes HTML from a template. Inserted texts are escaped, also inside quoted attributes. HTML and lists of
  * HTML are inserted unchanged. `null`, `undefined`, `true` and `false` are left out.
+ *
  * @throws TypeError when a promise is inserted: await it before
  */
 export function html(strings: TemplateStringsArray, ...values: readonly unknown[]): Html {

@@ -27,6 +27,7 @@ export class OneTimeLinks {
 
   /**
    * Makes a link.
+   *
    * @param detail what the receiver of the link's use needs, such as an address
    * @param also writes more in the same transaction
    * @returns the secret for the link's address
@@ -45,6 +46,7 @@ export class OneTimeLinks {
 
   /**
    * Uses up a link. Of two concurrent callers, one gets it.
+   *
    * @returns null: the link is unknown, used or too old
    * @throws StoreError
    */

@@ -57,6 +57,7 @@ export class Sessions {
 
   /**
    * Finds the session of a cookie's secret; null: there is none, or it has ended.
+   *
    * @throws StoreError
    */
   async findSession(secret: string): Promise<OpenSession | null> {

@@ -28,6 +28,7 @@ export interface Site {
 /**
  * The key of a peer for limits: an IPv4 address, or the /64 of an IPv6 address, because one machine may use
  * every address in it.
+ *
  * @param address null: unknown
  */
 export function peerKey(address: string | null): string {

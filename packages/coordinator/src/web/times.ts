@@ -14,6 +14,7 @@ const UNITS = [
 
 /**
  * An instant in UTC: `22 Nov 2026, 14:03 UTC`. In browsers `times.js` shows it in the visitor's zone.
+ *
  * @param at epoch ms
  */
 export function instant(at: number, language = 'en'): Html {
@@ -28,6 +29,7 @@ export function instantText(at: number, language = 'en'): string {
 
 /**
  * An age: `3 minutes ago`. In browsers `times.js` keeps it right while the page is open.
+ *
  * @param at epoch ms
  * @param now epoch ms
  */

@@ -22,6 +22,7 @@ type FieldError = { readonly pointer: string; readonly message: string };
 
 /**
  * Assigns the errors of the API's answer to fields.
+ *
  * @param problem its message is about the whole resource, and is shown if no error names a field
  */
 export function messagesOf(
@@ -81,6 +82,7 @@ type Json = Readonly<Record<string, unknown>>;
 /**
  * The field for a JSON pointer of the API. If the pointer leads into a value, or to something that the form
  * does not have, it is the nearest field above.
+ *
  * @param entries without empty rows, so that their indexes are the same as in the body
  * @param body the body that the API judged
  * @returns null: the message is about the resource as a whole

@@ -350,6 +350,7 @@ type RenderField = (view: FormView, field: Field, path: string) => Html;
 
 /**
  * A list of objects. Its buttons send the draft, and the answer is the form with one row more or less.
+ *
  * @param inner renders the fields of a row
  */
 function rows(view: FormView, field: Field, control: Rows, path: string, inner: RenderField): Html {

@@ -9,6 +9,7 @@ type Writing = { readonly entries: WritableEntries; readonly secrets: SecretsInF
 
 /**
  * Fills in a form from a resource.
+ *
  * @param resource the API's answer to a token that may write, with secrets in clear
  */
 export function entriesOf(
@@ -138,6 +139,7 @@ type Row = Readonly<Record<string, unknown>>;
  * The references of a form to the rows of the stored resource, whose secrets the form need not contain. A
  * reference is the value of the first field, such as a header's name, and the number of the row among rows
  * with this value. An index would name another row after somebody else changed the list.
+ *
  * @returns the references of all rows, in their order
  */
 function referencesOf(rows: readonly Row[], fields: readonly Field[]): string[] {

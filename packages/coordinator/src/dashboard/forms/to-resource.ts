@@ -10,6 +10,7 @@ type Json = Readonly<Record<string, unknown>>;
  *
  * An unchanged field keeps its stored value: a secret that the form does not show, and a text with line ends
  * or characters that browsers change.
+ *
  * @param stored the current resource in clear; null: it is new
  */
 export function resourceFrom(

@@ -116,6 +116,7 @@ function majorityDegraded(votes: readonly CountedVote[]): string {
 
 /**
  * A sentence about how many regions voted so, and what they found.
+ *
  * @param statement makes the statement from a text like `2 of 3 regions`
  * @param otherwise the sentence if no such vote is stored
  */

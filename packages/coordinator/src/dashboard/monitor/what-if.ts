@@ -240,6 +240,7 @@ const SAME_WITHIN_MS = 600_000;
 /**
  * Pairs the entries of two histories, newest first. Entries of one kind that are close in time are the same
  * event. Each entry is used once.
+ *
  * @param actual, other newest first
  */
 export function pairEvents<T extends { readonly at: number }>(

@@ -36,6 +36,7 @@ export const COMPONENT_IDS: Control = { type: 'references', kinds: ['svc_status_
 
 /**
  * A local date and time in the form of inputs: `2027-01-01T02:00`.
+ *
  * @param instant as the API answers it
  * @returns null: there is no instant
  */

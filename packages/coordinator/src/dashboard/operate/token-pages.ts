@@ -30,6 +30,7 @@ class Creations {
 
   /**
    * Creates, or returns the answer of a recent creation with the same key.
+   *
    * @param key of the form and all its fields
    * @param now epoch ms
    */

@@ -109,6 +109,7 @@ function agentLine({ id, version, machine, draining, sick }: RegionView['agents'
 /**
  * Says since when a region has no agent that takes jobs: ` since 22 Nov 2026, 14:03 UTC (3 minutes ago)`.
  * Empty if an agent takes jobs, or if no check missed one.
+ *
  * @param now epoch ms
  */
 export function absenceText({ absent_since: since }: Pick<RegionView, 'absent_since'>, now: number): Html {

@@ -345,6 +345,7 @@ async function filledForm(request: DashboardRequest, editor: Editor, shown: Show
 /**
  * Explains that somebody else saved the resource after the form was opened, and lists the fields in which the
  * draft differs from the stored resource.
+ *
  * @param draft the body that was not saved
  */
 function changedSince(

@@ -37,6 +37,7 @@ const monitorTrial: Trial = {
 
 /**
  * The findings of each region: outcome, phases, and each assertion.
+ *
  * @param regions their current state, if one did not answer
  */
 function trialPanel(answers: readonly Answer[], regions: readonly RegionView[], now: number): Html {

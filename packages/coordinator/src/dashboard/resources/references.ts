@@ -41,6 +41,7 @@ type Source = {
 /**
  * Reads the options of the fields that refer to other resources: all resources if they fit into one list,
  * otherwise the chosen ones and the ones that a search finds by name or id.
+ *
  * @param stored the stored resource; null: a new one
  * @throws Problem that the API answered
  */

@@ -47,6 +47,7 @@ export class ChangeFeed {
 
   /**
    * Opens a stream of events, which ends with its session; null: too many streams are open.
+   *
    * @param signal aborted when the visitor closes the connection
    */
   openStream(session: ListeningSession, signal: AbortSignal): ReadableStream<Uint8Array> | null {
@@ -120,7 +121,7 @@ export class ChangeFeed {
       if (before !== null && before !== newest) this.#send(`event: change\ndata: ${newest}\n\n`);
     } catch (error) {
       // The next read tries again. Pages work without events.
-      this.#parts.log.debug({ error: messageOf(error) }, 'could not look for changes');
+      this.#parts.log.debug({ error: messageOf(error) }, 'cannot read the newest change');
     } finally {
       this.#isLooking = false;
     }

@@ -224,6 +224,7 @@ const BELOW = /^(?:\/[A-Za-z0-9_-]+(?:\.[A-Za-z0-9]+)?){1,6}$/;
 /**
  * The path to which a visitor returns after signing in: the path that was requested first if it lies below
  * the page, otherwise the page. It is always a path of this host.
+ *
  * @param pagePath `/status/main`, or '' on the page's own domain
  * @param asked path below the page; anybody may have written it
  */

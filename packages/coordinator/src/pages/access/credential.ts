@@ -12,6 +12,7 @@ export type PageAccess =
 
 /**
  * The access of a page that was read with its secrets in clear.
+ *
  * @throws TypeError when a page of access type `password` has no password
  */
 export function declaredAccess({ attributes }: StoredPage): PageAccess {
@@ -45,6 +46,7 @@ export function isPassword(password: Secret, given: string): boolean {
  * opened. So another password, another list of domains or another access type ends all sessions.
  *
  * The version is a keyed hash, so a reader of the stored sessions cannot test guesses of the password.
+ *
  * @param key 32 bytes
  */
 export function credentialVersion(key: Secret<Uint8Array>, pageId: number, access: PageAccess): string {
@@ -76,6 +78,7 @@ export type EntitlingPage = { readonly id: number; readonly access: PageAccess }
  * - A public page writes to every subscriber.
  * - A page with a password writes to subscribers who subscribed while it had this password.
  * - A page for mail domains writes to addresses of these domains, which also open the page.
+ *
  * @param key 32 bytes
  */
 export function isEntitled(

@@ -25,6 +25,7 @@ export type GuardedPage = Pick<StoredPage, 'id' | 'workspaceId'>;
 
 /**
  * The decision whether a visitor may read a page.
+ *
  * @property access null: the page no longer exists
  * @property waitMs time until the visitor may try again; 0: at once
  */
@@ -47,6 +48,7 @@ export class PageGate {
   /**
    * Decides whether the visitor may read the page and everything below its path. Programs may send the page's
    * password by HTTP Basic (RFC 7617), with any user name.
+   *
    * @throws StoreError: then the visitor must not get the page
    */
   async admitVisitor(page: GuardedPage, visit: Visit): Promise<Admission> {
@@ -81,6 +83,7 @@ export class PageGate {
   /**
    * Signs a visitor in with a new session. The session of the visitor's cookie ends, because somebody else
    * may have planted it.
+   *
    * @returns the `Set-Cookie` header
    * @throws StoreError
    */

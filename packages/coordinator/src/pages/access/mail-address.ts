@@ -18,6 +18,7 @@ const LOCAL_PART = /^[\x21-\x7e]+$/;
 /**
  * Parses an address that a visitor typed. Mails go to the normal form that was compared, so that no two
  * programs can read the text differently.
+ *
  * @returns null: it is no address, it has several `@`, or its domain ends with a dot
  */
 export function parseMailAddress(text: string): MailAddress | null {
@@ -32,6 +33,7 @@ export function parseMailAddress(text: string): MailAddress | null {
 
 /**
  * Whether an address belongs to one of the domains. A sub-domain is another domain.
+ *
  * @param domains as declared in `auth_email_domains`
  */
 export function isOfDomains({ domain }: MailAddress, domains: readonly string[]): boolean {
@@ -40,6 +42,7 @@ export function isOfDomains({ domain }: MailAddress, domains: readonly string[])
 
 /**
  * Whether a page may send mail to an address.
+ *
  * @param domains to which the page sends mail; null: to every address
  */
 export function mayGetMail(address: string, domains: readonly string[] | null): boolean {

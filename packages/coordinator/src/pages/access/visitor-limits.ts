@@ -40,6 +40,7 @@ export class PasswordGuesses {
 
   /**
    * Compares and counts a guess in one turn of the event loop. So concurrent guesses are all counted.
+   *
    * @param peer key of the visitor's address
    * @param now monotonic, ms
    * @param isRight compares; it is called only if the guess may be compared
@@ -105,6 +106,7 @@ export class MailLimits {
 
   /**
    * Counts a visitor's request, whether a mail is sent or not. So the bound reveals nothing about an address.
+   *
    * @param peer key of the visitor's address
    * @param now monotonic, ms
    * @returns 0: the request may go on; otherwise the time until the next one may, ms
@@ -118,6 +120,7 @@ export class MailLimits {
 
   /**
    * Counts a mail unless a bound is reached.
+   *
    * @param now monotonic, ms
    * @returns the bound that is reached; null: the mail may be sent
    */

@@ -86,6 +86,7 @@ export class DomainChecks {
 
   /**
    * Checks the domain of a page now.
+   *
    * @param declared the domain as the page declares it
    * @throws StoreError
    */

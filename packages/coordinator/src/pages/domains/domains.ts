@@ -84,6 +84,7 @@ export class DomainDirectory {
 
   /**
    * Finds the page that is served under a host; null: there is none.
+   *
    * @param host name in a `Host` header, without its port
    * @throws StoreError when the database cannot be read and no earlier answer is known
    */

@@ -33,6 +33,7 @@ const NAMED = 4;
  * Decides whether a domain points to this service: one of its aliases is the service's name, or all its
  * addresses belong to the service. If only some do, part of the visitors would reach another server. A domain
  * behind a CDN that hides the alias and has its own addresses is not verified.
+ *
  * @param domain in lower case and ASCII
  */
 export function pointingOf(domain: string, answers: DomainAnswers, service: ServicePlace): Pointing {

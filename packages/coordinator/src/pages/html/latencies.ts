@@ -69,6 +69,7 @@ type Values = readonly (number | null)[];
 /**
  * A line through the values, with a gap for each null. A value between two gaps is a dot: a line of length 0,
  * which is visible by its round ends.
+ *
  * @param top the highest value, > 0
  */
 export function linePath(values: Values, top: number): string {

@@ -6,6 +6,7 @@ import { originOfDomain } from '../place.ts';
 /**
  * The address of a page, or of a path below it, for mails. It is made from the declaration and the settings
  * only, so an invented `Host` header gets into no mail. An own domain has the scheme and port of the service.
+ *
  * @param path below the page, with a slash in front; '' for the page itself
  */
 export function pageUrl(
@@ -35,6 +36,7 @@ const PROOF_BYTES = 16;
 /**
  * The token of the link that ends a subscription: the recipient's id, and a proof that svc made the link. It
  * is valid as long as the subscription exists, also after the page was renamed. It allows nothing else.
+ *
  * @param key 32 bytes
  */
 export function unsubscribeToken(key: Secret<Uint8Array>, recipientId: number): string {

@@ -130,7 +130,7 @@ export class PageNews {
         // Each turn is one transaction.
       }
     } catch (error) {
-      log.error({ error: messageOf(error) }, 'telling subscribers of status pages failed: svc tries again');
+      log.error({ error: messageOf(error) }, 'sending news of status pages failed: svc tries again');
     }
   }
 
@@ -230,7 +230,7 @@ export class PageNews {
     if (!parsed.success) {
       log.error(
         { announcement: stored.id },
-        'this version of svc cannot read an announcement, and tells nobody',
+        'this version of svc cannot read an announcement: it is not sent',
       );
       return [];
     }

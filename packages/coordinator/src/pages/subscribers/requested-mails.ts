@@ -91,7 +91,7 @@ export class RequestedMails {
     if (reached !== null) {
       log.warn(
         { page: mail.pageId, bound: reached },
-        'a visitor asked for a mail beyond a bound: it is not sent',
+        'a visitor requested a mail beyond a bound: it is not sent',
       );
       return;
     }

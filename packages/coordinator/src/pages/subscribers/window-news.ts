@@ -28,6 +28,7 @@ type UntoldWindow = {
 /**
  * Finds the news of maintenance windows on each page that shows the window, at most one for each window and
  * page. Where a page stopped showing a window that has begun, the news is its end.
+ *
  * @param now epoch ms
  */
 export async function untoldWindows(source: Readable, now: number): Promise<UntoldWindow[]> {
@@ -72,6 +73,7 @@ export async function announceWindows(tx: Transaction, wall: number): Promise<vo
 /**
  * Announces the end of a window that is about to be removed, on pages where its beginning was announced. A
  * window that was only planned disappears without an announcement, as one that is ended early does.
+ *
  * @param now epoch ms
  */
 export async function announceRemoval(tx: Transaction, window: StoredWindow, now: number): Promise<void> {

@@ -16,6 +16,7 @@ const MOST_RANGES = 20;
 
 /**
  * The language of an answer: the one in the address, otherwise the browser's most preferred one.
+ *
  * @param asked          value of `?lang=`; null: none
  * @param acceptLanguage the header (RFC 9110, section 12.5.4); undefined: none
  */

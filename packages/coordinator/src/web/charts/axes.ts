@@ -49,6 +49,7 @@ const INTERVALS = 4;
 /**
  * The smallest axis for values up to `greatest` whose lines are round values with at most one decimal. From 4
  * on, `top` is less than 1.6 times `greatest`.
+ *
  * @param greatest at least 0; 0 gives an axis up to 4, so that an empty chart has lines too
  */
 export function valueAxis(greatest: number): ValueAxis {

@@ -7,6 +7,7 @@ export const PLOT = { width: 1_000, height: 240 } as const;
 /**
  * A line through the middles of the columns. Null is a gap. A value between two gaps is a dot: a line of
  * length 0, which is visible by its round ends.
+ *
  * @param top value at the upper edge, > 0; higher values are drawn there
  */
 export function linePath(values: readonly (number | null)[], top: number): string {
@@ -28,6 +29,7 @@ export type Bar = { readonly low: number; readonly high: number } | null;
 
 /**
  * Bars that fill their columns. Bars without a height are left out.
+ *
  * @param top value at the upper edge, > 0; higher parts are cut off
  */
 export function barsPath(bars: readonly Bar[], top: number): string {
