@@ -37,7 +37,7 @@ describe.skipIf(skipsBrowser)('drafts', () => {
   });
 
   test.each(Object.entries(WHOLE_CONFIGURATION.svc_http_monitor ?? {}))(
-    'the form of the monitor "%s" changes nothing when nothing was changed',
+    'the form of the monitor "%s" keeps an unedited monitor unchanged',
     async (_name, monitor) => {
       const id = await api.create('/v1/monitors', { ...monitor, type: 'http' });
       const before = await api.call('GET', `/v1/monitors/${id}`);

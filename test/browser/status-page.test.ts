@@ -128,7 +128,7 @@ describe.skipIf(skipsBrowser)('a status page', () => {
   });
 
   test.each(['light', 'dark'] as const)(
-    'is %s where its owner wants that, whatever the system has',
+    'is %s if its owner wants it, with any theme of the system',
     async (theme) => {
       await declared.setTheme(theme);
       api.clock.advance(1_000);

@@ -93,10 +93,10 @@ export function attemptsTable({ id, attempts }: Pick<DeliveryView, 'id' | 'attem
   if (attempts.length === 0) return html`<p class="hint">Nothing was sent.</p>`;
   return html`<div class="table-frame" role="group" tabindex="0" aria-label="Attempts of delivery ${id}"><table class="small">
 <thead><tr><th scope="col" class="number">No.</th><th scope="col">At</th><th scope="col">Outcome</th><th scope="col" class="number">Status code</th><th scope="col" class="number">Took</th><th scope="col" class="wide">Answer</th></tr></thead>
-<tbody>${attempts.map(row)}</tbody></table></div>`;
+<tbody>${attempts.map(attemptRow)}</tbody></table></div>`;
 }
 
-function row(attempt: SendAttempt): Html {
+function attemptRow(attempt: SendAttempt): Html {
   const { number, at, duration, reason, status_code: status, error, reply } = attempt;
   const why = reason === null ? NO_HTML : html` <span class="soft">(${reason.replaceAll('-', ' ')})</span>`;
   return html`<tr><th scope="row" class="number">${number}</th><td>${instant(at)}</td><td>${outcomeOf(attempt)}${why}</td><td class="number">${status ?? '–'}</td><td class="number">${latencyText(duration)}</td><td>${error ?? reply ?? '–'}</td></tr>`;

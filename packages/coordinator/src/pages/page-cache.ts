@@ -100,11 +100,11 @@ export class PageCache {
   /** Finds the published page of this name. Never rejects. */
   async findPage(name: PageName): Promise<FoundPage | MissingPage> {
     const { clock } = this.#parts;
-    const entry = this.#entry(name);
+    const entry = this.#entryOf(name);
     if (entry.kept !== null && this.#isFresh(entry)) return { kept: entry.kept, staleSince: null };
     const isChecked = entry.goodAt !== NEVER;
     if (entry.check === null && clock.monotonic() - entry.triedAt >= FRESH_MS) {
-      entry.check = boundedWait(this.#check(entry), clock);
+      entry.check = boundedWait(this.#checkEntry(entry), clock);
     }
     if (entry.check !== null) await (isChecked ? entry.check.short : entry.check.long);
     if (entry.goodAt === NEVER) return 'unavailable';
@@ -120,7 +120,7 @@ export class PageCache {
   ): Promise<RenderedDocument | null> {
     const made = await renderOnce(kept, document, path, place);
     const entry = this.#entries.get(kept.view.page.attributes.slug);
-    if (entry?.kept === kept) this.#count(entry);
+    if (entry?.kept === kept) this.#countBytes(entry);
     return made;
   }
 
@@ -130,7 +130,7 @@ export class PageCache {
     return declarations === store.declarations && age < (check === null ? FRESH_MS : FRESH_DURING_CHECK_MS);
   }
 
-  #entry(name: PageName): Entry {
+  #entryOf(name: PageName): Entry {
     const { declarations } = this.#parts.store;
     const known = this.#entries.get(name.slug);
     // A check that began before the last change continues with the earlier entry.
@@ -147,14 +147,14 @@ export class PageCache {
     return this.#parts.clock.monotonic() - goodAt > STALE_AFTER_MS ? goodWall : null;
   }
 
-  async #check(entry: Entry): Promise<void> {
+  async #checkEntry(entry: Entry): Promise<void> {
     const { clock, log, slotNow } = this.#parts;
     const beganAt = clock.monotonic();
     const beganWall = Math.floor(slotNow());
     try {
-      entry.kept = await this.#read(entry);
+      entry.kept = await this.#readCurrent(entry);
       // An entry that was dropped meanwhile is not counted.
-      if (this.#isKept(entry)) this.#count(entry);
+      if (this.#isKept(entry)) this.#countBytes(entry);
       entry.goodAt = beganAt;
       entry.goodWall = beganWall;
     } catch (error) {
@@ -167,7 +167,7 @@ export class PageCache {
     if (entry.kept === null && this.#isKept(entry)) this.#entries.delete(entry.name.slug);
   }
 
-  async #read({ name, kept }: Entry): Promise<KeptPage | null> {
+  async #readCurrent({ name, kept }: Entry): Promise<KeptPage | null> {
     const now = this.#parts.clock.monotonic();
     const found = await findVersion(this.#parts, name);
     if (found === null) return null;
@@ -201,7 +201,7 @@ export class PageCache {
   }
 
   /** Counts the bytes of an entry, and drops other entries while the total is too large. */
-  #count(entry: Entry): void {
+  #countBytes(entry: Entry): void {
     const bytes = entry.kept?.bytes ?? 0;
     this.#bytes += bytes - entry.bytes;
     entry.bytes = bytes;

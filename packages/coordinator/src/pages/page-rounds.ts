@@ -33,8 +33,8 @@ export class PageRounds<T extends { readonly pageId: number }> {
   }
 
   start(): void {
-    this.#cancel = this.#parts.clock.every(ROUND_EVERY_MS, () => this.#begin());
-    this.#begin();
+    this.#cancel = this.#parts.clock.every(ROUND_EVERY_MS, () => this.#beginRound());
+    this.#beginRound();
   }
 
   async stop(): Promise<void> {
@@ -48,13 +48,13 @@ export class PageRounds<T extends { readonly pageId: number }> {
     await this.#running;
   }
 
-  #begin(): void {
-    this.#running ??= this.#round().finally(() => {
+  #beginRound(): void {
+    this.#running ??= this.#visitPages().finally(() => {
       this.#running = null;
     });
   }
 
-  async #round(): Promise<void> {
+  async #visitPages(): Promise<void> {
     const { log, work, readAfter, workOn } = this.#parts;
     try {
       for (let pageId = 0; !this.signal.aborted; ) {

@@ -48,7 +48,10 @@ export function createStatusPages(parts: StatusPagesParts): Site {
         const target = await targetOf(visit, parts);
         return target === null ? null : await answerAt(target, visit, parts, cache);
       } catch (error) {
-        parts.log.error({ error: messageOf(error), requestId: visit.requestId }, 'answering a request for a status page failed');
+        parts.log.error(
+          { error: messageOf(error), requestId: visit.requestId },
+          'answering a request for a status page failed',
+        );
         return unavailable(visit);
       }
     },

@@ -65,14 +65,16 @@ export function createVisitors(parts: VisitorsParts): Visitors {
   const subscribers = new SubscriberPages(given);
   const mayRead: MayRead = async (page, visit, place) => {
     if (page.attributes.access_type === 'public') return null;
-    const look = await gate.admitVisitor(page, visit);
-    return look.is === 'admitted' ? null : refusal(place, visit.url.pathname, look);
+    const admission = await gate.admitVisitor(page, visit);
+    return admission.is === 'admitted' ? null : refusal(place, visit.url.pathname, admission);
   };
   const forReaders = subscribers.forReaders.map((route) => ({
     ...route,
     answer: async (at: AccessVisit) => {
-      const look = await gate.admitVisitor(at.page, at.visit);
-      return look.is === 'admitted' ? route.answer(at) : refusal(at.place, at.visit.url.pathname, look);
+      const admission = await gate.admitVisitor(at.page, at.visit);
+      return admission.is === 'admitted'
+        ? route.answer(at)
+        : refusal(at.place, at.visit.url.pathname, admission);
     },
   }));
   const icon: PageRoute = {

@@ -43,11 +43,11 @@ const channelList: DashboardPage = {
       none: 'There is no channel yet, so no alert is sent when a monitor fails. A channel is a mailbox, a chat, a phone or a URL of your own.',
       unmatched: 'No channel has this name.',
       head: html`<th scope="col">Name</th><th scope="col">State</th><th scope="col">Kind</th><th scope="col" class="number">Monitors</th>`,
-      row,
+      row: channelRow,
     }),
 };
 
-function row(channel: ChannelView): Html {
+function channelRow(channel: ChannelView): Html {
   const { id, state_reason: reason, provider_type: type, monitor_ids: monitors } = channel;
   const kind = CHANNEL_KINDS.find((each) => each === type);
   return html`<tr><th scope="row"><a href="/channels/${id}">${channelName(channel)}</a></th>
@@ -206,7 +206,7 @@ const channelPage: DashboardPage = {
     return {
       title: channelName(channel),
       styles: [FORM_STYLE],
-      body: html`${head(request, channel)}
+      body: html`${channelHead(request, channel)}
 ${standing(channel)}
 ${declared(called.headers)}
 <section class="stack" aria-labelledby="settings"><h2 id="settings">Settings</h2>
@@ -217,7 +217,7 @@ ${await ledgerSection(request, id)}`,
   },
 };
 
-function head({ hasScope, formToken }: DashboardRequest, channel: ChannelView): Html {
+function channelHead({ hasScope, formToken }: DashboardRequest, channel: ChannelView): Html {
   const { id } = channel;
   const actions = html`<form method="post" action="/channels/${id}/test">${formToken}<button>Send a test</button></form>
 <a class="button" href="/channels/${id}/edit">Edit</a>

@@ -129,7 +129,7 @@ function fieldHtml(view: FormView, field: Field, path: string): Html {
     case 'references':
       return references(view, field, path);
     case 'rows':
-      return rows(view, field, control, path, fieldHtml);
+      return rowsField(view, field, control, path, fieldHtml);
     case 'group':
       return group(view, field, control.fields, path);
     default:
@@ -149,7 +149,7 @@ function labelledField(view: FormView, field: Field, control: Labelled, path: st
 ${helpLine(field, path, isLocked)}
 ${isLocked ? lockedValue(view, control, path) : input(view, field, control, path)}
 ${secretNote(view, field, path)}
-${errors(view, path)}
+${fieldErrors(view, path)}
 </div>`;
 }
 
@@ -162,7 +162,7 @@ function helpLine(field: Field, path: string, isLocked: boolean): Html {
 }
 
 /** The messages for an input, with the id that `aria-describedby` names. */
-function errors(view: FormView, path: string): Html {
+function fieldErrors(view: FormView, path: string): Html {
   const messages = messagesAt(view, path);
   if (messages.length === 0) return NO_HTML;
   return html`<p class="field-error" id="${elementId(path)}-error">${messages.join('; ')}</p>`;
@@ -237,7 +237,7 @@ function reference(view: FormView, field: Field, attributes: Html, path: string)
     value: id,
     label: note === '' ? label : `${label} (${note})`,
   }));
-  const found = offered === undefined ? NO_HTML : search(view, field, offered, path);
+  const found = offered === undefined ? NO_HTML : searchField(view, field, offered, path);
   return html`${select(attributes, textAt(view.entries, path), field, options)}${found}`;
 }
 
@@ -253,7 +253,7 @@ function switchField(view: FormView, field: Field, path: string): Html {
   return html`<div class="field">
 <label class="choice"><input type="checkbox" value="true"${inputAttributes(view, field, path)}${isOn ? html` checked` : NO_HTML}> ${field.label}</label>
 ${helpLine(field, path, false)}
-${errors(view, path)}
+${fieldErrors(view, path)}
 </div>`;
 }
 
@@ -261,7 +261,7 @@ function group(view: FormView, { label, help }: Field, fields: readonly Field[],
   return html`<fieldset class="group" id="${elementId(path)}">
 <legend>${label}</legend>
 ${help === '' || help === `${label}.` ? NO_HTML : html`<p class="hint">${help}</p>`}
-${errors(view, path)}
+${fieldErrors(view, path)}
 ${fields.map((field) => fieldHtml(view, field, `${path}.${field.name}`))}
 </fieldset>`;
 }
@@ -283,11 +283,11 @@ ${
 /** A set of options with a checkbox each. */
 function choices(view: FormView, field: Field, options: readonly Option[], path: string): Html {
   const chosen = new Set(view.entries.get(path));
-  return set(
+  return choiceSet(
     view,
     field,
     path,
-    html`<div class="boxes">${options.map(({ value, label }) => box(path, value, label, chosen.has(value)))}</div>`,
+    html`<div class="boxes">${options.map(({ value, label }) => checkbox(path, value, label, chosen.has(value)))}</div>`,
   );
 }
 
@@ -301,20 +301,20 @@ function references(view: FormView, field: Field, path: string): Html {
   const { options, unshown } = offered;
   const boxes = options.map(
     ({ id, label, note }) =>
-      html`${box(path, id, note === '' ? label : html`${label} <span class="soft small">${note}</span>`, chosen.has(id))}<input type="hidden" name="${noteName(path, 'shown')}" value="${id}">`,
+      html`${checkbox(path, id, note === '' ? label : html`${label} <span class="soft small">${note}</span>`, chosen.has(id))}<input type="hidden" name="${noteName(path, 'shown')}" value="${id}">`,
   );
-  return set(
+  return choiceSet(
     view,
     field,
     path,
     html`${options.length === 0 ? NO_HTML : html`<div class="boxes boxes-wide">${boxes}</div>`}
 ${unshown === 0 ? NO_HTML : html`<p class="hint">${unshown} more are linked, and stay linked. Search for one to unlink it.</p>`}
-${search(view, field, offered, path)}`,
+${searchField(view, field, offered, path)}`,
   );
 }
 
 /** The search field, if not all resources are offered. */
-function search(
+function searchField(
   view: FormView,
   { label }: Field,
   { options, found, total, find }: References,
@@ -330,7 +330,7 @@ function search(
 <p class="hint">${said}</p></div>`;
 }
 
-function set(view: FormView, field: Field, path: string, content: Html): Html {
+function choiceSet(view: FormView, field: Field, path: string, content: Html): Html {
   const id = elementId(path);
   const wrong = messagesAt(view, path);
   return html`<fieldset class="set" id="${id}" aria-describedby="${id}-help">
@@ -341,7 +341,7 @@ ${content}
 </fieldset>`;
 }
 
-function box(path: string, value: string, label: Html | string, isChosen: boolean): Html {
+function checkbox(path: string, value: string, label: Html | string, isChosen: boolean): Html {
   return html`<label class="choice"><input type="checkbox" name="${path}" value="${value}"${isChosen ? html` checked` : NO_HTML}> <span>${label}</span></label>`;
 }
 
@@ -353,7 +353,7 @@ type RenderField = (view: FormView, field: Field, path: string) => Html;
  *
  * @param inner renders the fields of a row
  */
-function rows(view: FormView, field: Field, control: Rows, path: string, inner: RenderField): Html {
+function rowsField(view: FormView, field: Field, control: Rows, path: string, inner: RenderField): Html {
   const id = elementId(path);
   const indexes = rowsAt(view.entries, path);
   const one = singular(field.label);
@@ -363,14 +363,14 @@ function rows(view: FormView, field: Field, control: Rows, path: string, inner: 
 <legend>${field.label}</legend>
 <p class="hint" id="${id}-help">${helpOf(field)}</p>
 ${wrong.length === 0 ? NO_HTML : html`<p class="field-error" id="${id}-error">${wrong.join('; ')}</p>`}
-${indexes.map((index) => row(view, control, { path: `${path}.${index}`, name: `${one} ${index + 1}`, inner }))}
+${indexes.map((index) => rowFields(view, control, { path: `${path}.${index}`, name: `${one} ${index + 1}`, inner }))}
 <button class="button-quiet add" name="intent" value="add ${path}"${isFull ? html` disabled` : NO_HTML}>Add ${decapitalized(one)}</button>
 </fieldset>`;
 }
 
 type Row = { readonly path: string; readonly name: string; readonly inner: RenderField };
 
-function row(view: FormView, { fields }: Rows, { path, name, inner }: Row): Html {
+function rowFields(view: FormView, { fields }: Rows, { path, name, inner }: Row): Html {
   const wrong = messagesAt(view, path);
   const reference = noteName(path, 'row');
   // Only the first row shows the help of the fields.

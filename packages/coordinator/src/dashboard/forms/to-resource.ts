@@ -22,10 +22,10 @@ export function resourceFrom(
   const given = form.fields.filter(
     ({ name, control }) => control.type !== 'group' || chosen === null || name === chosen,
   );
-  return { ...form.constants, ...read(entries, given, '', stored) };
+  return { ...form.constants, ...readFields(entries, given, '', stored) };
 }
 
-function read(entries: Entries, fields: readonly Field[], above: string, stored: Json | null): Json {
+function readFields(entries: Entries, fields: readonly Field[], above: string, stored: Json | null): Json {
   const members = fields.map((field): [string, unknown] => {
     const { name, isFixed } = field;
     const value = stored?.[name] ?? null;
@@ -56,7 +56,7 @@ function givenValue(entries: Entries, field: Field, path: string, stored: unknow
     case 'rows':
       return rowsFrom(entries, control, path, stored);
     case 'group':
-      return read(entries, control.fields, `${path}.`, isObject(stored) ? stored : null);
+      return readFields(entries, control.fields, `${path}.`, isObject(stored) ? stored : null);
   }
 }
 
@@ -106,7 +106,7 @@ function rowsFrom(
   const known = storedRows(stored, isMap);
   const rows = rowsAt(entries, path).map((index) => {
     const row = `${path}.${index}`;
-    return read(entries, fields, `${row}.`, storedRowOf(entries, row, known, fields));
+    return readFields(entries, fields, `${row}.`, storedRowOf(entries, row, known, fields));
   });
   // An empty list and null look the same to people, but give the resource different versions.
   if (rows.length === 0) return known.length === 0 ? stored : null;

@@ -27,7 +27,7 @@ type Asked = {
 /** Shows the form with the settings in the query, if there are any. Only the form's button replays. */
 export async function whatIfForm(request: DashboardRequest): Promise<DashboardAnswer> {
   const subject = await subjectOf(request);
-  return page(request, subject, askedIn(parametersOf(request), subject), null);
+  return whatIfPage(request, subject, askedIn(parametersOf(request), subject), null);
 }
 
 /** Replays with the settings of the form. */
@@ -35,7 +35,7 @@ export async function whatIfReplay(request: DashboardRequest): Promise<Dashboard
   const subject = await subjectOf(request);
   const asked = askedIn(parametersOf(request), subject);
   const body = bodyOf(asked, subject);
-  return page(
+  return whatIfPage(
     request,
     subject,
     asked,
@@ -62,7 +62,7 @@ function parametersOf({ form, query }: DashboardRequest): Parameters {
   return form.has('days') ? form : new Form(query);
 }
 
-async function page(
+async function whatIfPage(
   request: DashboardRequest,
   subject: Subject,
   asked: Asked,
@@ -81,7 +81,7 @@ async function page(
 <section aria-labelledby="settings" class="stack"><h2 id="settings">Replay with other settings</h2>
 <p class="soft">The stored results are evaluated again in the order in which they were recorded. The outcome is an estimate: restarts and late reports may have other effects. Nothing is changed, and no alert is sent. A replay takes some seconds, at most a minute.</p>
 ${problem === null ? NO_HTML : refusal(problem)}
-${form(request, asked, subject)}</section>
+${settingsForm(request, asked, subject)}</section>
 ${view === null ? NO_HTML : comparison(view, names)}</div>`,
   };
 }
@@ -119,7 +119,7 @@ function numberIn(text: string): number | string {
   return /^-?\d+(?:\.\d+)?$/.test(text.trim()) ? Number(text) : text;
 }
 
-function form({ formToken }: DashboardRequest, asked: Asked, { monitor, regions }: Subject): Html {
+function settingsForm({ formToken }: DashboardRequest, asked: Asked, { monitor, regions }: Subject): Html {
   return html`<form method="post" action="/monitors/${monitor.id}/what-if" class="stack">${formToken}
 <div class="filters">
 <div class="field"><label for="days">The last</label><select id="days" name="days">${DAYS.map(

@@ -167,13 +167,17 @@ const incidentList: DashboardPage = {
     return {
       title: 'Incidents',
       body: html`${pageHead('Incidents', { actions: add, lead: 'Incidents that monitors found, and what you told visitors about them.' })}
-${list.data.length === 0 ? html`<div class="empty"><p>There was no incident yet. When a monitor fails, its incident is listed here, and you can publish updates about it.</p></div>` : table(list.data, names, now)}
+${list.data.length === 0 ? html`<div class="empty"><p>There was no incident yet. When a monitor fails, its incident is listed here, and you can publish updates about it.</p></div>` : incidentTable(list.data, names, now)}
 ${cursorPaging('/incidents', query, list.next_cursor)}`,
     };
   },
 };
 
-function table(incidents: readonly IncidentView[], names: ReadonlyMap<string, string>, now: number): Html {
+function incidentTable(
+  incidents: readonly IncidentView[],
+  names: ReadonlyMap<string, string>,
+  now: number,
+): Html {
   return html`<div class="table-frame" role="region" tabindex="0" aria-label="Incidents"><table>
 <thead><tr><th scope="col">What</th><th scope="col">State</th><th scope="col">Began</th><th scope="col">Lasted</th><th scope="col">Last update</th></tr></thead>
 <tbody>${incidents.map((incident) => {

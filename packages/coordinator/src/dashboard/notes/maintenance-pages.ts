@@ -227,14 +227,14 @@ const maintenanceList: DashboardPage = {
         actions: add,
         lead: 'During a window the alerts of its monitors are held, and the time does not count for their uptime. After its end, channels are alerted about lasting changes.',
       })}
-${filter(query, state)}
-${data.length === 0 ? (state === undefined ? nothingPlanned(add) : html`<p class="soft">No window is in this state.</p>`) : table(data)}
+${stateTabs(query, state)}
+${data.length === 0 ? (state === undefined ? nothingPlanned(add) : html`<p class="soft">No window is in this state.</p>`) : windowTable(data)}
 ${offsetPaging({ path: '/maintenance', query, total, limit: LIMIT, offset })}`,
     };
   },
 };
 
-function filter(query: URLSearchParams, shown: string | undefined): Html {
+function stateTabs(query: URLSearchParams, shown: string | undefined): Html {
   const tab = (state: string | null, label: Html | string) =>
     html`<li><a href="${pathWith('/maintenance', query, { state, offset: null })}"${
       (shown ?? null) === state ? html` aria-current="true"` : NO_HTML
@@ -250,7 +250,7 @@ function nothingPlanned(add: Html): Html {
   return html`<div class="empty"><p>No maintenance is planned. Schedule a window before you work on a monitored system, so that no alert wakes anybody.</p>${add}</div>`;
 }
 
-function table(windows: readonly WindowView[]): Html {
+function windowTable(windows: readonly WindowView[]): Html {
   return html`<div class="table-frame" role="region" tabindex="0" aria-label="Maintenance windows"><table>
 <thead><tr><th scope="col">State</th><th scope="col">Title</th><th scope="col">From</th><th scope="col">Until</th><th scope="col">Repeats</th><th scope="col" class="number">Monitors</th></tr></thead>
 <tbody>${windows.map((window) => {
@@ -326,7 +326,7 @@ async function monitorsOf({ api }: DashboardRequest, { monitor_ids: ids }: Windo
   const names = await monitorNames(api, shown);
   return html`<ul class="plain-list columns">${shown.map(
     (id) => html`<li><a href="/monitors/${id}">${names.get(id) ?? `Monitor ${id}`}</a></li>`,
-  )}</ul>${more(ids.length - shown.length)}`;
+  )}</ul>${moreLine(ids.length - shown.length)}`;
 }
 
 async function shownOn({ api }: DashboardRequest, window: WindowView): Promise<Html> {
@@ -335,8 +335,8 @@ async function shownOn({ api }: DashboardRequest, window: WindowView): Promise<H
   const names = await componentNames(api, shown);
   const titles = await Promise.all(pages.slice(0, MOST_NAMED).map((id) => pageTitle(api, id)));
   return html`${monitors.length === 0 ? NO_HTML : html`<p class="soft">Pages that show one of the monitors show the window too.</p>`}
-${titles.length === 0 ? NO_HTML : html`<ul class="plain-list columns">${titles}</ul>${more(pages.length - titles.length)}`}
-${shown.length === 0 ? NO_HTML : html`<p>Affected components: ${shown.map((id) => names.get(id) ?? `component ${id}`).join(', ')}</p>${more(components.length - shown.length)}`}
+${titles.length === 0 ? NO_HTML : html`<ul class="plain-list columns">${titles}</ul>${moreLine(pages.length - titles.length)}`}
+${shown.length === 0 ? NO_HTML : html`<p>Affected components: ${shown.map((id) => names.get(id) ?? `component ${id}`).join(', ')}</p>${moreLine(components.length - shown.length)}`}
 ${titles.length + shown.length + monitors.length === 0 ? html`<p class="soft">Nowhere.</p>` : NO_HTML}`;
 }
 
@@ -346,7 +346,7 @@ async function pageTitle(api: DashboardRequest['api'], id: string): Promise<Html
   return html`<li><a href="/pages/${id}">${title}</a></li>`;
 }
 
-function more(count: number): Html {
+function moreLine(count: number): Html {
   return count === 0 ? NO_HTML : html`<p class="soft">and ${count.toLocaleString('en')} more</p>`;
 }
 

@@ -67,10 +67,10 @@ function regionTable(regions: readonly RegionView[], now: number): Html {
   return html`<div class="table-frame" role="region" tabindex="0" aria-label="Regions"><table>
 <thead><tr><th scope="col">State</th><th scope="col">Region</th><th scope="col">Agents</th>
 <th scope="col" class="number">Attempts now</th><th scope="col">Last seen</th></tr></thead>
-<tbody>${regions.map((region) => row(region, now))}</tbody></table></div>`;
+<tbody>${regions.map((region) => regionRow(region, now))}</tbody></table></div>`;
 }
 
-function row(view: RegionView, now: number): Html {
+function regionRow(view: RegionView, now: number): Html {
   const { region, agents, sick, last_seen_at } = view;
   const [state, word] = stateOf({ agents, sick });
   const running = agents.reduce((sum, agent) => sum + agent.running, 0);

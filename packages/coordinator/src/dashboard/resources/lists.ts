@@ -89,12 +89,12 @@ export async function searchedList<T>(
 ${
   isEmpty
     ? html`<div class="empty"><p>${shown.none}</p>${add}</div>`
-    : html`${nameSearch(path, wanted, search)}${table(shown, list)}${pager(path, wanted, list)}`
+    : html`${nameSearch(path, wanted, search)}${listTable(shown, list)}${pager(path, wanted, list)}`
 }`,
   };
 }
 
-function table<T>({ title, head, unmatched, row }: SearchedList<T>, { data }: Listed<T>): Html {
+function listTable<T>({ title, head, unmatched, row }: SearchedList<T>, { data }: Listed<T>): Html {
   if (data.length === 0) return html`<p class="empty">${unmatched}</p>`;
   return html`<div class="table-frame" role="region" tabindex="0" aria-label="${title}"><table>
 <thead><tr>${head}</tr></thead>

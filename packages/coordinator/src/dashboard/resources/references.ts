@@ -57,7 +57,7 @@ export async function referencesFor(
     if (control.type !== 'reference' && control.type !== 'references') return [];
     const source = sourceOf(control.kinds, above);
     return [
-      async () => [name, await offered(api, field, source, { entries, stored: stored?.[name] })] as const,
+      async () => [name, await readOffer(api, field, source, { entries, stored: stored?.[name] })] as const,
     ];
   });
   return new Map(await Promise.all(offers.map((offer) => offer())));
@@ -72,21 +72,21 @@ function sourceOf(kinds: readonly string[], above: Source['parameters']): Source
   return { list: monitorStates, parameters: { sort: 'name' }, read: null };
 }
 
-async function offered(
+async function readOffer(
   api: PageApi,
   { name }: Field,
   source: Source,
   { entries, stored }: { readonly entries: Entries; readonly stored: unknown },
 ): Promise<References> {
   const find = findIn(entries, name);
-  const all = await listed(api, source, {});
+  const all = await readList(api, source, {});
   const members = Array.isArray(stored) ? stored.map(String) : [];
   if (all.total <= MOST_OFFERED && find === '') {
     return { options: all.data.map(optionOf), find, found: all.total, total: all.total, unshown: 0 };
   }
-  const matching = find === '' ? { data: [], total: 0 } : await search(api, source, find);
+  const matching = find === '' ? { data: [], total: 0 } : await searchMembers(api, source, find);
   const kept = [...(entries.get(name) ?? []), ...(entries.get(noteName(name, 'shown')) ?? [])];
-  const chosen = await named(api, source, [...new Set(kept)], [...all.data, ...matching.data]);
+  const chosen = await readNamed(api, source, [...new Set(kept)], [...all.data, ...matching.data]);
   const options = [
     ...new Map([...chosen, ...matching.data.map(optionOf)].map((option) => [option.id, option])).values(),
   ];
@@ -95,7 +95,7 @@ async function offered(
   return { options, find, found: matching.total, total: all.total, unshown };
 }
 
-function listed(
+function readList(
   api: PageApi,
   { list, parameters }: Source,
   filter: Readonly<Record<string, string>>,
@@ -104,15 +104,15 @@ function listed(
 }
 
 /** Finds resources whose name contains the text, and the resource with this id. */
-async function search(api: PageApi, source: Source, find: string): Promise<Page> {
-  const { data, total } = await listed(api, source, { name: find.slice(0, 256) });
+async function searchMembers(api: PageApi, source: Source, find: string): Promise<Page> {
+  const { data, total } = await readList(api, source, { name: find.slice(0, 256) });
   if (!isId(find) || data.some(({ id }) => id === find)) return { data, total };
-  const [own] = await read(api, source, [find]);
+  const [own] = await readMembers(api, source, [find]);
   return own === undefined ? { data, total } : { data: [own, ...data], total: total + 1 };
 }
 
 /** Reads the resources with these ids that are not known yet. Removed resources are left out. */
-async function named(
+async function readNamed(
   api: PageApi,
   source: Source,
   ids: readonly string[],
@@ -120,14 +120,14 @@ async function named(
 ): Promise<ReferenceOption[]> {
   const found = new Map(known.map((each) => [each.id, each]));
   const unknown = ids.filter((id) => isId(id) && !found.has(id));
-  for (const each of await read(api, source, unknown)) found.set(each.id, each);
+  for (const each of await readMembers(api, source, unknown)) found.set(each.id, each);
   return ids.flatMap((id) => {
     const each = found.get(id);
     return each === undefined ? [] : [optionOf(each)];
   });
 }
 
-async function read(
+async function readMembers(
   api: PageApi,
   { list, read: member, parameters }: Source,
   ids: readonly string[],

@@ -32,7 +32,7 @@ export function removalPages<T>(
 ): DashboardPage[] {
   return [
     { method: 'GET', path, scope: 'write', handle: (request) => askRemoval(request, removalOf(request)) },
-    { method: 'POST', path, scope: 'write', handle: (request) => remove(request, removalOf(request)) },
+    { method: 'POST', path, scope: 'write', handle: (request) => removeObject(request, removalOf(request)) },
   ];
 }
 
@@ -42,7 +42,7 @@ async function askRemoval<T>(request: DashboardRequest, removal: Removal<T>): Pr
 }
 
 /** Removes the object, unless it was changed after the question. */
-async function remove<T>(request: DashboardRequest, removal: Removal<T>): Promise<DashboardAnswer> {
+async function removeObject<T>(request: DashboardRequest, removal: Removal<T>): Promise<DashboardAnswer> {
   const query = choiceIn(request.form.text('components'));
   const version = request.form.text(VERSION_FIELD);
   const { remove: endpoint } = removal.objects;

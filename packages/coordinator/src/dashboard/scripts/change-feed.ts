@@ -7,7 +7,7 @@ import type { Store } from '../../store/store.ts';
 import type { DashboardPage } from '../dashboard-page.ts';
 
 /** Time between two reads of the database while a page listens, ms. */
-const LOOK_EVERY_MS = 1_000;
+const READ_EVERY_MS = 1_000;
 /** Time between empty lines that keep the connection alive, ms. */
 const BREATHE_EVERY_MS = 15_000;
 /** Life of a stream, ms. The browser then opens another one, and its session is checked again. */
@@ -37,8 +37,8 @@ export class ChangeFeed {
   readonly #parts: FeedParts;
   readonly #listeners = new Set<Listener>();
   #newest: string | null = null;
-  #isLooking = false;
-  #cancelLooking: () => void = () => {};
+  #isReading = false;
+  #cancelReading: () => void = () => {};
   #cancelBreathing: () => void = () => {};
 
   constructor(parts: FeedParts) {
@@ -95,39 +95,39 @@ export class ChangeFeed {
     if (this.#listeners.size > 1) return;
     const { clock } = this.#parts;
     this.#newest = null;
-    void this.#look();
-    this.#cancelLooking = clock.every(LOOK_EVERY_MS, () => void this.#look());
-    this.#cancelBreathing = clock.every(BREATHE_EVERY_MS, () => this.#send(':\n\n'));
+    void this.#readChange();
+    this.#cancelReading = clock.every(READ_EVERY_MS, () => void this.#readChange());
+    this.#cancelBreathing = clock.every(BREATHE_EVERY_MS, () => this.#sendToAll(':\n\n'));
   }
 
   /** Removes a listener. @returns whether it was there */
   #remove(listener: Listener): boolean {
     const isRemoved = this.#listeners.delete(listener);
     if (this.#listeners.size === 0) {
-      this.#cancelLooking();
+      this.#cancelReading();
       this.#cancelBreathing();
     }
     return isRemoved;
   }
 
-  async #look(): Promise<void> {
+  async #readChange(): Promise<void> {
     for (const listener of this.#listeners) if (!listener.session.isOpen()) listener.end();
-    if (this.#isLooking) return;
-    this.#isLooking = true;
+    if (this.#isReading) return;
+    this.#isReading = true;
     try {
       const newest = await newestChange(this.#parts.store);
       const before = this.#newest;
       this.#newest = newest;
-      if (before !== null && before !== newest) this.#send(`event: change\ndata: ${newest}\n\n`);
+      if (before !== null && before !== newest) this.#sendToAll(`event: change\ndata: ${newest}\n\n`);
     } catch (error) {
       // The next read tries again. Pages work without events.
       this.#parts.log.debug({ error: messageOf(error) }, 'cannot read the newest change');
     } finally {
-      this.#isLooking = false;
+      this.#isReading = false;
     }
   }
 
-  #send(text: string): void {
+  #sendToAll(text: string): void {
     for (const listener of this.#listeners) {
       if (listener.session.isOpen()) listener.send(text);
       else listener.end();

@@ -31,7 +31,8 @@ export function palettePage(pages: () => readonly DashboardPage[]): DashboardPag
     scope: 'read',
     async handle(request) {
       const text = (request.query.get('q') ?? '').trim().slice(0, 200);
-      const named = text === '' ? [] : await Promise.all(SEARCHED.map((one) => found(request, one, text)));
+      const named =
+        text === '' ? [] : await Promise.all(SEARCHED.map((one) => foundEntries(request, one, text)));
       const entries = [...pageEntries(request, pages(), text), ...named.flat()];
       return { response: Response.json({ entries }, { headers: { 'cache-control': 'no-store' } }) };
     },
@@ -50,7 +51,7 @@ function pageEntries({ hasScope }: DashboardRequest, pages: readonly DashboardPa
     .sort((a, b) => NAVIGATION_GROUPS.indexOf(a.group) - NAVIGATION_GROUPS.indexOf(b.group));
 }
 
-async function found(
+async function foundEntries(
   { api, canOpen }: DashboardRequest,
   { group, list, at }: Searched,
   text: string,

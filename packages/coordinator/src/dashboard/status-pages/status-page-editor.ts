@@ -77,7 +77,7 @@ export const statusPagePage: DashboardPage = {
     return {
       title: page.title,
       styles: [FORM_STYLE],
-      body: html`${head(request, page)}
+      body: html`${editorHead(request, page)}
 ${notices(headers, page)}
 ${appearance(request, headers, page)}
 ${contents(shown, arrangedItems(components, groups))}
@@ -87,7 +87,7 @@ ${facts(PAGE_FORM, page)}</section>`,
   },
 };
 
-function head({ hasScope }: DashboardRequest, page: StatusPageView): Html {
+function editorHead({ hasScope }: DashboardRequest, page: StatusPageView): Html {
   const { id, slug, published } = page;
   const view = published ? html`<a class="button" href="/status/${slug}">Open the page</a>` : NO_HTML;
   const edit = html`<a class="button" href="/pages/${id}/edit">Edit settings</a>

@@ -42,11 +42,11 @@ const statusPageList: DashboardPage = {
       none: 'There is no status page yet. A status page tells your users which services work, and what you do about problems.',
       unmatched: 'No status page has this title or slug.',
       head: html`<th scope="col">Title</th><th scope="col">Served</th><th scope="col">Address</th><th scope="col">Who sees it</th>`,
-      row,
+      row: statusPageRow,
     }),
 };
 
-function row(page: StatusPageView): Html {
+function statusPageRow(page: StatusPageView): Html {
   const { id, title, slug, custom_domain: domain, access_type: access } = page;
   return html`<tr><th scope="row"><a href="/pages/${id}">${title}</a></th>
 <td>${servedState(page)}</td>

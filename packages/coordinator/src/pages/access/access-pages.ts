@@ -71,37 +71,39 @@ export class AccessPages {
   }
 
   readonly routes: readonly VisitorRoute[] = [
-    { method: 'GET', path: '/access', answer: (at) => this.#ask(at) },
-    { method: 'POST', path: '/access', answer: (at) => this.#take(at) },
+    { method: 'GET', path: '/access', answer: (at) => this.#showAccessForm(at) },
+    { method: 'POST', path: '/access', answer: (at) => this.#handleAccessForm(at) },
     { method: 'GET', path: '/access/link', answer: async (at) => this.#showLink(at) },
-    { method: 'POST', path: '/access/link', answer: (at) => this.#open(at) },
+    { method: 'POST', path: '/access/link', answer: (at) => this.#openByLink(at) },
     { method: 'GET', path: '/access/leave', answer: async (at) => this.#showLeave(at) },
-    { method: 'POST', path: '/access/leave', answer: (at) => this.#leave(at) },
+    { method: 'POST', path: '/access/leave', answer: (at) => this.#signOut(at) },
   ];
 
-  async #ask(at: AccessVisit): Promise<Response> {
+  async #showAccessForm(at: AccessVisit): Promise<Response> {
     const { visit, page, place } = at;
     const to = visit.url.searchParams.get('to') ?? '';
     const access = await this.#parts.gate.accessOf(page);
-    const look = await this.#parts.gate.admitVisitor(page, visit);
-    if (access === null || look.is === 'admitted') {
+    const admission = await this.#parts.gate.admitVisitor(page, visit);
+    if (access === null || admission.is === 'admitted') {
       return seeOther(landingPath(place.path, to));
     }
-    return this.#form(at, access, { to, error: null }, 200);
+    return this.#accessForm(at, access, { to, error: null }, 200);
   }
 
-  async #take(at: AccessVisit): Promise<Response> {
+  async #handleAccessForm(at: AccessVisit): Promise<Response> {
     const { visit, page, place } = at;
     const access = await this.#parts.gate.accessOf(page);
     if (access === null || access.type === 'public') return seeOther(landingPath(place.path, ''));
     const form = await visitorForm(visit);
     if (typeof form === 'number') {
-      return this.#form(at, access, { to: '', error: place.words.text.access.oldForm }, form);
+      return this.#accessForm(at, access, { to: '', error: place.words.text.access.oldForm }, form);
     }
-    return access.type === 'password' ? this.#enter(at, access, form) : this.#sendLink(at, access, form);
+    return access.type === 'password'
+      ? this.#checkPassword(at, access, form)
+      : this.#sendLink(at, access, form);
   }
 
-  async #enter(
+  async #checkPassword(
     at: AccessVisit,
     access: Extract<PageAccess, { type: 'password' }>,
     form: Form,
@@ -113,9 +115,15 @@ export class AccessPages {
       case 'right':
         return seeOther(landingPath(place.path, to), [await this.#parts.gate.signIn(page, access, visit)]);
       case 'wrong':
-        return this.#form(at, access, { to, error: place.words.text.access.wrongPassword }, 403);
+        return this.#accessForm(at, access, { to, error: place.words.text.access.wrongPassword }, 403);
       case 'early':
-        return this.#form(at, access, { to, error: tooManyText(place, guess.waitMs) }, 429, guess.waitMs);
+        return this.#accessForm(
+          at,
+          access,
+          { to, error: tooManyText(place, guess.waitMs) },
+          429,
+          guess.waitMs,
+        );
       default:
         return guess satisfies never;
     }
@@ -131,11 +139,12 @@ export class AccessPages {
     const { access: texts } = place.words.text;
     const to = form.text('to');
     const { mails, limits, clock, canMail } = this.#parts;
-    if (!canMail) return this.#form(at, access, { to, error: texts.noMail }, 503);
+    if (!canMail) return this.#accessForm(at, access, { to, error: texts.noMail }, 503);
     const address = parseMailAddress(form.text('address'));
-    if (address === null) return this.#form(at, access, { to, error: texts.notAddress }, 400);
+    if (address === null) return this.#accessForm(at, access, { to, error: texts.notAddress }, 400);
     const waitMs = limits.countRequest(peerKey(visit.peer), clock.monotonic());
-    if (waitMs > 0) return this.#form(at, access, { to, error: tooManyText(place, waitMs) }, 429, waitMs);
+    if (waitMs > 0)
+      return this.#accessForm(at, access, { to, error: tooManyText(place, waitMs) }, 429, waitMs);
     if (isOfDomains(address, access.domains)) {
       const credential = credentialVersion(this.#parts.key, page.id, access);
       mails.requestMail({ kind: 'sign-in', credential, pageId: page.id, address, words: place.words });
@@ -149,7 +158,7 @@ export class AccessPages {
     return linkPage(visit, place, { title, intro, button, action: '/access/link' });
   }
 
-  async #open(at: AccessVisit): Promise<Response> {
+  async #openByLink(at: AccessVisit): Promise<Response> {
     const { visit, page, place } = at;
     const form = await visitorForm(visit);
     if (typeof form === 'number') return this.#linkRefused(at, form);
@@ -181,13 +190,13 @@ export class AccessPages {
     return linkPage(visit, place, { title, intro, button, action: '/access/leave' });
   }
 
-  async #leave({ visit, page, place }: AccessVisit): Promise<Response> {
+  async #signOut({ visit, page, place }: AccessVisit): Promise<Response> {
     const form = await visitorForm(visit);
     if (typeof form === 'number') return seeOther(landingPath(place.path, ''));
     return seeOther(`${place.path}/access`, [await this.#parts.gate.signOut(page, visit)]);
   }
 
-  #form(
+  #accessForm(
     { visit, place }: AccessVisit,
     access: PageAccess,
     { to, error }: { readonly to: string; readonly error: string | null },

@@ -75,7 +75,7 @@ export class DomainDirectory {
   readonly #clock: Clock;
   readonly #served = new RecentMap<string, Kept>(MOST_SERVED);
   readonly #unknown = new RecentMap<string, Kept>(MOST_UNKNOWN);
-  readonly #looks = new Map<string, SharedRead>();
+  readonly #reads = new Map<string, SharedRead>();
 
   constructor({ store, clock }: { readonly store: Store; readonly clock: Clock }) {
     this.#store = store;
@@ -93,31 +93,31 @@ export class DomainDirectory {
     if (domain === null || domain === '' || domain.length > 253) return null;
     const known = this.#served.get(domain) ?? this.#unknown.get(domain);
     if (known !== undefined && this.#clock.monotonic() - known.at < KEPT_MS) return known.found;
-    const look = this.#looks.get(domain) ?? this.#begin(domain);
+    const read = this.#reads.get(domain) ?? this.#beginRead(domain);
     const last = this.#served.get(domain);
-    await (last === undefined ? look.long : look.short);
-    const { result } = look;
+    await (last === undefined ? read.long : read.short);
+    const { result } = read;
     if (result !== null && 'found' in result) return result.found;
     if (last !== undefined) return last.found;
     if (result !== null) throw result.error;
     throw new StoreError('store-busy', `the database did not say in time whether ${domain} has a page`);
   }
 
-  #begin(domain: string): SharedRead {
-    const ended = this.#look(domain).then(
+  #beginRead(domain: string): SharedRead {
+    const ended = this.#readPageOf(domain).then(
       (found) => {
-        look.result = { found };
+        read.result = { found };
       },
       (error: unknown) => {
-        look.result = { error };
+        read.result = { error };
       },
     );
-    const look: SharedRead = { ...boundedWait(ended, this.#clock), result: null };
-    this.#looks.set(domain, look);
-    return look;
+    const read: SharedRead = { ...boundedWait(ended, this.#clock), result: null };
+    this.#reads.set(domain, read);
+    return read;
   }
 
-  async #look(domain: string): Promise<ServedDomain | null> {
+  async #readPageOf(domain: string): Promise<ServedDomain | null> {
     const at = this.#clock.monotonic();
     try {
       const found = await pageOfDomain(this.#store, domain);
@@ -130,7 +130,7 @@ export class DomainDirectory {
       if (last !== undefined) this.#served.set(domain, { ...last, at });
       throw error;
     } finally {
-      this.#looks.delete(domain);
+      this.#reads.delete(domain);
     }
   }
 }

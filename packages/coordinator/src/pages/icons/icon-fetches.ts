@@ -54,7 +54,7 @@ export class IconFetches {
       work: 'fetching icons',
       readAfter: (pageId) => declaredIcons(store, pageId, ICONS_PER_READ),
       workOn: async (icon) => {
-        if (isDue(icon.fetched, clock.wall())) await this.#fetch(icon);
+        if (isDue(icon.fetched, clock.wall())) await this.#fetchIcon(icon);
       },
     });
   }
@@ -73,7 +73,7 @@ export class IconFetches {
     await this.#rounds.roundEnded();
   }
 
-  async #fetch({ pageId, url, fetched }: DeclaredIcon): Promise<void> {
+  async #fetchIcon({ pageId, url, fetched }: DeclaredIcon): Promise<void> {
     const { store, clock, log, request } = this.#parts;
     const triedAt = clock.wall();
     const validator = fetched?.validator ?? null;

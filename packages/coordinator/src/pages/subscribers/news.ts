@@ -42,13 +42,13 @@ import {
 } from './announcements.ts';
 import { pageUrl, tokenUrl, unsubscribeToken } from './mail-links.ts';
 import { newsMail } from './mail-texts.ts';
-import { announceWindows, untoldWindows } from './window-news.ts';
+import { announceWindows, unannouncedWindows } from './window-news.ts';
 
 /**
  * Time between two searches for news, ms. A change that is reversed within it is not announced. Changes
  * within it are announced in one mail.
  */
-const LOOK_EVERY_MS = 20_000;
+const SEARCH_EVERY_MS = 20_000;
 /** Number of mails that one transaction queues. This takes some ms. */
 const MAILS_PER_TRANSACTION = 100;
 
@@ -89,7 +89,7 @@ export class PageNews {
 
   /** Announces pending news, now and every 20 s. */
   start(): void {
-    this.#cancel = this.#parts.clock.every(LOOK_EVERY_MS, () => this.findNews());
+    this.#cancel = this.#parts.clock.every(SEARCH_EVERY_MS, () => this.findNews());
     this.findNews();
   }
 
@@ -118,13 +118,13 @@ export class PageNews {
     const { log, store } = this.#parts;
     try {
       const source = { read: store.work };
-      if (!this.#hasBegun) await store.transaction((tx) => this.#begin(tx));
+      if (!this.#hasBegun) await store.transaction((tx) => this.#beginAnnouncing(tx));
       this.#hasBegun = true;
       if ((await untoldChanges(source, this.#parts.isHeld)).length > 0)
         await store.transaction((tx) => this.#announceChanges(tx));
       if ((await untoldUpdates(source)).length > 0)
         await store.transaction((tx) => this.#announceUpdates(tx));
-      if ((await untoldWindows(source, this.#parts.clock.wall())).length > 0)
+      if ((await unannouncedWindows(source, this.#parts.clock.wall())).length > 0)
         await store.transaction((tx) => announceWindows(tx, this.#parts.clock.wall()));
       while (!this.#isStopped && (await this.#queueSome())) {
         // Each turn is one transaction.
@@ -165,7 +165,7 @@ export class PageNews {
         if (title === null) continue;
         const { state, text, at: happened } = update;
         const uid = derivedUuid(`incident update ${update.id} on page ${pageId}`);
-        const told: Announcement = {
+        const content: Announcement = {
           kind: 'update',
           at: happened,
           title,
@@ -173,14 +173,14 @@ export class PageNews {
           text,
           components: [...components],
         };
-        await storeAnnouncement(tx, { uid, pageId, announcement: told }, at);
+        await storeAnnouncement(tx, { uid, pageId, announcement: content }, at);
       }
     }
     const last = updates.at(-1);
     if (last !== undefined) await noteUpdatesTold(tx, last.update.id);
   }
 
-  async #begin(tx: Transaction): Promise<void> {
+  async #beginAnnouncing(tx: Transaction): Promise<void> {
     await beginTellingUpdates(tx);
     await beginTellingWindows(tx, this.#parts.clock.wall());
   }

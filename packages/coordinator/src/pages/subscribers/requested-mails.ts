@@ -95,7 +95,7 @@ export class RequestedMails {
       );
       return;
     }
-    const running = this.#queue(mail).finally(() => this.#running.delete(running));
+    const running = this.#queueMail(mail).finally(() => this.#running.delete(running));
     this.#running.add(running);
   }
 
@@ -104,11 +104,12 @@ export class RequestedMails {
     await Promise.all(this.#running);
   }
 
-  async #queue(mail: RequestedMail): Promise<void> {
+  async #queueMail(mail: RequestedMail): Promise<void> {
     const { store, log } = this.#parts;
     try {
       const page = await mailPage(store, mail.pageId);
-      if (page !== null && mayGetMail(mail.address.address, page.mailDomains)) await this.#write(mail, page);
+      if (page !== null && mayGetMail(mail.address.address, page.mailDomains))
+        await this.#storeMail(mail, page);
     } catch (error) {
       // The visitor was told that a mail is sent if it is allowed, and can request another.
       log.error({ page: mail.pageId, error: messageOf(error) }, 'queueing a mail to a visitor failed');
@@ -116,7 +117,7 @@ export class RequestedMails {
   }
 
   /** Stores the recipient, the link and the mail in one transaction. */
-  async #write({ kind, credential, address, words }: RequestedMail, page: MailPage): Promise<void> {
+  async #storeMail({ kind, credential, address, words }: RequestedMail, page: MailPage): Promise<void> {
     const { store, clock, publicUrl } = this.#parts;
     const { lifeMs, path, mail: mailOf } = KINDS[kind];
     const now = Math.floor(clock.wall());

@@ -17,14 +17,14 @@ const DAILY: WindowTimes = {
 };
 
 /** The news by hour, if svc searches every ten minutes for three days. */
-function toldOver(times: (at: number) => WindowTimes, { since = 0, from = 0, createdAt = 0 } = {}): string[] {
+function newsOver(times: (at: number) => WindowTimes, { since = 0, from = 0, createdAt = 0 } = {}): string[] {
   const news: string[] = [];
-  let told: AnnouncedWindow | null = null;
+  let before: AnnouncedWindow | null = null;
   for (let now = from; now < 3 * DAY_MS; now += HOUR_MS / 6) {
     for (;;) {
-      const found = windowNews({ times: times(now), createdAt, told, since, now });
+      const found = windowNews({ times: times(now), createdAt, before, since, now });
       if (found === null) break;
-      told = found.told;
+      before = found.announced;
       news.push(`${now / HOUR_MS}: ${found.stage} ${found.from / HOUR_MS}–${found.until / HOUR_MS}`);
     }
   }
@@ -32,36 +32,36 @@ function toldOver(times: (at: number) => WindowTimes, { since = 0, from = 0, cre
 }
 
 test.each<[string, string[], string[]]>([
-  ['a window', toldOver(() => ONCE), ['0: scheduled 10–12', '10: in_progress 10–12', '12: completed 10–12']],
+  ['a window', newsOver(() => ONCE), ['0: scheduled 10–12', '10: in_progress 10–12', '12: completed 10–12']],
   [
     'one that repeats is announced once',
-    toldOver(() => DAILY),
+    newsOver(() => DAILY),
     [
       ...['0: scheduled 10–12', '10: in_progress 10–12', '12: completed 10–12'],
       ...['34: in_progress 34–36', '36: completed 34–36', '58: in_progress 58–60', '60: completed 58–60'],
     ],
   ],
   [
-    'one that began before anybody looked',
-    toldOver(() => ONCE, { from: 11 * HOUR_MS }),
+    'one that began before the first search',
+    newsOver(() => ONCE, { from: 11 * HOUR_MS }),
     ['11: in_progress 10–12', '12: completed 10–12'],
   ],
   [
-    'one that is put off is announced again',
-    toldOver((at) => (at < 9 * HOUR_MS ? ONCE : { ...ONCE, startsAt: 20 * HOUR_MS, endsAt: 21 * HOUR_MS })),
+    'a postponed one is announced again',
+    newsOver((at) => (at < 9 * HOUR_MS ? ONCE : { ...ONCE, startsAt: 20 * HOUR_MS, endsAt: 21 * HOUR_MS })),
     ['0: scheduled 10–12', '9: scheduled 20–21', '20: in_progress 20–21', '21: completed 20–21'],
   ],
   [
     'one that is ended early',
-    toldOver((at) => ({ ...ONCE, endedAt: at < 11 * HOUR_MS ? null : 11 * HOUR_MS })),
+    newsOver((at) => ({ ...ONCE, endedAt: at < 11 * HOUR_MS ? null : 11 * HOUR_MS })),
     ['0: scheduled 10–12', '10: in_progress 10–12', '11: completed 10–11'],
   ],
-  ['one that is over before anybody looked', toldOver(() => ONCE, { from: 13 * HOUR_MS }), []],
+  ['one that is over before the first search', newsOver(() => ONCE, { from: 13 * HOUR_MS }), []],
   [
-    'one of before the first start that told any',
-    toldOver(() => ONCE, { since: 5 * HOUR_MS, from: 5 * HOUR_MS }),
+    'one from before the first start',
+    newsOver(() => ONCE, { since: 5 * HOUR_MS, from: 5 * HOUR_MS }),
     ['10: in_progress 10–12', '12: completed 10–12'],
   ],
-])('%s', (_name, told, expected) => {
-  expect(told).toEqual(expected);
+])('%s', (_name, news, expected) => {
+  expect(news).toEqual(expected);
 });

@@ -17,7 +17,7 @@ import {
 } from '../../verdict/maintenance-window.ts';
 import { LATE_MS, storeAnnouncement } from './announcements.ts';
 
-type UntoldWindow = {
+type UnannouncedWindow = {
   readonly window: StoredWindow;
   readonly pageId: number;
   /** Names of the affected components that the page shows. */
@@ -31,15 +31,15 @@ type UntoldWindow = {
  *
  * @param now epoch ms
  */
-export async function untoldWindows(source: Readable, now: number): Promise<UntoldWindow[]> {
+export async function unannouncedWindows(source: Readable, now: number): Promise<UnannouncedWindow[]> {
   const since = await windowsToldSince(source);
   if (since === null) return [];
   const told = Map.groupBy(await toldWindows(source), ({ windowId }) => windowId);
-  const found: UntoldWindow[] = [];
+  const found: UnannouncedWindow[] = [];
   for (const window of await allWindows(source)) {
     const known = new Map((told.get(window.id) ?? []).map((one) => [one.pageId, one]));
     const newsOf = (times: StoredWindow, before: AnnouncedWindow | null) =>
-      windowNews({ times, createdAt: window.createdAt, told: before, since, now });
+      windowNews({ times, createdAt: window.createdAt, before, since, now });
     const begun = [...known].filter(([, one]) => isInProgress(one)).map(([pageId]) => pageId);
     if (
       begun.length === 0 &&
@@ -64,8 +64,8 @@ export async function untoldWindows(source: Readable, now: number): Promise<Unto
 /** Stores announcements of the news of maintenance windows. @param wall epoch ms */
 export async function announceWindows(tx: Transaction, wall: number): Promise<void> {
   const now = Math.floor(wall);
-  for (const untold of await untoldWindows(tx, now)) {
-    await noteWindowTold(tx, { pageId: untold.pageId, windowId: untold.window.id, ...untold.news.told });
+  for (const untold of await unannouncedWindows(tx, now)) {
+    await noteWindowTold(tx, { pageId: untold.pageId, windowId: untold.window.id, ...untold.news.announced });
     await announceWindow(tx, untold, now);
   }
 }
@@ -89,7 +89,7 @@ export async function announceRemoval(tx: Transaction, window: StoredWindow, now
   for (const before of told.filter(({ pageId }) => published.has(pageId))) {
     const { pageId } = before;
     const times = endedBy(window, now);
-    const news = windowNews({ times, createdAt: window.createdAt, told: before, since: now, now });
+    const news = windowNews({ times, createdAt: window.createdAt, before, since: now, now });
     if (news !== null)
       await announceWindow(tx, { window, pageId, components: shown.get(pageId) ?? [], news }, now);
   }
@@ -106,16 +106,16 @@ function endedBy(window: StoredWindow, now: number): StoredWindow {
 
 async function announceWindow(
   tx: Transaction,
-  { window, pageId, components, news: { stage, from, until } }: UntoldWindow,
+  { window, pageId, components, news: { stage, from, until } }: UnannouncedWindow,
   now: number,
 ): Promise<void> {
   if (stage === 'completed' && until < now - LATE_MS) return;
   const { title, text } = window;
   const uid = derivedUuid(`window ${window.id} ${stage} ${from} on page ${pageId}`);
-  const told = { stage, from, until, components: [...components] };
+  const facts = { stage, from, until, components: [...components] };
   await storeAnnouncement(
     tx,
-    { uid, pageId, announcement: { kind: 'maintenance', at: now, title, text, ...told } },
+    { uid, pageId, announcement: { kind: 'maintenance', at: now, title, text, ...facts } },
     now,
   );
 }
@@ -133,15 +133,15 @@ export type AnnouncedWindow = {
 /** News of a window, and the stored state once it is announced. */
 export type WindowNews = Occurrence & {
   readonly stage: 'scheduled' | 'in_progress' | 'completed';
-  readonly told: AnnouncedWindow;
+  readonly announced: AnnouncedWindow;
 };
 
-type Telling = {
+type WindowFacts = {
   readonly times: WindowTimes;
   /** Epoch ms. */
   readonly createdAt: number;
-  /** Null: nothing was announced yet. */
-  readonly told: AnnouncedWindow | null;
+  /** The announced state; null: nothing was announced yet. */
+  readonly before: AnnouncedWindow | null;
   /** Earlier events are not announced, epoch ms. */
   readonly since: number;
   readonly now: number;
@@ -152,33 +152,33 @@ type Telling = {
  * first, then the beginning of the current one, then the announcement of the next one. A repeating window is
  * announced in advance once. A single window is announced again when it was postponed.
  */
-export function windowNews(telling: Telling): WindowNews | null {
-  const next = nextOccurrence(telling.times, telling.now);
-  const current = next !== null && next.from <= telling.now ? next : null;
+export function windowNews(facts: WindowFacts): WindowNews | null {
+  const next = nextOccurrence(facts.times, facts.now);
+  const current = next !== null && next.from <= facts.now ? next : null;
   return (
-    endNews(telling, current) ??
-    (current === null ? (next === null ? null : announcement(telling, next)) : beginNews(telling, current))
+    endNews(facts, current) ??
+    (current === null ? (next === null ? null : announcement(facts, next)) : beginNews(facts, current))
   );
 }
 
-function endNews({ times, told, now }: Telling, current: Occurrence | null): WindowNews | null {
-  const from = told?.begunFrom ?? null;
-  if (told === null || from === null || told.isOver || current?.from === from) return null;
+function endNews({ times, before, now }: WindowFacts, current: Occurrence | null): WindowNews | null {
+  const from = before?.begunFrom ?? null;
+  if (before === null || from === null || before.isOver || current?.from === from) return null;
   const [begun] = occurrencesIn(times, from, from + 1);
   const until = begun?.from === from ? Math.min(begun.until, now) : now;
-  return { stage: 'completed', from, until, told: { ...told, isOver: true } };
+  return { stage: 'completed', from, until, announced: { ...before, isOver: true } };
 }
 
-function beginNews({ told, since }: Telling, current: Occurrence): WindowNews | null {
+function beginNews({ before, since }: WindowFacts, current: Occurrence): WindowNews | null {
   const { from } = current;
-  if (from < since || told?.begunFrom === from) return null;
-  const announcedFrom = told?.announcedFrom ?? from;
-  return { stage: 'in_progress', ...current, told: { announcedFrom, begunFrom: from, isOver: false } };
+  if (from < since || before?.begunFrom === from) return null;
+  const announcedFrom = before?.announcedFrom ?? from;
+  return { stage: 'in_progress', ...current, announced: { announcedFrom, begunFrom: from, isOver: false } };
 }
 
-function announcement({ times, createdAt, told, since }: Telling, next: Occurrence): WindowNews | null {
-  const isToldOf = told?.announcedFrom === next.from || (told !== null && times.repeat !== null);
-  if (isToldOf || (told === null && createdAt < since)) return null;
-  const before = told ?? { begunFrom: null, isOver: false };
-  return { stage: 'scheduled', ...next, told: { ...before, announcedFrom: next.from } };
+function announcement({ times, createdAt, before, since }: WindowFacts, next: Occurrence): WindowNews | null {
+  const isAnnounced = before?.announcedFrom === next.from || (before !== null && times.repeat !== null);
+  if (isAnnounced || (before === null && createdAt < since)) return null;
+  const known = before ?? { begunFrom: null, isOver: false };
+  return { stage: 'scheduled', ...next, announced: { ...known, announcedFrom: next.from } };
 }
