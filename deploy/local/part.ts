@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
-import { isReadyMessage } from '@svc/shared/process/readiness.ts';
+import { isReadyMessage } from '@svc/shared/process/service-process.ts';
 
 /** The end of a part: `exit code 1`, `signal SIGKILL`, or the reason why it could not be started. */
 export type End = { why: string; code: number | null };

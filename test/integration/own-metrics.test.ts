@@ -1,8 +1,8 @@
 /** The own metrics of coordinator and agents by OTLP, as a receiver with OpenTelemetry's definitions reads them. */
 
 import { INSTRUMENT_GROUPS } from '@svc/shared/metrics/registry.ts';
-import { otlpName } from '@svc/shared/own-metrics/otlp-name.ts';
 import type { OwnExportSettings } from '@svc/shared/own-metrics/own-metrics-settings.ts';
+import { otlpName } from '@svc/shared/own-metrics/producer.ts';
 import { Secret } from '@svc/shared/secret.ts';
 import { expect, test } from 'vitest';
 import { allRecorded } from '../support/all-recorded.ts';

@@ -8,7 +8,7 @@ import { SAME_INTERVAL_MS } from '@svc/coordinator/verdict/status-change.ts';
 import { type LiveWindow, Windows } from '@svc/coordinator/verdict/windows.ts';
 import type { Writes, WrittenState, WrittenVotes } from '@svc/coordinator/verdict/writes.ts';
 import type { ChannelKind } from '@svc/shared/channels/settings.ts';
-import { appendTo } from '@svc/shared/lists-by-key.ts';
+import { appendTo } from '@svc/shared/collections.ts';
 import type { Outcome } from '@svc/shared/messages/check-result.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import type { Remains, WorldStore } from './store.ts';

@@ -6,15 +6,17 @@ import type { Logger } from '@svc/shared/log.ts';
 import type { CheckResult } from '@svc/shared/messages/check-result.ts';
 import { SICKNESSES, type Sickness } from '@svc/shared/messages/heartbeat.ts';
 import { AGENT_GAUGES } from '@svc/shared/metrics/agent-instruments.ts';
-import { LoopDelay } from '@svc/shared/metrics/loop-delay.ts';
-import type { Measurement } from '@svc/shared/metrics/measurement.ts';
-import { seriesOf } from '@svc/shared/metrics/totals.ts';
+import { LoopDelay } from '@svc/shared/metrics/process-instruments.ts';
+import { type Measurement, seriesOf } from '@svc/shared/metrics/values.ts';
 import type { Bus } from '@svc/shared/nats/bus.ts';
 import { OwnExport } from '@svc/shared/own-metrics/own-export.ts';
 import type { OwnExportParts } from '@svc/shared/own-metrics/parts.ts';
 import { openCpuCounters } from '@svc/shared/process/cpu-counters.ts';
-import { returnMemoryAfterStart } from '@svc/shared/process/memory-after-start.ts';
-import { type ProcessMemory, processMemory } from '@svc/shared/process/process-memory.ts';
+import {
+  type ProcessMemory,
+  processMemory,
+  returnMemoryAfterStart,
+} from '@svc/shared/process/process-memory.ts';
 import { VERSION } from '@svc/shared/version.ts';
 import type { AgentConfig } from './config.ts';
 import type { HealthServer } from './health-server.ts';

@@ -1,10 +1,10 @@
 import { createSecureContext } from 'node:tls';
 import { NATS_SETTINGS } from '@svc/shared/nats/nats-settings.ts';
 import { AGENT_OTLP_SETTINGS } from '@svc/shared/own-metrics/own-metrics-settings.ts';
-import { NO_PROXY_SETTINGS, proxyUrl } from '@svc/shared/proxy/proxy-settings.ts';
+import { NO_PROXY_SETTINGS, proxyUrl } from '@svc/shared/proxy/proxy.ts';
 import { REGIONS } from '@svc/shared/regions.ts';
+import { PROCESS_SETTINGS, TRUST_SETTINGS } from '@svc/shared/settings/common-settings.ts';
 import type { SettingsOf, SettingsTable } from '@svc/shared/settings/environment.ts';
-import { PROCESS_SETTINGS } from '@svc/shared/settings/process-settings.ts';
 import {
   bearerToken,
   cidrList,
@@ -13,7 +13,6 @@ import {
   orProblem,
   wholeNumber,
 } from '@svc/shared/settings/setting-schemas.ts';
-import { TRUST_SETTINGS } from '@svc/shared/settings/trust-settings.ts';
 import { z } from 'zod';
 import { parseServer } from './dns/servers.ts';
 import { parseReferenceHost } from './network/reference-list.ts';

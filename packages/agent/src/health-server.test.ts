@@ -1,6 +1,6 @@
 import { AGENT_GAUGES } from '@svc/shared/metrics/agent-instruments.ts';
-import { LoopDelay } from '@svc/shared/metrics/loop-delay.ts';
-import { seriesOf } from '@svc/shared/metrics/totals.ts';
+import { LoopDelay } from '@svc/shared/metrics/process-instruments.ts';
+import { seriesOf } from '@svc/shared/metrics/values.ts';
 import { Secret } from '@svc/shared/secret.ts';
 import { afterEach, describe, expect, test } from 'vitest';
 import { parsePrometheus } from '../../../test/support/prometheus-text.ts';

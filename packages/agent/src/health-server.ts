@@ -2,8 +2,8 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Measurement } from '@svc/shared/metrics/measurement.ts';
 import { PROMETHEUS_TYPE, prometheusText } from '@svc/shared/metrics/prometheus.ts';
+import type { Measurement } from '@svc/shared/metrics/values.ts';
 import type { Secret } from '@svc/shared/secret.ts';
 import type { ListenAddress } from '@svc/shared/settings/setting-schemas.ts';
 

@@ -1,8 +1,7 @@
 import { AGENT_COUNTERS, AGENT_GAUGES } from '@svc/shared/metrics/agent-instruments.ts';
 import type { LabelValue } from '@svc/shared/metrics/instrument.ts';
-import { type Measurement, measurementsOf } from '@svc/shared/metrics/measurement.ts';
 import { type ProcessFacts, processMeasurements } from '@svc/shared/metrics/process-instruments.ts';
-import { createTotals, type ValuesOf } from '@svc/shared/metrics/totals.ts';
+import { createTotals, type Measurement, measurementsOf, type ValuesOf } from '@svc/shared/metrics/values.ts';
 
 /** The counters of the agent since its start. `AGENT_COUNTERS` says what each number means. */
 export type Metrics = ValuesOf<typeof AGENT_COUNTERS>;

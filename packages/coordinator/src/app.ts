@@ -6,8 +6,11 @@ import type { Logger } from '@svc/shared/log.ts';
 import type { Bus, ResultStreams } from '@svc/shared/nats/bus.ts';
 import { OwnExport } from '@svc/shared/own-metrics/own-export.ts';
 import type { OwnExportSettings } from '@svc/shared/own-metrics/own-metrics-settings.ts';
-import { returnMemoryAfterStart } from '@svc/shared/process/memory-after-start.ts';
-import { type ProcessMemory, processMemory } from '@svc/shared/process/process-memory.ts';
+import {
+  type ProcessMemory,
+  processMemory,
+  returnMemoryAfterStart,
+} from '@svc/shared/process/process-memory.ts';
 import { proxyFor } from '@svc/shared/proxy/proxy.ts';
 import type { RecentError } from '@svc/shared/recent-errors.ts';
 import { Secret } from '@svc/shared/secret.ts';

@@ -1,11 +1,14 @@
 import { join } from 'node:path';
 import { NATS_SETTINGS } from '@svc/shared/nats/nats-settings.ts';
 import { OTLP_SETTINGS } from '@svc/shared/otlp/otlp-settings.ts';
-import { NO_PROXY_SETTINGS, proxyUrl } from '@svc/shared/proxy/proxy-settings.ts';
+import { NO_PROXY_SETTINGS, proxyUrl } from '@svc/shared/proxy/proxy.ts';
 import type { Secret } from '@svc/shared/secret.ts';
-import { checkSharedSettings } from '@svc/shared/settings/check-settings.ts';
+import {
+  checkSharedSettings,
+  PROCESS_SETTINGS,
+  TRUST_SETTINGS,
+} from '@svc/shared/settings/common-settings.ts';
 import type { SettingsCheck, SettingsOf, SettingsTable } from '@svc/shared/settings/environment.ts';
-import { PROCESS_SETTINGS } from '@svc/shared/settings/process-settings.ts';
 import {
   bearerToken,
   cidrList,
@@ -15,7 +18,6 @@ import {
   urlOf,
   wholeNumber,
 } from '@svc/shared/settings/setting-schemas.ts';
-import { TRUST_SETTINGS } from '@svc/shared/settings/trust-settings.ts';
 import { z } from 'zod';
 import { CHANNEL_OPERATOR_SETTINGS } from './alerts/registry.ts';
 import { operatorTokens } from './operator-tokens.ts';

@@ -1,5 +1,5 @@
 import type { Clock } from '@svc/shared/clock.ts';
-import type { Measurement } from '@svc/shared/metrics/measurement.ts';
+import type { Measurement } from '@svc/shared/metrics/values.ts';
 import type { ApiParts } from './api/api-parts.ts';
 import { NotLeading } from './api/problem.ts';
 import type { NewlyQueued } from './store/alerts/delivery-queue.ts';

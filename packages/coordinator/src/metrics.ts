@@ -1,10 +1,14 @@
 import { DELIVERY_COUNTERS, DELIVERY_GAUGES } from '@svc/shared/metrics/delivery-instruments.ts';
 import { DISPATCH_COUNTERS, DISPATCH_GAUGES } from '@svc/shared/metrics/dispatch-instruments.ts';
-import type { Distribution } from '@svc/shared/metrics/distribution.ts';
 import { EXPORT_COUNTERS, EXPORT_GAUGES } from '@svc/shared/metrics/export-instruments.ts';
-import { type Measurement, measurementsOf } from '@svc/shared/metrics/measurement.ts';
 import { RECORDING_COUNTERS, RECORDING_GAUGES } from '@svc/shared/metrics/recording-instruments.ts';
-import { seriesOf, type ValuesOf } from '@svc/shared/metrics/totals.ts';
+import {
+  type Distribution,
+  type Measurement,
+  measurementsOf,
+  seriesOf,
+  type ValuesOf,
+} from '@svc/shared/metrics/values.ts';
 import type { Deliverer } from './alerts/deliverer.ts';
 import type { OverdueAlerts } from './alerts/overdue.ts';
 import type { ResultConsumer } from './checks/consumer.ts';

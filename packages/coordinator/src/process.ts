@@ -8,12 +8,11 @@ import { busOptionsOf } from '@svc/shared/nats/nats-settings.ts';
 import { NatsResultStreams } from '@svc/shared/nats/result-streams.ts';
 import { otlpWarnings } from '@svc/shared/otlp/without-effect.ts';
 import { ownExportOf } from '@svc/shared/own-metrics/own-metrics-settings.ts';
-import { sayReady } from '@svc/shared/process/readiness.ts';
-import { endWhenAsked, settingsOfProcess } from '@svc/shared/process/service-process.ts';
+import { endWhenAsked, sayReady, settingsOfProcess } from '@svc/shared/process/service-process.ts';
 import { RecentErrors } from '@svc/shared/recent-errors.ts';
 import { Secret } from '@svc/shared/secret.ts';
+import { SYSTEM_STORE_UNUSED, trustsSystemStore } from '@svc/shared/server-trust.ts';
 import { fileVariantOf } from '@svc/shared/settings/setting-names.ts';
-import { SYSTEM_STORE_UNUSED, trustsSystemStore } from '@svc/shared/trusted-authorities.ts';
 import type { TlsFiles } from './api/listener-settings.ts';
 import { Coordinator } from './app.ts';
 import {

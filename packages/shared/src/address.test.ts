@@ -1,7 +1,7 @@
 import { isIPv6, SocketAddress } from 'node:net';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { addressFromBytes, canonicalAddress } from './address.ts';
+import { addressFromBytes, asciiDomainName, canonicalAddress } from './address.ts';
 
 test.each([
   ['127.0.0.1', '127.0.0.1'],
@@ -39,4 +39,19 @@ test('spellings of one IPv6 address have one form, and it is that address', () =
 
 test.each([0, 3, 5, 15, 17])('%d bytes are no address', (length) => {
   expect(() => addressFromBytes(new Uint8Array(length))).toThrow(RangeError);
+});
+
+test.each([
+  ['example.com', 'example.com'],
+  ['_dmarc.example.com', '_dmarc.example.com'],
+  ['bücher.example', 'xn--bcher-kva.example'],
+  ['BÜCHER.example', 'xn--bcher-kva.example'],
+  ['例え.テスト', 'xn--r8jz45g.xn--zckzah'],
+  ['', ''],
+])('%s is %s', (name, ascii) => {
+  expect(asciiDomainName(name)).toBe(ascii);
+});
+
+test('a name that IDNA refuses has none', () => {
+  expect(asciiDomainName('bü cher')).toBeNull();
 });

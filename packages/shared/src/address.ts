@@ -1,4 +1,5 @@
 import { isIPv4, isIPv6 } from 'node:net';
+import { domainToASCII } from 'node:url';
 import ipaddr from 'ipaddr.js';
 
 /**
@@ -46,4 +47,16 @@ function groupBytes(groups: string): number[] {
     const value = Number.parseInt(group, 16);
     return [value >> 8, value & 0xff];
   });
+}
+
+/**
+ * Writes a name as DNS carries it: IDNA names in their ASCII form (`xn--…`). ASCII names stay as they are,
+ * because IDNA would refuse some names that DNS allows.
+ *
+ * @returns null when the name has no ASCII form
+ */
+export function asciiDomainName(name: string): string | null {
+  if (/^[\x00-\x7f]*$/.test(name)) return name;
+  const ascii = domainToASCII(name);
+  return ascii === '' ? null : ascii;
 }

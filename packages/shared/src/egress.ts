@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { addressBytes } from './address.ts';
 import { SvcError } from './errors.ts';
@@ -12,7 +13,7 @@ export interface EgressGuard {
   verdict(address: string): EgressVerdict;
 }
 
-export type EgressVerdict = { allowed: true } | { allowed: false; rule: string };
+type EgressVerdict = { allowed: true } | { allowed: false; rule: string };
 
 /** The guard denied every address that a connection could have used. */
 export class EgressDeniedError extends SvcError {
@@ -24,7 +25,7 @@ export class EgressDeniedError extends SvcError {
   }
 }
 
-export type EgressOptions = {
+type EgressOptions = {
   /**
    * The rules that apply before the operator's. `agent` denies link-local addresses and cloud metadata;
    * private networks are allowed, because people monitor their own. `channel` denies every address that is
@@ -208,3 +209,19 @@ const NAT64 = parseRule('64:ff9b::/96');
 // RFC 2765, section 2.1: ::ffff:0:a.b.c.d. Translators of today use other prefixes, but some still know it.
 const SIIT = parseRule('::ffff:0:0:0/96');
 const SIX_TO_FOUR = parseRule('2002::/16');
+
+/**
+ * Why the guard would refuse every connection to the URL, as far as its text tells: the host is an address, or a name that
+ * is this machine's everywhere (RFC 6761, section 6.3). Null: it does not tell. Other names are judged at the dial only, by
+ * the addresses that they have then.
+ *
+ * @param url an http or https URL
+ */
+export function deniedHost(guard: EgressGuard, url: string): string | null {
+  const host = new URL(url).hostname.replace(/^\[(.*)\]$/, '$1').replace(/\.$/, '');
+  const address = /(?:^|\.)localhost$/.test(host) ? '127.0.0.1' : host;
+  if (isIP(address) === 0) return null;
+  const verdict = guard.verdict(address);
+  if (verdict.allowed) return null;
+  return `is at ${host}, which svc does not connect to (${verdict.rule}): the operator may allow it by SVC_CHANNEL_EGRESS_ALLOW`;
+}

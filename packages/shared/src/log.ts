@@ -1,5 +1,6 @@
+import { write, writeSync } from 'node:fs';
 import { type Logger, type LoggerOptions, pino } from 'pino';
-import { LogSink } from './log-sink.ts';
+import { isCode } from './errors.ts';
 import type { RecentErrors } from './recent-errors.ts';
 
 export type { Logger } from 'pino';
@@ -45,4 +46,194 @@ function noting(errors: RecentErrors): LogMethod {
     }
     method.apply(this, args);
   };
+}
+
+/** Most UTF-16 units of lines that wait for a slow reader. Further lines are dropped. */
+const MOST_WAITING = 4 * 1_024 ** 2;
+/**
+ * After a drop, no line is taken until this little waits. One line can then say how many are missing there.
+ */
+const ROOM_AGAIN = MOST_WAITING / 2;
+/**
+ * Most bytes of one write. A pipe takes this many whole or not at all (PIPE_BUF), so that no line is cut. A
+ * longer line is written alone.
+ */
+const CHUNK_BYTES = 4_096;
+/** Wait before a reader that takes nothing is tried again, ms. */
+const RETRY_MS = 20;
+/** Bounds at the exit of the process, ms. */
+type LastWaits = {
+  /** How long the reader may take nothing. */
+  readonly withoutProgressMs: number;
+  /** How long all writing may take. */
+  readonly inAllMs: number;
+};
+
+const LAST_WAITS: LastWaits = { withoutProgressMs: 200, inAllMs: 1_000 };
+
+/**
+ * Writes lines to a file descriptor and never makes its caller wait. A held terminal, a hanging log collector
+ * or a full disk stops no check.
+ *
+ * The waiting lines are bounded. Lines beyond the bound, and lines that cannot be written, are dropped and
+ * counted. At the exit of the process the waiting lines are written synchronously.
+ *
+ * `pino.destination({ sync: false })` waits there without a bound, and a failed write ends its process. A thread of
+ * `pino.transport` takes 10 MiB.
+ *
+ *     write ──▶ lines ──▶ chunk being written ──▶ reader
+ *                 │              │    ▲
+ *       too many  ▼       failed ▼    └─ the reader took nothing, or a part: write the rest again
+ *              dropped ──────────┴────▶ reported among the lines, as soon as there is room
+ */
+export class LogSink {
+  readonly #fd: number;
+  readonly #onDropped: (lines: number) => void;
+  readonly #lastWaits: LastWaits;
+  #lines: string[] = [];
+  /** Size of `#lines`, in UTF-16 units. */
+  #waiting = 0;
+  /** A chunk that left `#lines` and that the reader has not taken yet. */
+  #refused: Chunk | null = null;
+  #isWriting = false;
+  #endsWithProcess = false;
+  /** Whether too many lines wait. Lines are then dropped until there is room again. */
+  #isFull = false;
+  #dropped = 0;
+  /** Whether the last written line is cut. The next line then starts with a line feed. */
+  #isLineCut = false;
+
+  /**
+   * @param onDropped called with the number of lost lines. It may write a line about them, which then stands
+   *   where they are missing
+   */
+  constructor(fd: number, onDropped: (lines: number) => void, lastWaits = LAST_WAITS) {
+    this.#fd = fd;
+    this.#onDropped = onDropped;
+    this.#lastWaits = lastWaits;
+  }
+
+  /** @param line a line with its line feed */
+  write(line: string): void {
+    if (this.#isFull || this.#waiting + line.length > MOST_WAITING) {
+      this.#isFull = true;
+      this.#dropped += 1;
+      return;
+    }
+    if (!this.#endsWithProcess) process.once('exit', () => this.flushSync());
+    this.#endsWithProcess = true;
+    this.#lines.push(line);
+    this.#waiting += line.length;
+    if (!this.#isWriting) this.#writeNext();
+  }
+
+  /**
+   * Writes the waiting lines before it returns, as far as the reader takes them. It serves for the last lines
+   * of a process.
+   */
+  flushSync(): void {
+    const endsAt = performance.now() + this.#lastWaits.inAllMs;
+    // Lines that are written meanwhile wait here and not in the thread pool.
+    const wasWriting = this.#isWriting;
+    this.#isWriting = true;
+    for (let chunk = this.#next(); chunk !== null; chunk = this.#next()) {
+      const rest = this.#writeSync(chunk, endsAt);
+      if (rest !== null) {
+        this.#lose(rest);
+        break;
+      }
+      this.#tellDropped();
+    }
+    this.#isWriting = wasWriting;
+  }
+
+  /** @returns the part that was not taken in time or cannot be written; null when all was written */
+  #writeSync(chunk: Chunk, endsAt: number): Chunk | null {
+    let rest = chunk;
+    let until = Math.min(endsAt, performance.now() + this.#lastWaits.withoutProgressMs);
+    while (rest.bytes.length > 0) {
+      try {
+        rest = this.#restOf(rest, writeSync(this.#fd, rest.bytes));
+        until = Math.min(endsAt, performance.now() + this.#lastWaits.withoutProgressMs);
+      } catch (error) {
+        if (!isBusy(error) || performance.now() > until) return rest;
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, RETRY_MS);
+      }
+    }
+    return null;
+  }
+
+  #writeNext(): void {
+    const chunk = this.#next();
+    this.#isWriting = chunk !== null;
+    if (chunk !== null) write(this.#fd, chunk.bytes, (error, bytes) => this.#written(chunk, error, bytes));
+  }
+
+  #written(chunk: Chunk, error: NodeJS.ErrnoException | null, bytes: number): void {
+    if (error !== null && isBusy(error)) {
+      this.#refused = chunk;
+      setTimeout(() => this.#writeNext(), RETRY_MS).unref();
+      return;
+    }
+    if (error !== null) {
+      this.#lose(chunk);
+    } else {
+      const rest = this.#restOf(chunk, bytes);
+      if (rest.bytes.length > 0) this.#refused = rest;
+      else this.#tellDropped();
+    }
+    this.#writeNext();
+  }
+
+  /** The next chunk to write: the refused one, or whole lines. */
+  #next(): Chunk | null {
+    const refused = this.#refused;
+    this.#refused = null;
+    if (refused !== null) return refused;
+    if (this.#lines.length === 0) return null;
+    const text = this.#takeLines();
+    return { bytes: Buffer.from(this.#isLineCut ? `\n${text}` : text), isBegun: false };
+  }
+
+  #takeLines(): string {
+    let bytes = 0;
+    let count = 0;
+    for (const line of this.#lines) {
+      bytes += Buffer.byteLength(line);
+      if (count > 0 && bytes > CHUNK_BYTES) break;
+      this.#waiting -= line.length;
+      count += 1;
+    }
+    if (this.#waiting <= ROOM_AGAIN) this.#isFull = false;
+    return this.#lines.splice(0, count).join('');
+  }
+
+  #restOf({ bytes, isBegun }: Chunk, written: number): Chunk {
+    if (written === 0) return { bytes, isBegun };
+    this.#isLineCut = false;
+    return { bytes: bytes.subarray(written), isBegun: bytes[written - 1] !== LINE_FEED };
+  }
+
+  #lose({ bytes, isBegun }: Chunk): void {
+    if (isBegun) this.#isLineCut = true;
+    // A line feed at the start of the chunk ends a line that was cut already, or is all that is missing of
+    // one.
+    for (const byte of bytes.subarray(1)) if (byte === LINE_FEED) this.#dropped += 1;
+  }
+
+  #tellDropped(): void {
+    if (this.#dropped === 0 || this.#isFull) return;
+    const lines = this.#dropped;
+    this.#dropped = 0;
+    this.#onDropped(lines);
+  }
+}
+
+/** `isBegun`: a part of the first line is written already. */
+type Chunk = { readonly bytes: Buffer; readonly isBegun: boolean };
+
+const LINE_FEED = 0x0a;
+
+function isBusy(error: unknown): boolean {
+  return isCode(error, 'EAGAIN', 'EBUSY');
 }

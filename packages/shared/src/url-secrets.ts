@@ -1,5 +1,5 @@
 import type { SecretPart } from './resources/definition.ts';
-import { userInfo } from './user-info.ts';
+import { MASK } from './secret.ts';
 
 /** Matches everything between the first `?` and the fragment, without either. */
 const QUERY = /^([^?#]*)\?([^#]+)/;
@@ -21,3 +21,83 @@ export const urlSecrets: SecretPart = {
   isMasked: (url, mask) =>
     [userInfo, query].some((part) => part.isIn(url) && part.replaced(url, mask) === url),
 };
+
+/**
+ * The user information of a URL (`user:password` in `https://user:password@host/`) is a secret; the rest is
+ * not. These functions work on the text as it was written, so that svc never rewrites a URL.
+ *
+ * The user information ends at the last `@` before the path (URL standard, "authority state").
+ */
+const USER_INFO = /^(https?:\/\/)([^/?#\\]*)@/i;
+
+/** The text before the host; null when it is absent or empty. */
+function userInfoIn(url: string): string | null {
+  const found = USER_INFO.exec(url)?.[2] ?? '';
+  return found === '' || found === ':' ? null : found;
+}
+
+function replaced(url: string, by: string): string {
+  return userInfoIn(url) === null ? url : url.replace(USER_INFO, (_all, scheme: string) => `${scheme}${by}`);
+}
+
+/** The URL without its secret user information. */
+export function withoutUserInfo(url: string): string {
+  return replaced(url, '');
+}
+
+/** The user information as a secret part, for definitions. */
+export const userInfo: SecretPart = {
+  name: 'user information',
+  isIn: (url) => userInfoIn(url) !== null,
+  replaced: (url, mask) => replaced(url, `${mask}@`),
+  left: withoutUserInfo,
+};
+
+/**
+ * Member of an HTTP monitor in the API's answers: the mask where the answer leaves out the user information of
+ * `url`, as for tokens that may only read; else null. A client that compares or sends back such an answer learns
+ * from it that the URL is not all of it.
+ */
+export const HIDDEN_USER_INFO = 'url_user_information';
+
+type Members = Readonly<Record<string, unknown>>;
+
+/** Takes masked user information out of `url`, and says so beside it. */
+export function userInfoApart<T extends Members>(monitor: T): T & { [HIDDEN_USER_INFO]: typeof MASK | null } {
+  const { url } = monitor;
+  const isHidden = typeof url === 'string' && userInfo.isIn(url) && userInfo.replaced(url, MASK) === url;
+  return isHidden
+    ? { ...monitor, url: withoutUserInfo(url), [HIDDEN_USER_INFO]: MASK }
+    : { ...monitor, [HIDDEN_USER_INFO]: null };
+}
+
+/** Whether a resource is the answer to a token that does not see the user information of `url`. */
+export function hidesUserInfo({ url, [HIDDEN_USER_INFO]: hidden }: Members): boolean {
+  return hidden === MASK && typeof url === 'string' && !userInfo.isIn(url);
+}
+
+/** The inverse of {@link userInfoApart}, for clients: `url` has the mask in the place of its user information. */
+export function userInfoJoined<T extends Members>(answered: T): T {
+  if (!hidesUserInfo(answered)) return answered;
+  return { ...answered, url: String(answered.url).replace(/^https?:\/\//i, (scheme) => `${scheme}${MASK}@`) };
+}
+
+/** User name and password without their percent-encoding. A part that cannot be decoded stays as it is. */
+export function credentialsIn(url: URL): { user: string; password: string } | null {
+  if (url.username === '' && url.password === '') return null;
+  return { user: unescapePercent(url.username), password: unescapePercent(url.password) };
+}
+
+/** The value of `Authorization` (RFC 7617, in UTF-8). */
+export function basicAuthorization({ user, password }: { user: string; password: string }): string {
+  return `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
+}
+
+/** Undoes the percent-encoding of a text. A text that cannot be decoded stays as it is. */
+export function unescapePercent(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

@@ -2,7 +2,7 @@ import { deepEqual, equal } from 'node:assert/strict';
 import type { Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 import { isHttp2 } from '@svc/agent/probes/http/http2-conversation.ts';
-import { openTunnel, type TunnelEnd } from '@svc/shared/proxy/tunnel.ts';
+import { openTunnel, type TunnelEnd } from '@svc/shared/proxy/proxy.ts';
 import { inPieces } from '../pieces.ts';
 import { type FuzzTarget, latin1, never } from '../target.ts';
 

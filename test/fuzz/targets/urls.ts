@@ -6,8 +6,7 @@ import { onOneLine } from '@svc/shared/masking/secret-forms.ts';
 import { parseNatsServers, shownServers } from '@svc/shared/nats/servers.ts';
 import { parseNoProxy } from '@svc/shared/proxy/no-proxy.ts';
 import { parseProxy } from '@svc/shared/proxy/proxy.ts';
-import { urlSecrets } from '@svc/shared/url-secrets.ts';
-import { credentialsIn, userInfo, withoutUserInfo } from '@svc/shared/user-info.ts';
+import { credentialsIn, urlSecrets, userInfo, withoutUserInfo } from '@svc/shared/url-secrets.ts';
 import * as library from 'tough-cookie';
 import { type FuzzTarget, latin1, never } from '../target.ts';
 

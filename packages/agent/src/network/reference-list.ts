@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { connect, isIP, isIPv6 } from 'node:net';
 import type { Bus } from '@svc/shared/nats/bus.ts';
-import { onAbort } from '@svc/shared/on-abort.ts';
+import { onAbort } from '@svc/shared/waiting.ts';
 import { DnsClient } from '../dns/client.ts';
 import { canonicalName } from '../dns/packet.ts';
 import { parseServer, type ServerAddress, serverName } from '../dns/servers.ts';

@@ -1,7 +1,7 @@
 import type { Clock } from '@svc/shared/clock.ts';
 import { messageOf } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
-import { pause } from '@svc/shared/pause.ts';
+import { pause } from '@svc/shared/waiting.ts';
 import { afterReading } from '../deadline.ts';
 import { BOTH_FAMILIES, type Families, type Family, NO_FAMILY } from './families.ts';
 

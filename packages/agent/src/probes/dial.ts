@@ -2,7 +2,7 @@ import { connect, isIP, type OnReadOpts, type Socket } from 'node:net';
 import { EgressDeniedError, type EgressGuard } from '@svc/shared/egress.ts';
 import { messageOf } from '@svc/shared/errors.ts';
 import type { NotRunReason } from '@svc/shared/messages/check-result.ts';
-import { onAbort } from '@svc/shared/on-abort.ts';
+import { onAbort } from '@svc/shared/waiting.ts';
 import { type Bounded, Deadline } from '../deadline.ts';
 import { localFailureOf } from '../local-failure.ts';
 import { type Families, familiesOf } from '../network/families.ts';

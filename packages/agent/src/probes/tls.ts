@@ -6,7 +6,7 @@ import {
   type SecureContext,
   TLSSocket,
 } from 'node:tls';
-import { checkAlternativeNames } from '@svc/shared/server-identity.ts';
+import { checkAlternativeNames } from '@svc/shared/server-trust.ts';
 
 export type TlsOptions = {
   /** PEM certificates that are trusted in addition to the usual ones. */

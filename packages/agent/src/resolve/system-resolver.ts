@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
-import { asciiDomainName } from '@svc/shared/domain-name.ts';
+import { asciiDomainName } from '@svc/shared/address.ts';
 import { SvcError } from '@svc/shared/errors.ts';
-import { onAbort } from '@svc/shared/on-abort.ts';
+import { onAbort } from '@svc/shared/waiting.ts';
 import { afterReading } from '../deadline.ts';
 import { recordsOf, textOf } from '../dns/answers.ts';
 import { DnsClient, doublingWaits } from '../dns/client.ts';

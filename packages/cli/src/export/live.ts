@@ -1,7 +1,7 @@
 import { SvcError } from '@svc/shared/errors.ts';
 import { kindOfType, MONITOR_TYPES } from '@svc/shared/resources/monitors.ts';
 import { RESOURCE_KINDS, type ResourceKind } from '@svc/shared/resources/registry.ts';
-import { userInfoJoined } from '@svc/shared/user-info.ts';
+import { userInfoJoined } from '@svc/shared/url-secrets.ts';
 
 /** A resource as the API answered it. */
 export type LiveResource = {

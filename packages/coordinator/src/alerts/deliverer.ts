@@ -4,7 +4,7 @@ import type { Clock } from '@svc/shared/clock.ts';
 import { messageOf } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import { DELIVERY_COUNTERS } from '@svc/shared/metrics/delivery-instruments.ts';
-import { createTotals } from '@svc/shared/metrics/totals.ts';
+import { createTotals } from '@svc/shared/metrics/values.ts';
 import type { DeliveryStep } from '../store/alerts/delivery-ledger.ts';
 import type { LaneId, QueuedDelivery, WaitingChannel } from '../store/alerts/delivery-queue.ts';
 import type { Secrets } from '../store/declaration/secrets.ts';

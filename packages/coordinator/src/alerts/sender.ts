@@ -5,7 +5,7 @@ import { messageOf } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import { querySecrets } from '@svc/shared/masking/mask.ts';
 import type { DELIVERY_COUNTERS } from '@svc/shared/metrics/delivery-instruments.ts';
-import type { ValuesOf } from '@svc/shared/metrics/totals.ts';
+import type { ValuesOf } from '@svc/shared/metrics/values.ts';
 import type { Secret } from '@svc/shared/secret.ts';
 import type { SettingsTable } from '@svc/shared/settings/environment.ts';
 import type { HttpPost } from '../outgoing/http-post.ts';

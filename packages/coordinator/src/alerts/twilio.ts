@@ -1,7 +1,7 @@
 import type { Secret } from '@svc/shared/secret.ts';
 import type { SettingsTable } from '@svc/shared/settings/environment.ts';
 import { urlOf } from '@svc/shared/settings/setting-schemas.ts';
-import { basicAuthorization } from '@svc/shared/user-info.ts';
+import { basicAuthorization } from '@svc/shared/url-secrets.ts';
 import { VERSION } from '@svc/shared/version.ts';
 import { z } from 'zod';
 import type { HttpPost, PostResult } from '../outgoing/http-post.ts';

@@ -11,7 +11,7 @@ import type { notification } from '@svc/shared/resources/notification.ts';
 import type { ResourceKind, Resources } from '@svc/shared/resources/registry.ts';
 import { PAGE_LATENCIES, type statusPage } from '@svc/shared/resources/status-page.ts';
 import { MASK } from '@svc/shared/secret.ts';
-import { HIDDEN_USER_INFO } from '@svc/shared/user-info.ts';
+import { HIDDEN_USER_INFO } from '@svc/shared/url-secrets.ts';
 import { z } from 'zod';
 import { AUDIT_ACTORS, AUDIT_OUTCOMES } from '../store/access/audit.ts';
 import { TOKEN_SCOPES } from '../store/access/tokens.ts';

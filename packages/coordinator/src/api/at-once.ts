@@ -1,4 +1,4 @@
-import { aborted } from '@svc/shared/on-abort.ts';
+import { aborted } from '@svc/shared/waiting.ts';
 import { Problem } from './problem.ts';
 
 /** A bound on slow work: at most `most` runs at once with the same key. */

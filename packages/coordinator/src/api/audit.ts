@@ -1,7 +1,7 @@
 import type { Clock } from '@svc/shared/clock.ts';
 import { messageOf } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
-import { pause } from '@svc/shared/pause.ts';
+import { pause } from '@svc/shared/waiting.ts';
 import { type AuditLine, appendAudit } from '../store/access/audit.ts';
 import type { Token } from '../store/access/tokens.ts';
 import { StoreError } from '../store/errors.ts';

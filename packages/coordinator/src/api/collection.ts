@@ -1,7 +1,7 @@
-import { presented } from '@svc/shared/resources/present.ts';
 import {
   DEFINITIONS,
   parseResource,
+  presented,
   type ResourceKind,
   type Resources,
 } from '@svc/shared/resources/registry.ts';
@@ -24,7 +24,6 @@ import {
   shownTo,
   versionOptions,
 } from './objects.ts';
-
 import { invalid, Problem, type ProblemCode } from './problem.ts';
 
 /*

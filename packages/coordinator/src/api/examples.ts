@@ -1,7 +1,6 @@
-import { presented } from '@svc/shared/resources/present.ts';
-import { parseResource, type ResourceKind } from '@svc/shared/resources/registry.ts';
+import { parseResource, presented, type ResourceKind } from '@svc/shared/resources/registry.ts';
 import { notYet } from '@svc/shared/settings/not-yet.ts';
-import { HIDDEN_USER_INFO } from '@svc/shared/user-info.ts';
+import { HIDDEN_USER_INFO } from '@svc/shared/url-secrets.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { HttpBindings } from '@hono/node-server';
+import { mapInTurns } from '@svc/shared/collections.ts';
 import { messageOf } from '@svc/shared/errors.ts';
-import { mapInTurns } from '@svc/shared/map-in-turns.ts';
 import { type Context, type Handler, Hono, type MiddlewareHandler } from 'hono';
 import type { Token } from '../store/access/tokens.ts';
 import type { Site } from '../web/site.ts';

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Clock } from '@svc/shared/clock.ts';
 import type { Logger } from '@svc/shared/log.ts';
-import { pause } from '@svc/shared/pause.ts';
+import { pause } from '@svc/shared/waiting.ts';
 import { StoreError } from '../store/errors.ts';
 
 /** Weight of a full batch. A turn of the event loop must stay below 20 ms. */

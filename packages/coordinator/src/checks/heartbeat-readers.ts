@@ -8,10 +8,9 @@ import {
   MAX_KEPT_HEARTBEATS,
 } from '@svc/shared/messages/heartbeat.ts';
 import type { Bus, StreamMessage } from '@svc/shared/nats/bus.ts';
-import { aborted } from '@svc/shared/on-abort.ts';
-import { pause } from '@svc/shared/pause.ts';
 import { REGIONS, type Region } from '@svc/shared/regions.ts';
 import { ThrottledLog } from '@svc/shared/throttled-log.ts';
+import { aborted, pause } from '@svc/shared/waiting.ts';
 import type { DispatchCounters } from './counters.ts';
 
 /** Wait until a reading that has ended is begun again, ms. */

@@ -1,6 +1,5 @@
 import { DISPATCH_GAUGES } from '@svc/shared/metrics/dispatch-instruments.ts';
-import type { Series } from '@svc/shared/metrics/series.ts';
-import { seriesOf, type ValuesOf } from '@svc/shared/metrics/totals.ts';
+import { type Series, seriesOf, type ValuesOf } from '@svc/shared/metrics/values.ts';
 import type { KnownAgent } from './agents.ts';
 import type { Dispatch } from './dispatch.ts';
 

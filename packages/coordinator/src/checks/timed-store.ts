@@ -1,5 +1,5 @@
 import type { Clock } from '@svc/shared/clock.ts';
-import type { Distribution } from '@svc/shared/metrics/distribution.ts';
+import type { Distribution } from '@svc/shared/metrics/values.ts';
 import type { RecordingStore } from '../store/results/recording-store.ts';
 
 /** The store, which also records the duration of each committed transaction in `durations`, seconds. */

@@ -1,7 +1,7 @@
 import type { Clock } from '@svc/shared/clock.ts';
 import { messageOf } from '@svc/shared/errors.ts';
-import { GrowingWaits } from '@svc/shared/growing-waits.ts';
 import type { Logger } from '@svc/shared/log.ts';
+import { GrowingWaits } from '@svc/shared/waiting.ts';
 import { type Change, changesAfter, type RemovedRows, UNREADABLE } from '../store/declaration/changes.ts';
 import type { Secrets } from '../store/declaration/secrets.ts';
 import { StoreError, type StoreErrorCode } from '../store/errors.ts';

@@ -1,7 +1,5 @@
-import { deniedHost } from '@svc/shared/denied-host.ts';
-import type { EgressGuard } from '@svc/shared/egress.ts';
-import type { StatusPage } from '@svc/shared/resources/registry.ts';
-import { attributeWarnings } from '@svc/shared/resources/warnings.ts';
+import { deniedHost, type EgressGuard } from '@svc/shared/egress.ts';
+import { attributeWarnings, type StatusPage } from '@svc/shared/resources/registry.ts';
 
 /** Warnings about a status page, over the API and of the declared file. @param guard of what svc fetches */
 export function pageWarnings(attributes: StatusPage, guard: EgressGuard): string[] {

@@ -1,4 +1,4 @@
-import { mapInTurns } from '@svc/shared/map-in-turns.ts';
+import { mapInTurns } from '@svc/shared/collections.ts';
 import {
   type Filter,
   type ListScope,

@@ -1,5 +1,5 @@
+import { Turns } from '@svc/shared/collections.ts';
 import type { EgressGuard } from '@svc/shared/egress.ts';
-import { Turns } from '@svc/shared/map-in-turns.ts';
 import type { NewChange } from '../store/declaration/changes.ts';
 import type { OwnedRow, ResourceTable } from '../store/declaration/resources.ts';
 import type { Secrets } from '../store/declaration/secrets.ts';

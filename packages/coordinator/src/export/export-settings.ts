@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { belowBase, metricsUrlOf } from '@svc/shared/otlp/endpoint.ts';
-import type { OTLP_SETTINGS } from '@svc/shared/otlp/otlp-settings.ts';
-import { type ExportTls, exportTlsOf } from '@svc/shared/otlp/tls.ts';
+import { type ExportTls, exportTlsOf, type OTLP_SETTINGS } from '@svc/shared/otlp/otlp-settings.ts';
 import { isExportOff } from '@svc/shared/own-metrics/own-metrics-settings.ts';
 import type { SettingsOf } from '@svc/shared/settings/environment.ts';
 import { VERSION } from '@svc/shared/version.ts';

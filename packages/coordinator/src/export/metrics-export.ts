@@ -1,13 +1,12 @@
 import { createHash } from 'node:crypto';
 import type { Clock } from '@svc/shared/clock.ts';
 import { messageOf, SvcError } from '@svc/shared/errors.ts';
-import { GrowingWaits } from '@svc/shared/growing-waits.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import type { CheckResult } from '@svc/shared/messages/check-result.ts';
 import { resourceWarnings } from '@svc/shared/otlp/without-effect.ts';
-import { pause } from '@svc/shared/pause.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { urlSecrets } from '@svc/shared/url-secrets.ts';
+import { GrowingWaits, pause } from '@svc/shared/waiting.ts';
 import type { HttpPost } from '../outgoing/http-post.ts';
 import {
   bytesOfNotes,

@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import type { Clock } from '@svc/shared/clock.ts';
 import { querySecrets } from '@svc/shared/masking/mask.ts';
-import { pause } from '@svc/shared/pause.ts';
+import { pause } from '@svc/shared/waiting.ts';
 import { type HttpPost, mergeHeaders, type PostResult } from '../outgoing/http-post.ts';
 import { RETRY_AFTER_MAXIMUM_MS } from '../verdict/backoff.ts';
 import { type Consequence, consequenceOf } from './answers.ts';

@@ -1,6 +1,6 @@
 import type { Clock } from '@svc/shared/clock.ts';
 import type { Logger } from '@svc/shared/log.ts';
-import { pause } from '@svc/shared/pause.ts';
+import { pause } from '@svc/shared/waiting.ts';
 import { expectResultsFrom, type Progress, writeProgress } from '../store/history/rollup-progress.ts';
 import { removedMonitor, removeSome } from '../store/history/rollups.ts';
 import type { Store } from '../store/store.ts';

@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { createEgressGuard } from '@svc/shared/egress.ts';
-import { trustedContext } from '@svc/shared/trusted-authorities.ts';
+import { trustedContext } from '@svc/shared/server-trust.ts';
 import { expect, test } from 'vitest';
 import { guardedConnector } from './dial.ts';
 

@@ -3,7 +3,7 @@ import type { SecureContext } from 'node:tls';
 import { EgressDeniedError, type EgressGuard } from '@svc/shared/egress.ts';
 import { SvcError } from '@svc/shared/errors.ts';
 import type { ProxyFor } from '@svc/shared/proxy/proxy.ts';
-import { checkAlternativeNames } from '@svc/shared/server-identity.ts';
+import { checkAlternativeNames } from '@svc/shared/server-trust.ts';
 import { buildConnector } from 'undici';
 import type { Resolve } from './names.ts';
 import { connectBy } from './tunnel.ts';

@@ -3,7 +3,7 @@ import { EgressDeniedError, type EgressGuard } from '@svc/shared/egress.ts';
 import { codeOf, SvcError } from '@svc/shared/errors.ts';
 import { EXCERPT_BYTES, maskedExcerpt } from '@svc/shared/masking/mask.ts';
 import type { ProxyFor } from '@svc/shared/proxy/proxy.ts';
-import { type ClientIdentity, trustedContext } from '@svc/shared/trusted-authorities.ts';
+import { type ClientIdentity, trustedContext } from '@svc/shared/server-trust.ts';
 import { Client, type Dispatcher } from 'undici';
 import { guardedConnector } from './dial.ts';
 import { fairly, type Lookups, type Resolve, resolveAsSystem } from './names.ts';

@@ -1,7 +1,6 @@
 import { connect, type Socket } from 'node:net';
 import { SvcError } from '@svc/shared/errors.ts';
-import type { HttpProxy } from '@svc/shared/proxy/proxy.ts';
-import { openTunnel, type TunnelEnd } from '@svc/shared/proxy/tunnel.ts';
+import { type HttpProxy, openTunnel, type TunnelEnd } from '@svc/shared/proxy/proxy.ts';
 
 /** The proxy cannot be reached or did not open a tunnel. The message may be stored in the ledger. */
 export class ProxyError extends SvcError {

@@ -1,4 +1,4 @@
-import { appendTo } from '@svc/shared/lists-by-key.ts';
+import { appendTo } from '@svc/shared/collections.ts';
 import { isDuring, type WindowTimes } from './maintenance-window.ts';
 
 /** A maintenance window as the evaluation needs it. */

@@ -4,7 +4,6 @@ import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import type { Clock } from '../clock.ts';
 import { codeOf, messageOf, SvcError } from '../errors.ts';
-import { directAgent } from './direct-agents.ts';
 
 export type Sent = {
   readonly method: string;
@@ -13,7 +12,7 @@ export type Sent = {
   readonly body: string | null;
 };
 
-export type ExchangeBounds = {
+type ExchangeBounds = {
   readonly clock: Clock;
   /** Bound on the whole exchange, ms. */
   readonly timeoutMs: number;
@@ -198,4 +197,26 @@ function readable(message: string): string {
     return 'the server does not speak TLS on this port: if it serves plain HTTP, use http://';
   }
   return message.replaceAll(/\s+/g, ' ').trim();
+}
+
+/** The options of Node's shared agents. These agents use no proxy. */
+const OPTIONS: https.AgentOptions = { keepAlive: true, scheduling: 'lifo', timeout: 5_000 };
+const overHttp = new http.Agent(OPTIONS);
+const overHttps = new https.Agent(OPTIONS);
+
+/**
+ * Loopback host names as {@link URL} writes them. The last form is 127.0.0.0/8 as an IPv4-mapped IPv6
+ * address.
+ */
+const LOOPBACK = /^(?:localhost|127(?:\.\d+){3}|\[::1\]|\[::ffff:7f[\da-f]{2}:[\da-f]+\])$/;
+
+/**
+ * Returns the agent for a server on this machine, or undefined for any other server.
+ *
+ * A proxy could not reach a server on this machine, and it would see the token. Node uses the proxy of the
+ * environment for loopback too unless NO_PROXY names it; programs written in Go never do.
+ */
+function directAgent({ protocol, hostname }: URL): http.Agent | undefined {
+  if (!LOOPBACK.test(hostname)) return undefined;
+  return protocol === 'https:' ? overHttps : overHttp;
 }

@@ -1,5 +1,5 @@
 import type { RecordComparator, StringComparator } from '../messages/check.ts';
-import { containsText, longestStart } from './contains.ts';
+import { containsText, longestStart } from './compare.ts';
 
 /** Longest quote, in characters as they are written. Two of them and their place fit into a message. */
 const MAX_QUOTE = 100;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { threadCpu } from '../../../../test/support/thread-cpu.ts';
 import type { RecordComparator, RecordType } from '../messages/check.ts';
-import { evaluateRecords, isOpen, type ObservedRecords } from './records.ts';
+import { evaluateRecords, isOpen, type ObservedRecords, unquotedText } from './records.ts';
 
 const SEEN: ObservedRecords = {
   A: ['192.0.2.1', '192.0.2.10'],
@@ -135,4 +135,33 @@ test('a failure with long values keeps within 500 characters', () => {
     TXT: values,
   });
   expect(failure?.length).toBeLessThanOrEqual(500);
+});
+
+test.each<[string, string | null]>([
+  ['"v=spf1 -all"', 'v=spf1 -all'],
+  ['  "v=spf1 -all"  ', 'v=spf1 -all'],
+  ['"v=spf1 " "-all"', 'v=spf1 -all'],
+  ['"a"\t"b"  "c"', 'abc'],
+  ['""', ''],
+  ['"say \\"hi\\" \\\\ now"', 'say "hi" \\ now'],
+  ['"semi\\;colon"', 'semi;colon'],
+  ['"b\\195\\188cher"', 'bücher'],
+  ['"bücher 🙂"', 'bücher 🙂'],
+  ['v=spf1 -all', null],
+  ['', null],
+  ['"', null],
+  ['"a', null],
+  ['a"', null],
+  ['"a" b', null],
+  ['"a""b"', null],
+  ['"a"b"', null],
+  ['"ends in \\', null],
+])('%s is %j', (written, text) => {
+  expect(unquotedText(written)).toBe(text);
+});
+
+test('long texts of quotes take no longer than others', () => {
+  const cpuMs = threadCpu();
+  for (const text of ['" '.repeat(4_096), '"\\'.repeat(4_096), `${'"" '.repeat(3_000)}x`]) unquotedText(text);
+  expect(cpuMs()).toBeLessThan(250);
 });

@@ -1,5 +1,5 @@
 import { MASK } from '../secret.ts';
-import { unescapePercent } from '../user-info.ts';
+import { unescapePercent } from '../url-secrets.ts';
 import { onOneLine, SecretForms } from './secret-forms.ts';
 
 /** Most bytes of an excerpt in UTF-8: less than 1 KiB together with the text that goes before it. */

@@ -1,10 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { parsePrometheus } from '../../../../test/support/prometheus-text.ts';
-import { Distribution } from './distribution.ts';
 import { counter, gauge, histogram } from './instrument.ts';
-import { measurementsOf } from './measurement.ts';
 import { prometheusText } from './prometheus.ts';
-import { createTotals } from './totals.ts';
+import { createTotals, Distribution, measurementsOf } from './values.ts';
 
 const COUNTERS = {
   attempts: counter('svc_attempts_total', 'Attempts.'),

@@ -1,5 +1,4 @@
-import type { DistributionValues } from './distribution.ts';
-import type { Measurement, Point } from './measurement.ts';
+import type { DistributionValues, Measurement, Point } from './values.ts';
 
 /** Media type of {@link prometheusText}. */
 export const PROMETHEUS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';

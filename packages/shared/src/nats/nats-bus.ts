@@ -8,6 +8,7 @@ import {
   credsAuthenticator,
   ErrorCode,
   headers,
+  type Msg,
   type NatsConnection,
   NatsError,
   nkeyAuthenticator,
@@ -27,8 +28,8 @@ import type {
   StreamReading,
   SubscribeOptions,
 } from './bus.ts';
+import { headerBytes, isNoResponders } from './headers.ts';
 import { readHeartbeats } from './heartbeat-stream.ts';
-import { guardedHandler } from './message.ts';
 import { type NatsServers, parseNatsServers, shownServers } from './servers.ts';
 
 /** There is no connection, and nothing was sent. `publish` and `flush` throw it. */
@@ -331,4 +332,36 @@ export class NatsBus implements Bus {
     }
     for (const listener of this.#listeners) listener(isConnected);
   }
+}
+
+/**
+ * Makes a callback for the NATS client that catches every failure of `handler`: it logs the failure and drops
+ * the message.
+ */
+function guardedHandler(
+  subject: string,
+  handler: (message: BusMessage) => void,
+  log: Logger,
+): (error: NatsError | null, message: Msg) => void {
+  return (error, message) => {
+    if (error) {
+      log.error({ subject, error: messageOf(error) }, 'NATS subscription failed');
+      return;
+    }
+    try {
+      handler(toBusMessage(message));
+    } catch (failure) {
+      log.error({ subject, error: failure }, 'handling a NATS message failed; the message is dropped');
+    }
+  };
+}
+
+function toBusMessage(message: Msg): BusMessage {
+  return {
+    subject: message.subject,
+    data: message.data,
+    reply: message.reply ?? '',
+    bytes: message.data.length + headerBytes(message),
+    isNoResponders: isNoResponders(message),
+  };
 }

@@ -1,5 +1,5 @@
 import { BlockList, isIP } from 'node:net';
-import { unescapePercent } from '../user-info.ts';
+import { unescapePercent } from '../url-secrets.ts';
 
 /** The parsed value of `SVC_NATS_URL`. */
 export type NatsServers = {

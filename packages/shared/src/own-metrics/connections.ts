@@ -1,7 +1,7 @@
 import type { Agent, AgentOptions } from 'node:http';
 import type { SecureContext } from 'node:tls';
 import type { HttpProxy, ProxyFor } from '../proxy/proxy.ts';
-import { type ClientIdentity, trustedContext } from '../trusted-authorities.ts';
+import { type ClientIdentity, trustedContext } from '../server-trust.ts';
 
 type Parts = {
   /** Authorities beyond Node's, PEM. */

@@ -1,5 +1,5 @@
 import { messageOf } from '../errors.ts';
-import type { Measurement } from '../metrics/measurement.ts';
+import type { Measurement } from '../metrics/values.ts';
 import type { OwnExportSettings } from './own-metrics-settings.ts';
 import type { OwnExportParts } from './parts.ts';
 import type { Reader } from './reader.ts';

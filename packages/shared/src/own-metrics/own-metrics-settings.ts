@@ -1,6 +1,5 @@
 import { belowBase } from '../otlp/endpoint.ts';
-import { OTLP_SETTINGS } from '../otlp/otlp-settings.ts';
-import { type ExportTls, exportTlsOf } from '../otlp/tls.ts';
+import { type ExportTls, exportTlsOf, OTLP_SETTINGS } from '../otlp/otlp-settings.ts';
 import { Secret } from '../secret.ts';
 import type { SettingsOf, SettingsTable } from '../settings/environment.ts';
 

@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts';
 import type { Logger } from '../log.ts';
-import type { Measurement } from '../metrics/measurement.ts';
+import type { Measurement } from '../metrics/values.ts';
 import type { ProxyFor } from '../proxy/proxy.ts';
 import type { OwnExportSettings } from './own-metrics-settings.ts';
 

@@ -1,8 +1,7 @@
 import type { Resource } from '@opentelemetry/resources';
 import type { MetricProducer } from '@opentelemetry/sdk-metrics';
-import type { DistributionValues } from '../metrics/distribution.ts';
-import type { Instrument } from '../metrics/instrument.ts';
-import type { Measurement } from '../metrics/measurement.ts';
+import type { Instrument, Unit } from '../metrics/instrument.ts';
+import type { DistributionValues, Measurement } from '../metrics/values.ts';
 import {
   AggregationTemporality,
   type DataPoint,
@@ -14,9 +13,8 @@ import {
   ValueType,
 } from '../otlp/metric-data.ts';
 import { VERSION } from '../version.ts';
-import { otlpName } from './otlp-name.ts';
 
-export type ProducerParts = {
+type ProducerParts = {
   readonly resource: Resource;
   /** Taken once for each export. */
   readonly measurements: () => readonly Measurement[];
@@ -83,4 +81,18 @@ function histogramOf({ bounds, counts, sum, count }: DistributionValues) {
 /** The type of an instrument must not change from export to export, so it does not follow from the value. */
 function typeOf({ kind, unit }: Instrument): ValueType {
   return kind === 'counter' && unit === null ? ValueType.INT : ValueType.DOUBLE;
+}
+
+/** UCUM, as OTLP has units. */
+const UNITS = { seconds: 's', bytes: 'By' } as const satisfies Record<Unit, string>;
+
+/**
+ * Name and unit of an instrument in OTLP. Unit and `_total` are not part of a name there: receivers that translate
+ * names for Prometheus append both, so that a metric has one name whichever way it came.
+ */
+export function otlpName({ name, unit }: Pick<Instrument, 'name' | 'unit'>): { name: string; unit: string } {
+  const stem = name.replace(/_total$/, '');
+  return unit === null
+    ? { name: stem, unit: '' }
+    : { name: stem.slice(0, -`_${unit}`.length), unit: UNITS[unit] };
 }

@@ -1,9 +1,14 @@
 import { DiagLogLevel, diag } from '@opentelemetry/api';
+import { type ExportResult, ExportResultCode } from '@opentelemetry/core';
 import { OTLPMetricExporter as JsonExporter } from '@opentelemetry/exporter-metrics-otlp-http';
 import { OTLPMetricExporter as ProtobufExporter } from '@opentelemetry/exporter-metrics-otlp-proto';
 import { CompressionAlgorithm } from '@opentelemetry/otlp-exporter-base';
 import { resourceFromAttributes } from '@opentelemetry/resources';
-import { PeriodicExportingMetricReader } from '@opentelemetry/sdk-metrics';
+import {
+  PeriodicExportingMetricReader,
+  type PushMetricExporter,
+  type ResourceMetrics,
+} from '@opentelemetry/sdk-metrics';
 import { messageOf } from '../errors.ts';
 import { ThrottledLog } from '../throttled-log.ts';
 import { VERSION } from '../version.ts';
@@ -12,7 +17,6 @@ import { ExportLog } from './export-log.ts';
 import type { OwnExportSettings } from './own-metrics-settings.ts';
 import type { OwnExportParts } from './parts.ts';
 import { ownMetricsProducer } from './producer.ts';
-import { ReportingExporter } from './reporting-exporter.ts';
 
 const EXPORTERS = { json: JsonExporter, protobuf: ProtobufExporter };
 
@@ -87,4 +91,46 @@ function listenToWarnings(exportLog: ExportLog, { log, clock }: OwnExportParts):
     { error: ignore, warn, info: ignore, debug: ignore, verbose: ignore },
     { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true },
   );
+}
+
+/** Time that the exporter has to end by itself beyond its own time-out, ms. */
+const GRACE_MS = 100;
+
+type Parts = {
+  readonly exporter: PushMetricExporter;
+  readonly timeoutMs: number;
+  /** Ends the connections of an export that takes too long. */
+  readonly cut: () => void;
+  /** Called after each export; null: it was taken. */
+  readonly onResult: (error: unknown) => void;
+};
+
+/**
+ * OpenTelemetry's exporter, with two things that it lacks: it tells how each export ended, and it ends one for
+ * good. Its own time-out is one of silence, which an endpoint that sends a byte now and then never reaches.
+ */
+class ReportingExporter implements PushMetricExporter {
+  readonly #parts: Parts;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+  }
+
+  export(metrics: ResourceMetrics, done: (result: ExportResult) => void): void {
+    const { exporter, timeoutMs, cut, onResult } = this.#parts;
+    const timer = setTimeout(cut, timeoutMs + GRACE_MS).unref();
+    exporter.export(metrics, (result) => {
+      clearTimeout(timer);
+      onResult(result.code === ExportResultCode.SUCCESS ? null : (result.error ?? 'no reason given'));
+      done(result);
+    });
+  }
+
+  forceFlush(): Promise<void> {
+    return this.#parts.exporter.forceFlush();
+  }
+
+  shutdown(): Promise<void> {
+    return this.#parts.exporter.shutdown();
+  }
 }

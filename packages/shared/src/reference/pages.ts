@@ -1,9 +1,9 @@
+import { z } from 'zod';
+import type { Instrument, OpenLabels } from '../metrics/instrument.ts';
+import { INSTRUMENT_GROUPS, type InstrumentGroup } from '../metrics/registry.ts';
 import type { Attribute, Attributes, ResourceDefinition, Value } from '../resources/definition.ts';
-import { DEFINITIONS } from '../resources/registry.ts';
-import { declaredFileSchema, formattedJson } from './json-schema.ts';
-import { lines, table } from './markdown.ts';
+import { DEFINITIONS, RESOURCE_KINDS, resourceSchema } from '../resources/registry.ts';
 import { meaning } from './meaning.ts';
-import { metricsPage } from './metrics-page.ts';
 
 /**
  * The generated reference by file name: an index, a page for each declared resource, the schema for editors,
@@ -127,4 +127,115 @@ function typeOf({ type }: Value): string {
     objects: 'list of objects',
   } as const;
   return names[type];
+}
+
+/** Writes the page of metrics from the declarations of the instruments. */
+function metricsPage(): string {
+  return lines([
+    '<!-- Generated from packages/shared/src/metrics by `npm run docs`. -->',
+    '# Metrics',
+    '',
+    'The coordinator answers `GET /metrics` on `SVC_LISTEN`, and an agent on `SVC_AGENT_LISTEN`, in the text format of Prometheus (0.0.4).',
+    'Where `SVC_METRICS_TOKEN` is set, both require it as a bearer token:',
+    '',
+    '```yaml',
+    'scrape_configs:',
+    '  - job_name: svc',
+    '    authorization: { credentials_file: /etc/prometheus/svc-metrics-token }',
+    '    static_configs: [{ targets: ["coordinator.example.com:8080", "agent-1.example.com:9100"] }]',
+    '```',
+    '',
+    'Where the values of a label are listed, each has its series from the start, with the value 0. Other labels say what bounds the number',
+    'of their series, and a series appears with its first value. A counter starts at 0 again with its process. The counters of the leader start at 0 again each time that a coordinator begins',
+    'to lead. `rate()` and `increase()` allow for both. Where a metric has an alarm, its line says when an operator should look at it, and what',
+    'to do then. This page does not cover the metrics of the monitored targets: the API has them under `/v1/monitors`.',
+    ...INSTRUMENT_GROUPS.flatMap(section),
+  ]);
+}
+
+function section({ title, description, instruments }: InstrumentGroup): string[] {
+  return ['', `## ${title}`, '', description, ...instruments.flatMap(entry)];
+}
+
+function entry({ name, kind, unit, label, openLabels, description, advice, bounds }: Instrument): string[] {
+  const type = `${kind[0]?.toUpperCase()}${kind.slice(1)}${unit === null ? '' : `, ${unit}`}.`;
+  const buckets =
+    bounds.length === 0
+      ? ''
+      : ` Its buckets end at ${bounds.join(', ')} ${unit}; one more holds all larger values.`;
+  return [
+    '',
+    `### \`${name}\``,
+    '',
+    `*${type}* ${description}${buckets}`,
+    ...(label === null ? [] : ['', ...labelTable(label.name, label.values)]),
+    ...(openLabels === null ? [] : ['', ...openLabelsTable(openLabels)]),
+    ...(advice === null ? [] : ['', `**Alarm.** ${advice}`]),
+  ];
+}
+
+function labelTable(name: string, values: Readonly<Record<string, string>>): string[] {
+  const rows = Object.entries(values).map(([value, meaning]) => [`\`${value}\``, meaning]);
+  return table([`\`${name}\``, 'Meaning'], rows);
+}
+
+function openLabelsTable(labels: OpenLabels): string[] {
+  return table(
+    ['Label', 'Values'],
+    Object.entries(labels).map(([name, meaning]) => [`\`${name}\``, meaning]),
+  );
+}
+
+/**
+ * The JSON Schema (2020-12) of the declared file, for completion and checks in editors. It cannot express
+ * forms of texts, rules over several attributes and references; those are checked when the file is read.
+ */
+function declaredFileSchema(): object {
+  const kinds = RESOURCE_KINDS.map((kind) => {
+    const { $schema: _, ...resource } = z.toJSONSchema(resourceSchema(kind, 'file'), { io: 'input' });
+    const entries = { type: ['object', 'null'], additionalProperties: resource };
+    return [kind, { description: DEFINITIONS[kind].description, ...entries }];
+  });
+  return {
+    $schema: 'https://json-schema.org/draft/2020-12/schema',
+    title: 'Declared file of svc: resources by type and local name',
+    type: 'object',
+    properties: Object.fromEntries(kinds),
+    patternProperties: { '^x-': { description: 'A place for anchors. svc reads nothing of it.' } },
+    additionalProperties: false,
+  };
+}
+
+/** Writes JSON as the repository's formatter does: a list of plain values is on one line where it fits. */
+function formattedJson(value: object): string {
+  const text = JSON.stringify(value, null, 2).replace(
+    /^(.*)\[\n((?:\s+(?:"[^"\n]*"|\d+),?\n)+)\s+\](,?)$/gm,
+    (block: string, before: string, members: string, after: string) => {
+      const list = members
+        .trim()
+        .split('\n')
+        .map((line) => line.trim())
+        .join(' ');
+      const line = `${before}[${list}]${after}`;
+      return line.length <= LINE_WIDTH ? line : block;
+    },
+  );
+  return `${text}\n`;
+}
+
+const LINE_WIDTH = 110;
+
+/** A table in Markdown. Its columns are padded, so that its source is readable too. */
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string[] {
+  const cells = [head, ...rows].map((row) => row.map((cell) => cell.replaceAll('|', '\\|')));
+  const widths = head.map((_, column) => Math.max(...cells.map((row) => row[column]?.length ?? 0)));
+  const line = (row: readonly string[]) =>
+    `| ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(' | ')} |`;
+  const [first = '', ...others] = cells.map(line);
+  return [first, line(widths.map((width) => '-'.repeat(width))), ...others];
+}
+
+/** Joins the lines of a page. */
+function lines(parts: readonly string[]): string {
+  return `${parts.join('\n')}\n`;
 }

@@ -6,8 +6,7 @@ import {
   NUMBER_COMPARATORS,
   STRING_COMPARATORS,
 } from '../messages/check.ts';
-import { urlSecrets } from '../url-secrets.ts';
-import { HIDDEN_USER_INFO } from '../user-info.ts';
+import { HIDDEN_USER_INFO, urlSecrets } from '../url-secrets.ts';
 import {
   type Normalized,
   type ResourceDefinition,

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { HTTP_MONITOR_DEFAULTS, VALID } from '../../../../test/support/resources.ts';
-import { presented } from './present.ts';
-import { parseResource, RESOURCE_KINDS, type ResourceKind } from './registry.ts';
+import { parseResource, presented, RESOURCE_KINDS, type ResourceKind } from './registry.ts';
 import { masked } from './secrets.ts';
 import { sortedIds } from './values.ts';
 

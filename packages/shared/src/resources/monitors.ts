@@ -1,5 +1,5 @@
 import type { Attempts, CheckKind, CheckOf } from '../messages/check.ts';
-import { withoutUserInfo } from '../user-info.ts';
+import { withoutUserInfo } from '../url-secrets.ts';
 import type { ResourceDefinition } from './definition.ts';
 import { type DnsMonitor, dnsCheckOf, dnsMonitor } from './dns-monitor.ts';
 import { type HttpMonitor, httpCheckOf, httpMonitor } from './http-monitor.ts';

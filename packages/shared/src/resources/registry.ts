@@ -1,6 +1,6 @@
 import type { z } from 'zod';
-import type { ResourceKind, Resources } from './definitions.ts';
-import { DEFINITIONS, RESOURCE_KINDS } from './definitions.ts';
+import { notYet } from '../settings/not-yet.ts';
+import { DEFINITIONS, RESOURCE_KINDS, type ResourceKind, type Resources } from './definitions.ts';
 import { type Issue, inputSchema, issuesOf, type Surface } from './input.ts';
 import { maskIssues } from './secrets.ts';
 
@@ -29,7 +29,7 @@ export function resourceSchema<K extends ResourceKind>(kind: K, surface: Surface
   return schemas[surface][kind];
 }
 
-export type Parsed<T> = { ok: true; value: T } | { ok: false; issues: Issue[] };
+type Parsed<T> = { ok: true; value: T } | { ok: false; issues: Issue[] };
 
 /**
  * Validates and normalizes a user's input. All faults are reported at once. The mask instead of a secret is a fault on
@@ -48,4 +48,21 @@ export function parseResource<K extends ResourceKind>(
   const masked = new Set(masks.map(({ path }) => path.join()));
   const others = issuesOf(parsed.error).filter(({ path }) => !masked.has(path.join()));
   return { ok: false, issues: [...others, ...masks] };
+}
+
+/** Warnings about the attributes of a normalized resource, without a full stop. */
+export function attributeWarnings<K extends ResourceKind>(kind: K, attributes: Resources[K]): string[] {
+  return [...notYet(kind, attributes), ...(DEFINITIONS[kind].warnings?.({ ...attributes }) ?? [])];
+}
+
+/**
+ * Normalized attributes as users write and read them. The settings of a channel stand under the name of its
+ * kind; everything else stays as it is.
+ */
+export function presented<K extends ResourceKind>(
+  kind: K,
+  attributes: Resources[K],
+): Record<string, unknown> {
+  const members = { ...attributes };
+  return DEFINITIONS[kind].present?.(members) ?? members;
 }

@@ -1,5 +1,5 @@
 import { MASK } from '../secret.ts';
-import { HIDDEN_USER_INFO, hidesUserInfo } from '../user-info.ts';
+import { HIDDEN_USER_INFO, hidesUserInfo } from '../url-secrets.ts';
 import type { Attributes, SecretPart } from './definition.ts';
 import { DEFINITIONS, type ResourceKind } from './definitions.ts';
 import type { Issue } from './input.ts';

@@ -1,7 +1,7 @@
 import { isIP, isIPv4, isIPv6 } from 'node:net';
 import { domainToASCII } from 'node:url';
 import { isId } from '../ids.ts';
-import { userInfo } from '../user-info.ts';
+import { userInfo } from '../url-secrets.ts';
 
 /**
  * Forms of text values. Each function answers the fault of the text and what to do, or null when there is none.

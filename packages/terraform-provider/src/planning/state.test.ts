@@ -1,7 +1,7 @@
-import { presented } from '@svc/shared/resources/present.ts';
 import {
   DEFINITIONS,
   parseResource,
+  presented,
   RESOURCE_KINDS,
   type ResourceKind,
 } from '@svc/shared/resources/registry.ts';

@@ -4,7 +4,7 @@ import type { ApiAnswer } from '@svc/shared/api/client.ts';
 import { SvcError } from '@svc/shared/errors.ts';
 import { isId } from '@svc/shared/ids.ts';
 import type { ResourceDefinition } from '@svc/shared/resources/definition.ts';
-import { userInfoJoined } from '@svc/shared/user-info.ts';
+import { userInfoJoined } from '@svc/shared/url-secrets.ts';
 import { z } from 'zod';
 import { apiDiagnostics, failure, sentence } from '../api-diagnostics.ts';
 import type { Connection } from '../connection.ts';

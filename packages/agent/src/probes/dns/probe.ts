@@ -1,14 +1,14 @@
+import { asciiDomainName } from '@svc/shared/address.ts';
 import {
   evaluateRecords,
   isOpen,
   judgeRecords,
   type ObservedRecords,
 } from '@svc/shared/assertions/records.ts';
-import { asciiDomainName } from '@svc/shared/domain-name.ts';
 import { messageOf } from '@svc/shared/errors.ts';
 import { LIMITS } from '@svc/shared/limits.ts';
 import type { DnsCheck, RecordType } from '@svc/shared/messages/check.ts';
-import { onAbort } from '@svc/shared/on-abort.ts';
+import { onAbort } from '@svc/shared/waiting.ts';
 import { brokenChain, circleIn, MAX_CHAIN, recordsOf, textOf } from '../../dns/answers.ts';
 import { DnsClient, doublingWaits } from '../../dns/client.ts';
 import type { AskPolicy, DnsReply } from '../../dns/open-question.ts';

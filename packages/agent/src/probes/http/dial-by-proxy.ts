@@ -1,8 +1,7 @@
 import type { Socket } from 'node:net';
 import type { NotRunReason } from '@svc/shared/messages/check-result.ts';
-import { onAbort } from '@svc/shared/on-abort.ts';
-import type { HttpProxy } from '@svc/shared/proxy/proxy.ts';
-import { openTunnel, type TunnelEnd } from '@svc/shared/proxy/tunnel.ts';
+import { type HttpProxy, openTunnel, type TunnelEnd } from '@svc/shared/proxy/proxy.ts';
+import { onAbort } from '@svc/shared/waiting.ts';
 import type { Resolver } from '../../resolve/resolver.ts';
 import { dial } from '../dial.ts';
 

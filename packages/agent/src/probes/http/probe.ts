@@ -2,7 +2,7 @@ import type { SecureContext } from 'node:tls';
 import type { EgressGuard } from '@svc/shared/egress.ts';
 import type { HttpCheck } from '@svc/shared/messages/check.ts';
 import type { ProxyFor } from '@svc/shared/proxy/proxy.ts';
-import { trustedContext } from '@svc/shared/trusted-authorities.ts';
+import { trustedContext } from '@svc/shared/server-trust.ts';
 import { VERSION } from '@svc/shared/version.ts';
 import type { Resolver } from '../../resolve/resolver.ts';
 import type { Probe, ProbeOutcome } from '../probe.ts';

@@ -1,4 +1,4 @@
-import { basicAuthorization, credentialsIn } from '@svc/shared/user-info.ts';
+import { basicAuthorization, credentialsIn } from '@svc/shared/url-secrets.ts';
 import type { Hop } from './hop.ts';
 
 /**

@@ -4,7 +4,7 @@ import {
   type CoordinatorConfig,
   checkCoordinatorSettings,
 } from '@svc/coordinator/config.ts';
-import { checkSharedSettings } from '@svc/shared/settings/check-settings.ts';
+import { checkSharedSettings } from '@svc/shared/settings/common-settings.ts';
 import { readEnvironment, SettingsError, type SettingsTable } from '@svc/shared/settings/environment.ts';
 import { type Finding, findingsOf } from './finding.ts';
 

@@ -1,7 +1,7 @@
 import type { Alert } from '@svc/shared/channels/alert.ts';
 import type { ChannelSettings } from '@svc/shared/channels/settings.ts';
 import { pathSecrets, querySecrets } from '@svc/shared/masking/mask.ts';
-import { basicAuthorization, credentialsIn } from '@svc/shared/user-info.ts';
+import { basicAuthorization, credentialsIn } from '@svc/shared/url-secrets.ts';
 import { mergeHeaders, type PostReply } from '../../outgoing/http-post.ts';
 import type { Channel, SendResult } from '../channel.ts';
 import { judged, passing, refused } from '../vendor-api.ts';

@@ -1,5 +1,5 @@
 import { SvcError } from '@svc/shared/errors.ts';
-import type { Measurement } from '@svc/shared/metrics/measurement.ts';
+import type { Measurement } from '@svc/shared/metrics/values.ts';
 import type { RecentError } from '@svc/shared/recent-errors.ts';
 import { isRegion, REGIONS, type Region } from '@svc/shared/regions.ts';
 import { VERSION } from '@svc/shared/version.ts';

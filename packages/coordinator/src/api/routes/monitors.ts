@@ -6,10 +6,9 @@ import {
   MONITOR_TYPES,
   type MonitorKind,
 } from '@svc/shared/resources/monitors.ts';
-import { attributeWarnings } from '@svc/shared/resources/warnings.ts';
+import { attributeWarnings } from '@svc/shared/resources/registry.ts';
 import { MASK } from '@svc/shared/secret.ts';
-import { urlSecrets } from '@svc/shared/url-secrets.ts';
-import { userInfoApart } from '@svc/shared/user-info.ts';
+import { urlSecrets, userInfoApart } from '@svc/shared/url-secrets.ts';
 import { z } from 'zod';
 import type { StoredMonitor } from '../../declaration/stored.ts';
 import { type FailingChannel, type FailingChannels, failingChannels } from '../../store/declaration/links.ts';

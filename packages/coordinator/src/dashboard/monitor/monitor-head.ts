@@ -1,6 +1,5 @@
 import { MASK } from '@svc/shared/secret.ts';
-import { urlSecrets } from '@svc/shared/url-secrets.ts';
-import { withoutUserInfo } from '@svc/shared/user-info.ts';
+import { urlSecrets, withoutUserInfo } from '@svc/shared/url-secrets.ts';
 import type { AnswerOf } from '../../api/endpoint.ts';
 import type { MONITOR } from '../../api/routes/monitors.ts';
 import { type Html, html, NO_HTML, safeHref } from '../../web/html.ts';

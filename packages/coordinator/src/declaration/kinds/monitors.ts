@@ -1,5 +1,4 @@
-import { deniedHost } from '@svc/shared/denied-host.ts';
-import type { EgressGuard } from '@svc/shared/egress.ts';
+import { deniedHost, type EgressGuard } from '@svc/shared/egress.ts';
 import { probeFingerprint, targetOf } from '@svc/shared/resources/check.ts';
 import { kindOfType, MONITOR_TYPES } from '@svc/shared/resources/monitors.ts';
 import { reviseChannels } from '../../store/declaration/channels.ts';

@@ -1,9 +1,9 @@
 import { basename, dirname, resolve } from 'node:path';
 import type { Clock } from '@svc/shared/clock.ts';
 import { messageOf, SvcError } from '@svc/shared/errors.ts';
-import { GrowingWaits } from '@svc/shared/growing-waits.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import { FileWatch } from '@svc/shared/process/file-watch.ts';
+import { GrowingWaits } from '@svc/shared/waiting.ts';
 import { appliedDeclaration, ownedRows } from '../../store/declaration/applied-declaration.ts';
 import type { Secrets } from '../../store/declaration/secrets.ts';
 import { StoreError } from '../../store/errors.ts';

@@ -1,4 +1,4 @@
-import { Turns } from '@svc/shared/map-in-turns.ts';
+import { Turns } from '@svc/shared/collections.ts';
 import { RESOURCE_KINDS } from '@svc/shared/resources/registry.ts';
 import { declaredRows } from '../../store/declaration/applied-declaration.ts';
 import {

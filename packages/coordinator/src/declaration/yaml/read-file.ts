@@ -3,7 +3,7 @@ import { closeSync, constants, openSync, readSync } from 'node:fs';
 import { basename, dirname, resolve } from 'node:path';
 import { createEgressGuard, type EgressGuard } from '@svc/shared/egress.ts';
 import { codeOf, messageOf, SvcError } from '@svc/shared/errors.ts';
-import { attributeWarnings } from '@svc/shared/resources/warnings.ts';
+import { attributeWarnings } from '@svc/shared/resources/registry.ts';
 import { pageWarnings } from '../page-warnings.ts';
 import { addressOf, type DeclaredEntry, type LocatedError } from './declaration.ts';
 import { readDeclaration } from './parse.ts';

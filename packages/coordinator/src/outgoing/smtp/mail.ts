@@ -1,7 +1,7 @@
 import type { SecureContext } from 'node:tls';
 import type { Clock } from '@svc/shared/clock.ts';
-import { onAbort } from '@svc/shared/on-abort.ts';
-import { trustedContext } from '@svc/shared/trusted-authorities.ts';
+import { trustedContext } from '@svc/shared/server-trust.ts';
+import { onAbort } from '@svc/shared/waiting.ts';
 import { fairly, type Lookups, type Resolve, resolveAsSystem } from '../names.ts';
 import { type MailFailure, type MailResult, MailStopped, mailFailure } from './mail-result.ts';
 import type { SmtpRelay } from './relay.ts';

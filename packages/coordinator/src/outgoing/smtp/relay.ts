@@ -1,4 +1,4 @@
-import { credentialsIn } from '@svc/shared/user-info.ts';
+import { credentialsIn } from '@svc/shared/url-secrets.ts';
 
 /** The SMTP server that takes the operator's mails. */
 export type SmtpRelay = {

@@ -1,6 +1,6 @@
 import { Resolver } from 'node:dns/promises';
 import { isIP } from 'node:net';
-import { asciiDomainName } from '@svc/shared/domain-name.ts';
+import { asciiDomainName } from '@svc/shared/address.ts';
 import { codeOf } from '@svc/shared/errors.ts';
 import { type Resolve, resolveAsSystem } from '../../outgoing/names.ts';
 import type { DomainAnswers, ServicePlace } from './pointing.ts';

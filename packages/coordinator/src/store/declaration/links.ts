@@ -1,4 +1,4 @@
-import { appendTo } from '@svc/shared/lists-by-key.ts';
+import { appendTo } from '@svc/shared/collections.ts';
 import { type Kysely, sql } from 'kysely';
 import type { Announced } from '../../verdict/transition.ts';
 import { type Readable, readingOf } from '../reading-of.ts';

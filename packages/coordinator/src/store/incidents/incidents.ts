@@ -1,4 +1,4 @@
-import { appendTo } from '@svc/shared/lists-by-key.ts';
+import { appendTo } from '@svc/shared/collections.ts';
 import { type Selectable, sql } from 'kysely';
 import { z } from 'zod';
 import type { Impact, UpdateState } from '../../verdict/incident-updates.ts';

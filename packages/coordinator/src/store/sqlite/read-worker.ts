@@ -1,7 +1,6 @@
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { systemClock } from '@svc/shared/clock.ts';
-import { returnMemoryAfterStart } from '@svc/shared/process/memory-after-start.ts';
-import { processMemory } from '@svc/shared/process/process-memory.ts';
+import { processMemory, returnMemoryAfterStart } from '@svc/shared/process/process-memory.ts';
 import { serveReads } from './read-requests.ts';
 import type { Numbered, ReaderData, ReaderRequest } from './thread-protocol.ts';
 

@@ -1,7 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { systemClock } from '@svc/shared/clock.ts';
-import { returnMemoryAfterStart } from '@svc/shared/process/memory-after-start.ts';
-import { processMemory } from '@svc/shared/process/process-memory.ts';
+import { processMemory, returnMemoryAfterStart } from '@svc/shared/process/process-memory.ts';
 import type { WriterData } from './thread-protocol.ts';
 import { serveWrites } from './write-requests.ts';
 

@@ -1,4 +1,4 @@
-import { appendTo } from '@svc/shared/lists-by-key.ts';
+import { appendTo } from '@svc/shared/collections.ts';
 import { sql } from 'kysely';
 import type { MonitorStatus } from '../../verdict/monitor.ts';
 import type { StoredState } from '../../verdict/restart.ts';

@@ -10,10 +10,9 @@ import { text } from 'node:stream/consumers';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { isCode } from './errors.ts';
-import { LogSink } from './log-sink.ts';
+import { LogSink } from './log.ts';
 
 const LOG = JSON.stringify(new URL('log.ts', import.meta.url).href);
-const SINK = JSON.stringify(new URL('log-sink.ts', import.meta.url).href);
 /** More than waits for a reader that takes nothing. */
 const MANY = 40_000;
 
@@ -133,7 +132,7 @@ test('a reader that is slow at the exit gets all that waits', async () => {
   const { path, reader, writer } = await openFifo();
   // A busy machine makes any reader slower than the waits of a real exit.
   const script = `
-    const { LogSink } = await import(${SINK});
+    const { LogSink } = await import(${LOG});
     const sink = new LogSink(2, () => {}, { withoutProgressMs: 60_000, inAllMs: 120_000 });
     const text = 'x'.repeat(200);
     for (let number = 0; number < 3_000; number += 1) {

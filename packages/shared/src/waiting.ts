@@ -1,3 +1,5 @@
+import type { Clock } from './clock.ts';
+
 /**
  * Calls `task` when `signal` aborts, or at once when it already has. The returned function unregisters the
  * task and may be called twice.
@@ -61,5 +63,55 @@ function runAll(all: Registration[]): void {
   for (let next = all.pop(); next !== undefined; next = all.pop()) {
     next.index = -1;
     next.task();
+  }
+}
+
+/**
+ * Resolves after `ms` or when `signal` aborts; at once when it already has. It leaves neither a timer nor a
+ * listener.
+ */
+export async function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const cancel = clock.after(ms, resolve);
+  const unregister = onAbort(signal, resolve);
+  await promise;
+  cancel();
+  unregister();
+}
+
+const SHORTEST_MS = 1_000;
+const LONGEST_MS = 60_000;
+
+/** Waits of one task that is tried repeatedly: 1 s, then twice as long each time, at most 60 s. */
+export class GrowingWaits {
+  readonly #clock: Clock;
+  #tries = 0;
+  #cancel: () => void = () => {};
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Tries that failed since the last {@link reset}. */
+  get tries(): number {
+    return this.#tries;
+  }
+
+  /**
+   * Call it after a failed try. It runs `task` after the next wait, and answers the length of the wait, ms.
+   */
+  again(task: () => void): number {
+    this.#cancel();
+    const waitMs = Math.min(SHORTEST_MS * 2 ** this.#tries, LONGEST_MS);
+    this.#tries += 1;
+    this.#cancel = this.#clock.after(waitMs, task);
+    return waitMs;
+  }
+
+  /** Ends the wait; the next one is the shortest. */
+  reset(): void {
+    this.#tries = 0;
+    this.#cancel();
   }
 }

@@ -1,5 +1,16 @@
 import { expect, test } from 'vitest';
-import { mapInTurns } from './map-in-turns.ts';
+import { appendTo, mapInTurns } from './collections.ts';
+
+test('each key has its values in the order in which they came', () => {
+  const lists = new Map<number, string[]>();
+  appendTo(lists, 1, 'a');
+  appendTo(lists, 2, 'b');
+  appendTo(lists, 1, 'c');
+  expect([...lists]).toEqual([
+    [1, ['a', 'c']],
+    [2, ['b']],
+  ]);
+});
 
 test('others have their turn within long work, whose order stays', async () => {
   let turns = 0;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { INSTRUMENT_GROUPS } from '../metrics/registry.ts';
-import { otlpName } from './otlp-name.ts';
+import { otlpName } from './producer.ts';
 
 test.each([
   ['svc_agent_attempts_total', null, 'svc_agent_attempts', ''],

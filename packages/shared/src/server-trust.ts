@@ -1,4 +1,10 @@
-import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls';
+import {
+  checkServerIdentity,
+  createSecureContext,
+  getCACertificates,
+  type PeerCertificate,
+  type SecureContext,
+} from 'node:tls';
 import type { Secret } from './secret.ts';
 
 /** The identity that a client shows to servers that ask for it, in PEM. */
@@ -63,3 +69,24 @@ export function trustsSystemStore({ execArgv, env } = process): boolean {
 /** Warning for the log of a process that does not trust the system's store. */
 export const SYSTEM_STORE_UNUSED =
   "started without --use-system-ca: authorities that are only in the system's certificate store are not trusted";
+
+/**
+ * Why the certificate is not for the host, by its subject alternative names; undefined when it is.
+ *
+ * Node falls back to the common name (CN) where no alternative name is for the host; browsers and curl do not
+ * (RFC 9525, section 6.3). So Node is given the certificate without its subject. Node also accepts a wildcard
+ * that is only a part of a label (`w*.example.com`), which browsers and curl do not. Names with such a
+ * wildcard are removed.
+ *
+ * @param host name or IP literal without brackets
+ */
+export function checkAlternativeNames(
+  host: string,
+  { subjectaltname }: Pick<PeerCertificate, 'subjectaltname'>,
+): Error | undefined {
+  const names = subjectaltname?.includes('*') ? subjectaltname.replace(PARTIAL_WILDCARD, '') : subjectaltname;
+  return checkServerIdentity(host, { subjectaltname: names } as PeerCertificate);
+}
+
+/** Matches `DNS:w*.example.com`, but not `DNS:*.example.com`. Node puts a name with a comma into quotes. */
+const PARTIAL_WILDCARD = /(?<=^|, )DNS:(?!\*\.)[^*,"]*\*[^,"]*(?:, |$)/g;

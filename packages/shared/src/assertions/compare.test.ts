@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { threadCpu } from '../../../../test/support/thread-cpu.ts';
-import { containsText } from './contains.ts';
+import { containsText } from './compare.ts';
 
 describe('the careful search agrees with the quick one', () => {
   const letters = fc.string({ unit: fc.constantFrom('a', 'b'), minLength: 0, maxLength: 12 });

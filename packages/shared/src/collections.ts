@@ -1,5 +1,12 @@
 import { setImmediate } from 'node:timers/promises';
 
+/** Appends the value to the list of its key. */
+export function appendTo<K, V>(lists: Map<K, V[]>, key: K, value: V): void {
+  const list = lists.get(key);
+  if (list === undefined) lists.set(key, [value]);
+  else list.push(value);
+}
+
 /** Longest time that one piece of work holds the event loop, ms. */
 const TURN_MS = 5;
 

@@ -1,6 +1,0 @@
-/** Appends the value to the list of its key. */
-export function appendTo<K, V>(lists: Map<K, V[]>, key: K, value: V): void {
-  const list = lists.get(key);
-  if (list === undefined) lists.set(key, [value]);
-  else list.push(value);
-}

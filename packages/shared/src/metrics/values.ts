@@ -1,0 +1,179 @@
+import type { Instrument, Instruments } from './instrument.ts';
+
+/** The value of an instrument: a number, a number for each value of its label, a series, or a distribution. */
+type ValueOf<I extends Instrument> =
+  I extends Instrument<infer V, infer K, infer N>
+    ? K extends 'histogram'
+      ? Distribution
+      : [N] extends [never]
+        ? [V] extends [never]
+          ? number
+          : { [Each in V]: number }
+        : Series<N>
+    : never;
+
+/** The values of all given instruments. A forgotten one fails the type check. */
+export type ValuesOf<I extends Instruments> = { [Name in keyof I]: ValueOf<I[Name]> };
+
+/**
+ * Creates zeros for counters and histograms. Code counts in place: `totals.attempts += 1`,
+ * `totals.results[outcome] += 1`. They are plain numbers, because some lie on the path of every check.
+ */
+export function createTotals<I extends Instruments>(instruments: I): ValuesOf<I> {
+  const entries = Object.entries(instruments).map(([name, instrument]) => [name, zero(instrument)]);
+  return Object.fromEntries(entries) as ValuesOf<I>;
+}
+
+function zero({
+  kind,
+  label,
+  openLabels,
+  bounds,
+}: Instrument): number | Record<string, number> | Distribution | Series {
+  if (kind === 'histogram') return new Distribution(bounds);
+  if (openLabels !== null) return new Series(Object.keys(openLabels));
+  if (label === null) return 0;
+  return Object.fromEntries(Object.keys(label.values).map((value) => [value, 0]));
+}
+
+/**
+ * The values of a gauge with open labels at one moment.
+ *
+ * @param entries labels with their value; of one combination the last counts
+ */
+export function seriesOf<V extends string, N extends string>(
+  { openLabels }: Instrument<V, 'gauge', N>,
+  entries: Iterable<readonly [labels: Readonly<Record<N, string>>, value: number]>,
+): Series<N> {
+  const series = new Series(Object.keys(openLabels ?? {}) as N[]);
+  for (const [labels, value] of entries) series.set(labels, value);
+  return series;
+}
+
+/**
+ * The values of an instrument with open labels: a number for each combination of label values that has one.
+ * The code that counts bounds the combinations; the declaration of the instrument says how.
+ *
+ * @typeParam N the names of the labels
+ */
+export class Series<N extends string = string> {
+  readonly #points = new Map<string, { readonly labels: Readonly<Record<N, string>>; value: number }>();
+  readonly #names: readonly N[];
+
+  /** @param names the names of the labels, in the order of the declaration */
+  constructor(names: readonly N[]) {
+    this.#names = names;
+  }
+
+  /** Counts; the time series begins at 0. */
+  add(labels: Readonly<Record<N, string>>, by = 1): void {
+    this.#point(labels).value += by;
+  }
+
+  set(labels: Readonly<Record<N, string>>, value: number): void {
+    this.#point(labels).value = value;
+  }
+
+  /** A copy, in the order in which the time series appeared. */
+  points(): { readonly labels: Readonly<Record<string, string>>; readonly value: number }[] {
+    return [...this.#points.values()].map(({ labels, value }) => ({
+      labels: Object.fromEntries(this.#names.map((name) => [name, labels[name]])),
+      value,
+    }));
+  }
+
+  #point(labels: Readonly<Record<N, string>>): { value: number } {
+    // A line feed is in none of our label values, so no two combinations have one key.
+    const key = this.#names.map((name) => labels[name]).join('\n');
+    const known = this.#points.get(key);
+    if (known !== undefined) return known;
+    const point = { labels: { ...labels }, value: 0 };
+    this.#points.set(key, point);
+    return point;
+  }
+}
+
+/** The recorded values of a histogram. */
+export type DistributionValues = {
+  /** Upper bounds of the buckets, ascending. */
+  readonly bounds: readonly number[];
+  /**
+   * Number of values in each bucket, not cumulative. There is one more bucket than `bounds`: the last one
+   * holds the values above all bounds.
+   */
+  readonly counts: readonly number[];
+  readonly sum: number;
+  readonly count: number;
+};
+
+/**
+ * The values of a histogram since it was created. It keeps one number for each bucket, however many values
+ * are recorded.
+ */
+export class Distribution implements DistributionValues {
+  readonly bounds: readonly number[];
+  readonly counts: number[];
+  sum = 0;
+  count = 0;
+
+  /** @param bounds ascending */
+  constructor(bounds: readonly number[]) {
+    this.bounds = bounds;
+    this.counts = new Array<number>(bounds.length + 1).fill(0);
+  }
+
+  /** Records a value. A value equal to a bound belongs to that bound's bucket, as in Prometheus. */
+  record(value: number): void {
+    let bucket = 0;
+    while (bucket < this.bounds.length && value > (this.bounds[bucket] as number)) bucket += 1;
+    this.counts[bucket] = (this.counts[bucket] as number) + 1;
+    this.sum += value;
+    this.count += 1;
+  }
+}
+
+/** One time series. */
+export type Point = {
+  /** Empty where the instrument has no label. */
+  readonly labels: Readonly<Record<string, string>>;
+  readonly value: number | DistributionValues;
+};
+
+/** The values of an instrument at one moment. Every export is given these. */
+export type Measurement = {
+  readonly instrument: Instrument;
+  /** When its counting began at 0, epoch ms; without meaning for a gauge. */
+  readonly startedAt: number;
+  readonly points: readonly Point[];
+};
+
+/**
+ * Takes the values of the instruments at this moment. Later counting does not change the result.
+ *
+ * @param startedAt when the counting began, epoch ms
+ */
+export function measurementsOf<I extends Instruments>(
+  instruments: I,
+  values: ValuesOf<I>,
+  startedAt: number,
+): Measurement[] {
+  return Object.entries(instruments).map(([name, instrument]) => ({
+    instrument,
+    startedAt,
+    points: pointsOf(instrument, values[name as keyof I]),
+  }));
+}
+
+function pointsOf({ label }: Instrument, value: unknown): Point[] {
+  if (value instanceof Distribution) {
+    const { bounds, counts, sum, count } = value;
+    return [{ labels: {}, value: { bounds, counts: [...counts], sum, count } }];
+  }
+  if (value instanceof Series) return value.points();
+  if (label === null) return [{ labels: {}, value: value as number }];
+  // The order is that of the declaration, whatever the order of the values is.
+  return Object.keys(label.values).map((each) => ({
+    labels: { [label.name]: each },
+    value: (value as Record<string, number>)[each] as number,
+  }));
+}

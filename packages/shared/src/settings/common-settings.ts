@@ -1,0 +1,40 @@
+import { z } from 'zod';
+import { LOG_LEVELS } from '../log.ts';
+import { checkNatsSettings, type NatsConfig } from '../nats/nats-settings.ts';
+import { type ExportTlsConfig, exportTlsProblem } from '../otlp/otlp-settings.ts';
+import type { SettingsCheck, SettingsTable } from './environment.ts';
+import { certificateFile, onOff } from './setting-schemas.ts';
+
+/** Settings of the process, for agents and the coordinator alike. */
+export const PROCESS_SETTINGS = {
+  logLevel: {
+    name: 'SVC_LOG_LEVEL',
+    description: `lowest level that is logged: ${LOG_LEVELS.join(', ')}`,
+    default: 'info',
+    schema: z.enum(LOG_LEVELS, { error: `must be one of ${LOG_LEVELS.join(', ')}` }),
+  },
+  isSupervised: {
+    name: 'SVC_SUPERVISED',
+    description: '1: the process ends when its supervisor is gone',
+    default: '0',
+    isInternal: true,
+    schema: onOff,
+  },
+} as const satisfies SettingsTable;
+
+/** The settings that decide which servers probes and alerts trust; the same for agents and the coordinator. */
+export const TRUST_SETTINGS = {
+  probeCa: {
+    name: 'SVC_PROBE_CA',
+    description:
+      "path of a PEM file with further authorities that probes, alerts and exports trust, beside those of Node and the system's store",
+    schema: certificateFile.optional(),
+  },
+} as const satisfies SettingsTable;
+
+/** What must hold of several settings together that coordinator and agent have both. */
+export const checkSharedSettings: SettingsCheck<NatsConfig & ExportTlsConfig> = (config) => {
+  const { problems, warnings } = checkNatsSettings(config);
+  const ofExport = exportTlsProblem(config);
+  return { problems: ofExport === null ? problems : [...problems, ofExport], warnings };
+};
