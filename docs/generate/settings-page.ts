@@ -1,5 +1,5 @@
 import { AGENT_SETTINGS } from '@svc/agent/config.ts';
-import { CLI_SETTINGS } from '@svc/cli/settings.ts';
+import { CLI_SETTINGS } from '@svc/cli/cli-settings.ts';
 import { COORDINATOR_SETTINGS } from '@svc/coordinator/config.ts';
 import { isRequired, type SettingsTable } from '@svc/shared/settings/environment.ts';
 import { SETTINGS_NOT_YET } from '@svc/shared/settings/not-yet.ts';

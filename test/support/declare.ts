@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type LiveResource, liveConfiguration } from '@svc/cli/export/live.ts';
+import { type LiveResource, liveConfiguration } from '@svc/cli/export/declared-resources.ts';
 import { DeclaredFile } from '@svc/coordinator/declaration/yaml/declared-file.ts';
 import { resourcesNamedByFile } from '@svc/coordinator/declaration/yaml/plan.ts';
 import { ApiClient } from '@svc/shared/api/client.ts';

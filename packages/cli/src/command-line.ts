@@ -3,8 +3,7 @@ import { SettingsError } from '@svc/shared/settings/environment.ts';
 import { nearest } from '@svc/shared/text/nearest.ts';
 import { forTerminal } from '@svc/shared/text/terminal.ts';
 import { VERSION } from '@svc/shared/version.ts';
-import type { Command, Surroundings } from './command.ts';
-import { UsageError } from './usage-error.ts';
+import { type Command, type Surroundings, UsageError } from './command.ts';
 
 type ListedCommand = {
   /** One line, for the list of commands. */

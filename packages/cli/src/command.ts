@@ -1,3 +1,5 @@
+import { SvcError } from '@svc/shared/errors.ts';
+
 /** The parts of the process that a command uses. */
 export type Surroundings = {
   readonly environment: NodeJS.ProcessEnv;
@@ -9,10 +11,34 @@ export type Surroundings = {
   readonly input?: AsyncIterable<unknown> & { readonly isTTY?: boolean };
 };
 
-export type Output = { write(text: string): unknown; readonly isTTY?: boolean };
+type Output = { write(text: string): unknown; readonly isTTY?: boolean };
 
 export type Command = {
   readonly help: string;
   /** @throws UsageError, SettingsError, or another Error when the command failed */
   run(args: readonly string[], surroundings: Surroundings): Promise<void>;
 };
+
+type Run = Command['run'];
+
+/**
+ * Runs the action that the first argument names.
+ *
+ * @param command name of the command, for the error that lists its actions, of which there are two at least
+ */
+export function runOf(command: string, actions: Readonly<Record<string, Run>>): Run {
+  const used = Object.keys(actions).map((name) => `"${command} ${name}"`);
+  const choices = `${used.slice(0, -1).join(', ')} or ${used.at(-1)}`;
+  return async ([name = '', ...args], surroundings) => {
+    const action = Object.hasOwn(actions, name) ? actions[name] : undefined;
+    if (action === undefined) throw new UsageError(`the action is missing: use ${choices}`);
+    await action(args, surroundings);
+  };
+}
+
+/** The command line or the settings are unusable: nothing was done. */
+export class UsageError extends SvcError {
+  constructor(message: string, options?: { cause?: unknown }) {
+    super('usage', message, options);
+  }
+}

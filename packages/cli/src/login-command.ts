@@ -3,12 +3,10 @@ import { ApiError } from '@svc/shared/api/api-error.ts';
 import { firstToken, tokenProblem } from '@svc/shared/api/client-settings.ts';
 import { describeSettings } from '@svc/shared/settings/environment.ts';
 import { z } from 'zod';
-import { asking, type OpenApi, openApi } from './api.ts';
-import type { Command, Surroundings } from './command.ts';
-import { keepLogin, loginFile } from './login.ts';
+import { asking, keepLogin, loginFile, type OpenApi, openApi } from './api.ts';
+import { CLI_SETTINGS } from './cli-settings.ts';
+import { type Command, type Surroundings, UsageError } from './command.ts';
 import { parseOptions } from './options.ts';
-import { CLI_SETTINGS } from './settings.ts';
-import { UsageError } from './usage-error.ts';
 
 /** Longest text that is read as a token. */
 const LONGEST_INPUT = 4_096;

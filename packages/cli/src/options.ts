@@ -1,9 +1,10 @@
 import { parseArgs } from 'node:util';
+import { isId } from '@svc/shared/ids.ts';
 import { nearest } from '@svc/shared/text/nearest.ts';
-import { UsageError } from './usage-error.ts';
+import { UsageError } from './command.ts';
 
 /** An option with a value (`--format hcl`) or a switch (`--force`). */
-export type Option = {
+type Option = {
   /** Name of the value in the help; absent: a switch. */
   readonly value?: string;
   readonly oneOf?: readonly string[];
@@ -77,4 +78,14 @@ export function describeOptions(options: Options): string {
   }));
   const width = Math.max(...written.map(({ usage }) => usage.length));
   return written.map(({ usage, description }) => `  ${usage.padEnd(width)}  ${description}`).join('\n');
+}
+
+/**
+ * @param what the kind of object
+ * @param hint where its id is found, for the error
+ * @throws UsageError when it is not the id of an object
+ */
+export function requireId(id: string | undefined, what: string, hint: string): string {
+  if (id !== undefined && isId(id)) return id;
+  throw new UsageError(`the id of the ${what} is missing: ${hint}`);
 }

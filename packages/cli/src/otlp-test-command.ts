@@ -3,10 +3,9 @@ import { describeSettings } from '@svc/shared/settings/environment.ts';
 import { forTerminal } from '@svc/shared/text/terminal.ts';
 import { z } from 'zod';
 import { asking, openApi } from './api.ts';
+import { CLI_SETTINGS } from './cli-settings.ts';
 import type { Command } from './command.ts';
-import { requireId } from './ids.ts';
-import { parseOptions } from './options.ts';
-import { CLI_SETTINGS } from './settings.ts';
+import { parseOptions, requireId } from './options.ts';
 
 /**
  * How long an answer may take, ms. The coordinator waits for the endpoint for twice its longest time-out of 60 s, once for each

@@ -1,10 +1,9 @@
 import { describeSettings } from '@svc/shared/settings/environment.ts';
 import { z } from 'zod';
 import { asking, openApi } from './api.ts';
+import { CLI_SETTINGS } from './cli-settings.ts';
 import type { Command } from './command.ts';
-import { requireId } from './ids.ts';
-import { parseOptions } from './options.ts';
-import { CLI_SETTINGS } from './settings.ts';
+import { parseOptions, requireId } from './options.ts';
 
 export const retryCommand: Command = {
   help: `Usage: npm run svc -- retry CHANNEL

@@ -3,11 +3,10 @@ import { link, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isCode, messageOf } from '@svc/shared/errors.ts';
 import { readEnvironment } from '@svc/shared/settings/environment.ts';
-import type { Command, Surroundings } from './command.ts';
+import { CLI_SETTINGS } from './cli-settings.ts';
+import { type Command, type Surroundings, UsageError } from './command.ts';
 import { parseOptions } from './options.ts';
 import { replaceFile } from './replace-file.ts';
-import { CLI_SETTINGS } from './settings.ts';
-import { UsageError } from './usage-error.ts';
 
 /** Files of the coordinator's data folder with its key and with the previous key. */
 export const SECRET_KEY_FILE = 'secret-key';

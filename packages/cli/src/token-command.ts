@@ -1,16 +1,18 @@
-import { randomUUID } from 'node:crypto';
-import { describeSettings } from '@svc/shared/settings/environment.ts';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { messageOf } from '@svc/shared/errors.ts';
+import { describeSettings, readEnvironment } from '@svc/shared/settings/environment.ts';
 import { forTerminal } from '@svc/shared/text/terminal.ts';
 import { z } from 'zod';
-import { runOf } from './actions.ts';
 import { asking, type OpenApi, openApi } from './api.ts';
-import type { Command, Surroundings } from './command.ts';
-import { requireId } from './ids.ts';
-import { describeOptions, parseOptions } from './options.ts';
-import { CLI_SETTINGS } from './settings.ts';
+import { CLI_SETTINGS } from './cli-settings.ts';
+import { type Command, runOf, type Surroundings, UsageError } from './command.ts';
+import { describeOptions, parseOptions, requireId } from './options.ts';
+import { replaceFile } from './replace-file.ts';
 import { table } from './table.ts';
-import { rotateOperatorToken } from './token-rotation.ts';
-import { UsageError } from './usage-error.ts';
+import { GENERATED_TOKEN_FILE } from './token.ts';
+import { userPath } from './write-file.ts';
 
 const SCOPES = ['read', 'write', 'admin'] as const;
 
@@ -110,4 +112,52 @@ async function revoke([given, ...args]: readonly string[], surroundings: Surroun
   const api: OpenApi = openApi(surroundings);
   await asking(api, () => api.client.delete(`/v1/tokens/${id}`, { query: { cascade } }));
   surroundings.err.write(`svc: revoked token ${id}${cascade ? ' and the tokens that it made' : ''}\n`);
+}
+
+const ROTATE = { finish: { description: 'the former token is refused from now on' } } as const;
+
+/**
+ * Replaces the operator's token in its file: first both are valid, then the new one alone. Clients use the first line.
+ *
+ * @throws UsageError
+ */
+async function rotateOperatorToken(
+  args: readonly string[],
+  { environment, err }: Surroundings,
+): Promise<void> {
+  const { finish } = parseOptions(args, ROTATE);
+  if (environment.SVC_API_TOKEN) {
+    throw new UsageError(
+      'SVC_API_TOKEN sets the token, which only a restart changes: give it as SVC_API_TOKEN_FILE, or change it there',
+    );
+  }
+  const { dataDir } = readEnvironment({ dataDir: CLI_SETTINGS.dataDir }, environment).values;
+  const path = userPath(environment.SVC_API_TOKEN_FILE || join(dataDir, GENERATED_TOKEN_FILE), environment);
+  const [token, former] = await tokensIn(path);
+  if (finish) {
+    await replaceFile(path, `${token}\n`);
+    err.write(`svc: ${path} has the new token only: the former one is refused within some seconds\n`);
+    return;
+  }
+  if (former !== undefined)
+    throw new UsageError(`${path} still has a former token: end that rotation with "token rotate --finish"`);
+  await replaceFile(path, `svc_${randomBytes(32).toString('base64url')}\n${token}\n`);
+  err.write(
+    `svc: ${path} has a new token in its first line: give it to all clients, then call "token rotate --finish"; both are valid until then\n`,
+  );
+}
+
+async function tokensIn(path: string): Promise<[string, string | undefined]> {
+  let text: string;
+  try {
+    text = await readFile(path, 'utf8');
+  } catch (error) {
+    throw new UsageError(
+      `cannot read the operator's token (${messageOf(error)}): set SVC_DATA_DIR to the data folder of the coordinator, or SVC_API_TOKEN_FILE`,
+      { cause: error },
+    );
+  }
+  const [token, former] = text.split(/\r?\n/).filter((line) => line !== '');
+  if (token === undefined) throw new UsageError(`${path} has no token`);
+  return [token, former];
 }

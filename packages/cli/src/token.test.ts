@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { API_TOKEN_FILE } from '@svc/coordinator/store/access/key-files.ts';
 import { readEnvironment } from '@svc/shared/settings/environment.ts';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { CLI_SETTINGS } from './settings.ts';
+import { CLI_SETTINGS } from './cli-settings.ts';
 import { findToken, GENERATED_TOKEN_FILE } from './token.ts';
 
 let folder: string;

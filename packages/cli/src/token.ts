@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { firstToken, isReadableOnTheWay, isThisMachine } from '@svc/shared/api/client-settings.ts';
 import { isCode, messageOf } from '@svc/shared/errors.ts';
 import { Secret } from '@svc/shared/secret.ts';
-import type { CliSettings } from './settings.ts';
-import { UsageError } from './usage-error.ts';
+import type { CliSettings } from './cli-settings.ts';
+import { UsageError } from './command.ts';
 
 /** File of the coordinator's data folder with the token that it generated. */
 export const GENERATED_TOKEN_FILE = 'api-token';

@@ -3,11 +3,10 @@ import { REGIONS } from '@svc/shared/regions.ts';
 import { describeSettings } from '@svc/shared/settings/environment.ts';
 import { z } from 'zod';
 import { asking, openApi } from '../api.ts';
-import type { Command, Surroundings } from '../command.ts';
+import { CLI_SETTINGS } from '../cli-settings.ts';
+import { type Command, type Surroundings, UsageError } from '../command.ts';
 import { describeOptions, parseOptions } from '../options.ts';
-import { CLI_SETTINGS } from '../settings.ts';
 import { table } from '../table.ts';
-import { UsageError } from '../usage-error.ts';
 import { draftOf, TARGET_OPTIONS, type TargetOptions } from './target.ts';
 
 const OPTIONS = {

@@ -1,4 +1,4 @@
-import { UsageError } from '../usage-error.ts';
+import { UsageError } from '../command.ts';
 
 /** Options that decide how a target is checked. */
 export const TARGET_OPTIONS = {

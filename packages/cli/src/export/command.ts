@@ -1,15 +1,14 @@
 import { SvcError } from '@svc/shared/errors.ts';
 import { describeSettings } from '@svc/shared/settings/environment.ts';
 import { asking, openApi } from '../api.ts';
-import type { Command, Surroundings } from '../command.ts';
+import { CLI_SETTINGS } from '../cli-settings.ts';
+import { type Command, type Surroundings, UsageError } from '../command.ts';
 import { describeOptions, type Given, parseOptions } from '../options.ts';
-import { CLI_SETTINGS } from '../settings.ts';
 import type { FoundToken } from '../token.ts';
-import { UsageError } from '../usage-error.ts';
 import { requireAbsent, userPath, writeNewFile } from '../write-file.ts';
 import { declaredJson, declaredYaml } from './declared-file.ts';
+import { liveConfiguration } from './declared-resources.ts';
 import { type ExportedDocument, exportDocument } from './document.ts';
-import { liveConfiguration } from './live.ts';
 import { FORMATS, type Format, SECRETS_AS, type SecretsAs, secretsFile, variableName } from './secrets.ts';
 import { terraformFile } from './terraform.ts';
 

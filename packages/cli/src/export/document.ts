@@ -3,7 +3,7 @@ import type { Attribute, Attributes, ResourceDefinition } from '@svc/shared/reso
 import { DEFINITIONS, type ResourceKind } from '@svc/shared/resources/registry.ts';
 import { isMask, secretAt } from '@svc/shared/resources/secrets.ts';
 import { Secret } from '@svc/shared/secret.ts';
-import type { LiveResource } from './live.ts';
+import type { LiveResource } from './declared-resources.ts';
 import { identifier, localNames, UniqueNames } from './names.ts';
 
 /** The id of another resource of the document. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { LiveResource } from './live.ts';
+import type { LiveResource } from './declared-resources.ts';
 import { identifier, localNames } from './names.ts';
 
 test.each([

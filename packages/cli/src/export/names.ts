@@ -1,6 +1,6 @@
 import { forMonitors, MONITOR_KINDS } from '@svc/shared/resources/monitors.ts';
 import type { ResourceKind } from '@svc/shared/resources/registry.ts';
-import type { LiveResource } from './live.ts';
+import type { LiveResource } from './declared-resources.ts';
 
 /** Longest generated name, without its number; the declared file and Terraform allow longer names. */
 const LONGEST = 60;

@@ -1,14 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { describeSettings } from '@svc/shared/settings/environment.ts';
 import { z } from 'zod';
-import { runOf } from '../actions.ts';
 import { asking, openApi } from '../api.ts';
-import type { Command, Surroundings } from '../command.ts';
-import { requireId } from '../ids.ts';
-import { describeOptions, parseOptions } from '../options.ts';
-import { CLI_SETTINGS } from '../settings.ts';
+import { CLI_SETTINGS } from '../cli-settings.ts';
+import { type Command, runOf, type Surroundings, UsageError } from '../command.ts';
+import { describeOptions, parseOptions, requireId } from '../options.ts';
 import { table } from '../table.ts';
-import { UsageError } from '../usage-error.ts';
 
 const PATH = '/v1/maintenance-windows';
 const STATES = ['planned', 'active', 'ended'] as const;

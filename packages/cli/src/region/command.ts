@@ -3,13 +3,10 @@ import { isCode, messageOf, SvcError } from '@svc/shared/errors.ts';
 import { isRegion, REGIONS, type Region } from '@svc/shared/regions.ts';
 import { describeSettings, readEnvironment } from '@svc/shared/settings/environment.ts';
 import { nearest } from '@svc/shared/text/nearest.ts';
-import { runOf } from '../actions.ts';
-import type { Command, Surroundings } from '../command.ts';
+import { CLI_SETTINGS } from '../cli-settings.ts';
+import { type Command, runOf, type Surroundings, UsageError } from '../command.ts';
 import { describeOptions, parseOptions } from '../options.ts';
-import { CLI_SETTINGS } from '../settings.ts';
-import { UsageError } from '../usage-error.ts';
 import { requireWritable, userPath, writeNewFile } from '../write-file.ts';
-import { clientSettings } from './client-settings.ts';
 import { NatsFolder } from './folder.ts';
 import { INIT, initialOf } from './init.ts';
 import { type KeyState, keyStates, tableOf } from './key-states.ts';
@@ -312,4 +309,22 @@ function regionNamed(name: string): Region {
 
 function partNamed(name: string): Part {
   return name === 'coordinator' || name === 'system' ? name : regionNamed(name);
+}
+
+/**
+ * The settings with which the coordinator, or an agent of the region, reaches NATS: the text of an env file, as
+ * systemd, Docker and `node --env-file` read it. It holds the key.
+ */
+async function clientSettings(folder: NatsFolder, part: Part): Promise<string> {
+  const { url, ca } = folder.state;
+  const seed = await folder.seedOf(part);
+  const of = isRegion(part) ? `an agent of svc in ${part}` : `the ${part} of svc`;
+  return [
+    `# Settings of ${of}. Keep this secret: it has a key.`,
+    `SVC_NATS_URL=${url}`,
+    ...(ca === null ? [] : [`SVC_NATS_CA=${ca}`]),
+    `SVC_NATS_NKEY=${seed.reveal()}`,
+    ...(isRegion(part) ? [`SVC_REGION=${part}`] : []),
+    '',
+  ].join('\n');
 }

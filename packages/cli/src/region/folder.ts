@@ -5,10 +5,16 @@ import { createNatsKey, type NatsKey, natsKeyOf } from '@svc/shared/nats/keys.ts
 import { lockFile } from '@svc/shared/process/file-lock.ts';
 import { isRegion, type Region } from '@svc/shared/regions.ts';
 import { Secret } from '@svc/shared/secret.ts';
+import { UsageError } from '../command.ts';
 import { removeDrafts, replaceFile, syncFolder } from '../replace-file.ts';
-import { UsageError } from '../usage-error.ts';
-import { checkConfiguration, removeCheckedDrafts } from './check-configuration.ts';
-import { ACCOUNTS_FILE, accountsBlock, type ServerOptions, serverConfiguration } from './configuration.ts';
+import {
+  ACCOUNTS_FILE,
+  accountsBlock,
+  checkConfiguration,
+  removeCheckedDrafts,
+  type ServerOptions,
+  serverConfiguration,
+} from './configuration.ts';
 import {
   keysOf,
   type NatsState,

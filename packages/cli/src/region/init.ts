@@ -3,8 +3,8 @@ import { join, resolve } from 'node:path';
 import { messageOf } from '@svc/shared/errors.ts';
 import { parseNatsServers } from '@svc/shared/nats/servers.ts';
 import { listenAddress } from '@svc/shared/settings/setting-schemas.ts';
+import { UsageError } from '../command.ts';
 import type { Given } from '../options.ts';
-import { UsageError } from '../usage-error.ts';
 import type { ClusterOptions, ServerTls } from './configuration.ts';
 import type { Initial } from './folder.ts';
 

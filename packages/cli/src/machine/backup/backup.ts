@@ -5,20 +5,22 @@ import { checkDatabase, copyDatabase } from '@svc/coordinator/store/sqlite/backu
 import { isCode, SvcError } from '@svc/shared/errors.ts';
 import { lockFile } from '@svc/shared/process/file-lock.ts';
 import { VERSION } from '@svc/shared/version.ts';
+import { UsageError } from '../../command.ts';
 import { replaceFile, syncFolder } from '../../replace-file.ts';
-import { UsageError } from '../../usage-error.ts';
 import { requireAbsent } from '../../write-file.ts';
 import { MANIFEST_FILE, type Manifest, sha256Of } from './manifest.ts';
 import {
   DATABASE_FILE,
+  explainedFull,
   KEY_FILES,
   keysIn,
   NATS_FOLDER,
   natsFilesIn,
   type Places,
+  requireRoom,
   SECRET_FILES,
+  sizeOfDatabase,
 } from './places.ts';
-import { explainedFull, requireRoom, sizeOfDatabase } from './room.ts';
 
 /** Name of the folder of a backup that is not complete, and of the file in it that its process locks. */
 const DRAFT = /\.[0-9a-f]{12}\.part$/;

@@ -1,8 +1,7 @@
 import { SECRET_KEY_FILE } from '@svc/coordinator/store/access/key-files.ts';
 import { describeSettings } from '@svc/shared/settings/environment.ts';
-import type { Command, Surroundings } from '../../command.ts';
+import { type Command, type Surroundings, UsageError } from '../../command.ts';
 import { describeOptions, parseOptions } from '../../options.ts';
-import { UsageError } from '../../usage-error.ts';
 import { userPath } from '../../write-file.ts';
 import { makeBackup } from './backup.ts';
 import { PLACES, placesOf } from './places.ts';

@@ -1,9 +1,10 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { SvcError } from '@svc/shared/errors.ts';
 import { afterAll, describe, expect, test } from 'vitest';
-import { UsageError } from '../../usage-error.ts';
-import { natsFilesIn } from './places.ts';
+import { UsageError } from '../../command.ts';
+import { explainedFull, natsFilesIn } from './places.ts';
 
 const folder = await mkdtemp(join(tmpdir(), 'svc-places-'));
 
@@ -28,4 +29,26 @@ describe('the files of "svc region"', () => {
     await expect(natsFilesIn(file)).rejects.toThrow(UsageError);
     await expect(natsFilesIn(file)).rejects.toThrow(`cannot read the keys of NATS in ${file}: ENOTDIR`);
   });
+});
+
+const failed = (members: object) => Object.assign(new Error('no space left'), members);
+
+test.each([
+  ['of a file', failed({ code: 'ENOSPC' })],
+  ['of a quota', failed({ code: 'EDQUOT' })],
+  [
+    'of SQLite, below another one',
+    new SvcError('bad-backup', 'cannot copy', { cause: failed({ errcode: 13 }) }),
+  ],
+])('an error %s says that there is no room', (_what, error) => {
+  expect(explainedFull(error, '/backup')).toMatchObject({
+    code: 'file-not-written',
+    message: expect.stringMatching(/^there is no room in \/backup: no space left\. .*Make room/),
+    cause: error,
+  });
+});
+
+test('another error stays as it is', () => {
+  const error = new SvcError('bad-backup', 'damaged', { cause: failed({ code: 'EACCES' }) });
+  expect(explainedFull(error, '/backup')).toBe(error);
 });

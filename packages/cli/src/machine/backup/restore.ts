@@ -3,11 +3,19 @@ import { dirname, join } from 'node:path';
 import type { SecretKeys } from '@svc/coordinator/store/access/key-files.ts';
 import { checkDatabase, forgetExportedCounts } from '@svc/coordinator/store/sqlite/backup.ts';
 import { lockDatabaseFile } from '@svc/coordinator/store/sqlite/file-lock.ts';
+import { UsageError } from '../../command.ts';
 import { syncFolder } from '../../replace-file.ts';
-import { UsageError } from '../../usage-error.ts';
 import { checkedManifest, type Manifest, sha256Of } from './manifest.ts';
-import { DATABASE_FILE, keysIn, NATS_FOLDER, natsFilesIn, type Places } from './places.ts';
-import { explainedFull, requireRoom, sizeOfDatabase } from './room.ts';
+import {
+  DATABASE_FILE,
+  explainedFull,
+  keysIn,
+  NATS_FOLDER,
+  natsFilesIn,
+  type Places,
+  requireRoom,
+  sizeOfDatabase,
+} from './places.ts';
 
 /** Ends the names of files of a restore that is not complete. */
 const PART = '.restoring';

@@ -11,9 +11,8 @@ import { DEFINITIONS, type Monitor } from '@svc/shared/resources/registry.ts';
 import { readEnvironment } from '@svc/shared/settings/environment.ts';
 import { VERSION } from '@svc/shared/version.ts';
 import { draftOf, type TargetOptions } from '../../check/target.ts';
-import type { Surroundings } from '../../command.ts';
+import { type Surroundings, UsageError } from '../../command.ts';
 import { table } from '../../table.ts';
-import { UsageError } from '../../usage-error.ts';
 
 /** The settings of an agent that decide how it probes. */
 const { dnsServers, probeCa, probeTlsGroups, probeProxy, noProxy, egressDeny, egressAllow } = AGENT_SETTINGS;

@@ -1,21 +1,19 @@
 import { readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
 import { messageOf, SvcError } from '@svc/shared/errors.ts';
-import type { Command } from '../../command.ts';
+import { type Command, UsageError } from '../../command.ts';
 import { lookUpNames } from '../../name-lookups.ts';
 import { describeOptions, parseOptions } from '../../options.ts';
 import { table } from '../../table.ts';
-import { UsageError } from '../../usage-error.ts';
 import { userPath } from '../../write-file.ts';
 import { clockFindings } from './clock.ts';
 import { diskFindings } from './disk.ts';
 import { fileFindings } from './files.ts';
-import type { Finding } from './finding.ts';
+import { type Finding, type Role, subjectOf } from './finding.ts';
 import { natsFindings } from './nats.ts';
 import { dnsFindings, egressFindings, namesOf } from './network.ts';
 import { processFindings } from './of-process.ts';
 import { startFileFindings } from './start-files.ts';
-import { type Role, subjectOf } from './subject.ts';
 import { tlsFindings } from './tls.ts';
 
 const OPTIONS = {

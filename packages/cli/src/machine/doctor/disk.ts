@@ -2,8 +2,7 @@ import { mkdtemp, open, rm, statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { databasePathOf } from '@svc/coordinator/config.ts';
 import { messageOf } from '@svc/shared/errors.ts';
-import { type Finding, findingsOf } from './finding.ts';
-import type { Subject } from './subject.ts';
+import { type Finding, findingsOf, type Subject } from './finding.ts';
 
 const { ok, warning, failed } = findingsOf('disk');
 

@@ -6,8 +6,7 @@ import {
   SECRET_KEY_FILE,
 } from '@svc/coordinator/store/access/key-files.ts';
 import { KNOWN_VARIABLES } from '@svc/shared/settings/setting-names.ts';
-import { type Finding, findingsOf } from './finding.ts';
-import type { Subject } from './subject.ts';
+import { type Finding, findingsOf, type Subject } from './finding.ts';
 
 const { ok, failed } = findingsOf('files');
 

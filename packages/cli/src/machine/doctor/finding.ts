@@ -1,3 +1,12 @@
+import { AGENT_SETTINGS, type AgentConfig } from '@svc/agent/config.ts';
+import {
+  COORDINATOR_SETTINGS,
+  type CoordinatorConfig,
+  checkCoordinatorSettings,
+} from '@svc/coordinator/config.ts';
+import { checkSharedSettings } from '@svc/shared/settings/common-settings.ts';
+import { readEnvironment, SettingsError, type SettingsTable } from '@svc/shared/settings/environment.ts';
+
 /**
  * The result of one check of the doctor. `skipped`: the check was not possible, and `todo` says how to make
  * it possible.
@@ -11,16 +20,7 @@ export type Finding = {
 };
 
 /** The subjects that the doctor looks at. */
-export type CheckName =
-  | 'process'
-  | 'settings'
-  | 'files'
-  | 'disk'
-  | 'dns'
-  | 'nats'
-  | 'tls'
-  | 'clock'
-  | 'egress';
+type CheckName = 'process' | 'settings' | 'files' | 'disk' | 'dns' | 'nats' | 'tls' | 'clock' | 'egress';
 
 /** Findings of one check, by their level. */
 export function findingsOf(check: CheckName) {
@@ -30,4 +30,46 @@ export function findingsOf(check: CheckName) {
     failed: (what: string, todo: string): Finding => ({ check, level: 'failed', what, todo }),
     skipped: (what: string, todo: string): Finding => ({ check, level: 'skipped', what, todo }),
   };
+}
+
+/** The subject of the doctor: the process that would run with this environment, on this machine. */
+export type Subject = { readonly environment: NodeJS.ProcessEnv } & (
+  | { readonly role: 'coordinator'; readonly config: CoordinatorConfig }
+  | { readonly role: 'agent'; readonly config: AgentConfig }
+);
+
+export type Role = Subject['role'];
+
+const { ok, warning, failed } = findingsOf('settings');
+
+/** Reads the settings as the process does. The subject is null where they are wrong: nothing else can be looked at then. */
+export function subjectOf(
+  role: Role,
+  environment: NodeJS.ProcessEnv,
+): { subject: Subject | null; findings: Finding[] } {
+  try {
+    if (role === 'agent') {
+      const { values, warnings } = readEnvironment(AGENT_SETTINGS, environment, checkSharedSettings);
+      return {
+        subject: { role, config: values, environment },
+        findings: findingsIn(AGENT_SETTINGS, role, warnings),
+      };
+    }
+    const { values, warnings } = readEnvironment(COORDINATOR_SETTINGS, environment, checkCoordinatorSettings);
+    return {
+      subject: { role, config: values, environment },
+      findings: findingsIn(COORDINATOR_SETTINGS, role, warnings),
+    };
+  } catch (error) {
+    if (!(error instanceof SettingsError)) throw error;
+    const todo = `change it in the environment or the env file; the ${role} does not start before`;
+    return { subject: null, findings: error.problems.map((problem) => failed(problem, todo)) };
+  }
+}
+
+function findingsIn(table: SettingsTable, role: Role, warnings: readonly string[]): Finding[] {
+  return [
+    ...warnings.map((text) => warning(text, 'change it, or leave it where it is meant')),
+    ok(`the ${Object.keys(table).length} settings of the ${role} can be read`),
+  ];
 }

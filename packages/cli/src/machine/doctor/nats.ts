@@ -6,8 +6,7 @@ import { parseNatsServers, shownServers } from '@svc/shared/nats/servers.ts';
 import { NatsTrial } from '@svc/shared/nats/trial.ts';
 import { REGIONS, type Region } from '@svc/shared/regions.ts';
 import { type FoundNames, resolvedServers } from '../../name-lookups.ts';
-import { type Finding, findingsOf } from './finding.ts';
-import type { Subject } from './subject.ts';
+import { type Finding, findingsOf, type Subject } from './finding.ts';
 
 const { ok, warning, failed, skipped } = findingsOf('nats');
 

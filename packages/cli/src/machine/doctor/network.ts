@@ -7,9 +7,8 @@ import { parseNatsServers } from '@svc/shared/nats/servers.ts';
 import { isExportOff } from '@svc/shared/own-metrics/own-metrics-settings.ts';
 import { proxyFor } from '@svc/shared/proxy/proxy.ts';
 import { type FoundNames, nameProblem, namesOfServers } from '../../name-lookups.ts';
-import { type Finding, findingsOf } from './finding.ts';
+import { type Finding, findingsOf, type Subject } from './finding.ts';
 import { ANSWER_MS, onceWithin } from './once-within.ts';
-import type { Subject } from './subject.ts';
 
 const dns = findingsOf('dns');
 const egress = findingsOf('egress');

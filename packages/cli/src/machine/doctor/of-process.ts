@@ -1,5 +1,4 @@
-import { type Finding, findingsOf } from './finding.ts';
-import type { Subject } from './subject.ts';
+import { type Finding, findingsOf, type Subject } from './finding.ts';
 
 const { ok, warning, failed } = findingsOf('process');
 

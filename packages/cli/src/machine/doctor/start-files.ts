@@ -8,8 +8,7 @@ import {
   SECRET_KEY_FILE,
 } from '@svc/coordinator/store/access/key-files.ts';
 import { isCode, messageOf } from '@svc/shared/errors.ts';
-import { type Finding, findingsOf } from './finding.ts';
-import type { Subject } from './subject.ts';
+import { type Finding, findingsOf, type Subject } from './finding.ts';
 
 const { failed } = findingsOf('files');
 

@@ -5,9 +5,8 @@ import { connect as connectTls } from 'node:tls';
 import { messageOf } from '@svc/shared/errors.ts';
 import { parseNatsServers } from '@svc/shared/nats/servers.ts';
 import { type FoundNames, nameProblem } from '../../name-lookups.ts';
-import { type Finding, findingsOf } from './finding.ts';
+import { type Finding, findingsOf, type Subject } from './finding.ts';
 import { ANSWER_MS, onceWithin } from './once-within.ts';
-import type { Subject } from './subject.ts';
 
 const { ok, warning, failed, skipped } = findingsOf('tls');
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { runOf } from './actions.ts';
+import { runOf } from './command.ts';
 
 const surroundings = { environment: {}, out: { write: () => {} }, err: { write: () => {} } };
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { absenceText, lengthText } from './ages.ts';
+import { absenceText, lengthText } from './judge.ts';
 
 const AT = Date.UTC(2026, 10, 22, 10);
 const REGION = { region: 'hosta-fra', agents: [] };
