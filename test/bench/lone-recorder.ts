@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { closesIncidents } from '@svc/coordinator/alerts/registry.ts';
 import type { Store } from '@svc/coordinator/store/store.ts';
+import { Windows } from '@svc/coordinator/verdict/maintenance-window.ts';
 import type { LiveMonitor } from '@svc/coordinator/verdict/monitor.ts';
-import { Windows } from '@svc/coordinator/verdict/windows.ts';
 import { systemClock } from '@svc/shared/clock.ts';
 import type { Region } from '@svc/shared/regions.ts';
 

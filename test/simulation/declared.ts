@@ -1,8 +1,7 @@
-import type { DeclaredChange } from '@svc/coordinator/verdict/declared-change.ts';
-import type { RemovedMonitor } from '@svc/coordinator/verdict/declared-effects.ts';
+import type { DeclaredChange, RemovedMonitor } from '@svc/coordinator/verdict/declared-effects.ts';
+import type { LiveWindow } from '@svc/coordinator/verdict/maintenance-window.ts';
 import type { LiveMonitor } from '@svc/coordinator/verdict/monitor.ts';
 import type { Link } from '@svc/coordinator/verdict/state.ts';
-import type { LiveWindow } from '@svc/coordinator/verdict/windows.ts';
 import type { ChannelKind } from '@svc/shared/channels/settings.ts';
 import { timesOf, windowOf } from './moves.ts';
 import type { WorldStore } from './store.ts';

@@ -1,13 +1,13 @@
-import { newCounters } from '@svc/coordinator/checks/counters.ts';
 import { OpenJobs } from '@svc/coordinator/checks/open-jobs.ts';
-import { Scheduler } from '@svc/coordinator/checks/scheduler.ts';
-import type { Shedding } from '@svc/coordinator/checks/scheduler-parts.ts';
+import { Scheduler, type Shedding } from '@svc/coordinator/checks/scheduler.ts';
 import type { SlotClock } from '@svc/coordinator/checks/slot-clock.ts';
 import type { LiveMonitor } from '@svc/coordinator/verdict/monitor.ts';
 import { gridSlotFrom, phaseOf } from '@svc/coordinator/verdict/schedule.ts';
 import type { SlotEvents, SlotOutcome } from '@svc/coordinator/verdict/slots.ts';
 import type { Clock } from '@svc/shared/clock.ts';
 import type { NotRunReason } from '@svc/shared/messages/check-result.ts';
+import { DISPATCH_COUNTERS } from '@svc/shared/metrics/dispatch-instruments.ts';
+import { createTotals } from '@svc/shared/metrics/values.ts';
 import { REGIONS, type Region } from '@svc/shared/regions.ts';
 import type { Offer } from './agents.ts';
 import type { DeclaredMonitor } from './declared-monitor.ts';
@@ -57,7 +57,7 @@ export class Dispatching {
     this.#agents = new KnownAgents();
     this.#jobs = new OpenJobs({
       events: parts.events,
-      counters: newCounters(),
+      counters: createTotals(DISPATCH_COUNTERS),
       isLive: (region) => this.#agents.isLive(region),
       readerCaughtUp: () => true,
       isBehind: () => false,
@@ -74,7 +74,7 @@ export class Dispatching {
       regions: this.#agents,
       jobs: this.#jobs,
       events,
-      counters: newCounters(),
+      counters: createTotals(DISPATCH_COUNTERS),
       overload: around.shedding,
       newestSlot: () => newestSlot,
       floorSlot,

@@ -1,10 +1,10 @@
 import { Evaluation } from '@svc/coordinator/verdict/evaluation.ts';
 import type { Report } from '@svc/coordinator/verdict/kept-results.ts';
+import { Windows } from '@svc/coordinator/verdict/maintenance-window.ts';
 import type { LiveMonitor, MonitorStatus } from '@svc/coordinator/verdict/monitor.ts';
 import { regionSet, sizeOf } from '@svc/coordinator/verdict/region-set.ts';
 import { States } from '@svc/coordinator/verdict/state.ts';
 import { isCounted, statusOf, tally } from '@svc/coordinator/verdict/status.ts';
-import { Windows } from '@svc/coordinator/verdict/windows.ts';
 import type { Outcome } from '@svc/shared/messages/check-result.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { Secret } from '@svc/shared/secret.ts';

@@ -1,4 +1,4 @@
-import type { LiveRegions } from '@svc/coordinator/checks/scheduler-parts.ts';
+import type { LiveRegions } from '@svc/coordinator/checks/scheduler.ts';
 import { REGIONS, type Region } from '@svc/shared/regions.ts';
 
 /** The regions in which one life of the coordinator knows an agent. */

@@ -1,11 +1,11 @@
 import { StoreError } from '@svc/coordinator/store/errors.ts';
 import type { RecordedBatch, RecordingStore } from '@svc/coordinator/store/results/recording-store.ts';
 import type { StreamPosition } from '@svc/coordinator/store/results/stream-position.ts';
+import { type LiveWindow, Windows } from '@svc/coordinator/verdict/maintenance-window.ts';
 import type { LiveMonitor } from '@svc/coordinator/verdict/monitor.ts';
 import type { StoredState } from '@svc/coordinator/verdict/restart.ts';
 import type { Link, ReasonInterval } from '@svc/coordinator/verdict/state.ts';
 import { SAME_INTERVAL_MS } from '@svc/coordinator/verdict/status-change.ts';
-import { type LiveWindow, Windows } from '@svc/coordinator/verdict/windows.ts';
 import type { Writes, WrittenState, WrittenVotes } from '@svc/coordinator/verdict/writes.ts';
 import type { ChannelKind } from '@svc/shared/channels/settings.ts';
 import { appendTo } from '@svc/shared/collections.ts';

@@ -1,4 +1,4 @@
-import { longestCheckMs } from '@svc/coordinator/verdict/longest-check.ts';
+import { longestCheckMs } from '@svc/coordinator/verdict/check-duration.ts';
 import type { WindowTimes } from '@svc/coordinator/verdict/maintenance-window.ts';
 import type { LiveMonitor } from '@svc/coordinator/verdict/monitor.ts';
 import { Secret } from '@svc/shared/secret.ts';

@@ -1,4 +1,4 @@
-import { longestCheckMs } from '@svc/coordinator/verdict/longest-check.ts';
+import { longestCheckMs } from '@svc/coordinator/verdict/check-duration.ts';
 import type { MonitorStatus } from '@svc/coordinator/verdict/monitor.ts';
 import type { Transition } from './told.ts';
 import type { World } from './world.ts';

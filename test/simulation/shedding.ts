@@ -1,4 +1,4 @@
-import type { Shedding } from '@svc/coordinator/checks/scheduler-parts.ts';
+import type { Shedding } from '@svc/coordinator/checks/scheduler.ts';
 import { WORLD_BEGINS } from './moves.ts';
 import { die, slotDie } from './probe.ts';
 import type { Limit, World } from './world.ts';

@@ -1,4 +1,4 @@
-import type { Shedding } from '@svc/coordinator/checks/scheduler-parts.ts';
+import type { Shedding } from '@svc/coordinator/checks/scheduler.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { type Offer, type Report, SimulatedAgents } from './agents.ts';
 import type { Commit } from './batches.ts';

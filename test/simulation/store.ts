@@ -1,8 +1,8 @@
 import type { RecordingStore } from '@svc/coordinator/store/results/recording-store.ts';
 import type { RemovedMonitor } from '@svc/coordinator/verdict/declared-effects.ts';
+import type { LiveWindow, Windows } from '@svc/coordinator/verdict/maintenance-window.ts';
 import type { LiveMonitor } from '@svc/coordinator/verdict/monitor.ts';
 import type { Link } from '@svc/coordinator/verdict/state.ts';
-import type { LiveWindow, Windows } from '@svc/coordinator/verdict/windows.ts';
 import type { ChannelKind } from '@svc/shared/channels/settings.ts';
 
 /** What is left of a removed monitor. */

@@ -1,7 +1,7 @@
 import { deepEqual, equal, ok } from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { readJob, readJobsMessage } from '@svc/agent/intake.ts';
-import { readHeartbeat } from '@svc/coordinator/checks/heartbeat-readers.ts';
+import { readHeartbeat } from '@svc/coordinator/checks/heartbeats.ts';
 import { parseResults } from '@svc/coordinator/checks/parse-results.ts';
 import { isResultsSubjectOf, regionOfSubject } from '@svc/shared/messages/subjects.ts';
 import { REGIONS } from '@svc/shared/regions.ts';

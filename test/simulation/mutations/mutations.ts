@@ -349,7 +349,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'a report whose slot is not decided is not stored with the state',
-    file: 'verdict/state-writes.ts',
+    file: 'verdict/evaluation.ts',
     from: 'reports.length > 0 || slot <= decidedSlot',
     to: 'slot <= decidedSlot',
     story: HALF_REPORTED,
@@ -375,7 +375,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'maintenance windows hold nothing',
-    file: 'verdict/windows.ts',
+    file: 'verdict/maintenance-window.ts',
     from: 'isDuring(times, instant)',
     to: 'false && isDuring(times, instant)',
   },
@@ -444,7 +444,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'an alert has the facts of a vote that does not support it',
-    file: 'verdict/alert.ts',
+    file: 'verdict/announcing.ts',
     from: 'closure === undefined ? newestSupporting(votes, status) : newest',
     to: 'newest',
   },
@@ -456,7 +456,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'an alert says that all regions have failed',
-    file: 'verdict/alert.ts',
+    file: 'verdict/announcing.ts',
     from: 'regions: votes.map(({ region, outcome, slot }) => ({ region, outcome, slot })),',
     to: "regions: votes.map(({ region, slot }) => ({ region, outcome: 'failed' as const, slot })),",
   },

@@ -18,8 +18,7 @@ import { openStore } from '../store/open.ts';
 import type { Store } from '../store/store.ts';
 import { Deliverer, type FinishedAttempt } from './deliverer.ts';
 import { createManualDeliveries } from './manual-deliveries.ts';
-import type { FoundChannel } from './sender.ts';
-import { createSender, type StoredChannel } from './sender.ts';
+import { createSender, type FoundChannel, type StoredChannel } from './sender.ts';
 
 const HOUR = 3_600_000;
 const log = createLogger('test', 'silent');

@@ -1,12 +1,12 @@
 import type { CheckResult } from '@svc/shared/messages/check-result.ts';
 import type { ExportNote } from '../store/export-totals.ts';
 import type { StreamPosition } from '../store/results/stream-position.ts';
-import type { DeclaredChange } from '../verdict/declared-change.ts';
+import type { DeclaredChange } from '../verdict/declared-effects.ts';
 import type { Evaluation } from '../verdict/evaluation.ts';
 import type { StatusChange } from '../verdict/frame.ts';
 import type { EvaluatedBatch } from './batch-evaluation.ts';
+import type { MonitorDeadlines } from './deadlines.ts';
 import type { RecorderEvent } from './events.ts';
-import type { MonitorDeadlines } from './monitor-deadlines.ts';
 import type { RecorderDrops, RecorderParts } from './recorder-parts.ts';
 import { type RecordedResult, ResultFeed } from './result-feed.ts';
 

@@ -1,22 +1,23 @@
 import type { Heartbeat } from '@svc/shared/messages/heartbeat.ts';
+import { DISPATCH_COUNTERS, type DispatchCounters } from '@svc/shared/metrics/dispatch-instruments.ts';
+import { createTotals } from '@svc/shared/metrics/values.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { pino } from 'pino';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { FakeClock } from '../../../../test/support/fake-clock.ts';
 import { Agents, MOST_LINES, SILENCE_MS } from './agents.ts';
-import { newCounters } from './counters.ts';
 
 const REGION: Region = 'hosta-fra';
 
 let clock: FakeClock;
-let counters: ReturnType<typeof newCounters>;
+let counters: DispatchCounters;
 let lines: { msg: string; agent?: string; region?: Region; leftOut?: number }[];
 let gone: string[];
 let agents: Agents;
 
 beforeEach(() => {
   clock = new FakeClock();
-  counters = newCounters();
+  counters = createTotals(DISPATCH_COUNTERS);
   lines = [];
   gone = [];
   agents = new Agents({

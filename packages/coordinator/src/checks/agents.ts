@@ -8,10 +8,10 @@ import {
   type Sickness,
   sicknessesOf,
 } from '@svc/shared/messages/heartbeat.ts';
+import type { DispatchCounters } from '@svc/shared/metrics/dispatch-instruments.ts';
 import { REGIONS, type Region } from '@svc/shared/regions.ts';
 import { ThrottledLog } from '@svc/shared/throttled-log.ts';
 import type { AgentLoad } from '../verdict/thinning.ts';
-import type { DispatchCounters } from './counters.ts';
 import { SickAgents } from './sick-agents.ts';
 
 /** Time within which every agent that lives is heard, ms: one interval of heartbeats and their possible delay. */

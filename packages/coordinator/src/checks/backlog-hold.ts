@@ -1,6 +1,6 @@
 import type { Clock } from '@svc/shared/clock.ts';
 import type { CheckResult } from '@svc/shared/messages/check-result.ts';
-import { checkEnd } from '../verdict/check-end.ts';
+import { checkEnd } from '../verdict/check-duration.ts';
 import { Deadlines } from './deadlines.ts';
 
 /**

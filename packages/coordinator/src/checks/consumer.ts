@@ -8,9 +8,7 @@ import { aborted, onAbort, pause } from '@svc/shared/waiting.ts';
 import { DropLog } from './drop-log.ts';
 import type { Recorder } from './recorder.ts';
 import type { RecordedResult } from './result-feed.ts';
-import { streamLimit } from './stream-limits.ts';
-import { DROPS, FAILURES, StreamReader, type StreamReaderParts } from './stream-reader.ts';
-import { TimeSlices } from './time-slices.ts';
+import { DROPS, FAILURES, StreamReader, type StreamReaderParts, TimeSlices } from './stream-reader.ts';
 
 const RETRY_MS = 500;
 /** Interval at which recorded messages are purged and limits are checked, ms. */
@@ -324,4 +322,23 @@ export class ResultConsumer {
 /** Sequence of the last message in the stream; 0 when it holds none. */
 function lastOf({ firstSequence, lastSequence }: StreamInfo): number {
   return firstSequence > lastSequence ? 0 : lastSequence;
+}
+
+/**
+ * Bound on the stream of a region without a recent agent, bytes: room for the results that a returning agent
+ * has kept.
+ */
+const LEAST_USED_BYTES = 64 * 1024 ** 2;
+
+/**
+ * Bound on a region's stream, bytes. The regions that had an agent within 24 h share the limit equally, so
+ * that no region can take another's part. Other regions keep a little, so that the results of an agent that
+ * returns after a long time are not dropped at once.
+ */
+function streamLimit(
+  maxBytes: number,
+  region: { readonly isActive: boolean; readonly activeRegions: number },
+): number {
+  const share = Math.floor(maxBytes / Math.max(1, region.activeRegions));
+  return region.isActive ? share : Math.min(share, LEAST_USED_BYTES);
 }

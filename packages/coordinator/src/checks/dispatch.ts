@@ -1,27 +1,25 @@
 import type { Clock } from '@svc/shared/clock.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import type { NotRunReason } from '@svc/shared/messages/check-result.ts';
+import { DISPATCH_COUNTERS, type DispatchCounters } from '@svc/shared/metrics/dispatch-instruments.ts';
+import { createTotals } from '@svc/shared/metrics/values.ts';
 import type { Bus } from '@svc/shared/nats/bus.ts';
 import { REGIONS, type Region } from '@svc/shared/regions.ts';
 import type { Secret } from '@svc/shared/secret.ts';
 import type { LiveMonitor, LiveMonitors } from '../verdict/monitor.ts';
 import type { SlotEvents, SlotOutcome, SlotOutcomes, SlotRecovery } from '../verdict/slots.ts';
 import type { Backlog } from '../verdict/thinning.ts';
-import { AbsentRegions } from './absent-regions.ts';
 import { Agents, HEARTBEAT_ROUND_MS, type KnownAgent } from './agents.ts';
-import { type DispatchCounters, newCounters } from './counters.ts';
-import { HeartbeatReaders } from './heartbeat-readers.ts';
+import { HeartbeatReaders, SilenceJudge } from './heartbeats.ts';
 import { jobKey } from './job.ts';
 import type { JobTokens } from './job-tokens.ts';
 import { ManualRuns, type RegionAnswer } from './manual-runs.ts';
 import { OpenJobs } from './open-jobs.ts';
 import { Overload } from './overload.ts';
-import { Publisher } from './publisher.ts';
-import type { RegionPresence } from './region-presence.ts';
+import { Publisher, SlowChecks } from './publisher.ts';
+import { AbsentRegions, type RegionPresence } from './region-presence.ts';
 import { Scheduler } from './scheduler.ts';
-import { SilenceJudge } from './silence-judge.ts';
 import type { SlotClock } from './slot-clock.ts';
-import { SlowChecks } from './slow-checks.ts';
 
 /** Interval at which slots are opened and jobs are published, ms. */
 const TICK_MS = 50;
@@ -62,7 +60,7 @@ export type DispatchParts = {
  * leading, and is not started a second time.
  */
 export class Dispatch implements SlotOutcomes {
-  readonly counters: DispatchCounters = newCounters();
+  readonly counters: DispatchCounters = createTotals(DISPATCH_COUNTERS);
   readonly agents: Agents;
   readonly #parts: DispatchParts;
   readonly #overload: Overload;

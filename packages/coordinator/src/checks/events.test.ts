@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { DeclaredChange } from '../verdict/declared-change.ts';
+import type { DeclaredChange } from '../verdict/declared-effects.ts';
 import { weightOf } from './events.ts';
 
 function weightOfWindow(monitors: number): number {

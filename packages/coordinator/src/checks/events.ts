@@ -1,7 +1,7 @@
 import type { CheckResult, NotRunReason } from '@svc/shared/messages/check-result.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import type { StreamPosition } from '../store/results/stream-position.ts';
-import { applyChange, type DeclaredChange } from '../verdict/declared-change.ts';
+import { applyChange, type DeclaredChange } from '../verdict/declared-effects.ts';
 import type { Evaluation } from '../verdict/evaluation.ts';
 import type { LiveMonitor } from '../verdict/monitor.ts';
 import type { RegionSet } from '../verdict/region-set.ts';

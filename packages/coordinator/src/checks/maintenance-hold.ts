@@ -1,6 +1,5 @@
 import type { Clock } from '@svc/shared/clock.ts';
-import { nextOccurrence } from '../verdict/maintenance-window.ts';
-import { Windows } from '../verdict/windows.ts';
+import { nextOccurrence, Windows } from '../verdict/maintenance-window.ts';
 import { Deadlines } from './deadlines.ts';
 
 /** The slots' clock follows the system's clock by at most a tenth faster than time passes. */

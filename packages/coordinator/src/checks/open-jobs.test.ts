@@ -1,7 +1,8 @@
+import { DISPATCH_COUNTERS, type DispatchCounters } from '@svc/shared/metrics/dispatch-instruments.ts';
+import { createTotals } from '@svc/shared/metrics/values.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { FRA, KeptSlots, liveMonitor, PAR } from '../../../../test/support/coordinator/dispatch-parts.ts';
-import { newCounters } from './counters.ts';
 import { type Job, OpenJobs } from './open-jobs.ts';
 
 /** The slot, epoch ms, whose instant is 0 of the monotonic clock. */
@@ -11,14 +12,14 @@ const MONITOR = liveMonitor(1, { regions: [FRA, PAR] });
 
 let jobs: OpenJobs;
 let sink: KeptSlots;
-let counters: ReturnType<typeof newCounters>;
+let counters: DispatchCounters;
 let live: Set<Region>;
 let unread: Set<Region>;
 let isBehind: boolean;
 
 beforeEach(() => {
   sink = new KeptSlots();
-  counters = newCounters();
+  counters = createTotals(DISPATCH_COUNTERS);
   live = new Set([FRA, PAR]);
   unread = new Set();
   isBehind = false;

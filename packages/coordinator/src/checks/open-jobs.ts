@@ -1,8 +1,8 @@
 import type { NotRunReason } from '@svc/shared/messages/check-result.ts';
+import type { DispatchCounters } from '@svc/shared/metrics/dispatch-instruments.ts';
 import { REGIONS, type Region } from '@svc/shared/regions.ts';
 import type { LiveMonitor } from '../verdict/monitor.ts';
 import type { SlotEvents } from '../verdict/slots.ts';
-import type { DispatchCounters } from './counters.ts';
 import { type Due, DueQueue } from './due-queue.ts';
 import { jobKey, regionIndex } from './job.ts';
 

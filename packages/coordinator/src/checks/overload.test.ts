@@ -1,10 +1,11 @@
+import { DISPATCH_COUNTERS, type DispatchCounters } from '@svc/shared/metrics/dispatch-instruments.ts';
+import { createTotals } from '@svc/shared/metrics/values.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { pino } from 'pino';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { EAST, FRA, liveMonitor } from '../../../../test/support/coordinator/dispatch-parts.ts';
 import { FakeClock } from '../../../../test/support/fake-clock.ts';
 import type { AgentLoad, Backlog } from '../verdict/thinning.ts';
-import { newCounters } from './counters.ts';
 import { Overload } from './overload.ts';
 
 const PERIOD = 30_000;
@@ -12,14 +13,14 @@ const OVERLOADED: AgentLoad = { begun: 1_000, late: 300, behind: 300, isStarved:
 
 let clock: FakeClock;
 let overload: Overload;
-let counters: ReturnType<typeof newCounters>;
+let counters: DispatchCounters;
 let backlog: Backlog;
 let loads: Map<Region, AgentLoad>;
 let lines: { msg: string; region?: Region; factor?: number }[];
 
 beforeEach(() => {
   clock = new FakeClock();
-  counters = newCounters();
+  counters = createTotals(DISPATCH_COUNTERS);
   backlog = { events: 0, oldestMs: 0 };
   loads = new Map();
   lines = [];

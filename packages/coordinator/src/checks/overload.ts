@@ -1,5 +1,6 @@
 import type { Clock } from '@svc/shared/clock.ts';
 import type { Logger } from '@svc/shared/log.ts';
+import type { DispatchCounters } from '@svc/shared/metrics/dispatch-instruments.ts';
 import { REGIONS, type Region } from '@svc/shared/regions.ts';
 import type { LiveMonitor } from '../verdict/monitor.ts';
 import {
@@ -15,9 +16,8 @@ import {
   unthinned,
 } from '../verdict/thinning.ts';
 import type { Agents } from './agents.ts';
-import type { DispatchCounters } from './counters.ts';
 import { regionIndex } from './job.ts';
-import type { AskingSlot, Shedding } from './scheduler-parts.ts';
+import type { AskingSlot, Shedding } from './scheduler.ts';
 
 /** Interval of the looks at the signs of overload, ms. */
 const LOOK_MS = 1_000;

@@ -2,15 +2,14 @@ import { messageOf } from '@svc/shared/errors.ts';
 import { LIMITS } from '@svc/shared/limits.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import { jobsSubject, MESSAGE_VERSION, resultsSubject } from '@svc/shared/messages/subjects.ts';
+import type { DispatchCounters } from '@svc/shared/metrics/dispatch-instruments.ts';
 import type { Bus } from '@svc/shared/nats/bus.ts';
 import { REGIONS, type Region } from '@svc/shared/regions.ts';
 import { TextBytes } from '@svc/shared/text/text-bytes.ts';
-import type { DispatchCounters } from './counters.ts';
-import { regionIndex } from './job.ts';
+import { jobKey, regionIndex } from './job.ts';
 import type { JobTokens } from './job-tokens.ts';
 import type { Job, OpenJobs } from './open-jobs.ts';
 import type { Overload } from './overload.ts';
-import type { SlowChecks } from './slow-checks.ts';
 
 /** End of a message of jobs. */
 const MESSAGE_END = ']}';
@@ -140,5 +139,29 @@ export class Publisher {
     counters.messages += 1;
     for (let index = from; index < until; index += 1) jobs.published(queued[index] as Job, now);
     return true;
+  }
+}
+
+/**
+ * The monitors whose last attempt timed out, by region. Their jobs are marked, because an agent gives such
+ * checks at most half of its capacity. This is not kept over a restart: one round of results restores it.
+ */
+export class SlowChecks {
+  /** Keys of (monitor, region). */
+  readonly #slow = new Set<number>();
+
+  has(key: number): boolean {
+    return this.#slow.has(key);
+  }
+
+  set(key: number, timedOut: boolean): void {
+    if (timedOut) this.#slow.add(key);
+    else if (this.#slow.size > 0) this.#slow.delete(key);
+  }
+
+  /** The monitor was removed or changed. */
+  forget(monitorId: number): void {
+    if (this.#slow.size === 0) return;
+    for (const region of REGIONS) this.#slow.delete(jobKey(monitorId, region));
   }
 }

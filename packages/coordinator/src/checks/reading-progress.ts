@@ -1,9 +1,15 @@
 import type { Clock } from '@svc/shared/clock.ts';
+import type { StreamMessage } from '@svc/shared/nats/bus.ts';
 import type { Region } from '@svc/shared/regions.ts';
-import type { ResultConsumer } from './consumer.ts';
 
 /** How long an answer of the consumer is valid, ms: less than the 2 s between two heartbeats. */
 const GOOD_FOR_MS = 1_500;
+
+/** Where everything read so far can be awaited: the consumer of results. */
+type Consumer = {
+  /** Resolves when everything that the region's stream, or all streams, hold now is recorded. */
+  caughtUp(region?: Region): Promise<void>;
+};
 
 type Look = { isLooking: boolean; caughtUpAt: number };
 
@@ -13,12 +19,12 @@ type Look = { isLooking: boolean; caughtUpAt: number };
  * enough for jobs that have been gone for two heartbeats.
  */
 export class ReadingProgress {
-  readonly #consumer: Pick<ResultConsumer, 'caughtUp'>;
+  readonly #consumer: Consumer;
   readonly #clock: Clock;
   /** Looks by region; undefined: all regions. */
   readonly #looks = new Map<Region | undefined, Look>();
 
-  constructor(consumer: Pick<ResultConsumer, 'caughtUp'>, clock: Clock) {
+  constructor(consumer: Consumer, clock: Clock) {
     this.#consumer = consumer;
     this.#clock = clock;
   }
@@ -40,5 +46,67 @@ export class ReadingProgress {
     } finally {
       look.isLooking = false;
     }
+  }
+}
+
+/**
+ * Measures how much later than usual messages of a stream are read. The server's clock may differ from this
+ * machine's, so the age of a message that no other follows counts as the usual one.
+ *
+ * The lag is measured on the wall clock and on the monotonic clock, and the smaller one counts. Setting a
+ * clock changes only one of them, whether it is this machine's or a server's on this machine.
+ */
+export class ReadingLag {
+  readonly #clock: Clock;
+  /** The usual ages, ms: by the wall clock, and by the monotonic clock from its own origin. */
+  #usual: { readonly wall: number; readonly monotonic: number } | null = null;
+  /** Lag of the last message, ms; 0 until the usual age is known. */
+  ms = 0;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  read({ time, pending = 0 }: Pick<StreamMessage, 'time' | 'pending'>): void {
+    const age = { wall: this.#clock.wall() - time, monotonic: this.#clock.monotonic() - time };
+    if (pending === 0) this.#usual = age;
+    const usual = this.#usual ?? age;
+    this.ms = Math.max(0, Math.min(age.wall - usual.wall, age.monotonic - usual.monotonic));
+  }
+}
+
+/** Longest honest result, bytes: eleven attempts with messages of 500 characters. */
+const BYTES_PER_RESULT = 8 * 1024;
+/** Cost that is remembered, in results. */
+const REMEMBERED = 8_192;
+
+/**
+ * Judges whether reading a stream is worthwhile: at least half of the cost must be results that were not
+ * known.
+ *
+ * A coordinator that cannot keep up with results gives out fewer jobs to all regions. The backlog of a region
+ * that sends garbage, forged results or repetitions must not count for that, because it would cost other
+ * regions checks.
+ */
+export class ReadingWorth {
+  #cost = 0;
+  #fresh = 0;
+
+  /** Notes that a message with this many results was read. */
+  read(results: number, bytes: number): void {
+    this.#cost += Math.max(1, results, bytes / BYTES_PER_RESULT);
+    if (this.#cost <= REMEMBERED) return;
+    this.#cost /= 2;
+    this.#fresh /= 2;
+  }
+
+  /** Notes that this many of its results were recorded for the first time. */
+  recorded(results: number): void {
+    this.#fresh += results;
+  }
+
+  /** @param waiting results that were read and whose novelty is not known yet */
+  isWorthIt(waiting: number): boolean {
+    return 2 * this.#fresh >= this.#cost - waiting;
   }
 }

@@ -1,15 +1,16 @@
+import { DISPATCH_COUNTERS } from '@svc/shared/metrics/dispatch-instruments.ts';
+import { createTotals } from '@svc/shared/metrics/values.ts';
 import { ThrottledLog } from '@svc/shared/throttled-log.ts';
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
 import { FakeClock } from '../../../../test/support/fake-clock.ts';
-import { newCounters } from './counters.ts';
 import { type SickAgent, SickAgents } from './sick-agents.ts';
 
 type Line = { level: number; msg: string; machine?: string; sick?: string };
 
 function bench() {
   const clock = new FakeClock();
-  const counters = newCounters();
+  const counters = createTotals(DISPATCH_COUNTERS);
   const lines: Line[] = [];
   const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) });
   const agents = new SickAgents({ clock, log: new ThrottledLog(log, clock, 20), counters });

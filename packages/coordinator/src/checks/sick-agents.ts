@@ -1,8 +1,8 @@
 import type { Clock } from '@svc/shared/clock.ts';
 import { SICKNESSES, type Sickness } from '@svc/shared/messages/heartbeat.ts';
+import type { DispatchCounters } from '@svc/shared/metrics/dispatch-instruments.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import type { ThrottledLog } from '@svc/shared/throttled-log.ts';
-import type { DispatchCounters } from './counters.ts';
 
 /** Least time between two alarms about one agent and sickness, ms: some sicknesses come and go. */
 const ALARM_EVERY_MS = 60_000;

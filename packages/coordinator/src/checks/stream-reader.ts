@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import type { Clock } from '@svc/shared/clock.ts';
 import { messageOf } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
@@ -6,10 +7,8 @@ import { onAbort, pause } from '@svc/shared/waiting.ts';
 import type { StreamPosition } from '../store/results/stream-position.ts';
 import type { DropLog } from './drop-log.ts';
 import { type ParsedResults, parseResults } from './parse-results.ts';
-import { ReadingLag } from './reading-lag.ts';
-import { ReadingWorth } from './reading-worth.ts';
+import { ReadingLag, ReadingWorth } from './reading-progress.ts';
 import type { Recorder } from './recorder.ts';
-import type { TimeSlices } from './time-slices.ts';
 
 const RETRY_MS = 500;
 /** How long recorded messages stay in the stream, ms. */
@@ -314,5 +313,36 @@ export class StreamReader {
 
   #tell(): void {
     for (const listener of [...this.#changeListeners]) listener();
+  }
+}
+
+/** Time that messages may take of one turn of the event loop, ms. */
+const SLICE_MS = 5;
+
+/**
+ * Shares the thread among those who handle messages, and with everything else. After a slice of 5 ms of a turn of the
+ * event loop, each handler waits for the next turn. There the handlers continue in order of arrival, with one
+ * message each.
+ */
+export class TimeSlices {
+  readonly #clock: Clock;
+  /** Begin of this turn's handling, monotonic ms; null: nothing was handled in this turn. */
+  #startedAt: number | null = null;
+  #next: Promise<void> = Promise.resolve();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Undefined: go on. Otherwise wait, and call again. */
+  wait(): Promise<void> | undefined {
+    if (this.#startedAt === null) {
+      this.#startedAt = this.#clock.monotonic();
+      this.#next = setImmediate().then(() => {
+        this.#startedAt = null;
+      });
+      return undefined;
+    }
+    return this.#clock.monotonic() - this.#startedAt < SLICE_MS ? undefined : this.#next;
   }
 }

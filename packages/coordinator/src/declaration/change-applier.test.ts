@@ -11,7 +11,7 @@ import { changeRow, rowsOf } from '../../../../test/support/store-rows.ts';
 import { removeChanges } from '../store/declaration/changes.ts';
 import { StoreError } from '../store/errors.ts';
 import { MAX_WAITING_READS } from '../store/sqlite/reader.ts';
-import type { DeclaredChange } from '../verdict/declared-change.ts';
+import type { DeclaredChange } from '../verdict/declared-effects.ts';
 import { ChangeApplier } from './change-applier.ts';
 import type { ConfigurationChange } from './configuration.ts';
 import { StoredConfiguration } from './stored-configuration.ts';

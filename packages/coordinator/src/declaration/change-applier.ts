@@ -7,9 +7,9 @@ import type { Secrets } from '../store/declaration/secrets.ts';
 import { StoreError, type StoreErrorCode } from '../store/errors.ts';
 import { liveWindowsOf } from '../store/incidents/maintenance-windows.ts';
 import type { Store } from '../store/store.ts';
-import type { DeclaredChange } from '../verdict/declared-change.ts';
+import type { DeclaredChange } from '../verdict/declared-effects.ts';
+import type { LiveWindow } from '../verdict/maintenance-window.ts';
 import type { LiveMonitor } from '../verdict/monitor.ts';
-import type { LiveWindow } from '../verdict/windows.ts';
 import type { ChangeEffects } from './configuration.ts';
 import { loadLiveMonitors } from './live-monitors.ts';
 

@@ -7,7 +7,7 @@ import type { Row } from '../store/declaration/resources.ts';
 import type { Secrets } from '../store/declaration/secrets.ts';
 import { readAhead } from '../store/sqlite/read-ahead.ts';
 import type { Store } from '../store/store.ts';
-import { longestCheckMs } from '../verdict/longest-check.ts';
+import { longestCheckMs } from '../verdict/check-duration.ts';
 import type { DeclaredExport, LiveMonitor, LiveMonitors } from '../verdict/monitor.ts';
 import type { AttributesOf, MonitorKind } from './kinds/kinds.ts';
 import { monitorAttributes } from './kinds/monitors.ts';

@@ -7,8 +7,7 @@ import {
   type TimeSpan,
 } from '../store/results/result-series.ts';
 import type { Store } from '../store/store.ts';
-import { candidateSlots } from '../verdict/candidate-slots.ts';
-import { sampledSlots } from '../verdict/sampled-slots.ts';
+import { candidateSlots, sampledSlots } from '../verdict/candidate-slots.ts';
 import {
   bucketOf,
   regionBuckets,

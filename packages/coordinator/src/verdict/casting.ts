@@ -1,6 +1,6 @@
 import type { CheckResult } from '@svc/shared/messages/check-result.ts';
 import type { Region } from '@svc/shared/regions.ts';
-import { checkEnd } from './check-end.ts';
+import { checkEnd } from './check-duration.ts';
 import { type CastingTime, castVotes } from './decision.ts';
 import type { Frame } from './frame.ts';
 import type { LiveMonitor } from './monitor.ts';

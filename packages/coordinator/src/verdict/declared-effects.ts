@@ -1,8 +1,8 @@
 import type { Closure } from '@svc/shared/channels/alert.ts';
-import type { AlertedMonitor } from './alert.ts';
-import { closeIncident, closeOn, unlinked } from './announcing.ts';
+import { type AlertedMonitor, closeIncident, closeOn, unlinked } from './announcing.ts';
 import type { Evaluation } from './evaluation.ts';
 import { keepFindable } from './kept-results.ts';
+import type { LiveWindow } from './maintenance-window.ts';
 import type { LiveMonitor } from './monitor.ts';
 import { hasRegion, regionSet } from './region-set.ts';
 import { judgeAnew, settle } from './slot-life.ts';
@@ -19,6 +19,59 @@ import { ageByJump, countedVotes, electorateFor } from './verdicts.ts';
  */
 
 const NONE: readonly never[] = [];
+
+/** One change of the declaration, in the form in which its effects are applied. */
+export type DeclaredChange =
+  /** `monitor` is the present declaration. Null: the monitor is gone, and `removed` holds its remains. */
+  | {
+      readonly kind: 'monitor';
+      readonly monitorId: number;
+      readonly monitor: LiveMonitor | null;
+      readonly removed: RemovedMonitor | null;
+    }
+  | {
+      readonly kind: 'linked';
+      readonly monitorId: number;
+      readonly notificationId: number;
+      readonly providerType: string;
+    }
+  /** `link` is the stored link. */
+  | {
+      readonly kind: 'unlinked';
+      readonly monitorId: number;
+      readonly notificationId: number;
+      readonly link: Link | null;
+    }
+  | { readonly kind: 'channel'; readonly notificationId: number; readonly providerType: string }
+  | { readonly kind: 'channel-removed'; readonly notificationId: number }
+  /** `window` is the present one. Null: it is removed, or over. */
+  | { readonly kind: 'maintenance'; readonly windowId: number; readonly window: LiveWindow | null };
+
+export function applyChange(evaluation: Evaluation, change: DeclaredChange): void {
+  switch (change.kind) {
+    case 'monitor':
+      if (change.monitor === null) monitorRemoved(evaluation, change.monitorId, change.removed);
+      else monitorDeclared(evaluation, change.monitor);
+      return;
+    case 'linked':
+      channelLinked(evaluation, change.monitorId, change);
+      return;
+    case 'unlinked':
+      channelUnlinked(evaluation, change.monitorId, change.notificationId, change.link);
+      return;
+    case 'channel':
+      channelChanged(evaluation, change);
+      return;
+    case 'channel-removed':
+      channelRemoved(evaluation, change.notificationId);
+      return;
+    case 'maintenance':
+      evaluation.windowChanged(change.windowId, change.window);
+      return;
+    default:
+      change satisfies never;
+  }
+}
 
 /** The remains of a removed monitor, whose rows are gone when the effects are applied. */
 export type RemovedMonitor = Omit<AlertedMonitor, 'id'> & {
@@ -50,7 +103,7 @@ export function monitorDeclared(evaluation: Evaluation, after: LiveMonitor): voi
 }
 
 /** Handles a monitor that is gone, together with its rows. */
-export function monitorRemoved(evaluation: Evaluation, id: number, removed: RemovedMonitor | null): void {
+function monitorRemoved(evaluation: Evaluation, id: number, removed: RemovedMonitor | null): void {
   const monitor = evaluation.monitor(id);
   const state = evaluation.drafts.find(id);
   if (monitor !== undefined && state !== null) {
@@ -72,7 +125,7 @@ export function monitorRemoved(evaluation: Evaluation, id: number, removed: Remo
 }
 
 /** Handles a new link. The channel is told the status. */
-export function channelLinked(
+function channelLinked(
   evaluation: Evaluation,
   monitorId: number,
   channel: Pick<Link, 'notificationId' | 'providerType'>,
@@ -90,7 +143,7 @@ export function channelLinked(
  * Handles a removed link. A channel of an incident kind is told that the incident is over. `link` is the
  * stored link.
  */
-export function channelUnlinked(
+function channelUnlinked(
   evaluation: Evaluation,
   monitorId: number,
   notificationId: number,
@@ -117,7 +170,7 @@ export function channelUnlinked(
  * Handles a changed channel. One of another kind has another receiver, which was told nothing yet: while a status
  * is announced, it is told it.
  */
-export function channelChanged(
+function channelChanged(
   evaluation: Evaluation,
   { notificationId, providerType }: Pick<Link, 'notificationId' | 'providerType'>,
 ): void {
@@ -134,7 +187,7 @@ export function channelChanged(
 }
 
 /** Handles a channel that is gone with its queue: nothing is sent. */
-export function channelRemoved(evaluation: Evaluation, notificationId: number): void {
+function channelRemoved(evaluation: Evaluation, notificationId: number): void {
   for (const state of evaluation.linkedTo(notificationId)) {
     state.links = state.links.filter((link) => link.notificationId !== notificationId);
   }

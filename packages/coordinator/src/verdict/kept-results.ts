@@ -2,9 +2,8 @@ import type { CheckResult, NotRunReason, Outcome } from '@svc/shared/messages/ch
 import type { Region } from '@svc/shared/regions.ts';
 import { isAhead, oldestVotable } from './casting.ts';
 import type { Frame } from './frame.ts';
-import { KeptOutcomes } from './kept-outcomes.ts';
 import type { LiveMonitor } from './monitor.ts';
-import { hasRegion } from './region-set.ts';
+import { bitOf, hasRegion } from './region-set.ts';
 import { isOnGrid } from './schedule.ts';
 import { type MonitorState, openSlotOf } from './state.ts';
 
@@ -98,4 +97,40 @@ export function isOutcomeUnknown(
   if (open !== undefined) return hasRegion(open.answered, region);
   if (slot === state.decidedSlot) return hasRegion(state.decidedAnswered, region);
   return slot < state.decidedSlot;
+}
+
+/** Factor of the monitor's id in a key: more than the 28 regions. */
+const REGION_PLACES = 32;
+
+/** An outcome, and the one of another slot that was kept before it. */
+type Kept = { readonly slot: number; outcome: Outcome; readonly before: Kept | undefined };
+
+/**
+ * Outcomes by monitor, slot and region. Monitor and region are the key, because a region mostly reports one
+ * slot of a monitor at a time. A text of all three would be made and hashed for every result.
+ */
+export class KeptOutcomes {
+  readonly #kept = new Map<number, Kept>();
+
+  of(monitorId: number, slot: number, region: Region): Outcome | undefined {
+    return find(this.#kept.get(keyOf(monitorId, region)), slot)?.outcome;
+  }
+
+  set(monitorId: number, slot: number, region: Region, outcome: Outcome): void {
+    const key = keyOf(monitorId, region);
+    const before = this.#kept.get(key);
+    const known = find(before, slot);
+    if (known === undefined) this.#kept.set(key, { slot, outcome, before });
+    else known.outcome = outcome;
+  }
+}
+
+function find(newest: Kept | undefined, slot: number): Kept | undefined {
+  let kept = newest;
+  while (kept !== undefined && kept.slot !== slot) kept = kept.before;
+  return kept;
+}
+
+function keyOf(monitorId: number, region: Region): number {
+  return monitorId * REGION_PLACES + Math.clz32(bitOf(region));
 }

@@ -1,6 +1,7 @@
 import type { NotRunReason } from '../messages/check-result.ts';
 import type { Sickness } from '../messages/heartbeat.ts';
 import { counter, gauge, histogram } from './instrument.ts';
+import type { ValuesOf } from './values.ts';
 
 const SICKNESSES = {
   'network-down': 'The agent has lost its own network.',
@@ -124,6 +125,9 @@ export const DISPATCH_COUNTERS = {
 const REGION = {
   region: 'Regions that monitors declare or that have an agent; there are 28 regions.',
 };
+
+/** Totals of dispatch since it was built. */
+export type DispatchCounters = ValuesOf<typeof DISPATCH_COUNTERS>;
 
 /** The gauges of dispatch. They are measured when they are read. */
 export const DISPATCH_GAUGES = {

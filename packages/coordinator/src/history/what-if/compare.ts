@@ -12,13 +12,11 @@ import {
   statusAt,
 } from '../../store/states/told-history.ts';
 import type { Store } from '../../store/store.ts';
-import { lastedMs } from '../../verdict/check-end.ts';
-import { longestCheckMs } from '../../verdict/longest-check.ts';
-import { merged, occurrencesIn } from '../../verdict/maintenance-window.ts';
+import { lastedMs, longestCheckMs } from '../../verdict/check-duration.ts';
+import { type LiveWindow, merged, occurrencesIn, Windows } from '../../verdict/maintenance-window.ts';
 import type { LiveMonitor, MonitorStatus } from '../../verdict/monitor.ts';
 import { freshForMs, votableForMs } from '../../verdict/status.ts';
 import { addTimes, NO_TIMES, type StatusTimes, timesBetween, withMaintenance } from '../../verdict/uptime.ts';
-import { type LiveWindow, Windows } from '../../verdict/windows.ts';
 import { type Beginning, Replay } from './replay.ts';
 
 export type WhatIf = {

@@ -3,12 +3,12 @@ import type { RecordedRow } from '../../store/results/results-as-recorded.ts';
 import type { PastAlert, PastChange } from '../../store/states/told-history.ts';
 import { monitorDeclared } from '../../verdict/declared-effects.ts';
 import { Evaluation } from '../../verdict/evaluation.ts';
+import type { Windows } from '../../verdict/maintenance-window.ts';
 import type { LiveMonitor } from '../../verdict/monitor.ts';
 import { nextInstant } from '../../verdict/next-instant.ts';
 import { bitOf, NO_REGIONS, type RegionSet } from '../../verdict/region-set.ts';
 import { type MonitorState, newState, States } from '../../verdict/state.ts';
 import { DAY_MS } from '../../verdict/summary-range.ts';
-import type { Windows } from '../../verdict/windows.ts';
 
 /** Where a replay begins. */
 export type Beginning = Pick<MonitorState, 'status' | 'since' | 'incident' | 'incidentSince' | 'links'> & {

@@ -4,12 +4,13 @@ import { z } from 'zod';
 import { isTimeZone } from '../../verdict/local-time.ts';
 import {
   FREQUENCIES,
+  type LiveWindow,
   nextOccurrence,
   type Repetition,
   WEEKDAYS,
+  Windows,
   type WindowTimes,
 } from '../../verdict/maintenance-window.ts';
-import { type LiveWindow, Windows } from '../../verdict/windows.ts';
 import { idChunks } from '../id-chunks.ts';
 import { type Readable, readingOf } from '../reading-of.ts';
 import type { Database } from '../schema.ts';

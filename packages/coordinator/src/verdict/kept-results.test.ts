@@ -1,7 +1,7 @@
 import type { Outcome } from '@svc/shared/messages/check-result.ts';
 import { REGIONS } from '@svc/shared/regions.ts';
 import { expect, test } from 'vitest';
-import { KeptOutcomes } from './kept-outcomes.ts';
+import { KeptOutcomes } from './kept-results.ts';
 
 test('every monitor, slot and region has an outcome of its own', () => {
   const kept = new KeptOutcomes();

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { InstantHeap } from './instant-heap.ts';
+import { InstantHeap } from './deadlines.ts';
 
 test('what is put in comes out by its instant, also between further ones', () => {
   const step = fc.oneof(

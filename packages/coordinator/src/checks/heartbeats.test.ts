@@ -1,17 +1,18 @@
 import { MAX_KEPT_HEARTBEATS } from '@svc/shared/messages/heartbeat.ts';
 import { heartbeatSubject } from '@svc/shared/messages/subjects.ts';
+import { DISPATCH_COUNTERS, type DispatchCounters } from '@svc/shared/metrics/dispatch-instruments.ts';
+import { createTotals } from '@svc/shared/metrics/values.ts';
 import { REGIONS, type Region } from '@svc/shared/regions.ts';
 import { pino } from 'pino';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { FRA, PAR } from '../../../../test/support/coordinator/dispatch-parts.ts';
 import { FakeClock } from '../../../../test/support/fake-clock.ts';
 import { MemoryBus } from '../../../../test/support/memory-bus.ts';
-import { newCounters } from './counters.ts';
-import { HeartbeatReaders } from './heartbeat-readers.ts';
+import { HeartbeatReaders } from './heartbeats.ts';
 
 let clock: FakeClock;
 let bus: MemoryBus;
-let counters: ReturnType<typeof newCounters>;
+let counters: DispatchCounters;
 let readers: HeartbeatReaders;
 let heard: [region: Region, agent: string][];
 let begun: Region[];
@@ -21,7 +22,7 @@ let pauses: number;
 beforeEach(() => {
   clock = new FakeClock();
   bus = new MemoryBus();
-  counters = newCounters();
+  counters = createTotals(DISPATCH_COUNTERS);
   heard = [];
   begun = [];
   pauses = 0;

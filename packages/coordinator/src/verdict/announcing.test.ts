@@ -1,6 +1,6 @@
 import type { AlertStatus } from '@svc/shared/channels/alert.ts';
 import { expect, test } from 'vitest';
-import { alertOf } from './alert.ts';
+import { alertOf } from './announcing.ts';
 import type { Vote, VoteOutcome } from './status.ts';
 
 const MONITOR = { id: 1, name: 'API', target: 'https://example.com', type: 'http', degradedAtMs: 0 } as const;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { longestCheckMs } from './longest-check.ts';
+import { longestCheckMs } from './check-duration.ts';
 
 test.each([
   ['one attempt is its time-out', 45_000, 0, 45_000],
