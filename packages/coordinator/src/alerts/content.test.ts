@@ -74,17 +74,17 @@ Closed at: 2026-01-01 00:00:01 UTC
 https://svc.example/monitors/12`);
 });
 
-test('a test says that it is one', () => {
+test('a test alert says that it is a test', () => {
   expect(textOf(testAlert(AT, PUBLIC_URL))).toBe(`Test of this channel
 Message: Test alert: nothing is wrong.
 https://svc.example/`);
 });
 
-test('a message that is late says so', () => {
+test('a late message says how late it is', () => {
   expect(textOf({ ...ALERT, delayedMs: 42 * 60_000 })).toContain('\nDelayed: sent 42 min late\n');
 });
 
-test('what svc says about itself', () => {
+test('a message of svc about itself', () => {
   const notice = {
     title: 'A channel fails',
     lines: ['Ops (webhook) does not answer.', '', 'See its deliveries.'],
@@ -95,7 +95,7 @@ Note: See its deliveries.
 https://svc.example/`);
 });
 
-test('many monitors in one message: what they share, then their names', () => {
+test('a message for many monitors: the facts that they share, then their names', () => {
   const monitors = Array.from({ length: 25 }, (_, index) => ({
     id: index + 1,
     name: index === 0 ? '' : `Shop ${index + 1}`,
@@ -139,7 +139,7 @@ test.each([280, 400, 700, 2_000])(
   },
 );
 
-test('the link is called what it leads to', () => {
+test('the text of the link says where it leads', () => {
   const group = { counts: { error: 2, degraded: 0, recovered: 0 }, monitors: [], shared: {} };
   const called = (alert: Alert) => contentOf(alert, PUBLIC_URL).linkText;
   expect(called(ALERT)).toBe('Open the monitor');
@@ -148,7 +148,7 @@ test('the link is called what it leads to', () => {
   expect(called(testAlert(AT, PUBLIC_URL))).toBe('Open svc');
 });
 
-test('of many regions five are named', () => {
+test('five regions are named, the others are counted', () => {
   const names = [
     'hosta-ams',
     'hosta-arn',
@@ -175,14 +175,14 @@ test.each([
   expect(contentOf({ ...ALERT, monitor: { ...ALERT.monitor, name } }, PUBLIC_URL).title).toBe(title);
 });
 
-test('keys in the query and the user information of a target are not shown', () => {
+test('the query and the user information of a target are not shown', () => {
   const monitor = { ...ALERT.monitor, url: 'https://user:pass@shop.example/health?key=s3cret' };
   const text = textOf({ ...ALERT, monitor });
   expect(text).toContain('HTTP target: https://…@shop.example/health?…\n');
   expect(text).not.toMatch(/user|pass\b|s3cret/);
 });
 
-test('every text is one line, whatever the target answered and the user wrote', () => {
+test('every text is one line, whatever targets and users write', () => {
   const short = anyText({ maxLength: 60 });
   fc.assert(
     fc.property(short, short, short, (name, url, errorMessage) => {
@@ -214,12 +214,12 @@ describe('lines within a limit', () => {
     expect(text).toMatch(/^Error: x{500}\nStatus code: 503\nTarget: y{499}…$/);
   });
 
-  test('what does not fit at all is left out from the end', () => {
+  test('facts that do not fit are left out from the end', () => {
     expect(linesWithin(facts, plainLine, bytesUpTo(60))).toBe(`Error: ${'x'.repeat(29)}…\nStatus code: 503`);
     expect(linesWithin(facts, plainLine, bytesUpTo(3))).toBe('');
   });
 
-  test('they always fit', () => {
+  test('the lines always fit', () => {
     const anyFacts = fc.array(
       fc.record({
         label: fc.string({ maxLength: 12 }),

@@ -29,7 +29,7 @@ test('chat kinds post to the hosts of their vendor, over TLS', () => {
   expect(messageOf(CHAT, 'http://chat.example.com/hook')).toBe('must begin with https://');
 });
 
-test('the operator widens the hosts; addresses that are literals still pass the guard', () => {
+test('the operator may allow further hosts; the guard still judges IP addresses', () => {
   const further = urlRules({ channelEgressAllow: [], chatHosts: ['mattermost.example', '127.0.0.1'] });
   expect(messageOf(CHAT, 'http://mattermost.example/hooks/x', further)).toBeNull();
   expect(messageOf(CHAT, 'https://other.example/hooks/x', further)).not.toBeNull();

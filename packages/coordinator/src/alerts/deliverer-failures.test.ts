@@ -17,13 +17,11 @@ import type { SendResult } from './channel.ts';
 import type { Deliverer } from './deliverer.ts';
 import { storedChannels } from './stored-channels.ts';
 
-/*
- * Failures of svc itself: of its database, of stored settings, of its own code. None of them is an attempt.
- */
+/* Failures of svc itself: the database, stored settings, a defect. None of them is an attempt. */
 
 const OK: SendResult = { outcome: 'delivered', statusCode: 200 };
 const OWN = 'svc could not send the alert: see the log of the coordinator';
-/** An alert that a person sends to see whether it arrives. */
+/** A test alert. */
 const TEST: Alert = {
   monitor: { id: 1, name: 'a', url: 'http://a.example/', type: 'http' },
   status: 'error',
@@ -43,7 +41,7 @@ let sent: Sent[];
 let answer: (sent: Sent) => SendResult | Promise<SendResult>;
 /** Thrown by each read of the deliverer; null: none. */
 let failure: Error | null;
-/** Thrown where a channel is looked up. */
+/** Thrown when a channel is looked up; null: none. */
 let lookupFailure: Error | null;
 let logged: { msg: string; error?: unknown; level: number }[];
 
@@ -120,7 +118,7 @@ const states = async () => (await rows()).map(({ state }) => state);
 const errors = () => logged.filter(({ level }) => level >= 50).map(({ msg }) => msg);
 
 describe('a channel that cannot be looked up', () => {
-  test('is looked up again every second, and its alerts go out then', async () => {
+  test('is looked up again every second until its alerts are sent', async () => {
     const id = await channel();
     lookupFailure = new StoreError('store-io', 'the disk does not answer');
     await deliverer.start();
@@ -139,7 +137,7 @@ describe('a channel that cannot be looked up', () => {
     expect(deliverer.counters.failures.own).toBe(2);
   });
 
-  test('is not waited for by a stop', async () => {
+  test('does not delay a stop', async () => {
     const id = await channel();
     lookupFailure = new Error('a defect');
     await deliverer.start();
@@ -150,7 +148,7 @@ describe('a channel that cannot be looked up', () => {
     expect(errors()).toHaveLength(1);
   });
 
-  test('and is gone: nothing is sent, and nothing waits', async () => {
+  test('because it was removed: nothing is sent, and nothing waits', async () => {
     await deliverer.start();
     await queue(999, [1]).catch(() => {});
     deliverer.deliverQueued({ notificationId: 999 });
@@ -168,7 +166,7 @@ describe('a channel that cannot be looked up', () => {
 });
 
 describe('a defect of the code that sends', () => {
-  test('is no attempt: its text stays in the log, and the alert is tried again', async () => {
+  test('is no attempt: only the log has its text, and the alert is tried again', async () => {
     const id = await channel();
     answer = () => {
       throw new TypeError('undefined is not a function (s3cret)');
@@ -189,7 +187,7 @@ describe('a defect of the code that sends', () => {
     await expect.poll(states).toEqual(['delivered']);
   });
 
-  test('of a test is its result, and no secret is in it', async () => {
+  test('is the result of a test, without a secret', async () => {
     const id = await channel();
     answer = () => {
       throw new TypeError('s3cret');
@@ -202,7 +200,7 @@ describe('a defect of the code that sends', () => {
 });
 
 describe('stored settings that this version cannot read', () => {
-  test('are no attempt, and an update that can read them sends the alert', async () => {
+  test('are no attempt, and a later version that can read them sends the alert', async () => {
     const id = await channel();
     const store = (settings: object) =>
       parts.store.transaction(({ db }) =>
@@ -227,7 +225,7 @@ describe('stored settings that this version cannot read', () => {
 describe('a database that cannot be read', () => {
   const disk = new StoreError('store-io', 'the disk does not answer');
 
-  test('holds the alerts behind the first one, and each goes out once it can', async () => {
+  test('delays the alerts, and each is sent as soon as possible', async () => {
     const id = await channel();
     await deliverer.start();
     await queue(id, [1, 2, 3]);
@@ -251,7 +249,7 @@ describe('a database that cannot be read', () => {
     }
   });
 
-  test('while a group is gathered: all of it waits, and all of it is told', async () => {
+  test('while a group is read: all its alerts wait, and all are sent', async () => {
     const id = await channel('chat_a');
     await deliverer.start();
     const monitors = Array.from({ length: 40 }, (_, index) => index + 1);
@@ -285,21 +283,21 @@ describe('a test on a channel whose alerts wait', () => {
     return id;
   }
 
-  test('that is delivered sends them at once', async () => {
+  test('makes them due if it is delivered', async () => {
     const id = await waiting();
     answer = () => OK;
     await deliverer.sendTest(id, TEST, null);
     await expect.poll(async () => (await states()).filter((state) => state === 'delivered').length).toBe(3);
   });
 
-  test('that fails leaves them to their waits', async () => {
+  test('does not change their waits if it fails', async () => {
     const id = await waiting();
     expect((await deliverer.sendTest(id, TEST, null)).result).toMatchObject(DOWN);
     expect(sent).toHaveLength(3);
     expect((await states()).filter((state) => state === 'pending')).toHaveLength(2);
   });
 
-  test('that finds a dead address stops the channel: they are dead without an attempt', async () => {
+  test('stops the channel if the address is dead: they are dead without an attempt', async () => {
     const id = await waiting();
     answer = () => ({ outcome: 'permanent-channel', error: 'gone', statusCode: 410 });
     await deliverer.sendTest(id, TEST, null);

@@ -13,7 +13,7 @@ import { COLLECT_MS, TOLD_ALONE } from '../verdict/grouping.ts';
 import type { SendResult } from './channel.ts';
 import type { Deliverer } from './deliverer.ts';
 
-/* Many monitors that change together, on a clock that stands still until told, with receivers as scripted. */
+/* Many monitors that change together, on a fake clock, with scripted receivers. */
 
 const OK: SendResult = { outcome: 'delivered', statusCode: 200, thread: 'thread' };
 const DOWN: SendResult = { outcome: 'retry', error: 'down', statusCode: 503 };
@@ -21,7 +21,7 @@ const DOWN: SendResult = { outcome: 'retry', error: 'down', statusCode: 503 };
 let parts: ConfiguredStore;
 let deliverer: Deliverer;
 let sent: { kind: string; alert: Alert; deliveryId: string }[];
-/** The answer that a killed process does not wait for. */
+/** The answer for which a killed process does not wait. */
 let unanswered: PromiseWithResolvers<SendResult>;
 let answer: (alert: Alert) => SendResult | Promise<SendResult>;
 
@@ -78,7 +78,7 @@ const inOrder = (one: number, other: number) => one - other;
 const delivered = (count: number) => expect.poll(() => countOf('delivered')).toBe(count);
 const settled = () => expect.poll(() => deliverer.sending).toBe(0);
 
-test('the first go out at once, the others come as one message that names what they share', async () => {
+test('the first alerts are sent at once, the others as one message with the facts that they share', async () => {
   const id = await channel('email');
   await queue(id, ids(100), 'error');
   await delivered(TOLD_ALONE);
@@ -98,7 +98,7 @@ test('the first go out at once, the others come as one message that names what t
   expect(await deliverer.waitingChannels()).toEqual([]);
 });
 
-test('each delivery of a group has its attempt, and its recovery is sent, in a group too', async () => {
+test('each delivery of a group has an attempt, and the recoveries come as a group too', async () => {
   const id = await channel('email');
   await queue(id, ids(60), 'error');
   await delivered(TOLD_ALONE);
@@ -132,7 +132,7 @@ test.each<[ScriptedKind, boolean]>([
   expect(groups()).toEqual([]);
 });
 
-test('the channels of a workspace count together, and each change once', async () => {
+test('the channels of a workspace count together, and each change counts once', async () => {
   const [one, other] = [await channel('email'), await channel('email')];
   await queue(one, ids(20), 'error');
   await queue(other, ids(20), 'error');
@@ -145,7 +145,7 @@ test('the channels of a workspace count together, and each change once', async (
   expect(groups()).toMatchObject([{ counts: { error: 2 } }]);
 });
 
-test('a single alert after the first ones is sent as itself, after the time to collect', async () => {
+test('a single alert after the first ones is sent alone, after the time to collect', async () => {
   const id = await channel('email');
   await queue(id, ids(21), 'error');
   await delivered(TOLD_ALONE);
@@ -158,7 +158,7 @@ test('a single alert after the first ones is sent as itself, after the time to c
   await delivered(22);
 });
 
-test('while a receiver is down and when it works again, what waits comes as one message', async () => {
+test('while a receiver is down and when it works again, the waiting alerts come as one message', async () => {
   const id = await channel('email');
   answer = () => DOWN;
   await queue(id, ids(50), 'error');
@@ -180,7 +180,7 @@ test('while a receiver is down and when it works again, what waits comes as one 
   ).toEqual(new Set(ids(50)));
 });
 
-test('a message has the same id when it is repeated, and another one when it tells of more', async () => {
+test('a repeated message has the same id, and a message with further alerts has another id', async () => {
   const id = await channel('email');
   // The receiver takes everything, and its answers get lost: it drops what comes with an id that it knows.
   answer = () => ({ outcome: 'retry', error: 'no answer' });
@@ -196,7 +196,7 @@ test('a message has the same id when it is repeated, and another one when it tel
   expect(new Set(sent.map(toldOf)).size).toBe(tellings.size);
 });
 
-test('the rest of a group, of which a part was told alone meanwhile, has an id of its own', async () => {
+test('the rest of a group has another id after some of its alerts were sent alone', async () => {
   const id = await channel('email');
   const isLost = (alert: Alert) => alert.group !== undefined || alert.monitor.id > 25;
   answer = (alert) => (isLost(alert) ? { outcome: 'retry', error: 'no answer' } : OK);
@@ -217,7 +217,7 @@ test('the rest of a group, of which a part was told alone meanwhile, has an id o
   expect(rest?.deliveryId).not.toBe(whole?.deliveryId);
 });
 
-test('a group that is refused for its content is sent one by one', async () => {
+test('the alerts of a group that is refused for its content are sent one by one', async () => {
   const id = await channel('email');
   answer = (alert) =>
     alert.group !== undefined || alert.monitor.id === 25
@@ -236,7 +236,7 @@ test('a group that is refused for its content is sent one by one', async () => {
   expect(groups()).toHaveLength(1);
 });
 
-/** Ends the deliverer before it records how the attempts ended that are being made; then starts another. */
+/** Ends the deliverer before it records its running attempts, then starts another one. */
 async function killed(): Promise<void> {
   const stopped = deliverer.stop();
   parts.clock.advance(10_000);
@@ -253,7 +253,7 @@ async function allDelivered(count: number): Promise<void> {
   await delivered(count);
 }
 
-test('a group that was sent but not recorded before a crash comes once more: the same, with the same id', async () => {
+test('a group that was sent but not recorded before a crash is repeated with the same members and id', async () => {
   const id = await channel('email');
   answer = ({ group }) => (group === undefined ? OK : unanswered.promise);
   await queue(id, ids(50), 'error');
@@ -278,7 +278,7 @@ test('a group that was sent but not recorded before a crash comes once more: the
   ).toEqual([...ids(20), ...ids(30, 51)].sort(inOrder));
 });
 
-test('what waits when the process is killed comes as one message, and nothing of it is lost', async () => {
+test('the alerts that wait when the process is killed come as one message, and none is lost', async () => {
   const id = await channel('email');
   await queue(id, ids(80), 'error');
   await delivered(TOLD_ALONE);
@@ -289,7 +289,7 @@ test('what waits when the process is killed comes as one message, and nothing of
   expect(groups()).toMatchObject([{ counts: { error: 60 } }]);
 });
 
-test('a group whose receiver refused it for now is made anew, with what came meanwhile', async () => {
+test('a group that the receiver will take later is formed again, with the alerts that came meanwhile', async () => {
   const id = await channel('email');
   answer = ({ group }) => (group === undefined ? OK : DOWN);
   await queue(id, ids(40), 'error');
@@ -306,7 +306,7 @@ test('a group whose receiver refused it for now is made anew, with what came mea
   expect(after[0]?.deliveryId).not.toBe(before?.deliveryId);
 });
 
-test('a monitor that recovers while its error is collected is told both, in order', async () => {
+test('both alerts of a monitor that recovers while its error is collected are sent, in order', async () => {
   const id = await channel('email');
   await queue(id, ids(25), 'error');
   await queue(id, [25], 'recovered');

@@ -13,7 +13,7 @@ import { CHANNELS } from './registry.ts';
 import { createSender } from './sender.ts';
 import { storedChannels } from './stored-channels.ts';
 
-/** Random alerts over channels and monitors, random verdicts of the receivers, restarts in between. */
+/* Random alerts over channels and monitors, random answers of the receivers, and restarts. */
 const alerts = fc.array(
   fc.record({ channel: fc.integer({ min: 0, max: 2 }), monitor: fc.integer({ min: 1, max: 4 }) }),
   {
@@ -28,7 +28,7 @@ const restarts = fc.infiniteStream(fc.constantFrom(true, false, false, false));
 
 type Send = { id: string; notificationId: number; outcome: SendOutcome };
 
-test('per monitor and channel: in order, each until delivered or dead, over restarts too', async () => {
+test('alerts are sent in order per monitor and channel, each until it is delivered or dead, also over restarts', async () => {
   await fc.assert(
     fc.asyncProperty(alerts, verdicts, restarts, async (queued, outcomes, restartsAt) => {
       const configured = await configuredStore();
@@ -40,7 +40,7 @@ test('per monitor and channel: in order, each until delivered or dead, over rest
         for (const lane of lanes.values()) {
           const uids = lane.map(({ uid }) => uid);
           const ofLane = sends.filter(({ id }) => uids.includes(id));
-          // Without repeats the sends are the queue: nothing overtakes, nothing is left out.
+          // Without repetitions, the sends are the queue: no alert overtakes another, and none is left out.
           expect(ofLane.map(({ id }) => id).filter((id, index, all) => id !== all[index - 1])).toEqual(uids);
         }
         for (const row of rows) {
@@ -57,7 +57,7 @@ test('per monitor and channel: in order, each until delivered or dead, over rest
   );
 });
 
-/** Queues everything, then lets time pass until nothing is pending. */
+/** Queues all alerts, then lets time pass until none is pending. */
 async function deliverAll(
   { store, secrets, clock, configuration, workspaceId }: ConfiguredStore,
   queued: readonly { channel: number; monitor: number }[],

@@ -11,14 +11,16 @@ import {
   createScriptedChannel,
   type ScriptedKind,
   type Sent,
+  scriptedChannel,
   scriptedDeliverer,
 } from '../../../../test/support/coordinator/scripted-deliverer.ts';
 import type { SendResult } from './channel.ts';
 import type { Deliverer } from './deliverer.ts';
 import { createManualDeliveries } from './manual-deliveries.ts';
 import { OverdueAlerts } from './overdue.ts';
+import { IN_PROGRESS_IN_ALL } from './sending-limits.ts';
 
-/* The rules of delivery, on a clock that stands still until told, with receivers that answer as scripted. */
+/* The rules of delivery, on a fake clock, with scripted receivers. */
 
 const MINUTE = 60_000;
 const OK: SendResult = { outcome: 'delivered', statusCode: 200 };
@@ -83,7 +85,7 @@ const byHand = () =>
     publicUrl: 'http://svc.example',
   });
 
-test('a success wakes all lanes of its channel, each once until its own wait is over', async () => {
+test('a success makes all waiting alerts of its channel due, each once until its own wait is over', async () => {
   const id = await channel('webhook');
   answer = () => DOWN;
   await queue(id, 1, 'error');
@@ -102,7 +104,7 @@ test('a success wakes all lanes of its channel, each once until its own wait is 
   expect(sent).toHaveLength(6);
 });
 
-test('a receiver that takes alerts later holds its channel, and gets first what it has not refused', async () => {
+test('a receiver that takes alerts later holds its channel, and then first gets the alerts that it has not refused', async () => {
   const id = await channel('webhook');
   answer = () => ({ outcome: 'retry', error: 'slow down', statusCode: 429, retryAfterMs: 60_000 });
   await queue(id, 9, 'error');
@@ -117,7 +119,7 @@ test('a receiver that takes alerts later holds its channel, and gets first what 
   expect(monitors().slice(1)).toEqual([5, 7, 9]);
 });
 
-test('a younger alert of the lane does not wait for the end of a long back-off', async () => {
+test('a younger alert of a monitor does not wait for the end of a long back-off', async () => {
   const id = await channel('webhook');
   answer = () => DOWN;
   await queue(id, 1, 'error');
@@ -132,7 +134,7 @@ test('a younger alert of the lane does not wait for the end of a long back-off',
   await stored(['delivered', 'delivered']);
 });
 
-test('a failure of our own is no attempt, and is tried again soon', async () => {
+test('a failure of svc itself is no attempt, and the alert is tried again soon', async () => {
   const id = await channel('webhook');
   answer = () => ({ outcome: 'not-sent', error: 'SVC_X is not set' });
   await queue(id, 1, 'error');
@@ -145,7 +147,7 @@ test('a failure of our own is no attempt, and is tried again soon', async () => 
   await stored(['delivered']);
 });
 
-test('a dead address stops its channel, people hear of it once, and a test takes it up', async () => {
+test('a dead address stops its channel, people get one message about it, and a test starts the channel again', async () => {
   const id = await channel('webhook');
   const mail = await channel('email');
   const pager = await channel('incident_a');
@@ -170,7 +172,7 @@ test('a dead address stops its channel, people hear of it once, and a test takes
   expect([mail, pager]).toHaveLength(2);
 });
 
-test('a doubt about an address becomes certain when it comes again after minutes', async () => {
+test('an address counts as dead when a second answer calls it dead minutes later', async () => {
   const id = await channel('webhook');
   answer = () => ({ outcome: 'retry', error: 'forbidden', statusCode: 403, mayBeDead: true });
   await queue(id, 1, 'error');
@@ -181,7 +183,7 @@ test('a doubt about an address becomes certain when it comes again after minutes
   await stored(['dead']);
 });
 
-test('an incident kind gets the newest state, and nothing of an incident that it never heard of', async () => {
+test('an incident kind gets the newest state, and no end of an incident that it does not know', async () => {
   const id = await channel('incident_a');
   answer = () => ({ ...DOWN, reason: 'unreachable' });
   await queue(id, 1, 'error');
@@ -194,7 +196,7 @@ test('an incident kind gets the newest state, and nothing of an incident that it
   expect(sent).toHaveLength(1);
 });
 
-test('what may have arrived without an answer is ended', async () => {
+test('an incident whose alert may have arrived without an answer is ended', async () => {
   const id = await channel('incident_a');
   answer = () => ({ outcome: 'retry', error: 'no answer' });
   await queue(id, 1, 'error');
@@ -231,7 +233,7 @@ test('a test of an incident kind resolves itself', async () => {
   expect(new Set(sent.map(({ alert }) => alert.incident)).size).toBe(1);
 });
 
-test('alerts that wait for two minutes raise the alarm, and people hear of it once', async () => {
+test('alerts that wait for two minutes raise the alarm, and people get one message', async () => {
   const id = await channel('webhook');
   await channel('email');
   const { clock } = parts;
@@ -251,7 +253,7 @@ test('alerts that wait for two minutes raise the alarm, and people hear of it on
   await overdue.stop();
 });
 
-test('channels that become overdue together are told of in one message', async () => {
+test('channels that become overdue together are in one message', async () => {
   const ids = [await channel('incident_a')];
   for (let count = 0; count < 11; count += 1) ids.push(await channel('webhook'));
   await channel('email');
@@ -276,7 +278,7 @@ test('channels that become overdue together are told of in one message', async (
   });
 });
 
-test('a clock that is set forward by days takes nothing from the schedule', async () => {
+test('a clock that is set forward by days does not shorten the schedule', async () => {
   const id = await channel('webhook');
   answer = () => DOWN;
   await queue(id, 1, 'error');
@@ -292,7 +294,7 @@ test('a clock that is set forward by days takes nothing from the schedule', asyn
   expect(sent.at(-1)?.alert.delayedMs).toBe(9 * 15 * MINUTE);
 });
 
-test('after a kill between the send and its record, an SMS tells the end of an incident hours later', async () => {
+test('after a kill between a send and its record, an SMS hours later has the end of the incident', async () => {
   const id = await channel('sms');
   const held = Promise.withResolvers<SendResult>();
   answer = () => held.promise;
@@ -311,7 +313,7 @@ test('after a kill between the send and its record, an SMS tells the end of an i
   expect(sent.map(({ alert }) => alert.status)).toEqual(['error', 'recovered']);
 });
 
-test('what is said of a failure is bounded', async () => {
+test('the text of a failure is bounded', async () => {
   const id = await channel('webhook');
   answer = () => ({ outcome: 'permanent-message', error: 'ö'.repeat(4_000) });
   await queue(id, 1, 'error');
@@ -321,7 +323,7 @@ test('what is said of a failure is bounded', async () => {
   expect(row?.last_error).toMatch(/^ö{500,}…$/);
 });
 
-test('what a kind keeps of its channel comes with all later alerts, also after a restart', async () => {
+test('what a kind keeps of its channel is given to all later attempts, also after a restart', async () => {
   const id = await channel('webhook');
   answer = () => ({ ...OK, kept: 'moved to 7' });
   await queue(id, 1, 'error');
@@ -337,7 +339,7 @@ test('what a kind keeps of its channel comes with all later alerts, also after a
   expect(sent.map(({ context }) => context.kept)).toEqual([null, 'moved to 7', 'moved to 7']);
 });
 
-test('what is sent again by hand during a stop is sent by then, or after the next start', async () => {
+test('deliveries that are replayed during a stop are sent before it, or after the next start', async () => {
   const id = await channel('webhook');
   answer = () => ({ outcome: 'permanent-message', error: 'no', statusCode: 400 });
   const all = Array.from({ length: 250 }, (_, index) => index + 1);
@@ -355,6 +357,147 @@ test('what is sent again by hand during a stop is sent by then, or after the nex
   await deliverer.start();
   await stored(all.map(() => 'delivered'));
   expect(new Set(monitors()).size).toBe(all.length);
-  // At most what was under way at the stop comes twice.
+  // Only messages that were in progress at the stop may come twice.
   expect(sent.length).toBeLessThanOrEqual(all.length + 8);
+});
+
+/* How much is sent to receivers that are dead, shared or slow, while many alerts wait. */
+
+/** Creates so many webhooks at once. */
+function webhooks(count: number): Promise<number[]> {
+  const { configuration, workspaceId } = parts;
+  return configuration.transaction({ workspaceId, actor: 'api' }, async (change) => {
+    const ids: number[] = [];
+    for (let made = 0; made < count; made += 1) {
+      ids.push(await change.create('svc_notification', scriptedChannel('webhook')));
+    }
+    return ids;
+  });
+}
+
+type ToQueue = { readonly notificationId: number; readonly monitorId: number; readonly status?: AlertStatus };
+
+function queueMany(alerts: readonly ToQueue[]): Promise<void> {
+  const { store, clock } = parts;
+  return queueAlerts(
+    store,
+    clock,
+    deliverer,
+    alerts.map(({ notificationId, monitorId, status = 'error' }) => ({
+      notificationId,
+      monitorId,
+      alert: alertAbout(monitorId, status),
+    })),
+  );
+}
+
+const counted = (state: 'delivered' | 'dead', count: number) =>
+  expect.poll(async () => (await states()).filter((each) => each === state).length).toBe(count);
+const upTo = (count: number) => Array.from({ length: count }, (_, index) => index + 1);
+
+test('a dead address gets no request after its first answers, however many alerts wait', async () => {
+  const id = await channel('webhook');
+  answer = () => GONE;
+  await queueMany(upTo(60).map((monitorId) => ({ notificationId: id, monitorId })));
+  await counted('dead', 60);
+  expect(sent.length).toBeLessThanOrEqual(2);
+  await queueMany([{ notificationId: id, monitorId: 1 }]);
+  await counted('dead', 61);
+  expect(sent.length).toBeLessThanOrEqual(2);
+});
+
+test('an answer to former settings does not stop a channel that was changed meanwhile', async () => {
+  const id = await channel('webhook');
+  const late = Promise.withResolvers<SendResult>();
+  answer = () => late.promise;
+  await queueMany([{ notificationId: id, monitorId: 1 }]);
+  await expect.poll(() => sent.length).toBe(1);
+  deliverer.channelChanged(id);
+  answer = () => OK;
+  late.resolve(GONE);
+  await expect.poll(() => deliverer.sending).toBe(0);
+  await parts.clock.advanceSettling(10_000);
+  await counted('delivered', 1);
+  const channels = await parts.store.read.selectFrom('notifications').select('stopped_at').execute();
+  expect(channels).toEqual([{ stopped_at: null }]);
+});
+
+test('a younger alert that comes during an attempt does not wait for the end of the back-off after it', async () => {
+  const id = await channel('webhook');
+  const down: SendResult = { outcome: 'retry', error: 'down', statusCode: 503 };
+  answer = () => down;
+  await queueMany([{ notificationId: id, monitorId: 1 }]);
+  for (let attempt = 1; attempt <= 11; attempt += 1) {
+    await expect.poll(() => sent.length).toBe(attempt);
+    await expect.poll(() => deliverer.sending).toBe(0);
+    if (attempt === 11) break;
+    parts.clock.advance(75 * 60_000);
+  }
+  const late = Promise.withResolvers<SendResult>();
+  answer = () => late.promise;
+  parts.clock.advance(75 * 60_000);
+  await expect.poll(() => sent.length).toBe(12);
+  parts.clock.advance(1);
+  await queueMany([{ notificationId: id, monitorId: 1, status: 'degraded' }]);
+  answer = () => OK;
+  late.resolve(down);
+  await counted('delivered', 2);
+});
+
+test('the channels of a kind share its rate, and other kinds do not wait', async () => {
+  const chats = await Promise.all(upTo(10).map(() => channel('messenger_a')));
+  const other = await channel('webhook');
+  const told = upTo(50).map((monitorId) => ({
+    notificationId: chats[monitorId % chats.length] ?? 0,
+    monitorId,
+  }));
+  await queueMany([...told, { notificationId: other, monitorId: 51 }]);
+  const ofKind = () => sent.filter(({ kind }) => kind === 'messenger_a');
+  // The kind takes 30 at once, and then 30 a second.
+  await expect.poll(() => ofKind().length).toBeGreaterThanOrEqual(29);
+  await parts.clock.advanceSettling(1);
+  await expect.poll(() => ofKind().length).toBe(30);
+  await expect.poll(() => sent.length).toBe(31);
+  await counted('delivered', 31);
+  for (let more = 1; more <= 20; more += 1) {
+    await parts.clock.advanceSettling(34);
+    await expect.poll(() => ofKind().length).toBe(30 + more);
+  }
+  await counted('delivered', 51);
+});
+
+test('hundreds of hanging channels leave places for a channel of their workspace that answers', async () => {
+  const hanging = await webhooks(IN_PROGRESS_IN_ALL / 2 - 1);
+  const good = await channel('email');
+  const held = Promise.withResolvers<SendResult>();
+  answer = ({ kind }) => (kind === 'email' ? OK : held.promise);
+  // Each of them has one message in progress, however many wait.
+  await queueMany(
+    hanging.flatMap((notificationId) => [1, 2].map((monitorId) => ({ notificationId, monitorId }))),
+  );
+  await expect.poll(() => sent.length).toBe(hanging.length);
+  await queueMany([{ notificationId: good, monitorId: 1 }]);
+  await counted('delivered', 1);
+  held.resolve(OK);
+});
+
+test('a workspace with too many hanging channels leaves places for others, and goes on when a place is free', async () => {
+  const most = IN_PROGRESS_IN_ALL / 2;
+  const hanging = await webhooks(most + 4);
+  const other = await channel('email');
+  await parts.store.transaction(async ({ db }) => {
+    await db.insertInto('workspaces').values({ id: 2, name: 'other', created_at: 0 }).execute();
+    await db.updateTable('notifications').set({ workspace_id: 2 }).where('id', '=', other).execute();
+  });
+  const held: ((result: SendResult) => void)[] = [];
+  answer = ({ kind }) => (kind === 'email' ? OK : new Promise<SendResult>((resolve) => held.push(resolve)));
+  await queueMany(hanging.map((notificationId) => ({ notificationId, monitorId: 1 })));
+  await expect.poll(() => held.length).toBe(most);
+  await queueMany([{ notificationId: other, monitorId: 1 }]);
+  await counted('delivered', 1);
+  expect(held).toHaveLength(most);
+  for (const release of held.splice(0)) release(OK);
+  await expect.poll(() => held.length).toBe(4);
+  for (const release of held.splice(0)) release(OK);
+  await counted('delivered', most + 5);
 });

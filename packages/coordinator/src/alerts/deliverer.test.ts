@@ -46,7 +46,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** The store with threads, which alone wait for a database that another program holds. */
+/** The store with threads. Only this store waits for a database that another program holds. */
 async function withThreads(): Promise<void> {
   await store.close();
   store = await openStore({ path: join(folder, 'svc.db'), log });
@@ -106,7 +106,7 @@ class Bench {
     };
   }
 
-  /** Until so many attempts were recorded, all together. */
+  /** Resolves when this many attempts are recorded in total. */
   async recorded(count: number): Promise<void> {
     if (this.attempts.length >= count) return;
     await new Promise<void>((resolve) => this.#waiting.push({ count, resolve }));
@@ -194,7 +194,7 @@ const stateOf = (id: number) =>
     .executeTakeFirstOrThrow();
 
 describe('delivering', () => {
-  test('an alert is sent once, recorded, and the channel is well', async () => {
+  test('an alert is sent once and recorded, and the channel is ok', async () => {
     await bench.deliverer.start();
     const channel = await bench.webhook('/a');
     await bench.queue(channel, 7, 'error');
@@ -326,7 +326,7 @@ describe('delivering', () => {
     });
   });
 
-  test('dead after 24 hours, then the next in line has its turn', async () => {
+  test('an alert is dead after 24 hours, then the next one is sent', async () => {
     receiver.answerWith((_request, response) => response.writeHead(503).end());
     await bench.deliverer.start();
     const channel = await bench.webhook('/a');
@@ -345,7 +345,7 @@ describe('delivering', () => {
     expect(await deliveries()).toMatchObject([{ state: 'dead' }, { state: 'dead', attempts: 1 }]);
   });
 
-  test('a channel that is deleted takes its queue along', async () => {
+  test('the deliveries of a removed channel are removed too', async () => {
     receiver.answerWith((_request, response) => response.writeHead(500).end());
     await bench.deliverer.start();
     const channel = await bench.webhook('/a');
@@ -393,7 +393,7 @@ describe('the ledger', () => {
     expect(await deliveries()).toMatchObject([{ state: 'delivered' }, { state: 'delivered' }]);
   });
 
-  test('while the database does not answer other lanes are sent; all is recorded afterwards, in order', async () => {
+  test('while the database does not answer, alerts of other monitors are sent; all are recorded afterwards, in order', async () => {
     await withThreads();
     const [one, other] = [await bench.webhook('/one'), await bench.webhook('/other')];
     for (const monitor of [1, 2, 3]) await bench.queue(one, monitor, 'error', 'recovered');
@@ -417,7 +417,7 @@ describe('the ledger', () => {
     expect(await deliveries()).toMatchObject(Array(8).fill({ state: 'delivered', attempts: 1 }));
   });
 
-  test('the stop ends although the database does not answer', async () => {
+  test('the stop ends even if the database does not answer', async () => {
     await withThreads();
     await bench.queue(await bench.webhook('/a'), 1, 'error');
     const database = await holdDatabase(join(folder, 'svc.db'));
@@ -434,7 +434,7 @@ describe('the ledger', () => {
     database.release();
   });
 
-  test('an alert that cannot be read is dead, and those behind it go on', async () => {
+  test('an alert that cannot be read is dead, and later alerts are sent', async () => {
     const channel = await bench.webhook('/a');
     await bench.queue(channel, 1, 'error', 'degraded');
     await store.transaction((tx) =>
@@ -450,7 +450,7 @@ describe('the ledger', () => {
 });
 
 describe('restarts', () => {
-  test('what was queued before the start is sent at the start, in order per monitor', async () => {
+  test('alerts that were queued before the start are sent at the start, in order per monitor', async () => {
     const channel = await bench.webhook('/a');
     await bench.queue(channel, 1, 'error', 'degraded', 'recovered');
     await bench.queue(channel, 2, 'error');
@@ -462,7 +462,7 @@ describe('restarts', () => {
     expect(ofFirst.map(statusOf)).toEqual(['error', 'degraded', 'recovered']);
   });
 
-  test('an attempt cut off by the stop is made again with the same id', async () => {
+  test('an attempt that the stop cuts off is repeated with the same id', async () => {
     let isSilent = true;
     receiver.answerWith((_request, response) => {
       if (!isSilent) response.end();
@@ -481,7 +481,7 @@ describe('restarts', () => {
     expect(await deliveries()).toMatchObject([{ state: 'delivered', attempts: 1 }]);
   });
 
-  test('the wait and the place in the schedule survive', async () => {
+  test('a wait and its place in the schedule survive a restart', async () => {
     receiver.answerWith((_request, response) => response.writeHead(500).end());
     await bench.deliverer.start();
     const channel = await bench.webhook('/a');
@@ -499,7 +499,7 @@ describe('restarts', () => {
 });
 
 describe('the clock', () => {
-  test('set back by a day during a restart: what waits is tried at once, and goes on from there', async () => {
+  test('set back by a day during a restart: waiting alerts are tried at once, and then by their schedule', async () => {
     receiver.answerWith((_request, response) => response.writeHead(500).end());
     await bench.deliverer.start();
     const channel = await bench.webhook('/a');
@@ -520,7 +520,7 @@ describe('by hand', () => {
   const byHand = () =>
     createManualDeliveries({ store, clock, deliverer: bench.deliverer, publicUrl: 'http://svc.example' });
 
-  test('a dead delivery is replayed with the same id and a fresh schedule, but only a dead one', async () => {
+  test('only a dead delivery is replayed, with the same id and a fresh schedule', async () => {
     let status = 410;
     receiver.answerWith((_request, response) => response.writeHead(status).end());
     await bench.deliverer.start();
@@ -542,7 +542,7 @@ describe('by hand', () => {
     expect(await byHand().replayDelivery(99)).toBe('not-found');
   });
 
-  test('a test is one attempt that stands in the ledger', async () => {
+  test('a test is one attempt in the ledger', async () => {
     receiver.answerWith((_request, response) => response.writeHead(500).end('no'));
     await bench.deliverer.start();
     const channel = await bench.webhook('/a');

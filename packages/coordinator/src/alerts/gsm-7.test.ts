@@ -29,7 +29,7 @@ test('some characters take two septets', () => {
   expect(septets('a€[b]\n')).toBe(9);
 });
 
-test('any text ends up in the alphabet, and stays as it is the second time', () => {
+test('any text is converted to the alphabet, and a second conversion changes nothing', () => {
   fc.assert(
     fc.property(fc.array(fc.nat(0x10_ff_ff), { maxLength: 30 }), (points) => {
       const text = String.fromCodePoint(...points);

@@ -69,7 +69,7 @@ const states = async () => {
   return rows.map(({ state }) => state);
 };
 
-test('at the close, a step that cannot be written does not take the others along', async () => {
+test('at the close, a step that cannot be written does not keep others from being written', async () => {
   await queued(4);
   // The first attempt of this delivery is there already.
   await parts.store.transaction((tx) =>

@@ -16,7 +16,7 @@ test.each([
   '=?UTF-8?B?4oCuaGVsbG8=?=',
   'API =?us-ascii?Q?b?= down',
   'Straße =?utf-8?Q?b?=',
-])('the name %s is shown as it is, and decoded by nobody', async (text) => {
+])('no program decodes the name %s', async (text) => {
   const mail = await mailOf(text);
   const { headers } = parseMail(mail);
   expect(headers.get('subject')?.replaceAll('\u2060', '')).toBe(text);
@@ -25,7 +25,7 @@ test.each([
 });
 
 test.each(['API', 'x" <eve@example.com>, "y', 'a, b@example.com', 'Straße', '(a) [b]; c: d\\'])(
-  'the name %j is that of one sender',
+  'the name %j stays the name of one sender',
   async (text) => {
     const { headers } = parseMail(await mailOf(text));
     expect(headers.get('subject')).toBe(text);

@@ -47,7 +47,7 @@ describe('why an attempt failed', () => {
     expect(reasonOf(result)).toBe(reason);
   });
 
-  test.each(FAILURE_REASONS)('a reason that the channel gives stands: %s', (reason) => {
+  test.each(FAILURE_REASONS)('the reason that a channel gives is used: %s', (reason) => {
     expect(reasonOf({ outcome: 'retry', error: 'a', statusCode: 503, reason })).toBe(reason);
     expect(reasonOf({ outcome: 'not-sent', error: 'a', reason })).toBe(reason);
   });
@@ -59,7 +59,7 @@ const BAD: SendResult = { outcome: 'permanent-message', error: 'bad', statusCode
 const GONE: SendResult = { outcome: 'permanent-channel', error: 'gone', statusCode: 410 };
 const OWN: SendResult = { outcome: 'not-sent', error: 'own' };
 
-describe('what an attempt leaves', () => {
+describe('the step after an attempt', () => {
   type Case = [string, SendResult, Parameters<typeof newDelivery>[0], Partial<Moment>, object];
   test.each<Case>([
     [
@@ -134,7 +134,7 @@ describe('what an attempt leaves', () => {
   });
 
   const results = fc.constantFrom(DELIVERED, DOWN, SLOW, BAD, GONE, OWN);
-  test('whatever the answer: pending with a later attempt, or over without one, and within a day', () => {
+  test('every answer leaves the delivery pending with a later attempt within a day, or over without one', () => {
     fc.assert(
       fc.property(
         results,
@@ -156,26 +156,26 @@ describe('what an attempt leaves', () => {
     );
   });
 
-  test('an attempt has the next number; what was not sent is none', () => {
+  test('an attempt has the next number; a send that svc could not make is no attempt', () => {
     const attempt = { deliveryId: 7, number: 5, durationMs: 12.5 };
     expect(step(DELIVERED, { attempts: 4 }).attempt).toMatchObject(attempt);
     expect(step(OWN, { attempts: 4 }).attempt).toBeNull();
   });
 
-  test('a replay that is delivered takes up a channel that is stopped, as a test does', () => {
+  test('a replay that is delivered starts a stopped channel again, as a test does', () => {
     expect(step(DELIVERED, { replayedAt: NOW }).channel).toEqual({ state: 'taken-up', reason: null });
     expect(testedState(DELIVERED)).toEqual({ state: 'taken-up', reason: null });
     expect(step(GONE, { replayedAt: NOW }).channel).toEqual({ state: 'stopped', reason: 'gone' });
   });
 
-  test('what the kind keeps is kept only of what was delivered', () => {
+  test('`kept` is stored only after a delivery', () => {
     expect(step({ ...DELIVERED, kept: 'a' }).kept).toBe('a');
     expect(step(DELIVERED).kept).toBeNull();
     expect(step(DOWN).kept).toBeNull();
   });
 });
 
-describe('what the channel knows of the incident', () => {
+describe('whether the channel knows the incident', () => {
   const { incident } = FULL_ALERT;
   const unanswered: SendResult = { outcome: 'retry', error: 'no answer' };
 
@@ -199,7 +199,7 @@ describe('what the channel knows of the incident', () => {
   });
 });
 
-describe('what is left out', () => {
+describe('a delivery that is left out', () => {
   const CLOSING: ChannelFacts = { closesIncidents: true, isHuman: false, dropsOld: false, rate: {} };
   const DROPPING: ChannelFacts = { ...CLOSING, closesIncidents: false, dropsOld: true };
   const RECOVERED = { ...FULL_ALERT, status: 'recovered' } as const;
@@ -243,21 +243,21 @@ describe('an answer that may be wrong about a dead address', () => {
   const after = (doubtedMs: number | null, result: SendResult = DOUBT, isFormer = false) =>
     inContext(result, { isFormer, doubtedMs });
 
-  test('counts when it comes again five minutes later, and not before', () => {
+  test('counts when it comes again at least five minutes later', () => {
     expect(after(null)).toBe(DOUBT);
     expect(after(5 * MINUTE - 1)).toBe(DOUBT);
     expect(after(5 * MINUTE)).toEqual({ outcome: 'permanent-channel', error: 'kicked', statusCode: 403 });
     expect(after(5 * MINUTE, DOWN)).toBe(DOWN);
   });
 
-  test('does not count, nor does a dead address, where the settings were changed meanwhile', () => {
+  test('does not count if the settings were changed meanwhile, nor does a dead address', () => {
     expect(after(5 * MINUTE, DOUBT, true)).toBe(DOUBT);
     expect(after(null, GONE, true)).toEqual({ ...GONE, outcome: 'retry' });
     expect(after(null, DELIVERED, true)).toBe(DELIVERED);
   });
 });
 
-test('an entry has every answer, and an empty reply is none', () => {
+test('an entry has the facts of the answer, and an empty reply is null', () => {
   const reply = fc.option(fc.string(), { nil: undefined });
   fc.assert(
     fc.property(

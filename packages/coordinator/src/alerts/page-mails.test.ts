@@ -96,7 +96,7 @@ const recorded = () =>
   });
 
 describe('a mail of a status page', () => {
-  test('is sent as text and as HTML, from the page, and its link is not kept in clear', async () => {
+  test('is sent as text and as HTML, and its link is not stored in clear', async () => {
     await deliverer.start();
     const done = recorded();
     await queue(await recipient());
@@ -119,7 +119,7 @@ describe('a mail of a status page', () => {
     expect(row?.alert).not.toContain('s3cret');
   });
 
-  test('of the news has the headers of a one-click unsubscription (RFC 8058)', async () => {
+  test('with news has the headers of a one-click unsubscription (RFC 8058)', async () => {
     await deliverer.start();
     await queue(await recipient(), NEWS, 'news');
     const [mail] = await server.received(1);
@@ -137,7 +137,7 @@ describe('a mail of a status page', () => {
     expect(mail?.to).toBe('ada@example.com');
   });
 
-  test('is tried again while the relay does not take it', async () => {
+  test('is tried again until the relay takes it', async () => {
     await deliverer.start();
     server.refuse('message', { code: 451, text: 'later' });
     const done = recorded();
@@ -185,7 +185,7 @@ describe('recipients', () => {
     expect(mail?.parsed.headers.has('list-unsubscribe')).toBe(false);
   });
 
-  test('whose address is dead get no more news, and nobody else is stopped', async () => {
+  test('whose address is dead get no more news, and others are not stopped', async () => {
     await deliverer.start();
     const [dead, well] = [await recipient(), await recipient('bob@example.com')];
     await parts.store.transaction((tx) => tx.query("UPDATE page_recipients SET subscription = 'confirmed'"));
@@ -199,7 +199,7 @@ describe('recipients', () => {
     expect(await server.received(1)).toMatchObject([{ to: 'bob@example.com' }]);
   });
 
-  test('that are removed get nothing that waited, and it is deleted', async () => {
+  test('that are removed get no waiting mail, and it is deleted', async () => {
     const id = await recipient();
     await queue(id);
     await parts.store.transaction((tx) => removeRecipient(tx, { id }));

@@ -44,7 +44,7 @@ const CONTEXT = {
 };
 const post = () => Promise.reject(new TypeError('nothing is posted here'));
 
-test('a kind is given the clear settings and the values of the operator', async () => {
+test('a kind gets the decrypted settings and the values of the operator', async () => {
   const { channels, sent } = withEmail();
   const operator = { smtpUrl: 'smtp://relay', mailFrom: 'svc@example.com' };
   const send = createSender(loopbackParts({ post, operator }), channels);
@@ -53,7 +53,7 @@ test('a kind is given the clear settings and the values of the operator', async 
   expect(channelProblems(loopbackParts({ operator }), channels)('email', {})).toBeNull();
 });
 
-test('without a setting of the operator nothing is sent, and the setting is named', async () => {
+test('without a setting of the operator nothing is sent, and the error names the setting', async () => {
   const { channels, sent } = withEmail();
   const operator = { smtpUrl: 'smtp://relay' };
   const message = 'SVC_MAIL_FROM is not set: email channels need it';
@@ -66,7 +66,7 @@ test('without a setting of the operator nothing is sent, and the setting is name
   expect(sent).toEqual([]);
 });
 
-test('a kind without a sender can be declared, and says that this version cannot send to it', async () => {
+test('a kind without a sender can be declared, and the error says that this version cannot send to it', async () => {
   const channels: Channels = {
     ...CHANNELS,
     email: { ...CHANNELS.email, operatorSettings: {}, send: null },
@@ -77,7 +77,7 @@ test('a kind without a sender can be declared, and says that this version cannot
   expect(await send(CHANNEL, ALERT, CONTEXT)).toEqual({ outcome: 'permanent-message', error: message });
 });
 
-test('the coordinator reads the settings of every kind, each under one key and one name', () => {
+test('the coordinator reads the settings of every kind, each with one key and one name', () => {
   const read: SettingsTable = COORDINATOR_SETTINGS;
   for (const kind of CHANNEL_KINDS) {
     const table: SettingsTable = CHANNELS[kind].operatorSettings;
@@ -95,6 +95,6 @@ test('a registry without a line for a kind fails the type check', () => {
   expect(Object.keys(channels)).toHaveLength(CHANNEL_KINDS.length - 1);
 });
 
-test('a kind that this version does not know is not told of an end without a recovery', () => {
+test('a kind that this version does not know does not get an end without a recovery', () => {
   expect(closesIncidents('a-kind-of-a-newer-version')).toBe(false);
 });

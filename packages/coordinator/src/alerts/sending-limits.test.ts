@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest';
 import { IN_PROGRESS_IN_ALL, Places } from './sending-limits.ts';
 
-/** Takes all that the workspace gets; answers how many. */
+/** Takes all places that the workspace gets. Returns their number. */
 function takeAll(places: Places, workspaceId: number): number {
   let taken = 0;
   for (; places.hasFor(workspaceId); taken += 1) places.takePlace(workspaceId);
   return taken;
 }
 
-test('however many workspaces take what they get, another one finds a place', () => {
+test('however many workspaces take all their places, another one finds a place', () => {
   const places = new Places();
   const counts = [1, 2, 3, 4, 5].map((workspace) => takeAll(places, workspace));
   expect(counts).toEqual([2, 4, 8, 16, 32].map((part) => IN_PROGRESS_IN_ALL / part));
@@ -16,7 +16,7 @@ test('however many workspaces take what they get, another one finds a place', ()
   expect(places.hasFor(1)).toBe(false);
 });
 
-test('what a workspace gives back is shared anew', () => {
+test('places that a workspace gives back are shared among all', () => {
   const places = new Places();
   const first = takeAll(places, 1);
   for (let given = 0; given < 56; given += 1) places.givePlaceBack(1);

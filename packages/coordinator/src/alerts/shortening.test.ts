@@ -35,7 +35,7 @@ describe.each<[name: string, fits: (limit: number) => Fits, sizeOf: (text: strin
   ['characters', charactersUpTo, (text) => text.length],
   ['bytes', bytesUpTo, (text) => Buffer.byteLength(text)],
 ])('any text, within a number of %s', (_, fits, sizeOf) => {
-  test('fits, is well formed, and ends between two graphemes', () => {
+  test('fits, is well-formed, and ends between two graphemes', () => {
     fc.assert(
       fc.property(ofGraphemes, fc.nat(60), (text, limit) => {
         const short = shortened(text, fits(limit));
@@ -48,7 +48,7 @@ describe.each<[name: string, fits: (limit: number) => Fits, sizeOf: (text: strin
     );
   });
 
-  test('keeps as much as fits', () => {
+  test('keeps as much of the text as fits', () => {
     fc.assert(
       fc.property(ofGraphemes, fc.integer({ min: 3, max: 60 }), (text, limit) => {
         const short = shortened(text, fits(limit));
@@ -69,7 +69,7 @@ function endsOf(text: string): string[] {
   return ends;
 }
 
-test('what finds the graphemes is made for the first text that is too long, and only once', async () => {
+test('the segmenter is made once, for the first text that is too long', async () => {
   const made = vi.spyOn(Intl, 'Segmenter');
   try {
     vi.resetModules();

@@ -24,7 +24,7 @@ test.each([
   for (const statusCode of codes) expect(judged(reply(statusCode))).toMatchObject({ outcome, statusCode });
 });
 
-test('no answer is tried again; a request that cannot be made is not', () => {
+test('an unanswered request is tried again; an invalid request is not', () => {
   const error = 'cannot connect';
   expect(judged({ kind: 'unanswered', failure: 'unreachable', error })).toMatchObject({
     outcome: 'retry',
@@ -36,7 +36,7 @@ test('no answer is tried again; a request that cannot be made is not', () => {
   });
 });
 
-test('a certificate that is not trusted raises a doubt about an address of users, one that has expired does not', () => {
+test('an untrusted certificate may mean a dead address of a user, an expired one does not', () => {
   const by = (failure: 'certificate' | 'certificate-expired', whose: 'users' | 'operator') =>
     judged({ kind: 'unanswered', failure, error: 'no' }, undefined, whose);
   const unreachable = { outcome: 'retry', error: 'no', reason: 'unreachable' };
@@ -45,7 +45,7 @@ test('a certificate that is not trusted raises a doubt about an address of users
   expect(by('certificate-expired', 'users')).toEqual(unreachable);
 });
 
-test('the meaning of a vendor goes first', () => {
+test('the meaning of a vendor takes precedence', () => {
   const gone = reply(200, { excerpt: 'no' });
   expect(judged(gone, (answer) => refused('permanent-message', answer))).toMatchObject({
     outcome: 'permanent-message',
@@ -53,7 +53,7 @@ test('the meaning of a vendor goes first', () => {
   });
 });
 
-test('a wait that the body asks for goes before that of the header', () => {
+test('a wait in the body takes precedence over the header', () => {
   const limited = reply(429, { retryAfterMs: 2_000 });
   expect(judged(limited)).toMatchObject({ retryAfterMs: 2_000 });
   expect(passing(limited, { waitMs: 3_500 })).toMatchObject({ retryAfterMs: 3_500 });

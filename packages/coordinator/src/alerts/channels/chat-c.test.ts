@@ -28,7 +28,7 @@ async function send(alert: typeof FULL_ALERT, thread: string | null): Promise<Se
   return loopbackSender()({ kind: 'chat_c', settings }, alert, context);
 }
 
-test('what is told alone of a monitor of a group answers the message of the group', async () => {
+test('a later alert of one monitor of a group is in the thread of the group', async () => {
   const group = await send(groupAlert([1, 2, 3].map(alertOf)), null);
   expect(group).toMatchObject({ outcome: 'delivered', thread: expect.any(String) });
   const thread = group.outcome === 'delivered' ? (group.thread ?? null) : null;

@@ -8,8 +8,8 @@ import { createSender } from '../sender.ts';
 import { email } from './email.ts';
 
 /*
- * What each result of a sending means for the alert and for the
- * channel. The dialogue is in test/conformance/mail.test.ts.
+ * What each answer of a relay means for the alert and for the channel.
+ * The SMTP dialogue is tested in test/conformance/mail.test.ts.
  */
 
 const CHANNEL = { kind: 'email', settings: new Secret({ email: 'ops@grüße.example' }) } as const;
@@ -103,13 +103,13 @@ describe('a relay that refuses', () => {
   ])('at the recipient, in words only: %s', async (error, outcome) => {
     const refusal = { kind: 'refused', stage: 'recipient', code: 550, enhanced: null, error } as const;
     expect((await judged(refusal)).verdict.outcome).toBe(outcome);
-    // The same words about the message are about the message.
+    // The same words after the message are about the message.
     const ofMessage = await judged({ ...refusal, stage: 'message' });
     expect(ofMessage.verdict.outcome).toBe('permanent-message');
   });
 });
 
-describe('a mail that is taken', () => {
+describe('a mail that the relay takes', () => {
   const accepted = { kind: 'accepted' } as const;
 
   test('goes out with addresses that every server understands', async () => {
@@ -132,7 +132,7 @@ describe('the sender that the operator sets', () => {
   });
 
   test.each(['', 'svc', 'svc <svc>', 'svc svc@example.com', 'a\r\nBcc: b@example.com <svc@example.com>'])(
-    '%j is refused, with what it must be',
+    '%j is refused, and the message says what it must be',
     (text) => {
       const parsed = schema.safeParse(text);
       expect(parsed.error?.issues.map(({ message }) => message)).toEqual([

@@ -28,7 +28,7 @@ function threadOf(result: SendResult): string {
   return (result.outcome === 'delivered' ? result.thread : undefined) ?? '';
 }
 
-test('later alerts of an incident answer its first message, all of them the same one', async () => {
+test('all later alerts of an incident answer its first message', async () => {
   const opening = threadOf(await send(TELEGRAM_CHATS.named));
   const update = threadOf(await send(TELEGRAM_CHATS.named, opening));
   expect(update).toBe(opening);
@@ -37,7 +37,7 @@ test('later alerts of an incident answer its first message, all of them the same
   expect(vendor.messages.map(({ thread }) => thread)).toEqual(['1', '1', '1', '4']);
 });
 
-test('a group that became a supergroup gets its alert at once, and the thread stays there', async () => {
+test('a group that became a supergroup gets its alert at once, and later alerts answer it there', async () => {
   const opening = threadOf(await send(TELEGRAM_CHATS.former));
   expect(server.requests).toHaveLength(2);
   await send(TELEGRAM_CHATS.former, opening);
@@ -65,7 +65,7 @@ test.each([
   expect(server.requests[0]?.json).not.toHaveProperty('reply_parameters');
 });
 
-test('an opening message that is gone does not keep the alert back', async () => {
+test('an alert is sent even if the opening message was deleted', async () => {
   const thread = JSON.stringify({
     declared: TELEGRAM_CHATS.group,
     chat: TELEGRAM_CHATS.group,

@@ -28,11 +28,11 @@ async function textOf(name: string): Promise<string> {
   return vendor.messages.at(-1)?.text ?? '';
 }
 
-test('a name of Latin script is in GSM-7, without the marks that it does not have', async () => {
+test('a name in Latin script is in GSM-7, without marks that GSM-7 does not have', async () => {
   expect(await textOf('Łódź “größte”')).toMatch(/^Error: Lodz "größte"\n.*\nhttps:\S+$/s);
 });
 
-test.each(['Магазин', '監視', 'دکان'])('a name as %s can be read, in two segments of UCS-2', async (name) => {
+test.each(['Магазин', '監視', 'دکان'])('the name %s is readable, in two segments of UCS-2', async (name) => {
   const text = await textOf(name);
   expect(text).toContain(`Error: ${name}\n`);
   expect(text).toMatch(/\nhttps:\S+$/);

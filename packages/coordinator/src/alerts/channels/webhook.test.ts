@@ -51,7 +51,7 @@ test.each([
   for (const form of [secret, decodeURIComponent(secret)]) expect(JSON.stringify(result)).not.toContain(form);
 });
 
-test('optional members are left out when they do not apply; ours and the configured headers', async () => {
+test('optional members are left out when they do not apply; the headers are svc’s and the configured ones', async () => {
   const alert: Alert = { ...FULL_ALERT, status: 'recovered', test: true, closure: 'monitor-deleted' };
   delete alert.statusCode;
   delete alert.errorMessage;
