@@ -465,6 +465,20 @@ test.each<[string, Partial<World>]>([
       moves: [{ at: 11_946_953, do: 'change-period', periodMs: 30_000 }],
     },
   ],
+  [
+    'a start goes on with votes that count for longer because slots were left out',
+    {
+      seed: 3_037_359,
+      id: 749_787,
+      lengthMs: 540_000,
+      periodMs: 30_000,
+      regions: ['hostb-fra'],
+      agents: ['hostb-fra'],
+      timeoutMs: 1_000,
+      limits: [{ from: 103_817, until: 511_046, part: 0.25, regions: null }],
+      moves: [{ at: 315_692, do: 'restart', downMs: 126_129, isBeforeCommit: true }],
+    },
+  ],
 ])('%s', async (_, world) => {
   const { violations } = await simulate({ ...QUIET, ...world }, new MemoryStore(), { isTold: false });
   expect(violations).toEqual([]);

@@ -87,7 +87,7 @@ export function excuse(
 
 /**
  * Under overload the regions are given no job of the slot. The monitor's period is longer then, so their votes count for a
- * period longer, but no longer than if they were cast now. It is not written: a start leaves out no slot at first.
+ * period longer, but no longer than if they were cast now. That is written, so that a start goes on with it.
  */
 export function leaveOut(
   frame: Frame,
@@ -102,6 +102,7 @@ export function leaveOut(
     if (!isCounted(vote, regions, frame.now)) return vote;
     return { ...vote, expiresAt: Math.max(vote.expiresAt, Math.min(vote.expiresAt + periodMs, latest)) };
   });
+  frame.moved.add(state);
   const open = openSlotOf(state, slot);
   if (open === undefined) return;
   open.answered |= regions;
