@@ -7,10 +7,10 @@ export function appendTo<K, V>(lists: Map<K, V[]>, key: K, value: V): void {
   else list.push(value);
 }
 
-/** Longest time that one piece of work holds the event loop, ms. */
+/** Time that work may hold the thread before the event loop gets a turn, ms. */
 const TURN_MS = 5;
 
-/** Like `map`, but lets the event loop turn after each few milliseconds of work. */
+/** Like `map`, but gives the event loop a turn after every {@link TURN_MS} of work. */
 export async function mapInTurns<T, R>(
   items: readonly T[],
   map: (item: T, index: number) => R,
@@ -31,7 +31,7 @@ export async function mapInTurns<T, R>(
 export class Turns {
   #began = performance.now();
 
-  /** Gives a turn when the work has held the thread for long. */
+  /** Gives a turn when {@link TURN_MS} have passed since the last one. */
   async giveTurn(): Promise<void> {
     if (performance.now() - this.#began < TURN_MS) return;
     await setImmediate();

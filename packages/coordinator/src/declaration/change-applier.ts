@@ -13,15 +13,15 @@ import type { LiveMonitor } from '../verdict/monitor.ts';
 import type { ChangeEffects } from './configuration.ts';
 import { loadLiveMonitors } from './live-monitors.ts';
 
-/** Entries that are applied at once; they take some 5 ms of the evaluation. */
+/** Entries of the log in one step. The evaluation of one step takes about 5 ms. */
 const ENTRIES_PER_STEP = 250;
 
-/** Applies effects; the recorder implements it. */
+/** Applies the effects of changes. The recorder implements it. */
 export interface DeclarationSink {
   /**
    * Applies the changes and removes the log up to `until`, in one transaction. Resolves after its commit.
    *
-   * @throws StoreError `store-closed` when it stops before, or an error of the changes themselves
+   * @throws StoreError `store-closed` when it stops first, or an error that the changes themselves cause
    */
   declare(changes: readonly DeclaredChange[], until: number): Promise<void>;
 }
@@ -36,7 +36,7 @@ type Parts = {
 
 const NO_WINDOWS: ReadonlyMap<number, LiveWindow> = new Map();
 
-/** Errors of the change, or of the rows that it names: another try would always fail. */
+/** Errors that the change or its rows cause. A repeated try would fail again. */
 const OWN_FAULTS: ReadonlySet<StoreErrorCode> = new Set([
   'store-constraint',
   'store-key',
@@ -44,21 +44,21 @@ const OWN_FAULTS: ReadonlySet<StoreErrorCode> = new Set([
 ]);
 
 /**
- * Applies the log of changes, in its order and in steps.
+ * Applies the log of changes in steps, oldest entry first.
  *
- * Each step takes a monitor as its row is now, once: of several changes of one monitor only the last is seen.
- * Effects follow from a comparison with the state applied before, so applying a change again after a crash
- * does no harm.
+ * A step reads the present row of each monitor that its entries name, so several changes of one monitor are
+ * applied as one. Effects follow from a comparison with the state that was applied before, so it is harmless
+ * to apply a change again after a crash.
  *
- * When the database fails for the moment, the step is tried again after growing waits. A change that cannot
- * be applied for a reason of its own is found by applying one change at a time. It is logged and skipped, so
- * that it does not stop the others. Its monitor continues as before until it is changed again, or until the
- * next start, which reads the rows.
+ * When the database fails temporarily, the step is tried again after growing waits. When a change itself
+ * causes the error, the entries of its step are applied one at a time. The faulty change is logged and
+ * skipped, so that it does not stop the others. Its monitor stays as it was until the monitor is changed
+ * again, or until the next start, which reads all rows.
  */
 export class ChangeApplier implements ChangeEffects {
   readonly #parts: Parts;
   readonly #waits: GrowingWaits;
-  /** Callers to answer when this stops. */
+  /** Resolves the promises of waiting callers when this stops. */
   readonly #waiting = new Set<() => void>();
   #applied = 0;
   #isStopped = false;
@@ -70,8 +70,8 @@ export class ChangeApplier implements ChangeEffects {
   }
 
   /**
-   * Resolves when the changes up to this one are applied, when they cannot be applied now, or when this is
-   * stopped. Never rejects.
+   * Applies the changes up to this one. Resolves when they are applied, when they cannot be applied now, or
+   * when this stops. Never rejects.
    */
   applyUntil(lastChangeId: number): Promise<void> {
     if (this.#isStopped) return Promise.resolve();
@@ -86,7 +86,7 @@ export class ChangeApplier implements ChangeEffects {
     });
   }
 
-  /** Applies changes that an earlier process, or a time without a leader, has left. */
+  /** Applies the changes that were logged while no process was leading. */
   applyRemaining(): Promise<void> {
     return this.applyUntil(Number.MAX_SAFE_INTEGER);
   }
@@ -140,7 +140,7 @@ export class ChangeApplier implements ChangeEffects {
     }
   }
 
-  /** @param changes one or more that follow each other */
+  /** @param changes at least one; consecutive entries of the log */
   async #apply(changes: readonly Change[]): Promise<void> {
     const { store, secrets, log } = this.#parts;
     const ids = changes.flatMap((change) => (change.kind === 'monitor' ? [change.monitorId] : []));
@@ -155,7 +155,7 @@ export class ChangeApplier implements ChangeEffects {
     await this.#declare(declaredChanges(changes, current, windows), changes.at(-1)?.id ?? this.#applied);
   }
 
-  /** The maintenance windows of the changes as their rows are now. Those that are removed are missing. */
+  /** The present rows of the maintenance windows that the changes name. Removed windows are missing. */
   async #windowsOf(changes: readonly Change[]): Promise<ReadonlyMap<number, LiveWindow>> {
     const ids = changes.flatMap((change) =>
       change.kind === 'maintenance' && change.windowId !== null ? [change.windowId] : [],
@@ -205,14 +205,14 @@ function declaredChanges(
         seen.add(monitorId);
         const monitor = current.get(monitorId) ?? null;
         const removed = removals.get(monitorId);
-        // The monitor was removed after these entries were read: the entry of its removal has the data that
-        // ends its incident.
+        // The monitor was removed after these entries were read. A later entry has the data that ends its
+        // incident.
         if (monitor === null && removed === undefined) return [];
         return [{ kind, monitorId, monitor, removed: readable(removed) }];
       }
       case 'linked': {
         const { kind, monitorId, notificationId, providerType } = change;
-        // The channel was removed since, and has an entry of its own.
+        // The channel was removed later. Its removal has its own entry.
         return providerType === null ? [] : [{ kind, monitorId, notificationId, providerType }];
       }
       case 'unlinked': {
@@ -237,8 +237,9 @@ function declaredChanges(
 }
 
 /**
- * The removed monitors, with the links that ended before. Where the monitor is no longer in memory (another
- * process has unlinked and removed it), only its removal can close its incident there.
+ * The removed monitors. Each has its last links and the links that ended earlier in these changes. When
+ * another process unlinked and removed a monitor, this process may have no state of it. Then only this data
+ * can close its incident at the channels.
  */
 function removalsIn(changes: readonly Change[]): Map<number, RemovedRows | typeof UNREADABLE> {
   const unlinked = Map.groupBy(

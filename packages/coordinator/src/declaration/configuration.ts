@@ -3,8 +3,8 @@ import type { Transaction } from '../store/store.ts';
 import type { AttributesOf, MonitorKind, ResourceKind } from './kinds/kinds.ts';
 
 /**
- * Effect of a monitor's removal on the components that show it: they prevent it (`refuse`), are removed with
- * it (`remove`), or stay and show nothing (`keep`).
+ * What a monitor's removal does to the components that show it: they prevent the removal (`refuse`), they are
+ * removed too (`remove`), or they stay and show nothing (`keep`).
  */
 export type ShownBy = 'refuse' | 'remove' | 'keep';
 
@@ -14,39 +14,37 @@ export type Actor = 'api' | 'file';
 export type ChangeContext = { readonly workspaceId: number; readonly actor: Actor };
 
 /**
- * The only way to change declared resources. It writes the rows, all of them or none, with an entry in the
- * log of changes. The leading process applies the effects (votes that end, announcements, scheduling, the
- * monitors in memory) from that log; see {@link ChangeEffects}.
+ * The only way to change declared resources. It writes the rows, all of them or none, and appends to the log
+ * of changes. The leading process applies the effects from that log: it ends votes, announces, schedules and
+ * updates the monitors in memory. See {@link ChangeEffects}.
  */
 export interface Configuration {
   /**
    * Runs `work` in one transaction of the store. Transactions queue behind each other and behind the
-   * recorder, so `work` must wait only for this change. When it throws, everything is rolled back and the
-   * error is passed on. The answer comes after the commit and, where this process leads, after the effects.
+   * recorder, so `work` must wait only for this change. When `work` throws, everything is rolled back and the
+   * error is passed on. The promise resolves after the commit. In the leading process it also waits for the
+   * effects.
    *
    * @throws ConfigurationError (`NotFound`, `Conflict`, `InvalidReference`, `PreconditionFailed`)
    * @throws StoreError when the database fails (full disk, …)
    */
   transaction<T>(context: ChangeContext, work: (change: ConfigurationChange) => Promise<T>): Promise<T>;
   /**
-   * Releases the entries of the declared file: they stay and become editable over the API. To be called at a
-   * start without a declared file. The entries keep their local names, by which a later file takes them over
-   * again. Answers how many entries there were.
+   * Releases the resources that a declared file owns. They stay, and the API may change them from now on.
+   * Call it at a start without a declared file. The resources keep their local names, so a later file takes
+   * them over again. Returns the number of released resources.
    */
   releaseFileOwnership(): Promise<number>;
 }
 
 /**
- * A change, open only while its `work` runs. Attributes are normalized (parsed by the resource's schema,
- * defaults filled in), with secrets in clear. References are decimal ids as strings, as in the API, and must
- * belong to the same workspace.
+ * A change. It can be used only while its `work` runs. Attributes are normalized (parsed by the resource's
+ * schema, defaults filled in), and their secrets are in clear text. References are decimal ids as strings, as
+ * in the API. They must belong to the same workspace.
  */
 export interface ConfigurationChange {
   readonly context: ChangeContext;
-  /**
-   * The transaction itself, for data that the store must keep together with the change (facts, idempotency
-   * keys).
-   */
+  /** The transaction, for data that must be stored together with the change (facts, idempotency keys). */
   readonly tx: Transaction;
 
   /**
@@ -63,10 +61,10 @@ export interface ConfigurationChange {
   ): Promise<number>;
 
   /**
-   * Replaces all attributes. Equal attributes write nothing and keep the row's version. A change by the API
-   * fails for a resource of the file; a change by the file takes over an existing resource with `declared`.
+   * Replaces all attributes. Equal attributes write nothing and keep the row's version. The API cannot change
+   * a resource that the file owns. The file takes over an existing resource with `declared`.
    *
-   * @param options.expectedVersions versions of the row that the caller would replace
+   * @param options.expectedVersions versions of the row that the caller may replace
    * @throws NotFound, PreconditionFailed, InvalidReference, Immutable, Conflict `taken` or `declared-in-file`
    */
   update<K extends ResourceKind>(
@@ -77,9 +75,9 @@ export interface ConfigurationChange {
   ): Promise<void>;
 
   /**
-   * Removes a resource with its dependants: a page's components and groups, a monitor's and a channel's
-   * links. A group's components stay, without a group. The removal of a monitor that components show is
-   * refused, unless `shownBy` removes those components too, or keeps them, showing nothing.
+   * Removes a resource with its dependants: the components and groups of a page, the links of a monitor or a
+   * channel. The components of a group stay, without a group. A monitor that components show is not removed,
+   * unless `shownBy` says what happens to those components.
    *
    * @throws NotFound, PreconditionFailed, Conflict `in-use` or `declared-in-file`
    */
@@ -90,8 +88,7 @@ export interface ConfigurationChange {
   ): Promise<void>;
 
   /**
-   * As {@link create} for each entry, in a few statements for all of them. The ids have the order of the
-   * entries.
+   * Like {@link create} for each entry, with a few statements for all. The ids have the order of the entries.
    */
   createAll<K extends ResourceKind>(
     kind: K,
@@ -99,10 +96,10 @@ export interface ConfigurationChange {
   ): Promise<number[]>;
 
   /**
-   * As {@link update} for each entry, in a few statements for all of them. The error of a refused entry has its
+   * Like {@link update} for each entry, with a few statements for all. The error for a refused entry has its
    * index.
    *
-   * @param entries each resource once
+   * @param entries no resource twice
    */
   updateAll<K extends ResourceKind>(
     kind: K,
@@ -114,19 +111,19 @@ export interface ConfigurationChange {
     }[],
   ): Promise<void>;
 
-  /** As {@link remove} for each of these, in a few statements for all of them. */
+  /** Like {@link remove} for each id, with a few statements for all. */
   removeAll<K extends ResourceKind>(kind: K, ids: readonly number[]): Promise<void>;
 
   /**
-   * As {@link remove}, components included, for each of these monitors of any type, in a few statements for
-   * all of them.
+   * Removes monitors of any type with the components that show them, with a few statements for all.
    *
    * @throws NotFound, Conflict `declared-in-file`
    */
   removeMonitors(ids: readonly number[]): Promise<void>;
 
   /**
-   * Sets the appearance, which people choose beside the declaration, on pages of either owner.
+   * Sets the appearance of a page. It is no part of the declaration, so a page of the declared file accepts
+   * it too.
    *
    * @throws NotFound, PreconditionFailed
    */
@@ -137,30 +134,33 @@ export interface ConfigurationChange {
   ): Promise<void>;
 
   /**
-   * Marks a channel that cannot deliver (an operator's setting is missing), or that can deliver again. The
-   * row version stays.
+   * Marks a channel as unable to deliver (a setting of the operator is missing), or as able again. The row
+   * version stays.
    */
   setChannelState(notificationId: number, state: 'ok' | 'failing', reason: string | null): Promise<void>;
 
   /**
-   * Gives the event loop a turn when this change has held it for long (about 10 ms). The methods above do so
-   * themselves; call it in long loops between them.
+   * Gives the event loop a turn when this change has held the thread for about 5 ms. The methods above call
+   * it. Callers with long loops of their own call it too.
    */
   giveTurn(): Promise<void>;
 }
 
-/** The work after changes were logged. */
+/** Applies the effects of logged changes. */
 export interface ChangeEffects {
   /**
-   * Called after each commit that appended to the log, with the id of its last entry. Where this process
-   * leads, it resolves when the effects of the log up to that entry are applied, or when it stops leading;
-   * where another process leads, it resolves at once. It never rejects: the rows are committed, and unapplied
-   * changes stay in the log.
+   * Called after each commit that appended to the log, with the id of the last entry. In the leading process
+   * it resolves when the effects up to that entry are applied, or when the process stops leading. In another
+   * process it resolves at once. It never rejects: the rows are committed, and changes that are not applied
+   * stay in the log.
    */
   applyUntil(lastChangeId: number): Promise<void>;
 }
 
-/** What people choose of a page beside its declaration. What is left out stays. */
+/**
+ * The appearance of a status page, which people choose beside its declaration. An absent member stays as it
+ * is.
+ */
 export type PageAppearance = {
   readonly published?: boolean;
   readonly theme?: (typeof THEMES)[number];
@@ -170,7 +170,7 @@ export type PageAppearance = {
 /** Judges drafts of resources. */
 export interface Drafts {
   /**
-   * Checks a monitor as its creation does, beyond its schema, and changes nothing.
+   * Checks a monitor by the rules that its creation checks after the schema. Changes nothing.
    *
    * @throws ConfigurationError
    */

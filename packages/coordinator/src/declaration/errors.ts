@@ -1,14 +1,14 @@
 import { SvcError } from '@svc/shared/errors.ts';
 
 /**
- * Path of the attribute at fault inside the resource: `['monitor_ids', 2]`. Empty: the resource as a whole.
+ * Path of the wrong attribute inside the resource: `['monitor_ids', 2]`. Empty: the whole resource is wrong.
  */
 export type AttributePath = readonly (string | number)[];
 
-/** Base of all errors of a change of the declarations; nothing was changed then. */
+/** Base of all errors that refuse a change of the declaration. Nothing was changed. */
 export abstract class ConfigurationError extends SvcError {
   readonly path: AttributePath;
-  /** Of several resources that are written together, the one at fault; null: there is one only. */
+  /** Index of the wrong resource among those that are written together; null: there is only one. */
   index: number | null = null;
 
   constructor(code: SvcError['code'], message: string, path: AttributePath = []) {
@@ -17,7 +17,7 @@ export abstract class ConfigurationError extends SvcError {
   }
 }
 
-/** There is no such resource in this workspace; a resource of another workspace looks the same. */
+/** The workspace has no such resource. A resource of another workspace gives the same error. */
 export class NotFound extends ConfigurationError {
   constructor(message: string) {
     super('not-found', message);
@@ -29,11 +29,11 @@ const CONFLICT_REASONS = [
   'taken',
   /** The declared file owns the resource, and the API tried to write it. */
   'declared-in-file',
-  /** Other resources refer to it, and the request does not say what happens to them. */
+  /** Other resources refer to it, and the request does not say what to do with them. */
   'in-use',
-  /** The workspace has as many as it may have. */
+  /** The workspace has the largest allowed number of them. */
   'too-many',
-  /** What svc itself keeps cannot be removed or written by people. */
+  /** svc keeps it itself, so people cannot remove or write it. */
   'kept-by-svc',
 ] as const;
 export type ConflictReason = (typeof CONFLICT_REASONS)[number];
@@ -54,21 +54,21 @@ export class InvalidReference extends ConfigurationError {
   }
 }
 
-/** The operator does not let svc connect to the place that an attribute names. */
+/** The operator does not let svc connect to the address that an attribute names. */
 export class DeniedEndpoint extends ConfigurationError {
   constructor(message: string, path: AttributePath) {
     super('denied-endpoint', message, path);
   }
 }
 
-/** The row's version is not the expected one: it was written in between. */
+/** The row does not have an expected version: another change was written in between. */
 export class PreconditionFailed extends ConfigurationError {
   constructor(message: string) {
     super('precondition-failed', message);
   }
 }
 
-/** The attribute cannot change during the resource's life: remove the resource and create another one. */
+/** The attribute of an existing resource cannot be changed: a new resource is needed. */
 export class Immutable extends ConfigurationError {
   constructor(message: string, path: AttributePath) {
     super('immutable', message, path);

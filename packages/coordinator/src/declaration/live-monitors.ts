@@ -17,7 +17,7 @@ const PAGE_ROWS = 1_000;
 type Listener = (before: LiveMonitor | null, after: LiveMonitor | null) => void;
 
 /**
- * Loads these monitors as they are declared now; removed ones are missing.
+ * Loads the present declaration of these monitors. Removed monitors are missing.
  *
  * @throws StoreError `store-key` when a monitor's secrets do not open, `store-unreadable`
  */
@@ -31,8 +31,8 @@ export async function loadLiveMonitors(
 }
 
 /**
- * The declared monitors of all workspaces in memory. They follow the rows: the code that applies the log of
- * changes puts in the changed monitors.
+ * The declared monitors of all workspaces, in memory. The code that applies the log of changes replaces the
+ * changed monitors here.
  */
 export class MonitorsInMemory implements LiveMonitors {
   readonly #byId = new Map<number, LiveMonitor>();
@@ -78,39 +78,21 @@ export class MonitorsInMemory implements LiveMonitors {
 }
 
 function monitorOfRow(secrets: Secrets, row: Row<'monitors'>): LiveMonitor {
-  const metadata = {
-    id: row.id,
-    workspaceId: row.workspace_id,
-    version: row.probe_version,
-    activatedAt: row.activated_at,
-  };
-  return liveMonitor(metadata, monitorAttributes(secrets, row, 'open'));
-}
-
-/** The columns of a monitor's row beside its attributes. */
-type MonitorMetadata = {
-  readonly id: number;
-  readonly workspaceId: number;
-  readonly version: number;
-  readonly activatedAt: number;
-};
-
-/** @param attributes with secrets in clear */
-function liveMonitor(metadata: MonitorMetadata, attributes: AttributesOf<MonitorKind>): LiveMonitor {
+  const attributes = monitorAttributes(secrets, row, 'open');
   const check = toCheck(attributes);
   return {
-    id: metadata.id,
-    workspaceId: metadata.workspaceId,
+    id: row.id,
+    workspaceId: row.workspace_id,
     type: attributes.type,
     name: attributes.name,
     target: targetOf(attributes),
     active: attributes.active,
     periodMs: periodMs(attributes.periodicity),
     regions: sharedRegions(attributes.regions),
-    version: metadata.version,
+    version: row.probe_version,
     degradedAtMs: check.degraded_at,
     longestCheckMs: longestCheckMs(check.timeout, check.retry),
-    activatedAt: metadata.activatedAt,
+    activatedAt: row.activated_at,
     checkText: new Secret(JSON.stringify(check)),
     declaredExport: exportOf(attributes),
   };
@@ -122,8 +104,8 @@ function exportOf({ otlp_endpoint, otlp_headers }: AttributesOf<MonitorKind>): D
 }
 
 /**
- * Most monitors use one of few sets of regions. Each set is regionSets once, so that a hundred thousand monitors
- * stay small.
+ * Most monitors use one of few sets of regions. Monitors share the array of an equal set, which saves memory
+ * with a hundred thousand monitors. At most {@link SETS_KEPT} sets are shared.
  */
 const SETS_KEPT = 1_000;
 const regionSets = new Map<string, readonly Region[]>();

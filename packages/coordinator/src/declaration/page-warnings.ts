@@ -1,7 +1,10 @@
 import { deniedHost, type EgressGuard } from '@svc/shared/egress.ts';
 import { attributeWarnings, type StatusPage } from '@svc/shared/resources/registry.ts';
 
-/** Warnings about a status page, over the API and of the declared file. @param guard of what svc fetches */
+/**
+ * Warnings about a status page, for the API and for the declared file.
+ * @param guard says which addresses svc may fetch from
+ */
 export function pageWarnings(attributes: StatusPage, guard: EgressGuard): string[] {
   const { icon } = attributes;
   const denied = icon === null ? null : deniedHost(guard, icon);

@@ -16,8 +16,8 @@ import type { SecretsShown, StoredIn } from './stored.ts';
 export type Listed<T> = { readonly data: T[]; readonly total: number };
 
 /**
- * The declared resources in the form of the API's answers, read on the reading thread. Ids of other
- * workspaces do not exist (null). `shown` decides about secrets: `open` is for callers that may write.
+ * Reads declared resources on the reading thread, in the form in which the API answers them. An id of another
+ * workspace is not found (null). Secrets are shown (`open`) only to callers that may write.
  */
 export class Reading {
   readonly #store: Store;
@@ -28,7 +28,7 @@ export class Reading {
     this.#secrets = secrets;
   }
 
-  /** Null also when it is on another page than the scope's. */
+  /** Null also when the resource belongs to another page than the scope's. */
   async findStored<T extends ResourceTable>(
     table: T,
     scope: ListScope,
@@ -43,7 +43,10 @@ export class Reading {
     return found;
   }
 
-  /** Null where {@link findStored} is. It is known also where nothing else of the row can be read. */
+  /**
+   * The kind of a resource; null when {@link findStored} returns null. It is readable even when the
+   * attributes of the row are not.
+   */
   async kindOf<T extends ResourceTable>(table: T, scope: ListScope, id: number): Promise<KindIn<T> | null> {
     const row = await this.#row(table, scope, id);
     return row === null ? null : KINDS[table].kindOf(row);
@@ -59,7 +62,7 @@ export class Reading {
     return pageId !== undefined && 'page_id' in row && row.page_id !== pageId ? null : row;
   }
 
-  /** By ascending id. */
+  /** Lists resources by ascending id. */
   async listStored<T extends ResourceTable>(
     table: T,
     scope: ListScope,
@@ -76,7 +79,7 @@ export class Reading {
 }
 
 /**
- * The resources that these rows keep. The event loop gets turns in between.
+ * Makes resources of rows. The event loop gets turns in between.
  *
  * @throws StoreError `store-key` when secrets do not open, `store-unreadable`
  */

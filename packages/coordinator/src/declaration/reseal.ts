@@ -19,8 +19,9 @@ import { KINDS } from './kinds/registry.ts';
 import { storedIn } from './reading.ts';
 
 /**
- * Seals everything anew after a change of the key. To be called at the start, before anything reads or writes
- * rows. If the process is killed in between, the next start repeats it: sealed values are then sealed once more.
+ * Encrypts all sealed values under the new key after a change of the key. Call it at the start, before any
+ * other code reads or writes rows. If the process is killed halfway, the next start begins again, and values
+ * that already have the new key are encrypted once more.
  *
  * @throws StoreError `store-key` for a value that neither the key nor the previous key opens
  */
@@ -44,7 +45,7 @@ export async function resealWhereDue(store: Store, secrets: Secrets, log: Logger
   log.info({ monitors, ms }, 'sealed all secrets anew; SVC_SECRET_KEY_PREVIOUS is no longer needed');
 }
 
-/** Answers how many rows there are. */
+/** Returns the number of rows of the table. */
 async function resealTable(store: Store, secrets: Secrets, table: ResourceTable): Promise<number> {
   const { sealedColumns } = KINDS[table];
   if (sealedColumns.length === 0) return 0;
@@ -59,7 +60,7 @@ async function resealTable(store: Store, secrets: Secrets, table: ResourceTable)
   }
 }
 
-/** Of each row the columns that are sealed, by its id. */
+/** The new values of the sealed columns, by the id of the row. */
 async function resealed<T extends ResourceTable>(
   store: Store,
   secrets: Secrets,

@@ -8,18 +8,18 @@ import type { ChangeContext } from './configuration.ts';
 import { Conflict, NotFound, PreconditionFailed } from './errors.ts';
 import { NOUN_OF } from './kinds/kinds.ts';
 
-/** State that the parts of one change share. */
+/** State of one change that all its operations share. */
 export class ChangeScope {
   readonly context: ChangeContext;
   readonly tx: Transaction;
   readonly secrets: Secrets;
   /** Name of the declared file, for messages; null: this coordinator has none. */
   readonly declaredFile: string | null;
-  /** Judges the endpoints of exports. */
+  /** Judges the endpoints of exports of metrics. */
   readonly guard: EgressGuard;
-  /** Epoch ms, whole: one instant for the whole change. */
+  /** The instant of the change, epoch ms, whole. */
   readonly now: number;
-  /** Entries for the log, in their order. */
+  /** Entries for the log, oldest first. */
   readonly changes: NewChange[] = [];
   readonly #turns = new Turns();
 
@@ -33,8 +33,8 @@ export class ChangeScope {
   }
 
   /**
-   * Notes a change that has effects beside its rows. The entry contains the rows' former content, so the rows
-   * must still exist.
+   * Appends a change with effects to the log. Its entry is made from the rows, so call it before rows are
+   * removed.
    */
   logChange(change: NewChange): void {
     this.changes.push(change);
@@ -44,7 +44,7 @@ export class ChangeScope {
     return this.#turns.giveTurn();
   }
 
-  /** The columns of a row made now. */
+  /** Columns that every new row gets beside its attributes. */
   creationColumns(declared: { localName: string } | undefined) {
     return {
       workspace_id: this.context.workspaceId,
@@ -71,7 +71,7 @@ export type WriteOptions = {
 type Head = OwnedRow & { row_version: number };
 
 /**
- * Answers the row if it exists and may be written.
+ * Returns the row if it exists and may be written.
  *
  * @throws NotFound, Conflict `declared-in-file`, PreconditionFailed
  */
@@ -90,7 +90,7 @@ export function writableRow<R extends Head>(
 }
 
 /**
- * @param expectedVersions any of them is enough; undefined: every version is
+ * @param expectedVersions one of them must match; undefined: any version is accepted
  * @throws PreconditionFailed
  */
 export function requireVersion(
@@ -105,7 +105,7 @@ export function requireVersion(
   );
 }
 
-/** @param subject the resource that would be changed, for the message */
+/** @param subject name of the resource to change, for the message */
 export function refuseDeclared(
   { context, declaredFile }: ChangeScope,
   table: ResourceTable,
@@ -133,7 +133,7 @@ export function revisionColumns(
   };
 }
 
-/** Whether an update changes who owns the row and under which key. */
+/** Whether an update changes the owner of the row, or its name in the file. */
 export function changesOwnership(row: Head, { declared }: WriteOptions): boolean {
   return declared !== undefined && (row.owner !== 'file' || row.local_name !== declared.localName);
 }

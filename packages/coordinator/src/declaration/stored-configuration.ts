@@ -28,21 +28,21 @@ import { refuseDenied } from './kinds/monitors.ts';
 import { ChangeScope, requireVersion, revisionColumns, type WriteOptions } from './scope.ts';
 import { createAll, removeAll, updateAll } from './writing.ts';
 
-/** Entries of the log that are written at once; they take some 5 ms. */
+/** Entries of the log that one statement writes. They take about 5 ms. */
 const CHANGES_PER_WRITE = 1_000;
 
 type Parts = {
   readonly store: Store;
   readonly secrets: Secrets;
   readonly effects: ChangeEffects;
-  /** Name of the declared file, for what the API is refused; left out: there is none. */
+  /** Name of the declared file, for the API's refusals; absent: there is none. */
   readonly declaredFile?: string | undefined;
-  /** Judges the endpoints of exports. */
+  /** Judges the endpoints of exports of metrics. */
   readonly guard: EgressGuard;
   readonly clock: Clock;
 };
 
-/** {@link Configuration} over the store. */
+/** The {@link Configuration} that changes the rows of the store. */
 export class StoredConfiguration implements Configuration, Drafts {
   readonly #parts: Parts;
 
@@ -85,7 +85,7 @@ export class StoredConfiguration implements Configuration, Drafts {
   }
 }
 
-/** Answers the id of the last entry; null when nothing with effects was changed. */
+/** Writes the entries to the log. Returns the id of the last entry; null: there are no entries. */
 async function logged(tx: Transaction, changes: readonly NewChange[]): Promise<number | null> {
   let last: number | null = null;
   for (let start = 0; start < changes.length; start += CHANGES_PER_WRITE) {
@@ -96,7 +96,7 @@ async function logged(tx: Transaction, changes: readonly NewChange[]): Promise<n
 
 type Declared = { localName: string };
 
-/** The change that a transaction's work gets; it is unusable after the work has ended. */
+/** The change that `work` gets. It throws after `work` has ended. */
 class OpenChange implements ConfigurationChange {
   readonly #scope: ChangeScope;
   #isEnded = false;
@@ -208,7 +208,7 @@ class OpenChange implements ConfigurationChange {
 }
 
 /**
- * Sets the appearance, which is not part of the declaration: pages of the declared file accept it too.
+ * See {@link ConfigurationChange.setAppearance}.
  *
  * @throws NotFound, PreconditionFailed
  */

@@ -7,16 +7,16 @@ import type { SealPurpose, Secrets } from '../store/declaration/secrets.ts';
 import { StoreError } from '../store/errors.ts';
 import type { AttributesOf, MonitorKind, ResourceKind } from './kinds/kinds.ts';
 
-/** Whether secrets are opened, or shown as a mask without being opened. */
+/** Whether secrets are decrypted, or replaced by a mask without being decrypted. */
 export type SecretsShown = 'open' | 'masked';
 
-/** The attributes of every kind, as users see them. */
+/** Members that every stored resource has beside its attributes. */
 export type Metadata = {
   readonly id: number;
   readonly workspaceId: number;
-  /** Grows with every write: the ETag. */
+  /** Grows with every write; the API's ETag. */
   readonly rowVersion: number;
-  /** 'file': declared in the file under `localName`, and read-only for the API. */
+  /** 'file': the declared file has it under `localName`, and the API cannot change it. */
   readonly owner: 'file' | null;
   readonly localName: string | null;
   /** Epoch ms. */
@@ -35,13 +35,13 @@ export type StoredMonitor = { [K in MonitorKind]: Stored<K> }[MonitorKind];
 export type StoredNotification = Stored<'svc_notification'> & {
   readonly state: 'ok' | 'failing';
   readonly stateReason: string | null;
-  /** Epoch ms; null: it is not stopped. */
+  /** When deliveries to it were stopped, epoch ms; null: they are not stopped. */
   readonly stoppedAt: number | null;
 };
 export type StoredPage = Stored<'svc_status_page'> & {
   readonly published: boolean;
   readonly theme: 'system' | 'light' | 'dark';
-  /** The time over which the page shows latencies. */
+  /** The time span for which the page shows latencies. */
   readonly latency: (typeof PAGE_LATENCIES)[number];
 };
 export type StoredGroup = Stored<'svc_status_page_component_group'>;
@@ -77,8 +77,8 @@ export function metadataOf(
 }
 
 /*
- * The attributes that a row keeps as JSON, because the database need not see them. Their secret parts are
- * sealed in a column beside it.
+ * Attributes that the database need not see are stored as JSON in one column. Their secret parts are sealed
+ * in another column.
  */
 
 type Json = { [name: string]: unknown };
@@ -104,7 +104,7 @@ export function attributesOf<K extends ResourceKind>(kind: K, row: JsonRow, colu
 }
 
 /**
- * As {@link attributesOf}, with secrets opened or masked.
+ * Like {@link attributesOf}, with secrets decrypted or masked.
  *
  * @throws StoreError `store-key`, `store-unreadable`
  */
@@ -124,9 +124,9 @@ export function openedAttributesOf<K extends ResourceKind>(
 }
 
 /**
- * Normalized attributes, as they were stored.
+ * Joins the JSON and the columns of a row to normalized attributes, and parses them.
  *
- * @param json is changed
+ * @param json gets the columns as members
  * @param id of the resource, for the error
  * @throws StoreError `store-unreadable`
  */
@@ -151,12 +151,12 @@ function parsed(kind: ResourceKind, id: number, text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // Without the cause: the parser's message repeats the text, which may be a secret.
+    // The error has no cause: the parser's message repeats the text, which may be secret.
     throw unreadable(kind, id, null);
   }
 }
 
-/** Names places, and no values: they may be secret. */
+/** Names the place and not the value, which may be secret. */
 function unreadable(kind: ResourceKind, id: number, error: z.ZodError | null): StoreError {
   const [issue] = error?.issues ?? [];
   const at = issue === undefined ? '' : ` at ${issue.path.join('.')}`;
@@ -166,10 +166,10 @@ function unreadable(kind: ResourceKind, id: number, error: z.ZodError | null): S
   );
 }
 
-/** The secrets of a resource, separate from it: the place and the value of each. */
+/** The secrets of a resource, separated from it: the path and the value of each. */
 type SecretParts = readonly (readonly [path: Path, secret: unknown])[];
 
-/** Whether a value is the parts that {@link splitSecrets} made. */
+/** Whether a value has the form of the parts that {@link splitSecrets} returns. */
 function areSecretParts(value: unknown): value is SecretParts {
   return (
     Array.isArray(value) &&
@@ -184,8 +184,8 @@ function isPath(value: unknown): value is Path {
 type Path = readonly (string | number)[];
 
 /**
- * Takes the secrets out of a resource. An empty string stands in their places. A string of which only a part
- * is secret is taken out whole, and the masked string stands in its place. Null stays null.
+ * Separates the secrets from a resource. In `plain`, an empty string replaces each secret. A partly secret
+ * string moves to the secrets as a whole, and the masked string replaces it. Null stays null.
  */
 export function splitSecrets(kind: ResourceKind, attributes: Json): { plain: Json; parts: SecretParts } {
   const plain = structuredClone(attributes);
@@ -194,7 +194,7 @@ export function splitSecrets(kind: ResourceKind, attributes: Json): { plain: Jso
   return { plain, parts: secrets.map(({ path, value }) => [path, value]) };
 }
 
-/** The inverse of {@link splitSecrets}; changes and answers `plain`. */
+/** The inverse of {@link splitSecrets}. Changes and returns `plain`. */
 export function joinSecrets<T extends object>(plain: T, parts: SecretParts): T {
   for (const [path, secret] of parts) set(plain, path, secret);
   return plain;
@@ -209,6 +209,6 @@ function set(root: object, path: Path, value: unknown): void {
   if (last === undefined) return;
   const parent = at(root, path.slice(0, -1));
   if (typeof parent !== 'object' || parent === null) return;
-  // Not by assignment: a header may be called `__proto__`.
+  // Assignment would not create a member called `__proto__`, and a header may have that name.
   Object.defineProperty(parent, last, { value, writable: true, enumerable: true, configurable: true });
 }

@@ -34,9 +34,9 @@ import {
 } from './scope.ts';
 
 /*
- * Writes declared resources, many in a few statements. This is the same for all kinds; KINDS has what differs
- * between them. Everything that resources are judged by is read for all that are written together. Then they are
- * judged one after the other, so the first one at fault is told.
+ * Writes declared resources, many with a few statements. The code is the same for all kinds; KINDS has the
+ * differences. Everything that the checks need is read once for all resources of a batch. Then the resources
+ * are checked one after the other, so the error names the first wrong one.
  */
 
 /** The wanted state of a resource. */
@@ -49,11 +49,11 @@ export type Creation<T extends ResourceTable> = Wanted<T> & Pick<WriteOptions, '
 export type Update<T extends ResourceTable> = Wanted<T> & WriteOptions & { readonly id: number };
 export type Removal<T extends ResourceTable> = Pick<WriteOptions, 'expectedVersions'> & {
   readonly id: number;
-  /** A resource of another kind is not this one; null: any kind of the table. */
+  /** A row of another kind counts as missing; null: any kind of the table. */
   readonly kind: KindIn<T> | null;
 };
 
-/** Creates resources. Returns the new ids in the order of the entries. */
+/** Creates resources. The new ids have the order of the entries. */
 export async function createAll<T extends ResourceTable>(
   scope: ChangeScope,
   table: T,
@@ -92,7 +92,7 @@ async function newRow<T extends ResourceTable>(
 /**
  * Replaces all attributes of resources. Equal attributes write nothing, unless the owner changes.
  *
- * @param entries each resource once
+ * @param entries no resource twice
  */
 export async function updateAll<T extends ResourceTable>(
   scope: ChangeScope,
@@ -113,13 +113,13 @@ export async function updateAll<T extends ResourceTable>(
   }
 }
 
-/** `before` null: the attributes stay. */
+/** The change of a row. `before` is null when only the owner changes. */
 type Revision<T extends ResourceTable> = RowUpdate<T> & {
   readonly before: Written<T> | null;
   readonly after: AttributesIn<T>;
 };
 
-/** The change of a row; null: there is none. */
+/** The change of a row; null: nothing changes. */
 async function revised<T extends ResourceTable>(
   scope: ChangeScope,
   table: T,
@@ -145,7 +145,7 @@ async function revised<T extends ResourceTable>(
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** @throws Immutable for an attribute whose change needs a new object */
+/** @throws Immutable when an attribute differs whose change needs a new resource */
 function refuseReplacing(
   table: ResourceTable,
   id: number,
@@ -184,7 +184,10 @@ export async function removeAll<T extends ResourceTable>(
   }
 }
 
-/** The entries in pieces that are written together, each with the number of entries before it. */
+/**
+ * Splits the entries into batches that are written together. `start` is the number of entries before the
+ * batch.
+ */
 function* batchesOf<E>(
   table: ResourceTable,
   entries: readonly E[],
@@ -196,9 +199,9 @@ function* batchesOf<E>(
 }
 
 /**
- * Works on one entry after the other.
+ * Runs `work` for one entry after the other. A refusal gets the index of its entry.
  *
- * @param start number of entries before these, for the place in an error
+ * @param start number of entries before these
  */
 async function eachInTurn<E, R>(
   scope: ChangeScope,
@@ -219,7 +222,7 @@ async function eachInTurn<E, R>(
   return done;
 }
 
-/** What resources that are written together are judged by. */
+/** The checks for the resources of one batch. */
 type Rules<T extends ResourceTable> = { readonly existing: Existing; readonly check: Check<T> | undefined };
 
 async function rulesFor<T extends ResourceTable>(
@@ -234,7 +237,7 @@ async function rulesFor<T extends ResourceTable>(
   };
 }
 
-/** @throws InvalidReference, and what the kind's own check throws */
+/** @throws InvalidReference, and the errors of the kind's own check */
 async function refuseBroken<T extends ResourceTable>(
   { existing, check }: Rules<T>,
   resource: Wanted<T>,
@@ -247,7 +250,7 @@ async function refuseBroken<T extends ResourceTable>(
 /** Stored resources by id. */
 type Present<T extends ResourceTable> = {
   readonly rows: ReadonlyMap<number, Row<T>>;
-  /** The ids in their attributes that another table stores. */
+  /** Ids in attributes that another table stores, by resource. */
   readonly links: ReadonlyMap<number, readonly number[]> | undefined;
 };
 
@@ -260,7 +263,7 @@ async function presentOf<T extends ResourceTable>(
   return { rows, links: await KINDS[table].linkedIds?.(scope.tx, [...rows.keys()]) };
 }
 
-/** Rows of these kinds. */
+/** The rows of these ids, by id. Rows of another kind than the wanted one are left out. */
 async function foundRows<T extends ResourceTable>(
   { tx, context }: ChangeScope,
   table: T,
@@ -277,25 +280,25 @@ async function foundRows<T extends ResourceTable>(
 
 type Reference = { readonly name: string; readonly table: ResourceTable };
 
-/** The attributes of each kind that name other resources, as its definition says. */
+/** The attributes of each kind that contain ids of other resources, from its definition. */
 const REFERENCES: ReadonlyMap<ResourceKind, readonly Reference[]> = new Map(
   RESOURCE_KINDS.map((kind) => [kind, referencesOf(kind)]),
 );
 
 function referencesOf(kind: ResourceKind): Reference[] {
   return Object.entries(DEFINITIONS[kind].attributes).flatMap(([name, { value }]) => {
-    // All kinds that one attribute names lie in one table.
+    // All kinds that one attribute may name are in one table.
     const [first] = value.references ?? [];
     return first !== undefined && isResourceKind(first) ? [{ name, table: TABLE_OF[first] }] : [];
   });
 }
 
-/** The ids of each table that the workspace has, of those that some attributes name. */
+/** The ids in attributes that exist in the workspace, by table. */
 export type Existing = ReadonlyMap<ResourceTable, ReadonlySet<number>>;
 
 type Referring = { readonly kind: ResourceKind; readonly attributes: object };
 
-/** Looks up everything that the attributes of these resources name, as this transaction sees it. */
+/** Looks up all ids that the attributes of these resources contain, within the transaction. */
 async function existingReferences(scope: ChangeScope, resources: readonly Referring[]): Promise<Existing> {
   const named = new Map<ResourceTable, Set<number>>();
   for (const resource of resources) {
@@ -314,7 +317,7 @@ async function existingReferences(scope: ChangeScope, resources: readonly Referr
   return existing;
 }
 
-/** @throws InvalidReference for the first that does not exist */
+/** @throws InvalidReference for the first id that does not exist */
 function refuseMissing(existing: Existing, resource: Referring): void {
   for (const { name, table, ids, isList } of namedBy(resource)) {
     const missing = ids.findIndex((id) => existing.get(table)?.has(Number(id)) !== true);

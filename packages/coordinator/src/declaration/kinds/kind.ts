@@ -6,7 +6,7 @@ import type { ChangeScope } from '../scope.ts';
 import type { SecretsShown, StoredIn } from '../stored.ts';
 import type { AttributesIn, KindIn } from './kinds.ts';
 
-/** Columns that attributes do not make. */
+/** Columns that are not made from attributes. */
 type OtherColumns =
   | ('id' | 'workspace_id' | 'owner' | 'local_name' | 'row_version' | 'created_at' | 'updated_at')
   | (
@@ -28,39 +28,43 @@ interface ColumnsByTable {
   components: Omit<NewRow<'components'>, OtherColumns>;
 }
 
-/** Columns that attributes make. */
+/** Columns that are made from attributes. */
 export type AttributeColumns<T extends ResourceTable> = ColumnsByTable[T];
 
 /**
- * Everything that the configuration knows about the resources of one table. `writing.ts` and `reading.ts` have what
- * is the same for all kinds. The definition (`packages/shared/src/resources/`) has what users see, and which attributes
+ * What is special about the resources of one table. `writing.ts` and `reading.ts` have the code that all
+ * kinds share. The definition (`packages/shared/src/resources/`) says what users see, and which attributes
  * are references or secrets.
  */
 export type Kind<T extends ResourceTable> = {
   kindOf(row: NamedRow<T>): KindIn<T>;
   /**
-   * The columns for these attributes. Each attribute is stored once: in a column when the database must see it, sealed
-   * when it is secret, otherwise in the JSON of `attributes`.
+   * The columns that store these attributes. Each attribute is stored once: in its own column when the
+   * database must see it, sealed when it is secret, otherwise in the JSON of `attributes`.
    */
   columnsOf(secrets: Secrets, attributes: AttributesIn<T>): AttributeColumns<T>;
-  /** The columns to write when secrets are sealed anew under another key. */
+  /** The columns to write again when the key of secrets changes. */
   readonly sealedColumns: readonly (keyof AttributeColumns<T>)[];
-  /** Ids in attributes that another table stores, ascending, by row. A row without any is missing. */
+  /**
+   * Ids in attributes that another table stores: ascending, by the id of the row. A row without such ids is
+   * missing.
+   */
   linkedIds?(source: Readable, ids: readonly number[]): Promise<ReadonlyMap<number, readonly number[]>>;
   /**
-   * The resource of a row.
+   * Makes the resource of a row.
    *
    * @param linked the ids that {@link linkedIds} found for the row
    * @throws StoreError `store-key` when its secrets do not open, `store-unreadable`
    */
   resourceOf(secrets: Secrets, row: Row<T>, shown: SecretsShown, linked: readonly number[]): StoredIn<T>;
   /**
-   * The check of rules over other rows and the operator's, except that references exist.
+   * Reads what the checks of these resources need, and returns the check. It covers rules about other rows
+   * and rules of the operator. `writing.ts` checks that references exist.
    *
-   * @param together the attributes of all resources that are written together; each is checked before any is written
+   * @param together the attributes of all resources of the batch; all are checked before one is written
    */
   checkFor?(scope: ChangeScope, together: readonly AttributesIn<T>[]): Promise<Check<T>> | Check<T>;
-  /** Columns of a new row beside those of its attributes. */
+  /** Columns that a new row gets beside those of its attributes. */
   initialColumns?(scope: ChangeScope): RowChange<T>;
   /** Columns that an update writes beside those of its attributes. */
   revisedColumns?(
@@ -70,7 +74,8 @@ export type Kind<T extends ResourceTable> = {
     after: AttributesIn<T>,
   ): RowChange<T>;
   /**
-   * Writes what follows from new attributes: other rows, and entries in the log of changes.
+   * Called after the row is written. Writes other rows and entries of the log that follow from the
+   * attributes.
    *
    * @param before null for a new resource
    */
@@ -81,8 +86,8 @@ export type Kind<T extends ResourceTable> = {
     after: AttributesIn<T>,
   ): Promise<void> | void;
   /**
-   * Removes or changes what refers to these rows, before they are removed. Its entries in the log of changes must have
-   * the content of the rows.
+   * Called before the rows are removed. Removes or changes other rows that refer to them, and logs the
+   * removal with the content of the rows.
    *
    * @throws Conflict `in-use`, `declared-in-file`
    */
@@ -90,7 +95,7 @@ export type Kind<T extends ResourceTable> = {
 };
 
 /**
- * Checks one of the resources that are written together.
+ * Checks one resource of a batch.
  *
  * @param id null for a new resource
  * @throws InvalidReference, Conflict, DeniedEndpoint
@@ -100,5 +105,5 @@ export type Check<T extends ResourceTable> = (
   id: number | null,
 ) => Promise<void> | void;
 
-/** A resource before a change. */
+/** A resource as it is before the change. */
 export type Written<T extends ResourceTable> = { readonly row: Row<T>; readonly attributes: AttributesIn<T> };

@@ -19,7 +19,7 @@ export type { ResourceKind } from '@svc/shared/resources/registry.ts';
 /** Normalized attributes of one kind. */
 export type AttributesOf<K extends ResourceKind> = Resources[K];
 
-/** Which table keeps the resources of each kind. */
+/** The table of each kind. */
 export type TableOf = { readonly [K in MonitorKind]: 'monitors' } & {
   readonly svc_notification: 'notifications';
   readonly svc_status_page: 'status_pages';
@@ -51,11 +51,11 @@ interface AttributesByTable {
   components: StatusPageComponent;
 }
 
-/** The kinds that a table keeps, and their attributes. */
+/** The kinds of a table, and their attributes. */
 export type KindIn<T extends ResourceTable> = KindsByTable[T];
 export type AttributesIn<T extends ResourceTable> = AttributesByTable[T];
 
-/** The names of a kind's attributes whose change needs a new object. */
+/** Names of the attributes whose change needs a new resource. */
 export function replacingAttributes(kind: ResourceKind): readonly string[] {
   return REPLACING.get(kind) ?? [];
 }
@@ -67,19 +67,22 @@ const REPLACING: ReadonlyMap<ResourceKind, readonly string[]> = new Map(
   }),
 );
 
-/** Most resources of each table that are written together. */
+/** Largest number of resources in one batch, by table. */
 export const MOST_TOGETHER: { readonly [T in ResourceTable]: number } = {
-  // Each has a few kilobytes.
+  // Each monitor has a few kilobytes.
   monitors: 250,
-  // Each may name all monitors.
+  // Each channel may name all monitors.
   notifications: 10,
-  // Their addresses are unique: each is compared with those that are written before it.
+  // Slugs are unique, so each page is compared with the rows that were written before it.
   status_pages: 1,
   component_groups: 250,
   components: 250,
 };
 
-/** A kind as one of its table's, with its attributes: the compiler follows neither where the kind is a type parameter. */
+/**
+ * Types a kind and its attributes as those of its table. The compiler cannot infer this when the kind is a
+ * type parameter.
+ */
 export function attributesIn<K extends ResourceKind>(kind: K, attributes: AttributesOf<K>) {
   return { kind: kindIn(kind), attributes: attributes as unknown as AttributesIn<TableOf[K]> };
 }
@@ -92,14 +95,14 @@ export function isMonitorKind(kind: ResourceKind): kind is MonitorKind {
   return TABLE_OF[kind] === 'monitors';
 }
 
-/** For messages: `monitor 12`. */
+/** The noun of a table's resources in messages: `monitor 12`. */
 export const NOUN_OF = Object.fromEntries(
   RESOURCE_KINDS.map((kind) => [TABLE_OF[kind], DEFINITIONS[kind].noun]),
 ) as { readonly [T in ResourceTable]: string };
 
 /**
- * Whether two normalized resources of one kind are equal. The order of members does not matter, and the order
- * of lists does (sets were sorted when they were normalized).
+ * Whether the attributes of two normalized resources of one kind are equal. The order of members does not
+ * matter. The order of list entries does: normalization has sorted the lists that are sets.
  */
 export function sameAttributes(a: object, b: object): boolean {
   return isDeepStrictEqual(a, b);

@@ -16,7 +16,7 @@ import type { AttributesIn } from './kinds.ts';
 
 type Monitor = AttributesIn<'monitors'>;
 
-/** Most components that a refusal names, of those that keep a monitor from being removed. */
+/** Largest number of components that the refusal of a removal names. */
 const COMPONENTS_NAMED = 5;
 
 /** Monitors of every type. */
@@ -38,8 +38,8 @@ export const monitors: Kind<'monitors'> = {
   initialColumns: ({ now }) => ({ activated_at: now }),
   revisedColumns({ now }, { probe_version, activated_at }, before, after) {
     const isSameProbe = probeFingerprint(before) === probeFingerprint(after);
-    // A monitor with changed probed attributes is checked at once too, even by a coordinator that starts
-    // meanwhile.
+    // A monitor is checked at once when its probed attributes change. `activated_at` tells this to a
+    // coordinator that starts later, too.
     const isCheckedAnew = !isSameProbe || (after.active && !before.active);
     return {
       probe_version: probe_version + (isSameProbe ? 0 : 1),
@@ -67,7 +67,7 @@ export const monitors: Kind<'monitors'> = {
   },
 };
 
-/** @throws DeniedEndpoint when svc may not connect to the endpoint of the export */
+/** @throws DeniedEndpoint when the operator denies the endpoint of the export */
 export function refuseDenied(guard: EgressGuard, { otlp_endpoint: endpoint }: Monitor): void {
   const wrong = endpoint === null ? null : deniedHost(guard, endpoint);
   if (wrong !== null) throw new DeniedEndpoint(wrong, ['otlp_endpoint']);
@@ -92,7 +92,7 @@ function sealOf(type: Row<'monitors'>['type']): SealPurpose {
   return `monitors.${type}`;
 }
 
-/** Removes the components that show monitors which are removed, or lets them show nothing. */
+/** Removes the components that show these monitors, or lets the components show nothing. */
 async function settleComponents(
   scope: ChangeScope,
   monitorIds: readonly number[],

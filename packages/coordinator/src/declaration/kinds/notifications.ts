@@ -15,7 +15,7 @@ import { sameAttributes } from './kinds.ts';
 
 const KIND = 'svc_notification';
 
-/** Channels. Their settings are sealed as a whole: addresses of most channels are secrets themselves. */
+/** Channels. Their settings are sealed as a whole, because the addresses of most channels are secret. */
 export const notifications: Kind<'notifications'> = {
   kindOf: () => KIND,
   columnsOf(secrets, { name, provider_type, group_alerts, settings }) {
@@ -33,14 +33,15 @@ export const notifications: Kind<'notifications'> = {
     const attributes = formed(KIND, row.id, { settings }, columns);
     return { kind: KIND, ...metadataOf(row), attributes, state, stateReason, stoppedAt };
   },
-  // The cause of failed deliveries may be fixed now; if not, the next delivery finds it again.
+  // The change may have fixed the cause of failed deliveries. If not, the next delivery marks the channel
+  // again.
   revisedColumns: (_scope, _row, before, after) =>
     isSentOtherwise(before, after) ? { state: 'ok', state_reason: null, stopped_at: null } : {},
   async afterWrite(scope, id, before, after) {
     const { monitor_ids, provider_type } = after;
     const isLinked = new Set(monitor_ids);
     const wasLinked = new Set(before?.attributes.monitor_ids ?? []);
-    // Another kind has another receiver.
+    // A channel of another kind has another receiver, which knows no earlier alert.
     if (before !== null && before.row.provider_type !== provider_type) await beginLinksAnew(scope.tx, id);
     if (before !== null) await unlink(scope, { id, providerType: before.row.provider_type }, isLinked);
     if (before !== null && isFoundOtherwise(before.attributes, after)) {
@@ -48,18 +49,18 @@ export const notifications: Kind<'notifications'> = {
     }
     await link(scope, id, monitor_ids.filter((monitorId) => !wasLinked.has(monitorId)).map(Number));
   },
-  // The database removes its links and deliveries with it.
+  // The database removes the links and deliveries of a channel with its row.
   beforeRemoval(scope, rows) {
     for (const { id } of rows) scope.logChange({ kind: 'channel-removed', notificationId: id });
   },
 };
 
-/** Whether a change of the attributes is one of how alerts are sent, and not only of which. */
+/** Whether the change affects how alerts are sent: the kind or the settings. */
 function isSentOtherwise(before: Notification, after: Notification): boolean {
   return before.provider_type !== after.provider_type || !sameAttributes(before.settings, after.settings);
 }
 
-/** Whether those who send have to look the channel up again. */
+/** Whether senders must read the channel again. */
 function isFoundOtherwise(before: Notification, after: Notification): boolean {
   return isSentOtherwise(before, after) || before.group_alerts !== after.group_alerts;
 }
@@ -70,7 +71,7 @@ async function link(scope: ChangeScope, notificationId: number, monitorIds: read
   for (const monitorId of monitorIds) scope.logChange({ kind: 'linked', monitorId, notificationId });
 }
 
-/** Ends the links to monitors that are not among the kept ones. */
+/** Ends the links to all monitors except the kept ones. */
 async function unlink(
   scope: ChangeScope,
   { id, providerType }: { id: number; providerType: string },

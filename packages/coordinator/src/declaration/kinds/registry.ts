@@ -4,7 +4,7 @@ import { monitors } from './monitors.ts';
 import { notifications } from './notifications.ts';
 import { componentGroups, components, statusPages } from './status-pages.ts';
 
-/** Everything that the configuration knows of kinds of resources: one line a table. */
+/** The kinds of resources, one line for each table. */
 export const KINDS: { readonly [T in ResourceTable]: Kind<T> } = {
   monitors,
   notifications,

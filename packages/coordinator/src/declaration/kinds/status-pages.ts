@@ -32,7 +32,7 @@ export const statusPages: Kind<'status_pages'> = {
     });
     return { kind: PAGE, ...metadataOf(row), attributes, published: row.published === 1, theme, latency };
   },
-  /** Slugs are unique across workspaces; the message reveals nothing about the other page. */
+  /** Slugs and custom domains are unique across workspaces. The message does not reveal the other page. */
   checkFor:
     ({ tx, context }) =>
     async (attributes, id) => {
@@ -40,7 +40,8 @@ export const statusPages: Kind<'status_pages'> = {
       if (name === null) return;
       throw new Conflict('taken', `another status page has this ${name.replace('_', ' ')}`, [name]);
     },
-  // Their credentials would be right again once the password, or the list of domains, is set back.
+  // Sessions of visitors end when the access changes. Otherwise they would be valid again as soon as the old
+  // password, or the old list of domains, is set back.
   async afterWrite({ tx }, id, before, after) {
     if (before !== null && !sameAttributes(accessOf(before.attributes), accessOf(after))) {
       await removeSessionsOf(tx, `page:${id}`);
@@ -57,7 +58,7 @@ export const statusPages: Kind<'status_pages'> = {
   },
 };
 
-/** What lets visitors in. */
+/** The attributes that decide which visitors may see the page. */
 function accessOf({ access_type, password, auth_email_domains }: AttributesOf<typeof PAGE>) {
   return { access_type, password, auth_email_domains };
 }
@@ -73,7 +74,7 @@ export const componentGroups: Kind<'component_groups'> = {
     const attributes = attributesOf(GROUP, row, { page_id: String(row.page_id) });
     return { kind: GROUP, ...metadataOf(row), attributes };
   },
-  /** Its components stay on the page, without a group. */
+  /** The components of a removed group stay on the page, without a group. */
   async beforeRemoval(scope, rows) {
     const ids = rows.map(({ id }) => id);
     const members = await componentsOfGroups(scope.tx, ids);
@@ -102,7 +103,7 @@ export const components: Kind<'components'> = {
     });
     return { kind: COMPONENT, ...metadataOf(row), attributes };
   },
-  /** A component and its group stand on one page. */
+  /** A component and its group must belong to the same page. */
   async checkFor({ tx, context }, together) {
     const named = new Set(together.flatMap(({ group_id }) => (group_id === null ? [] : [Number(group_id)])));
     const groups = await findResources(tx, 'component_groups', context.workspaceId, [...named]);

@@ -21,22 +21,23 @@ import type { Readable } from '../../store/reading-of.ts';
 import type { Store, Transaction } from '../../store/store.ts';
 import { wholeMs } from '../../store/whole-ms.ts';
 import { resolvedAt } from '../../verdict/incident-updates.ts';
-import { ConfigurationError, Conflict, InvalidReference, NotFound, PreconditionFailed } from '../errors.ts';
+import { ConfigurationError, Conflict, InvalidReference, NotFound } from '../errors.ts';
+import { requireVersion } from '../scope.ts';
 
-/** A clock of an operator may be ahead of ours by so much, ms. */
+/** How far in the future the instant of an update may be, ms: the operator's clock may be ahead of ours. */
 const AHEAD_MS = 60_000;
 
-/** Versions of a row that the caller would change; left out: any. */
+/** Accepted versions of the row; absent: any version. */
 type Versions = { readonly expectedVersions?: readonly number[] };
 
-/** A member of an incident or update that cannot be accepted. */
+/** A member of an incident or update is invalid. */
 class InvalidNote extends ConfigurationError {
   constructor(message: string, path: ConfigurationError['path']) {
     super('invalid-note', message, path);
   }
 }
 
-/** The only way to change what people write about incidents. */
+/** The only way to change what people write about incidents: their own incidents, and updates. */
 export class Incidents {
   readonly #store: Store;
   readonly #clock: Clock;
@@ -67,7 +68,7 @@ type ChangeParts = {
   readonly now: number;
 };
 
-/** A change of incidents, open only while its `work` runs. */
+/** A change of incidents. It can be used only while its `work` runs. */
 class IncidentChange {
   readonly tx: Transaction;
   readonly #parts: ChangeParts;
@@ -83,7 +84,7 @@ class IncidentChange {
   }
 
   /**
-   * Creates an incident that people write themselves, with its first update.
+   * Creates an incident without a monitor, with its first update.
    *
    * @throws InvalidReference
    */
@@ -98,8 +99,7 @@ class IncidentChange {
   /** @throws NotFound, PreconditionFailed, InvalidReference */
   async replace(id: number, content: IncidentContent, { expectedVersions }: Versions): Promise<void> {
     const incident = await this.#find(id);
-    if (expectedVersions !== undefined && !expectedVersions.includes(incident.row_version))
-      throw new PreconditionFailed(`incident ${id} was changed in between`);
+    requireVersion(`incident ${id}`, incident.row_version, expectedVersions);
     if (incident.monitor_id === null) {
       if (content.title === null) throw new InvalidNote('must not be empty: no monitor names it', ['title']);
       if (content.pageIds.length === 0)
@@ -112,7 +112,7 @@ class IncidentChange {
     await replaceIncident(this.tx, id, content);
   }
 
-  /** @throws NotFound, Conflict: only people's own incidents can be removed */
+  /** @throws NotFound, Conflict when a monitor recorded the incident */
   async remove(id: number): Promise<void> {
     const { monitor_id: monitorId } = await this.#find(id);
     if (monitorId !== null) {
@@ -144,9 +144,8 @@ class IncidentChange {
   ): Promise<void> {
     const incident = await this.#find(incidentId);
     const update = await this.#findUpdate(incidentId, id);
-    if (expectedVersions !== undefined && !expectedVersions.includes(update.row_version))
-      throw new PreconditionFailed(`update ${id} was changed in between`);
-    // Components that were removed since stay named.
+    requireVersion(`update ${id}`, update.row_version, expectedVersions);
+    // Components that were removed later stay named, so only added ones are checked.
     const { state, text, at, componentIds } = update;
     const isSame = state === content.state && text === content.text && at === content.at;
     if (isSame && hasSame(componentIds, content.componentIds)) return;
@@ -164,7 +163,10 @@ class IncidentChange {
     await this.#follow(incident);
   }
 
-  /** People's own incidents are over when their newest update says so. A monitor's are over with its recovery. */
+  /**
+   * Closes or reopens an incident without a monitor, by its newest update. The recovery of a monitor closes
+   * the monitor's incident.
+   */
   async #follow({ id, monitor_id, closed_at }: StoredIncident): Promise<void> {
     if (monitor_id !== null) return;
     const closedAt = resolvedAt(await this.#updates(id));
@@ -214,7 +216,7 @@ function hasSame(one: readonly number[], other: readonly number[]): boolean {
 
 const NOUNS = { monitors: 'monitor', status_pages: 'status page', components: 'component' } as const;
 
-/** Objects that a note names, by the member of the body that names them. */
+/** Objects that a request names, with the member of the body that names them. */
 export type Named = {
   readonly member: string;
   readonly table: ResourceTable & keyof typeof NOUNS;

@@ -16,23 +16,25 @@ import type { Store, Transaction } from '../../store/store.ts';
 import { wholeMs } from '../../store/whole-ms.ts';
 import type { WindowTimes } from '../../verdict/maintenance-window.ts';
 import type { ChangeEffects } from '../configuration.ts';
-import { Conflict, NotFound, PreconditionFailed } from '../errors.ts';
+import { Conflict, NotFound } from '../errors.ts';
+import { requireVersion } from '../scope.ts';
 import { requireObjects } from './incidents.ts';
 
 type Parts = {
   readonly store: Store;
   readonly effects: ChangeEffects;
   readonly clock: Clock;
-  /** Called in the transaction that removes a window, before it is gone; `now`: epoch ms. */
+  /** Called in the transaction that removes a window, before its row is removed. `now`: epoch ms. */
   readonly onRemoval: (tx: Transaction, window: StoredWindow, now: number) => Promise<void>;
 };
 
-/** Versions of a row that the caller would change; left out: any. */
+/** Accepted versions of the row; absent: any version. */
 type Versions = { readonly expectedVersions?: readonly number[] };
 
 /**
- * The only way to change maintenance windows. The rows of a change are written with an entry in the log of changes,
- * from which the leading process takes the window over: it then holds alerts, or tells what is no longer held.
+ * The only way to change maintenance windows. Each change also appends to the log of changes. The leading
+ * process learns of the window from the log, and then holds alerts or sends the alerts that are no longer
+ * held.
  */
 export class MaintenanceWindows {
   readonly #parts: Parts;
@@ -42,8 +44,8 @@ export class MaintenanceWindows {
   }
 
   /**
-   * Runs `work` in one transaction. The answer comes after the commit and, where this process leads, after the
-   * effects.
+   * Runs `work` in one transaction. The promise resolves after the commit. In the leading process it also
+   * waits for the effects.
    *
    * @throws StoreError, and what `work` throws
    */
@@ -66,10 +68,10 @@ type ChangeParts = Pick<Parts, 'onRemoval'> & {
   readonly now: number;
 };
 
-/** A change of windows, open only while its `work` runs. */
+/** A change of windows. It can be used only while its `work` runs. */
 class WindowChange {
   readonly tx: Transaction;
-  /** Ids of the windows that it has changed. */
+  /** Ids of the windows that this change has written. */
   readonly changed = new Set<number>();
   readonly #workspaceId: number;
   /** Epoch ms. */
@@ -97,14 +99,15 @@ class WindowChange {
   }
 
   /**
-   * Replaces the window. One that was ended stays so, unless its times are changed. An equal window writes nothing.
+   * Replaces the window. An ended window stays ended, unless its times change. An equal window writes
+   * nothing.
    *
    * @throws NotFound, PreconditionFailed, InvalidReference
    */
   async replace(id: number, content: WindowContent, versions: Versions): Promise<void> {
     const before = await this.#find(id, versions);
     await this.#require(content);
-    // Who confirms UTC in place of an unknown zone changes the window.
+    // A window with an unknown zone is shown in UTC. Saving it in UTC is a change.
     const isKnown = before.unknownTimeZone === null;
     if (isKnown && isDeepStrictEqual(contentOf(before), contentOf(content))) return;
     const hasSameTimes = isDeepStrictEqual(timesOf(before), timesOf(content));
@@ -116,7 +119,8 @@ class WindowChange {
   }
 
   /**
-   * Ends the window now, with an occurrence in progress and all later ones. What was before stays maintenance.
+   * Ends the window now: an occurrence in progress ends, and no later one begins. Time before now stays
+   * maintenance.
    *
    * @throws NotFound, PreconditionFailed
    */
@@ -128,7 +132,7 @@ class WindowChange {
   }
 
   /**
-   * Removes the window, as if it had never been: its time counts for the uptime again.
+   * Removes the window. Its past occurrences count for the uptime again, as if the window had never existed.
    *
    * @throws NotFound, PreconditionFailed
    */
@@ -141,8 +145,7 @@ class WindowChange {
   async #find(id: number, { expectedVersions }: Versions): Promise<StoredWindow> {
     const found = await findWindow(this.tx, this.#workspaceId, id);
     if (found === null) throw new NotFound(`there is no maintenance window ${id}`);
-    if (expectedVersions !== undefined && !expectedVersions.includes(found.rowVersion))
-      throw new PreconditionFailed(`maintenance window ${id} was changed in between`);
+    requireVersion(`maintenance window ${id}`, found.rowVersion, expectedVersions);
     return found;
   }
 
@@ -155,7 +158,7 @@ class WindowChange {
   }
 }
 
-/** What an operator says of a window, and nothing else of it. */
+/** The members of a window that people set, in a form to compare. */
 function contentOf({ title, text, monitorIds, pageIds, componentIds, ...times }: WindowContent) {
   const sorted = (ids: readonly number[]) => [...ids].sort((a, b) => a - b);
   return {

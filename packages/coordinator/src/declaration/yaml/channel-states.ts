@@ -7,29 +7,26 @@ import type { Readable } from '../../store/reading-of.ts';
 import type { ConfigurationChange } from '../configuration.ts';
 
 export type ChannelStates = {
-  /** Why nothing can be delivered through a channel of this kind with these settings; null when it can. */
+  /** Says why a channel of this kind with these settings cannot deliver; null: it can. */
   readonly channelProblem: (kind: ChannelKind, settings: object) => { readonly message: string } | null;
-  /**
-   * Whether failing channels get another chance although they did not change, because the process has just
-   * started.
-   */
+  /** Whether failing channels that did not change are tried again, because the process has just started. */
   readonly resetsChannels: boolean;
 };
 
 export type DeclaredChannel = {
   readonly id: number;
   readonly kind: ChannelKind;
-  /** In clear. */
+  /** In clear text. */
   readonly settings: Secret<object>;
-  /** The stored reason why nothing can be delivered through it. */
+  /** The stored reason why the channel cannot deliver; null: it can. */
   readonly reason: string | null;
-  /** Whether this change has written it. */
+  /** Whether this change has written the channel. */
   readonly isWritten: boolean;
 };
 
 /**
- * Sets the state of channels that were written anew. Other channels get a new state when nothing can be
- * delivered to their kind, or when they may be tried again.
+ * Sets the state of every channel that this change has written. Other channels get a new state when they
+ * cannot deliver for another reason, or when they are to be tried again.
  */
 export async function setChannelStates(
   change: ConfigurationChange,
@@ -44,7 +41,10 @@ export async function setChannelStates(
   }
 }
 
-/** The stored channels of the declared file. Those that cannot be read are left out: sending tells why. */
+/**
+ * The stored channels of the declared file. A channel that cannot be read is left out: its next delivery
+ * fails with the reason.
+ */
 export async function storedChannels(
   source: Readable,
   secrets: Secrets,

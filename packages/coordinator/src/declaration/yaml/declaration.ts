@@ -1,27 +1,27 @@
 import { SvcError } from '@svc/shared/errors.ts';
 import type { ResourceKind, Resources } from '@svc/shared/resources/registry.ts';
 
-/** One entry of a valid declaration. It is plain data, because it is posted between threads. */
+/** One entry of a valid declaration. It is plain data, because a thread posts it to another. */
 export type DeclaredEntry = {
   [K in ResourceKind]: {
     readonly kind: K;
     readonly name: string;
     /** Normalized attributes. Ids may be references (`${svc_http_monitor.api.id}`) to other entries. */
     readonly attributes: Resources[K];
-    /** Place of the entry's name, from 1. */
+    /** Position of the entry's name, from 1. */
     readonly line: number;
     readonly column: number;
   };
 }[ResourceKind];
 
-/** An entry's address: `svc_http_monitor.api`. */
+/** The address of an entry: `svc_http_monitor.api`. */
 export type Address = string;
 
 export function addressOf({ kind, name }: { kind: ResourceKind; name: string }): Address {
   return `${kind}.${name}`;
 }
 
-/** Names as Terraform allows them, so that a file can be converted. */
+/** The names that Terraform allows, so that a file can be converted to Terraform. */
 const LOCAL_NAME = /^[A-Za-z_][A-Za-z0-9_-]{0,127}$/;
 
 /** Whether an entry may have this name. */
@@ -29,7 +29,7 @@ export function isLocalName(name: string): boolean {
   return LOCAL_NAME.test(name);
 }
 
-/** An error of the declared file with its place. Lines and columns count from 1. */
+/** An error in the declared file with its position. Lines and columns count from 1. */
 export type LocatedError = {
   readonly file: string;
   readonly line: number;
@@ -37,7 +37,7 @@ export type LocatedError = {
   readonly message: string;
 };
 
-/** Most errors that are listed; the rest is counted. */
+/** Largest number of errors in the message. Further errors are counted. */
 const LISTED = 200;
 
 /** Formats an error as compilers do, so that editors can jump to it. */
@@ -45,7 +45,7 @@ export function formatError({ file, line, column, message }: LocatedError): stri
   return `${file}:${line}:${column}: ${message}`;
 }
 
-/** The whole declaration was refused, and nothing was changed. */
+/** The declaration was refused as a whole, and nothing was changed. */
 export class DeclarationError extends SvcError {
   readonly errors: readonly LocatedError[];
 

@@ -17,7 +17,7 @@ import { type ReadDeclaration, readDeclaration } from './read.ts';
 import { type Declaration, type Reconciled, reconcile, wasApplied } from './reconcile.ts';
 import { fingerprintOf, isFingerprintOf, sourcesNow, valuesOf } from './sources.ts';
 
-/** Most warnings that are logged each time the file is applied; the rest is counted. */
+/** Largest number of warnings in the log line of an apply. Further warnings are counted. */
 const WARNINGS_LOGGED = 10;
 
 export type DeclaredFileParts = {
@@ -29,18 +29,15 @@ export type DeclaredFileParts = {
   readonly store: Pick<Store, 'work'>;
   /** Version of svc. Another version may read the same file differently. */
   readonly version: string;
-  /** Opens the stored secrets for the comparison. */
+  /** Decrypts the stored secrets for the comparison. */
   readonly secrets: Secrets;
   /** Variables that `${env.NAME}` inserts. */
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Value of SVC_CHANNEL_EGRESS_ALLOW; left out: none. */
+  /** Value of SVC_CHANNEL_EGRESS_ALLOW; absent: none. */
   readonly channelEgressAllow?: readonly string[] | undefined;
   /** Value of SVC_CONFIG_ALLOW_DELETE. */
   readonly allowsDelete: boolean;
-  /**
-   * Why nothing can be delivered through channels of this kind, because a setting of the operator is missing;
-   * null when it can.
-   */
+  /** Says why channels of this kind cannot deliver (a setting of the operator is missing); null: they can. */
   readonly channelProblem: ChannelStates['channelProblem'];
   readonly clock: Clock;
   readonly log: Logger;
@@ -50,20 +47,20 @@ export type DeclaredFileParts = {
 
 export type DeclaredFileStatus = {
   readonly path: string;
-  /** When this process last applied it, epoch ms; null: not yet. */
+  /** When this process last applied the file, epoch ms; null: not yet. */
   readonly appliedAt: number | null;
   /** SHA-256 (hex) of the last applied file. */
   readonly digest: string | null;
   readonly resources: number;
-  /** Errors of the present file; empty when it is applied or waits for the database. */
+  /** Errors of the present file; empty when the file is applied or waits for the database. */
   readonly errors: readonly LocatedError[];
   /** Parts of the applied declaration that have no effect. */
   readonly warnings: readonly LocatedError[];
-  /** Why a file without errors is not applied; null: it does not wait. */
+  /** The wait of a file without errors for the database; null: it does not wait. */
   readonly waiting: DatabaseWait | null;
 };
 
-/** The database cannot accept the file now, because it is full or another program holds it. */
+/** The database cannot accept the file now: it is full, or another program holds it. */
 export type DatabaseWait = {
   readonly reason: string;
   /** Number of tries. */
@@ -76,21 +73,21 @@ export type DatabaseWait = {
  * Keeps the resources equal to the declared file. It applies the file at the start, on {@link reload}
  * (SIGHUP) and when the file changes.
  *
- * A declaration with errors changes nothing: the last applied one stays in effect. When the database cannot
- * accept a declaration now, it is tried again after growing waits, until it is applied, changes, or is not
- * watched any more.
+ * A file with errors changes nothing: the last applied declaration stays in effect. When the database cannot
+ * accept the file now, the file is applied again after growing waits, until that succeeds, the file changes,
+ * or {@link stop} is called.
  */
 export class DeclaredFile {
   readonly #parts: DeclaredFileParts;
   readonly #path: string;
-  /** What is stored. It is read where pages and requests of the API make nobody wait. */
+  /** Reads the store beside the reads of pages and of the API, and does not wait behind them. */
   readonly #stored: Readable;
   readonly #stopping = new AbortController();
   readonly #watch: FileWatch;
   readonly #waits: GrowingWaits;
   #running: Promise<void> | null = null;
   #isAskedAgain = false;
-  /** Whether the next apply must read the file, whatever is known about it. */
+  /** Whether the next apply must read the file even when its sources are unchanged. */
   #isToBeRead = false;
   #insertedFiles: readonly string[] = [];
   #status: DeclaredFileStatus;
@@ -105,16 +102,16 @@ export class DeclaredFile {
     this.#watch = new FileWatch(parts.clock, parts.log, () => void this.#afresh());
   }
 
-  /** The state of the file, which the log has too. Tests wait for it. */
+  /** The state of the file, for the API, the dashboard and tests. The log has the same facts. */
   status(): DeclaredFileStatus {
     return this.#status;
   }
 
   /**
-   * Applies the file and begins to watch it. Resolves also when the file waits for the database.
+   * Applies the file and begins to watch it. It also resolves when the file waits for the database.
    *
-   * @throws DeclarationError with all errors, when this database has no earlier declaration that could stay
-   *   in effect
+   * @throws DeclarationError with all errors, when the database has no earlier declaration that stays in
+   * effect
    */
   async start(): Promise<void> {
     await this.#afresh();
@@ -125,15 +122,18 @@ export class DeclaredFile {
   }
 
   /**
-   * Reads the file as it is at some moment after the call, and applies it even when nothing has changed. It
-   * never rejects: errors are logged and kept.
+   * Reads the file after the call, and applies it even when nothing has changed. It never rejects: errors are
+   * logged and kept in the status.
    */
   reload(): Promise<void> {
     this.#isToBeRead = true;
     return this.#afresh();
   }
 
-  /** Applies the file. It need not be read when it is the last applied one. */
+  /**
+   * Applies the file now, and forgets earlier waits. The file is not read when its sources are those that
+   * were applied last.
+   */
   #afresh(): Promise<void> {
     this.#waits.reset();
     return this.#ask();
@@ -150,7 +150,7 @@ export class DeclaredFile {
     return this.#running;
   }
 
-  /** Stops watching. An apply in progress is rolled back. */
+  /** Stops watching the file. An apply in progress is rolled back. */
   async stop(): Promise<void> {
     this.#watch.close();
     this.#stopping.abort(new SvcError('stopping', 'the declared file is not watched any more'));
@@ -163,7 +163,7 @@ export class DeclaredFile {
       this.#isAskedAgain = false;
       if (this.#stopping.signal.aborted) return;
       const isToBeRead = this.#isToBeRead;
-      // A later request asks for the next apply.
+      // A call of reload() from now on is for the next apply.
       this.#isToBeRead = false;
       try {
         await this.#apply(isToBeRead);
@@ -180,7 +180,7 @@ export class DeclaredFile {
   async #apply(isToBeRead: boolean): Promise<void> {
     if (!isToBeRead && (await this.#isApplied())) return;
     const { env, channelEgressAllow, read = readDeclaration } = this.#parts;
-    // This comes before reading, so that a change in between is noticed.
+    // Watch before reading, so that a change in between is noticed.
     await this.#watch.expect([this.#path, ...this.#insertedFiles]);
     const declaration = await read({ path: this.#path, env, channelEgressAllow }, this.#stopping.signal);
     this.#insertedFiles = this.#pathsOf(declaration.inserted.files.map(({ name }) => name));
@@ -192,21 +192,21 @@ export class DeclaredFile {
   }
 
   /**
-   * Whether the file declares what was applied last and the rows are unchanged. Then nothing is left to do.
+   * Whether the sources and the rows are those of the last apply. Then only the states of channels are set.
    */
   async #isApplied(): Promise<boolean> {
     const { workspaceId, secrets, version, env, log } = this.#parts;
     const applied = await appliedDeclaration(this.#stored);
     if (applied === null) return false;
     this.#insertedFiles = this.#pathsOf(applied.files);
-    // Before reading, here too.
+    // Watch before reading, as in #apply.
     await this.#watch.expect([this.#path, ...this.#insertedFiles]);
     const now = await sourcesNow({ path: this.#path, version, env }, applied, this.#stopping.signal);
     if (now === null || !isFingerprintOf(secrets, applied.fingerprint, now)) return false;
     if ((await ownedRows(this.#stored, workspaceId)) !== applied.rows) return false;
     const channels = await storedChannels(this.#stored, secrets, workspaceId);
     await this.#transaction((change) => setChannelStates(change, channels, this.#channelStates()));
-    // The file may have had another name.
+    // The file may have been renamed since the last apply.
     const file = basename(this.#path);
     const warnings = applied.warnings.map((warning) => ({ ...warning, file }));
     this.#applied({ digest: applied.digest, warnings }, applied.resources);
@@ -228,7 +228,7 @@ export class DeclaredFile {
     this.#warn(warnings);
   }
 
-  /** Paths of inserted files, whose names are relative to the declared file. */
+  /** Paths of inserted files. Their names are relative to the folder of the declared file. */
   #pathsOf(names: readonly string[]): string[] {
     return names.map((name) => resolve(dirname(this.#path), name));
   }

@@ -14,23 +14,27 @@ import {
 } from 'yaml';
 import type { Piece } from './pieces.ts';
 
-/** An error at an offset (UTF-16 code units from the start of the whole text). */
+/** An error at an offset: UTF-16 code units from the start of the whole text. */
 export type SourceError = { readonly offset: number; readonly message: string };
 
 export type Member = { readonly key: string; readonly keyOffset: number; readonly value: Node | null };
 
-/** Called for every string of the document; null drops the string (the error was reported). */
+/**
+ * Replaces a string of the document. It returns null, and the string is left out, when it has reported an
+ * error.
+ */
 export type TextHook = (text: string, offset: number) => string | null;
 
 /**
- * Most nodes that aliases may add: enough for defaults shared by 15,000 monitors, too few to fill the memory.
+ * Largest number of nodes that aliases may add: enough for defaults that 15,000 monitors share, too few to
+ * fill the memory.
  */
 const MAX_ALIASED_NODES = 500_000;
 
-/** Deepest nesting of mappings and lists. No declaration needs more than six levels. */
+/** Deepest nesting of mappings and lists. A declaration needs six levels at most. */
 const MAX_DEPTH = 32;
 
-/** The text of a declared file. */
+/** The text of a declared file, with the offsets of its lines. */
 export class SourceText {
   readonly text: string;
   readonly #lines = new LineCounter();
@@ -51,10 +55,12 @@ export class SourceText {
   }
 }
 
-/** A piece of YAML with positions (JSON is YAML). Its errors are collected in `errors`. */
+/** A parsed piece of YAML with positions. JSON is YAML. Errors are collected in `errors`. */
 export class SourceDocument {
   readonly errors: SourceError[] = [];
-  /** Set when an alias, a merge or a limit left a value incomplete. It may be reset between values. */
+  /**
+   * Set when an alias, a merge or a limit has left a value incomplete. Callers may reset it between values.
+   */
   isBroken = false;
   /** The root; null when the text is empty or not YAML. */
   readonly root: Node | null;
@@ -79,10 +85,10 @@ export class SourceDocument {
 
   #parsed(text: string): Document<Node> | null {
     try {
-      // uniqueKeys: the library's check takes quadratic time, and members() has its own.
+      // uniqueKeys is off because the library's check takes quadratic time. members() finds repeated keys.
       return parseDocument(text, { uniqueKeys: false, prettyErrors: false }) as Document<Node>;
     } catch {
-      // The parser recurses: a text of very many levels exhausts its stack.
+      // The parser is recursive, so a very deeply nested text exhausts the stack.
       this.report(this.#piece.start, yamlProblem('RESOURCE_EXHAUSTION', ''));
       return null;
     }
@@ -98,7 +104,7 @@ export class SourceDocument {
     return Math.min(Math.max(start, offset - before.length + start), end);
   }
 
-  /** Reports each error once, because mappings are walked again to find positions. */
+  /** Reports an error. A repeated report is ignored, because mappings are walked again to find positions. */
   report(offset: number, message: string): void {
     const said = `${offset} ${message}`;
     if (this.#said.has(said)) return;
@@ -111,13 +117,15 @@ export class SourceDocument {
     this.report(offset, `"${key}" is given twice: it is already in line ${line}`);
   }
 
-  /** Reports an error after which a value is not the intended one. */
+  /** Reports an error and marks the value as incomplete. */
   #reportBroken(offset: number, message: string): void {
     this.isBroken = true;
     this.report(offset, message);
   }
 
-  /** The node itself, or the target of the alias; null (reported) when there is none. */
+  /**
+   * The node itself, or the target of an alias. Null, with an error reported, when the alias has no target.
+   */
   resolveAlias(node: Node | null): Node | null {
     if (!isAlias(node)) return node;
     const target = this.#targets.get(node);
@@ -130,8 +138,8 @@ export class SourceDocument {
   }
 
   /**
-   * The members of a mapping. Keys are strings and occur once. Members that `<<` merges in come first, and
-   * the mapping's own members replace them.
+   * The members of a mapping. A key that is no string or is repeated is reported. Members that `<<` merges in
+   * come first, and the mapping's own members replace them.
    */
   members(map: YAMLMap, depth = 0): Member[] {
     const own = new Map<string, Member>();
@@ -177,12 +185,12 @@ export class SourceDocument {
   }
 
   /**
-   * The plain value of a node. Strings go through `onText`. Errors are reported, and wrong parts are left
+   * The plain value of a node. `onText` replaces its strings. Errors are reported, and wrong parts are left
    * out.
    */
   plainValue(node: Node | null, onText: TextHook, depth = 0): unknown {
     if (isAlias(node)) return this.#plainAliasValue(node, onText, depth);
-    // Inside an alias every node is an added one.
+    // Inside an alias every node counts as added.
     if (node !== null && this.#followed.size > 0 && this.#isOverBudget(this.offsetOf(node))) return undefined;
     if (isMap(node) || isSeq(node)) {
       if (depth > MAX_DEPTH) {
@@ -224,10 +232,10 @@ export class SourceDocument {
   }
 
   /**
-   * Offset of the value (or the key) that `path` leads to, or of the nearest enclosing value when it does not
-   * exist.
+   * Offset of the value that `path` leads to, or of its key with `atKey`. When the path does not exist, the
+   * offset of the innermost value on it.
    *
-   * @param fallback offset to return when no part of the path exists
+   * @param fallback the result when no part of the path exists
    */
   offsetAtPath(
     node: Node | null,
@@ -255,7 +263,7 @@ export class SourceDocument {
   }
 }
 
-/** The target of each alias: the last node before it with that anchor. */
+/** The target of each alias: the last node before the alias with its anchor. */
 function targetsOf(document: Document<Node>): Map<Alias, Node> {
   const anchors = new Map<string, Node>();
   const targets = new Map<Alias, Node>();
@@ -271,7 +279,10 @@ function targetsOf(document: Document<Node>): Map<Alias, Node> {
   return targets;
 }
 
-/** What is wrong, in our words, by the code of the YAML library. */
+/**
+ * Our message for each error code of the YAML library. The library's own messages may quote the text, which
+ * may be secret.
+ */
 const WORDS: Readonly<Record<ErrorCode, string>> = {
   ALIAS_PROPS: 'an alias takes no anchor and no tag',
   BAD_ALIAS: 'the name of an anchor or alias is empty or ends with a colon',
@@ -301,7 +312,7 @@ const WORDS: Readonly<Record<ErrorCode, string>> = {
   UNEXPECTED_TOKEN: 'this does not belong here: remove it, or put the text in quotes',
 };
 
-/** Which character is missing, by what the library says of it. */
+/** Our message for a missing character, by a pattern of the library's message. */
 const MISSING: readonly (readonly [RegExp, string])[] = [
   [/^Missing closing (['"])/, 'a quote has no end'],
   [/end with a ([\]}])/, 'a bracket has no end, or its end is indented too little'],
@@ -314,7 +325,7 @@ const MISSING: readonly (readonly [RegExp, string])[] = [
   [/directives-end/, 'the line --- is missing after the lines that begin with %'],
 ];
 
-/** @param said the library's message, which tells apart what has one code */
+/** @param said the library's message. It tells apart errors that share a code. It is not repeated */
 function yamlProblem(code: ErrorCode, said: string): string {
   const missing = MISSING.find(([pattern]) => pattern.test(said));
   return `invalid YAML: ${missing?.[1] ?? WORDS[code]}`;

@@ -1,13 +1,13 @@
 import { REFERENCE } from '@svc/shared/resources/texts.ts';
 
-/** The sources that `${env.NAME}` and `${file.PATH}` insert. */
+/** The sources from which `${env.NAME}` and `${file.PATH}` insert. */
 export type Sources = {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Called with the name of each inserted variable. */
   readonly onVariable?: (name: string) => void;
   /**
-   * Returns the text of a file by its path as written. It throws an Error whose message says why the file
-   * cannot be read.
+   * Returns the text of the file at this path, as it is written in the declaration. It throws an Error whose
+   * message says why the file cannot be read.
    */
   readonly readFile: (path: string) => string;
 };
@@ -15,9 +15,9 @@ export type Sources = {
 export type Interpolated = { ok: true; text: string } | { ok: false; message: string };
 
 /**
- * Inserts settings and files into a string of the declared file. A string that is exactly one reference
- * (`${svc_http_monitor.api.id}`) stays as it is until the declaration is applied. Inserted text is not
- * interpolated again.
+ * Inserts environment variables and files into a string of the declared file. A string that is exactly one
+ * reference (`${svc_http_monitor.api.id}`) stays as it is until the declaration is applied. Inserted text is
+ * not interpolated again.
  */
 export function interpolate(text: string, sources: Sources): Interpolated {
   if (!text.includes('${')) return { ok: true, text };
@@ -28,7 +28,7 @@ export function interpolate(text: string, sources: Sources): Interpolated {
   for (let at = text.indexOf('${'); at !== -1; at = text.indexOf('${', from)) {
     const isLiteral = at > from && text[at - 1] === '$';
     const end = isLiteral ? at + 1 : text.indexOf('}', at);
-    // No later insertion has an end either. The rest is not searched again from each of them.
+    // The text has no further `}`, so no later insertion has an end either.
     if (end === -1) return { ok: false, message: problem ?? MISSING_END };
     const inserted = isLiteral ? LITERAL : insertion(text.slice(at + 2, end), sources);
     if (inserted.ok) replaced += text.slice(from, isLiteral ? at - 1 : at) + inserted.text;

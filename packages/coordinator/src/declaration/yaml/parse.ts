@@ -27,19 +27,20 @@ import {
 
 type WrittenEntry = Member & { readonly kind: ResourceKind };
 
-/** Entries that are handed over together. The thread that takes them over is held for about a millisecond. */
+/** Number of entries in one message. It holds the receiving thread for about a millisecond. */
 const TOGETHER = 100;
 
 /**
- * Reads a declaration: syntax, insertions, every resource, and references between them. All errors are found
- * at once. It is pure except for `sources`, which may be asked twice for the same thing.
+ * Reads a declaration: syntax, insertions, resources, and references between them. All errors are found in
+ * one reading, except conflicts with other resources, which the transaction finds. The function is pure
+ * except for `sources`, which it may read twice.
  *
- * The text is read in pieces of some entries, because the position of every value takes much memory. What is
- * known of the entries in other pieces are their addresses.
+ * The text is read piece by piece, because the positions of all values take much memory. Of entries in other
+ * pieces, only the addresses are known.
  *
  * @param file name of the file, for errors
- * @returns some entries at a time, in order of dependency, and then all errors, by position. Entries of a declaration
- *   with errors must not be used
+ * @returns yields lists of entries in order of dependency, and returns all errors by position. The entries of
+ * a declaration with errors must not be used
  */
 export function* readDeclaration(
   text: string,
@@ -55,7 +56,7 @@ export function* readDeclaration(
   for (const piece of pieces.toSorted((a, b) => rankOf(a.kind) - rankOf(b.kind))) {
     const document = new SourceDocument(source, piece);
     syntaxErrors.push(...document.errors);
-    // What follows from wrong syntax would only confuse.
+    // Further errors would only be consequences of the wrong syntax.
     if (syntaxErrors.length > 0) continue;
     for (const entry of readEntries(document, declaration)) {
       some.push(entry);
@@ -71,15 +72,15 @@ export function* readDeclaration(
     .map(({ offset, message }) => ({ file, ...source.position(offset), message }));
 }
 
-/** What is known while a declaration is read. */
+/** State of the reading of one declaration. */
 type OpenDeclaration = {
   readonly source: SourceText;
   readonly sources: Sources;
-  /** Offsets of the entries' names, also of entries with errors. */
+  /** Offset of each entry's name. Entries with errors are included. */
   readonly places: Map<Address, number>;
 };
 
-/** Place in the order of dependency. */
+/** Position of a kind in the order of dependency. */
 function rankOf(kind: ResourceKind | null): number {
   return kind === null ? -1 : RESOURCE_KINDS.indexOf(kind);
 }
@@ -92,7 +93,7 @@ function* readEntries(document: SourceDocument, declaration: OpenDeclaration): G
   }
 }
 
-/** Notes the entry. An entry whose name another piece has is reported. */
+/** Records the place of the entry. An entry with the address of an earlier one is reported. */
 function isGivenOnce(
   document: SourceDocument,
   { kind, key, keyOffset }: WrittenEntry,
@@ -121,7 +122,7 @@ function writtenEntries(document: SourceDocument): WrittenEntry[] {
   return document.members(root).flatMap((member) => {
     const { key: kind } = member;
     if (isResourceKind(kind)) return entriesOf(document, kind, member);
-    // A place for anchors, as compose files have it.
+    // Members that begin with x- are ignored. They may have anchors, as in compose files.
     if (kind.startsWith('x-')) return [];
     const meant = nearest(kind, RESOURCE_KINDS);
     document.report(
@@ -153,14 +154,14 @@ function isNothing(node: Node): boolean {
   return 'value' in node && node.value === null;
 }
 
-/** Reads an entry; null, with errors reported, when it is not valid. */
+/** Reads an entry. Null, with errors reported, when it is not valid. */
 function readEntry(
   document: SourceDocument,
   entry: WrittenEntry,
   { source, sources, places }: OpenDeclaration,
 ): DeclaredEntry | null {
   const errorsBefore = document.errors.length;
-  // Strings with a known error. The schema's messages about them would only confuse.
+  // Offsets with a reported error. Messages of the schema about the same place are dropped.
   const reported = new Set<number>();
   const report = (offset: number, where: Path, message: string) => {
     if (reported.has(offset)) return;
@@ -168,12 +169,12 @@ function readEntry(
     document.report(offset, `${[entry.kind, entry.key, ...where].join('.')}: ${message}`);
   };
   /**
-   * Offsets of strings that are references, with the number of places where none is allowed. Aliases repeat
-   * an offset.
+   * Offsets of strings that are references, with the number of uses in places that take no reference. A
+   * string with an alias has several uses.
    */
   const misplaced = new Map<number, number>();
   const count = (offset: number, by: number) => misplaced.set(offset, (misplaced.get(offset) ?? 0) + by);
-  /** Texts that environment or files have a part in: no error repeats them. */
+  /** Texts with inserted parts. They may be secret, so no error repeats them. */
   const inserted = new Set<unknown>();
   document.isBroken = false;
   const value = document.plainValue(entry.value, (text, offset) => {
@@ -234,8 +235,8 @@ function placedReferences(kind: ResourceKind, value: unknown): readonly FoundRef
 }
 
 /**
- * Reports an issue. Several issues may be at one place (two members missing in one mapping), but not where an
- * error was reported before.
+ * Reports an issue of the schema. Several issues may be at one place, like two missing members of a mapping.
+ * An issue is dropped where another error was reported.
  */
 function reportIssue(
   document: SourceDocument,

@@ -2,28 +2,32 @@ import { isResourceKind, type ResourceKind } from '@svc/shared/resources/registr
 import { CST, Lexer } from 'yaml';
 import { isLocalName } from './declaration.ts';
 
-/** A part of a declaration's text that is read by itself, as if it were a declaration. */
+/** A part of a declaration's text that is parsed alone, as a declaration of its own. */
 export type Piece = {
-  /** Type of all its entries; null: it is the whole text. */
+  /** Kind of all entries in the piece; null: the piece is the whole text. */
   readonly kind: ResourceKind | null;
-  /** Text that makes the part a declaration. */
+  /** Text before the part that makes it a declaration. `after`: text after the part. */
   readonly before: string;
   readonly after: string;
-  /** Offset of its first character in the whole text; `end` is the offset after its last. */
+  /** Offset of its first character in the whole text. `end`: the offset after its last character. */
   readonly start: number;
   end: number;
 };
 
-/** Most entries in a piece, and the length (UTF-16 code units) after which it gets no more of them. */
+/**
+ * Largest number of entries in a piece, and the length (UTF-16 code units) from which it gets no further
+ * entry.
+ */
 const MOST_ENTRIES = 100;
 const MOST_LENGTH = 65_536;
 
 /**
- * Cuts a declaration between entries, so that its positions need memory for a hundred entries only. The nodes of
- * 100,000 monitors take 2 GiB.
+ * Cuts a declaration between entries, so that the positions of only a hundred entries are in memory at a
+ * time. The nodes of 100,000 monitors take 2 GiB.
  *
- * A text that is not simply types with named entries is one piece: one with aliases, several documents, a type that
- * is unknown or given twice. So is one in which something is left open.
+ * A text is one piece when it is more than resource types with named entries: when it has aliases, several
+ * documents, or a type that is unknown or given twice. It is also one piece when a quote or a bracket has no
+ * end.
  */
 export function piecesOf(text: string, mostEntries = MOST_ENTRIES): readonly Piece[] {
   return new Cutter(mostEntries).cut(text) ?? [wholePiece(text)];
@@ -35,7 +39,7 @@ export function wholePiece(text: string): Piece {
 
 type TokenType = CST.TokenType | null;
 
-/** Tokens after which a text is one piece. */
+/** Tokens that make the text one piece. */
 const UNCUT: ReadonlySet<TokenType> = new Set<TokenType>([
   'alias',
   'byte-order-mark',
@@ -51,30 +55,30 @@ class Cutter {
   readonly #kinds = new Set<ResourceKind>();
   /** Number of open brackets. */
   #depth = 0;
-  /** Whether the root is in brackets, as in JSON; null: it has not begun. */
+  /** Whether the root is in brackets, as in JSON; null: the root has not begun. */
   #isFlow: boolean | null = null;
-  /** In block style: the column of the section's entries; null before its first. */
+  /** In block style: the column of the entries of the present type; null before the first entry. */
   #column: number | null = null;
-  /** In brackets: what comes next between the types, and the type that was named last. */
+  /** In brackets: the expected token between two types, and the type that was named last. */
   #next: 'type' | 'entries' | 'comma' = 'type';
   #type = '';
   #isEntryNext = false;
-  /** Whether the last token was the name of a type or an entry. */
+  /** Whether a colon must follow, because the last token was the name of a type or of an entry. */
   #isColonNext = false;
-  /** Entries in the last piece. */
+  /** Number of entries in the last piece. */
   #entries = 0;
 
   constructor(mostEntries: number) {
     this.#mostEntries = mostEntries;
   }
 
-  /** Answers null for a text that is one piece. */
+  /** Returns the pieces; null: the text is one piece. */
   cut(text: string): readonly Piece[] | null {
     let offset = 0;
     let isScalar = false;
-    /** Whether the next scalar is the text of a block scalar, which begins in a line of its own. */
+    /** Whether the next scalar is the text of a block scalar, which begins on its own line. */
     let isTextNext = false;
-    /** Column of the next token when only blanks precede it in its line; null otherwise. */
+    /** Column of the next token when only blanks precede it on its line; null otherwise. */
     let column: number | null = 0;
     for (const token of new Lexer().lex(text)) {
       if (token === CST.SCALAR) {
@@ -86,12 +90,13 @@ class Cutter {
       isScalar = false;
       if (type === 'space' && column !== null) column = token.includes('\t') ? Number.NaN : token.length;
       const isBlank = type === 'space' || type === 'newline' || type === 'comment';
-      // It may lack the blank before it, and it is in no piece.
+      // A comment between pieces would not be parsed, and it may be invalid: a blank may be missing before
+      // it.
       if (type === 'comment' && this.#isFlow === true && this.#depth < 2) return null;
       if (!isBlank) {
         if (UNCUT.has(type) || isUnclosed(type, token)) return null;
-        if (!this.#take(type, token, offset, isTextNext ? null : column)) return null;
-        // An empty text ends where the next line begins.
+        if (!this.#handleToken(type, token, offset, isTextNext ? null : column)) return null;
+        // An empty token leaves the next token at the beginning of a line.
         if (token !== '') column = null;
         isTextNext = type === 'block-scalar-header';
       }
@@ -104,26 +109,26 @@ class Cutter {
     return this.#pieces;
   }
 
-  /** Takes a token; false when the text is one piece. */
-  #take(type: TokenType, token: string, offset: number, column: number | null): boolean {
+  /** Handles a token; false: the text is one piece. */
+  #handleToken(type: TokenType, token: string, offset: number, column: number | null): boolean {
     this.#isFlow ??= type === 'flow-map-start';
     if (this.#isColonNext) {
       this.#isColonNext = false;
       return type === 'map-value-ind' && (this.#isFlow || column === null);
     }
-    const isTaken = this.#isFlow
-      ? this.#takeInBrackets(type, token, offset)
+    const isHandled = this.#isFlow
+      ? this.#handleInBrackets(type, token, offset)
       : this.#depth > 0 || column === null || this.#beginLine(type, token, offset, column);
     if (type === 'flow-map-start' || type === 'flow-seq-start') this.#depth += 1;
     if (type === 'flow-map-end' || type === 'flow-seq-end') this.#depth -= 1;
-    return isTaken;
+    return isHandled;
   }
 
   #beginLine(type: TokenType, token: string, offset: number, column: number): boolean {
     if (column === 0) {
       this.#column = null;
       return (
-        this.#takeName(type, token) && this.#beginSection(token, { before: '', start: offset, after: '' })
+        this.#handleName(type, token) && this.#beginSection(token, { before: '', start: offset, after: '' })
       );
     }
     const kind = this.#pieces.at(-1)?.kind;
@@ -132,18 +137,18 @@ class Cutter {
     if (column > this.#column) return true;
     if (this.#isFull(offset)) this.#begin(kind, { before: `${kind}:\n`, start: offset - column, after: '' });
     this.#entries += 1;
-    return this.#takeName(type, token);
+    return this.#handleName(type, token);
   }
 
-  #takeInBrackets(type: TokenType, token: string, offset: number): boolean {
+  #handleInBrackets(type: TokenType, token: string, offset: number): boolean {
     if (this.#depth === 0) return this.#pieces.length === 0;
     if (this.#depth > 2) return true;
-    if (this.#depth === 2) return this.#takeEntry(type, token, offset);
+    if (this.#depth === 2) return this.#handleEntry(type, token, offset);
     switch (this.#next) {
       case 'type':
         this.#next = 'entries';
         this.#type = nameIn(token);
-        return type === 'flow-map-end' || this.#takeName(type, token);
+        return type === 'flow-map-end' || this.#handleName(type, token);
       case 'entries': {
         this.#next = 'comma';
         this.#isEntryNext = true;
@@ -158,7 +163,7 @@ class Cutter {
     }
   }
 
-  #takeEntry(type: TokenType, token: string, offset: number): boolean {
+  #handleEntry(type: TokenType, token: string, offset: number): boolean {
     const last = this.#pieces.at(-1);
     if (last === undefined) return false;
     last.end = offset;
@@ -173,11 +178,11 @@ class Cutter {
     if (!this.#isEntryNext) return true;
     this.#isEntryNext = false;
     this.#entries += 1;
-    return this.#takeName(type, token);
+    return this.#handleName(type, token);
   }
 
-  /** Takes the name of a type or an entry, after which a colon comes. */
-  #takeName(type: TokenType, token: string): boolean {
+  /** Handles the name of a type or of an entry; false: it is no valid name. A colon must follow. */
+  #handleName(type: TokenType, token: string): boolean {
     this.#isColonNext = true;
     const isScalar = type === 'scalar' || type === 'single-quoted-scalar' || type === 'double-quoted-scalar';
     return isScalar && isLocalName(nameIn(token));
@@ -188,7 +193,7 @@ class Cutter {
     return this.#entries >= this.#mostEntries || offset - start >= MOST_LENGTH;
   }
 
-  /** Answers false for a type that is unknown or was given before. */
+  /** Begins a type; false: it is unknown or was given before. */
   #beginSection(kind: string, piece: Pick<Piece, 'before' | 'start' | 'after'>): boolean {
     if (!isResourceKind(kind) || this.#kinds.has(kind)) return false;
     this.#kinds.add(kind);
@@ -204,13 +209,13 @@ class Cutter {
   }
 }
 
-/** Whether a quote has no end. Where it is missed depends on what follows. */
+/** Whether a quoted scalar has no closing quote. The parser needs the text after it to report its place. */
 function isUnclosed(type: TokenType, token: string): boolean {
   const isQuoted = type === 'single-quoted-scalar' || type === 'double-quoted-scalar';
   return isQuoted && (token.length === 1 || token.at(-1) !== token[0]);
 }
 
-/** The name in a plain or quoted scalar. Names have no escapes. */
+/** The name in a plain or quoted scalar. A valid name needs no escapes. */
 function nameIn(token: string): string {
   return /^(["'])(.*)\1$/.exec(token)?.[2] ?? token;
 }

@@ -22,24 +22,27 @@ import { storedIn } from '../reading.ts';
 import { type Address, addressOf, type DeclaredEntry } from './declaration.ts';
 import { referencesOf, resolveReferences } from './references.ts';
 
-/** A stored resource that a declared file declares, or declared before. */
+/** A stored resource that the present or an earlier declared file declares. */
 export type NamedResource = {
   readonly kind: ResourceKind;
   /**
-   * Null: a start without a file released it. It is taken over when it is declared again, and otherwise left
-   * alone.
+   * Null: a start without a file released the resource. The file takes it over when it declares it again, and
+   * otherwise leaves it as it is.
    */
   readonly owner: 'file' | null;
   readonly localName: string;
   readonly id: number;
 };
 
-/** Normalized attributes of resources, with ids as text and secrets in clear. Resources that are gone are missing. */
+/**
+ * Normalized attributes of resources, with ids as strings and secrets in clear text. Removed resources are
+ * missing.
+ */
 type NamedAttributes = ReadonlyMap<NamedResource, object>;
 
 /**
- * All resources of the workspace that a declared file named, each table by ascending id: the present side of the
- * file's diff, without attributes, which would take 66 MiB for a hundred thousand monitors.
+ * All resources of the workspace that a declared file has named, each table by ascending id. They have no
+ * attributes: those of a hundred thousand monitors would take 66 MiB.
  */
 export async function resourcesNamedByFile(source: Readable, workspaceId: number): Promise<NamedResource[]> {
   const found: NamedResource[] = [];
@@ -63,10 +66,9 @@ async function addAll<T extends ResourceTable>(
 }
 
 /**
- * The attributes of these resources, all of one table. The event loop gets turns in between.
+ * Reads the attributes of these resources, which are all in one table. The event loop gets turns in between.
  *
- * @param source the transaction inside a change, so that the diff fits the rows that it will change;
- *   otherwise the store
+ * @param source the store; inside a change its transaction, whose rows the change will write
  */
 async function attributesOfNamed(
   source: Readable,
@@ -88,46 +90,46 @@ async function attributesOfNamed(
   );
 }
 
-/** An entry to create (`id` null) or to change. */
+/** An entry to write. `id` null: the resource is created. */
 export type Write = { readonly entry: DeclaredEntry; readonly id: number | null };
 
-/** The changes that make the stored resources equal to the declared ones. */
+/** The changes that make the stored resources equal to the declared entries. */
 export type Plan = {
   /**
-   * Resources to remove first, because they are no longer declared or are created anew. Dependents come
-   * before the resources that they depend on.
+   * Resources to remove before the writes, because they are no longer declared or are replaced. A resource
+   * comes before the resources that it refers to.
    */
   readonly removals: readonly NamedResource[];
   /** Entries to write, in order of dependency. */
   readonly writes: readonly Write[];
-  /** All entries that are channels. */
+  /** All declared channels, changed or not. */
   readonly channels: readonly DeclaredEntry[];
   /**
-   * Monitors that are no longer declared. They are removed last, when nothing declared refers to them any
-   * more.
+   * Monitors that are no longer declared. They are removed after the writes, when no declared resource refers
+   * to them any more.
    */
   readonly monitorRemovals: readonly NamedResource[];
   /** Number of resources that the file owned before. */
   readonly owned: number;
-  /** Number of those that are no longer declared, without those that are created anew. */
+  /** Number of owned resources that are no longer declared. Replaced resources do not count. */
   readonly deletions: number;
 };
 
-/** Number of owned resources from which the guard against mass deletion applies. */
+/** Smallest number of owned resources for the guard against mass deletion. */
 const GUARDED_COUNT = 10;
 
-/** The stored side of the file's diff, and the changes that follow from it. */
+/** The stored resources before the change, and the plan that follows from them. */
 export type Prepared = {
-  /** Resources that the file owns, and those that an earlier file declared. */
+  /** The resources that the present or an earlier file declares. */
   readonly resources: ReadonlyMap<Address, NamedResource>;
   readonly plan: Plan;
-  /** The rows that this follows from; see {@link declaredRows}. */
+  /** Identifies the rows from which the plan was made; see {@link declaredRows}. */
   readonly rows: string;
 };
 
 /**
- * Reads and compares all declared resources, some at a time. That takes seconds where there are a hundred thousand, so
- * it is done before the transaction that changes them.
+ * Reads all stored resources of the file, batch by batch, and compares them with the entries. That takes
+ * seconds for a hundred thousand resources, so it happens before the transaction that changes them.
  *
  * @param parts.entries in order of dependency
  */
@@ -139,7 +141,7 @@ export async function prepareChanges(
     entries,
   }: { secrets: Secrets; workspaceId: number; entries: readonly DeclaredEntry[] },
 ): Promise<Prepared> {
-  // This comes before reading, so that a change in between is noticed.
+  // The state of the rows is read first, so that a change in between is noticed.
   const rows = await declaredRows(source, workspaceId);
   const named = await resourcesNamedByFile(source, workspaceId);
   const resources = new Map(named.map((one) => [addressOf({ kind: one.kind, name: one.localName }), one]));
@@ -150,7 +152,7 @@ export async function prepareChanges(
   return { resources, plan, rows };
 }
 
-/** Whether nobody has changed the rows since. */
+/** Whether the rows are still those from which the plan was made. */
 export async function isStillTrue(
   source: Readable,
   { rows }: Prepared,
@@ -159,51 +161,54 @@ export async function isStillTrue(
   return (await declaredRows(source, workspaceId)) === rows;
 }
 
-/** What tells resources apart that are not read or written together. */
-type Head = { readonly kind: ResourceKind; readonly isNew?: boolean };
+/** Resources with different values here are not in one batch. */
+type BatchKey = { readonly kind: ResourceKind; readonly isNew?: boolean };
 
-/** Consecutive resources of one kind, as many as are read or written together. */
-export function* ofOneKind<T>(resources: Iterable<T>, of: (resource: T) => Head): Generator<readonly T[]> {
+/** Splits resources into batches: consecutive resources of one kind, at most {@link MOST_TOGETHER}. */
+export function* batchesOfOneKind<T>(
+  resources: Iterable<T>,
+  of: (resource: T) => BatchKey,
+): Generator<readonly T[]> {
   let some: T[] = [];
-  let last: Head | null = null;
+  let last: BatchKey | null = null;
   for (const resource of resources) {
-    const head = of(resource);
-    const isAlike = head.kind === last?.kind && head.isNew === last.isNew;
+    const key = of(resource);
+    const isAlike = key.kind === last?.kind && key.isNew === last.isNew;
     if (last !== null && !(isAlike && some.length < MOST_TOGETHER[TABLE_OF[last.kind]])) {
       yield some;
       some = [];
     }
     some.push(resource);
-    last = head;
+    last = key;
   }
   if (some.length > 0) yield some;
 }
 
-/** The stored side of the comparison. */
+/** The stored resources to compare with. */
 type StoredSide = Pick<Prepared, 'resources'> & {
-  /** Reads the attributes of a few resources of one table. */
+  /** Reads the attributes of the resources of one batch. */
   readonly attributesOf: (resources: readonly NamedResource[]) => Promise<NamedAttributes>;
 };
 
 /**
  * Compares the declaration with the stored resources. The event loop gets turns in between.
  *
- * @param entries entries in order of dependency
+ * @param entries in order of dependency
  */
 export async function planChanges(
   entries: readonly DeclaredEntry[],
   { resources, attributesOf }: StoredSide,
 ): Promise<Plan> {
   const turns = new Turns();
-  /** Owned resources that are not declared; at first all of them. */
+  /** Owned resources for which no entry was found yet. In the end they are no longer declared. */
   const dropped = new Set([...resources.values()].filter(({ owner }) => owner === 'file'));
   const owned = dropped.size;
-  /** Entries that get a new id. Resources that refer to them are written too. */
+  /** Entries that get a new id. Entries that refer to them must be written too. */
   const renewed = new Set<Address>();
   const replaced: NamedResource[] = [];
   const writes: Write[] = [];
   const channels: DeclaredEntry[] = [];
-  for (const some of ofOneKind(entries, (entry) => entry)) {
+  for (const some of batchesOfOneKind(entries, (entry) => entry)) {
     const present = await attributesOf(some.flatMap((entry) => resources.get(addressOf(entry)) ?? []));
     for (const entry of some) {
       await turns.giveTurn();
@@ -235,12 +240,12 @@ export async function planChanges(
   };
 }
 
-/** Whether so many resources would be deleted that the operator must allow it. */
+/** Whether more than half of the owned resources would be deleted, so that the operator must allow it. */
 export function isMassDeletion({ owned, deletions }: Plan): boolean {
   return owned >= GUARDED_COUNT && deletions > owned / 2;
 }
 
-/** @param present undefined: the resource is gone, as the transaction that changes it will see */
+/** @param present undefined: the resource was removed meanwhile. The transaction will notice that */
 function changeOf(
   entry: DeclaredEntry,
   resource: NamedResource,
@@ -249,7 +254,7 @@ function changeOf(
 ): 'none' | 'update' | 'replace' {
   if (present === undefined) return 'update';
   const isRenewed = referencesOf(entry.kind, entry.attributes).some(({ to }) => renewed.has(to));
-  // The empty text is not an id, so it differs from every stored one.
+  // The empty string is no id, so it differs from every stored id.
   const idOf = (to: Address) => (renewed.has(to) ? '' : String(resources.get(to)?.id ?? ''));
   const attributes = resolveReferences(entry.kind, entry.attributes, idOf);
   const [wanted, was] = [attributes, present] as [Members, Members];

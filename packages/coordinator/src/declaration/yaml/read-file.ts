@@ -10,12 +10,13 @@ import { readDeclaration } from './parse.ts';
 import type { ReadOutcome, ReadRequest } from './read.ts';
 import { type InsertedFile, MAX_FILE_BYTES, MAX_INSERTED_BYTES } from './sources.ts';
 
-/** Most errors, and most warnings, that are handed over. People with more fix the first ones first. */
+/** Largest number of errors, and of warnings, that are returned. People fix the first ones first. */
 const MAX_ERRORS = 1_000;
 
 /**
- * Reads and validates the declared file, and returns some entries at a time, then the outcome. It blocks while it works,
- * so it must not run on the main thread. All problems are among the errors, even a missing file.
+ * Reads and validates the declared file. Yields lists of entries, and returns the outcome. It blocks the
+ * thread, so it must not run on the main thread. It does not throw for a wrong or missing file: that is an
+ * error in the outcome.
  */
 export function* readDeclaredFile({
   path,
@@ -52,7 +53,7 @@ export function* readDeclaredFile({
   };
 }
 
-/** Parts of a valid entry that somebody hardly means, at its place. */
+/** Warnings about parts of a valid entry that are probably mistakes, at the position of the entry. */
 function warningsOf(file: string, entry: DeclaredEntry, guard: EgressGuard): LocatedError[] {
   const { kind, attributes, line, column } = entry;
   const messages =
@@ -60,12 +61,12 @@ function warningsOf(file: string, entry: DeclaredEntry, guard: EgressGuard): Loc
   return messages.map((message) => ({ file, line, column, message: `${addressOf(entry)}: ${message}` }));
 }
 
-/** The files that a declaration inserts. Each is read once, so that all entries get the same content. */
+/** The files that a declaration inserts. Each file is read once, so that all entries get the same content. */
 class InsertedFiles {
   readonly #folder: string;
   readonly #files = new Map<string, ReadText | Error>();
 
-  /** @param folder folder that the names are relative to */
+  /** @param folder the names are relative to it */
   constructor(folder: string) {
     this.#folder = folder;
   }
@@ -97,8 +98,8 @@ class InsertedFiles {
 const CHUNK_BYTES = 65_536;
 
 /**
- * Reads a file up to the bound. A device or a pipe tells no size, and a file may grow meanwhile. A pipe
- * without a writer is not waited for.
+ * Reads a file up to the bound. It does not trust the size: a device or a pipe has none, and a file may grow
+ * while it is read. It does not wait for the writer of a pipe.
  */
 function readBounded(path: string, maxBytes: number): Buffer {
   const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);

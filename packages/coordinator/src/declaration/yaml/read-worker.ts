@@ -3,8 +3,9 @@ import type { ReadMessage, ReadRequest } from './read.ts';
 import { readDeclaredFile } from './read-file.ts';
 
 /**
- * The reading thread. It reads one declared file. It posts the first message at once and then one for each message
- * that it receives, so that the main thread never has several to take over in one turn. The main thread ends it.
+ * The thread that reads one declared file. It posts the first message at once, and then one message for each
+ * that it receives, so that the main thread never receives several messages in one turn. The main thread
+ * terminates it.
  */
 if (parentPort === null) throw new TypeError('read-worker.ts runs as a worker thread only');
 

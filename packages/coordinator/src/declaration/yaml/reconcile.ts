@@ -13,10 +13,10 @@ import { ConfigurationError } from '../errors.ts';
 import { type ChannelStates, setChannelStates } from './channel-states.ts';
 import { type Address, addressOf, DeclarationError, type DeclaredEntry } from './declaration.ts';
 import {
+  batchesOfOneKind,
   isMassDeletion,
   isStillTrue,
   type NamedResource,
-  ofOneKind,
   type Plan,
   type Prepared,
   prepareChanges,
@@ -24,10 +24,10 @@ import {
 } from './plan.ts';
 import { resolveReferences } from './references.ts';
 
-/** Number of monitors that are removed between two checks for a stop. */
+/** Number of monitors that are removed in one batch. A stop is checked before each batch. */
 const REMOVALS_PER_BATCH = 250;
 
-/** A valid declaration to apply. */
+/** A valid declaration that is to be applied. */
 export type Declaration = {
   /** Name of the file, for errors. */
   readonly file: string;
@@ -53,10 +53,11 @@ export type Reconciled = {
 };
 
 /**
- * Makes the stored resources of the file equal to the declaration, inside the given change.
+ * Makes the stored resources of the file equal to the declaration, within the given change.
  *
- * @param prepared what {@link prepareChanges} found before the change; found again where rows have changed since
- * @throws DeclarationError when the store refuses an entry, or too much would be deleted
+ * @param prepared the result of {@link prepareChanges} from before the change. It is made again when rows
+ * have changed since then
+ * @throws DeclarationError when an entry is refused, or when too many resources would be deleted
  */
 export async function reconcile(
   change: ConfigurationChange,
@@ -107,7 +108,7 @@ async function removeAll(
   resources: readonly NamedResource[],
   signal: AbortSignal,
 ): Promise<void> {
-  for (const some of ofOneKind(resources, (resource) => resource)) {
+  for (const some of batchesOfOneKind(resources, (resource) => resource)) {
     signal.throwIfAborted();
     const [first] = some;
     if (first === undefined) continue;
@@ -118,7 +119,10 @@ async function removeAll(
   }
 }
 
-/** Removes monitors. Components that somebody created over the API for such a monitor are removed with it. */
+/**
+ * Removes monitors, and with them the components that show them. Only components that the API created can
+ * still show them.
+ */
 async function removeMonitors(
   change: ConfigurationChange,
   monitors: readonly NamedResource[],
@@ -131,10 +135,10 @@ async function removeMonitors(
   }
 }
 
-/** The id of the entry at an address, which is written by now. */
+/** The id of the entry at an address; undefined: it is not written yet. */
 type IdOf = (address: Address) => number | undefined;
 
-/** Writes all entries. */
+/** Writes the entries of the plan. Returns the ids of all entries. */
 async function writeAll(
   change: ConfigurationChange,
   declaration: Declaration,
@@ -144,7 +148,10 @@ async function writeAll(
 ): Promise<IdOf> {
   const made = new Map<Address, number>();
   const idOf = (address: Address) => made.get(address) ?? resources.get(address)?.id;
-  for (const some of ofOneKind(writes, ({ entry, id }) => ({ kind: entry.kind, isNew: id === null }))) {
+  for (const some of batchesOfOneKind(writes, ({ entry, id }) => ({
+    kind: entry.kind,
+    isNew: id === null,
+  }))) {
     signal.throwIfAborted();
     await change.giveTurn();
     await writeTogether(change, declaration, some, { made, idOf });
@@ -153,8 +160,9 @@ async function writeAll(
 }
 
 /**
- * @param writes of one kind, which refers only to kinds that were written before, all new or none
- * @param ids.made gets those of the new ones
+ * @param writes of one kind, which refers only to kinds that were written before. Either all of them are new,
+ * or none
+ * @param ids.made gets the ids of the new resources
  */
 async function writeTogether(
   change: ConfigurationChange,
@@ -213,18 +221,20 @@ async function setStates(
   await setChannelStates(change, channels, parts);
 }
 
-/** Most changes of one apply that get a line each. The line of the whole apply gives the number of all. */
+/**
+ * Largest number of changes of one apply that get a line each. The line of the apply has the number of all.
+ */
 const MOST_LINES = 1_000;
 
-/** The object as `monitors/12`: the last part of the list's path in the API, and the id. */
+/**
+ * The name of an object in the audit trail, `monitors/12`: the last part of its path in the API, and the id.
+ */
 function objectOf(kind: ResourceKind, id: number | undefined): string {
   const { path } = DEFINITIONS[kind];
   return `${path.slice(path.lastIndexOf('/') + 1)}/${id}`;
 }
 
-/**
- * The lines of an apply of the declared file in the audit trail: one for the whole, and one for each change.
- */
+/** The lines of one apply in the audit trail: one for the apply, and one for each change. */
 function auditLines(
   workspaceId: number,
   { file, digest }: { file: string; digest: string },

@@ -6,20 +6,20 @@ import { nearest } from '@svc/shared/text/nearest.ts';
 import type { Address } from './declaration.ts';
 
 /**
- * References between entries: `${svc_http_monitor.api.id}`. A kind refers only to kinds before it in
- * `DEFINITIONS`, so that order is the order of dependency, and there are no cycles.
+ * References between entries: `${svc_http_monitor.api.id}`. A kind refers only to kinds that precede it in
+ * `DEFINITIONS`. Therefore `DEFINITIONS` is in order of dependency, and references have no cycles.
  */
 export type Path = readonly (string | number)[];
 
 export type FoundReference = { readonly path: Path; readonly to: Address };
 
-/** The address in a string that is a reference; null when it is not one. */
+/** The address in a reference; null: the value is no reference. */
 export function referenceIn(text: unknown): Address | null {
   const match = typeof text === 'string' ? REFERENCE.exec(text) : null;
   return match === null ? null : `${match[1]}.${match[2]}`;
 }
 
-/** Attributes of a kind that hold ids, with the kinds that they may refer to. */
+/** The attributes of a kind that contain ids, with the kinds that they may refer to. */
 function idAttributes(kind: ResourceKind): [name: string, kinds: readonly string[]][] {
   const definition: ResourceDefinition = DEFINITIONS[kind];
   return Object.entries(definition.attributes).flatMap(([name, { value }]) =>
@@ -31,7 +31,7 @@ const ID_ATTRIBUTES = Object.fromEntries(
   Object.keys(DEFINITIONS).map((kind) => [kind, idAttributes(kind as ResourceKind)]),
 ) as Readonly<Record<ResourceKind, ReturnType<typeof idAttributes>>>;
 
-/** All references in the attributes of a resource, as written or normalized. */
+/** All references in the attributes of a resource. The attributes may be normalized or not. */
 export function referencesOf(
   kind: ResourceKind,
   attributes: Readonly<Record<string, unknown>>,
@@ -49,9 +49,9 @@ export function referencesOf(
 }
 
 /**
- * The problem of a reference at `path` of a resource of `kind`; null when it is right.
+ * Says what is wrong with a reference of a resource of `kind`; null: it is right.
  *
- * @param declared has the addresses of all entries on which this one may depend
+ * @param declared the addresses of all entries to which this one may refer
  */
 export function referenceProblem(
   kind: ResourceKind,
@@ -74,7 +74,7 @@ export function referenceProblem(
   return `${to} is not declared${meant === null ? '' : `: did you mean ${meant}?`}`;
 }
 
-/** The message for a reference in a place that allows none. */
+/** The message for a reference in a place that takes none. */
 export function misplacedReference(kind: ResourceKind): string {
   const names = ID_ATTRIBUTES[kind].map(([name]) => name);
   return names.length === 0
@@ -85,7 +85,7 @@ export function misplacedReference(kind: ResourceKind): string {
 /**
  * Replaces every reference in the attributes by the id of its entry.
  *
- * @param idOf returns the id for every address that the attributes refer to
+ * @param idOf the id of an entry. It is called with every address that the attributes refer to
  */
 export function resolveReferences<T extends object>(
   kind: ResourceKind,

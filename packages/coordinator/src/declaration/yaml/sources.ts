@@ -5,11 +5,11 @@ import { dirname, resolve } from 'node:path';
 import type { AppliedDeclaration } from '../../store/declaration/applied-declaration.ts';
 import type { SealPurpose, Secrets } from '../../store/declaration/secrets.ts';
 
-/** Bounds of the declared file and of a file that it inserts, bytes. */
+/** Largest size of the declared file, and of a file that it inserts, bytes. */
 export const MAX_FILE_BYTES = 64 * 1_024 * 1_024;
 export const MAX_INSERTED_BYTES = 1_024 * 1_024;
 
-/** The sources of a declaration outside of its file. */
+/** The files and variables that a declaration inserts. */
 export type Inserted = {
   readonly files: readonly InsertedFile[];
   /** Names of environment variables. */
@@ -17,16 +17,13 @@ export type Inserted = {
 };
 
 export type InsertedFile = {
-  /** Name as written in the declared file, relative to that file's folder. */
+  /** Name as it is written in the declared file, relative to the folder of that file. */
   readonly name: string;
   /** SHA-256, hex; null: the file could not be read. */
   readonly digest: string | null;
 };
 
-/**
- * The sources of a declaration. The same sources declare the same resources, so they need not be parsed
- * again.
- */
+/** All sources of a declaration. Equal sources declare equal resources, so they need not be parsed again. */
 export type DeclarationSources = {
   /** Version of svc. Another version may read the same file differently. */
   readonly version: string;
@@ -40,8 +37,8 @@ export type DeclarationSources = {
 const PURPOSE: SealPurpose = 'facts.declared_sources';
 
 /**
- * A keyed digest of the sources. Values of the environment can be guessed, and nobody without the key can
- * test guesses.
+ * A keyed digest of the sources. Values of variables may be guessable secrets. Without the key, a guess
+ * cannot be tested against the digest.
  */
 export function fingerprintOf(secrets: Secrets, sources: DeclarationSources): string {
   return secrets.fingerprint(PURPOSE, textOf(sources));
@@ -64,7 +61,7 @@ function sorted(pairs: readonly [string, string | null][]): readonly [string, st
   return pairs.toSorted(([a], [b]) => (a < b ? -1 : 1));
 }
 
-/** The values of these variables, in a record without inherited names. */
+/** The values of these variables, in a record without a prototype. */
 export function valuesOf(
   names: readonly string[],
   env: Readonly<Record<string, string | undefined>>,
@@ -75,8 +72,8 @@ export function valuesOf(
 }
 
 /**
- * The present sources of the applied declaration; null when one of them cannot be read. Files are read in
- * pieces, so the thread is never held for more than a millisecond.
+ * The present sources of the applied declaration; null: a file cannot be read. Files are hashed in chunks, so
+ * the thread is never held for more than a millisecond.
  *
  * @param now.path path of the declared file
  */
@@ -100,14 +97,14 @@ export async function sourcesNow(
   return { version, digest, files, variables: valuesOf(applied.variables, env) };
 }
 
-/** Bytes of one read: some 0.2 ms of hashing. */
+/** Bytes of one read. Hashing them takes about 0.2 ms. */
 const CHUNK_BYTES = 131_072;
 
-/** SHA-256, hex; null when the path cannot be read, is not a regular file, or is larger than the bound. */
+/** SHA-256 of a file, hex; null: it cannot be read, is not a regular file, or is larger than the bound. */
 async function digestOf(path: string, maxBytes: number, signal: AbortSignal): Promise<string | null> {
   let file: FileHandle;
   try {
-    // It does not wait, because a pipe may have no writer.
+    // O_NONBLOCK: opening a pipe without a writer would wait.
     file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   } catch {
     // The next read of the file finds and reports the error.
