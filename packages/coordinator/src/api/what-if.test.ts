@@ -165,7 +165,7 @@ test('a replay of a visitor who leaves ends, and the workspace may ask for anoth
     begun.resolve();
     await new Promise((resolve) => signal.addEventListener('abort', resolve));
     ended.resolve();
-    throw new SvcError('what-if-failed', 'nobody waits for the replay any more');
+    throw new SvcError('what-if-failed', 'the caller of the replay has gone away');
   };
   const request = fetch(`${api.url}${path}`, {
     method: 'POST',
@@ -231,7 +231,7 @@ describe('the thread of a replay', () => {
     for (const visitor of visitors) {
       const compared = whatIfs.compare(monitor(), visitor.signal);
       visitor.abort();
-      await expect(compared).rejects.toMatchObject({ message: 'nobody waits for the replay any more' });
+      await expect(compared).rejects.toMatchObject({ message: 'the caller of the replay has gone away' });
     }
     await expect(whatIfs.compare(monitor(), NEVER)).resolves.toBeNull();
   });

@@ -5,28 +5,31 @@ import type { Store } from '../store/store.ts';
 import { type BelievedTime, believe, doubtMs, firstBelieved } from '../verdict/believed-time.ts';
 import { HOUR_MS } from '../verdict/summary-range.ts';
 
-/** The clock that decides about ages where something is deleted: see {@link BelievedTime}. */
+/**
+ * The clock for the age of data that is to be deleted. It does not follow a sudden jump of the system clock;
+ * see {@link BelievedTime}.
+ */
 export class BelievedClock {
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #log: Logger;
   #believed: BelievedTime;
   /** When `#believed` was set, monotonic ms. */
-  #lookedAt: number;
+  #believedAt: number;
 
   private constructor(parts: { store: Store; clock: Clock; log: Logger }, believed: BelievedTime) {
     this.#store = parts.store;
     this.#clock = parts.clock;
     this.#log = parts.log;
     this.#believed = believed;
-    this.#lookedAt = parts.clock.monotonic();
+    this.#believedAt = parts.clock.monotonic();
   }
 
   /**
    * Loads the believed time. Call it before anything is recorded.
    *
-   * @param newestSlot newest slot of all recorded results, epoch ms; null: there is none. It is used when no
-   *   process has stored a believed time yet
+   * @param newestSlot the newest slot of all recorded results, epoch ms; null: there is none. It is used when
+   * no believed time is stored yet
    */
   static async load(
     parts: { store: Store; clock: Clock; log: Logger },
@@ -40,13 +43,13 @@ export class BelievedClock {
   now(): number {
     const before = this.#believed;
     const monotonic = this.#clock.monotonic();
-    this.#believed = believe(before, this.#clock.wall(), monotonic - this.#lookedAt);
-    this.#lookedAt = monotonic;
+    this.#believed = believe(before, this.#clock.wall(), monotonic - this.#believedAt);
+    this.#believedAt = monotonic;
     this.#sayDoubt(before);
     return Math.floor(this.#believed.at);
   }
 
-  /** Stores the believed time, so that the next process continues from it. */
+  /** Stores the believed time. The next process continues from it. */
   async save(): Promise<void> {
     this.now();
     await writeBelievedTime(this.#store, this.#believed);

@@ -7,28 +7,31 @@ import {
   percentile,
 } from '../verdict/latency-histogram.ts';
 import { bucketsUntil, DAY_MS, HOUR_MS } from '../verdict/summary-range.ts';
-import { closedUntil, readProgress } from './progress.ts';
+import { rolledUpUntil } from './progress.ts';
 
-/** The ranges of latencies: a number of buckets that a small chart can show. */
+/** The ranges of latencies. Each has as many buckets as a small chart can show. */
 export const LATENCY_RANGES = {
   '24h': { bucketMs: 3 * HOUR_MS, buckets: 8 },
   '7d': { bucketMs: DAY_MS, buckets: 7 },
 } as const;
 export type LatencyRange = keyof typeof LATENCY_RANGES;
 
-/** Half of the answers took no longer than the median, and 95 of 100 no longer than p95: ms; null: none was measured. */
+/**
+ * Percentiles of latencies, ms; null: none was measured. Half of the answers took at most `median`, and 95 %
+ * took at most `p95`.
+ */
 export type Latency = { readonly median: number | null; readonly p95: number | null };
 
-/** How fast a monitor answered, over all of its regions. Failures have no latency. */
+/** The latencies of a monitor in all its regions. Failed checks have no latency. */
 export type Latencies = Latency & {
-  /** Buckets, the oldest first. `at`: the beginning, epoch ms. */
+  /** Buckets, oldest first. `at`: start of the bucket, epoch ms. */
   readonly buckets: readonly (Latency & { readonly at: number })[];
 };
 
-/** The time that is rolled up, in which latencies are looked for. It changes once an hour. */
+/** A range of latencies that ends with the roll-ups. The end moves once an hour. */
 export type LatencySpan = {
   readonly range: LatencyRange;
-  /** Beginning of the first hour that is not rolled up yet, epoch ms. */
+  /** Start of the first hour that is not rolled up, epoch ms. */
   readonly until: number;
 };
 
@@ -38,12 +41,11 @@ export async function latencySpan(
   range: LatencyRange,
   now: number,
 ): Promise<LatencySpan> {
-  const { hour } = await readProgress(store, now);
-  // Roll-ups of later times come from a clock that was ahead.
-  return { range, until: Math.min(hour, closedUntil(now)) };
+  const { hour } = await rolledUpUntil(store, now);
+  return { range, until: hour };
 }
 
-/** The latencies of a monitor, from the roll-ups alone: what was measured since `until` is not in them. */
+/** The latencies of a monitor, from roll-ups only. Results since `until` do not count. */
 export async function latenciesOf(
   store: Pick<Store, 'read'>,
   monitorId: number,

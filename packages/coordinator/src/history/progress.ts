@@ -2,16 +2,16 @@ import { oldestRecorded, type Progress, storedProgress } from '../store/history/
 import type { Readable } from '../store/reading-of.ts';
 import { dayOf, hourOf } from '../verdict/summary-range.ts';
 
-/** Time after its end at which an hour is rolled up, ms. Most late results have come by then. */
+/** How long after its end an hour is rolled up, ms. Most late results have arrived by then. */
 const SETTLE_MS = 5 * 60_000;
 
-/** Beginning of the first hour that must not be rolled up yet. */
+/** Start of the first hour that must not be rolled up yet, epoch ms. */
 export function closedUntil(now: number): number {
   return hourOf(now - SETTLE_MS);
 }
 
 /**
- * The stored progress, or the initial one, which begins at the oldest result.
+ * The stored progress. When none is stored, the progress that begins at the oldest result.
  *
  * @param now the slots' clock, epoch ms
  */
@@ -22,4 +22,17 @@ export async function readProgress(reading: Readable, now: number): Promise<Prog
   const hour = hourOf(Math.min(slot ?? now, now));
   const day = dayOf(Math.min(hour, transitionAt ?? now));
   return { hour, phase: 0, day, afterMonitor: 0 };
+}
+
+/**
+ * How far the roll-ups of hours and of days go, epoch ms. Later ones were made while the clock was ahead, and are
+ * not used.
+ */
+export async function rolledUpUntil(
+  reading: Readable,
+  now: number,
+): Promise<{ readonly hour: number; readonly day: number }> {
+  const progress = await readProgress(reading, now);
+  const hour = Math.min(progress.hour, closedUntil(now));
+  return { hour, day: Math.min(progress.day, dayOf(hour)) };
 }

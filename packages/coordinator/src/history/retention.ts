@@ -22,16 +22,16 @@ import { DAY_MS } from '../verdict/summary-range.ts';
 import type { BelievedClock } from './believed-clock.ts';
 
 const SWEEP_EVERY_MS = 3_600_000;
-/** Delay of the first sweep, so that the start has settled. */
+/** Delay of the first sweep after the start, ms. */
 const FIRST_SWEEP_AFTER_MS = 60_000;
-/** Pause between chunks, ms. It leaves recording four fifths of the writer. */
+/** Pause between chunks, ms. It leaves four fifths of the writing thread to recording. */
 const PAUSE_MS = 40;
-/** Retention of the addresses of visitors that subscribed to nothing, ms. */
+/** Retention of the addresses of visitors who never confirmed a subscription, ms. */
 const UNCONFIRMED_MS = 7 * DAY_MS;
-/** Retention of histories, ms: as long as the longest summary. */
+/** Retention of histories, ms. It is the range of the longest summary. */
 const HISTORY_MS = 400 * DAY_MS;
 
-/** Numbers of rows that a sweep deleted. */
+/** Number of rows that a sweep has deleted, by what they were. */
 export type Swept = {
   results: number;
   deliveries: number;
@@ -42,10 +42,10 @@ export type Swept = {
 };
 
 /**
- * Deletes data past its retention, a little at a time, that of deleted monitors included. Results, finished
- * deliveries and changes of a reason go after the days of the setting. Changes of status, closed incidents,
- * ended absences of regions and lines of the audit trail go after 400 days. Addresses of visitors of status pages go
- * after 7 days, where they are no subscribers.
+ * Deletes data past its retention in small chunks. It covers the data of deleted monitors too. Results,
+ * finished deliveries and changes of a reason are kept for the days of the setting. Changes of status, closed
+ * incidents, ended absences of regions and lines of the audit trail are kept for 400 days. Addresses of
+ * visitors of status pages who did not become subscribers are kept for 7 days.
  */
 export class Retention {
   readonly #store: Store;
@@ -77,7 +77,7 @@ export class Retention {
     this.#schedule(FIRST_SWEEP_AFTER_MS);
   }
 
-  /** Stops, after the chunk in progress. */
+  /** Stops after the chunk in progress, and saves the believed time. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     this.#cancelTimer();
@@ -86,7 +86,7 @@ export class Retention {
     await this.#saveBelieved();
   }
 
-  /** Deletes everything that is too old now. It ends early when stopped. */
+  /** Deletes everything that is too old now. It ends early when this stops. */
   async sweep(): Promise<Swept> {
     const store = this.#store;
     const kept = () => this.#olderThan(this.#keepMs);
@@ -105,7 +105,7 @@ export class Retention {
     return { results, deliveries, transitions: reasons + changes, incidents, absences, auditLines };
   }
 
-  /** A channel was removed: its deliveries go soon, and in small steps. */
+  /** Deletes the deliveries of removed channels soon, in small chunks. Called when a channel is removed. */
   sweepRemovedChannels(): void {
     this.#cancelRemoval();
     this.#cancelRemoval = this.#clock.after(PAUSE_MS, () => {
@@ -124,7 +124,7 @@ export class Retention {
     }
   }
 
-  /** Answers the number of deleted rows. */
+  /** Returns the number of deleted rows. */
   async #deleteOfRemovedChannels(): Promise<number> {
     let deleted = 0;
     while (!this.#stopping.signal.aborted) {
@@ -135,7 +135,10 @@ export class Retention {
     return deleted;
   }
 
-  /** Read anew for each chunk, because the clock may be set during a sweep. */
+  /**
+   * The limit for a retention, epoch ms. It is computed for each chunk, because the clock may be set during a
+   * sweep.
+   */
   #olderThan(keepMs: number): number {
     return this.#believed.now() - TOLERANCE_MS - keepMs;
   }
@@ -164,7 +167,7 @@ export class Retention {
     try {
       await this.#believed.save();
     } catch (error) {
-      // The next process then continues from the older saved time and deletes later.
+      // The next process then continues from an older time, and deletes later.
       this.#log.warn({ error }, 'could not save the time that decides about retention');
     }
   }

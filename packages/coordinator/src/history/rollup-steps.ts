@@ -22,27 +22,30 @@ import { FINEST_PERIOD_MS } from '../verdict/schedule.ts';
 import { DAY_MS, dayOf, HOUR_MS, hourOf } from '../verdict/summary-range.ts';
 import { timesBetween } from '../verdict/uptime.ts';
 
-/** Results that one read should sum up: some 5 ms of the reading thread. */
+/** Results that one read should sum up. They take about 5 ms of the reading thread. */
 const RESULTS = 5_000;
-/** Rows that one transaction should write, of hours and of repairs. Recording waits some 4 ms for it. */
+/** Rows that one transaction should write, for hours and for repairs. Recording waits about 4 ms for it. */
 const ROWS = 300;
 /**
- * First width of a part, ms. It holds little even with very many monitors. Each hour begins with it, because
- * monitors may have been declared since the last.
+ * Width of the first part of each hour, ms. It has few results even with very many monitors. Every hour
+ * begins with it again, because monitors may have been added since the last hour.
  */
 const FIRST_WIDTH_MS = 4;
-/** Largest factor between the widths of two consecutive parts. */
+/** Largest factor by which the width changes from one part to the next. */
 const MOST_CHANGE = 8;
 
-/** Width of the next part of each half minute, ms, estimated from the last parts. */
+/**
+ * Width of the next part, ms, estimated from the last parts. A part is the same range of offsets within every
+ * half minute of the hour.
+ */
 type PartWidth = { ms: number };
 export const firstWidth = (): PartWidth => ({ ms: FIRST_WIDTH_MS });
 
 /**
- * Rolls up the next part of the oldest hour that is not rolled up.
+ * Rolls up the next part of the oldest hour that is not completely rolled up.
  *
- * @param closedUntil beginning of the first hour that is not over. Later results of the hours before it are
- *   marked for repair when they are recorded
+ * @param closedUntil start of the first hour that must not be rolled up yet. A result for an earlier hour
+ * that is recorded later is marked for repair
  * @returns the new progress; null: there was nothing to do
  */
 export async function rollUpHour(
@@ -84,18 +87,21 @@ function adapt(width: PartWidth, rows: readonly Counts[]): void {
   width.ms = Math.min(Math.max(1, Math.floor(next)), FINEST_PERIOD_MS);
 }
 
-/** How long hours are kept before the day that is rolled up, ms. */
+/** How long the rows of hours are kept before the day that is rolled up next, ms. */
 export const KEPT_HOURS_MS = 14 * DAY_MS;
 const KEPT_DAYS_MS = 400 * DAY_MS;
-/** Most monitors in one transaction, and most of their hours in regions. Recording waits some 5 ms for it. */
+/**
+ * Largest number of monitors in one transaction, and of their rows of hours. Recording waits about 5 ms for
+ * it.
+ */
 const MONITORS = 20;
 const HOURS = 3_000;
 
 /**
- * Rolls up the oldest finished day for the next few monitors: its hours into a row for each region, and their
- * verdicts into an uptime. It deletes the data of these monitors that is too old.
+ * Rolls up the oldest finished day for the next few monitors. The hours of the day become one row for each
+ * region, and the statuses become an uptime. Roll-ups of these monitors that are too old are deleted.
  *
- * @param believedNow clock that ages are judged by, epoch ms, see `history/believed-clock.ts`
+ * @param believedNow the clock for ages, epoch ms; see `believed-clock.ts`
  * @returns the new progress; null: there was nothing to do
  */
 export async function rollUpDay(
@@ -113,7 +119,7 @@ export async function rollUpDay(
     isLast || last === undefined
       ? { ...progress, day: end, afterMonitor: 0 }
       : { ...progress, afterMonitor: last };
-  // The age is judged by time that has surely passed, so that a clock that is ahead deletes nothing.
+  // Ages follow the believed clock, so that a system clock that is ahead deletes nothing.
   const kept = Math.min(day, dayOf(believedNow));
   return writeWithProgress(store, after, async (tx) => {
     await writeDays(
@@ -131,7 +137,7 @@ export async function rollUpDay(
   });
 }
 
-/** The monitors after this one whose day is rolled up in one transaction: at least one, if there are any. */
+/** The next monitors whose day is rolled up in one transaction: at least one, if any is left. */
 async function nextMonitors(
   store: Store,
   afterMonitor: number,
@@ -148,21 +154,21 @@ async function nextMonitors(
   return { ids, isLast: monitors.length < MONITORS && ids.length === monitors.length };
 }
 
-/** Most repairs in one transaction. */
+/** Largest number of repairs in one transaction. */
 const REPAIRS = 20;
 
-/** A span of one monitor to repair, and the marks that ask for it. */
+/** A time span of one monitor to roll up again, with the marks for it. */
 type SpanRepair = TimeSpan & { monitorId: number; repairs: Repair[] };
 
 /**
- * Rolls up hours again that got a result after they were rolled up. It uses all results of the hour, so a
+ * Rolls up hours again that have got a result after their roll-up. It reads all results of the hour, so a
  * repeated repair changes nothing.
  *
- * @param closedUntil beginning of the first hour that is not over
+ * @param closedUntil start of the first hour that must not be rolled up yet
  * @returns false: there was nothing to do
  */
 export async function repairHours(store: Store, progress: Progress, closedUntil: number): Promise<boolean> {
-  // Other hours are not rolled up yet or only in part, or they get more results because the clock was ahead.
+  // Later hours are not completely rolled up, or get more results because the clock was ahead.
   const due = await dueRepairs(store, Math.min(progress.hour, closedUntil), REPAIRS);
   if (due.length === 0) return false;
   const found: { span: SpanRepair; rows: HourRow[] }[] = [];
@@ -177,10 +183,7 @@ export async function repairHours(store: Store, progress: Progress, closedUntil:
   return true;
 }
 
-/**
- * The spans to repair, each once however many of its hours are marked, because a span is read and written as
- * a whole.
- */
+/** The spans to repair. A span with several marks occurs once, because it is read and written as a whole. */
 function spansOf(due: readonly Repair[], progress: Progress): Iterable<SpanRepair> {
   const spans = new Map<string, SpanRepair>();
   for (const repair of due) {
@@ -194,7 +197,7 @@ function spansOf(due: readonly Repair[], progress: Progress): Iterable<SpanRepai
   return spans.values();
 }
 
-/** The hour, or its whole day where the day's other hours may be deleted already. */
+/** The hour; the whole day when other hours of that day may be deleted already. */
 function spanOf(hour: number, { day }: Progress): TimeSpan {
   if (hour >= day - KEPT_HOURS_MS) return { from: hour, until: hour + HOUR_MS };
   return { from: dayOf(hour), until: dayOf(hour) + DAY_MS };
@@ -209,10 +212,10 @@ async function write(
     tx,
     found.flatMap(({ span }) => span.repairs),
   );
-  const complete = await resultsFrom(tx);
-  // Earlier spans are too old: other results of that time are deleted.
+  const completeFrom = await resultsFrom(tx);
+  // Earlier spans are too old: some of their results are deleted.
   const repaired = found.filter(
-    ({ span }) => span.from >= complete && span.repairs.some((repair) => taken.has(repair)),
+    ({ span }) => span.from >= completeFrom && span.repairs.some((repair) => taken.has(repair)),
   );
   await replaceHours(
     tx,
@@ -226,7 +229,7 @@ async function write(
   );
 }
 
-/** Writes data together with the progress that it means, in one transaction. */
+/** Writes data and the progress after it in one transaction. */
 async function writeWithProgress(
   store: Store,
   progress: Progress,

@@ -9,18 +9,18 @@ import { closedUntil, readProgress } from './progress.ts';
 import { firstWidth, repairHours, rollUpDay, rollUpHour } from './rollup-steps.ts';
 
 /**
- * How far changes of status may be dated back after a start and after a jump of the slots' clock, ms.
- * Roll-ups pause for this long.
+ * How far changes of status may be dated back after a start, and after a jump of the slots' clock, ms.
+ * Roll-ups pause for this time.
  */
 export const DATED_BACK_MS = 2 * 60_000;
-/** Pause between pieces of work, ms. It leaves others most of both threads. */
+/** Pause between two steps, ms. It leaves most of the reading and the writing thread to other work. */
 const PAUSE_MS = 40;
 const IDLE_MS = 5_000;
-/** Wait before the reading of results is asked about again, ms. */
+/** Wait before the next check whether old results are read, ms. */
 const ASK_AGAIN_MS = 500;
 /**
- * Longest wait until old results are read, ms. A stream that its region floods, or that cannot be read, is never read
- * to its end, and what is not rolled up is not deleted.
+ * Longest wait until old results are read, ms. A flooded or unreadable stream is never read to its end, and
+ * without roll-ups nothing is deleted.
  */
 const LONGEST_WAIT_MS = 3 * HOUR_MS;
 
@@ -29,43 +29,41 @@ export type RollupParts = {
   clock: Clock;
   /** The slots' clock, epoch ms. */
   slotNow: () => number;
-  /** Clock that ages are judged by, epoch ms: see `history/believed-clock.ts`. */
+  /** The clock for ages, epoch ms; see `believed-clock.ts`. */
   believedNow: () => number;
   /**
-   * False while old results are read, each of which would be a repair, and for {@link DATED_BACK_MS} after a
-   * jump. The first answer may be no while it looks, see `ReadingProgress`.
+   * False while old results are read, because each of them would need a repair, and for {@link DATED_BACK_MS}
+   * after a jump of the clock. The first call may return false before the streams were looked at; see
+   * `ReadingProgress`.
    */
   isCaughtUp: () => boolean;
   log: Logger;
 };
 
 /**
- * Sums up stored results by monitor, region and hour, and hours and verdicts by day, a little at a time and
- * apart from the recording.
+ * Sums up stored results by monitor, region and hour, and hours and statuses by day. It works in small steps
+ * beside the recording.
  *
  * Every result counts once. The progress is written in the same transaction as the rows. A result for an hour
- * before {@link claimedUntil} is recorded together with a mark that its hour must be repaired. So a kill at
- * any moment loses nothing.
+ * before {@link claimedUntil} is recorded in one transaction with a mark that its hour must be repaired.
+ * Therefore a kill at any moment loses nothing.
  */
 export class Rollups {
   readonly #parts: RollupParts;
   readonly #stopping = new AbortController();
   readonly #width = firstWidth();
   #progress: Progress;
-  /**
-   * The announced claim, and the instant up to which everything that was recorded without knowing of it is
-   * committed.
-   */
+  /** The announced claim, and the claim for which all results without a mark are committed. */
   #claimedUntil: number;
   #committedUntil: number;
-  /** Since when old results are waited for, monotonic ms; null: they are read. */
+  /** When the wait for old results began, monotonic ms; null: there is no wait. */
   #waitsSince: number | null = null;
   #running: Promise<void> = Promise.resolve();
 
   private constructor(parts: RollupParts, progress: Progress) {
     this.#parts = parts;
     this.#progress = progress;
-    // A part of the hour may be done.
+    // The hour is claimed when a part of it is already rolled up.
     this.#claimedUntil = progress.hour + (progress.phase > 0 ? HOUR_MS : 0);
     this.#committedUntil = this.#claimedUntil;
   }
@@ -83,14 +81,14 @@ export class Rollups {
   }
 
   /**
-   * Results with a slot before it (epoch ms) are recorded with a mark for repair. Read it inside the
-   * transaction, or in the turn of the event loop that queues the transaction.
+   * A result whose slot is before this instant (epoch ms) is recorded with a mark for repair. Read it inside
+   * the transaction, or in the turn of the event loop that queues the transaction.
    */
   get claimedUntil(): number {
     return this.#claimedUntil;
   }
 
-  /** Age of the oldest result that is not rolled up, ms. An hour and some minutes are normal. */
+  /** Age of the oldest hour that is not rolled up, ms. An hour and a few minutes are normal. */
   get behindMs(): number {
     return Math.max(0, this.#parts.slotNow() - this.#progress.hour);
   }
@@ -99,13 +97,13 @@ export class Rollups {
     this.#running = this.#run();
   }
 
-  /** Stops, after the piece of work in progress. */
+  /** Stops after the step in progress. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.#running;
   }
 
-  /** Does one piece of work; false when there is nothing to do now. */
+  /** Does one step of work. False: there is nothing to do now. */
   async step(): Promise<boolean> {
     const { store, slotNow, believedNow } = this.#parts;
     const until = closedUntil(slotNow());
@@ -120,8 +118,8 @@ export class Rollups {
   }
 
   /**
-   * Claims hours. The claim is announced first, followed by an empty transaction. That transaction begins
-   * after all queued ones, so every result that was recorded without a mark is committed then.
+   * Claims the hours before `until`. The claim is announced first. Then an empty transaction runs behind all
+   * queued transactions, so every result that was recorded without a mark is committed afterwards.
    */
   async #claim(until: number): Promise<void> {
     this.#claimedUntil = until;
@@ -142,7 +140,7 @@ export class Rollups {
     return this.#waitsSince !== null && now - this.#waitsSince < LONGEST_WAIT_MS;
   }
 
-  /** @returns wait before the next step, ms */
+  /** @returns the wait before the next step, ms */
   async #stepLogged(): Promise<number> {
     if (this.#waitsForReading()) return ASK_AGAIN_MS;
     try {
@@ -154,7 +152,7 @@ export class Rollups {
   }
 }
 
-/** Deletes some of the roll-ups of one deleted monitor. */
+/** Deletes some roll-ups of one deleted monitor. False: no deleted monitor has any. */
 async function removeOne(store: Store): Promise<boolean> {
   const monitorId = await removedMonitor(store);
   if (monitorId === null) return false;

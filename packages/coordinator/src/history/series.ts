@@ -15,32 +15,35 @@ import {
   type SeriesRange,
   seriesBuckets,
 } from '../verdict/series-range.ts';
-import { DAY_MS, dayOf, HOUR_MS } from '../verdict/summary-range.ts';
-import { closedUntil, readProgress } from './progress.ts';
+import { DAY_MS, HOUR_MS } from '../verdict/summary-range.ts';
+import { rolledUpUntil } from './progress.ts';
 import { addCounts, addTally, emptyTally, type OutcomeCounts, tallyOf } from './tally.ts';
 
-/** Tallies by the beginning of their bucket, epoch ms. Buckets without results have none. */
+/** Tallies by the start of their bucket, epoch ms. Buckets without results have none. */
 export type TalliesByBucket = ReadonlyMap<number, OutcomeCounts>;
 
 export type Series = {
   readonly buckets: SeriesBuckets;
-  /** Of the region that was asked for, or of all of them. */
+  /** Counts of the wanted region, or of all regions together. */
   readonly total: OutcomeCounts;
   readonly tallies: TalliesByBucket;
-  /** Buckets of each region: those above, or wider ones. */
+  /** Buckets of the regions. They are `buckets`, or wider ones. */
   readonly regionBuckets: SeriesBuckets;
-  /** Regions that have results in the range. */
+  /** The regions with results in the range. */
   readonly regions: ReadonlyMap<string, { total: OutcomeCounts; tallies: TalliesByBucket }>;
 };
 
-/** Time whose results are read at once: of 28 regions some 17,000, in 20 ms of the reading thread. */
+/**
+ * Span of the results of one read, ms. With 28 regions it has about 17,000 results, which take 20 ms of the
+ * reading thread.
+ */
 const PIECE_MS = 5 * HOUR_MS;
 
-/** What is read of a monitor, and the tallies that it goes into. */
+/** The reading of one monitor, with the tallies that it fills. */
 type Reading = {
   readonly store: Pick<Store, 'read'>;
   readonly monitorId: number;
-  /** null: all. */
+  /** null: all regions. */
   readonly region: string | null;
   readonly buckets: SeriesBuckets;
   readonly regionBuckets: SeriesBuckets;
@@ -49,10 +52,10 @@ type Reading = {
 };
 
 /**
- * Reads the results of a monitor in a range as a series for charts, its newest result included: those of the
- * last hours one by one, and the earlier ones from the roll-ups where a bucket is an hour or more.
+ * Reads the results of a monitor in a range as a series for charts, up to its newest result. Results of the
+ * last hours are read one by one. Earlier results come from roll-ups when a bucket is an hour or longer.
  *
- * @param asked.region   the series is that of this region; null: of all of them together
+ * @param asked.region   null: all regions together
  * @param asked.periodMs the monitor's present period, ms
  * @param now            the slots' clock, epoch ms
  */
@@ -85,20 +88,18 @@ export async function readSeries(
   };
 }
 
-/** @returns where the roll-ups end, epoch ms */
+/** @returns the end of the roll-ups, epoch ms */
 async function addRolledUp(reading: Reading, now: number): Promise<number> {
   const { store, monitorId, region, buckets } = reading;
   const { from, bucketMs } = buckets;
-  // The progress is read first: rows that are rolled up meanwhile still exist in the form that is looked for.
-  const progress = await readProgress(store, now);
-  // Roll-ups of later times come from a clock that was ahead.
-  const hour = Math.min(progress.hour, closedUntil(now));
-  const day = bucketMs === DAY_MS ? Math.max(from, Math.min(progress.day, dayOf(hour))) : from;
+  // The progress is read first. Rows that are rolled up later still exist in their earlier form.
+  const { hour, day: wholeDaysUntil } = await rolledUpUntil(store, now);
+  const day = bucketMs === DAY_MS ? Math.max(from, wholeDaysUntil) : from;
   const spans: [RollupTable, TimeSpan][] = [
     ['rollup_days', { from, until: day }],
     ['rollup_hours', { from: day, until: hour }],
   ];
-  // Where each region has the buckets of the whole, its rows are those of the whole too.
+  // When regions have the buckets of the whole series, their rows serve for both.
   const isJoined = reading.regionBuckets.bucketMs > bucketMs;
   for (const [table, span] of spans) {
     const rows = await rollupsByRegionAndBucket(store, table, monitorId, span, reading.regionBuckets);
@@ -113,7 +114,9 @@ async function addRolledUp(reading: Reading, now: number): Promise<number> {
   return Math.max(from, hour);
 }
 
-/** Adds results that are read one by one, in pieces, so that other reads come between. */
+/**
+ * Adds results that are read one by one. It reads them in pieces, so that other reads get turns in between.
+ */
 async function addRecent(reading: Reading, { from, until }: TimeSpan): Promise<void> {
   const { store, monitorId, buckets } = reading;
   const width = Math.min(buckets.bucketMs, HOUR_MS);
@@ -144,23 +147,23 @@ function sumOf(tallies: TalliesByBucket): OutcomeCounts {
   return total;
 }
 
-/** Most results that are read: some 30 ms of the reading thread. */
+/** Largest number of results to read. They take about 30 ms of the reading thread. */
 const MOST_RESULTS = 6_000;
 
 export type PhaseSeries = {
   readonly buckets: SeriesBuckets;
-  /** One in how many slots was read. */
+  /** One of this many slots was read. */
   readonly every: number;
-  /** Sums by the beginning of their bucket, epoch ms. Buckets without such results have none. */
+  /** Sums by the start of their bucket, epoch ms. Buckets without results with phases have none. */
   readonly sums: ReadonlyMap<number, PhaseSums>;
 };
 
 /**
- * Reads how the time of a monitor's checks was spent, by buckets of a range. Roll-ups do not have the phases, so
- * this reads results: all of them, or an even sample where they are many. A phase that did not happen counts as 0, so the
- * means add up to the mean latency.
+ * Reads how long the phases of a monitor's checks took, by buckets of a range. Roll-ups have no phases, so
+ * this reads results: all of them, or an even sample when there are too many. A phase that did not happen
+ * counts as 0, so the means of the phases add up to the mean latency.
  *
- * @param asked.region      null: all of them together
+ * @param asked.region      null: all regions together
  * @param asked.regionCount number of regions that the monitor is checked from
  * @param asked.periodMs    the monitor's present period, ms
  * @param now               the slots' clock, epoch ms
@@ -177,7 +180,7 @@ export async function readPhases(
   const slotCount = (now - from) / periodMs;
   const regionCount = region === null ? Math.max(1, asked.regionCount) : 1;
   const every = Math.max(1, Math.ceil((slotCount * regionCount) / MOST_RESULTS));
-  // First slots, which are off the grid, are too few to matter.
+  // Slots off the grid, which are first slots, are left out: they are too few to matter.
   const all = candidateSlots(monitorId, periodMs, { from, until: now }, []);
   const slots = [...sampledSlots(all, every)];
   const sums = await phasesOfSlots(store, slots, { monitorId, region, buckets });

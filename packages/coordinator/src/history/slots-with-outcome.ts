@@ -7,12 +7,12 @@ import { closedUntil, readProgress } from './progress.ts';
 import { KEPT_HOURS_MS } from './rollup-steps.ts';
 
 /**
- * Makes a function that says of a slot whether it may have a result of this outcome. A search for the few
- * failures among many results asks it first: 14 days have up to a million results, and their roll-ups have
- * 336 hours.
+ * Returns a function that says whether a slot may have a result with this outcome. A search for few failures
+ * among many results skips the other slots: 14 days have up to a million results, but only 336 hours of
+ * roll-ups.
  *
- * Slots outside of the hours that are rolled up, and those of hours that wait for a repair, may have any
- * result.
+ * The function says yes for slots outside of the rolled-up hours, and for slots of hours that wait for a
+ * repair.
  *
  * @param search.region null: any region
  * @param now           the slots' clock, epoch ms
@@ -24,9 +24,9 @@ export async function slotsWithOutcome(
 ): Promise<(slot: number) => boolean> {
   const progress = await readProgress(store, now);
   const from = progress.day - KEPT_HOURS_MS;
-  // Later hours were rolled up under a clock that was ahead, and may get more results.
+  // Later hours were rolled up while the clock was ahead, and may get more results.
   const until = Math.min(progress.hour, closedUntil(now));
-  // The marks are read first: an hour that is repaired meanwhile is then among the hours.
+  // The marks are read first, so an hour that is repaired in between is found among the hours.
   const marked = await markedHours(store, search.monitorId);
   const hours = await hoursWith(store, search, { from, until });
   return (slot) => {

@@ -13,11 +13,11 @@ export type DayTimes = {
 };
 
 /**
- * How long each monitor had each status on each of the last `count` days, oldest first, today until `now`
- * included: the bars of a status page, in one query for all of its components, and another one where they have
- * maintenance windows.
+ * How long each monitor had each status on each of the last `count` days, oldest first. The last day is
+ * today, until `now`. Status pages draw their bars from it. It takes one query for all monitors, and another
+ * one if they have maintenance windows.
  *
- * Deleted monitors have no data. The caller must check the workspace.
+ * Deleted monitors are missing. The caller must check the workspace.
  *
  * @param now the slots' clock, epoch ms
  */
@@ -55,16 +55,16 @@ function timesOf(
   return starts.map((at) => ({ at, times: known.get(at) ?? { ...NO_TIMES, unknown: DAY_MS } }));
 }
 
-/** Neighbouring buckets of one width. Instants are epoch ms. */
+/** Consecutive buckets of one width. Instants are epoch ms. */
 export type Buckets = {
   readonly bucketMs: number;
-  /** Beginnings of the buckets, ascending. */
+  /** Start of each bucket, ascending. */
   readonly starts: readonly number[];
   /** End of the last bucket. */
   readonly now: number;
 };
 
-/** How long a monitor had each status in each bucket. Buckets of a day are days in UTC. */
+/** How long a monitor had each status in each bucket. Buckets of one day are days in UTC. */
 export async function statusTimes(
   store: Pick<Store, 'read'>,
   monitorId: number,
@@ -81,20 +81,20 @@ export async function statusTimes(
   return times.map((time, index) => withMaintenance(time, inWindows?.[index] ?? NO_TIMES));
 }
 
-/** The ranges whose uptime people ask for, the shortest first. */
+/** The ranges for which pages show the uptime, shortest first. */
 export const UPTIME_RANGES = ['24h', '7d', '30d', '90d'] as const satisfies readonly SummaryRange[];
 type UptimeRange = (typeof UPTIME_RANGES)[number];
 
 export type Uptimes = {
-  /** `from`: beginning of the range's first bucket, epoch ms. */
+  /** `from`: start of the first bucket of the range, epoch ms. */
   readonly ranges: readonly { range: UptimeRange; from: number; times: StatusTimes }[];
   /** The days of the longest range, oldest first. */
   readonly days: readonly DayTimes[];
 };
 
 /**
- * How long a monitor had each status in each of the usual ranges. The ranges are those of the summaries, whose
- * uptimes are the same.
+ * How long a monitor had each status in each of {@link UPTIME_RANGES}. The ranges have the buckets of the
+ * summaries, so both give the same uptimes.
  *
  * @param now the slots' clock, epoch ms
  */
@@ -122,15 +122,15 @@ export async function readUptimes(
   };
 }
 
-/** A piece of maintenance, with the place of the bucket that it lies in. */
+/** A part of a maintenance occurrence that is within one bucket, with the index of the bucket. */
 type Piece = MonitorSpan & { readonly bucket: number };
 
 /**
- * How long each monitor had each status in its maintenance windows, between each two neighbouring edges. It is read
- * from the changes of status, so a window that is declared, changed or removed later counts at once. Monitors without
- * windows are missing.
+ * How long each monitor had each status during maintenance, in each bucket. It is computed from the changes
+ * of status, so a window that is declared, changed or removed later counts at once. Monitors without windows
+ * are missing.
  *
- * @param edges epoch ms, ascending
+ * @param edges the start of each bucket and the end of the last one, epoch ms, ascending
  */
 async function timesInWindows(
   store: Pick<Store, 'read'>,
@@ -155,7 +155,10 @@ async function timesInWindows(
   return found;
 }
 
-/** The occurrences of each window, calculated once for all of its monitors: each costs some 30 µs. */
+/**
+ * The occurrences of each window. They are computed once for all monitors of the window; one takes about 30
+ * µs.
+ */
 function occurrencesOfEach(
   windows: ReadonlyMap<number, readonly WindowTimes[]>,
   edges: readonly number[],
@@ -166,9 +169,9 @@ function occurrencesOfEach(
 }
 
 /**
- * The maintenance of a monitor, in pieces that each lie in one bucket.
+ * Splits the maintenance of a monitor at the edges of the buckets.
  *
- * @param spans ascending; they do not overlap
+ * @param spans ascending, without overlaps
  */
 function piecesOf(monitorId: number, spans: readonly Occurrence[], edges: readonly number[]): Piece[] {
   const last = edges.at(-1) ?? 0;

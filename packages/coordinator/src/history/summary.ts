@@ -10,7 +10,7 @@ import {
   type SummaryRange,
 } from '../verdict/summary-range.ts';
 import { addTimes, NO_TIMES, type StatusTimes } from '../verdict/uptime.ts';
-import { closedUntil, readProgress } from './progress.ts';
+import { rolledUpUntil } from './progress.ts';
 import { statusTimes } from './status-times.ts';
 import { addCounts, addTally, emptyTally, type OutcomeCounts, tallyOf } from './tally.ts';
 
@@ -19,17 +19,17 @@ export type Summary = {
   from: number;
   until: number;
   bucketMs: number;
-  /** Counts over all regions. */
+  /** Counts of all regions together. */
   total: OutcomeCounts;
   times: StatusTimes;
   regions: ReadonlyMap<string, OutcomeCounts>;
-  /** Buckets, the oldest first. The last one is in progress. */
+  /** Buckets, oldest first. The last bucket is not over. */
   buckets: readonly { at: number; tally: OutcomeCounts; times: StatusTimes }[];
 };
 
 /**
- * Reads the results and verdicts of a monitor in a range, its newest result included: from the roll-ups as
- * far as they go, and from the results of the last hours.
+ * Reads the results and statuses of a monitor in a range, up to its newest result. It uses roll-ups as far as
+ * they go, and the results themselves after that.
  *
  * @param now the slots' clock, epoch ms
  */
@@ -51,11 +51,8 @@ export async function readSummary(
   };
   const addToRegion = (region: string, row: Counts) => addCounts(tallyOf(regions, region), row);
 
-  // The progress is read first: rows that are rolled up meanwhile still exist in the form that is looked for.
-  const progress = await readProgress(store, now);
-  // Roll-ups of later times come from a clock that was ahead.
-  const hour = Math.min(progress.hour, closedUntil(now));
-  const day = Math.min(progress.day, dayOf(hour));
+  // The progress is read first. Rows that are rolled up later still exist in their earlier form.
+  const { hour, day } = await rolledUpUntil(store, now);
   const daysUntil = bucketMs === DAY_MS ? Math.max(from, day) : from;
   const spans = {
     rollup_days: { from, until: daysUntil },

@@ -19,7 +19,7 @@ export function emptyTally(): OutcomeCounts {
   return { passed: 0, degraded: 0, failed: 0, notRun: 0, latency: emptyHistogram() };
 }
 
-/** The tally of the key, which is made where there is none. */
+/** The tally of the key. A missing tally is created. */
 export function tallyOf<K>(tallies: Map<K, OutcomeCounts>, key: K): OutcomeCounts {
   const known = tallies.get(key);
   if (known !== undefined) return known;
@@ -28,7 +28,7 @@ export function tallyOf<K>(tallies: Map<K, OutcomeCounts>, key: K): OutcomeCount
   return made;
 }
 
-/** Adds what the store has counted. */
+/** Adds the counts of a row. */
 export function addCounts(
   tally: OutcomeCounts,
   { passed, degraded, failed, not_run: notRun, latency }: Counts,

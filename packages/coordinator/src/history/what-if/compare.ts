@@ -26,14 +26,14 @@ export type WhatIf = {
   /** ms */
   readonly timeoutMs: number;
   readonly settings: OtherSettings;
-  /** Kinds of channel that are told of an incident that ends without a recovery. */
+  /** Kinds of channel that get an alert when an incident ends without a recovery. */
   readonly closing: readonly string[];
   /** Epoch ms on the slots' clock. */
   readonly from: number;
   readonly until: number;
 };
 
-/** One side of a comparison, by ascending time. */
+/** One side of the comparison, oldest first. */
 export type Course = {
   readonly changes: readonly PastChange[];
   readonly alerts: readonly PastAlert[];
@@ -44,7 +44,7 @@ export type Course = {
 type Span = { readonly from: number; readonly until: number };
 
 export type Comparison = {
-  /** Begin of the compared time, epoch ms. It is later than asked where less is stored. */
+  /** Start of the compared time, epoch ms. It is later than asked when results are stored for less time. */
   readonly from: number;
   readonly until: number;
   readonly actual: Course;
@@ -52,9 +52,9 @@ export type Comparison = {
 };
 
 /**
- * Replays the stored results of a monitor with other settings, and compares with what happened. The status, the incident
- * and what its channels were told are read where the replay begins. Votes are not: it begins earlier, by the time for
- * which one may count.
+ * Replays the stored results of a monitor with other settings, and compares the outcome with what happened.
+ * The status, the incident and the alerts to its channels at the beginning are read from the store. Votes are
+ * not stored, so the replay begins earlier, by the longest time for which a vote counts.
  *
  * @returns null: nothing is stored yet
  */
@@ -108,7 +108,7 @@ async function beginningOf(store: Pick<Store, 'read'>, id: number, at: number): 
   };
 }
 
-/** The results under other settings, those of one instant together. */
+/** Groups the results, under the other settings, by the instant of their recording. */
 function recordedTogether(rows: readonly RecordedRow[], settings: OtherSettings): Iterable<RecordedRow[]> {
   const altered = rows.map((row) => alteredRow(row, settings));
   if (settings.retry !== undefined) altered.sort((a, b) => a.recordedAt - b.recordedAt);
@@ -157,17 +157,17 @@ function timesOf(
   return withMaintenance(timesIn({ from, until }), maintenance);
 }
 
-/** The settings to replay with. Left out: as they are. */
+/** The settings to replay with. An absent setting stays as it is declared. */
 export type OtherSettings = {
-  /** Attempts after the first, at most those that were made. */
+  /** Number of attempts after the first. Attempts that were not made cannot be replayed. */
   readonly retry?: number | undefined;
   /** ms; 0: a passing check is never degraded. */
   readonly degradedAtMs?: number | undefined;
-  /** Only these regions are asked. */
+  /** The monitor is checked only from these regions. */
   readonly regions?: readonly Region[] | undefined;
 };
 
-/** The monitor under the other settings. `timeoutMs`: the declared one. */
+/** The monitor with the other settings. `timeoutMs`: the declared time-out. */
 function altered(
   monitor: LiveMonitor,
   timeoutMs: number,
@@ -181,7 +181,10 @@ function altered(
   };
 }
 
-/** The result as the check would have ended. With fewer attempts it ends, and is recorded, earlier. */
+/**
+ * The result that the check would have had with the other settings. With fewer attempts, the check ends and
+ * is recorded earlier.
+ */
 function alteredRow(row: RecordedRow, { retry, degradedAtMs }: OtherSettings): RecordedRow {
   const ended = retry === undefined ? row : withAttempts(row, retry + 1);
   return degradedAtMs === undefined ? ended : { ...ended, outcome: outcomeUnder(ended, degradedAtMs) };
@@ -191,7 +194,7 @@ function fewer(declared: readonly Region[] | null, regions: readonly Region[]): 
   return declared === null ? regions : declared.filter((region) => regions.includes(region));
 }
 
-/** All attempts but the last have failed, so a check that ends before the last has failed. */
+/** All attempts before the last one have failed, so a check with fewer attempts has failed. */
 function withAttempts(row: RecordedRow, most: number): RecordedRow {
   const last = row.attempts[most - 1];
   if (last === undefined || row.attempts.length <= most) return row;
@@ -208,7 +211,7 @@ function withAttempts(row: RecordedRow, most: number): RecordedRow {
   };
 }
 
-/** A degraded result with a message is not about its latency: a certificate expires too soon. */
+/** A degraded result with a message is not degraded by its latency: its certificate expires soon. */
 function outcomeUnder({ outcome, latency, errorMessage }: RecordedRow, degradedAtMs: number) {
   if (outcome === 'failed' || outcome === 'not_run') return outcome;
   if (outcome === 'degraded' && errorMessage !== null) return outcome;

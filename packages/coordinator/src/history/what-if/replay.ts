@@ -10,14 +10,14 @@ import { bitOf, NO_REGIONS, type RegionSet } from '../../verdict/region-set.ts';
 import { type MonitorState, newState, States } from '../../verdict/state.ts';
 import { DAY_MS } from '../../verdict/summary-range.ts';
 
-/** Where a replay begins. */
+/** The state of the monitor when the replay begins. */
 export type Beginning = Pick<MonitorState, 'status' | 'since' | 'incident' | 'incidentSince' | 'links'> & {
   /** Epoch ms. */
   readonly at: number;
 };
 
 export type ReplayParts = {
-  /** As it is declared now, under the other settings. */
+  /** The present monitor with the other settings. */
   readonly monitor: LiveMonitor;
   readonly windows: Windows;
   readonly closesIncidents: (providerType: string) => boolean;
@@ -25,16 +25,17 @@ export type ReplayParts = {
 };
 
 /**
- * Tells the evaluation the stored results of one monitor again, in the order of their recording. It is an estimate: a
- * slot was given to the regions that have a result of it, every restart and set clock is left out, and the rest of the
- * declaration was always as it is now. A raised version of what is probed ends votes, as it did.
+ * Feeds the stored results of one monitor to the evaluation again, in the order of their recording. It is an
+ * estimate. A slot counts as given to the regions that have a result of it. Restarts and changes of the clock
+ * are left out. The rest of the declaration counts as unchanged, except that a new version of the probed
+ * attributes ends votes.
  */
 export class Replay {
   readonly changes: PastChange[] = [];
   readonly alerts: PastAlert[] = [];
   readonly #parts: ReplayParts;
   readonly #states = new States();
-  /** When each region last recorded a result, epoch ms. */
+  /** When the last result of each region was recorded, epoch ms. */
   readonly #seenAt = new Map<Region, number>();
   #monitor: LiveMonitor;
   #at: number;
@@ -49,7 +50,7 @@ export class Replay {
     this.#states.set({ ...newState(monitor.id, at), ...state });
   }
 
-  /** Tells results that were recorded together. They come in the order of their recording. */
+  /** Evaluates results that were recorded together. Call it in the order of the recording. */
   replayResults(rows: readonly RecordedRow[]): void {
     const [first] = rows;
     if (first === undefined) return;
@@ -61,7 +62,7 @@ export class Replay {
     this.#end(evaluation);
   }
 
-  /** Lets time pass: slots end, and votes age. `until`: epoch ms. */
+  /** Lets the time pass until an instant (epoch ms): slots end, and votes expire. */
   letTimePass(until: number): void {
     let looked = Number.NEGATIVE_INFINITY;
     for (;;) {
@@ -96,7 +97,7 @@ export class Replay {
     evaluation.reported(monitor, { result, region, agent: '', prior: null, isOfferedAgain: false });
   }
 
-  /** Another version of what is probed. The first one ends nothing. */
+  /** Begins another version of the probed attributes. The first version ends no votes. */
   #probeAs(version: number, evaluation: Evaluation): void {
     const next = { ...this.#monitor, version };
     if (this.#monitor.version === 0) evaluation.declare(next.id, next);
@@ -130,7 +131,7 @@ export class Replay {
       this.alerts.push({ notificationId, status: alert.status, at: this.#at });
   }
 
-  /** Regions with a result within 24 h. */
+  /** Regions with a result in the last 24 h. */
   #electable(): RegionSet {
     let electable = NO_REGIONS;
     for (const [region, at] of this.#seenAt) if (this.#at - at < DAY_MS) electable |= bitOf(region);

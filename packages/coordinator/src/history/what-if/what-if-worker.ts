@@ -4,7 +4,7 @@ import { openReading } from '../../store/sqlite/read-requests.ts';
 import { type Comparison, compare } from './compare.ts';
 import type { WhatIfRequest } from './what-ifs.ts';
 
-/** The thread of one replay: it reads and replays, answers, and ends. */
+/** The thread of one replay. It posts the comparison, and ends. */
 const port = parentPort;
 if (port === null) throw new TypeError('what-if-worker.ts runs as a worker thread only');
 

@@ -4,20 +4,20 @@ import { SvcError } from '@svc/shared/errors.ts';
 import type { LiveMonitor } from '../../verdict/monitor.ts';
 import type { Comparison, WhatIf } from './compare.ts';
 
-/** What the thread of a replay is started with. It gets no secret. */
+/** Data for the thread of a replay, without secrets. */
 export type WhatIfRequest = Omit<WhatIf, 'present'> & {
   /** Path of the database file. */
   readonly path: string;
   readonly present: Omit<LiveMonitor, 'checkText' | 'declaredExport'>;
 };
 
-/** A replay that takes longer than this is ended, ms: the largest takes some ten seconds of a CPU. */
+/** Longest duration of a replay, ms. The largest replay takes about ten seconds of CPU. */
 const LONGEST_MS = 60_000;
-/** Most replays at once: each uses a CPU. */
+/** Largest number of replays at once. Each uses one CPU. */
 const AT_ONCE = 2;
 const MAX_HEAP_MIB = 512;
 
-/** A replay could not be made. */
+/** A replay failed. */
 class WhatIfFailure extends SvcError {
   readonly retryable = true;
 
@@ -26,7 +26,7 @@ class WhatIfFailure extends SvcError {
   }
 }
 
-/** Runs replays, each on a thread of its own: the main thread waits for none of their work. */
+/** Runs replays, each on its own thread. */
 export class WhatIfs {
   readonly #path: string;
   readonly #running = new Set<Worker>();
@@ -37,9 +37,10 @@ export class WhatIfs {
   }
 
   /**
-   * Replays a monitor with other settings and compares with what happened; null: nothing is stored yet.
+   * Replays a monitor with other settings, and compares the outcome with what happened; null: nothing is
+   * stored yet.
    *
-   * @param signal ends the replay: nobody waits for it any more
+   * @param signal ends the replay, because its caller has gone away
    * @throws SvcError `what-if-failed`
    */
   async compare({ present, ...asked }: WhatIf, signal: AbortSignal): Promise<Comparison | null> {
@@ -47,7 +48,7 @@ export class WhatIfs {
       throw new WhatIfFailure(`${AT_ONCE} replays are running, the most at once`);
     }
     const { checkText: _, declaredExport: __, ...monitor } = present;
-    // A limit on the command line is for the main thread, which has applied it by now.
+    // A heap limit on the command line is meant for the main thread, which has applied it already.
     setFlagsFromString('--max-old-space-size=0');
     const worker = new Worker(new URL('./what-if-worker.ts', import.meta.url), {
       name: 'what-if',
@@ -63,7 +64,7 @@ export class WhatIfs {
     }
   }
 
-  /** Ends all replays; their callers get an error. */
+  /** Ends all replays. Their callers get an error. */
   async stop(): Promise<void> {
     await Promise.all([...this.#running].map((worker) => worker.terminate()));
   }
@@ -74,14 +75,14 @@ function answerOf(worker: Worker, signal: AbortSignal): Promise<Comparison | nul
   const failed = (message: string, options?: ErrorOptions) => reject(new WhatIfFailure(message, options));
   const tooLong = `the replay took longer than ${LONGEST_MS / 1_000} s`;
   const timer = setTimeout(() => failed(tooLong), LONGEST_MS);
-  const abandoned = () => failed('nobody waits for the replay any more');
-  signal.addEventListener('abort', abandoned);
-  if (signal.aborted) abandoned();
+  const abandon = () => failed('the caller of the replay has gone away');
+  signal.addEventListener('abort', abandon);
+  if (signal.aborted) abandon();
   worker.once('message', resolve);
   worker.once('error', (cause) => failed('the replay failed', { cause }));
   worker.once('exit', () => failed('the replay was ended'));
   return promise.finally(() => {
     clearTimeout(timer);
-    signal.removeEventListener('abort', abandoned);
+    signal.removeEventListener('abort', abandon);
   });
 }
