@@ -12,14 +12,18 @@ import { PHASE_NAMES, PHASE_WORDS } from './charts.ts';
 export function resultsList(results: readonly ResultView[]): Html {
   return html`<ol class="plain-list log">${results.map(
     (result) => html`<li><details>
-<summary id="result-${result.cron_timestamp}-${result.region}"><span class="log-line"><span class="log-time">${instant(result.cron_timestamp)}</span><span class="log-state">${outcomeLabel(result.outcome)}</span><span class="log-place">${result.region}</span><span class="log-figure">${latencyText(result.latency)}</span><span class="log-text">${messageOf(result)}</span></span></summary>
+<summary id="result-${result.cron_timestamp}-${result.region}"><span class="log-line"><span class="log-time">${instant(result.cron_timestamp)}</span><span class="log-state">${outcomeLabel(result.outcome)}</span><span class="log-place">${result.region}</span><span class="log-figure">${latencyText(result.latency)}</span><span class="log-text">${findingText(result)}</span></span></summary>
 ${resultDetails(result)}
 </details></li>`,
   )}</ol>`;
 }
 
 /** The finding of a check in one line. */
-function messageOf({ error_message: message, reason, status_code: status }: ResultView): string {
+export function findingText({
+  error_message: message,
+  reason,
+  status_code: status,
+}: Pick<ResultView, 'error_message' | 'reason' | 'status_code'>): string {
   if (message !== null) return message;
   if (reason !== null) return NOT_RUN_WORDS[reason];
   return status === null ? '' : `status code ${status}`;

@@ -12,6 +12,7 @@ import type { DashboardAnswer, DashboardPage, DashboardRequest } from '../dashbo
 import { formOf } from '../forms/fields.ts';
 import { PHASE_NAMES, PHASE_WORDS } from '../monitor/charts.ts';
 import type { MonitorView } from '../monitor/monitor-head.ts';
+import { findingText } from '../monitor/results.ts';
 import { absenceText } from '../regions/regions-page.ts';
 import { outcomeLabel } from '../state-labels.ts';
 import { type Editor, handleForm, openNewForm, openStoredForm, type Trial } from './editor.ts';
@@ -83,15 +84,9 @@ function answerItem({ region, result }: Answer, regions: readonly RegionView[], 
     return html`<li><p class="log-line"><span class="log-state">${stateLabel('unknown', 'No answer')}</span><span class="log-place">${region}</span><span class="log-text">${silence}</span></p></li>`;
   }
   return html`<li><details open>
-<summary><span class="log-line"><span class="log-state">${outcomeLabel(result.outcome)}</span><span class="log-place">${region}</span><span class="log-figure">${latencyText(result.latency)}</span><span class="log-text">${messageOf(result)}</span></span></summary>
+<summary><span class="log-line"><span class="log-state">${outcomeLabel(result.outcome)}</span><span class="log-place">${region}</span><span class="log-figure">${latencyText(result.latency)}</span><span class="log-text">${findingText(result)}</span></span></summary>
 <div class="log-more stack">${phasesLine(result)}${assertionsList(result)}</div>
 </details></li>`;
-}
-
-function messageOf({ error_message: message, reason, status_code: status }: Found): string {
-  if (message !== null) return message;
-  if (reason !== null) return reason;
-  return status === null ? '' : `status code ${status}`;
 }
 
 function phasesLine({ phases }: Found): Html {
