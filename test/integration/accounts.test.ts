@@ -255,7 +255,7 @@ describe('an agent', () => {
     outbox.start();
     const report = (text: string) =>
       new Promise<string>((resolve) => {
-        outbox.add({ subject: resultsSubject(OTHER), text, bytes: 10, results: 1, onSettled: resolve });
+        outbox.addBatch({ subject: resultsSubject(OTHER), text, bytes: 10, results: 1, onSettled: resolve });
       });
     await report('the first');
     const { lastSequence: first } = await other.info();

@@ -25,7 +25,7 @@ const references = new References({
   list: () => [
     {
       name: 'the gateway',
-      ask: async (signal, heard) => {
+      askReference: async (signal, heard) => {
         if (isGone) await new Promise((aborted) => signal.addEventListener('abort', aborted));
         else heard(4);
       },

@@ -87,7 +87,7 @@ describe.each(SERVERS)('beside $name', ({ name, start }) => {
       timeoutMs: 60_000,
     };
     return new Promise((resolve, reject) => {
-      client.ask(question, policy, (reply) => {
+      client.askServers(question, policy, (reply) => {
         if (reply.kind !== 'answer') reject(new Error(reply.why));
         else resolve(recordsOf(reply.message, question.name, question.type).map(textOf));
       });

@@ -85,7 +85,7 @@ async function answers(child: ChildProcess, origin: string, port: number): Promi
     for (;;) {
       if (child.exitCode !== null) throw new Error(`the DNS server ended with exit code ${child.exitCode}`);
       const reply = await new Promise<DnsReply>((settle) => {
-        client.ask({ name: origin, type: 'A' }, policy, settle);
+        client.askServers({ name: origin, type: 'A' }, policy, settle);
       });
       if (reply.kind === 'answer') return;
       await delay(50);

@@ -8,7 +8,7 @@ test('a job is held until it is released, then remembered for at least five minu
   const clock = new FakeClock();
   const held = new HeldJobs(clock);
   expect(held.stateOf(7, 1_000)).toBe('unknown');
-  held.hold(7, 1_000, 300);
+  held.holdJob(7, 1_000, 300);
   expect(held.stateOf(7, 1_000)).toBe('held');
   expect(held.stateOf(7, 2_000)).toBe('unknown');
   expect([held.size, held.bytes]).toEqual([1, 300]);
@@ -24,7 +24,7 @@ test('a job is held until it is released, then remembered for at least five minu
 
 test('a job nobody answers for any more is forgotten at once', () => {
   const held = new HeldJobs(new FakeClock());
-  held.hold(7, 1_000, 300);
+  held.holdJob(7, 1_000, 300);
   held.release(7, 1_000, 'forgotten');
   expect(held.stateOf(7, 1_000)).toBe('unknown');
 });

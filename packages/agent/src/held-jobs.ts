@@ -43,7 +43,7 @@ export class HeldJobs {
   }
 
   /** @param bytes the job's share of its message. The job must not be held yet */
-  hold(monitor: number, slot: number, bytes: number): void {
+  holdJob(monitor: number, slot: number, bytes: number): void {
     this.#held.set(textOf(monitor, slot), bytes);
     this.#bytes += bytes;
   }

@@ -166,7 +166,7 @@ export class Intake {
       const refusal = this.#refusalOf(read.job, takenNow);
       if (refusal === null && read.is === 'job') {
         metrics.accepted += 1;
-        held.hold(read.job.monitor, read.job.slot, bytesPerJob);
+        held.holdJob(read.job.monitor, read.job.slot, bytesPerJob);
         taken.push(read.job);
         if ((read.job.wait_ms ?? 0) === 0) takenNow += 1;
         continue;

@@ -21,7 +21,7 @@ function bench(): Bench {
   const clock = new FakeClock();
   const held = new HeldJobs(clock);
   const batches: Batch[] = [];
-  const outbox = { add: (batch: Batch) => void batches.push(batch) };
+  const outbox = { addBatch: (batch: Batch) => void batches.push(batch) };
   const reporter = new Reporter({ agentId: 'agent "1"', outbox, held, clock });
   return { reporter, clock, held, batches };
 }
@@ -77,7 +77,7 @@ test('no message is longer than 256 KiB', () => {
 
 test('a job is held until its result is kept, and only a verdict makes it finished', () => {
   const { reporter, held, batches } = bench();
-  for (const monitor of [1, 2]) held.hold(monitor, 5, 100);
+  for (const monitor of [1, 2]) held.holdJob(monitor, 5, 100);
   reporter.report(result(1), NAMED);
   reporter.report(result(2, { outcome: 'not_run', reason: 'overloaded' }), NAMED);
   reporter.flush();
@@ -89,7 +89,7 @@ test('a job is held until its result is kept, and only a verdict makes it finish
 
 test('a job whose result was dropped may be offered again', () => {
   const { reporter, held, batches } = bench();
-  held.hold(1, 5, 100);
+  held.holdJob(1, 5, 100);
   reporter.report(result(1), NAMED);
   reporter.flush();
   batches[0]?.onSettled('dropped');
@@ -277,15 +277,15 @@ test('however many monitors there are, it keeps a bounded number, the latest amo
 
 test('monitors of which it knows nothing take no place when they are forgotten', () => {
   const last = new LastOutcomes(new FakeClock(), 100);
-  for (let monitor = 1; monitor <= 1_000; monitor += 1) last.forget(monitor);
+  for (let monitor = 1; monitor <= 1_000; monitor += 1) last.forgetMonitor(monitor);
   expect(last.size).toBe(0);
 });
 
 test('the next result of a monitor that was forgotten is news, whatever it is', () => {
   const last = new LastOutcomes(new FakeClock());
   last.isNews(found(1, 'passed'));
-  last.forget(1);
-  last.forget(2);
+  last.forgetMonitor(1);
+  last.forgetMonitor(2);
   expect(last.isNews(found(1, 'passed'))).toBe(true);
   expect(last.isNews(found(1, 'passed'))).toBe(false);
   expect(last.isNews(found(2, 'failed'))).toBe(true);

@@ -17,7 +17,7 @@ const ENVELOPE_BYTES = 512;
 
 type ReporterParts = {
   agentId: string;
-  outbox: Pick<ResultOutbox, 'add'>;
+  outbox: Pick<ResultOutbox, 'addBatch'>;
   held: HeldJobs;
   clock: Clock;
 };
@@ -95,7 +95,7 @@ export class Reporter {
     if (batch === undefined) return;
     this.#batches.delete(subject);
     batch.cancelFlush();
-    this.#parts.outbox.add({
+    this.#parts.outbox.addBatch({
       subject,
       text: `${this.#head}${batch.texts.join(',')}]}`,
       bytes: batch.bytes + this.#head.length + 2,
@@ -107,7 +107,7 @@ export class Reporter {
   #release(jobs: OpenBatch['jobs'], how: 'kept' | 'dropped'): void {
     for (const { monitor, slot, isFinal } of jobs) {
       this.#parts.held.release(monitor, slot, how === 'kept' && isFinal ? 'finished' : 'forgotten');
-      if (how === 'dropped') this.#lastOutcomes.forget(monitor);
+      if (how === 'dropped') this.#lastOutcomes.forgetMonitor(monitor);
     }
   }
 }
@@ -170,7 +170,7 @@ export class LastOutcomes {
   }
 
   /** Forgets a monitor whose last result never arrived. The next result then differs, whatever it is. */
-  forget(monitor: number): void {
+  forgetMonitor(monitor: number): void {
     if (this.#lastOf(monitor) !== undefined) this.#newer.set(monitor, null);
   }
 

@@ -52,7 +52,7 @@ function bench(mostBytes?: number): Bench {
     settled,
     add: (text, bytes = text.length) =>
       new Promise((resolve) => {
-        outbox.add({
+        outbox.addBatch({
           subject: SUBJECT,
           text,
           bytes,

@@ -114,7 +114,7 @@ export class ResultOutbox {
     });
   }
 
-  add(batch: Batch): void {
+  addBatch(batch: Batch): void {
     const number = ++this.#count;
     const entry: Entry = {
       ...batch,
@@ -152,7 +152,7 @@ export class ResultOutbox {
       { batches: this.#entries.size },
       'the agent ended before the stream had acknowledged all results; the rest is lost',
     );
-    for (const number of [...this.#entries.keys()]) this.#settle(number, 'dropped');
+    for (const number of [...this.#entries.keys()]) this.#settleMessage(number, 'dropped');
   }
 
   #send(number: number, entry: Entry): void {
@@ -195,12 +195,12 @@ export class ResultOutbox {
     if (answer.is === 'refused') {
       this.#parts.metrics.batchesRefused += 1;
       this.#warnings.warn('the stream refused results', { problem: answer.why });
-      if (answer.isFinal) this.#settle(number, 'dropped');
+      if (answer.isFinal) this.#settleMessage(number, 'dropped');
     } else if (answer.is === 'repeated' && entry.sends === 1) {
       this.#idWasTaken(number, entry);
     } else {
       this.#parts.metrics.batchesAcknowledged += 1;
-      this.#settle(number, 'kept');
+      this.#settleMessage(number, 'kept');
     }
   }
 
@@ -222,11 +222,11 @@ export class ResultOutbox {
     for (const number of this.#entries.keys()) {
       if (this.#bytes <= this.#mostBytes || number === newest) return;
       this.#warnings.warn('the outbox is full: the oldest results are dropped', { bytes: this.#bytes });
-      this.#settle(number, 'dropped');
+      this.#settleMessage(number, 'dropped');
     }
   }
 
-  #settle(number: number, how: 'kept' | 'dropped'): void {
+  #settleMessage(number: number, how: 'kept' | 'dropped'): void {
     const entry = this.#entries.get(number);
     if (entry === undefined) return;
     this.#entries.delete(number);

@@ -164,7 +164,7 @@ export class Runner {
     if (refusal !== null) return Promise.resolve(notAttempted(refusal, clock.wall()));
     return new Promise((done) => {
       const now = clock.monotonic();
-      this.#begin(
+      this.#beginRun(
         newRun({
           ...{ check, slot: 0, startAt: now, startBy: now, attemptLimit: 1, isSlow: false, done },
           judgesEach: true,
@@ -203,7 +203,7 @@ export class Runner {
       const run = this.#takeNext();
       if (run === undefined) return;
       if (isTooLate(run, this.#parts.clock.monotonic())) this.#refuse(run);
-      else this.#begin(run);
+      else this.#beginRun(run);
     }
   }
 
@@ -228,7 +228,7 @@ export class Runner {
     this.#finish(run, notRun('overloaded'));
   }
 
-  #begin(run: CheckRun): void {
+  #beginRun(run: CheckRun): void {
     const { clock, metrics } = this.#parts;
     const now = clock.monotonic();
     if (run.attempts.length === 0) {
@@ -339,10 +339,10 @@ export class Runner {
     this.#cancelWake();
     this.#wakeAt = wakeAt;
     const delay = wakeAt - this.#parts.clock.monotonic();
-    this.#cancelWake = this.#parts.clock.after(Math.max(0, Math.ceil(delay)), () => this.#wake());
+    this.#cancelWake = this.#parts.clock.after(Math.max(0, Math.ceil(delay)), () => this.#enqueueDueRuns());
   }
 
-  #wake(): void {
+  #enqueueDueRuns(): void {
     this.#wakeAt = Number.POSITIVE_INFINITY;
     const now = this.#parts.clock.monotonic();
     for (let run = this.#waiting.peek(); run !== undefined && run.wakeAt <= now; run = this.#waiting.peek()) {

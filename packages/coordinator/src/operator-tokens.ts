@@ -59,7 +59,7 @@ export class OperatorTokens {
   /** @throws StoreError */
   async start(): Promise<void> {
     const { path, secrets } = this.#parts;
-    if (path !== null) await this.#watch?.expect([path]);
+    if (path !== null) await this.#watch?.watchFiles([path]);
     await this.#set(secrets.reveal());
     // The file may have changed between the first read and the watch.
     this.#readSoon();

@@ -41,8 +41,8 @@ function noting(errors: RecentErrors): LogMethod {
   return function note(args, method, level) {
     if (level >= ERROR) {
       const [members, message] = args as readonly unknown[];
-      if (typeof members === 'string') errors.add(null, members, Date.now());
-      else errors.add(members, String(message ?? ''), Date.now());
+      if (typeof members === 'string') errors.addError(null, members, Date.now());
+      else errors.addError(members, String(message ?? ''), Date.now());
     }
     method.apply(this, args);
   };
@@ -136,7 +136,7 @@ export class LogSink {
     // Lines that are written meanwhile wait here and not in the thread pool.
     const wasWriting = this.#isWriting;
     this.#isWriting = true;
-    for (let chunk = this.#next(); chunk !== null; chunk = this.#next()) {
+    for (let chunk = this.#nextChunk(); chunk !== null; chunk = this.#nextChunk()) {
       const rest = this.#writeSync(chunk, endsAt);
       if (rest !== null) {
         this.#lose(rest);
@@ -164,7 +164,7 @@ export class LogSink {
   }
 
   #writeNext(): void {
-    const chunk = this.#next();
+    const chunk = this.#nextChunk();
     this.#isWriting = chunk !== null;
     if (chunk !== null) write(this.#fd, chunk.bytes, (error, bytes) => this.#written(chunk, error, bytes));
   }
@@ -186,7 +186,7 @@ export class LogSink {
   }
 
   /** The next chunk to write: the refused one, or whole lines. */
-  #next(): Chunk | null {
+  #nextChunk(): Chunk | null {
     const refused = this.#refused;
     this.#refused = null;
     if (refused !== null) return refused;

@@ -21,7 +21,7 @@ export class RecentErrors {
   readonly #errors = new Map<string, RecentError>();
 
   /** @param at epoch ms */
-  add(members: unknown, message: string, at: number): void {
+  addError(members: unknown, message: string, at: number): void {
     const detail = detailOf(members);
     const key = `${message}\n${detail}`;
     const known = this.#errors.get(key);

@@ -93,7 +93,7 @@ export class GrowingWaits {
     this.#clock = clock;
   }
 
-  /** Tries that failed since the last {@link reset}. */
+  /** Tries that failed since the last {@link endWait}. */
   get tries(): number {
     return this.#tries;
   }
@@ -101,7 +101,7 @@ export class GrowingWaits {
   /**
    * Call it after a failed try. It runs `task` after the next wait, and answers the length of the wait, ms.
    */
-  again(task: () => void): number {
+  scheduleRetry(task: () => void): number {
     this.#cancel();
     const waitMs = Math.min(SHORTEST_MS * 2 ** this.#tries, LONGEST_MS);
     this.#tries += 1;
@@ -110,7 +110,7 @@ export class GrowingWaits {
   }
 
   /** Ends the wait; the next one is the shortest. */
-  reset(): void {
+  endWait(): void {
     this.#tries = 0;
     this.#cancel();
   }

@@ -46,7 +46,7 @@ function policy(asked: readonly DnsTestServer[], changes: Partial<AskPolicy> = {
 }
 
 function ask(from: DnsClient, how: AskPolicy, question = QUESTION): Promise<DnsReply> {
-  return new Promise((settle) => from.ask(question, how, settle));
+  return new Promise((settle) => from.askServers(question, how, settle));
 }
 
 const answered = { kind: 'answer', message: { rcode: 0, answers: [{ type: 'A', address: '192.0.2.1' }] } };
@@ -239,7 +239,7 @@ describe('servers that cannot help', () => {
     const replies: DnsReply[] = [];
     await new Promise<void>((resolve) => {
       const askAgain = (): void => {
-        from.ask(QUESTION, how, (reply) => {
+        from.askServers(QUESTION, how, (reply) => {
           replies.push(reply);
           if (replies.length < 30) askAgain();
           else resolve();
@@ -445,7 +445,7 @@ test('a cancelled question is not settled', async () => {
   const server = await serve(() => RECORDS);
   const asking = client();
   let isSettled = false;
-  const cancel = asking.ask(QUESTION, policy([server]), () => {
+  const cancel = asking.askServers(QUESTION, policy([server]), () => {
     isSettled = true;
   });
   cancel();
@@ -486,7 +486,9 @@ test('questions that are never answered do not take a port each', async () => {
   const server = await serve(() => null);
   const asking = client();
   const before = openUdpSockets();
-  const cancels = Array.from({ length: 20_000 }, () => asking.ask(QUESTION, policy([server]), () => {}));
+  const cancels = Array.from({ length: 20_000 }, () =>
+    asking.askServers(QUESTION, policy([server]), () => {}),
+  );
   expect(openUdpSockets() - before).toBeGreaterThan(4);
   expect(openUdpSockets() - before).toBeLessThanOrEqual(36);
   for (const cancel of cancels) cancel();
@@ -598,7 +600,11 @@ describe('the silence of our own servers', () => {
     await gone.close();
     const from = client();
     const askedAt = performance.now();
-    const cancel = from.ask({ name: 'one.test', type: 'A' }, policy([await serve(() => null)]), () => {});
+    const cancel = from.askServers(
+      { name: 'one.test', type: 'A' },
+      policy([await serve(() => null)]),
+      () => {},
+    );
     expect(from.isSilentSince(askedAt)).toBe(false);
     expect((await ask(from, refused, { name: 'two.test', type: 'A' })).kind).toBe('unreachable');
     expect(from.isSilentSince(askedAt)).toBe(true);
@@ -614,7 +620,7 @@ describe('the silence of our own servers', () => {
       ['two.test', true],
     ] as const) {
       const askedAt = now;
-      const cancel = from.ask({ name, type: 'A' }, how, () => {});
+      const cancel = from.askServers({ name, type: 'A' }, how, () => {});
       now += SILENT_AFTER_MS;
       expect(from.isSilentSince(askedAt)).toBe(isTotal);
       cancel();
@@ -627,7 +633,7 @@ describe('the silence of our own servers', () => {
     const how = policy([await serve(() => null)], SHORT);
     for (const name of ['one.test', 'two.test', 'three.test']) {
       const askedAt = now;
-      const cancel = from.ask({ name, type: 'A' }, how, () => {});
+      const cancel = from.askServers({ name, type: 'A' }, how, () => {});
       now += 149;
       expect(from.isSilentSince(askedAt)).toBe(false);
       cancel();

@@ -40,7 +40,7 @@ export class DnsClient {
    *
    * @param question a question with a canonical name, as `canonicalName` returns it
    */
-  ask(question: DnsQuestion, policy: AskPolicy, settle: (reply: DnsReply) => void): Cancel {
+  askServers(question: DnsQuestion, policy: AskPolicy, settle: (reply: DnsReply) => void): Cancel {
     if (this.#isClosed) {
       process.nextTick(settle, { kind: 'unable', why: 'the agent is stopping' } satisfies DnsReply);
       return () => {};
@@ -70,7 +70,7 @@ export class DnsClient {
   /** Asks for a name only to find out whether the servers answer at all. */
   #askForOther(name: string, { servers, waitMs, timeoutMs }: AskPolicy): void {
     const policy = { servers, waitMs, tries: 4, timeoutMs: Math.min(timeoutMs, OTHER_NAME_MS) };
-    if (!this.#isClosed) this.ask({ name, type: 'A' }, policy, () => {});
+    if (!this.#isClosed) this.askServers({ name, type: 'A' }, policy, () => {});
   }
 
   /** Finds out whether a silent server would answer in time again. No question waits for it. */
@@ -81,8 +81,8 @@ export class DnsClient {
       withEdns: server.takesEdns,
       answered: (message) => {
         ended();
-        this.#silence.heard(question.name, this.#now());
-        if (isTelling(message)) server.heard();
+        this.#silence.recordReply(question.name, this.#now());
+        if (isTelling(message)) server.recordReply();
       },
       failed: ended,
       garbage: () => {},

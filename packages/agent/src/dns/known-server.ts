@@ -53,7 +53,7 @@ export class KnownServer {
   }
 
   /** Notes that any message came from the server. */
-  heard(): void {
+  recordReply(): void {
     this.#answeredAt = this.#now();
     this.#retrialAt = Number.POSITIVE_INFINITY;
   }
@@ -187,7 +187,7 @@ class Port {
     this.#sent += 1;
     if (this.#isConnected) this.#socket.send(packet, this.#sendDone);
     return () => {
-      if (this.#pending.get(id)?.query === query) this.#take(id);
+      if (this.#pending.get(id)?.query === query) this.#endQuery(id);
     };
   }
 
@@ -235,7 +235,7 @@ class Port {
       query.garbage();
       return;
     }
-    this.#take(id);
+    this.#endQuery(id);
     query.answered(message);
   }
 
@@ -274,7 +274,7 @@ class Port {
   }
 
   /** Ends the wait of a query. */
-  #take(id: number): void {
+  #endQuery(id: number): void {
     const pending = this.#pending.get(id);
     if (pending !== undefined) pending.query = undefined;
     this.#pending.delete(id);

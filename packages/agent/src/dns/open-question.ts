@@ -154,7 +154,7 @@ export class OpenQuestion implements Bounded {
 
   #noteHeard(): void {
     this.#isHeard = true;
-    this.#shared.silence.heard(this.#question.name, this.#shared.now());
+    this.#shared.silence.recordReply(this.#question.name, this.#shared.now());
   }
 
   /** Sends one try. Every other try has no EDNS, because some servers and firewalls drop queries with it. */
@@ -171,15 +171,15 @@ export class OpenQuestion implements Bounded {
       server.udp.send({
         question: this.#question,
         withEdns,
-        answered: (message) => this.#heard(server, message, withEdns),
+        answered: (message) => this.#takeReply(server, message, withEdns),
         failed: (code) => this.#lost(server, code),
         garbage: this.#garbage,
       }),
     );
   }
 
-  #heard(server: KnownServer, message: DnsMessage, withEdns: boolean): void {
-    server.heard();
+  #takeReply(server: KnownServer, message: DnsMessage, withEdns: boolean): void {
+    server.recordReply();
     this.#noteHeard();
     this.#unheard.delete(server);
     if (isTelling(message)) {

@@ -31,7 +31,7 @@ describe('silence', () => {
 
   test('about one name is total where the servers could not be reached for another question meanwhile', () => {
     const silence = new Silence();
-    silence.heard('one', 0);
+    silence.recordReply('one', 0);
     silence.asked('one', 1_000);
     silence.unreachable(1_300);
     expect(silence.isTotal(1_000, 1_600)).toBe(true);
@@ -47,17 +47,17 @@ describe('silence', () => {
   test('is total where the servers answered at first, and could not be reached after that', () => {
     const silence = new Silence();
     silence.asked('one', 1_000);
-    silence.heard('one', 1_010);
+    silence.recordReply('one', 1_010);
     silence.unreachable(1_500);
     expect(silence.isTotal(1_000, 1_600)).toBe(true);
   });
 
   test('is total where the servers answered at first, and a name that they know is not answered after that', () => {
     const silence = new Silence();
-    silence.heard('known', 0);
+    silence.recordReply('known', 0);
     silence.asked('one', 1_000);
     silence.asked('two', 1_000);
-    silence.heard('two', 1_010);
+    silence.recordReply('two', 1_010);
     expect(silence.isTotal(1_000, 5_000)).toBe(false);
     expect(silence.otherNameToAsk('one', 1_000, 1_040)).toBeNull();
     expect(silence.otherNameToAsk('one', 1_000, 1_100)).toBe('two');
@@ -65,14 +65,14 @@ describe('silence', () => {
     // However often it is asked for again.
     expect(silence.otherNameToAsk('one', 1_000, 2_100)).toBe('two');
     expect(silence.isTotal(1_000, 2_200)).toBe(true);
-    silence.heard('two', 2_300);
+    silence.recordReply('two', 2_300);
     expect(silence.isTotal(1_000, 5_000)).toBe(false);
   });
 
   test('is not total once a server has spoken again', () => {
     const silence = new Silence();
     silence.unreachable(900);
-    silence.heard('two', 950);
+    silence.recordReply('two', 950);
     silence.asked('one', 1_000);
     expect(silence.isTotal(1_000, 1_600)).toBe(false);
   });
@@ -84,7 +84,7 @@ describe('silence', () => {
     silence.gaveUp('one');
     silence.asked('two', 10_000);
     expect(silence.isTotal(10_000, 11_000)).toBe(true);
-    silence.heard('three', 11_000);
+    silence.recordReply('three', 11_000);
     expect(silence.isTotal(10_000, 12_000)).toBe(false);
     expect(silence.isTotal(11_500, 12_000)).toBe(false);
   });
@@ -105,15 +105,15 @@ describe('another name', () => {
   test('is the one that was answered last, and not the silent one itself', () => {
     const silence = new Silence();
     expect(silence.otherNameToAsk('one', 0, 1_000)).toBeNull();
-    silence.heard('two', 0);
-    silence.heard('one', 1);
+    silence.recordReply('two', 0);
+    silence.recordReply('one', 1);
     silence.asked('one', 10);
     expect(silence.otherNameToAsk('one', 10, 1_000)).toBe('two');
   });
 
   test('is asked for once a second, and not while others wait or just after a server spoke', () => {
     const silence = new Silence();
-    silence.heard('two', 0);
+    silence.recordReply('two', 0);
     silence.asked('one', 10);
     expect(silence.otherNameToAsk('one', 10, 500)).toBe('two');
     expect(silence.otherNameToAsk('one', 10, 1_000)).toBeNull();
@@ -121,7 +121,7 @@ describe('another name', () => {
     silence.asked('three', 2_000);
     expect(silence.otherNameToAsk('one', 10, 3_000)).toBeNull();
     silence.ended('three');
-    silence.heard('two', 3_000);
+    silence.recordReply('two', 3_000);
     expect(silence.otherNameToAsk('one', 10, 3_040)).toBeNull();
     expect(silence.otherNameToAsk('one', 10, 3_060)).toBe('two');
   });

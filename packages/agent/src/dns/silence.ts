@@ -54,7 +54,7 @@ export class Silence {
   }
 
   /** Notes that a server answered a question about the name, whatever it said. */
-  heard(name: string, now: number): void {
+  recordReply(name: string, now: number): void {
     this.#heardAt = now;
     this.#listeningSince = null;
     if (this.#givenUp.size > 0) this.#givenUp.clear();

@@ -23,7 +23,7 @@ async function bench(present: readonly ('four' | 'six' | 'either')[]) {
   const list = present.map(
     (name): Reference => ({
       name,
-      ask: async (_, heard) => {
+      askReference: async (_, heard) => {
         if (answers[name]) heard(family[name]);
       },
     }),
@@ -127,7 +127,7 @@ test('references of one family that were wrong are forgotten, and those of the o
 test('an attempt that began before its family was back says nothing', async () => {
   const { answers, references, fails, clock } = await bench(['four', 'six']);
   answers.six = false;
-  await references.ask(ONLY_IPV6);
+  await references.askReferences(ONLY_IPV6);
   const begunInVain = clock.monotonic();
   await clock.advanceSettling(2_000);
   answers.six = true;
@@ -143,7 +143,7 @@ test('a family that is gone for good is asked for as in calm times after an hour
   const list = ([4, 6] as const).map(
     (family): Reference => ({
       name: String(family),
-      ask: async (_, heard) => {
+      askReference: async (_, heard) => {
         asked += 1;
         if (answers[family]) heard(family);
       },

@@ -83,7 +83,7 @@ test.each([
   await turn();
   const heard: (Family | null)[] = [];
   const nats = list.list().find(({ name }) => name.endsWith('(nats)'));
-  await nats?.ask(new AbortController().signal, (each) => heard.push(each));
+  await nats?.askReference(new AbortController().signal, (each) => heard.push(each));
   expect(heard).toEqual([family]);
 });
 
@@ -132,7 +132,7 @@ const never = new AbortController().signal;
 /** The families that the reference answers by. */
 async function heardFrom(reference: Reference, signal = never): Promise<(Family | null)[]> {
   const heard: (Family | null)[] = [];
-  await reference.ask(signal, (family) => heard.push(family));
+  await reference.askReference(signal, (family) => heard.push(family));
   return heard;
 }
 

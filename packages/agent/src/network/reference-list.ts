@@ -98,12 +98,12 @@ class NatsOutside {
   }
 
   references(): readonly Reference[] {
-    if (this.#isOutside === null && !this.#isLooking) void this.#look();
+    if (this.#isOutside === null && !this.#isLooking) void this.#lookUpHosts();
     return this.#isOutside === true ? [this.#reference] : [];
   }
 
   /** Resolves the names. When that fails, the next round tries again. */
-  async #look(): Promise<void> {
+  async #lookUpHosts(): Promise<void> {
     this.#isLooking = true;
     try {
       const found = (await Promise.all(this.#hosts.map((host) => this.#resolver.resolve(host)))).flat();
@@ -194,7 +194,7 @@ export function tcpReference({ host, port }: HostAndPort, resolver: Resolver): R
   let known: readonly string[] = isIP(host) === 0 ? [] : [host];
   return {
     name: `${host.includes(':') ? `[${host}]` : host}:${port} (tcp)`,
-    async ask(signal, heard) {
+    async askReference(signal, heard) {
       if (isIP(host) === 0) known = await addressesOf(host, resolver, signal, known);
       const outside = known.filter((address) => !isOwnAddress(address));
       await Promise.all(
@@ -210,7 +210,7 @@ export function tcpReference({ host, port }: HostAndPort, resolver: Resolver): R
 export function dnsReference(server: ServerAddress, client: DnsClient): Reference {
   return {
     name: `${serverName(server)} (dns)`,
-    ask: (signal, heard) =>
+    askReference: (signal, heard) =>
       new Promise((settle) => {
         const policy = {
           servers: [server],
@@ -218,7 +218,7 @@ export function dnsReference(server: ServerAddress, client: DnsClient): Referenc
           tries: Number.POSITIVE_INFINITY,
           timeoutMs: 10 * REPEAT_MS,
         };
-        const cancel = client.ask({ name: ROOT, type: 'A' }, policy, ({ kind }) => {
+        const cancel = client.askServers({ name: ROOT, type: 'A' }, policy, ({ kind }) => {
           if (kind === 'answer' || kind === 'failed') heard(familyOf(server.host));
           settle();
         });
@@ -238,7 +238,7 @@ export function dnsReference(server: ServerAddress, client: DnsClient): Referenc
 function natsReference(name: string, bus: Bus, family: () => Family | null): Reference {
   return {
     name: `${name} (nats)`,
-    ask: (signal, heard) =>
+    askReference: (signal, heard) =>
       new Promise((settle) => {
         onAbort(signal, settle);
         bus.flush().then(

@@ -19,7 +19,7 @@ class Scripted implements Reference {
     this.name = name;
     this.#family = family;
   }
-  async ask(signal: AbortSignal, heard: (family: Family | null) => void): Promise<void> {
+  async askReference(signal: AbortSignal, heard: (family: Family | null) => void): Promise<void> {
     this.asked += 1;
     if (this.does === 'answers') heard(this.#family);
     if (this.does === 'nothing') await new Promise((end) => signal.addEventListener('abort', end));
@@ -53,14 +53,14 @@ describe('what the references say', () => {
   test('one that answers is enough', async () => {
     const { references, all } = await bench(['gateway', 'resolver']);
     if (all[0]) all[0].does = 'fails';
-    expect(await references.ask(NO_FAMILY)).toBe('answered');
+    expect(await references.askReferences(NO_FAMILY)).toBe('answered');
     expect(references.goneSince(NO_FAMILY)).toBeNull();
   });
 
   test('they are gone when none answers in time of those that did', async () => {
     const { references, all, clock } = await bench(['gateway', 'resolver']);
     for (const each of all) each.does = 'nothing';
-    const answer = references.ask(NO_FAMILY);
+    const answer = references.askReferences(NO_FAMILY);
     await clock.advanceSettling(1_999);
     expect(references.goneSince(NO_FAMILY)).toBeNull();
     await clock.advanceSettling(1);
@@ -71,7 +71,7 @@ describe('what the references say', () => {
   test('nothing, where none has ever answered', async () => {
     const { references } = await bench([]);
     expect(references.areKnown).toBe(false);
-    expect(await references.ask(NO_FAMILY)).toBe('none');
+    expect(await references.askReferences(NO_FAMILY)).toBe('none');
   });
 
   test('nothing, where the last answer is an hour old when they are missed', async () => {
@@ -80,14 +80,14 @@ describe('what the references say', () => {
     clock.stall(HOUR_MS);
     for (const each of all) each.does = 'fails';
     expect(references.areKnown).toBe(false);
-    expect(await references.ask(NO_FAMILY)).toBe('none');
+    expect(await references.askReferences(NO_FAMILY)).toBe('none');
     expect(references.goneSince(NO_FAMILY)).toBeNull();
   });
 
   test('they stay gone until one is back, however many hours that takes', async () => {
     const { references, all, clock } = await bench(['gateway']);
     for (const each of all) each.does = 'fails';
-    expect(await references.ask(NO_FAMILY)).toBe('gone');
+    expect(await references.askReferences(NO_FAMILY)).toBe('gone');
     const goneSince = references.goneSince(NO_FAMILY);
     await clock.advanceSettling(2 * HOUR_MS);
     expect(references.areKnown).toBe(true);
@@ -100,8 +100,8 @@ describe('what the references say', () => {
   test('nothing, once they were wrong, until one answers again', async () => {
     const { references, all, clock } = await bench(['gateway']);
     for (const each of all) each.does = 'fails';
-    await references.ask(NO_FAMILY);
-    references.forget(NO_FAMILY);
+    await references.askReferences(NO_FAMILY);
+    references.forgetAnswers(NO_FAMILY);
     expect(references.areKnown).toBe(false);
     for (const each of all) each.does = 'answers';
     await clock.advanceSettling(60_000);
@@ -114,7 +114,7 @@ test('an answer that lies in the socket when the time is over counts: the agent 
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
   const asked = Promise.withResolvers<void>();
-  const ask = (signal: AbortSignal, heard: (family: Family) => void): Promise<void> =>
+  const askReference = (signal: AbortSignal, heard: (family: Family) => void): Promise<void> =>
     new Promise((settled) => {
       const socket = connect({ host: '127.0.0.1', port, autoSelectFamily: false });
       const end = (): void => {
@@ -129,10 +129,10 @@ test('an answer that lies in the socket when the time is over counts: the agent 
       asked.resolve();
     });
   const { references, listed, clock } = await bench(['gateway']);
-  await references.ask(NO_FAMILY);
+  await references.askReferences(NO_FAMILY);
   clock.advance(250);
-  listed.now = [{ name: 'gateway', ask }];
-  const answer = references.ask(NO_FAMILY);
+  listed.now = [{ name: 'gateway', askReference }];
+  const answer = references.askReferences(NO_FAMILY);
   await asked.promise;
   clock.advance(10_000);
   expect(await answer).toBe('answered');
@@ -161,15 +161,15 @@ test('one whose route is gone is not listed any more, and still counts', async (
   const { references, all, listed } = await bench(['gateway']);
   listed.now = [];
   for (const each of all) each.does = 'fails';
-  expect(await references.ask(NO_FAMILY)).toBe('gone');
+  expect(await references.askReferences(NO_FAMILY)).toBe('gone');
 });
 
 test('failures that come together share a round, and rounds keep their distance', async () => {
   const { references, all, clock } = await bench(['gateway']);
   const before = all[0]?.asked ?? 0;
-  await Promise.all([references.ask(NO_FAMILY), references.ask(NO_FAMILY)]);
+  await Promise.all([references.askReferences(NO_FAMILY), references.askReferences(NO_FAMILY)]);
   expect(all[0]?.asked).toBe(before + 1);
-  const later = Array.from({ length: 100 }, () => references.ask(NO_FAMILY));
+  const later = Array.from({ length: 100 }, () => references.askReferences(NO_FAMILY));
   await settle();
   expect(all[0]?.asked).toBe(before + 1);
   await clock.advanceSettling(250);
@@ -180,7 +180,7 @@ test('failures that come together share a round, and rounds keep their distance'
 test('while they are gone they are asked every second, so that their return is seen', async () => {
   const { references, all, clock } = await bench(['gateway']);
   for (const each of all) each.does = 'fails';
-  await references.ask(NO_FAMILY);
+  await references.askReferences(NO_FAMILY);
   await clock.advanceSettling(5_000);
   expect(references.goneSince(NO_FAMILY)).not.toBeNull();
   expect(references.backAt(NO_FAMILY)).toBe(Number.NEGATIVE_INFINITY);
@@ -192,10 +192,10 @@ test('while they are gone they are asked every second, so that their return is s
 
 test('rounds leave nothing behind, however many there are', async () => {
   const { references, clock } = await bench(['gateway']);
-  await references.ask(NO_FAMILY);
+  await references.askReferences(NO_FAMILY);
   const added = vi.spyOn(AbortSignal.prototype, 'addEventListener');
   for (let round = 0; round < 20; round += 1) {
-    const answer = references.ask(NO_FAMILY);
+    const answer = references.askReferences(NO_FAMILY);
     await clock.advanceSettling(250);
     await answer;
   }
@@ -205,17 +205,17 @@ test('rounds leave nothing behind, however many there are', async () => {
 
 test('asking goes on to its end while the agent stops', async () => {
   const { references } = await bench(['gateway']);
-  await references.ask(NO_FAMILY);
+  await references.askReferences(NO_FAMILY);
   await references.stop();
-  expect(await references.ask(NO_FAMILY)).toBe('none');
+  expect(await references.askReferences(NO_FAMILY)).toBe('none');
 });
 
 test('those of before are asked where no list can be made, as when no descriptors are left', async () => {
   const { references, all, listed, clock } = await bench(['gateway']);
   listed.now = null;
-  expect(await references.ask(NO_FAMILY)).toBe('answered');
+  expect(await references.askReferences(NO_FAMILY)).toBe('answered');
   for (const each of all) each.does = 'fails';
-  const answer = references.ask(NO_FAMILY);
+  const answer = references.askReferences(NO_FAMILY);
   await clock.advanceSettling(250);
   expect(await answer).toBe('gone');
 });

@@ -13,7 +13,7 @@ export type Reference = {
    * Asks once and calls `heard` for each answer, whatever it said, with the family that it came by; null: that
    * is not known. Resolves when no further answer can come. Never rejects.
    */
-  ask(signal: AbortSignal, heard: (family: Family | null) => void): Promise<void>;
+  askReference(signal: AbortSignal, heard: (family: Family | null) => void): Promise<void>;
 };
 
 /**
@@ -82,12 +82,12 @@ export class References {
     const { clock } = this.#parts;
     this.#startedAt = clock.monotonic();
     this.#stops.push(
-      clock.every(ASK_EVERY_MS, () => void this.ask(NO_FAMILY)),
+      clock.every(ASK_EVERY_MS, () => void this.askReferences(NO_FAMILY)),
       clock.every(ASK_GONE_EVERY_MS, () => {
-        if (this.#isReturnAwaited || this.#isBeginning) void this.ask(NO_FAMILY);
+        if (this.#isReturnAwaited || this.#isBeginning) void this.askReferences(NO_FAMILY);
       }),
     );
-    void this.ask(NO_FAMILY);
+    void this.askReferences(NO_FAMILY);
   }
 
   async stop(): Promise<void> {
@@ -132,7 +132,7 @@ export class References {
   }
 
   /** Resolves with the answer of the next round about targets of these families. */
-  async ask(families: Families): Promise<ReferenceAnswer> {
+  async askReferences(families: Families): Promise<ReferenceAnswer> {
     this.#next ??= this.#startRound();
     const round = await this.#next;
     return await joined(this.#scopesOf(families).map((scope) => round[scope]));
@@ -142,15 +142,15 @@ export class References {
    * Forgets all answers by these families, after the references proved to say nothing about the network. None
    * counts until it answers again. Where no family is known, all answers are forgotten.
    */
-  forget(families: Families): void {
+  forgetAnswers(families: Families): void {
     const { all, 4: four, 6: six } = this.#reach;
     const forgotten = families.length === 0 ? BOTH_FAMILIES : families;
     for (const scope of ['all', ...forgotten] as const) {
-      this.#reach[scope].forget();
+      this.#reach[scope].forgetAnswers();
       this.#told.delete(scope);
     }
-    all.takeFrom(four);
-    all.takeFrom(six);
+    all.copyAnswersOf(four);
+    all.copyAnswersOf(six);
   }
 
   get #isBeginning(): boolean {
@@ -207,12 +207,12 @@ export class References {
     const heardBy = new Set<Scope>();
     const heard = (name: string, scope: Scope): void => {
       heardBy.add(scope);
-      if (this.#reach[scope].heard(name, clock.monotonic())) this.#tellBack(scope);
+      if (this.#reach[scope].recordAnswer(name, clock.monotonic())) this.#tellBack(scope);
       // One answer is enough. The others are awaited only to note them.
       answers[scope].resolve('answered');
     };
     const asked = [...this.#known.values()].map((reference) =>
-      reference.ask(signal, (family) => {
+      reference.askReference(signal, (family) => {
         heard(reference.name, 'all');
         if (family !== null) heard(reference.name, family);
       }),
@@ -220,16 +220,17 @@ export class References {
     void Promise.all(asked).then(() => {
       cancel();
       for (const scope of SCOPES) {
-        if (!heardBy.has(scope)) answers[scope].resolve(this.#missed(scope, counting[scope]));
+        if (!heardBy.has(scope)) answers[scope].resolve(this.#takeMiss(scope, counting[scope]));
       }
     });
     return { all: answers.all.promise, 4: answers[4].promise, 6: answers[6].promise };
   }
 
-  #missed(scope: Scope, counting: readonly string[]): ReferenceAnswer {
+  #takeMiss(scope: Scope, counting: readonly string[]): ReferenceAnswer {
     const { clock, log } = this.#parts;
     const reach = this.#reach[scope];
-    if (this.#stopping.signal.aborted || !reach.missed(counting.length > 0, clock.monotonic())) return 'none';
+    if (this.#stopping.signal.aborted || !reach.recordMiss(counting.length > 0, clock.monotonic()))
+      return 'none';
     const isCovered = scope !== 'all' && this.#reach.all.goneSince !== null;
     if (!isCovered && !this.#told.has(scope)) {
       this.#told.add(scope);
@@ -329,7 +330,7 @@ class Reach {
   }
 
   /** @returns whether all had been gone */
-  heard(name: string, now: number): boolean {
+  recordAnswer(name: string, now: number): boolean {
     this.#answeredAt.set(name, now);
     this.#lastAnswerAt = Math.max(this.#lastAnswerAt, now);
     if (this.#goneSince === null) return false;
@@ -345,19 +346,19 @@ class Reach {
    * @param counted whether one counted when the round began
    * @returns whether they are gone
    */
-  missed(counted: boolean, now: number): boolean {
+  recordMiss(counted: boolean, now: number): boolean {
     if (counted) this.#goneSince ??= now;
     return this.#goneSince !== null;
   }
 
-  forget(): void {
+  forgetAnswers(): void {
     this.#answeredAt.clear();
     this.#lastAnswerAt = Number.NEGATIVE_INFINITY;
     this.#goneSince = null;
   }
 
   /** Takes over the answers of another one. */
-  takeFrom(other: Reach): void {
-    for (const [name, at] of other.#answeredAt) this.heard(name, at);
+  copyAnswersOf(other: Reach): void {
+    for (const [name, at] of other.#answeredAt) this.recordAnswer(name, at);
   }
 }

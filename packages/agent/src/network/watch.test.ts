@@ -26,13 +26,13 @@ function bench() {
       },
       goneSince: () => said.goneSince,
       backAt: () => said.backAt,
-      ask: async () => {
+      askReferences: async () => {
         said.asked += 1;
         if (said.answer === 'gone') said.goneSince ??= clock.monotonic();
         if (said.answer === 'answered') back();
         return said.answer;
       },
-      forget: () => {
+      forgetAnswers: () => {
         said.areKnown = false;
         said.goneSince = null;
       },

@@ -18,7 +18,7 @@ const CUT_OFF_MS = 3_600_000;
 export type WatchParts = {
   readonly references: Pick<
     References,
-    'ask' | 'areKnown' | 'areSomeGone' | 'goneSince' | 'backAt' | 'forget'
+    'askReferences' | 'areKnown' | 'areSomeGone' | 'goneSince' | 'backAt' | 'forgetAnswers'
   >;
   readonly clock: Pick<Clock, 'monotonic'>;
 };
@@ -97,7 +97,7 @@ export class NetworkWatch {
       return null;
     }
     const failing = this.#failed(host, startedAt, families);
-    return this.#parts.references.areKnown ? this.#ask(host, failing, startedAt) : null;
+    return this.#parts.references.areKnown ? this.#askReferences(host, failing, startedAt) : null;
   }
 
   /**
@@ -149,12 +149,12 @@ export class NetworkWatch {
     return this.#failing.size === 0 && this.#cutOff.size === 0 && !this.#parts.references.areSomeGone;
   }
 
-  async #ask(host: string, failing: Failing, startedAt: number): Promise<boolean> {
+  async #askReferences(host: string, failing: Failing, startedAt: number): Promise<boolean> {
     const { references } = this.#parts;
     const { families } = failing;
     // Another attempt may have failed in the meantime. That does not matter: the connection of this attempt
     // was begun while the network was gone.
-    if ((await references.ask(families)) !== 'gone') return startedAt < references.backAt(families);
+    if ((await references.askReferences(families)) !== 'gone') return startedAt < references.backAt(families);
     const goneSince = references.goneSince(families);
     if (goneSince !== null) {
       const answered = this.#answered.get(host);
@@ -162,7 +162,7 @@ export class NetworkWatch {
         return false;
       // The other hosts are checked within one period of this host, so its first failure says nothing yet.
       if (this.#haveAnsweredSince(Math.max(goneSince, failing.since), families)) {
-        references.forget(families);
+        references.forgetAnswers(families);
         for (const [each, cutOff] of this.#cutOff)
           if (isBy(cutOff.families, families)) this.#cutOff.delete(each);
         return false;

@@ -136,7 +136,7 @@ class Search {
   async run(): Promise<ResolvedAddress[]> {
     let telling: NotFound | undefined;
     for (const name of this.#names()) {
-      const result = await this.#ask(name);
+      const result = await this.#askFor(name);
       if (result.kind === 'found') return result.addresses;
       // Silence ends the search, because the other names would meet it too.
       if (result.kind === 'silent' || result.kind === 'unreachable' || result.kind === 'unable') {
@@ -162,7 +162,7 @@ class Search {
     }
   }
 
-  #ask(name: string): Promise<AddressLookupResult> {
+  #askFor(name: string): Promise<AddressLookupResult> {
     const families: readonly (4 | 6)[] = this.#conf.noAaaa ? [4] : [4, 6];
     return new Promise((settle) => {
       if (this.#isCancelled) return;
@@ -257,7 +257,7 @@ function lookUpAddresses(
         delay = setTimeout(() => afterReading(finish), RESOLUTION_DELAY_MS);
       }
     };
-    cancels.push(client.ask({ name, type }, policy, replied));
+    cancels.push(client.askServers({ name, type }, policy, replied));
   }
   return cancel;
 }

@@ -99,7 +99,7 @@ async function add(args: readonly string[], surroundings: Surroundings): Promise
     await requirePlace(given, surroundings);
     await beginOnLoopback(folder, surroundings);
     for (const region of regions) {
-      const isNew = await folder.add(region);
+      const isNew = await folder.addRegion(region);
       surroundings.err.write(`svc: ${region} ${isNew ? 'has an account and a key' : 'is there already'}\n`);
     }
     for (const region of regions) await tellSettings(folder, region, given, surroundings);

@@ -122,7 +122,7 @@ export class NatsFolder {
   }
 
   /** Makes the region's account, where there is none. @returns whether it was made */
-  async add(region: Region): Promise<boolean> {
+  async addRegion(region: Region): Promise<boolean> {
     const known = keysOf(this.state, region);
     const { publicKey } = await this.#keyIn(region);
     const isNew = known?.key !== publicKey;

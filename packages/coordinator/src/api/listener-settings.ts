@@ -108,7 +108,7 @@ export class TlsFilesWatch {
 
   /** Starts to watch. Call it before the files are read for the first time. */
   start(): Promise<void> {
-    return this.#watch.expect([this.#files.cert, this.#files.key]);
+    return this.#watch.watchFiles([this.#files.cert, this.#files.key]);
   }
 
   stop(): void {

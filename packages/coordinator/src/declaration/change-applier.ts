@@ -94,7 +94,7 @@ export class ChangeApplier implements ChangeEffects {
   /** Releases all waiting callers. Changes that are not applied stay in the log. */
   stop(): void {
     this.#isStopped = true;
-    this.#waits.reset();
+    this.#waits.endWait();
     for (const resolve of this.#waiting) resolve();
     this.#waiting.clear();
   }
@@ -106,7 +106,7 @@ export class ChangeApplier implements ChangeEffects {
       }
     } catch (error) {
       if (this.#isStopped) return;
-      const waitMs = this.#waits.again(() => void this.applyRemaining());
+      const waitMs = this.#waits.scheduleRetry(() => void this.applyRemaining());
       this.#parts.log.error(
         { error: messageOf(error), tries: this.#waits.tries, waitMs },
         'cannot apply changes of the declaration now; svc tries again',
@@ -167,7 +167,7 @@ export class ChangeApplier implements ChangeEffects {
     if (this.#isStopped) throw new StoreError('store-closed', 'this process no longer applies changes');
     await this.#parts.sink.declare(changes, until);
     this.#applied = until;
-    this.#waits.reset();
+    this.#waits.endWait();
   }
 }
 

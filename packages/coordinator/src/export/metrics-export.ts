@@ -174,7 +174,7 @@ export class MetricsExport {
     this.#cancels = [
       monitors.onChange((before, after) => this.#declared(before, after)),
       clock.every(SAVE_NEW_AFTER_MS, () => void this.#saveWhereDue()),
-      () => this.#reloading.reset(),
+      () => this.#reloading.endWait(),
     ];
     void this.#loadTotals();
   }
@@ -280,7 +280,7 @@ export class MetricsExport {
       }
     } catch (error) {
       await this.#unsaved(error);
-      if (!this.#stopping.signal.aborted) this.#reloading.again(() => void this.#loadTotals());
+      if (!this.#stopping.signal.aborted) this.#reloading.scheduleRetry(() => void this.#loadTotals());
       return;
     }
     this.#declareChanged();

@@ -154,7 +154,7 @@ class Reading implements StreamReading {
   start(): void {
     const { bus } = this.#parts;
     const subscription = bus.connection.subscribe(this.#inbox, {
-      callback: (error, message) => this.#received(error, message),
+      callback: (error, message) => this.#takeMessage(error, message),
     });
     this.#unsubscribe = () => subscription.unsubscribe();
     // After a reconnect the stream may be another one.
@@ -163,7 +163,7 @@ class Reading implements StreamReading {
     });
     const timer = setInterval(() => this.#checkSilence(), HEARTBEAT_MS).unref();
     this.#stopTimer = () => clearInterval(timer);
-    this.#ask();
+    this.#requestMessages();
   }
 
   async close(): Promise<void> {
@@ -172,7 +172,7 @@ class Reading implements StreamReading {
     await this.#worked;
   }
 
-  #ask(): void {
+  #requestMessages(): void {
     const { bus, stream, consumer } = this.#parts;
     this.#isAsking = true;
     this.#wanted = MOST_MESSAGES;
@@ -186,16 +186,16 @@ class Reading implements StreamReading {
     }
   }
 
-  #received(error: NatsError | null, message: Msg): void {
+  #takeMessage(error: NatsError | null, message: Msg): void {
     if (this.#end !== null) return;
     this.#heardAt = performance.now();
     if (error !== null) this.#stop(error);
-    else if (message.subject === this.#inbox) this.#told(message);
+    else if (message.subject === this.#inbox) this.#takeStatus(message);
     else this.#deliver(message);
   }
 
   /** Handles a status message about the request, as opposed to a message of the stream. */
-  #told(message: Msg): void {
+  #takeStatus(message: Msg): void {
     const code = message.headers?.code ?? 0;
     const description = message.headers?.description.toLowerCase() ?? '';
     if (code === 100) return;
@@ -249,7 +249,7 @@ class Reading implements StreamReading {
   /** Asks again once all messages are handled and the last request can bring no more. */
   #askAgain(): void {
     if (!this.#isAsking && !this.#isWorking && this.#waiting.length === 0 && this.#end === null) {
-      this.#ask();
+      this.#requestMessages();
     }
   }
 

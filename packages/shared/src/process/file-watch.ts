@@ -38,21 +38,21 @@ export class FileWatch {
     this.#clock = clock;
     this.#log = log;
     this.#onChange = onChange;
-    this.#cancelPoll = clock.every(POLL_MS, () => this.#lookSoon());
+    this.#cancelPoll = clock.every(POLL_MS, () => this.#compareSoon());
   }
 
   /** Sets the files to watch. Their present state counts as known, so call this before you read them. */
-  async expect(paths: readonly string[]): Promise<void> {
-    await this.#take(await statesOf(paths));
+  async watchFiles(paths: readonly string[]): Promise<void> {
+    await this.#replaceStates(await statesOf(paths));
   }
 
   /** Adds files that were found while reading. The known state of the others stays. */
-  async add(paths: readonly string[]): Promise<void> {
+  async addFiles(paths: readonly string[]): Promise<void> {
     const added = await statesOf(paths.filter((path) => !this.#seen.has(path)));
-    await this.#take(new Map([...this.#seen, ...added]));
+    await this.#replaceStates(new Map([...this.#seen, ...added]));
   }
 
-  async #take(states: ReadonlyMap<string, string>): Promise<void> {
+  async #replaceStates(states: ReadonlyMap<string, string>): Promise<void> {
     const folders = await foldersOf([...states.keys()]);
     if (this.#isClosed) return;
     this.#seen = states;
@@ -74,16 +74,16 @@ export class FileWatch {
 
   #watch(folder: string): void {
     try {
-      const watcher = watch(folder, { persistent: false }, () => this.#lookSoon());
-      watcher.on('error', (error) => this.#unwatchable(folder, error));
+      const watcher = watch(folder, { persistent: false }, () => this.#compareSoon());
+      watcher.on('error', (error) => this.#dropWatcher(folder, error));
       this.#folders.set(folder, watcher);
     } catch (error) {
-      this.#unwatchable(folder, error);
+      this.#dropWatcher(folder, error);
     }
   }
 
   /** Goes on without the watcher; the poll still looks at the folder. */
-  #unwatchable(folder: string, error: unknown): void {
+  #dropWatcher(folder: string, error: unknown): void {
     this.#log.debug(
       { folder, reason: messageOf(error) },
       'cannot watch the folder: svc looks at it every 5 s',
@@ -93,15 +93,15 @@ export class FileWatch {
   }
 
   /** At most one look per settling time, so that a busy folder costs nothing. */
-  #lookSoon(): void {
+  #compareSoon(): void {
     if (this.#isClosed || this.#cancelLook !== null) return;
     this.#cancelLook = this.#clock.after(SETTLE_MS, () => {
       this.#cancelLook = null;
-      void this.#look();
+      void this.#compareStates();
     });
   }
 
-  async #look(): Promise<void> {
+  async #compareStates(): Promise<void> {
     if (this.#isLooking) return;
     this.#isLooking = true;
     const known = this.#seen;
@@ -113,7 +113,7 @@ export class FileWatch {
     if ([...states].some(([path, state]) => known.get(path) !== state)) {
       this.#seen = states;
       this.#isUnsettled = true;
-      this.#lookSoon();
+      this.#compareSoon();
     } else if (this.#isUnsettled) {
       this.#isUnsettled = false;
       this.#onChange();

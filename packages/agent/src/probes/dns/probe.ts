@@ -111,10 +111,10 @@ class Lookup {
       this.#finish({ outcome: 'not_run', reason: 'shutting-down' }),
     );
     if (this.#isDone) return;
-    for (const type of this.#types) this.#ask({ name: this.#name, type });
+    for (const type of this.#types) this.#askFor({ name: this.#name, type });
   }
 
-  #ask(question: DnsQuestion): void {
+  #askFor(question: DnsQuestion): void {
     const { timeoutMs } = this.#context;
     const policy = {
       servers: this.#servers,
@@ -123,7 +123,9 @@ class Lookup {
       tries: Number.POSITIVE_INFINITY,
       timeoutMs: Math.max(0, this.#startedAt + timeoutMs - performance.now()),
     };
-    this.#questions.push(this.#client.ask(question, policy, (reply) => this.#replied(question, reply)));
+    this.#questions.push(
+      this.#client.askServers(question, policy, (reply) => this.#replied(question, reply)),
+    );
   }
 
   #replied(question: DnsQuestion, reply: DnsReply): void {
@@ -173,7 +175,7 @@ class Lookup {
     }
     const next = type === 'CNAME' ? this.#nextLink(seen) : undefined;
     if (next !== undefined) {
-      this.#ask({ name: next, type });
+      this.#askFor({ name: next, type });
       return;
     }
     this.#unanswered -= 1;

@@ -310,7 +310,7 @@ export class HttpAttempt implements ExchangeListener, BodyListener, Bounded {
     const outcome = this.#outcome(said === undefined ? 'passed' : 'failed', said, measured);
     if (isTruncated) outcome.bodyTruncated = true;
     if (this.#context.judgesEach === true) outcome.assertions = judgeResponse(this.#check, response);
-    this.#settle(outcome);
+    this.#settleAttempt(outcome);
   }
 
   onFailure(failure: ExchangeFailure): void {
@@ -350,7 +350,7 @@ export class HttpAttempt implements ExchangeListener, BodyListener, Bounded {
     const outcome = this.#outcome('failed', message);
     outcome.timedOut = true;
     if (this.#measured !== undefined) outcome.hasWholeAnswer = true;
-    this.#settle(outcome);
+    this.#settleAttempt(outcome);
   }
 
   readonly #aborted = (): void => {
@@ -373,14 +373,14 @@ export class HttpAttempt implements ExchangeListener, BodyListener, Bounded {
   #notRun(reason: NotRunReason, message?: string): void {
     const outcome = this.#outcome('not_run', message);
     outcome.reason = reason;
-    this.#settle(outcome);
+    this.#settleAttempt(outcome);
   }
 
   #fail(message: string, timedOut = false, notConnected = false): void {
     const outcome = this.#outcome('failed', message);
     if (timedOut) outcome.timedOut = true;
     if (notConnected) outcome.notConnected = true;
-    this.#settle(outcome);
+    this.#settleAttempt(outcome);
   }
 
   #outcome(
@@ -396,7 +396,7 @@ export class HttpAttempt implements ExchangeListener, BodyListener, Bounded {
     return outcome;
   }
 
-  #settle(outcome: ProbeOutcome): void {
+  #settleAttempt(outcome: ProbeOutcome): void {
     if (this.#isSettled) return;
     this.#isSettled = true;
     this.#deadline.end();

@@ -92,7 +92,7 @@ export class DecodedBody implements BodySink {
     // Answers to HEAD name the coding of a body that they do not have.
     if (this.#encoded.length === 0) this.#listener.onBodyEnd(COMPLETE);
     else if (this.#codings.length > MAX_CODINGS) this.#listener.onBodyEnd(TOO_MANY_CODINGS);
-    else if (this.#codings.some((coding) => HEAVY.has(coding))) this.#turns.take(this.#startInTurn);
+    else if (this.#codings.some((coding) => HEAVY.has(coding))) this.#turns.acquire(this.#startInTurn);
     else this.#start();
   }
 
@@ -106,12 +106,12 @@ export class DecodedBody implements BodySink {
     for (const decoder of this.#decoders) decoder.destroy();
     this.#encoded.release();
     this.#decoded.release();
-    if (this.#holdsTurn) this.#turns.give();
+    if (this.#holdsTurn) this.#turns.release();
   }
 
   readonly #startInTurn = (): void => {
     if (this.#isReleased) {
-      this.#turns.give();
+      this.#turns.release();
       return;
     }
     this.#holdsTurn = true;
@@ -140,7 +140,7 @@ export class DecodedBody implements BodySink {
       if (next !== undefined) this.#connect(decoder, next);
     }
     const last = this.#decoders.at(-1);
-    last?.on('data', (bytes: Buffer) => this.#keep(bytes));
+    last?.on('data', (bytes: Buffer) => this.#keepBytes(bytes));
     last?.on('end', () => this.#finish(COMPLETE));
     this.#decoders[0]?.end(encoded);
   }
@@ -154,7 +154,7 @@ export class DecodedBody implements BodySink {
     decoder.pipe(next);
   }
 
-  #keep(given: Buffer): void {
+  #keepBytes(given: Buffer): void {
     if (this.#isReleased) return;
     const bytes = given.subarray(this.#toSkip);
     this.#toSkip -= given.length - bytes.length;

@@ -8,7 +8,7 @@ export class Semaphore {
   }
 
   /** Calls `start` when its turn comes, possibly at once. The called task must call {@link give} once. */
-  take(start: () => void): void {
+  acquire(start: () => void): void {
     if (this.#free === 0) {
       this.#waiting.push(start);
       return;
@@ -17,7 +17,7 @@ export class Semaphore {
     start();
   }
 
-  give(): void {
+  release(): void {
     const next = this.#waiting.shift();
     if (next === undefined) this.#free += 1;
     else next();

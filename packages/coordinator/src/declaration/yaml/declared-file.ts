@@ -135,7 +135,7 @@ export class DeclaredFile {
    * were applied last.
    */
   #afresh(): Promise<void> {
-    this.#waits.reset();
+    this.#waits.endWait();
     return this.#ask();
   }
 
@@ -154,7 +154,7 @@ export class DeclaredFile {
   async stop(): Promise<void> {
     this.#watch.close();
     this.#stopping.abort(new SvcError('stopping', 'the declared file is not watched any more'));
-    this.#waits.reset();
+    this.#waits.endWait();
     await this.#running;
   }
 
@@ -181,10 +181,10 @@ export class DeclaredFile {
     if (!isToBeRead && (await this.#isApplied())) return;
     const { env, channelEgressAllow, read = readDeclaration } = this.#parts;
     // Watch before reading, so that a change in between is noticed.
-    await this.#watch.expect([this.#path, ...this.#insertedFiles]);
+    await this.#watch.watchFiles([this.#path, ...this.#insertedFiles]);
     const declaration = await read({ path: this.#path, env, channelEgressAllow }, this.#stopping.signal);
     this.#insertedFiles = this.#pathsOf(declaration.inserted.files.map(({ name }) => name));
-    await this.#watch.add(this.#insertedFiles);
+    await this.#watch.addFiles(this.#insertedFiles);
     if (declaration.errors.length > 0) throw new DeclarationError(declaration.errors);
     const reconciled = await this.#reconcile(declaration);
     this.#applied(declaration, declaration.entries.length);
@@ -200,7 +200,7 @@ export class DeclaredFile {
     if (applied === null) return false;
     this.#insertedFiles = this.#pathsOf(applied.files);
     // Watch before reading, as in #apply.
-    await this.#watch.expect([this.#path, ...this.#insertedFiles]);
+    await this.#watch.watchFiles([this.#path, ...this.#insertedFiles]);
     const now = await sourcesNow({ path: this.#path, version, env }, applied, this.#stopping.signal);
     if (now === null || !isFingerprintOf(secrets, applied.fingerprint, now)) return false;
     if ((await ownedRows(this.#stored, workspaceId)) !== applied.rows) return false;
@@ -224,7 +224,7 @@ export class DeclaredFile {
       warnings,
       waiting: null,
     };
-    this.#waits.reset();
+    this.#waits.endWait();
     this.#warn(warnings);
   }
 
@@ -288,7 +288,7 @@ export class DeclaredFile {
 
   #wait(error: StoreError): void {
     const { clock, log } = this.#parts;
-    const waitMs = this.#waits.again(() => void this.#ask());
+    const waitMs = this.#waits.scheduleRetry(() => void this.#ask());
     const { tries } = this.#waits;
     const reason = messageOf(error);
     this.#status = { ...this.#status, errors: [], waiting: { reason, tries, nextAt: clock.wall() + waitMs } };
@@ -311,7 +311,7 @@ export class DeclaredFile {
             },
           ];
     this.#status = { ...this.#status, errors, waiting: null };
-    this.#waits.reset();
+    this.#waits.endWait();
     this.#parts.log.error(
       { file: this.#path, errors: errors.map(formatError) },
       'refused the declared file: nothing was changed',
