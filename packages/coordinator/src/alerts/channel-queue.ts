@@ -1,10 +1,13 @@
+import { RETRY_AFTER_MAXIMUM_MS } from '../verdict/backoff.ts';
 import { TokenBucket } from '../verdict/rate.ts';
-import type { ChannelFacts } from './channel.ts';
+import { type ChannelFacts, reasonOf, type SendResult } from './channel.ts';
 import { factsOf } from './registry.ts';
 import type { FoundChannel } from './sender.ts';
 
 /** Maximum of messages to one channel at once. */
 const MESSAGES_AT_ONCE = 8;
+/** Time for which a channel gets one message at a time after "too many requests", ms. */
+const CAREFUL_MS = 60_000;
 
 /**
  * What the deliverer knows of one channel. Only the `Deliverer` writes it. The deliveries
@@ -98,4 +101,44 @@ export function tokensOf(queue: ChannelQueue, { kind }: FoundChannel): TokenBuck
     queue.tokens = { kind, bucket: rate === undefined ? null : new TokenBucket(rate) };
   }
   return queue.tokens.bucket;
+}
+
+/**
+ * Notes what an answer says about the channel: whether it
+ * works, when it takes more, whether its address is dead.
+ *
+ * @param now    monotonic, ms
+ * @param waitMs time until the delivery is tried again
+ */
+export function noteAnswer(
+  queue: ChannelQueue,
+  result: SendResult,
+  { now, waitMs }: { readonly now: number; readonly waitMs: number },
+): void {
+  switch (result.outcome) {
+    case 'delivered':
+      queue.doubtedAt = null;
+      if (queue.trustedFrom === Number.POSITIVE_INFINITY) queue.trustedFrom = now;
+      if (result.kept !== undefined && queue.found !== null) {
+        queue.found = { ...queue.found, kept: result.kept };
+      }
+      return;
+    case 'retry': {
+      const isTooMuch = reasonOf(result) === 'rate-limited';
+      queue.trustedFrom = isTooMuch ? now + CAREFUL_MS : Number.POSITIVE_INFINITY;
+      const asked = result.retryAfterMs ?? (isTooMuch ? waitMs : 0);
+      queue.heldUntil = Math.max(queue.heldUntil, now + Math.min(asked, RETRY_AFTER_MAXIMUM_MS));
+      if (result.mayBeDead === true) queue.doubtedAt ??= now;
+      return;
+    }
+    case 'permanent-channel':
+      // Not only with the record: other deliveries would be sent before it is written.
+      if (queue.found !== null) queue.found = { ...queue.found, stoppedFor: result.error };
+      return;
+    case 'permanent-message':
+    case 'not-sent':
+      return;
+    default:
+      result satisfies never;
+  }
 }

@@ -173,7 +173,7 @@ test('while a receiver is down and when it works again, the waiting alerts come 
   }
   await delivered(50);
   const messages = sent.length;
-  // At most the first ones alone, with their first attempts, and few groups.
+  // At most the first alerts are sent alone, with their first attempts, and few groups.
   expect(messages).toBeLessThanOrEqual(TOLD_ALONE + 10);
   expect(
     new Set([...alone(), ...groups().flatMap(({ monitors }) => monitors.map((each) => each.id))]),
@@ -261,7 +261,7 @@ test('a group that was sent but not recorded before a crash is repeated with the
   await settled();
   parts.clock.advance(COLLECT_MS);
   await expect.poll(() => groups().length).toBe(1);
-  // More monitors change before the kill: the message of before must not grow by them.
+  // More monitors change before the kill: they must not be added to the message that was sent.
   await queue(id, ids(30, 51), 'error');
   answer = () => OK;
   await killed();

@@ -224,7 +224,7 @@ describe('delivering', () => {
     await bench.queue(troubled, 1, 'error', 'recovered');
     await bench.queue(healthy, 1, 'error', 'recovered');
 
-    // Another channel of the same monitor has both of its alerts while the troubled one waits.
+    // Another channel of the same monitor gets both alerts while this one waits.
     await bench.recorded(3);
     expect(onPath('/healthy').map(statusOf)).toEqual(['error', 'recovered']);
     expect(clock.wall()).toBe(startedAt);
@@ -299,7 +299,7 @@ describe('delivering', () => {
     });
     await bench.deliverer.start();
     const channel = await bench.webhook('/a');
-    // One at first: nobody knows yet whether it answers.
+    // One at first: it is not known yet whether the receiver works.
     for (let monitor = 1; monitor <= 24; monitor += 1) await bench.queue(channel, monitor, 'error');
     await expect.poll(() => held).toHaveLength(1);
     expect(open).toBe(1);
@@ -340,7 +340,7 @@ describe('delivering', () => {
     }
     expect(clock.wall()).toBe(startedAt + 24 * HOUR);
     expect(bench.attempts.length).toBeGreaterThanOrEqual(30);
-    // The second one is as old: it has its one attempt.
+    // The second alert is as old, so it gets only one attempt.
     await bench.recorded(bench.attempts.length + 1);
     expect(await deliveries()).toMatchObject([{ state: 'dead' }, { state: 'dead', attempts: 1 }]);
   });
@@ -402,7 +402,7 @@ describe('the ledger', () => {
     await bench.deliverer.start();
     await receiver.received(4);
     expect(bench.attempts).toEqual([]);
-    // Of each lane the first: whether it arrived is not recorded yet.
+    // The first alert of each monitor is sent, although no record is written yet.
     expect(receiver.requests.map(statusOf)).toEqual(Array(4).fill('error'));
     database.release();
     await bench.recorded(8);

@@ -10,10 +10,17 @@ import type { LaneId, QueuedDelivery, WaitingChannel } from '../store/alerts/del
 import type { Secrets } from '../store/declaration/secrets.ts';
 import { StoreError } from '../store/errors.ts';
 import type { Store } from '../store/store.ts';
-import { LONGEST_WAIT_MS, RETRY_AFTER_MAXIMUM_MS } from '../verdict/backoff.ts';
+import { LONGEST_WAIT_MS } from '../verdict/backoff.ts';
 import { LOOK_AT_CLOCK_EVERY_MS, PassedTime } from '../verdict/passed-time.ts';
-import { reasonOf, type SendResult } from './channel.ts';
-import { type ChannelQueue, factsOfQueue, freeMessages, newQueue, tokensOf } from './channel-queue.ts';
+import type { SendResult } from './channel.ts';
+import {
+  type ChannelQueue,
+  factsOfQueue,
+  freeMessages,
+  newQueue,
+  noteAnswer,
+  tokensOf,
+} from './channel-queue.ts';
 import {
   alertOf,
   GROUP_MEMBERS,
@@ -49,8 +56,6 @@ export type DelivererParts = {
 const STOP_GRACE_MS = 1_000;
 /** Wait after a failed read or write of the database, ms. */
 const TRY_AGAIN_MS = 1_000;
-/** Time for which a channel gets one message at a time after "too many requests", ms. */
-const CAREFUL_MS = 60_000;
 /** Maximum of deliveries that are left out at once, because their channel is stopped. */
 const LEFT_OUT_AT_ONCE = 100;
 /** Time for which the state of a channel without deliveries is kept, ms. */
@@ -403,7 +408,10 @@ export class Deliverer {
     }
     const step = this.#leftOut(queue, found, delivery);
     if (step !== null) {
-      if (step.state === 'dead') this.#countStopped();
+      if (step.state === 'dead') {
+        this.counters.failures.stopped += 1;
+        this.counters.dead += 1;
+      }
       queue.inProgress.add(delivery.monitorId);
       this.#run(this.#recordStep(queue, delivery, step));
       return true;
@@ -428,12 +436,6 @@ export class Deliverer {
   #leftOut(queue: ChannelQueue, { stoppedFor }: FoundChannel, delivery: QueuedDelivery): DeliveryStep | null {
     const moment = { ageMs: this.ageOf(delivery.createdAt), lastIdBefore: this.#lastIdBefore };
     return leftOutStep(delivery, { facts: factsOfQueue(queue), stoppedFor }, moment);
-  }
-
-  /** Counts an alert that is dead without an attempt, because its channel is stopped. */
-  #countStopped(): void {
-    this.counters.failures.stopped += 1;
-    this.counters.dead += 1;
   }
 
   #turnOf(queue: ChannelQueue, found: FoundChannel, delivery: QueuedDelivery): Turn {
@@ -547,7 +549,8 @@ export class Deliverer {
       return [delivery, nextStep(delivery, attempt, { ...moment, ageMs })] as const;
     });
     const [[, first] = []] = steps;
-    if (!isFormer) this.#noteAnswer(queue, result, (first?.nextAttemptAt ?? 0) - moment.now);
+    const waitMs = (first?.nextAttemptAt ?? 0) - moment.now;
+    if (!isFormer) noteAnswer(queue, result, { now: clock.monotonic(), waitMs });
     if (moment.isOfMany && result.outcome === 'permanent-message') {
       for (const { id } of members) queue.alone.add(id);
     }
@@ -560,42 +563,6 @@ export class Deliverer {
       }),
     );
     if (result.outcome === 'delivered' && found.stoppedFor !== null) this.#resume(queue);
-  }
-
-  /**
-   * Notes what an answer says about the channel: whether it
-   * works, when it takes more, whether its address is dead.
-   *
-   * @param waitMs time until the delivery is tried again
-   */
-  #noteAnswer(queue: ChannelQueue, result: SendResult, waitMs: number): void {
-    const now = this.#parts.clock.monotonic();
-    switch (result.outcome) {
-      case 'delivered':
-        queue.doubtedAt = null;
-        if (queue.trustedFrom === Number.POSITIVE_INFINITY) queue.trustedFrom = now;
-        if (result.kept !== undefined && queue.found !== null) {
-          queue.found = { ...queue.found, kept: result.kept };
-        }
-        return;
-      case 'retry': {
-        const isTooMuch = reasonOf(result) === 'rate-limited';
-        queue.trustedFrom = isTooMuch ? now + CAREFUL_MS : Number.POSITIVE_INFINITY;
-        const asked = result.retryAfterMs ?? (isTooMuch ? waitMs : 0);
-        queue.heldUntil = Math.max(queue.heldUntil, now + Math.min(asked, RETRY_AFTER_MAXIMUM_MS));
-        if (result.mayBeDead === true) queue.doubtedAt ??= now;
-        return;
-      }
-      case 'permanent-channel':
-        // Not only with the record: other deliveries would be sent before it is written.
-        if (queue.found !== null) queue.found = { ...queue.found, stoppedFor: result.error };
-        return;
-      case 'permanent-message':
-      case 'not-sent':
-        return;
-      default:
-        result satisfies never;
-    }
   }
 
   #logStep(

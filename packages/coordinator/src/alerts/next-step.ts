@@ -88,7 +88,7 @@ function retryAt(
 const SUPERSEDED = {
   newer: 'a newer alert of the incident took its place',
   old: 'it waited for more than an hour, and a newer alert followed',
-  'never-announced': 'the channel was never told of the incident',
+  'never-announced': 'the channel has had no alert of the incident',
 } as const;
 
 /**

@@ -48,7 +48,7 @@ export interface ChannelSource {
   find(notificationId: number): Promise<FoundChannel | null>;
 }
 
-/** Makes one attempt through the channel's own kind. Whatever the receiver does is a result. */
+/** Makes one attempt by the kind of the channel. Every behaviour of the receiver is a result. */
 export type Send = <K extends ChannelKind>(
   channel: StoredChannelOf<K>,
   alert: Alert,

@@ -70,10 +70,10 @@ export const RESOURCE_MEMBERS = {
     state_reason: z
       .string()
       .nullable()
-      .meta({ description: 'Why alerts are not delivered. Null where they are.' }),
+      .meta({ description: 'Why alerts are not delivered. Null where they are delivered.' }),
     stopped_at: instant.nullable().meta({
       description:
-        'Since when the channel is stopped, because its address is dead: its alerts are dead at once, until its settings are changed or a test is delivered. Null where it is not.',
+        'Since when the channel is stopped, because its address is dead: its alerts are dead at once, until its settings are changed or a test is delivered. Null where it is not stopped.',
     }),
   },
   svc_status_page: {
@@ -232,7 +232,7 @@ const foundNow = z.object({
     .nullable()
     .meta({
       description:
-        'Every assertion by itself. Null where the attempt ended before they were looked at, or the agent does not tell.',
+        'Each assertion with its outcome. Null where the attempt ended before the assertions were evaluated, or the agent does not report them.',
     }),
 });
 
@@ -267,10 +267,10 @@ export const regionView = z
       .meta({ description: 'When the region last had a live agent, epoch ms.' }),
     absent_since: z.number().int().nullable().meta({
       description:
-        'Since when no agent of the region takes jobs, epoch ms: when the last one was heard. For a region that never had an agent it is when svc began to miss one, up to a minute after a monitor declared the region; null where none did. Null while an agent takes jobs. While no coordinator leads, no agent is heard, and it is when the last one was.',
+        'Since when no agent of the region takes jobs, epoch ms: the last heartbeat of its last agent. For a region that never had an agent, it is when svc began to miss one, up to a minute after a monitor declared the region; null if no monitor declares it. Null while an agent takes jobs. While no coordinator leads, no heartbeat is received, and it is the last one before.',
     }),
     sick: z.array(z.enum(SICKNESSES)).meta({
-      description: 'Faults that the agents of the region find in themselves. Empty where they find none.',
+      description: 'Faults that the agents of the region find in themselves. Empty where they find no fault.',
     }),
     agents: z.array(
       z.object({

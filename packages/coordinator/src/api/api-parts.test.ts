@@ -11,7 +11,7 @@ test.each([200, 201, 202, 204, 304, ...new Set(Object.values(PROBLEMS).map(({ st
   },
 );
 
-test('a status that no answer of ours has is counted as other', () => {
+test('a status that no answer of svc has is counted as other', () => {
   const counters = createApiCounters();
   for (const status of [418, Number.NaN]) countAnswer(counters, status);
   expect(counters.answers.other).toBe(2);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { AtOnce, InTurn } from './at-once.ts';
 
-test('what is beyond a bound is refused until one has ended, also by failing', async () => {
+test('work beyond a bound is refused until other work has ended or failed', async () => {
   const atOnce = new AtOnce();
   const { promise, reject } = Promise.withResolvers<void>();
   const mine = [
@@ -21,7 +21,7 @@ test('what is beyond a bound is refused until one has ended, also by failing', a
 
 const NEVER = new AbortController().signal;
 
-test('the work of an owner is done in the order in which it was asked for, also after a failure', async () => {
+test('the work of an owner runs in the order of the calls, also after a failure', async () => {
   const inTurn = new InTurn<string>();
   const first = Promise.withResolvers<string>();
   const begun: string[] = [];
@@ -38,7 +38,7 @@ test('the work of an owner is done in the order in which it was asked for, also 
   expect(await Promise.all(asked.slice(1))).toEqual(['two', 'three']);
 });
 
-test('who leaves gives up its place at once, and the turn of the others stays', async () => {
+test('a caller that leaves gives up its place at once, and the others keep their order', async () => {
   const inTurn = new InTurn<string>();
   const first = Promise.withResolvers<string>();
   const leaving = new AbortController();

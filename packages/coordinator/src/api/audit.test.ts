@@ -39,8 +39,8 @@ async function created(path: string, body: object, headers = {}): Promise<{ id: 
   return answer.body as { id: string; token: string };
 }
 
-describe('a line tells who did what, from where', () => {
-  test('of each change', async () => {
+describe('a line says who did what, from which address:', () => {
+  test('each change', async () => {
     const { id } = await created('/v1/monitors', MONITOR, { 'x-request-id': 'mine' });
     await api.call('PUT', `/v1/monitors/${id}`, { ...MONITOR, name: 'Store' });
     await api.call('DELETE', `/v1/monitors/${id}`);
@@ -67,14 +67,14 @@ describe('a line tells who did what, from where', () => {
     });
   });
 
-  test('of a link that logs in, which does not tell its secret', async () => {
+  test('a login link, without its secret', async () => {
     const { url } = (await created('/v1/login-links', {})) as unknown as { url: string };
     const [line] = await lines('object=login-links');
     expect(line).toMatchObject({ action: 'create', outcome: 'done', token: { name: 'SVC_API_TOKEN' } });
     expect(JSON.stringify(line)).not.toContain(new URL(url).searchParams.get('link'));
   });
 
-  test('of ten such links of a token within a minute, and of the refusals after them', async () => {
+  test('ten login links of a token within a minute, and the refusals after them', async () => {
     const asked = () => api.call('POST', '/v1/login-links', {}, bearer(api.reader));
     for (let made = 0; made < 10; made += 1) expect((await asked()).status).toBe(201);
     const refused = await asked();
@@ -88,7 +88,7 @@ describe('a line tells who did what, from where', () => {
     expect((await asked()).status).toBe(201);
   });
 
-  test('of what belongs to a page, of its appearance, of tokens and workspaces', async () => {
+  test('the parts and the appearance of a page, tokens and workspaces', async () => {
     const page = await created('/v1/status-pages', { title: 'a', slug: 'audited' });
     const group = await created(`/v1/status-pages/${page.id}/component-groups`, { name: 'a' });
     await api.call('PATCH', `/v1/status-pages/${page.id}/appearance`, { theme: 'dark' });
@@ -108,7 +108,7 @@ describe('a line tells who did what, from where', () => {
     expect(await lines(`object=workspaces/${workspace.id}`)).toMatchObject([{ status: null }]);
   });
 
-  test('of checks, tests and retries', async () => {
+  test('checks, tests and retries', async () => {
     const { id } = await created('/v1/monitors', MONITOR);
     expect((await api.call('POST', `/v1/monitors/${id}/check`)).status).toBe(200);
     await api.call('POST', '/v1/deliveries/999/retry');
@@ -118,13 +118,13 @@ describe('a line tells who did what, from where', () => {
     ]);
   });
 
-  test('of the settings that made the operator’s token', async () => {
+  test('the settings that made the operator’s token', async () => {
     expect(await lines('object=tokens')).toContainEqual(
       expect.objectContaining({ actor: 'settings', action: 'create', token: null }),
     );
   });
 
-  test('of the first request of a token from an address within a day', async () => {
+  test('the first request of a token from an address within a day', async () => {
     const { id, token } = await created('/v1/tokens', { name: 'login', scope: 'read' });
     const logins = async () =>
       (await lines(`object=tokens/${id}`)).filter(({ action }) => action === 'login');
@@ -136,8 +136,8 @@ describe('a line tells who did what, from where', () => {
   });
 });
 
-describe('a line tells of a refusal', () => {
-  test('of who has no valid token, without the token', async () => {
+describe('a line records a refusal:', () => {
+  test('a caller without a valid token, without the text of the token', async () => {
     await api.call('GET', '/v1/monitors', undefined, bearer('some-guess'));
     const [line] = await lines('limit=1&outcome=refused');
     expect(line).toMatchObject({
@@ -150,7 +150,7 @@ describe('a line tells of a refusal', () => {
     expect(JSON.stringify(line)).not.toContain('some-guess');
   });
 
-  test('of a scope that is too small, and of a change that is not valid', async () => {
+  test('a scope that is too small, and an invalid change', async () => {
     await api.call('DELETE', '/v1/monitors/5', undefined, bearer(api.reader));
     await api.call('POST', '/v1/monitors', { ...MONITOR, periodicity: '2m' });
     expect(await lines('limit=2')).toMatchObject([
@@ -159,7 +159,7 @@ describe('a line tells of a refusal', () => {
     ]);
   });
 
-  test('of the dashboard: a scope that is too small, a form without its token, and a logout', async () => {
+  test('in the dashboard: a scope that is too small, a form without its token, and a logout', async () => {
     const session = new Visitor(api.url, { accept: 'text/html' });
     const form = { form_token: 'wrong', token: api.reader };
     expect((await session.ask('/login', { form })).status).toBe(403);
@@ -188,7 +188,7 @@ describe('a line tells of a refusal', () => {
     expect(said.map(({ token }) => token?.name ?? null)).toEqual([...Array(6).fill('reader'), null]);
   });
 
-  test('of a flood only some, and the others are counted', async () => {
+  test('only some of a flood, and the others are counted', async () => {
     const flooded = await startApi({ failureRate: { perSecond: 1e9, atOnce: 1e9 } });
     try {
       for (let count = 0; count < 120; count += 1) {
@@ -285,7 +285,7 @@ describe('while the database takes no writes', () => {
     return { parts, trail, leftOut, unlock };
   }
 
-  test('lines wait for it, up to a bound, and are written in their order', async () => {
+  test('lines wait, up to a bound, and are then written in their order', async () => {
     const { parts, trail, leftOut, unlock } = await refusedWhileLocked();
     expect(leftOut.database).toBe(200);
     await parts.clock.advanceSettling(10_000);
@@ -300,7 +300,7 @@ describe('while the database takes no writes', () => {
     expect(leftOut.database).toBe(200);
   });
 
-  test('who reads the trail waits for one try only', async () => {
+  test('a reader of the trail waits for only one try', async () => {
     const { parts, trail } = await refusedWhileLocked();
     let isSettled = false;
     void trail.untilWritten().then(() => {
@@ -310,7 +310,7 @@ describe('while the database takes no writes', () => {
     expect(isSettled).toBe(true);
   });
 
-  test('the end of the API does not wait for it', async () => {
+  test('the stop of the API does not wait', async () => {
     const { trail, leftOut } = await refusedWhileLocked();
     await trail.close();
     expect(leftOut.database).toBe(1_200);

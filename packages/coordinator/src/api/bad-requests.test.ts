@@ -374,7 +374,7 @@ describe('bad requests', () => {
   });
 });
 
-test('whatever JSON is sent, the answer is a problem or a success, never a defect', async () => {
+test('every JSON body is answered with a problem or a success, never with a defect', async () => {
   const member = fc.constantFrom(
     'type',
     'name',

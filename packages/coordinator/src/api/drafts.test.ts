@@ -39,7 +39,7 @@ const dryRun = (body: unknown, headers?: Record<string, string>) =>
   api.call('POST', '/v1/monitors/dry-run', body, headers);
 
 describe('a dry-run', () => {
-  test('asks the regions of the draft, and answers what each says', async () => {
+  test('checks in the regions of the draft, and answers the result of each', async () => {
     const assertions = [{ assertion: 'a status code from 200 to 299', failure: 'expected …, saw 503' }];
     run = async () => [
       {
@@ -105,7 +105,7 @@ describe('a dry-run', () => {
     expect((await dryRun(DRAFT, { authorization: '' })).status).toBe(401);
   });
 
-  test('is refused while as many as may run at once are running', async () => {
+  test('is refused while the maximum is running', async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     const eight = Promise.withResolvers<void>();
     run = async () => {

@@ -4,7 +4,7 @@ import { entityTag, expectedVersions, isNotModified } from './entity-tag.ts';
 const TAG = entityTag(3, { status: 'active' });
 
 describe('an entity tag', () => {
-  test('changes with the version and with what is shown, but not with the age of a vote', () => {
+  test('changes with the version and the content, but not with the age of a vote', () => {
     expect(TAG).toMatch(/^"3-[\w-]{16}"$/);
     expect(entityTag(4, { status: 'active' })).not.toBe(TAG);
     expect(entityTag(3, { status: 'error' })).not.toBe(TAG);
@@ -30,7 +30,7 @@ describe('If-Match', () => {
     expect(() => expectedVersions(header)).toThrow('must be * or a list of entity tags');
   });
 
-  test('a long bad header takes no long time', () => {
+  test('a long invalid header is refused quickly', () => {
     expect(() => expectedVersions(`${'"a" , '.repeat(5_000)}x`)).toThrow('list of entity tags');
   });
 });

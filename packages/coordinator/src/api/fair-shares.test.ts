@@ -33,7 +33,7 @@ async function otherWorkspace(): Promise<Record<string, string>> {
 }
 
 describe('tests of channels', () => {
-  test('run twice at once for a channel, and eight times for a workspace', async () => {
+  test('two run at once for a channel, and eight for a workspace', async () => {
     const [first = '', ...more] = await Promise.all(Array.from({ length: 5 }, () => channel()));
     const running = [api.call('POST', first), api.call('POST', first)];
     await receiver.received(2);

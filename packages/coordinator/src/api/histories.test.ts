@@ -65,7 +65,7 @@ describe('the results of a monitor, filtered', () => {
     expect((await page(`${path}?until=0`)).data).toEqual([]);
   });
 
-  test('in pages that join', async () => {
+  test('in consecutive pages', async () => {
     const found: unknown[] = [];
     let cursor = '';
     for (;;) {
@@ -85,7 +85,7 @@ describe('the results of a monitor, filtered', () => {
   });
 });
 
-test('the deliveries of a monitor are those of all of its channels, the newest first', async () => {
+test('the deliveries of a monitor to all its channels are listed, newest first', async () => {
   const id = await created('/v1/monitors', MONITOR);
   const other = await created('/v1/monitors', MONITOR);
   const webhook = { provider_type: 'webhook', webhook: { endpoint: 'http://127.0.0.1:9/' } };

@@ -14,7 +14,7 @@ test.each([
   expect(await new Response(await answerText(body)).text()).toBe(JSON.stringify(body));
 });
 
-test('a long list is written alike, in parts', async () => {
+test('a long list is written in the same way, in parts', async () => {
   const body = {
     data: Array.from({ length: 9 }, (_, index) => ({ index, text: 'ü'.repeat(100_000) })),
     total: 9,

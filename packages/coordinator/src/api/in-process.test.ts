@@ -26,7 +26,7 @@ const caller = () => {
 };
 const monitor = { type: 'tcp', name: 'Mail', uri: 'mail.example:25', periodicity: '1m' };
 
-test('a call answers what the request over a socket does, and leaves the same line', async () => {
+test('a call has the answer and the audit line of the request over a socket', async () => {
   const made = await calls.call(caller(), MONITOR.create, {}, { signal, body: monitor });
   expect(made).toMatchObject({ status: 201, problem: null, body: { name: 'Mail' } });
   if (made.problem !== null) throw made.problem;
@@ -40,7 +40,7 @@ test('a call answers what the request over a socket does, and leaves the same li
   });
 });
 
-test('a call is refused as the request over a socket is', async () => {
+test('a call is refused in the same way as the request over a socket', async () => {
   // As callers whose parameters the compiler does not compare with the endpoint.
   const refused: readonly (readonly [Endpoint, Parameters, string])[] = [
     [MONITOR.read, { id: 999 }, '/v1/monitors/999'],
@@ -53,7 +53,7 @@ test('a call is refused as the request over a socket is', async () => {
   }
 });
 
-test('the token of a call is looked at again', async () => {
+test('the token of a call is checked again', async () => {
   const { token } = await api.tokens.create(
     { workspaceId: api.workspaceId, name: 'short', scope: 'read' },
     api.clock.wall(),
@@ -66,7 +66,7 @@ test('the token of a call is looked at again', async () => {
   expect((await call()).problem?.code).toBe('unauthorized');
 });
 
-test('an endpoint says of which types its parameters and its answer are', () => {
+test('an endpoint has the types of its parameters and its answer', () => {
   expectTypeOf<AnswerOf<typeof INCIDENT.read>['state']>().toEqualTypeOf<
     'investigating' | 'identified' | 'monitoring' | 'resolved'
   >();

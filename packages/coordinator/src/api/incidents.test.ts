@@ -81,7 +81,7 @@ describe('an incident that people write', () => {
     expect((await api.call('GET', `${PATH}/${made.id}/updates`)).status).toBe(404);
   });
 
-  test('has its updates by their time, newest first, page by page', async () => {
+  test('has its updates in the order of their times, newest first, page by page', async () => {
     api.clock.advance(3_600_000);
     const { id } = await write();
     const earlier = new Date(api.clock.wall() - 1_800_000).toISOString();
@@ -99,7 +99,7 @@ describe('an incident that people write', () => {
     expect(await read(id)).toMatchObject({ state: 'monitoring' });
   });
 
-  test('is replaced as far as it is not history', async () => {
+  test('can be replaced, except its history', async () => {
     const made = await write();
     const path = `${PATH}/${made.id}`;
     const etag = (await api.call('GET', path)).headers.get('etag') ?? '';
@@ -112,7 +112,7 @@ describe('an incident that people write', () => {
     expect(nameless).toMatchObject({ status: 422, body: { errors: [{ pointer: '/title' }] } });
   });
 
-  test('has updates that are corrected, and keep their time', async () => {
+  test('has updates that keep their time when they are corrected', async () => {
     const { id, latest_update: first } = await write({ component_ids: [componentId] });
     api.clock.advance(60_000);
     const path = `${PATH}/${id}/updates/${first?.id}`;
@@ -137,7 +137,7 @@ describe('an incident that people write', () => {
     expect(answer).toMatchObject({ status, body: { errors: [{ pointer }] } });
   });
 
-  test('names components of its pages only', async () => {
+  test('names only components of its pages', async () => {
     const answer = await api.call('POST', PATH, {
       ...FIRST,
       page_ids: [otherPageId],
@@ -171,7 +171,7 @@ describe('an incident of a monitor', () => {
     expect(await read(over)).toMatchObject({ state: 'resolved', latest_update: null });
   });
 
-  test('may be given a title and pages, and is not removed', async () => {
+  test('may get a title and pages, and cannot be removed', async () => {
     const id = await recorded('a:1:3');
     const put = await api.call('PUT', `${PATH}/${id}`, {
       title: 'The shop is down',
@@ -195,7 +195,7 @@ test('each published update is a durable event, in the order of the commits', as
   ]);
 });
 
-test('another workspace sees none of it', async () => {
+test('another workspace sees nothing of it', async () => {
   const { id, latest_update: update } = await write();
   const other = await api.call('POST', '/v1/workspaces', { name: 'Other' });
   const workspace_id = (other.body as { id: string }).id;

@@ -13,7 +13,7 @@ test.each(Object.entries(LARGE_BODIES))('320 KiB of %s are answered', async (_, 
   expect((await api.call('POST', `/v1/${path}`, body)).status).toBe(status);
 });
 
-test('a large body that is valid is stored, and answered with what is wrong where it is not', async () => {
+test('a valid large body is stored, and an invalid one is answered with its errors', async () => {
   const body = 'x'.repeat(200_000);
   const monitor = JSON.parse(`{${MONITOR}}`) as object;
   const answer = await api.call('POST', '/v1/monitors', { ...monitor, method: 'POST', body });
@@ -30,7 +30,7 @@ test('a large body that is valid is stored, and answered with what is wrong wher
   });
 });
 
-test('a list of large monitors has them all, in their order', async () => {
+test('a list of large monitors has all of them, in their order', async () => {
   const texts = Array.from({ length: 8 }, (_, index) =>
     index % 3 === 2 ? 'small' : `${index}`.repeat(250_000),
   );
@@ -54,7 +54,7 @@ test('a large component belongs to the page of its path', async () => {
   expect(answer).toMatchObject({ status: 201, body: { page_id: id, name: 'a' } });
 });
 
-test('a list of wrong entries is answered with a hundred of them', async () => {
+test('at most a hundred errors of a list are answered', async () => {
   const body = { name: 'a', provider_type: 'email', email: { email: 'a@example.com' } };
   const answer = await api.call('POST', '/v1/notifications', { ...body, monitor_ids: Array(10_000).fill(0) });
   expect(answer).toMatchObject({
@@ -63,7 +63,7 @@ test('a list of wrong entries is answered with a hundred of them', async () => {
   });
 });
 
-test('an Idempotency-Key is about the whole of a large body', async () => {
+test('an Idempotency-Key belongs to the whole large body', async () => {
   const headers = { 'idempotency-key': 'large' };
   const send = (value: string) => {
     const sent = { ...(JSON.parse(`{${MONITOR}}`) as object), headers: [{ key: 'X-A', value }] };

@@ -6,15 +6,15 @@ test.each([
   [256, 64],
   [1_048_576, 4_096],
   ['unlimited', 4_096],
-])('of %s descriptors %i are for connections', (soft, expected) => {
+])('with %s descriptors, %i are for connections', (soft, expected) => {
   expect(connectionLimit({ userLimits: { open_files: { soft } } })).toBe(expected);
 });
 
-test('the process tells its limit', () => {
+test('the process reports its limit', () => {
   expect(connectionLimit()).toBeGreaterThanOrEqual(64);
 });
 
-test('the report of the process is left as it was: with the network', () => {
+test('later reports of the process include the network again', () => {
   connectionLimit();
   expect(Reflect.get(process.report, 'excludeNetwork')).toBe(false);
 });

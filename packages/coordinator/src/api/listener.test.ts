@@ -98,12 +98,12 @@ describe('time-outs hold', () => {
     expect(other.readyState).toBe('open');
   });
 
-  test('and are looked at each second', () => {
+  test('and are checked each second', () => {
     expect(DEFAULT_TIMEOUTS).toMatchObject({ headers: 10_000, request: 30_000, checkEvery: 1_000 });
   });
 });
 
-test('connections beyond the limit are dropped, and those there are answered', async () => {
+test('connections beyond the limit are dropped, and the others are answered', async () => {
   const api = await started({ maxConnections: 2 });
   const first = socketTo(api);
   const second = socketTo(api);
@@ -115,7 +115,7 @@ test('connections beyond the limit are dropped, and those there are answered', a
   expect(await answered).toMatch(/^HTTP\/1.1 200 /);
 });
 
-/** How the length of a body is said, and how it begins. */
+/** The headers that give the length of a body, and the beginning of the body. */
 const UPLOADS = {
   'of a known length': 'Content-Length: 100\r\n\r\n{"name":',
   'in chunks': 'Transfer-Encoding: chunked\r\n\r\n8\r\n{"name":\r\n',
@@ -140,7 +140,7 @@ test.each([
   [201, '{"type":"tcp","name":"a","uri":"a.example:1","periodicity":"1m"}'],
   [400, '{"type":"tcp"'],
   [413, ' '.repeat(2 ** 20 + 1)],
-])('a body in chunks is answered %i as one of a known length', async (status, body) => {
+])('a body in chunks is answered %i, as a body of a known length is', async (status, body) => {
   const api = await started();
   const head = `POST /v1/monitors HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nAuthorization: Bearer ${api.operator}\r\nContent-Type: application/json\r\n`;
   const chunk = `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`;
@@ -174,7 +174,7 @@ describe('the host of a request', () => {
     expect((await answered).slice(9, 12)).toBe(status);
   });
 
-  test('on loopback may be the domain of a page once its DNS points here, and leads to that page only', async () => {
+  test('on loopback may be the domain of a page once its DNS points here, and leads only to that page', async () => {
     const api = await started();
     const page = { title: 'Theirs', slug: 'theirs', custom_domain: 'here.example.com' };
     const { body } = await api.call('POST', '/v1/status-pages', page);
@@ -190,7 +190,7 @@ describe('the host of a request', () => {
       expect(await statusOf(path)).toBe('404');
   });
 
-  test.each(['0.0.0.0', '::'])('is checked where a connection to %s came in over loopback', async (host) => {
+  test.each(['0.0.0.0', '::'])('is checked for a connection to %s that came over loopback', async (host) => {
     const running = await started({ publicUrl: 'https://svc.example.com', listen: { host, port: 0 } });
     const statusOf = async (name: string, address: string) => {
       const socket = socketTo(running, address);

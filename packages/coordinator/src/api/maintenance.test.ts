@@ -63,7 +63,7 @@ describe('a maintenance window', () => {
     expect((await api.call('GET', path)).status).toBe(404);
   });
 
-  test('takes local times of its zone, and repeats in it', async () => {
+  test('takes local times of its zone, and repeats in local time', async () => {
     const made = await create({
       starts_at: '2026-03-25T02:00',
       ends_at: '2026-03-25T04:00',
@@ -76,7 +76,7 @@ describe('a maintenance window', () => {
     });
   });
 
-  test('that is ended is over, and keeps its past', async () => {
+  test('that an operator ends is over, and keeps its past', async () => {
     const { id } = await create({
       starts_at: '2025-12-31T23:00:00Z',
       repeat: { frequency: 'daily', interval: 7 },
@@ -94,7 +94,7 @@ describe('a maintenance window', () => {
     ]);
   });
 
-  test('whose zone is not known any more says that it is taken as UTC, until somebody confirms it', async () => {
+  test('whose zone is unknown by now warns that its times are taken as UTC, until it is saved again', async () => {
     const { id } = await create();
     await api.store.transaction((tx) =>
       tx.runEach('UPDATE maintenance_windows SET time_zone = ? WHERE id = ?', [['Mars/Base', Number(id)]]),
@@ -111,7 +111,7 @@ describe('a maintenance window', () => {
     });
   });
 
-  test('has messages of ours for every wrong body', async () => {
+  test('has svc’s own messages for every invalid body', async () => {
     const wrong = [
       ...[null, [], 'x', { title: 5 }, { ...WINDOW, monitor_ids: 'x' }, { ...WINDOW, monitor_ids: ['a', 5] }],
       ...[
@@ -141,7 +141,7 @@ describe('a maintenance window', () => {
     }
   });
 
-  test('is made once for one Idempotency-Key', async () => {
+  test('is created once for an Idempotency-Key', async () => {
     const body = { ...WINDOW, monitor_ids: [monitorId] };
     const once = await api.call('POST', PATH, body, { 'idempotency-key': 'w1' });
     const again = await api.call('POST', PATH, body, { 'idempotency-key': 'w1' });
@@ -157,7 +157,7 @@ describe('a maintenance window', () => {
     expect((await create({ component_ids: [componentId] })).warnings).toEqual([]);
   });
 
-  test('of another workspace is not there, and neither are its objects', async () => {
+  test('of another workspace is not found, and neither are its objects', async () => {
     const { id } = await create();
     const other = await api.call('POST', '/v1/workspaces', { name: 'Other' });
     const workspace_id = (other.body as { id: string }).id;
@@ -171,13 +171,13 @@ describe('a maintenance window', () => {
     expect(foreign).toMatchObject({ status: 404, body: { errors: [{ pointer: '/monitor_ids/0' }] } });
   });
 
-  test('is not written by a read token', async () => {
+  test('cannot be written with a read token', async () => {
     const headers = { authorization: `Bearer ${api.reader}` };
     expect((await api.call('POST', PATH, WINDOW, headers)).status).toBe(403);
     expect((await api.call('GET', PATH, undefined, headers)).status).toBe(200);
   });
 
-  test('loses a monitor that is removed', async () => {
+  test('loses a removed monitor', async () => {
     const made = await api.call('POST', '/v1/monitors', {
       type: 'http',
       name: 'Gone',

@@ -36,7 +36,7 @@ type Answer = {
 const list = async (query = '') => (await api.call('GET', `/v1/monitor-states${query}`)).body as Answer;
 const names = async (query: string) => (await list(query)).data.map(({ name }) => name);
 
-test('the most urgent come first, and among equals the newest change', async () => {
+test('the most urgent monitors come first, and among equals the newest change', async () => {
   const { data, total, counts } = await list();
   expect(data.map(({ name }) => name)).toEqual(['echo', 'Alpha', 'gamma', 'delta', 'beta', 'paused one']);
   expect(total).toBe(6);
@@ -70,7 +70,7 @@ test.each([
   expect(await names(query)).toEqual(expected);
 });
 
-test('counts are those of the other filters, and the total that of all', async () => {
+test('the counts follow the other filters, and the total follows all filters', async () => {
   const { total, counts } = await list('?state=error&name=a&limit=1');
   expect(total).toBe(1);
   expect(counts).toEqual({ error: 1, degraded: 1, unknown: 1, active: 1, paused: 1 });
@@ -80,7 +80,7 @@ test.each(['?sort=id', '?state=down', '?limit=0', '?unknown=1'])('%s is refused'
   expect((await api.call('GET', `/v1/monitor-states${query}`)).status).toBe(400);
 });
 
-test('monitors with an occurrence that is under way are under maintenance', async () => {
+test('monitors with an occurrence under way are under maintenance', async () => {
   const schedule = async (window: object) =>
     expect((await api.call('POST', '/v1/maintenance-windows', { title: 'x', ...window })).status).toBe(201);
   // The clock of the tests stands at the beginning of 2026, a Thursday.
@@ -104,7 +104,7 @@ test('monitors with an occurrence that is under way are under maintenance', asyn
   expect(data.map(({ maintenance }) => maintenance)).toEqual([true, true, false, false, false, true]);
 });
 
-test('lists only those with the ids that are asked for', async () => {
+test('lists only monitors with the requested ids', async () => {
   expect(await names('?ids=5,1,99&sort=name')).toEqual(['beta', 'echo']);
   expect((await api.call('GET', '/v1/monitor-states?ids=1,x')).status).toBe(400);
 });

@@ -31,7 +31,7 @@ type Answer = { total: number; data: { id: string }[] };
 const list = async (query = '') => (await api.call('GET', `/v1/components${query}`)).body as Answer;
 const named = async (query: string) => (await list(query)).data.map(({ id }) => id);
 
-test('components of all pages have their own name or that of their monitor', async () => {
+test('components of all pages have their own name or the name of their monitor', async () => {
   const { total, data } = await list('?limit=2');
   expect(total).toBe(4);
   const page = { page_id: ids.one, page_title: 'First' };
@@ -41,7 +41,7 @@ test('components of all pages have their own name or that of their monitor', asy
   ]);
 });
 
-test('they are found by name, page and id', async () => {
+test('components are found by name, page and id', async () => {
   expect(await named('?name=mail')).toEqual([ids['one mail'], ids['two mail']]);
   expect(await named(`?page_id=${ids.two}`)).toEqual([ids['two mail'], ids['two text']]);
   expect(await named(`?ids=${ids['two text']},999`)).toEqual([ids['two text']]);

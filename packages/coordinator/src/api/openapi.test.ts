@@ -79,7 +79,7 @@ describe('the OpenAPI document', () => {
     ]);
   });
 
-  test('is there to be read, too, without any script and anything from elsewhere', async () => {
+  test('also exists as a page without a script or any other resource', async () => {
     const answer = await api.call('GET', '/docs', undefined, { authorization: '' });
     expect(answer.status).toBe(200);
     expect(answer.headers.get('content-security-policy')).toContain("default-src 'none'");
@@ -116,7 +116,7 @@ describe('the OpenAPI document', () => {
     expect(page).toContain('id="svc_http_monitor_input"');
   });
 
-  test('each status that it names has a counter of its own', () => {
+  test('each status in it has its own counter', () => {
     const statuses = Object.values(document.paths).flatMap((methods) =>
       Object.values(methods).flatMap((operation) => Object.keys(operation.responses as Json)),
     );
@@ -124,7 +124,7 @@ describe('the OpenAPI document', () => {
     expect([...new Set(statuses)].filter((status) => !counted.includes(status))).toEqual([]);
   });
 
-  test('every reference leads somewhere and every operation has an id of its own', () => {
+  test('every reference resolves, and every operation has its own id', () => {
     const references = [...JSON.stringify(document).matchAll(/"\$ref":"#\/([^"]+)"/g)].map(
       ([, path]) => path ?? '',
     );
@@ -161,7 +161,7 @@ describe('the OpenAPI document', () => {
     });
   });
 
-  test('what is answered has the members that are documented', async () => {
+  test('answers have the documented members', async () => {
     const body = { type: 'tcp', name: 'a', uri: 'a.example:1', periodicity: '1m' };
     const { body: answered } = await api.call('POST', '/v1/monitors', body);
     const { components } = document as unknown as {

@@ -23,7 +23,7 @@ const places = async () =>
   );
 const move = (components: object[]) => api.call('PATCH', `${path}/arrangement`, { components });
 
-test('components get their places at once, and keep everything else', async () => {
+test('components get their places at once, and keep all other attributes', async () => {
   const [one, two] = ids;
   const moved = await move([
     { id: one, order: 2, group_order: null },
@@ -39,7 +39,7 @@ test('components get their places at once, and keep everything else', async () =
   expect((audit.body as { data: object[] }).data).toHaveLength(1);
 });
 
-test('none is moved when one is not on the page', async () => {
+test('no component is moved if one of them is not on the page', async () => {
   const before = await places();
   const refused = await move([
     { id: ids[0], order: 9, group_order: null },
@@ -49,7 +49,7 @@ test('none is moved when one is not on the page', async () => {
   expect(await places()).toEqual(before);
 });
 
-test('of a page that does not exist is 404', async () => {
+test('the arrangement of a page that does not exist is 404', async () => {
   const answer = await api.call('PATCH', '/v1/status-pages/999/arrangement', { components: [] });
   expect(answer.status).toBe(404);
 });

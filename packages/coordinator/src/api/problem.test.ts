@@ -20,12 +20,12 @@ test.each<StoreErrorCode>(['store-full', 'store-busy', 'store-io', 'store-overlo
   },
 );
 
-test('a damaged database is no defect of svc: its operator is told what to do', () => {
+test('a damaged database is no defect of svc: the problem says what the operator must do', () => {
   const detail = expect.stringContaining('damaged: its operator can restore a backup; nothing was changed');
   expect(told('store-corrupt')).toEqual({ status: 503, wait: '60', detail, isForTheLog: true });
 });
 
-test('a read-only database is told, and what to do', () => {
+test('the problem of a read-only database says what the operator must do', () => {
   const detail = expect.stringContaining('let svc write to the file');
   expect(told('store-readonly')).toEqual({ status: 503, wait: '60', detail, isForTheLog: true });
 });

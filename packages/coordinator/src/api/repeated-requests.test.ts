@@ -16,7 +16,7 @@ const key = (value: string) => ({ 'idempotency-key': value });
 const idOf = ({ body }: { body: unknown }) => (body as { id: string }).id;
 
 describe('an Idempotency-Key', () => {
-  test('makes one token, which is not shown twice', async () => {
+  test('creates one token, which is not shown twice', async () => {
     const body = { name: 'CI', scope: 'read' };
     const first = await api.call('POST', '/v1/tokens', body, key('token-1'));
     expect(first.status).toBe(201);
@@ -28,7 +28,7 @@ describe('an Idempotency-Key', () => {
     expect((await api.call('GET', '/v1/tokens?name=ci')).body).toMatchObject({ total: 1 });
   });
 
-  test('makes one workspace', async () => {
+  test('creates one workspace', async () => {
     const first = await api.call('POST', '/v1/workspaces', { name: 'Shops' }, key('workspace-1'));
     const second = await api.call('POST', '/v1/workspaces', { name: 'Shops' }, key('workspace-1'));
     expect(second).toMatchObject({ status: 201, body: first.body });
@@ -38,7 +38,7 @@ describe('an Idempotency-Key', () => {
     expect(other.status).toBe(409);
   });
 
-  test('of what was removed since makes nothing again, and says so', async () => {
+  test('of an object that was removed since creates nothing, and the answer says so', async () => {
     const made = await api.call('POST', '/v1/monitors', MONITOR, key('removed-1'));
     await api.call('DELETE', `/v1/monitors/${idOf(made)}`);
     const again = await api.call('POST', '/v1/monitors', MONITOR, key('removed-1'));
@@ -50,7 +50,7 @@ describe('an Idempotency-Key', () => {
     });
   });
 
-  test('is good for a day', async () => {
+  test('is valid for a day', async () => {
     const named = (name: string) => ({ ...MONITOR, name });
     const first = await api.call('POST', '/v1/monitors', named('First'), key('day-1'));
     api.clock.advance(DAY_MS);
@@ -64,7 +64,7 @@ describe('an Idempotency-Key', () => {
     expect(idOf(repeated)).toBe(idOf(later));
   });
 
-  test('of more than a day ago is forgotten, also while many are, which go a few at a time', async () => {
+  test('expires after a day, also if many do, of which some are deleted at a time', async () => {
     const now = api.clock.wall();
     const old = Array.from({ length: 450 }, (_, index) => ({
       workspace_id: api.workspaceId,
@@ -80,7 +80,7 @@ describe('an Idempotency-Key', () => {
     };
     const made = await api.call('POST', '/v1/monitors', MONITOR, key('many-449'));
     expect(made.status).toBe(201);
-    // The one that is used again is not old any more.
+    // The key that is used again is not old any more.
     expect(await oldKeys()).toBe(250);
     for (const index of [1, 2]) await api.call('POST', '/v1/monitors', MONITOR, key(`new-${index}`));
     expect(await oldKeys()).toBe(1);
@@ -88,7 +88,7 @@ describe('an Idempotency-Key', () => {
     expect(idOf(again)).toBe(idOf(made));
   });
 
-  test('keeps nothing of which a secret could be guessed', async () => {
+  test('stores nothing from which a secret could be guessed', async () => {
     const page = { title: 'a', slug: 'guess', access_type: 'password', password: '1234' };
     await api.call('POST', '/v1/status-pages', page, key('guess-1'));
     const attributes = attributesIn('svc_status_page', page);
@@ -100,7 +100,7 @@ describe('an Idempotency-Key', () => {
 });
 
 describe('versions', () => {
-  test('what is known already is not sent again, but a new status is', async () => {
+  test('an unchanged object is not sent again, but a new status is', async () => {
     const made = await api.call('POST', '/v1/monitors', MONITOR);
     const path = `/v1/monitors/${idOf(made)}`;
     const etag = made.headers.get('etag') ?? '';
@@ -110,7 +110,7 @@ describe('versions', () => {
     api.states.set(Number(idOf(made)), { status: 'error', votes: [] });
     const changed = await api.call('GET', path, undefined, { 'if-none-match': etag });
     expect(changed).toMatchObject({ status: 200, body: { status: 'error' } });
-    // A status is no write: whoever read before it changed may still write.
+    // A change of status is no write: a client that read before it may still write.
     const put = await api.call('PUT', path, { ...MONITOR, name: 'New' }, { 'if-match': `"9", ${etag}` });
     expect(put.status).toBe(200);
     const late = await api.call('DELETE', path, undefined, { 'if-match': etag });
@@ -127,7 +127,7 @@ describe('versions', () => {
 });
 
 describe('lists', () => {
-  test('filter by name and type, with the total of what is left', async () => {
+  test('are filtered by name and type, with the total of the filtered list', async () => {
     const page = idOf(await api.call('POST', '/v1/status-pages', { title: 'Alpha 100%', slug: 'first' }));
     await api.call('POST', '/v1/status-pages', { title: 'Beta', slug: 'alphabet' });
     await api.call('POST', '/v1/notifications', {
@@ -165,7 +165,7 @@ describe('lists', () => {
     }
   });
 
-  test('what belongs to a page that is not there is not found, before its body is read', async () => {
+  test('an object of a page that does not exist is not found, before its body is read', async () => {
     expect(await api.call('POST', '/v1/status-pages/99/components', {})).toMatchObject({ status: 404 });
     expect(await api.call('POST', '/v1/status-pages/99/component-groups', { name: 'a' })).toMatchObject({
       status: 404,

@@ -21,7 +21,7 @@ test.each([
   ['10.0.0.1', false],
   ['a b', false],
   ['', false],
-])('a request to %j on loopback is ours: %j', (host, expected) => {
+])('a request to %j on loopback is for svc: %j', (host, expected) => {
   expect(isExpectedHost(host, 'https://svc.example.com')).toBe(expected);
 });
 
@@ -37,7 +37,7 @@ test.each<[header: string | null, host: string, isOwnHost: boolean]>([
   ['evil.example#svc.example.com', 'evil.example', false],
   ['a b', '', false],
   [null, '', false],
-])('the host of %j is %j; is it our own: %j', (header, host, isOwnHost) => {
+])('the host of %j is %j, svc’s own: %j', (header, host, isOwnHost) => {
   const request = new Request('http://svc.invalid/', { headers: header === null ? {} : { host: header } });
   const circumstances = { publicUrl: 'https://svc.example.com', hasTls: false, peer: null, requestId: 'a' };
   expect(visitOf(request, circumstances)).toMatchObject({ host, isOwnHost });

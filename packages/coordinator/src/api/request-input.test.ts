@@ -28,7 +28,7 @@ describe('an error whose schema has no message', () => {
     expect(messagesOf(schema, value)).toEqual([message]);
   });
 
-  test('has its own where there is one', () => {
+  test('has its own message if its schema has one', () => {
     expect(messagesOf(z.string('must be a name'), 5)).toEqual(['must be a name']);
   });
 });

@@ -67,7 +67,7 @@ describe('the series of a monitor', () => {
     expect(found.series.every(({ latency }) => latency.p50 === null)).toBe(true);
   });
 
-  test('is the same before and after its results are rolled up', async () => {
+  test('is the same before and after the roll-up of its results', async () => {
     const agos = [1, 30, 59, 90, 300, 600, 1_400, 3_000, 9_000, 19_000].map((minutes) => minutes * 60_000);
     for (const [index, ago] of agos.entries()) {
       await addResult({ ago, region: 'hosta-fra', outcome: 'passed', latency: 100 + index });
@@ -104,7 +104,7 @@ describe('the series of a monitor', () => {
     });
   });
 
-  test('has the days of 90, which outlive the results', async () => {
+  test('has 90 days, which outlive the results', async () => {
     await addResult({ ago: 40 * DAY_MS, region: 'hosta-fra', outcome: 'passed', latency: 100 });
     await rollUp();
     const found = await series('90d');
@@ -119,7 +119,7 @@ describe('the series of a monitor', () => {
 });
 
 describe('the phases of a monitor', () => {
-  test('are means of good results, and add up to the latency', async () => {
+  test('are means of good results, and their sum is the latency', async () => {
     await addResult({ ago: 60_000, region: 'hosta-fra', outcome: 'passed', latency: 10 });
     await addResult({ ago: 60_000, region: 'hostb-par', outcome: 'degraded', latency: 30 });
     await addResult({ ago: 120_000, region: 'hosta-fra', outcome: 'failed', latency: 500 });
@@ -134,7 +134,7 @@ describe('the phases of a monitor', () => {
     ]);
   });
 
-  test('of many results come from a sample', async () => {
+  test('come from a sample of many results', async () => {
     const regions = ['hosta-fra', 'hostb-par', 'hosta-iad'] as const;
     await api.call('PUT', `/v1/monitors/${id}`, {
       type: 'http',
@@ -151,7 +151,7 @@ describe('the phases of a monitor', () => {
 });
 
 describe('the uptime of a monitor', () => {
-  test('is that of the summaries', async () => {
+  test('equals that of the summaries', async () => {
     const now = api.clock.wall();
     const change = (at: number, from_status: string, to_status: string) =>
       addRows(api.store, 'transitions', {

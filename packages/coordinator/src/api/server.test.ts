@@ -130,7 +130,7 @@ describe('monitors', () => {
     expect((await api.call('POST', '/v1/monitors', { ...MONITOR, name: 'Other' }, key)).status).toBe(409);
   });
 
-  test('a check by hand answers for every region', async () => {
+  test('a manual check answers for every region', async () => {
     const { id } = await created('/v1/monitors', {
       ...MONITOR,
       regions: ['hosta-fra', 'hostb-par'],
@@ -241,7 +241,7 @@ describe('notifications', () => {
     webhook: { endpoint: `${receiver.url}${path}`, headers: [{ key: 'X-Key', value: 's3cret-value' }] },
   });
 
-  test('secrets are open to write tokens, masked for read tokens, and the mask is refused', async () => {
+  test('write tokens see secrets, read tokens see masks, and a mask is refused', async () => {
     const made = await created('/v1/notifications', webhook('/a'));
     expect(made).toMatchObject({
       state: 'ok',
@@ -262,7 +262,7 @@ describe('notifications', () => {
     });
   });
 
-  test('one that cannot be read can be removed, so that the list can be read again', async () => {
+  test('a channel that cannot be read can be removed, after which the list can be read', async () => {
     const made = await created('/v1/notifications', webhook('/a'));
     const settings_sealed = sealSettings(api.secrets, { unknown: 1 });
     await changeRow(api.store, 'notifications', Number(made.id), { settings_sealed });
@@ -338,7 +338,7 @@ describe('notifications', () => {
     expect(urlOf(await api.call('GET', path, undefined, asReader()))).toBe(`${receiver.url}/hook?********`);
   });
 
-  test('a kind that lacks a setting of the operator is refused, and the setting is named', async () => {
+  test('a kind that lacks a setting of the operator is refused, and the error names the setting', async () => {
     const message = 'SVC_MAIL_FROM is not set: email channels need it';
     const channelProblem = () => ({ reason: 'setting-missing', message }) as const;
     const lacking = await startApi({ channelProblem });
@@ -355,7 +355,7 @@ describe('notifications', () => {
     }
   });
 
-  test('a channel whose kind lacks a setting by now can be renamed and unlinked, and stands as failing', async () => {
+  test('a channel whose kind lacks a setting by now can be renamed and unlinked, and is shown as failing', async () => {
     const message = 'SVC_MAIL_FROM is not set: email channels need it';
     let isLacking = false;
     const lacking = await startApi({
@@ -405,7 +405,7 @@ describe('notifications', () => {
     });
   });
 
-  test('all that a channel gave up is sent again at once by one request', async () => {
+  test('one request sends all dead deliveries of a channel again', async () => {
     const monitor = await created('/v1/monitors', MONITOR);
     const { id } = await created('/v1/notifications', webhook('/all'));
     receiver.answerWith((_request, response) => response.writeHead(410).end('gone'));
@@ -414,7 +414,7 @@ describe('notifications', () => {
     const ids = ((await api.call('GET', path)).body as { data: { id: string }[] }).data.map(
       (each) => each.id,
     );
-    // One stays a test, which is not sent again.
+    // A test is not sent again.
     for (const each of ids.slice(1)) {
       await changeRow(api.store, 'deliveries', Number(each), { monitor_id: Number(monitor.id) });
     }
@@ -432,7 +432,7 @@ describe('notifications', () => {
   });
 });
 
-test('a monitor names the channels that deliver nothing for it', async () => {
+test('the warnings of a monitor name its channels that do not deliver', async () => {
   const monitor = await created('/v1/monitors', MONITOR);
   const other = await created('/v1/monitors', MONITOR);
   const linked = { monitor_ids: [monitor.id] };
@@ -481,7 +481,7 @@ test('a monitor names the channels that deliver nothing for it', async () => {
   });
 });
 
-test('a channel that is removed while its test is under way is not found', async () => {
+test('a channel that is removed during its test is not found', async () => {
   const { id } = await created('/v1/notifications', {
     provider_type: 'webhook',
     webhook: { endpoint: `${receiver.url}/slow` },
@@ -494,7 +494,7 @@ test('a channel that is removed while its test is under way is not found', async
   expect(answer).toMatchObject({ status: 404, body: { detail: `there is no notification ${id}` } });
 });
 
-test('the test of an export of a monitor without an endpoint is refused, and of one that is not there', async () => {
+test('the test of an export is refused for a monitor without an endpoint, and for one that does not exist', async () => {
   const { id, warnings } = await created('/v1/monitors', MONITOR);
   expect(warnings).toEqual([]);
   expect(await api.call('POST', `/v1/monitors/${id}/otlp-test`)).toMatchObject({
@@ -555,7 +555,7 @@ describe('status pages', () => {
   });
 });
 
-test('a page says that it is not served under its domain yet, and why', async () => {
+test('the warnings of a page say that it is not served under its domain yet, and why', async () => {
   const members = { title: 'Example', slug: 'own-domain', custom_domain: 'status.example.com' };
   const page = (await api.call('POST', '/v1/status-pages', members)).body as { id: string };
   const path = `/v1/status-pages/${page.id}`;
@@ -588,7 +588,7 @@ test('a page says that it is not served under its domain yet, and why', async ()
   });
 });
 
-test('a page that is open although somebody meant to protect it says so', async () => {
+test('a page warns that it is open although it has settings of a protected page', async () => {
   const open = await created('/v1/status-pages', { title: 'Open', slug: 'open', password: 'hush' });
   expect(open.warnings).toEqual(['password has no effect: access_type is public, not password']);
   const protectedPage = { title: 'Open', slug: 'open', access_type: 'password', password: 'hush-hush' };
@@ -620,8 +620,8 @@ test.each(['http://10.0.0.1/icon.png', 'https://[::ffff:10.0.0.1]/', 'http://169
   },
 );
 
-describe('workspaces are apart', () => {
-  test("another workspace's objects are not there", async () => {
+describe('workspaces are separate', () => {
+  test("another workspace's objects are not found", async () => {
     const { id } = await created('/v1/monitors', MONITOR);
     const other = await addWorkspace(api.store, 'other');
     const { secret } = await api.tokens.create({ workspaceId: other, name: 'x', scope: 'write' }, 0);
@@ -644,7 +644,7 @@ describe('workspaces are apart', () => {
 });
 
 describe('tokens, regions, health', () => {
-  test('a token is shown once, works, and ends when revoked', async () => {
+  test('a token is shown once, is valid, and ends when it is revoked', async () => {
     const made = await created('/v1/tokens', { name: 'ci', scope: 'read' });
     const headers = { authorization: `Bearer ${made.token}` };
     expect((await api.call('GET', '/v1/monitors', undefined, headers)).status).toBe(200);
@@ -665,7 +665,7 @@ describe('tokens, regions, health', () => {
     expect((await api.call('DELETE', `/v1/tokens/${operator?.id}`)).status).toBe(409);
   });
 
-  test('the operator makes workspaces and their tokens, nobody else', async () => {
+  test('only the operator creates workspaces and their tokens', async () => {
     const { id } = await created('/v1/workspaces', { name: 'team' });
     expect((await api.call('POST', '/v1/workspaces', { name: 'team' })).status).toBe(409);
     const theirs = await created('/v1/tokens', { name: 'first', scope: 'admin', workspace_id: id });
@@ -810,7 +810,7 @@ describe('every failure is a problem', () => {
     }
   });
 
-  test('a defect of our own says nothing of its inside', async () => {
+  test('the problem of a defect has no internals', async () => {
     const broken = await startApi({
       readiness: () => {
         throw new Error('inside: /etc/secret');

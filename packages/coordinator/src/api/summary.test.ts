@@ -63,7 +63,7 @@ const NOTHING = {
 };
 
 describe('the summary of a monitor', () => {
-  test('of which nothing is known', async () => {
+  test('without any result', async () => {
     const now = api.clock.wall();
     expect(await summary()).toEqual({
       range: '24h',
@@ -127,7 +127,7 @@ describe('the summary of a monitor', () => {
     ]);
   });
 
-  test('has its newest result at once, and days after they are rolled up', async () => {
+  test('has the newest result at once, and days after their roll-up', async () => {
     const today = dayOf(api.clock.wall());
     await addResult(api.clock.wall() - 60_000, 'hosta-fra', 'passed', 10);
     await addChange(today, 'unknown', 'active');

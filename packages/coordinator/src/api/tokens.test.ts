@@ -38,7 +38,7 @@ describe('scopes', () => {
     expect(answers).toEqual(expected);
   });
 
-  test('an admin makes tokens for its workspace, sees no other and makes none', async () => {
+  test('an admin creates tokens for its own workspace, and neither sees nor creates others', async () => {
     const workspace = await api.call('POST', '/v1/workspaces', { name: 'team' });
     const { id } = workspace.body as { id: string };
     const admin = await made({ name: 'lead', scope: 'admin', workspace_id: id });
@@ -66,7 +66,7 @@ test('a token works until it expires, and then says so', async () => {
   expect(answer).toMatchObject({ status: 401, body: { detail: `the token expired at ${later}` } });
 });
 
-test('a token that an expiring token makes does not outlive it', async () => {
+test('a token does not outlive the expiring token that made it', async () => {
   const instant = (ms: number) => new Date(api.clock.wall() + ms).toISOString();
   const ends = instant(60_000);
   const maker = await made({ name: 'bootstrap', scope: 'admin', expires_at: ends });
@@ -95,7 +95,7 @@ test.each(['2000-01-01T00:00:00Z', 'tomorrow', 5])('%j is no expiry', async (exp
   expect(answer).toMatchObject({ status: 422, body: { errors: [{ pointer: '/expires_at' }] } });
 });
 
-test('a peer that fails often is told to wait, and its valid tokens work on', async () => {
+test('a peer that fails often is told to wait, and its valid tokens still work', async () => {
   const answers: number[] = [];
   for (let count = 0; count < 30; count += 1) answers.push(await status('GET', '/v1/monitors', 'guess'));
   expect(new Set(answers)).toEqual(new Set([401, 429]));
@@ -106,7 +106,7 @@ test('a peer that fails often is told to wait, and its valid tokens work on', as
   expect(await status('GET', '/v1/monitors', api.operator)).toBe(200);
 });
 
-test('a body that ends after its token was revoked makes no other token', async () => {
+test('a body that is complete only after its token was revoked creates no token', async () => {
   const { id, token } = await made({ name: 'stolen', scope: 'admin' });
   const headers = { ...bearer(token), 'content-type': 'application/json', expect: '100-continue' };
   const upload = request(`${api.url}/v1/tokens`, { method: 'POST', headers });

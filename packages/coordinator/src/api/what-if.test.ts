@@ -66,7 +66,7 @@ async function whatIf(body: unknown, headers?: Record<string, string>) {
 }
 
 describe('a what-if', () => {
-  test('answers what happened beside what would have happened, newest first', async () => {
+  test('answers what happened and what would have happened, newest first', async () => {
     const { status, body } = await whatIf({ days: 7, retry: 1, degraded_at: 0, regions: ['hosta-fra'] });
     expect([status, body]).toEqual([
       200,
@@ -111,7 +111,7 @@ describe('a what-if', () => {
     expect(asked).toEqual([]);
   });
 
-  test('with a region that the monitor lacks is refused: nothing was asked from there', async () => {
+  test('with a region that the monitor lacks is refused: it has no results', async () => {
     const declared = { ...MONITOR, regions: ['hosta-fra', 'hosta-iad'] };
     const { body: made } = await api.call('POST', '/v1/monitors', declared);
     const path = `/v1/monitors/${(made as { id: string }).id}/what-if`;
@@ -131,7 +131,7 @@ describe('a what-if', () => {
     expect((await api.call('POST', path, { regions: ['hosta-iad'] })).status).toBe(200);
   });
 
-  test('may be asked by a token that only reads, and leaves no line in the audit trail', async () => {
+  test('is open to a read token, and leaves no line in the audit trail', async () => {
     const { body: made } = await api.call('POST', '/v1/monitors', MONITOR);
     const reader = { authorization: `Bearer ${api.reader}` };
     const path = `/v1/monitors/${(made as { id: string }).id}/what-if`;
@@ -145,7 +145,7 @@ describe('a what-if', () => {
     expect((await api.call('POST', '/v1/monitors/99999/what-if', {})).status).toBe(404);
   });
 
-  test('says when nothing can be replayed yet, and when a replay fails', async () => {
+  test('says that nothing can be replayed yet, or that a replay failed', async () => {
     answer = async () => null;
     expect(await whatIf({})).toMatchObject({ status: 409 });
     answer = () => Promise.reject(new SvcError('what-if-failed', 'the replay failed'));
@@ -153,7 +153,7 @@ describe('a what-if', () => {
   });
 });
 
-test('a replay of a visitor who leaves ends, and the workspace may ask for another', async () => {
+test('a replay ends when its visitor leaves, and the workspace may start another one', async () => {
   const { body: made } = await api.call('POST', '/v1/monitors', MONITOR);
   const path = `/v1/monitors/${(made as { id: string }).id}/what-if`;
   const leaving = new AbortController();
@@ -182,7 +182,7 @@ test('a replay of a visitor who leaves ends, and the workspace may ask for anoth
   expect(await api.call('POST', path, {})).toMatchObject({ status: 200 });
 });
 
-test('a token that asks again and again does not keep the others of its workspace from their replays', async () => {
+test('a token with many replays does not keep other tokens of its workspace from theirs', async () => {
   const { body: made } = await api.call('POST', '/v1/monitors', MONITOR);
   const path = `/v1/monitors/${(made as { id: string }).id}/what-if`;
   const reader = { authorization: `Bearer ${api.reader}` };
@@ -224,7 +224,7 @@ describe('the thread of a replay', () => {
     await expect(whatIfs.compare(monitor(), NEVER)).rejects.toMatchObject({ code: 'what-if-failed' });
   });
 
-  test('ends when nobody waits for it, and makes room for the next', async () => {
+  test('ends when its caller leaves, and makes room for the next one', async () => {
     await whatIf({});
     const whatIfs = new WhatIfs(api.file);
     const visitors = Array.from({ length: 5 }, () => new AbortController());

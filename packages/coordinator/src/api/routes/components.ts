@@ -65,7 +65,7 @@ export function componentEndpoints(parts: ApiParts): ServedEndpoint[] {
 const HIDDEN = 'the page does not show this component: the page is public and the monitor is not';
 const SHOWS_NOTHING = 'the page does not show this component: its monitor was removed';
 
-/** Ids of monitors that components of a public page show and that are not public themselves. */
+/** Ids of the monitors that are not public although components of a public page show them. */
 async function hiddenMonitors(
   store: ApiParts['store'],
   reading: ApiParts['reading'],
@@ -106,7 +106,7 @@ const namedComponent = z
     name: z
       .string()
       .nullable()
-      .meta({ description: 'Its own name, or that of its monitor. Null where it has neither.' }),
+      .meta({ description: 'Its own name, or the name of its monitor. Null where it has neither.' }),
   })
   .meta({ examples: [{ id: '7', page_id: '5', page_title: 'Shop', monitor_id: '12', name: 'API' }] });
 
@@ -126,7 +126,7 @@ export const namedComponents = endpoint({
   answers: { 200: { description: 'A page of the list.', schema: listOf(namedComponent) } },
 });
 
-/** The list of the components of all status pages, for who chooses among them. */
+/** The list of the components of all status pages, from which people choose. */
 export function namedComponentEndpoints({ store }: Pick<ApiParts, 'store'>): ServedEndpoint[] {
   return [
     serve(namedComponents, async (request) => {

@@ -26,21 +26,21 @@ async function answered(state: Omit<DeclaredFileState, 'workspaceId'> | null, mo
 }
 
 describe('the state of the declared file', () => {
-  test('is that there is none', async () => {
+  test('says that there is none', async () => {
     const { body } = await answered(APPLIED, { declaredFile: undefined });
     expect(body).toMatchObject({ file: null, state: 'none', applied_at: null, errors: [] });
   });
 
-  test('is that none was read yet', async () => {
+  test('says that it was not read yet', async () => {
     expect((await answered(null)).body).toMatchObject({ file: null, state: 'unread' });
   });
 
-  test('is that it was read for the first time and is not applied', async () => {
+  test('says that it was read for the first time and is not applied', async () => {
     const { body } = await answered({ ...APPLIED, appliedAt: null });
     expect(body).toMatchObject({ file: DECLARED_FILE, state: 'unread' });
   });
 
-  test('is that it is applied, with what has no effect', async () => {
+  test('says that it is applied, and which parts have no effect', async () => {
     const { body } = await answered({ ...APPLIED, warnings: [place(4)] });
     expect(body).toEqual({
       file: DECLARED_FILE,
@@ -56,14 +56,14 @@ describe('the state of the declared file', () => {
     });
   });
 
-  test('is that it is refused, with the first of its errors', async () => {
+  test('says that it is refused, with its first errors', async () => {
     const errors = Array.from({ length: 300 }, (_, index) => place(index + 1));
     const { body } = await answered({ ...APPLIED, errors });
     expect(body).toMatchObject({ state: 'refused', applied_at: 5, error_count: 300 });
     expect((body as { errors: unknown[] }).errors).toEqual(errors.slice(0, 200));
   });
 
-  test('is that it waits for the database', async () => {
+  test('says that it waits for the database', async () => {
     const { body } = await answered({ ...APPLIED, waiting: { reason: 'disk full', tries: 2, nextAt: 9 } });
     expect(body).toMatchObject({
       state: 'waiting',
@@ -71,7 +71,7 @@ describe('the state of the declared file', () => {
     });
   });
 
-  test('is none of another workspace', async () => {
+  test('is not shown to another workspace', async () => {
     await answered({ ...APPLIED, errors: [place(1)] });
     if (api === null) throw new TypeError('no API');
     const other = await addWorkspace(api.store, 'other');

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { ApiParts, DeclaredFileState } from '../api-parts.ts';
 import { endpoint, ok, type ServedEndpoint, serve, workspaceOf } from '../endpoint.ts';
 
-/** Most errors and warnings in an answer; the counts tell how many there are. */
+/** Maximum of errors, and of warnings, in an answer. The counts have all of them. */
 const MOST_PLACES = 200;
 
 const places = z.array(
@@ -85,7 +85,7 @@ export function declarationEndpoints({
       if (declaredFile === undefined) return ok(view(null, 'none', null));
       const state = declaration();
       if (state === null) return ok(view(null, 'unread', null));
-      // The file of another workspace is none of this one's business.
+      // The file of another workspace is not shown.
       if (state.workspaceId !== workspaceOf(request)) return ok(view(null, 'none', null));
       return ok(view(declaredFile, stateOf(state), state));
     }),

@@ -25,7 +25,7 @@ import { shownTo } from '../objects.ts';
 import { Problem } from '../problem.ts';
 import { requireMonitor } from './monitors.ts';
 
-/** Schemas of the API's answers about deliveries. Instants are epoch ms; unset values are null. */
+/* The answers about deliveries. Instants are epoch ms; unset values are null. */
 
 const attemptOutcome = z.string().meta({
   description:
@@ -36,7 +36,7 @@ const failureReason = z
   .string()
   .nullable()
   .meta({
-    description: `Why it failed: ${FAILURE_REASONS.map((reason) => `\`${reason}\``).join(', ')}. Null where it did not.`,
+    description: `Why it failed: ${FAILURE_REASONS.map((reason) => `\`${reason}\``).join(', ')}. Null where it did not fail.`,
   });
 
 const attemptReply = z
@@ -55,7 +55,7 @@ const deliveryView = z
       .meta({ description: '0: a test, or a message of svc about another channel.' }),
     state: z.enum(DELIVERY_STATES).meta({
       description:
-        '`dead`: given up, and can be sent again; `superseded`: left out, because a newer alert says more or because the channel was never told of the incident.',
+        '`dead`: given up, and can be sent again; `superseded`: left out, because a newer alert says more or because the channel has had no alert of the incident.',
     }),
     alert: alert.nullable().meta({
       description: 'Null where another version of svc wrote the alert and this version cannot read it.',
@@ -175,7 +175,7 @@ const stateFilter = z
 const deliveryQuery = cursorPage.extend({ state: stateFilter });
 type DeliveryRequest = Pick<ApiRequest<z.infer<typeof deliveryQuery>>, 'query' | 'token'>;
 
-/** Most simultaneous tests. One may take 15 s when the receiver hangs. */
+/** Maximum of simultaneous tests. A test may take 15 s if the receiver hangs. */
 const TESTS_PER_CHANNEL = 2;
 const TESTS_PER_WORKSPACE = 8;
 
@@ -215,7 +215,7 @@ function testEndpoint({ store, deliveries }: Parts, atOnce: AtOnce): ServedEndpo
     const sending = atOnce
       .runBounded('tests of the channel or workspace', bounds, send)
       .catch(async (error: unknown) => {
-        // The channel was removed during the test, so nothing is left to record it with.
+        // A channel that was removed during the test has no row to which the test could be recorded.
         await requireNotification(store, workspaceOf(request), id);
         throw error;
       });
@@ -232,7 +232,7 @@ export const retryChannel = endpoint({
   tag: 'Notifications',
   summary: 'Queue all dead deliveries of a channel again, the oldest first',
   description:
-    'Each gets its former id and a fresh schedule, as by the retry of one delivery. Tests and messages of svc about itself are left out. Alerts of a channel that is stopped are sent too; one that is delivered takes the channel up again.',
+    'Each delivery keeps its id and gets a fresh schedule, as with the retry of one delivery. Tests and messages of svc about itself are left out. The alerts of a stopped channel are sent too, and an alert that is delivered starts the channel again.',
   answers: { 202: { description: 'The deliveries are pending.', schema: retriedView } },
 });
 
@@ -347,7 +347,7 @@ async function pageOf({ store, secrets }: Parts, of: DeliverySearch['of'], reque
   );
 }
 
-/** How the stored text of an alert is read. */
+/** Makes the function that reads the stored text of an alert. */
 function alertFor(secrets: ApiParts['secrets'], shown: SecretsShown): (text: string) => Alert | null {
   return (text) => (shown === 'open' ? openAlert(secrets, text) : readMasked(text));
 }

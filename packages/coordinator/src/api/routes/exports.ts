@@ -16,12 +16,14 @@ import { Problem } from '../problem.ts';
 
 const seconds = z.number().nullable();
 
-/** How it stands with the coordinator itself. Queues and streams are null and empty while nobody leads. */
+/**
+ * The state of the coordinator itself. `queues` is null, and `streams` is empty, while no coordinator leads.
+ */
 const serviceStateView = z.object({
   version: z.string(),
   leading: z
     .boolean()
-    .meta({ description: 'Whether this coordinator leads. While nobody does, nothing is checked.' }),
+    .meta({ description: 'Whether this coordinator leads. While no coordinator leads, nothing is checked.' }),
   parts: z
     .record(z.string(), z.boolean())
     .meta({ description: 'The parts that `/readyz` names, and whether they work.' }),
@@ -80,7 +82,7 @@ type ServiceStateParts = {
   readonly errors: readonly RecentError[];
 };
 
-/** Reads the state from what every export of metrics shows, so that the API and the metrics never differ. */
+/** Reads the state from the metrics, so that the API and the metrics never differ. */
 function serviceState({ measurements, parts, errors }: ServiceStateParts): ServiceState {
   const found = new Map(measurements.map((each) => [each.instrument.name, each.points]));
   const value = (name: string): number | null => {
@@ -130,7 +132,7 @@ function streamOf(
   return { region, bytes, max_bytes: limits.get(region) ?? 0 };
 }
 
-/** Schemas of the API's answers about the export over OTLP. Instants are texts; unset values are null. */
+/* The answers about the export over OTLP. Instants are texts; unset values are null. */
 
 const endpointView = z.object({
   endpoint: z.string().meta({ description: 'Full URL, without its query.' }),
@@ -151,7 +153,7 @@ const endpointView = z.object({
   points_rejected: z
     .number()
     .int()
-    .meta({ description: 'Points that the endpoint did not take of requests that it took.' }),
+    .meta({ description: 'Points that the endpoint rejected in requests that it accepted.' }),
   points_dropped: z.number().int().meta({ description: 'Points that were dropped.' }),
   buffered_requests: z.number().int().meta({ description: 'Number of requests that will be sent again.' }),
   buffered_points: z.number().int(),
@@ -171,7 +173,8 @@ const systemView = serviceStateView
       description: 'The delivery of alerts: channels with an alert that has waited for two minutes or more.',
     }),
     export: z.object({ endpoints: z.array(endpointView) }).meta({
-      description: 'The export over OTLP. Empty while nobody leads, and in its first second.',
+      description:
+        'The export over OTLP. Empty while no coordinator leads, and in the first second of the export.',
     }),
   })
   .meta({
@@ -246,7 +249,8 @@ const otlpTestView = z
         description: 'The answer to one request, or to two if the endpoint refused the first encoding.',
       }),
     warnings: z.array(z.string()).meta({
-      description: 'What a receiver may drop although it takes it. Only the token of the operator sees any.',
+      description:
+        'Points that a receiver may accept and still drop. Only the token of the operator sees these warnings.',
     }),
     duration: z.number().meta({ description: 'Duration, ms.' }),
   })
@@ -267,10 +271,10 @@ const otlpTestView = z
   });
 type OtlpTestView = z.infer<typeof otlpTestView>;
 
-/** At once; one may take two minutes where the endpoint hangs. */
+/** Maximum of simultaneous tests. A test may take two minutes if the endpoint hangs. */
 const TESTS_PER_MONITOR = 2;
 const TESTS_PER_WORKSPACE = 8;
-/** The text that other callers than the operator get for the endpoint of the settings. */
+/** What callers other than the operator see in the place of the default endpoint. */
 const HIDDEN_ENDPOINT = 'the default of the coordinator';
 const HIDDEN_ERROR = "a request to it with the operator's token says why";
 
@@ -342,7 +346,9 @@ export function exportEndpoints(parts: Parts): ServedEndpoint[] {
   ];
 }
 
-/** The operator's endpoint, its words, and warnings about his settings are shown to the operator only. */
+/**
+ * Hides the operator's endpoint, its errors and the warnings about the operator's settings from all others.
+ */
 function testViewOf(
   { url, points, answers, durationMs, warnings }: TestAnswer,
   { isDefault, isOperator }: { readonly isDefault: boolean; readonly isOperator: boolean },

@@ -101,7 +101,7 @@ const updateMembers = {
   state: z
     .enum(UPDATE_STATES, `must be one of ${UPDATE_STATES.join(', ')}`)
     .meta({ description: 'Stage of the work. `resolved` ends an incident that people wrote themselves.' }),
-  text: noteText('What visitors are told, as plain text.').refine(
+  text: noteText('The text for visitors, as plain text.').refine(
     (text) => text.trim() !== '',
     'must not be empty',
   ),
@@ -174,7 +174,7 @@ const filters = {
   state: z
     .enum(['open', 'resolved'], 'must be open or resolved')
     .optional()
-    .meta({ description: 'Only incidents that are open, or only those that are over.' }),
+    .meta({ description: 'Only incidents that are open, or only those that have ended.' }),
   monitor_id: id.optional().meta({ description: 'Only incidents of this monitor.' }),
   page_id: id.optional().meta({
     description:
@@ -189,7 +189,7 @@ export const INCIDENT = defineObjects({
   schema: incidentView,
   repeats: incidentView,
   list: {
-    summary: 'List incidents, those of monitors and those that people wrote, newest first',
+    summary: 'List the incidents of monitors and the incidents that people wrote, newest first',
     description: 'Incidents are kept for 400 days after their end.',
     query: cursorPage.extend(filters),
     answer: 'A page of incidents.',
@@ -229,14 +229,14 @@ export const UPDATE = defineObjects({
   create: {
     summary: 'Publish an update of an incident',
     description:
-      "Visitors of the incident's status pages see it at once, and subscribers are told. An incident of a monitor may have updates too.",
+      "Visitors of the incident's status pages see it at once, and subscribers get a mail. An incident of a monitor may have updates too.",
     body: updateBody,
     problems: ['conflict', 'reference-not-found'],
   },
   read: { summary: 'Read an update of an incident', answer: 'The update.' },
   replace: {
     summary: 'Correct an update of an incident',
-    description: 'Pages show the corrected text. Subscribers are not told again.',
+    description: 'Pages show the corrected text. Subscribers get no second mail.',
     answer: 'The update as it is now.',
     body: updateBody,
     problems: ['reference-not-found'],
@@ -249,7 +249,7 @@ const updateKeys = z.tuple([z.number().int(), z.number().int()]);
 
 type Parts = Pick<ApiParts, 'store' | 'secrets' | 'clock' | 'incidents'>;
 
-/** The endpoints of incidents and of what people write about them. */
+/** The endpoints of incidents and of their updates. */
 export function incidentEndpoints(parts: Parts): ServedEndpoint[] {
   return [...ofIncidents(parts), ...ofUpdates(parts)];
 }
@@ -325,7 +325,7 @@ function ofUpdates(parts: Parts): ServedEndpoint[] {
       async replace(request) {
         const versions = versionOptions(request);
         const before = (await requireUpdates(store, request)).find((each) => each.id === idOf(request));
-        // Without an instant it stays where it is.
+        // Without an instant, the update keeps its instant.
         return (change) => {
           const content = updateContent(request.body, before?.at ?? change.now);
           return change.replaceUpdate(incidentOf(request), idOf(request), content, versions);

@@ -35,7 +35,7 @@ import { listOf, offsetPage } from '../lists.ts';
 import { defineObjects, furtherChange, type Member, serveObjects, versionOptions } from '../objects.ts';
 import { invalid } from '../problem.ts';
 
-/** `planned`: an occurrence comes. `active`: it is under way. `ended`: none comes any more. */
+/** `planned`: an occurrence will come. `active`: one is under way. `ended`: no further one will come. */
 const WINDOW_STATES = ['planned', 'active', 'ended'] as const;
 
 /** @param now epoch ms */
@@ -69,11 +69,13 @@ const windowView = z
     occurrence: z
       .object({ starts_at: instant, ends_at: instant })
       .nullable()
-      .meta({ description: 'The present or the next occurrence. Null where none comes any more.' }),
-    ended_at: instant.nullable().meta({ description: 'When an operator ended it. Null where nobody did.' }),
+      .meta({ description: 'The present or the next occurrence. Null where no further one comes.' }),
+    ended_at: instant
+      .nullable()
+      .meta({ description: 'When an operator ended it. Null where no operator did.' }),
     warnings: z
       .array(z.string())
-      .meta({ description: 'What the window does not do, in sentences for people.' }),
+      .meta({ description: 'Warnings about things that the window does not do, in sentences for people.' }),
     created_at: instant,
     updated_at: instant,
   })
@@ -128,9 +130,9 @@ const repeatBody = z
 const windowBody = z
   .strictObject({
     title: nameSchema('What is done, in one line.'),
-    text: noteText('What visitors are told about it.').nullish(),
+    text: noteText('The text for visitors.').nullish(),
     starts_at: instantOrLocal(
-      'Begin of the first occurrence: an instant (RFC 3339), or without an offset a local time of `time_zone`.',
+      'Beginning of the first occurrence: an instant (RFC 3339), or without an offset a local time of `time_zone`.',
     ),
     ends_at: instantOrLocal(
       `End of the first occurrence, at most ${LIMITS.maintenanceMs / 86_400_000} days later. Later occurrences end at the same local time.`,
@@ -142,8 +144,12 @@ const windowBody = z
       .meta({ description: 'Time zone of the local times and days. The default is UTC.' }),
     repeat: repeatBody.nullish(),
     monitor_ids: idList('Monitors whose alerts are held and whose uptime leaves the window out.'),
-    page_ids: idList('Status pages that show the window, beside the pages that show one of its monitors.'),
-    component_ids: idList('Components that pages show as under maintenance, beside those of the monitors.'),
+    page_ids: idList(
+      'Status pages that show the window, in addition to the pages that show one of its monitors.',
+    ),
+    component_ids: idList(
+      'Components that pages show as under maintenance, in addition to those of the monitors.',
+    ),
   })
   .meta({
     examples: [
@@ -219,7 +225,7 @@ function* repeatIssues(content: WindowContent): Generator<Issue> {
   } else if (frequency === 'weekly' && weekdays.length === 0) {
     yield { path: ['repeat', 'weekdays'], message: 'must have at least one day' };
   } else if (frequency === 'monthly' && weekdays.length !== (week === null ? 0 : 1)) {
-    const message = week === null ? 'needs week beside it' : 'must have exactly one day beside week';
+    const message = week === null ? 'needs week as well' : 'must have exactly one day, together with week';
     yield { path: ['repeat', 'weekdays'], message };
   } else if (!beginsWithItself(times)) {
     const day = weekdayOf(localAt(content.timeZone, startsAt));
@@ -259,7 +265,7 @@ export const WINDOW = defineObjects({
   create: {
     summary: 'Schedule a maintenance window, once or repeating',
     description:
-      'During an occurrence the alerts of its monitors are held. When it ends, each channel is told the status of the monitor then, if it differs from what the channel was last told. The uptime of the monitors leaves the time out. A window in the past holds nothing, and changes the uptime of that time.',
+      'During an occurrence the alerts of its monitors are held. When it ends, each channel gets the status that the monitor then has, if it differs from the last status that the channel got. The uptime of the monitors leaves the time out. A window in the past holds nothing, and changes the uptime of that time.',
     body: windowBody,
     problems: ['conflict', 'reference-not-found'],
   },
@@ -267,7 +273,7 @@ export const WINDOW = defineObjects({
   replace: {
     summary: 'Replace a maintenance window',
     description:
-      'Alerts that it holds no longer are sent at once. Its past changes with it, and with it the uptime of that time: to end a window and keep its past, use `/end`.',
+      'Alerts that it no longer holds are sent at once. Its past changes too, and with it the uptime of that time. To end a window and keep its past, use `/end`.',
     answer: 'The window as it is now.',
     body: windowBody,
     problems: ['reference-not-found'],
@@ -275,7 +281,7 @@ export const WINDOW = defineObjects({
   remove: {
     summary: 'Remove a maintenance window, as if it had never been',
     description:
-      'Alerts that it holds are sent at once. Its past counts for the uptime again. Subscribers of status pages who were told that it has begun are told that it is over.',
+      'Alerts that it holds are sent at once. Its past counts for the uptime again. Subscribers of status pages who got the news of its beginning get the news of its end.',
     headers: ['If-Match'],
   },
 });
@@ -286,7 +292,7 @@ export const endWindow = endpoint({
   access: 'write',
   tag: 'Maintenance',
   summary: 'End a maintenance window now, with all of its later occurrences',
-  description: 'Alerts that it holds are sent at once. What was before stays maintenance.',
+  description: 'Alerts that it holds are sent at once. The time before stays maintenance.',
   headers: ['If-Match'],
   answers: { 200: { description: 'The window as it is now.', schema: windowView, headers: ['ETag'] } },
 });

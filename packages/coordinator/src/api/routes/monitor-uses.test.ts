@@ -33,7 +33,7 @@ test('the components and channels that refer to a monitor, and no others', async
   });
 });
 
-test('the first fifty, and their number', async () => {
+test('the first fifty, and the number of all', async () => {
   const used = await monitor('widely used');
   const email = { provider_type: 'email', email: { email: 'a@example.com' }, monitor_ids: [used] };
   for (let index = 0; index < 51; index += 1) await api.create('/v1/notifications', email);
@@ -42,7 +42,7 @@ test('the first fifty, and their number', async () => {
   expect((body as { notifications: unknown[] }).notifications).toHaveLength(50);
 });
 
-test("another workspace's monitor is not there", async () => {
+test("another workspace's monitor is not found", async () => {
   const used = await monitor('private');
   const other = await addWorkspace(api.store, 'other');
   const { secret } = await api.tokens.create({ workspaceId: other, name: 'ci', scope: 'admin' }, 0);

@@ -35,7 +35,7 @@ const NAMED_TYPES = new Intl.ListFormat('en', { type: 'disjunction' })
   .format(MONITOR_TYPES)
   .replace(', or', ' or');
 
-/** Most failing channels that a monitor's warnings name; the others are counted. */
+/** Maximum of failing channels that a monitor's warnings name. The others are counted. */
 const MOST_NAMED = 10;
 
 export const MONITOR = defineResources('/v1/monitors', {
@@ -91,9 +91,9 @@ const monitorStateView = z
     }),
     target: z.string().nullable().meta({
       description:
-        'What is checked, without user information and with a mask in place of a query, whatever the scope of the token. Null while nobody leads.',
+        'What is checked, without user information and with a mask in place of a query, for every scope of the token. Null while no coordinator leads.',
     }),
-    periodicity: z.enum(PERIODICITIES).nullable().meta({ description: 'Null while nobody leads.' }),
+    periodicity: z.enum(PERIODICITIES).nullable().meta({ description: 'Null while no coordinator leads.' }),
   })
   .meta({
     examples: [
@@ -127,10 +127,12 @@ const statesView = z
         paused: z.number().int(),
       })
       .meta({
-        description: 'Monitors by state, of those that pass the other filters. `paused` are not active.',
+        description:
+          'Number of monitors in each state, among those that pass the other filters. `paused` monitors are not active.',
       }),
     under_maintenance: z.number().int().meta({
-      description: 'Monitors under maintenance, of those that pass the filters `ids`, `name` and `type`.',
+      description:
+        'Number of monitors under maintenance, among those that pass the filters `ids`, `name` and `type`.',
     }),
   })
   .meta({
@@ -147,16 +149,16 @@ const query = offsetPage.extend({
   state: z
     .enum(SHOWN_STATES, `must be one of ${SHOWN_STATES.join(', ')}`)
     .optional()
-    .meta({ description: 'Only monitors of this state. `paused` are those that are not active.' }),
+    .meta({ description: 'Only monitors in this state. `paused` monitors are not active.' }),
   maintenance: z
     .enum(['true', 'false'], 'must be true or false')
     .optional()
-    .meta({ description: 'Only monitors that are under maintenance now, or only others.' }),
+    .meta({ description: '`true`: only monitors that are under maintenance now. `false`: only the others.' }),
   sort: z
     .enum(OVERVIEW_ORDERS, `must be one of ${OVERVIEW_ORDERS.join(', ')}`)
     .default('state')
     .meta({
-      description: 'Order. `state` has the most urgent first; a minus turns an order around.',
+      description: 'Order. `state` has the most urgent monitors first; a minus reverses an order.',
     }),
 });
 
@@ -169,7 +171,7 @@ export const monitorStates = endpoint({
   tag: 'Monitors',
   summary: 'List monitors by their states',
   description:
-    'An overview: much shorter than the list of monitors, which has their attributes, and sorted. The states are as they were last recorded.',
+    'A sorted overview, much shorter than the list of monitors, which has all attributes. The states are those that were recorded last.',
   query,
   answers: { 200: { description: 'A page of the list.', schema: statesView } },
 });
@@ -211,7 +213,7 @@ export function monitorStateEndpoints({ store, monitors, slotNow }: Parts): Serv
   ];
 }
 
-/** Most components and notifications in an answer; the counts tell how many there are. */
+/** Maximum of components, and of notifications, in an answer. The counts have all of them. */
 const MOST_USES = 50;
 
 const count = z.number().int().min(0);
@@ -243,8 +245,8 @@ export const monitorUses = endpoint({
   path: '/v1/monitors/{id}/uses',
   access: 'read',
   tag: 'Monitors',
-  summary: 'List what refers to a monitor, and loses it with the monitor',
-  answers: { 200: { description: 'What refers to it.', schema: usesView } },
+  summary: 'List the components and notifications that refer to a monitor',
+  answers: { 200: { description: 'The components and notifications.', schema: usesView } },
 });
 
 export function monitorUsesEndpoints({ store }: Pick<ApiParts, 'store'>): ServedEndpoint[] {

@@ -173,7 +173,7 @@ export const dryRun = endpoint({
   tag: 'Monitors',
   summary: 'Run the draft of a monitor in each of its regions now. It is not created',
   description:
-    'The body is that of a create, and is validated as one. One attempt is made in each region, whatever `active`, `periodicity` and `retry` say. Nothing is recorded and nobody is alerted. A region that does not answer within `timeout` and 5 s has no result.',
+    'The body is that of a creation, and is validated in the same way. One attempt is made in each region, whatever `active`, `periodicity` and `retry` say. Nothing is recorded, and no alert is sent. A region that does not answer within `timeout` and 5 s has no result.',
   body: { resource: MONITOR_KINDS },
   answers: { 200: { description: 'Outcome of each region.', schema: checkView } },
 });

@@ -98,7 +98,7 @@ async function pageViews(
   return stored.map((page) => pageView(page, checked.get(page.id) ?? null, guard));
 }
 
-/** Most components that are moved at once, and that a page is read with. */
+/** Maximum of components that one request moves, and of components that are read of a page. */
 const MOST_MOVED = 1_000;
 
 const place = z.int('must be a whole number').min(-2_147_483_648).max(2_147_483_647).nullable();
@@ -114,7 +114,7 @@ const arrangement = z
         }),
       )
       .max(MOST_MOVED)
-      .meta({ description: 'Components of the page that get other places. The others stay where they are.' }),
+      .meta({ description: 'Components of the page that get other places. All others keep their places.' }),
   })
   .meta({
     examples: [
@@ -221,7 +221,7 @@ const checkPageDomain = endpoint({
   answers: { 200: { description: 'The domain and this check.', schema: domainView } },
 });
 
-/** Where the custom domains of status pages point. */
+/** The endpoints of the custom domains of status pages. */
 export function pageDomainEndpoints(parts: DomainParts): ServedEndpoint[] {
   const { store, domains } = parts;
   const view = async (domain: string, checked: CheckedDomain | null) =>
@@ -298,7 +298,7 @@ export function pagePreviewEndpoints(parts: ApiParts): ServedEndpoint[] {
   ];
 }
 
-/** @param checked where its custom domain points; null: that was not checked yet, or it has none */
+/** @param checked last check of its custom domain; null: not checked yet, or the page has no custom domain */
 function pageView(stored: StoredPage, checked: CheckedDomain | null, guard: EgressGuard): object {
   const { published, theme, latency, attributes } = stored;
   const warnings = [...pageWarnings(attributes, guard), ...notServed(attributes.custom_domain, checked)];
@@ -325,7 +325,7 @@ const subscriberView = z
     language: z.string().meta({ description: 'Language of the mails.' }),
     state: z.enum(['confirmed', 'held', 'stopped']).meta({
       description:
-        '`held`: the address may not see the page any more, because the page became private or has another password or other mail domains since it subscribed. Nothing is sent to it, until it may, or subscribes again. `stopped`: the address is dead, and nothing is sent to it any more.',
+        '`held`: the address may not see the page any more, because since the subscription the page became private, or got another password or other mail domains. Nothing is sent to the address until it may see the page, or subscribes again. `stopped`: the address is dead, and nothing is sent to it any more.',
     }),
     problem: z.string().nullable().meta({ description: 'Why it is stopped.' }),
     confirmed_at: z.iso.datetime().nullable(),
@@ -362,7 +362,10 @@ const removeSubscriber = endpoint({
   answers: { 204: { description: 'The subscriber is removed.' } },
 });
 
-/** The people who get the news of a status page by mail. They subscribe on the page itself. */
+/**
+ * The endpoints of the subscribers of a status page, who
+ * get its news by mail. They subscribe on the page itself.
+ */
 export function subscriberEndpoints({
   store,
   reading,

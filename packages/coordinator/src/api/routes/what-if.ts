@@ -18,9 +18,9 @@ import { endpoint, idOf, ok, type ServedEndpoint, serve, workspaceOf } from '../
 import { invalid, Problem } from '../problem.ts';
 import { roundedTimes } from './summary.ts';
 
-/** Longest time that is replayed, days: results are kept for as long by default. */
+/** Maximum length of a replay, days. Results are kept for this time by default. */
 const DAYS = 14;
-/** Most changes and most alerts in an answer; the newest are shown. */
+/** Maximum of changes, and of alerts, in an answer. The newest are shown. */
 const SHOWN = 500;
 
 const whatIfBody = z
@@ -38,7 +38,8 @@ const whatIfBody = z
       .min(0, 'must be at least 0')
       .nullish()
       .meta({
-        description: 'Attempts after the first, at most those of the monitor. Left out: as they were.',
+        description:
+          'Attempts after the first, at most as many as the monitor has. The default: as they were.',
       }),
     degraded_at: z
       .number('must be a number')
@@ -54,7 +55,7 @@ const whatIfBody = z
       .array(z.enum(REGIONS, 'must be a region'))
       .min(1, 'must name a region')
       .nullish()
-      .meta({ description: 'Regions to ask, of those of the monitor (default all).' }),
+      .meta({ description: 'Some of the regions of the monitor (default all).' }),
   })
   .meta({ examples: [{ days: 7, retry: 0, degraded_at: 800, regions: ['hosta-fra', 'hosta-iad'] }] });
 type WhatIfBody = z.infer<typeof whatIfBody>;
@@ -140,7 +141,7 @@ function courseView({ changes, alerts, times }: Course): z.infer<typeof course> 
 
 type Parts = Pick<ApiParts, 'store' | 'monitors' | 'whatIfs' | 'slotNow'>;
 
-/** Most replays of one token that run or wait: it asks for another behind those of the other tokens. */
+/** Maximum of replays of one token that run or wait. A further one would delay those of other tokens. */
 const REPLAYS_PER_TOKEN = 1;
 
 export const replayMonitor = endpoint({
@@ -148,7 +149,7 @@ export const replayMonitor = endpoint({
   path: '/v1/monitors/{id}/what-if',
   access: 'read',
   tag: 'Monitors',
-  summary: 'Replay the results of a monitor with other settings, beside what happened',
+  summary: 'Replay the results of a monitor with other settings, and compare with what happened',
   description:
     'An estimate: the recorded results go through the evaluation again, in the order of their recording, with fewer retries, another `degraded_at` or fewer regions. Restarts of the coordinator, single late reports and earlier declarations may come out differently than they did. Nothing is changed and nobody is alerted. Replays of a workspace run one after the other; a token may have one that runs or waits.',
   body: whatIfBody,

@@ -87,7 +87,7 @@ describe('the form of a maintenance window', () => {
       'repeat.week': '1',
       page_ids: pageId,
     });
-    expect(other.text).toContain('must have exactly one day beside week');
+    expect(other.text).toContain('must have exactly one day, together with week');
     const zone = await session.send('/maintenance/new', '/maintenance/new', {
       ...WINDOW,
       time_zone: 'Mars/Base',
