@@ -240,7 +240,7 @@ class Routes {
     this.#routes = pages.map((page) => ({ page, pattern: patternOf(page.path) }));
   }
 
-  /** Null: the dashboard has no such path. */
+  /** Finds the page at a path; null: the dashboard has no such path. */
   findPage(method: string, path: string): Found | null {
     const allow: string[] = [];
     for (const { page, pattern } of this.#routes) {

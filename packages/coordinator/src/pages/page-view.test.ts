@@ -18,7 +18,7 @@ import type { MonitorStatus } from '../verdict/monitor.ts';
 import { DAY_MS } from '../verdict/summary-range.ts';
 import { type PageSource, pageView } from './page-view.ts';
 
-/** Names in the order of the page; a group in brackets. */
+/** The names in the order of the page, with groups in brackets. */
 function outline(source: PageSource): string {
   return pageView(source)
     .sections.map(({ group, components }) => {

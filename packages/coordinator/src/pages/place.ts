@@ -2,9 +2,11 @@ import type { Words } from './words.ts';
 
 /** The address and the language for which a page is rendered. */
 export type Place = {
-  /** Scheme and host under which visitors see the page, without a slash at the end. */
+  /** Scheme and host under which visitors see the page, without a final slash. */
   readonly origin: string;
-  /** Path of the page below the host, without a slash at the end: `/status/main`, or '' on a domain of its own. */
+  /**
+   * Path of the page below the host, without a final slash: `/status/main`, or '' on the page's own domain.
+   */
   readonly path: string;
   readonly words: Words;
   /** The instant of the data, epoch ms, if newer data cannot be read; null: the data is current. */

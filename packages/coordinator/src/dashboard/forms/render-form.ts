@@ -17,7 +17,7 @@ type FormFrame = {
   readonly leftOut: readonly string[];
   /** Text of the button that saves. */
   readonly save: string;
-  /** Further buttons beside it. */
+  /** Further buttons beside the button that saves. */
   readonly buttons: Html;
   /** Path to which the Cancel link leads. */
   readonly cancel: string;
@@ -89,7 +89,7 @@ export type References = {
   readonly find: string;
   /** Number of resources that the search found, including resources that are not offered. */
   readonly found: number;
-  /** Number of all resources that can be referred to. */
+  /** Number of all resources to which the field can refer. */
   readonly total: number;
   /** Number of stored members that are not shown. They stay linked. */
   readonly unshown: number;

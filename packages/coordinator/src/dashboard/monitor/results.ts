@@ -68,7 +68,7 @@ function attemptsTable(attempts: ResultView['attempts']): Html {
   )}</tbody></table></div>`;
 }
 
-/** The phases of the deciding attempt. */
+/** The phases of the attempt that decided the outcome. */
 function phasesOf(phases: Phases, attempts: number): Html {
   const present = PHASE_NAMES.filter((phase) => phases[phase] !== undefined);
   const title = attempts > 1 ? 'Phases of the last attempt' : 'Phases';

@@ -30,7 +30,7 @@ export async function whatIfForm(request: DashboardRequest): Promise<DashboardAn
   return whatIfPage(request, subject, askedIn(parametersOf(request), subject), null);
 }
 
-/** Replays with the settings of the form. */
+/** Runs a replay with the settings of the form. */
 export async function whatIfReplay(request: DashboardRequest): Promise<DashboardAnswer> {
   const subject = await subjectOf(request);
   const asked = askedIn(parametersOf(request), subject);

@@ -177,7 +177,7 @@ const revokedPage: DashboardPage = {
   },
 };
 
-/** List, create and revoke API tokens. */
+/** All pages of API tokens. */
 export function tokenPages(): readonly DashboardPage[] {
   return [listPage, newPage, createPage(new Creations()), revokePage, revokedPage];
 }
@@ -189,7 +189,7 @@ const SCOPES: Readonly<Record<TokenScope, string>> = {
   admin: 'also manages tokens and reads the audit trail',
 };
 
-/** Lives of a new token, days, with their names; '' is no end. */
+/** Choices for the life of a new token, days; '': it does not expire. */
 const LIVES = [
   ['90', '90 days'],
   ['365', 'one year'],
@@ -198,7 +198,7 @@ const LIVES = [
   ['', 'does not expire'],
 ] as const;
 
-/** The form of a new token, with what was typed and what is wrong with it. */
+/** The form of a new token, with the typed values and their errors. */
 function tokenForm({ form, formToken }: DashboardRequest, problem: Problem | null): Html {
   const messageAt = (at: string) => problem?.errors.find(({ pointer }) => pointer === at)?.message;
   const [nameError, lifeError] = [messageAt('/name'), messageAt('/expires_at')];

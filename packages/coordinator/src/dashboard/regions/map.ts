@@ -175,7 +175,7 @@ function cornersIn(text: string): Corner[] {
   ]);
 }
 
-/** The part of the world that is drawn, degrees. One unit of the drawing is one degree. */
+/** Edges of the drawn part of the world, degrees. One unit of the drawing is one degree. */
 const WEST = -137;
 const EAST = 167;
 const NORTH = 70;
@@ -185,12 +185,12 @@ const SOUTH = -47;
 const MARK = 5;
 const APART = 6.2;
 
-/** A region on the map; a null state is one without agents. */
+/** A region on the map. `state` is null for a region without agents. */
 export type MappedRegion = {
   readonly region: Region;
   readonly state: State | null;
   readonly word: string;
-  /** Since when no agent takes jobs there, epoch ms; null: one does, or none is missed. */
+  /** Since when no agent takes jobs there, epoch ms; null: an agent does, or no check misses one. */
   readonly absentSince: number | null;
 };
 

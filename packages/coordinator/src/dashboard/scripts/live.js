@@ -59,7 +59,7 @@ async function read() {
     // If the session has ended, or the page's object was removed, the old page is more useful than none.
     if (response.ok && !response.redirected) replace(await response.text());
   } catch {
-    // The service does not answer. The next event comes when it does.
+    // The service does not answer. The next event comes when it answers again.
   }
 }
 

@@ -227,7 +227,10 @@ export class AccessPages {
   }
 }
 
-/** Paths below a page that a visitor may return to: up to 6 segments of letters, digits, `_` and `-`. */
+/**
+ * Paths below a page that a visitor may return to: up to 6 segments of letters, digits, `_` and `-`, each
+ * with an optional extension.
+ */
 const BELOW = /^(?:\/[A-Za-z0-9_-]+(?:\.[A-Za-z0-9]+)?){1,6}$/;
 
 /**

@@ -1,7 +1,7 @@
 import { type Rate, TokenBucket } from '../../verdict/rate.ts';
 import { RecentMap } from '../../web/recent-map.ts';
 
-/** Number of wrong passwords after which a visitor need not wait. */
+/** Number of wrong passwords from which a visitor must wait. Fewer cost no wait. */
 const FREE = 3;
 /** The wait after the next wrong password, ms. Each further one doubles it. */
 const FIRST_WAIT_MS = 5_000;

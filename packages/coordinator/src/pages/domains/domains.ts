@@ -100,7 +100,7 @@ export class DomainDirectory {
     if (result !== null && 'found' in result) return result.found;
     if (last !== undefined) return last.found;
     if (result !== null) throw result.error;
-    throw new StoreError('store-busy', `the database did not say in time whether ${domain} has a page`);
+    throw new StoreError('store-busy', `the database did not answer in time whether ${domain} has a page`);
   }
 
   #beginRead(domain: string): SharedRead {

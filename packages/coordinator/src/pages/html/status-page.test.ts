@@ -150,7 +150,8 @@ test('texts of operators keep their lines and blank lines, and are escaped', () 
       },
     }),
   );
-  // The descriptions of the page and of its component, the update of the incident, and the window.
+  // Four texts have the markup: the page's description, the component's, the incident's update and the
+  // window's text.
   expect(statusPage(view, placeIn()).split(markup)).toHaveLength(5);
   const items = [...rssFeed(view, placeIn()).matchAll(/<description>(.*)<\/description>\n<\/item>/g)];
   const escaped = markup.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');

@@ -105,7 +105,8 @@ export class IconFetches {
 function outcomeOf({ statusCode, bytes, isWhole, headers }: PostReply): Outcome {
   if (statusCode === 304) return { is: 'unchanged' };
   if (statusCode !== 200) return { is: 'failed', problem: `its server answered with status ${statusCode}` };
-  if (!isWhole) return { is: 'failed', problem: `it has more than ${ICON_BYTES / 1_000} KB, or broke off` };
+  if (!isWhole)
+    return { is: 'failed', problem: `it has more than ${ICON_BYTES / 1_000} KB, or the transfer broke off` };
   const contentType = imageTypeOf(bytes);
   if (contentType === null) return { is: 'failed', problem: 'it is no PNG, JPEG, GIF, WebP, ICO or SVG' };
   const { etag } = headers;

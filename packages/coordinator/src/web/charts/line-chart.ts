@@ -15,14 +15,14 @@ export type Line = {
   readonly values: readonly (number | null)[];
 };
 
-/** A strip below the plot: a bar for each column with something to tell, as high as its share. */
+/** A strip below the plot. Each column with a share above 0 has a bar of that height. */
 export type Strip = {
   readonly name: string;
   /** The value over the whole range, as text. */
   readonly whole: string;
   /** 0 to 1 for each column. */
   readonly shares: readonly number[];
-  /** What the table says of each column. */
+  /** The text of each column in the table of figures. */
   readonly texts: readonly string[];
 };
 
@@ -34,7 +34,7 @@ export type LineChart = Pick<Chart, 'title' | 'note' | 'summary' | 'columns' | '
 /** Lines over time, with a strip below them. */
 export function renderLineChart({ lines, strip, ...chart }: LineChart): Html {
   const axis = valueAxis(Math.max(0, ...lines.flatMap(({ values }) => values.map((value) => value ?? 0))));
-  // The last line is drawn first: the first, which tells most, lies on top.
+  // The lines are drawn in reverse order, so that the first and most important one lies on top.
   const drawing = lines
     .toReversed()
     .map(({ style, values }) => drawn(`chart-line chart-${style}`, linePath(values, axis.top)));
@@ -61,7 +61,7 @@ export function renderLineChart({ lines, strip, ...chart }: LineChart): Html {
   });
 }
 
-/** A small line without axes, for a row of a table, whose cells have its figures. */
+/** A small line without axes, for a row of a table that has the figures. */
 export function sparkline(values: readonly (number | null)[], top: number): Html {
   return html`<svg class="spark" viewBox="0 0 ${PLOT.width} ${PLOT.height}" preserveAspectRatio="none" aria-hidden="true">${drawn('chart-line chart-solid', linePath(values, top))}</svg>`;
 }

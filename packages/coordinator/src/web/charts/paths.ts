@@ -44,7 +44,7 @@ export function barsPath(bars: readonly Bar[], top: number): string {
   return path;
 }
 
-/** The upper edges of bars as steps, with a gap where there is no bar. */
+/** The upper edges of bars as steps, with a gap for each missing bar. */
 export function edgesPath(bars: readonly Bar[], top: number): string {
   const width = PLOT.width / Math.max(1, bars.length);
   let path = '';
