@@ -16,7 +16,7 @@ import { RegionStream } from '../support/region-stream.ts';
 const REGION = 'hosta-fra';
 const JOBS_PER_MESSAGE = 50;
 
-export type AgentResult = Pick<CheckResult, 'monitor' | 'outcome' | 'latency' | 'timed_out'>;
+export type AgentResult = Pick<CheckResult, 'monitor' | 'outcome' | 'reason' | 'latency' | 'timed_out'>;
 
 /** A real agent with a real NATS server. This process acts as the coordinator. */
 export class AgentLoad {

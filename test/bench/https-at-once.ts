@@ -99,6 +99,9 @@ async function part(name: string, url: string, timeoutMs: number): Promise<strin
 
 function counted(results: readonly AgentResult[]): string {
   const counts = new Map<string, number>();
-  for (const { outcome } of results) counts.set(outcome, (counts.get(outcome) ?? 0) + 1);
+  for (const { outcome, reason } of results) {
+    const named = reason === undefined ? outcome : `${outcome} (${reason})`;
+    counts.set(named, (counts.get(named) ?? 0) + 1);
+  }
   return [...counts].map(([outcome, count]) => `${count} ${outcome}`).join(', ');
 }

@@ -36,6 +36,11 @@ const STUCK_MS = 10_000;
  * milliseconds begin together and share a turn of the event loop, which costs less CPU than a turn for each.
  */
 const WAKE_SPACING_MS = 4;
+/**
+ * Most attempts that begin in one turn of the event loop. A handshake of TLS takes up to a millisecond of CPU: a
+ * thousand of them in one turn would hold up the answers of all other checks for as long.
+ */
+const BEGUN_IN_A_TURN = 32;
 /** Time that probes have to close their sockets after the abort, ms. */
 const ABORT_GRACE_MS = 500;
 
@@ -80,6 +85,9 @@ export class Runner {
   #wokeAt = Number.NEGATIVE_INFINITY;
   #cancelWake: () => void = () => {};
   #cancelSweep: () => void = () => {};
+  /** Attempts that began in this turn of the event loop. */
+  #begunInTurn = 0;
+  #cancelTurn: (() => void) | null = null;
   /** Called when the last attempt in progress has ended. */
   #onIdle: () => void = () => {};
 
@@ -191,6 +199,7 @@ export class Runner {
     for (const run of [...this.#attempting]) this.#leaveAttempt(run, notRun('shutting-down'));
     this.#cancelSweep();
     this.#cancelWake();
+    this.#cancelTurn?.();
   }
 
   #enqueue(run: CheckRun): void {
@@ -199,12 +208,22 @@ export class Runner {
   }
 
   #fill(): void {
-    while (this.#attempting.size < this.#parts.concurrency) {
+    while (this.#attempting.size < this.#parts.concurrency && this.#begunInTurn < BEGUN_IN_A_TURN) {
       const run = this.#takeNext();
       if (run === undefined) return;
       if (isTooLate(run, this.#parts.clock.monotonic())) this.#refuse(run);
       else this.#beginRun(run);
     }
+  }
+
+  /** Counts an attempt of this turn. The next turn goes on with what waits. */
+  #countInTurn(): void {
+    this.#begunInTurn += 1;
+    this.#cancelTurn ??= this.#parts.clock.after(0, () => {
+      this.#cancelTurn = null;
+      this.#begunInTurn = 0;
+      this.#fill();
+    });
   }
 
   /** The check with the oldest slot that may have a place. */
@@ -243,6 +262,7 @@ export class Runner {
     this.#attempting.add(run);
     if (run.isSlow) this.#slowAttempts += 1;
     metrics.attempts += 1;
+    this.#countInTurn();
     void this.#attempt(run, run.attempts.length);
   }
 
