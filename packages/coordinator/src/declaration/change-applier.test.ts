@@ -105,7 +105,7 @@ const busy = () => new StoreError('store-busy', 'another program holds the datab
 
 const logged = () => rowsOf(parts.store, 'changes');
 
-test('effects come in the order of the log, monitors before their links, and empty it', async () => {
+test('effects are applied in the order of the log, monitors before their links, and the log is empty afterwards', async () => {
   await change(async (open) => {
     const id = await open.create('svc_tcp_monitor', monitor('a'));
     await open.create('svc_notification', channel(id));
@@ -115,7 +115,7 @@ test('effects come in the order of the log, monitors before their links, and emp
   expect(await logged()).toEqual([]);
 });
 
-test('a link to a channel that is gone since is not told of', async () => {
+test('a link to a channel that was removed later has no effect', async () => {
   await change(async (open) => {
     const id = await open.create('svc_tcp_monitor', monitor('a'));
     const notification = await open.create('svc_notification', channel(id));
@@ -134,7 +134,7 @@ test('effects do not wait behind reads of pages and of the API', async () => {
   await waiting;
 });
 
-test('a write whose effects fail is answered, and they are applied with the next one', async () => {
+test('a write whose effects fail is answered, and its effects are applied with the next write', async () => {
   failure = busy();
   const id = await change((open) => open.create('svc_tcp_monitor', monitor('a')));
   expect(told).toEqual([]);
@@ -145,7 +145,7 @@ test('a write whose effects fail is answered, and they are applied with the next
   expect(await logged()).toEqual([]);
 });
 
-test('what a process has left, the next one applies, each monitor as it is now', async () => {
+test('the next process applies changes that were left, with the present row of each monitor', async () => {
   failure = busy();
   const gone = await change((open) => open.create('svc_tcp_monitor', monitor('gone')));
   await change((open) => open.create('svc_tcp_monitor', monitor('a')));
@@ -159,7 +159,7 @@ test('what a process has left, the next one applies, each monitor as it is now',
   expect(told).toHaveLength(2);
 });
 
-test('what the database cannot do for now is tried again by itself, after growing waits', async () => {
+test('a step that the database cannot do now is repeated after growing waits', async () => {
   failure = busy();
   await change((open) => open.create('svc_tcp_monitor', monitor('a')));
   parts.clock.advance(1_000);
@@ -172,7 +172,7 @@ test('what the database cannot do for now is tried again by itself, after growin
   expect(parts.clock.pendingTimers).toBe(0);
 });
 
-describe('what cannot be applied for a reason of its own is left out, and stops no other', () => {
+describe('a change that itself causes an error is skipped, and stops no other change', () => {
   test('a change that the evaluation refuses', async () => {
     failure = busy();
     for (const name of ['a', 'b', 'c']) {
@@ -199,7 +199,7 @@ describe('what cannot be applied for a reason of its own is left out, and stops 
     expect(await logged()).toEqual([]);
   });
 
-  test('a detail that cannot be read: what it names is applied without it', async () => {
+  test('an unreadable detail of a change is left out, and the change is applied', async () => {
     const gone = await change((open) => open.create('svc_tcp_monitor', monitor('gone')));
     const id = await change((open) => open.create('svc_tcp_monitor', monitor('a')));
     const notification = await change((open) => open.create('svc_notification', channel(id)));
@@ -220,7 +220,7 @@ describe('what cannot be applied for a reason of its own is left out, and stops 
   });
 });
 
-test('who waits for effects is answered when this stops, and later ones at once', async () => {
+test('a stop answers callers that wait for effects, and later calls at once', async () => {
   const entered = Promise.withResolvers<void>();
   const end = Promise.withResolvers<void>();
   const declare = () => {
@@ -237,7 +237,7 @@ test('who waits for effects is answered when this stops, and later ones at once'
   end.resolve();
 });
 
-test('a monitor that is removed behind the entries that were read is told of once, with what ends its incident', async () => {
+test('a monitor that is removed after its entries were read has one effect, which ends its incident', async () => {
   failure = busy();
   const id = await change((open) => open.create('svc_tcp_monitor', monitor('a')));
   await change(async (open) => {
@@ -252,7 +252,7 @@ test('a monitor that is removed behind the entries that were read is told of onc
   expect(await logged()).toEqual([]);
 });
 
-test('a monitor that is unlinked and then removed while nobody leads ends its incident on that channel too', async () => {
+test('a monitor that is unlinked and removed without a leader ends its incident on that channel too', async () => {
   const id = await change((open) => open.create('svc_tcp_monitor', monitor('a')));
   const notification = await change((open) => open.create('svc_notification', channel(id)));
   await parts.store.transaction((tx) => tx.query(`UPDATE links SET announced = 'error', incident = 'key'`));

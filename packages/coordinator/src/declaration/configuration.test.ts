@@ -110,14 +110,14 @@ describe('every kind', () => {
     );
     expect(error).toMatchObject({
       code: 'store-unreadable',
-      message: `database: what it keeps of the svc_tcp_monitor ${id} is not what this version of svc writes${at}`,
+      message: `database: the stored svc_tcp_monitor ${id} does not have the form that this version of svc writes${at}`,
     });
     expect(await errorOf(MonitorsInMemory.load(parts.store, parts.secrets))).toMatchObject({
       code: 'store-unreadable',
     });
   });
 
-  test('a monitor of a type that a newer version has is told as that', async () => {
+  test('a monitor of an unknown type, from a newer version, is an error that says so', async () => {
     const id = await create('svc_tcp_monitor');
     await parts.store.transaction((tx) => tx.query("UPDATE monitors SET type = 'ping'"));
     expect(await errorOf(MonitorsInMemory.load(parts.store, parts.secrets))).toMatchObject({
@@ -144,7 +144,7 @@ describe('every kind', () => {
     expect((await readFile(`${parts.file}-wal`)).toString('latin1')).toContain('otlp.example.com');
   });
 
-  test('masked reading shows no secret and what is none', async () => {
+  test('masked reading shows no secrets, and all other attributes', async () => {
     await createAll();
     const page = { limit: 10, offset: 0 };
     const { workspaceId, reading } = parts;
@@ -171,14 +171,14 @@ describe('every kind', () => {
     });
   });
 
-  test('what alerts name a monitor by has no user information', async () => {
+  test('the target that alerts show has no user information', async () => {
     await createAll();
     const [monitor] = (await MonitorsInMemory.load(parts.store, parts.secrets)).values();
     expect(monitor?.target).toBe('https://example.com/health?key=hush-8');
     expect(monitor?.checkText.reveal()).toContain('https://probe:hush-6@example.com/health?key=hush-8');
   });
 
-  test('is removed, the last dependent first or all at once', async () => {
+  test('is removed, either dependents first or all at once', async () => {
     await createAll();
     await change((open) => open.remove('svc_status_page', 1), 'file');
     for (const table of ['status_pages', 'components', 'component_groups'] as const) {
@@ -242,7 +242,7 @@ describe('atomicity', () => {
     expect(parts.monitors.size).toBe(0);
   });
 
-  test('of several changes of one monitor memory sees the last', async () => {
+  test('several changes of one monitor leave the last one in memory', async () => {
     const heard: (string | undefined)[] = [];
     parts.monitors.onChange((_before, after) => heard.push(after?.name));
     await change(async (open) => {
@@ -281,7 +281,7 @@ describe('monitors', () => {
     expect(await monitorRow(id)).toMatchObject({ probe_version: 1 + moved, row_version: 2 });
   });
 
-  test('activation dates from the creation, then from the last time it was switched on or probed otherwise', async () => {
+  test('a monitor is activated when it is created, switched on, or gets other probed attributes', async () => {
     const id = await create('svc_http_monitor');
     const created = parts.clock.wall();
     const set = (members: Record<string, unknown>) => {
@@ -305,7 +305,7 @@ describe('monitors', () => {
     expect(await monitorRow(id)).toMatchObject({ created_at: now, updated_at: now, activated_at: now });
   });
 
-  test('in memory they are what a start loads', async () => {
+  test('monitors in memory equal those that a start loads', async () => {
     await create('svc_http_monitor', { headers: [{ key: 'A', value: 'hush' }], timeout: 0, retry: 2 });
     await create('svc_tcp_monitor', { active: true, regions: ['hostb-par', 'hosta-fra'] });
     await create('svc_dns_monitor');
@@ -325,7 +325,7 @@ describe('monitors', () => {
     expect(await errorOf(change((open) => open.remove(kind, id)))).toBeInstanceOf(NotFound);
   });
 
-  test('one that a component shows is kept, unless components go with it', async () => {
+  test('a monitor that a component shows is not removed, unless its components are removed too', async () => {
     const id = await create('svc_http_monitor');
     await create('svc_status_page');
     await create('svc_status_page_component', { type: 'monitor', monitor_id: String(id) });
@@ -341,7 +341,7 @@ describe('monitors', () => {
     ).toBeNull();
   });
 
-  test('one that a component shows may leave it in place, showing nothing', async () => {
+  test('a monitor that a component shows can be removed while the component stays and shows nothing', async () => {
     const id = await create('svc_http_monitor');
     await create('svc_status_page');
     await create('svc_status_page_component', { type: 'monitor', monitor_id: String(id), name: 'Shop' });
@@ -357,7 +357,7 @@ describe('monitors', () => {
     ).toBeNull();
   });
 
-  test('many are made and removed at once, with the components that show them', async () => {
+  test('many monitors are created and removed at once, with the components that show them', async () => {
     const names = Array.from({ length: 600 }, (_, index) => `m${index}`);
     const entries = names.map((name) => ({ attributes: attributes('svc_tcp_monitor', { name }) }));
     const ids = await change((open) => open.createAll('svc_tcp_monitor', entries));
@@ -384,7 +384,7 @@ describe('monitors', () => {
     });
   });
 
-  test('removing one changes the channels that it was linked to', async () => {
+  test('the removal of a monitor changes the channels to which it was linked', async () => {
     const [gone, stays] = [await create('svc_http_monitor'), await create('svc_tcp_monitor')];
     const id = await create('svc_notification', { monitor_ids: [String(gone), String(stays)] });
     await change((open) => open.remove('svc_http_monitor', gone));
@@ -421,7 +421,7 @@ describe('references', () => {
     expect(error).toMatchObject({ path });
   });
 
-  test('another workspace’s resources are not there', async () => {
+  test('resources of another workspace are not found', async () => {
     const other = await addWorkspace(parts.store, 'other');
     const id = await create('svc_http_monitor');
     const elsewhere = <T>(work: (open: ConfigurationChange) => Promise<T>) =>
@@ -448,7 +448,7 @@ describe('references', () => {
     ).toMatchObject({ reason: 'taken', path: ['slug'] });
   });
 
-  test('a component stays on its page and of its type', async () => {
+  test('the page and the type of a component cannot be changed', async () => {
     await create('svc_status_page');
     await create('svc_status_page', { slug: 'b' });
     const id = await create('svc_status_page_component');
@@ -491,7 +491,7 @@ describe('versions and owners', () => {
     expect((await monitorRow(id))?.name).toBe('c');
   });
 
-  test('what the file owns is not for the API, until there is no file', async () => {
+  test('the API cannot change resources of the file until the file is gone', async () => {
     const id = await declare('svc_http_monitor', 'api');
     const update = () =>
       change((open) => open.update('svc_http_monitor', id, attributes('svc_http_monitor', { name: 'b' })));
@@ -506,7 +506,7 @@ describe('versions and owners', () => {
     expect(await monitorRow(id)).toMatchObject({ name: 'b', owner: null, local_name: 'api' });
   });
 
-  test('the file takes over what exists', async () => {
+  test('the file takes over existing resources', async () => {
     const id = await create('svc_http_monitor');
     const declared = { localName: 'api' };
     await change(
@@ -516,7 +516,7 @@ describe('versions and owners', () => {
     expect(await monitorRow(id)).toMatchObject({ owner: 'file', local_name: 'api' });
   });
 
-  test('the API cannot remove what the file owns by removing what holds it', async () => {
+  test('the API cannot remove a resource of the file by removing its page or group', async () => {
     const monitor = await create('svc_http_monitor');
     const page = await create('svc_status_page');
     const group = await create('svc_status_page_component_group');
@@ -550,7 +550,7 @@ describe('versions and owners', () => {
     expect(page).toMatchObject({ published: false, theme: 'dark', owner: 'file', rowVersion: 2 });
   });
 
-  test('a channel that becomes one of another kind was told nothing', async () => {
+  test('a channel that changes its kind counts as one that got no alert', async () => {
     const monitor = await create('svc_http_monitor');
     const monitor_ids = [String(monitor)];
     const id = await create('svc_notification', { monitor_ids });
@@ -572,7 +572,7 @@ describe('versions and owners', () => {
     expect(await rowsOf(parts.store, 'delivery_threads')).toMatchObject([{ incident: 'over' }]);
   });
 
-  test('a channel that could not deliver gets another chance with new settings', async () => {
+  test('a failing channel is tried again after a change of its settings', async () => {
     const id = await create('svc_notification');
     await change((open) => open.setChannelState(id, 'failing', 'SVC_SMTP_URL is not set'));
     expect(

@@ -39,7 +39,7 @@ function change<T>(work: (change: ConfigurationChange) => Promise<T>): Promise<T
   return parts.configuration.transaction({ workspaceId: parts.workspaceId, actor: 'api' }, work);
 }
 
-test('the links of a channel that names all monitors are no large message, whatever becomes of them', async () => {
+test('no message between threads is large when a channel that names all monitors is changed or removed', async () => {
   parts = await configuredStore(WORKERS);
   const { store, reading, workspaceId } = parts;
   const sql = `INSERT INTO monitors (id, workspace_id, type, name, active, attributes, activated_at, created_at, updated_at)

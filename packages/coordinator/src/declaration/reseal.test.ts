@@ -48,7 +48,7 @@ async function attributesOf(id: number, secrets: Secrets, shown: 'open' | 'maske
   return found?.attributes as AttributesOf<'svc_http_monitor'>;
 }
 
-test('it is done once', async () => {
+test('secrets are encrypted again only once for a new key', async () => {
   await createMonitor();
   await resealWhereDue(parts.store, parts.secrets, silentLog);
   const before = await rowsOf(parts.store, 'monitors');
@@ -56,7 +56,7 @@ test('it is done once', async () => {
   expect(await rowsOf(parts.store, 'monitors')).toEqual(before);
 });
 
-test('a new key takes the place of the former over a start with both', async () => {
+test('a start with both keys replaces the former key by the new one', async () => {
   const key = randomBytes(32);
   const id = await createMonitor();
   await checkSecretKey(parts.store, parts.secrets);
@@ -69,14 +69,14 @@ test('a new key takes the place of the former over a start with both', async () 
   await expect(attributesOf(id, parts.secrets, 'open')).rejects.toThrow('cannot open the secret');
 });
 
-test('a repeated request is known again under the new key', () => {
+test('a repeated request is recognized under the new key', () => {
   const [first, second] = [randomBytes(32), randomBytes(32)];
   const kept = new Secrets(first).fingerprint('a.b', 'text');
   expect(new Secrets(second, first).isFingerprint(kept, 'a.b', 'text')).toBe(true);
   expect(new Secrets(second).isFingerprint(kept, 'a.b', 'text')).toBe(false);
 });
 
-test('addresses of alerts in the ledger are sealed anew under another key', async () => {
+test('addresses of alerts in the ledger are encrypted under the new key', async () => {
   const channel = await parts.configuration.transaction(
     { workspaceId: parts.workspaceId, actor: 'api' },
     (change) =>
@@ -117,7 +117,7 @@ test('addresses of alerts in the ledger are sealed anew under another key', asyn
   expect(openAlert(parts.secrets, again?.alert ?? '')?.monitor.url).toBe('https://a.example/?********');
 });
 
-test('nothing that the former key opens stays in the database file', async () => {
+test('the database file keeps nothing that the former key can decrypt', async () => {
   const id = await createMonitor();
   const [row] = await rowsOf(parts.store, 'monitors');
   const sealed = Buffer.from(row?.secrets_sealed ?? []);

@@ -26,7 +26,7 @@ const monitor = fc.record({
   description: fc.constant(null),
 });
 
-test('what is taken out is put back, also after both went through JSON', () => {
+test('joining restores separated secrets, also after both parts went through JSON', () => {
   fc.assert(
     fc.property(monitor, (attributes) => {
       const text = JSON.stringify(attributes);

@@ -162,7 +162,7 @@ function unreadable(kind: ResourceKind, id: number, error: z.ZodError | null): S
   const at = issue === undefined ? '' : ` at ${issue.path.join('.')}`;
   return new StoreError(
     'store-unreadable',
-    `database: what it keeps of the ${kind} ${id} is not what this version of svc writes${at}`,
+    `database: the stored ${kind} ${id} does not have the form that this version of svc writes${at}`,
   );
 }
 

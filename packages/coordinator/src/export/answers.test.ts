@@ -21,7 +21,7 @@ function answered(statusCode: number, body: string | Uint8Array = '', more: obje
 const of = (result: PostResult, encoding: Encoding = 'json') =>
   consequenceOf(result, encoding, ['secret-token']);
 
-describe('what an endpoint answers', () => {
+describe('an answer of an endpoint', () => {
   test.each([
     [200, 'taken'],
     [202, 'taken'],
@@ -41,11 +41,11 @@ describe('what an endpoint answers', () => {
     expect(of(answered(statusCode)).is).toBe(is);
   });
 
-  test('a wait that is asked for is kept', () => {
+  test('the wait that the endpoint asks for is returned', () => {
     expect(of(answered(503, '', { retryAfterMs: 7_000 }))).toMatchObject({ is: 'retry', afterMs: 7_000 });
   });
 
-  test('a redirect is said not to be followed', () => {
+  test('the error for a redirect says that redirects are not followed', () => {
     expect(of(answered(308)).error).toBe('answered 308: redirects are not followed');
   });
 
@@ -76,7 +76,7 @@ describe('a partial success', () => {
     expect(of(answered(200, body), encoding)).toEqual({ is: 'taken', rejected, error });
   });
 
-  test('may be a warning only', () => {
+  test('may be only a warning', () => {
     const body = '{"partialSuccess":{"errorMessage":"soon too many, secret-token"}}';
     expect(of(answered(200, body))).toEqual({ is: 'taken', rejected: 0, error: 'soon too many, ********' });
   });

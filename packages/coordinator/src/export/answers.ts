@@ -4,25 +4,25 @@ import { z } from 'zod';
 import type { PostResult } from '../outgoing/http-post.ts';
 import type { Encoding } from './export-settings.ts';
 
-/** The answer of an endpoint to a request, and its consequence. */
+/** What follows from the answer of an endpoint to a request. */
 export type Consequence =
-  /** `rejected` points of it were not taken (a partial success). */
+  /** The endpoint took the request, without `rejected` points (a partial success). */
   | { readonly is: 'taken'; readonly rejected: number; readonly error: string | null }
-  /** The endpoint may take the other encoding. */
+  /** The endpoint did not take the encoding. It may take the other one. */
   | { readonly is: 'other-encoding'; readonly error: string }
   | { readonly is: 'retry'; readonly afterMs: number | null; readonly error: string }
   | { readonly is: 'refused'; readonly error: string };
 
 /** Statuses after which the same request may be sent again (OTLP 1.10, "Retryable Response Codes"). */
 const RETRYABLE = new Set([429, 502, 503, 504]);
-/** Statuses with which receivers answer an unknown encoding. */
+/** Statuses of answers to an unknown encoding. */
 const ENCODING_UNKNOWN = new Set([400, 415]);
-/** Failures that another try would meet as well. */
+/** Failures that another try would repeat. */
 const PERMANENT = new Set(['invalid-request', 'egress-denied']);
-/** Most bytes that are shown of what an endpoint says about a partial success. */
+/** Largest size of the shown part of an endpoint's message about a partial success, bytes. */
 const MESSAGE_BYTES = 300;
 
-/** @param secrets must not appear in what is said, even when the endpoint repeats them */
+/** @param secrets texts that are masked in errors, because the endpoint may repeat them */
 export function consequenceOf(
   result: PostResult,
   encoding: Encoding,
@@ -42,7 +42,7 @@ export function consequenceOf(
   return { is: 'refused', error };
 }
 
-/** Members of other types count as absent. */
+/** The answer of OTLP. Members of wrong types count as absent. */
 const answer = z.object({
   partialSuccess: z.object({
     rejectedDataPoints: z.coerce.number().int().nonnegative().catch(0),
@@ -60,8 +60,8 @@ function partial(bytes: Uint8Array, encoding: Encoding, secrets: readonly string
 }
 
 /**
- * Undefined: the answer is none of OTLP. JSON is not read by OpenTelemetry's serializer, which writes an excerpt of what it
- * cannot read to the log, with whatever secret the endpoint repeats
+ * Parses an answer; undefined: it is not one of OTLP. OpenTelemetry's own serializer is not used for JSON: it
+ * writes an excerpt of an invalid answer to the log, with any secret that the endpoint repeats
  * (`findings/opentelemetry-otlp-json-answer-in-log.sh`).
  */
 function read(bytes: Uint8Array, encoding: Encoding): unknown {

@@ -38,7 +38,7 @@ function expected(heading: string, message: string): ErrorType {
 }
 
 describe('error.type of each message that docs/failures.md has', () => {
-  test('the page is read', () => {
+  test('the page has messages', () => {
     expect(MESSAGES.length).toBeGreaterThan(60);
     expect(Object.keys(USUAL)).toEqual([...new Set(MESSAGES.map(([heading]) => heading))]);
   });

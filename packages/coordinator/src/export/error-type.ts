@@ -1,6 +1,6 @@
 /**
- * Why checks fail, as the attribute `error.type` has it: a closed set, so that the number of time series is
- * bounded. Their order is stored; add at the end only.
+ * Values of the attribute `error.type`: why a check failed. The set is closed, so the number of time series
+ * is bounded.
  */
 export const ERROR_TYPES = [
   '_OTHER',
@@ -16,7 +16,10 @@ export const ERROR_TYPES = [
 ] as const;
 export type ErrorType = (typeof ERROR_TYPES)[number];
 
-/** The beginnings of messages; `docs/failures.md` lists them all, and a test holds both together. */
+/**
+ * The type of error, by the beginning of the message. `docs/failures.md` lists all messages, and a test
+ * compares both.
+ */
 const BEGINNINGS: readonly (readonly [RegExp, ErrorType])[] = [
   [/^(?:timed out|no connection within|.* was not resolved within)/, 'timeout'],
   [/^asking for .* within \S+ ms/, 'timeout'],
@@ -33,7 +36,7 @@ const BEGINNINGS: readonly (readonly [RegExp, ErrorType])[] = [
   [/^the (?:answer|target|body|HTTP\/2)/, 'protocol'],
 ];
 
-/** Of a failed check. */
+/** The type of error of a failed check. */
 export function errorTypeOf(message: string | undefined, timedOut: boolean): ErrorType {
   if (timedOut) return 'timeout';
   if (message === undefined) return '_OTHER';

@@ -16,7 +16,7 @@ const settings = (environment: NodeJS.ProcessEnv) =>
 
 const ENDPOINT = 'http://collector:4318';
 
-describe('what is set for metrics goes before what is set for all signals', () => {
+describe('a variable for metrics overrides the one for all signals', () => {
   test.each([
     [
       { OTEL_EXPORTER_OTLP_ENDPOINT: ENDPOINT, OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: 'http://b/m' },
@@ -56,7 +56,7 @@ test.each([
   { OTEL_SDK_DISABLED: 'TRUE' },
   { OTEL_METRICS_EXPORTER: 'none' },
   { OTEL_METRICS_EXPORTER: 'prometheus, console' },
-])('%j: nothing goes to the endpoint of the settings', (environment) => {
+])('%j: there is no endpoint of the operator', (environment) => {
   expect(settings({ OTEL_EXPORTER_OTLP_ENDPOINT: ENDPOINT, ...environment }).fallback).toBeNull();
 });
 
@@ -67,7 +67,7 @@ test.each([{ OTEL_SDK_DISABLED: '1' }, { OTEL_METRICS_EXPORTER: 'console,OTLP' }
   },
 );
 
-test('resource attributes have the names that are set, the service its own', () => {
+test('resource attributes are those that are set, and the service has its own name', () => {
   const { resource } = settings({
     OTEL_RESOURCE_ATTRIBUTES: 'service.name=a,team=b',
     OTEL_SERVICE_NAME: 'c',
@@ -76,8 +76,8 @@ test('resource attributes have the names that are set, the service its own', () 
   expect(resource).toContainEqual(['team', 'b']);
 });
 
-describe('TLS of the endpoint of the settings', () => {
-  test('has its authorities, and shows its certificate', () => {
+describe('TLS of the operator’s endpoint', () => {
+  test('has the set authorities, and the set certificate', () => {
     const { tls } = settings({
       OTEL_EXPORTER_OTLP_CERTIFICATE: files.authority,
       OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE: files.certificate,
@@ -96,7 +96,7 @@ describe('TLS of the endpoint of the settings', () => {
       OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE: files.certificate,
       OTEL_EXPORTER_OTLP_CLIENT_KEY: files.otherKey,
     }),
-  ])('needs both halves of a pair (%#)', (environment) => {
+  ])('needs a certificate and its key (%#)', (environment) => {
     expect(() => settings(environment())).toThrow(/belong together/);
   });
 
@@ -104,7 +104,7 @@ describe('TLS of the endpoint of the settings', () => {
     () => ({ OTEL_EXPORTER_OTLP_CERTIFICATE: '/nowhere.pem' }),
     () => ({ OTEL_EXPORTER_OTLP_CERTIFICATE: files.key }),
     () => ({ OTEL_EXPORTER_OTLP_CLIENT_KEY: files.certificate }),
-  ])('does not start with a file that is none (%#)', (environment) => {
+  ])('refuses a missing or wrong file (%#)', (environment) => {
     expect(() => settings(environment())).toThrow(SettingsError);
   });
 });
@@ -121,7 +121,7 @@ function keyOf(headers: Record<string, string> | null, workspaceId = 1): string 
   return targetOf(liveMonitor(1, { declaredExport, workspaceId }), WITH_FALLBACK)?.key;
 }
 
-test('monitors share a pipeline where workspace, endpoint and headers are the same, and not otherwise', () => {
+test('monitors share a pipeline when workspace, endpoint and headers are equal, and only then', () => {
   const key = keyOf({ 'X-Key': 'a', 'X-Tenant': 'b' });
   expect(keyOf({ 'x-tenant': 'b', 'x-key': 'a' })).toBe(key);
   const others = [keyOf({ 'X-Key': 'a' }), keyOf({ 'X-Key': 'a' }, 2), keyOf({ 'X-Key': 'b' }), keyOf(null)];

@@ -15,28 +15,32 @@ export type Endpoint = {
   readonly headers: readonly { readonly key: string; readonly value: string }[];
 };
 
-/** A row of totals costs as much as the notes of some thirty results, which a start reads in a second or two. */
+/**
+ * A row of totals costs as much as the notes of some thirty results, which a start reads in a second or two.
+ */
 const SAVE_EVERY_MS = 600_000;
 const MOST_NOTE_BYTES = 512 * 1_024 * 1_024;
-/** As OpenTelemetry's specification has it, ms. */
+/** Time limit of a request when none is set, ms (OpenTelemetry's specification). */
 const TIMEOUT_MS = 10_000;
 
-/** The operator's settings of exports. */
+/** The operator's settings for the export of metrics. */
 export type ExportSettings = {
-  /** The endpoint of monitors without one of their own; null: none. */
+  /** The endpoint of monitors that declare none; null: there is none. */
   readonly fallback: Endpoint | null;
   /** The encoding that is tried first. */
   readonly encoding: Encoding;
   readonly isCompressed: boolean;
   readonly histograms: HistogramKind;
   readonly intervalMs: number;
-  /** Of one request, ms. */
+  /** Time limit of one request, ms. */
   readonly timeoutMs: number;
-  /** For the operator's own endpoint only: users must not have the operator's identity shown to a server of theirs. */
+  /**
+   * TLS for the operator's own endpoint only. The operator's identity must not be shown to servers of users.
+   */
   readonly tls: ExportTls;
-  /** Between two times that totals are stored, ms: a start reads the notes since then again. */
+  /** Interval at which totals are stored, ms. A start reads the notes since then again. */
   readonly saveEveryMs: number;
-  /** Bytes of the notes that are kept while totals cannot be stored. */
+  /** Largest size of the notes that are kept while totals cannot be stored, bytes. */
   readonly mostNoteBytes: number;
   /** Attributes of the resource. */
   readonly resource: readonly (readonly [name: string, value: string])[];
@@ -45,8 +49,8 @@ export type ExportSettings = {
 type Config = SettingsOf<typeof OTLP_SETTINGS>;
 
 /**
- * Reads the settings. A variable for metrics wins over the one for all signals, as OpenTelemetry's specification
- * says.
+ * Reads the settings. A variable for metrics overrides the one for all signals (OpenTelemetry's
+ * specification).
  *
  * @throws SvcError `bad-settings`: a certificate is set without its key, or the reverse
  */
@@ -86,13 +90,16 @@ function resourceOf({ otlpResource, otlpServiceName }: Config): [string, string]
 
 /** The destination of the metrics of some monitors. */
 export type ExportTarget = Endpoint & {
-  /** Of endpoint, headers and workspace: a pipeline each. */
+  /** Digest of endpoint, headers and workspace. Each key has a pipeline. */
   readonly key: string;
-  /** Null: the operator's own, which the guard lets pass. */
+  /**
+   * The workspace that declares the endpoint; null: it is the operator's own, which the egress guard does not
+   * judge.
+   */
   readonly workspaceId: number | null;
 };
 
-/** The destination of the monitor's metrics; null: none. */
+/** The destination of the monitor's metrics; null: they are not exported. */
 export function targetOf(monitor: LiveMonitor, settings: ExportSettings): ExportTarget | null {
   const { declaredExport: declared, workspaceId } = monitor;
   if (declared === null) {
@@ -102,7 +109,7 @@ export function targetOf(monitor: LiveMonitor, settings: ExportSettings): Export
   return keyed({ url: metricsUrlOf(declared.endpoint.reveal()), headers, workspaceId });
 }
 
-/** The order of headers means nothing, and neither does the case of their names. */
+/** Adds the key. The order of headers does not matter, and neither does the case of their names. */
 function keyed(target: Omit<ExportTarget, 'key'>): ExportTarget {
   const headers = target.headers.map(({ key, value }) => [key.toLowerCase(), value]).sort();
   const key = createHash('sha256')

@@ -24,7 +24,7 @@ function recorded(kind: HistogramKind, values: readonly number[], into = emptyHi
 const total = (counts: readonly number[]) => counts.reduce((sum, count) => sum + count, 0);
 
 describe('an exponential histogram', () => {
-  test('has each value once, within the bounds of its bucket', () => {
+  test('counts each value once, within the bounds of its bucket', () => {
     fc.assert(
       fc.property(durations, (values) => {
         const found = recorded('exponential', values);
@@ -56,12 +56,12 @@ describe('an exponential histogram', () => {
     );
   });
 
-  test('has 8 buckets per doubling, and fewer where they would be more than 160', () => {
+  test('has 8 buckets per doubling, and fewer when there would be more than 160', () => {
     expect(recorded('exponential', [0.02, 0.04]).scale).toBe(3);
     expect(recorded('exponential', [0.0001, 86_400]).scale).toBe(2);
   });
 
-  test('goes on from what was stored', () => {
+  test('continues from a stored histogram', () => {
     const [first, second] = [
       [0.0001, 0.3],
       [0.2, 86_400],
@@ -73,7 +73,7 @@ describe('an exponential histogram', () => {
   });
 });
 
-test('an explicit histogram has each value in the first bucket whose bound is not below it', () => {
+test('an explicit histogram counts each value in the first bucket whose bound is not below the value', () => {
   const { counts, scale, count } = recorded('explicit', [0, 0.005, 0.0051, 10, 10.1, 1]);
   expect(scale).toBeNull();
   expect(count).toBe(6);
@@ -81,7 +81,7 @@ test('an explicit histogram has each value in the first bucket whose bound is no
   expect(counts).toHaveLength(EXPLICIT_BOUNDS.length + 1);
 });
 
-test('a sum is exact, however many values it has', () => {
+test('a sum of many values is exact', () => {
   const values = Array.from({ length: 100_000 }, (_, index) => (index % 7) / 10_000 + 0.1);
   const tenths = values.reduce((sum, value) => sum + Math.round(value * 10_000), 0);
   expect(secondsOf(recorded('exponential', values))).toBe(tenths / 10_000);

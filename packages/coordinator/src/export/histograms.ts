@@ -1,31 +1,37 @@
 import { z } from 'zod';
 
-/** Buckets per doubling are 2 to the power of it: 8, so a value is known within 4.4 %, as roll-ups know it within 5. */
+/**
+ * The finest scale has 2^3 = 8 buckets for each doubling, so a value is known within 4.4 %. Roll-ups know it
+ * within 5 %.
+ */
 const FINEST_SCALE = 3;
-/** As OpenTelemetry's SDKs have it: 20 doublings at the finest scale, from 0.1 ms to over 100 s. */
+/**
+ * Largest number of buckets, as in OpenTelemetry's SDKs. At the finest scale they cover 20 doublings, from
+ * 0.1 ms to over 100 s.
+ */
 const MAX_BUCKETS = 160;
 const NS_PER_MS = 1e6;
 const NS_PER_S = 1e9;
 
 /**
- * A histogram of durations. Exponential: bucket i holds the values over base^(offset + i), up to base^(offset + i + 1), where
- * base is 2^(2^-scale) (OpenTelemetry's data model, "ExponentialHistogram"). Explicit: buckets by {@link EXPLICIT_BOUNDS}, the
- * last holds what is above them.
+ * A histogram of durations. Exponential: bucket i counts values above base^(offset + i) and up to
+ * base^(offset + i + 1). The base is 2^(2^-scale) (OpenTelemetry's data model, "ExponentialHistogram").
+ * Explicit: the buckets have {@link EXPLICIT_BOUNDS}, and the last bucket counts values above all bounds.
  */
 export const histogram = z.object({
   count: z.number(),
-  /** Whole nanoseconds, so that sums are exact. */
+  /** Sum of the values, in whole nanoseconds, so that it is exact. */
   sumNs: z.number(),
-  /** Null: explicit. */
+  /** Scale of the exponential buckets; null: the buckets are explicit. */
   scale: z.number().nullable(),
-  /** Values of 0; exponential only, as the offset. */
+  /** Number of values of 0. Only exponential histograms use it and `offset`. */
   zero: z.number(),
   offset: z.number(),
   counts: z.array(z.number()).max(MAX_BUCKETS),
 });
 export type Histogram = z.infer<typeof histogram>;
 
-/** Bounds of the explicit buckets, seconds: those that OpenTelemetry advises for durations of HTTP. */
+/** Bounds of the explicit buckets, seconds. OpenTelemetry recommends them for HTTP durations. */
 export const EXPLICIT_BOUNDS = [
   0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10,
 ] as const;
@@ -59,7 +65,7 @@ export function secondsOf({ sumNs }: Histogram): number {
 }
 
 function countExponential(into: Histogram, scale: number, seconds: number): void {
-  // A value on a bound belongs to the bucket below it, as far as logarithms are exact.
+  // A value on a bound belongs to the bucket below the bound, as far as the logarithm is exact.
   const index = Math.ceil(Math.log2(seconds) * 2 ** scale) - 1;
   const { counts } = into;
   if (counts.length === 0) into.offset = index;
@@ -79,7 +85,7 @@ function countInBucket({ counts }: Histogram, bucket: number): void {
 }
 
 /**
- * Joins each two neighbouring buckets: half as many per doubling.
+ * Joins every two neighbouring buckets, which halves the number of buckets for each doubling.
  *
  * @returns the new scale
  */

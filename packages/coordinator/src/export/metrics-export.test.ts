@@ -107,7 +107,7 @@ const rows = (table: 'export_notes' | 'export_totals') =>
     .executeTakeFirstOrThrow()
     .then(({ count }) => count);
 
-test('what was committed and not handed over is counted by the next start, once', async () => {
+test('the next start counts committed results that were not counted, once', async () => {
   monitors.set(exported(1));
   const first = await started();
   await record(first, 1);
@@ -124,7 +124,7 @@ test('what was committed and not handed over is counted by the next start, once'
   expect(checksOf(1)?.startTimeUnixNano).toBe(start);
 });
 
-test('notes of an export that was turned off are in no count when it is turned on again', async () => {
+test('notes from before an export was turned off do not count when it is turned on again', async () => {
   monitors.set(exported(1));
   const first = await started();
   await record(first, 1, false);
@@ -142,7 +142,7 @@ test('notes of an export that was turned off are in no count when it is turned o
   await counted(1, 1);
 });
 
-test('notes go when the totals that have them are stored', async () => {
+test('notes are removed when the totals that count them are stored', async () => {
   monitors.set(exported(1));
   const first = await started();
   await record(first, 1);
@@ -153,7 +153,7 @@ test('notes go when the totals that have them are stored', async () => {
   await counted(1, 2);
 });
 
-test('a result that is recorded already is in no note', async () => {
+test('a result that was recorded before is in no note', async () => {
   monitors.set(exported(1));
   const one = await started();
   const monitor = monitors.get(1) ?? liveMonitor(1);
@@ -161,7 +161,7 @@ test('a result that is recorded already is in no note', async () => {
   expect(one.makeExportNote([known])).toBeNull();
 });
 
-test('a monitor that is not exported leaves no note, and what it had is forgotten', async () => {
+test('a monitor that is not exported leaves no note, and its totals are removed', async () => {
   monitors.set(exported(1));
   monitors.set(liveMonitor(2));
   const one = await started();
@@ -180,7 +180,7 @@ test('a monitor that is not exported leaves no note, and what it had is forgotte
   await counted(1, 1);
 });
 
-test('the first monitor that is exported opens its endpoint; another joins it', async () => {
+test('the first exported monitor opens the pipeline of its endpoint, and another monitor joins it', async () => {
   monitors.set(liveMonitor(1));
   const one = await started();
   await expect(one.testEndpoint(1)).rejects.toMatchObject({ code: 'not-exported' });
@@ -195,7 +195,7 @@ test('the first monitor that is exported opens its endpoint; another joins it', 
   expect(one.points.dropped).toBe(0);
 });
 
-test('what an endpoint has leaves with its last monitor; one that comes back begins anew', async () => {
+test('the pipeline of an endpoint stops with its last monitor, and a returning monitor begins at 0', async () => {
   monitors.set(exported(1));
   monitors.set(exported(2));
   const one = await started();
@@ -221,7 +221,7 @@ test('what an endpoint has leaves with its last monitor; one that comes back beg
   await expect.poll(taken).toBeGreaterThan(before);
 });
 
-test('under another name the counts begin anew, also where it was given while the process was down', async () => {
+test('counts begin at 0 under another name, even if it was given while the process was down', async () => {
   monitors.set(exported(1));
   const first = await started();
   await record(first, 1);
@@ -250,7 +250,7 @@ test.each(['', '{"v":2', 'null', '{"v":1}'])(
   },
 );
 
-test('totals that cannot be loaded or stored are tried again, and no result is lost', async () => {
+test('loading and storing of totals are repeated after a failure, and no result is lost', async () => {
   monitors.set(exported(1));
   const first = await started();
   await record(first, 1, false);
@@ -282,7 +282,7 @@ test('totals that cannot be loaded or stored are tried again, and no result is l
   await counted(1, 1);
 });
 
-test('where totals can never be stored, notes go beyond their bound, and the next start counts anew', async () => {
+test('when totals can never be stored, notes exceed their bound, and the next start counts from 0', async () => {
   monitors.set(exported(1));
   const mostNoteBytes = 1_000;
   const settings = { ...NO_EXPORT_SETTINGS, intervalMs: 50, saveEveryMs: 100, mostNoteBytes };
@@ -314,7 +314,7 @@ test('where totals can never be stored, notes go beyond their bound, and the nex
   await counted(1, 1);
 });
 
-test('the guard judges the endpoints of monitors, and lets that of the operator pass', async () => {
+test('the guard judges the endpoints of monitors, and not the operator’s', async () => {
   const asked: boolean[] = [];
   const createPost = (isOperators: boolean) => {
     asked.push(isOperators);
@@ -328,7 +328,7 @@ test('the guard judges the endpoints of monitors, and lets that of the operator 
   expect(asked.sort()).toEqual([false, true]);
 });
 
-test('requests stay small where names and targets are long', async () => {
+test('requests stay small when names and targets are long', async () => {
   const ids = Array.from({ length: 300 }, (_, index) => index + 1);
   const long = { name: 'n'.repeat(250), target: `https://example.com/${'a'.repeat(2_028)}` };
   await store.commit([

@@ -30,26 +30,37 @@ import type { Pipeline, PipelineState } from './pipeline.ts';
 import type { ExportedMonitor } from './requests.ts';
 import { countResult, identityOf, mostPoints, newTotals, readTotals, type Totals } from './totals.ts';
 
-/** Monitors of one read, and rows of one transaction: recording waits for it, some milliseconds. */
+/**
+ * Number of monitors in one read, and of rows in one transaction. Recording waits some milliseconds for the
+ * transaction.
+ */
 const PAGE = 100;
-/** Span of the exported uptime, and how far ahead a clock may date changes, ms. */
+/**
+ * Span of the exported uptime, and how far in the future a change may be dated because a clock is ahead, ms.
+ */
 const HISTORY_MS = 24 * 3_600_000;
 const AHEAD_MS = 60_000;
-/** Of one request: some megabyte of JSON. Each point repeats the name and the target. */
+/**
+ * Largest number of points in one request, and of characters in their names and targets, which each point
+ * repeats. Such a request has about 1 MB of JSON.
+ */
 const MOST_POINTS = 2_000;
 const MOST_TEXT = 1_000_000;
-/** Delay after which totals that begin or end are stored, ms. */
+/** Delay after which new and removed totals are stored, ms. */
 const SAVE_NEW_AFTER_MS = 1_000;
-/** Pause after totals that could not be stored, ms. */
+/** Pause after a failed attempt to store totals, ms. */
 const SAVE_AGAIN_AFTER_MS = 10_000;
-/** Between two parts of what is stored, ms: recording goes first. */
+/** Pause between two parts of the stored totals, ms. It lets recording go first. */
 const SAVE_PAUSE_MS = 20;
 
 type Parts = {
   readonly store: Store;
   readonly monitors: LiveMonitors;
   readonly settings: ExportSettings;
-  /** For the operator's own endpoint, or for those of monitors, which the guard judges. */
+  /**
+   * Makes the client for the operator's own endpoint, or for the endpoints of monitors, which the egress
+   * guard judges.
+   */
   readonly createPost: (isOperators: boolean) => HttpPost;
   readonly clock: Clock;
   readonly log: Logger;
@@ -59,16 +70,16 @@ type RecordedResult = {
   readonly result: CheckResult;
   readonly region: Region;
   readonly monitor: LiveMonitor;
-  /** It was not recorded before. */
+  /** Whether the result was recorded for the first time. */
   readonly isNew: boolean;
 };
 
 type Exported = {
   monitor: LiveMonitor;
   totals: Totals;
-  /** Notes up to this one are in the totals. */
+  /** Id of the last note that is in the totals. */
   until: number;
-  /** The totals are not stored as they are. */
+  /** Whether the totals differ from the stored ones. */
   isUnsaved: boolean;
   destination: Destination;
 };
@@ -76,30 +87,30 @@ type Exported = {
 type Destination = {
   readonly target: ExportTarget;
   readonly monitors: Set<number>;
-  /** Null: its code is being loaded. */
+  /** Null: the code of pipelines is still being loaded. */
   pipeline: Pipeline | null;
 };
 
-/** How it stands with one endpoint. */
+/** The state of the export to one endpoint. */
 export type EndpointState = PipelineState & {
   readonly key: string;
-  /** The URL without its secret parts. */
+  /** The URL, secrets removed. */
   readonly url: string;
-  /** Null: the operator's default. */
+  /** Null: the operator's own endpoint. */
   readonly workspaceId: number | null;
   readonly monitors: number;
 };
 
-/** The fate of points that were sent, or should have been. */
+/** Numbers of points that were taken, rejected or dropped. */
 export type ExportedPoints = Pick<PipelineState, 'taken' | 'rejected' | 'dropped'>;
 
 export type TestAnswer = {
   readonly url: string;
   readonly points: number;
   readonly durationMs: number;
-  /** What the endpoint may drop although it says that it takes it. */
+  /** Data that the endpoint may drop although it answers that it took it. */
   readonly warnings: readonly string[];
-  /** One, or one for each encoding. */
+  /** The answer for each encoding that was tried. */
   readonly answers: readonly {
     readonly encoding: Encoding;
     readonly isTaken: boolean;
@@ -108,7 +119,7 @@ export type TestAnswer = {
   }[];
 };
 
-/** The test of an endpoint cannot be made. */
+/** An endpoint cannot be tested. */
 export class ExportTestError extends SvcError {
   constructor(code: 'not-exported' | 'export-unavailable', message: string) {
     super(code, message);
@@ -116,39 +127,44 @@ export class ExportTestError extends SvcError {
 }
 
 /**
- * The export of monitors' metrics over OTLP.
+ * Exports the metrics of monitors over OTLP.
  *
  *     recorder ── makeExportNote ──▶ its transaction ── countExportNote ──▶ totals ── at each interval ──▶ pipelines ──▶ endpoints
  *                                 │                        │ ▲
  *                              notes ──── at a start ──────┼─┘
  *                              totals ◀─── every 10 min ───┘
  *
- * A note has the exported results of a transaction and is stored with them. It is kept until all totals that have it are stored:
- * so each result counts once, whenever the process ends. Totals are loaded beside everything else. Until then notes are not
- * counted as they come, because the loading reads them.
+ * A note has the exported results of one transaction, and is stored in it. The note is kept until all totals that count it
+ * are stored, so each result counts once, whenever the process ends. Totals are loaded in the background. Notes that are
+ * recorded meanwhile are not counted at once, because the loading reads them from the store.
  */
 export class MetricsExport {
   readonly #parts: Parts;
-  /** By monitor. */
+  /** By the id of the monitor. */
   readonly #exported = new Map<number, Exported>();
-  /** By the key of their target. */
+  /** By the key of the target. */
   readonly #destinations = new Map<string, Destination>();
-  /** Monitors with stored totals that are not exported any more. */
+  /** Monitors that are no longer exported, but have stored totals. */
   readonly #forgotten = new Set<number>();
   readonly #posts = new Map<boolean, HttpPost>();
   readonly #reloading: GrowingWaits;
-  /** Ids of the last note that the start found, of the last one that was made, and of the last one that is recorded. */
+  /**
+   * Ids of the last note that the start found, of the last note that was made, and of the last note that was
+   * recorded.
+   */
   #lastAtStart = 0;
   #lastMade = 0;
   #lastNoted = 0;
   #isLoaded = false;
-  /** Monitors whose declaration has changed while totals were loaded. */
+  /** Monitors whose declaration changed while totals were loaded. */
   readonly #changed = new Set<number>();
   readonly #stopping = new AbortController();
-  /** Totals begin or end: that is stored soon, so that a restart knows when they began. */
+  /**
+   * Whether totals were created or removed. That is stored soon, so that a restart knows when totals began.
+   */
   #hasNew = false;
   #isSaving = false;
-  /** On the monotonic clock, ms: when totals are stored, and before which nothing is, because it failed. */
+  /** When totals are stored next, and the earliest instant for that after a failure, monotonic ms. */
   #saveAt = 0;
   #saveNotBefore = 0;
   #ofClosed: ExportedPoints = { taken: 0, rejected: 0, dropped: 0 };
@@ -160,14 +176,14 @@ export class MetricsExport {
     this.#reloading = new GrowingWaits(parts.clock);
   }
 
-  /** Call it before anything is recorded. */
+  /** Reads the last note. Call it before anything is recorded. */
   async load(): Promise<void> {
     this.#lastAtStart = await lastNote(this.#parts.store);
     this.#lastMade = this.#lastAtStart;
     this.#lastNoted = this.#lastAtStart;
   }
 
-  /** After the monitors are loaded. */
+  /** Begins to load totals and to export. Call it after the monitors are loaded. */
   start(): void {
     const { monitors, clock, settings } = this.#parts;
     this.#saveAt = clock.monotonic() + settings.saveEveryMs;
@@ -179,7 +195,7 @@ export class MetricsExport {
     void this.#loadTotals();
   }
 
-  /** Totals that are not stored are in the notes. */
+  /** Stops. Counts that are not stored in totals are in the stored notes. */
   stop(): void {
     this.#stopping.abort();
     for (const cancel of this.#cancels) cancel();
@@ -196,13 +212,13 @@ export class MetricsExport {
     return { id: this.#lastMade, results };
   }
 
-  /** After the commit. */
+  /** Counts a recorded note. Call it after the commit. */
   countExportNote(note: ExportNote): void {
     this.#lastNoted = note.id;
     if (this.#isLoaded) this.#count(note);
   }
 
-  /** How it stands with the endpoints. */
+  /** The state of each endpoint. */
   get endpoints(): readonly EndpointState[] {
     return [...this.#destinations.values()].flatMap(({ target, monitors, pipeline }) => {
       if (pipeline === null) return [];
@@ -211,13 +227,13 @@ export class MetricsExport {
     });
   }
 
-  /** Points since the start. */
+  /** Numbers of points since the start, closed pipelines included. */
   get points(): ExportedPoints {
     return this.endpoints.reduce(addPoints, this.#ofClosed);
   }
 
   /**
-   * Sends what is exported of the monitor to its endpoint, now.
+   * Sends the present data of the monitor to its endpoint now, and returns the answers.
    *
    * @throws ExportTestError
    */
@@ -253,7 +269,7 @@ export class MetricsExport {
     return monitor.declaredExport !== null || this.#parts.settings.fallback !== null;
   }
 
-  /** Reads totals, and the notes that they do not have yet, until nothing is left to read. */
+  /** Loads the totals, and counts the notes that the totals do not have yet. */
   async #loadTotals(): Promise<void> {
     const { store, monitors } = this.#parts;
     this.#exported.clear();
@@ -268,7 +284,7 @@ export class MetricsExport {
           page.map(({ id }) => id),
         );
         if (this.#stopping.signal.aborted) return;
-        for (const monitor of page) this.#put(monitor, rows.get(monitor.id) ?? null);
+        for (const monitor of page) this.#exportMonitor(monitor, rows.get(monitor.id) ?? null);
       }
       for (const id of stored) if (!this.#exported.has(id)) this.#forgotten.add(id);
       for (let after = 0; after < this.#lastNoted; ) {
@@ -279,17 +295,17 @@ export class MetricsExport {
         after = notes.at(-1)?.id ?? this.#lastNoted;
       }
     } catch (error) {
-      await this.#unsaved(error);
+      await this.#handleUnsaved(error);
       if (!this.#stopping.signal.aborted) this.#reloading.scheduleRetry(() => void this.#loadTotals());
       return;
     }
     this.#declareChanged();
     this.#isLoaded = true;
     this.#hasNew = true;
-    for (const destination of this.#destinations.values()) void this.#open(destination);
+    for (const destination of this.#destinations.values()) void this.#openPipeline(destination);
   }
 
-  /** What was declared while totals were loaded: before the notes that followed are counted. */
+  /** Exports what was declared while totals were loaded. Call it before later notes are counted. */
   #declareChanged(): void {
     for (const id of this.#changed) this.#declare(id);
     this.#changed.clear();
@@ -302,15 +318,19 @@ export class MetricsExport {
     else this.#changed.add(id);
   }
 
-  /** Exports the monitor as it is declared now, or not any more. */
+  /** Exports the monitor as it is declared now, or stops its export. */
   #declare(id: number): void {
     const monitor = this.#parts.monitors.get(id);
-    if (monitor !== undefined && this.#isExported(monitor)) this.#put(monitor, null);
-    else this.#remove(id);
+    if (monitor !== undefined && this.#isExported(monitor)) this.#exportMonitor(monitor, null);
+    else this.#stopExport(id);
   }
 
-  /** @param row the stored totals; null: there are none */
-  #put(monitor: LiveMonitor, row: { readonly until: number; readonly text: string } | null): void {
+  /**
+   * Begins or updates the export of the monitor.
+   *
+   * @param row the stored totals; null: there are none
+   */
+  #exportMonitor(monitor: LiveMonitor, row: { readonly until: number; readonly text: string } | null): void {
     const { settings, clock } = this.#parts;
     const target = targetOf(monitor, settings);
     if (target === null) return;
@@ -318,7 +338,8 @@ export class MetricsExport {
     const identity = identityOf(monitor, settings.histograms);
     const known = this.#exported.get(id);
     const destination = this.#destinationOf(target);
-    if (known !== undefined && known.destination !== destination) this.#leave(id, known.destination);
+    if (known !== undefined && known.destination !== destination)
+      this.#leaveDestination(id, known.destination);
     destination.monitors.add(id);
     this.#forgotten.delete(id);
     if (known?.totals.identity === identity) {
@@ -334,20 +355,20 @@ export class MetricsExport {
   }
 
   /**
-   * The last note that new totals do not have: those of other attributes are passed over.
+   * Id of the note after which new totals begin to count.
    *
-   * @param hadOthers the monitor has totals under other attributes
+   * @param hadOthers whether the monitor has totals of another identity. Its earlier notes belong to those
    */
   #beginsAfter(hadOthers: boolean): number {
     if (this.#isLoaded) return this.#lastNoted;
     return hadOthers ? this.#lastAtStart : 0;
   }
 
-  #remove(id: number): void {
+  #stopExport(id: number): void {
     const known = this.#exported.get(id);
     if (known === undefined) return;
     this.#exported.delete(id);
-    this.#leave(id, known.destination);
+    this.#leaveDestination(id, known.destination);
     this.#forgotten.add(id);
     this.#hasNew = true;
   }
@@ -357,14 +378,14 @@ export class MetricsExport {
     if (known !== undefined) return known;
     const destination: Destination = { target, monitors: new Set(), pipeline: null };
     this.#destinations.set(target.key, destination);
-    if (this.#isLoaded) void this.#open(destination);
+    if (this.#isLoaded) void this.#openPipeline(destination);
     return destination;
   }
 
-  async #open(destination: Destination): Promise<void> {
+  async #openPipeline(destination: Destination): Promise<void> {
     const { clock, settings } = this.#parts;
     const { target, monitors } = destination;
-    // Loaded only here: the modules of OpenTelemetry take some memory, which many coordinators do not need.
+    // Import here only: the modules of OpenTelemetry take memory, and many coordinators export nothing.
     const { Pipeline } = await import('./pipeline.ts');
     if (this.#stopping.signal.aborted || this.#destinations.get(target.key) !== destination) return;
     destination.pipeline = new Pipeline({
@@ -375,9 +396,9 @@ export class MetricsExport {
       batches: () => this.#batchesOf(monitors),
       read: (ids) => this.#read(ids.filter((id) => monitors.has(id))),
       turn: () => this.#turn(),
-      onError: (error) => this.#failed(error),
+      onError: (error) => this.#logFailure(error),
     });
-    // The same place for an endpoint after every start.
+    // An endpoint has the same spread after every start.
     const spread = createHash('sha256').update(target.key).digest().readUInt32BE() / 2 ** 32;
     void destination.pipeline.run(spread);
   }
@@ -389,13 +410,13 @@ export class MetricsExport {
     return post;
   }
 
-  /** The last monitor of an endpoint takes the pipeline with it. */
-  #leave(id: number, { target, monitors, pipeline }: Destination): void {
+  /** Removes a monitor from its destination. The pipeline stops with its last monitor. */
+  #leaveDestination(id: number, { target, monitors, pipeline }: Destination): void {
     monitors.delete(id);
     if (monitors.size > 0) return;
     this.#destinations.delete(target.key);
     if (pipeline === null) return;
-    // It counts what it drops.
+    // Add the points after the stop, which counts what it drops.
     pipeline.stop();
     this.#ofClosed = addPoints(this.#ofClosed, pipeline.state);
   }
@@ -432,8 +453,8 @@ export class MetricsExport {
   }
 
   /**
-   * Resolves when a piece of a request may be made: one in a turn of the event loop, because all endpoints may be due at
-   * once.
+   * Resolves when the next piece of a request may be made. All endpoints together get one piece in a turn of
+   * the event loop, because all may be due at once.
    */
   #turn(): Promise<void> {
     this.#lastTurn = this.#lastTurn.then(() => new Promise((resume) => setImmediate(resume)));
@@ -450,7 +471,7 @@ export class MetricsExport {
       countResult(exported.totals, result, settings.histograms, at);
       counted.add(exported);
     }
-    // Not before: a note may have several results of a monitor.
+    // Set `until` after the loop: a note may have several results of one monitor.
     for (const exported of counted) Object.assign(exported, { until: id, isUnsaved: true });
   }
 
@@ -465,14 +486,14 @@ export class MetricsExport {
     try {
       await this.#save();
     } catch (error) {
-      await this.#unsaved(error);
+      await this.#handleUnsaved(error);
       this.#hasNew = true;
       this.#saveNotBefore = clock.monotonic() + SAVE_AGAIN_AFTER_MS;
     }
     this.#isSaving = false;
   }
 
-  /** Stores totals that have changed, some at a time, and then removes the notes that they have. */
+  /** Stores changed totals in parts, and then removes the notes that all totals have. */
   async #save(): Promise<void> {
     const { store, clock } = this.#parts;
     const until = this.#lastNoted;
@@ -499,27 +520,33 @@ export class MetricsExport {
     if (!this.#stopping.signal.aborted) await removeNotes(store, until);
   }
 
-  /** Totals could not be loaded or stored. Notes are kept up to a bound; beyond it the next start counts anew. */
-  async #unsaved(error: unknown): Promise<void> {
-    this.#failed(error);
+  /**
+   * Handles totals that could not be loaded or stored. When the notes exceed their bound, all notes and
+   * stored totals are removed, and a start counts from 0.
+   */
+  async #handleUnsaved(error: unknown): Promise<void> {
+    this.#logFailure(error);
     const { store, settings, log } = this.#parts;
     try {
       if (this.#stopping.signal.aborted || (await bytesOfNotes(store)) <= settings.mostNoteBytes) return;
       for (const exported of this.#exported.values()) exported.isUnsaved = true;
       await removeCounts(store, this.#lastNoted);
-      log.error({ bytes: settings.mostNoteBytes }, 'exported counts are removed: their notes had no room');
+      log.error(
+        { bytes: settings.mostNoteBytes },
+        'removed the exported counts: their notes exceeded their largest size',
+      );
     } catch (later) {
-      this.#failed(later);
+      this.#logFailure(later);
     }
   }
 
-  #failed(error: unknown): void {
+  #logFailure(error: unknown): void {
     if (this.#stopping.signal.aborted) return;
-    this.#parts.log.error({ error: messageOf(error) }, 'what is exported could not be read or stored');
+    this.#parts.log.error({ error: messageOf(error) }, 'cannot read or store exported counts now');
   }
 }
 
-/** What is counted of a result; null: it did not run. */
+/** The counted members of a result; null: the check did not run. */
 function countedOf(result: CheckResult, region: Region): CountedResult | null {
   const { monitor, outcome, status_code, latency, certificate_expires_at, phases } = result;
   if (outcome === 'not_run') return null;

@@ -1,13 +1,13 @@
-/** A metric that is exported about monitors. `docs/metrics.md` describes it; a test compares both. */
+/** A metric that is exported about monitors. A test compares it with `docs/metrics.md`. */
 export type ExportedMetric = {
   readonly name: string;
-  /** Of UCUM. */
+  /** Unit by UCUM. */
   readonly unit: string;
   readonly description: string;
   readonly kind: 'sum' | 'gauge' | 'histogram';
 };
 
-/** Every metric, in the order in which a request has them. */
+/** All metrics, in their order within a request. */
 export const EXPORTED_METRICS = {
   checks: {
     name: 'svc.checks',
@@ -49,7 +49,7 @@ export const EXPORTED_METRICS = {
 
 export type MetricKey = keyof typeof EXPORTED_METRICS;
 
-/** Names of attributes. Attributes of OpenTelemetry's semantic conventions have their names. */
+/** Names of attributes. The names without `svc.` are those of OpenTelemetry's semantic conventions. */
 export const ATTRIBUTE = {
   monitorId: 'svc.monitor.id',
   monitorName: 'svc.monitor.name',

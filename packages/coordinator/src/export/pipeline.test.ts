@@ -34,7 +34,7 @@ describe('an endpoint that works', () => {
     expect(receiver.errors).toEqual([]);
   });
 
-  test('gets many requests one after the other, none made long before it is sent', async () => {
+  test('gets many requests one after the other, each made shortly before it is sent', async () => {
     const receiver = await receive();
     let open = 0;
     receiver.intercept = (message, response) => {
@@ -56,7 +56,7 @@ describe('an endpoint that works', () => {
     expect(receiver.requests).toHaveLength(20);
   });
 
-  test('gets no compression where none is wanted', async () => {
+  test('gets no compression when none is set', async () => {
     const receiver = await receive();
     const { pipeline } = pipelineTo(receiver.url, { isCompressed: false });
     await expect.poll(() => pipeline.state.taken).toBe(POINTS);
@@ -86,7 +86,7 @@ describe('an endpoint that refuses JSON', () => {
     expect(types).toEqual(Array(3).fill('application/x-protobuf'));
   });
 
-  test('and protobuf too is asked each interval anew, once in each', async () => {
+  test('and protobuf too gets one request of each encoding in every interval', async () => {
     const receiver = await receive();
     const failing: boolean[] = [];
     receiver.intercept = (_message, response) => {
@@ -127,7 +127,7 @@ describe('an endpoint that is down', () => {
       return Number(metric?.gauge?.dataPoints[0]?.timeUnixNano) / 1e6;
     });
 
-  test('is given the newest request alone when it comes back, and the other monitors after it', async () => {
+  test('gets only the newest request when it comes back, and the other monitors after it', async () => {
     const receiver = await receive();
     await receiver.close();
     const { pipeline, clock, made } = pipelineTo(receiver.url, { requests: 2 });
@@ -156,7 +156,7 @@ describe('an endpoint that is down', () => {
     expect(pipeline.state).toMatchObject({ isFailing: false, dropped: (first - 1) * POINTS });
   });
 
-  test('gets what has waited in the encoding that it takes when it is back', async () => {
+  test('gets the waiting request in the encoding that it takes when it comes back', async () => {
     const receiver = await receive();
     await receiver.close();
     const { pipeline, clock, made } = pipelineTo(receiver.url);
@@ -173,9 +173,9 @@ describe('an endpoint that is down', () => {
   });
 
   test.each([
-    ['two minutes is asked again then', 120, 119_000],
-    ['a day is asked again after an hour', 86_400, 3_599_000],
-  ])('and names %s, not before', async (_, retryAfterS, justBeforeMs) => {
+    ['two minutes', 'gets the next request then', 120, 119_000],
+    ['a day', 'gets the next request after an hour', 86_400, 3_599_000],
+  ])('and asks to wait for %s %s', async (_wait, _next, retryAfterS, justBeforeMs) => {
     const receiver = await receive();
     let isBusy = true;
     receiver.intercept = (_message, response) => {
@@ -193,7 +193,7 @@ describe('an endpoint that is down', () => {
     expect(madeAt(receiver).at(-1)).toBe(clock.wall());
   });
 
-  test('at first is not asked again at once, whatever it says', async () => {
+  test('is not asked again at once, even if it asks for that', async () => {
     const receiver = await receive();
     receiver.intercept = (_message, response) => {
       response.writeHead(503, { 'retry-after': '0' }).end();
@@ -206,7 +206,7 @@ describe('an endpoint that is down', () => {
   });
 });
 
-test('an interval in which nothing could be read is followed by the next one', async () => {
+test('an interval in which the data cannot be read is followed by the next interval', async () => {
   const receiver = await receive();
   const { pipeline, clock, errors, parts } = pipelineTo(receiver.url);
   await expect.poll(() => pipeline.state.taken).toBe(POINTS);
@@ -220,7 +220,7 @@ test('an interval in which nothing could be read is followed by the next one', a
 });
 
 describe('an endpoint that is hostile', () => {
-  test('and rejects more points than it was sent ruins no sum', async () => {
+  test('and rejects more points than were sent does not spoil the counts', async () => {
     const receiver = await receive();
     receiver.intercept = (message, response) => {
       message.resume();
@@ -231,7 +231,7 @@ describe('an endpoint that is hostile', () => {
     await expect.poll(() => pipeline.state).toMatchObject({ taken: 0, rejected: POINTS });
   });
 
-  test('and is left counts as dropped what waits for it', async () => {
+  test('and loses its last monitor drops and counts the waiting request', async () => {
     const receiver = await receive();
     receiver.intercept = (_message, response) => {
       response.writeHead(503).end();
@@ -255,7 +255,7 @@ describe('an endpoint that is hostile', () => {
     expect(elsewhere.requests).toEqual([]);
   });
 
-  test('and answers without end is read so far and no further', async () => {
+  test('and answers without end is read up to a bound', async () => {
     const receiver = await receive();
     receiver.intercept = (_message, response) => {
       const more = () => {
@@ -269,7 +269,7 @@ describe('an endpoint that is hostile', () => {
     await expect.poll(() => pipeline.state.taken).toBe(POINTS);
   });
 
-  test('and never answers is given up', async () => {
+  test('and never answers is given up after the time limit', async () => {
     const server = createSocketServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
     closing.push(() => server.close());
@@ -283,7 +283,7 @@ describe('an endpoint that is hostile', () => {
     socket.destroy();
   });
 
-  test('and repeats a secret does not get it into its state', async () => {
+  test('and repeats a secret does not bring it into the state', async () => {
     const receiver = await receive();
     receiver.intercept = ({ headers }, response) => {
       response.writeHead(401).end(`bad ${headers.authorization}`);
@@ -294,7 +294,7 @@ describe('an endpoint that is hostile', () => {
     expect(pipeline.state.lastError?.message).toBe('answered 401: bad ********');
   });
 
-  test('and repeats a secret beside the points that it rejects does not get it into its state', async () => {
+  test('and repeats a secret in a partial success does not bring it into the state', async () => {
     const receiver = await receive();
     receiver.intercept = (message, response) => {
       const errorMessage = `no room for ${message.headers.authorization}`;
@@ -310,7 +310,7 @@ describe('an endpoint that is hostile', () => {
     expect(pipeline.state.lastError?.message).toBe('1 points were rejected: no room for ********');
   });
 
-  test('and takes only a part of the points is counted so', async () => {
+  test('and takes only a part of the points is counted accordingly', async () => {
     const receiver = await receive();
     receiver.intercept = (message, response) => {
       message
@@ -335,7 +335,7 @@ describe('an endpoint that is hostile', () => {
   });
 });
 
-test('a test tells what the endpoint answers to each encoding, and changes nothing', async () => {
+test('a test returns the answer to each encoding, and changes no state', async () => {
   const receiver = await receive();
   receiver.intercept = ({ headers }, response) => {
     if (headers['content-type'] !== 'application/json') return false;
@@ -351,7 +351,7 @@ test('a test tells what the endpoint answers to each encoding, and changes nothi
   expect(pipeline.state.taken).toBe(POINTS);
 });
 
-test('an answer of a byte now and then does not keep an export going beyond its time', async () => {
+test('an answer that comes byte by byte does not extend the time limit', async () => {
   const dripping = await startRawTarget(drip('HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n', 'a', 5));
   closing.push(() => dripping.close());
   const { pipeline, clock } = pipelineTo(dripping.url);

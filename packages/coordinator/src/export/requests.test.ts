@@ -127,7 +127,7 @@ describe.each(['exponential', 'explicit'] as const)('a request with %s histogram
     expect(read('protobuf')).toEqual(read('json'));
   });
 
-  test('has cumulative sums and histograms from their start on', () => {
+  test('has cumulative sums and histograms with their start', () => {
     const metrics = metricsOf(decodeOtlp(request.encoded('protobuf'), TYPES.protobuf));
     const { sum } = metrics.find(({ name }) => name === 'svc.checks') ?? {};
     const cumulative = 'AGGREGATION_TEMPORALITY_CUMULATIVE';
@@ -156,12 +156,12 @@ describe.each(['exponential', 'explicit'] as const)('a request with %s histogram
   });
 });
 
-describe('what a region saw of the certificate is exported', () => {
+describe('the certificate that a region saw is exported', () => {
   const seen = { status_code: 200, certificate_expires_at: AT + HOUR_MS };
   const remaining = (...more: Parameters<typeof requestOf>) =>
     valuesIn(requestOf(...more))['svc.monitor.certificate.remaining{}'];
 
-  test('while it reports, also where it comes to none because the check fails', () => {
+  test('while the region reports, also when a failing check sees no certificate', () => {
     const totals = totalsOf([seen, { outcome: 'failed', error_type: 'timeout' }]);
     const monitor = { regions: null };
     expect(remaining(totals, { monitor })).toBe(3_600);
@@ -178,7 +178,7 @@ describe('what a region saw of the certificate is exported', () => {
     expect(remaining(totalsOf([seen]), { monitor })).toBeUndefined();
   });
 
-  test('not when a check passes without any', () => {
+  test('not after a check that passed without a certificate', () => {
     expect(remaining(totalsOf([seen, { status_code: 200 }]))).toBeUndefined();
   });
 });
@@ -197,7 +197,7 @@ test('the uptime is that of the known time in 24 hours', () => {
   expect(valuesIn(requestOf(totalsOf([])))).not.toHaveProperty('svc.monitor.uptime{}');
 });
 
-test('durations have a bounded number of series; what is beyond is counted in one more', () => {
+test('durations have a bounded number of series, and further ones are counted in one more', () => {
   const codes = Array.from({ length: MOST_DURATION_SERIES + 30 }, (_, place) => 200 + place);
   const values = valuesIn(requestOf(totalsOf(codes.map((status_code) => ({ status_code })))));
   const durations = Object.entries(values).filter(([name]) => name.startsWith('svc.check.duration'));

@@ -28,25 +28,25 @@ const UPTIME_MS = 24 * 3_600_000;
 
 const SERIALIZERS = { json: JsonMetricsSerializer, protobuf: ProtobufMetricsSerializer };
 
-/** All that is exported about a monitor. */
+/** Everything that is exported about a monitor. */
 export type ExportedMonitor = {
   readonly monitor: LiveMonitor;
   readonly totals: Totals;
-  /** Its statuses within {@link UPTIME_MS}, oldest first. */
+  /** The statuses of the monitor within {@link UPTIME_MS}, oldest first. */
   readonly history: readonly StatusSince[];
 };
 
 type Frame = {
   readonly resource: readonly (readonly [name: string, value: string])[];
   readonly histograms: HistogramKind;
-  /** Of all points, epoch ms. */
+  /** Instant of all points, epoch ms. */
   readonly at: number;
 };
 
-/** Begins points with these attributes. */
+/** Adds a point with the attributes of the monitor and its own ones. */
 type Adding = <T>(to: DataPoint<T>[], own: Attributes, value: T) => void;
 
-/** Points of some monitors, as OpenTelemetry's SDK would hand them to its exporters. */
+/** Points of some monitors, in the form that OpenTelemetry's SDK gives to its exporters. */
 export class MetricsRequest {
   readonly #frame: Frame;
   readonly #checks: DataPoint<number>[] = [];
@@ -147,7 +147,7 @@ export class MetricsRequest {
   }
 }
 
-/** What the serializer writes around the resources of a request in JSON, and between two of them. */
+/** The JSON that the serializer writes around the resources of a request, and between two resources. */
 const JSON_FRAME = {
   begin: Buffer.from('{"resourceMetrics":['),
   between: Buffer.from(','),
@@ -155,8 +155,8 @@ const JSON_FRAME = {
 };
 
 /**
- * Encoded requests as one, in memory of its own. A request is a list of resources. Protobuf reads lists that follow each other
- * as one.
+ * Joins encoded requests to one, in newly allocated memory. A request is a list of resources. Protobuf reads
+ * concatenated lists as one list.
  */
 export function joined(bodies: readonly Uint8Array[], encoding: Encoding): Uint8Array {
   const parts = encoding === 'json' ? jsonParts(bodies) : bodies;
@@ -194,7 +194,7 @@ function gauge(key: MetricKey, dataPoints: DataPoint<number>[]): MetricData {
   return { ...baseOf(key, ValueType.DOUBLE), dataPointType: DataPointType.GAUGE, dataPoints };
 }
 
-/** The smallest and the largest value of all time say little, so nobody keeps them. */
+/** The histogram has no minimum and no maximum: those since the first check would say little. */
 function explicit(of: Histogram) {
   return {
     count: of.count,
@@ -215,8 +215,8 @@ function exponential(of: Histogram) {
 }
 
 /**
- * Whether the region checks the target. Its counts stay when it does not any more. Its last gauge does not, because it would
- * count as the present value.
+ * Whether the region checks the target at present. Otherwise its counts are still exported. Its gauge is not,
+ * because receivers would take the old value for the present one.
  */
 function isSeen(monitor: LiveMonitor, { region, seenAt }: RegionTotals, at: number): boolean {
   const { active, regions, periodMs, longestCheckMs } = monitor;
@@ -224,7 +224,7 @@ function isSeen(monitor: LiveMonitor, { region, seenAt }: RegionTotals, at: numb
   return active && isDeclared && at - seenAt <= freshForMs(periodMs, longestCheckMs);
 }
 
-/** 0 to 1; null: nothing is known. */
+/** The uptime, 0 to 1; null: no status is known. */
 function uptimeOf(history: readonly StatusSince[], at: number): number | null {
   const [times = NO_TIMES] = timesBetween(history, [at - UPTIME_MS, at]);
   const { active, degraded, error } = times;

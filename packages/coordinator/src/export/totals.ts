@@ -5,17 +5,20 @@ import { COUNTED_OUTCOMES, type CountedResult } from '../store/export-totals.ts'
 import type { LiveMonitor } from '../verdict/monitor.ts';
 import { countDuration, emptyHistogram, type HistogramKind, histogram } from './histograms.ts';
 
-/** Series of durations that a monitor has in a region at most; what is beyond is counted in one more. */
+/**
+ * Largest number of series of durations of a monitor in a region. Further ones are counted together in one
+ * more series.
+ */
 export const MOST_DURATION_SERIES = 20;
 export const PHASE_NAMES = phases.keyof().options;
 
 const regionTotals = z.object({
   region: z.string(),
   checks: z.record(z.enum(COUNTED_OUTCOMES), z.number()),
-  /** Durations of checks that ended the same way. */
+  /** Durations of checks with the same outcome, status code and type of error. */
   durations: z.array(
     z.object({
-      /** Null: it ended in one of the ways that are beyond {@link MOST_DURATION_SERIES}. */
+      /** Null: the series that counts all checks beyond {@link MOST_DURATION_SERIES}. */
       outcome: z.enum(COUNTED_OUTCOMES).nullable(),
       statusCode: z.number().optional(),
       errorType: z.string().optional(),
@@ -23,18 +26,20 @@ const regionTotals = z.object({
     }),
   ),
   phases: z.partialRecord(z.enum(PHASE_NAMES), histogram),
-  /** Epoch ms; null: none was seen. */
+  /** When the certificate of the target expires, epoch ms; null: no certificate was seen. */
   certificateExpiresAt: z.number().nullable(),
-  /** When the last result came, epoch ms. */
+  /** When the last result arrived, epoch ms. */
   seenAt: z.number(),
 });
 export type RegionTotals = z.infer<typeof regionTotals>;
 type DurationSeries = RegionTotals['durations'][number];
 
-/** The exported counts of a monitor; they are stored as JSON. */
+/** The exported counts of a monitor. They are stored as JSON. */
 const totals = z.object({
   v: z.literal(2),
-  /** The sources of the attributes and the buckets: another identity makes other time series, which begin at 0. */
+  /**
+   * The values from which attributes and buckets are made. Another identity begins other time series at 0.
+   */
   identity: z.string(),
   /** When the counts began, epoch ms. */
   startedAt: z.number(),
@@ -46,13 +51,13 @@ export function newTotals(identity: string, startedAt: number): Totals {
   return { v: 2, identity, startedAt, regions: [] };
 }
 
-/** The totals as they were stored; null: they are of another identity, or cannot be read. */
+/** Parses stored totals; null: they have another identity, or are invalid. */
 export function readTotals(text: string, identity: string): Totals | null {
   const { data } = totals.safeParse(parsed(text));
   return data?.identity === identity ? data : null;
 }
 
-/** The target without its secret parts. */
+/** The target, secrets removed. */
 export function shownTarget({ target }: LiveMonitor): string {
   return urlSecrets.left(target);
 }
@@ -61,13 +66,14 @@ export function identityOf(monitor: LiveMonitor, kind: HistogramKind): string {
   return JSON.stringify([monitor.name, monitor.type, shownTarget(monitor), kind]);
 }
 
-/** @param at when the result came, epoch ms */
+/** @param at when the result arrived, epoch ms */
 export function countResult(into: Totals, result: CountedResult, kind: HistogramKind, at: number): void {
   const region = regionIn(into, result.region);
   const { outcome, latency, certificate_expires_at: expiresAt } = result;
   region.checks[outcome] += 1;
   region.seenAt = at;
-  // A check that failed may have come to no certificate; any other one had none.
+  // A failed check may have ended before it saw the certificate. Any other check without one proves that
+  // there is none.
   if (outcome !== 'failed' || expiresAt !== undefined) region.certificateExpiresAt = expiresAt ?? null;
   if (latency !== undefined) countDuration(seriesIn(region, result, kind).histogram, latency);
   for (const phase of PHASE_NAMES) {
@@ -78,7 +84,7 @@ export function countResult(into: Totals, result: CountedResult, kind: Histogram
   }
 }
 
-/** The number of points that an export of these totals has at most. */
+/** The largest number of points in an export of these totals. */
 export function mostPoints({ regions }: Totals): number {
   const gauges = 6;
   return regions.reduce(
@@ -119,7 +125,7 @@ function seriesIn({ durations }: RegionTotals, result: CountedResult, kind: Hist
   return made;
 }
 
-/** Undefined: the text is not JSON. Nothing else in the export depends on that row. */
+/** Parses JSON; undefined: the text is not JSON. Then the counts begin at 0. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text);

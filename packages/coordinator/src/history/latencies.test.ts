@@ -45,7 +45,7 @@ async function addHours(hours: readonly { at: number; ms?: readonly [number, num
   ]);
 }
 
-test('latencies of a day are those of the hours that are rolled up, of all regions', async () => {
+test('latencies of a day are those of its rolled-up hours, in all regions', async () => {
   const { store, clock } = configured;
   const until = hourOf(clock.wall()) - HOUR_MS;
   await addHours(
@@ -69,7 +69,7 @@ test('latencies of a day are those of the hours that are rolled up, of all regio
   expect(buckets.filter((bucket) => bucket.median === null)).toHaveLength(7);
 });
 
-test('a week has buckets of a day, and a clock that was ahead adds none', async () => {
+test('a week has buckets of one day, and roll-ups from a clock that was ahead are left out', async () => {
   const { store, clock } = configured;
   const now = clock.wall();
   await addHours([{ at: hourOf(now) - 100 * HOUR_MS, ms: [100, 100] }], hourOf(now) + 50 * HOUR_MS);

@@ -123,7 +123,7 @@ test('deletes the hours that are older than the retention, in more than one chun
   expect(await driven(retention.sweep())).toEqual(NOTHING);
 });
 
-test('what is not rolled up yet stays, and so does an hour that is to be rolled up again', async () => {
+test('results stay until they are rolled up, and while their hour waits for a repair', async () => {
   const now = parts.clock.wall();
   await addResults(1, now - 20 * DAY, now, DAY / 100);
   await rolledUpUntil(now - 16 * DAY);
@@ -138,7 +138,7 @@ test('what is not rolled up yet stays, and so does an hour that is to be rolled 
   expect((await counts()).oldest).toBe(now - 16 * DAY);
 });
 
-test('slots off the grid are forgotten with their results', async () => {
+test('slots off the grid are deleted with their results', async () => {
   const now = parts.clock.wall();
   const slots = [now - 15 * DAY, now - 13 * DAY];
   await parts.store.transaction(({ db }) =>
@@ -152,7 +152,7 @@ test('slots off the grid are forgotten with their results', async () => {
   expect(left).toEqual([{ slot: now - 13 * DAY }]);
 });
 
-test('finished deliveries go by their end, pending ones never', async () => {
+test('finished deliveries are deleted by their end, and pending deliveries never', async () => {
   const now = parts.clock.wall();
   await parts.configuration.transaction({ workspaceId: parts.workspaceId, actor: 'api' }, async (change) => {
     await change.create('svc_notification', {
@@ -197,7 +197,7 @@ test('sweeps by itself, hour after hour, and stops', async () => {
   expect(parts.clock.pendingTimers).toBe(0);
 });
 
-test('a stop while a sweep writes down what time it is leaves no timer behind', async () => {
+test('a stop while a sweep saves the believed time leaves no timer behind', async () => {
   const { store, clock } = parts;
   const believed = await BelievedClock.load({ store, clock, log: silentLog }, null);
   const running = new Retention({ store, clock, believed, log: silentLog, resultRetentionDays: 14 });
@@ -224,7 +224,7 @@ test('stop ends a sweep between two chunks', async () => {
 });
 
 describe('the history', () => {
-  test('changes of status go after 400 days, but the one that tells the status at that edge stays', async () => {
+  test('changes of status are deleted after 400 days, except the last one before that edge', async () => {
     const now = parts.clock.wall();
     const edge = now - 400 * DAY - TOLERANCE_MS;
     for (const id of [1, 2, 3]) await addMonitor(id);
@@ -260,7 +260,7 @@ describe('the history', () => {
     expect(await changesOf(1)).toEqual([['error', at]]);
   });
 
-  test('changes of the reason alone go with the results, and a deleted monitor keeps no edge', async () => {
+  test('changes of only the reason are deleted with the results, and a deleted monitor keeps no change', async () => {
     const now = parts.clock.wall();
     await addMonitor(1);
     await addChanges(1, [
@@ -281,7 +281,7 @@ describe('the history', () => {
     expect(await changesOf(7)).toEqual([['unknown', now - 399 * DAY]]);
   });
 
-  test('thousands of edges that stay do not hide what is to be deleted behind them', async () => {
+  test('thousands of changes that stay do not hide older changes behind them', async () => {
     const now = parts.clock.wall();
     const ids = Array.from({ length: 1_500 }, (_, index) => index + 1);
     await parts.store.transaction(async (tx) => {
@@ -301,7 +301,7 @@ describe('the history', () => {
     expect(await changesOf(9_000)).toEqual([]);
   });
 
-  test('lines of the audit trail go after 400 days', async () => {
+  test('lines of the audit trail are deleted after 400 days', async () => {
     const now = parts.clock.wall();
     await write(
       "INSERT INTO audit (at, actor, action, object, outcome) VALUES (?, 'token', 'create', ?, 'done')",
@@ -314,7 +314,7 @@ describe('the history', () => {
     expect(await rowsOf(parts.store, 'audit')).toMatchObject([{ object: 'new' }]);
   });
 
-  test('incidents and absences go 400 days after their end; what lasts stays', async () => {
+  test('incidents and absences are deleted 400 days after their end, and stay while they last', async () => {
     const now = parts.clock.wall();
     await write('INSERT INTO incidents (key, monitor_id, opened_at, closed_at) VALUES (?, 1, ?, ?)', [
       ['old', now - 402 * DAY, now - 401 * DAY],
@@ -346,7 +346,7 @@ describe('the history', () => {
     ['transitions_reasons', 'from_status = to_status AND at < 1', 'transitions'],
     ['incidents_closed', 'closed_at < 1', 'incidents'],
     ['region_absences_ended', 'ended_at < 1', 'region_absences'],
-  ])('a sweep looks into the index %s', async (index, condition, table) => {
+  ])('a sweep uses the index %s', async (index, condition, table) => {
     const plan = await parts.store.transaction((tx) =>
       tx.query<{ detail: string }>(`EXPLAIN QUERY PLAN SELECT * FROM ${table} WHERE ${condition} LIMIT 5`),
     );
@@ -382,7 +382,7 @@ describe('a clock that is wrong', () => {
     ['30 days', 30 * DAY],
     ['three hours', 3 * HOUR_MS],
     ['ten years', 3_650 * DAY],
-  ])('that is set forward by %s before the first sweep, and back', async (_name, aheadMs) => {
+  ])('set forward by %s before the first sweep, and set back', async (_name, aheadMs) => {
     await addYoung();
     const before = await rowsLeft();
     parts.clock.stepWall(aheadMs);
@@ -393,7 +393,7 @@ describe('a clock that is wrong', () => {
     expect(await rowsLeft()).toEqual(before);
   });
 
-  test('that is set forward by 30 days in the middle of a sweep, and back', async () => {
+  test('set forward by 30 days during a sweep, and set back', async () => {
     const now = parts.clock.wall();
     await addYoung();
     const before = await rowsLeft();
@@ -412,7 +412,7 @@ describe('a clock that is wrong', () => {
     expect(await rowsLeft()).toEqual(before);
   });
 
-  test('that is found wrong in the middle of a sweep, and set right', async () => {
+  test('found wrong during a sweep, and set right', async () => {
     const now = parts.clock.wall();
     await addResults(3, now - 40 * DAY, now - 15 * DAY, DAY / 100);
     const sweeping = retention.sweep();
@@ -422,7 +422,7 @@ describe('a clock that is wrong', () => {
     expect((await driven(sweeping)).results).toBeLessThanOrEqual(1_000);
   });
 
-  test('400 days ahead at a start after results were recorded under the right one, restarts included', async () => {
+  test('400 days ahead at a start, after results were recorded under the right clock, restarts included', async () => {
     await addYoung();
     const newest = parts.clock.wall() - DAY / 100;
     const before = await rowsLeft();
@@ -438,7 +438,7 @@ describe('a clock that is wrong', () => {
     expect(await rowsLeft()).toEqual(before);
   });
 
-  test('is believed in the end: what was kept over a long standstill goes', async () => {
+  test('is believed in the end: data that was kept over a long standstill is deleted', async () => {
     const now = parts.clock.wall();
     await addResults(1, now - DAY, now, DAY / 10);
     await rolledUpUntil(now + 1_000 * DAY);
@@ -451,7 +451,7 @@ describe('a clock that is wrong', () => {
     expect((await counts()).all).toBe(0);
   });
 
-  test('a restart of some minutes is no step: nothing is kept longer', async () => {
+  test('a restart of some minutes is no jump of the clock: no data is kept longer', async () => {
     const now = parts.clock.wall();
     await addResults(1, now - 20 * DAY, now, DAY / 100);
     await retention.stop();

@@ -51,21 +51,24 @@ async function rollUp(believedNow = DAY + DAY_MS): Promise<number[]> {
 test.each([
   ['3 regions', 3, 2],
   ['all regions', REGIONS.length, 8],
-])('a transaction of monitors with %s writes as much as one of others', async (_name, many, transactions) => {
-  const monitors = 30;
-  for (let id = 1; id <= monitors; id += 1) {
-    await recording.declare(liveMonitor(id));
-    await addHours(id, REGIONS.slice(0, many));
-  }
-  const written = await rollUp();
-  expect(written).toHaveLength(transactions);
-  expect(Math.max(...written)).toBeLessThan(3_500);
-  const days = await recording.rows('SELECT monitor_id, region FROM rollup_days WHERE passed = 24');
-  expect(days).toHaveLength(monitors * many);
-  expect(await recording.rows('SELECT 1 FROM rollup_hours WHERE at < ?', DAY)).toEqual([]);
-});
+])(
+  'a transaction for monitors with %s writes as much as one for other monitors',
+  async (_name, many, transactions) => {
+    const monitors = 30;
+    for (let id = 1; id <= monitors; id += 1) {
+      await recording.declare(liveMonitor(id));
+      await addHours(id, REGIONS.slice(0, many));
+    }
+    const written = await rollUp();
+    expect(written).toHaveLength(transactions);
+    expect(Math.max(...written)).toBeLessThan(3_500);
+    const days = await recording.rows('SELECT monitor_id, region FROM rollup_days WHERE passed = 24');
+    expect(days).toHaveLength(monitors * many);
+    expect(await recording.rows('SELECT 1 FROM rollup_hours WHERE at < ?', DAY)).toEqual([]);
+  },
+);
 
-test('a clock that is ahead rolls up days that have not come, and deletes nothing for its age', async () => {
+test('a clock that is ahead rolls up future days, and deletes nothing because of its age', async () => {
   await recording.declare(liveMonitor(1));
   await addHours(1, REGIONS.slice(0, 1));
   const hours = () => recording.rows('SELECT at FROM rollup_hours');

@@ -120,7 +120,7 @@ function counting(store: Store): { store: Store; written: number[]; failNext: ()
   };
 }
 
-describe('a summary is what a count of all results says', () => {
+describe('a summary equals a count of all results', () => {
   type Step =
     | { do: 'report'; monitor: number; region: number; ago: number; outcome: number; latency: number }
     | { do: 'pass'; minutes: number }
@@ -181,7 +181,7 @@ describe('a summary is what a count of all results says', () => {
     }
   }
 
-  test('whatever is reported late, repeated, replaced or cut off by a restart', async () => {
+  test('when results are late, repeated or replaced, or a restart comes in between', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 40 }), async (steps) => {
         for (const id of [1, 2, 3]) await recording.declare(liveMonitor(id));
@@ -213,7 +213,7 @@ describe('a summary is what a count of all results says', () => {
 });
 
 describe('hours', () => {
-  test('are rolled up some minutes after their end, with one part per region', async () => {
+  test('are rolled up some minutes after their end, with one row per region', async () => {
     await recording.declare(liveMonitor(1));
     const hour = recording.clock.wall();
     for (const region of [FRA, PAR]) await recording.report(1, slotIn(1, hour), region, 'passed');
@@ -230,7 +230,7 @@ describe('hours', () => {
     expect(rollups.behindMs).toBe(5 * MINUTE);
   });
 
-  test('a late result has its hour and its day repaired; a repeated one changes nothing', async () => {
+  test('a late result causes a repair of its hour and its day, and a repeated result changes nothing', async () => {
     await recording.declare(liveMonitor(1));
     const hour = recording.clock.wall();
     await recording.report(1, slotIn(1, hour), FRA, 'not_run');
@@ -260,7 +260,7 @@ describe('hours', () => {
     expect(await hoursOf(1)).toEqual([{ at: hour, region: FRA, passed: 2, not_run: 0 }]);
   });
 
-  test('an hour is claimed before the writer has time for it: what is put together meanwhile is marked', async () => {
+  test('an hour is claimed before the writer is free: results that are queued meanwhile are marked', async () => {
     const { store, clock } = recording;
     const hour = clock.wall();
     clock.advance(HOUR_MS + 5 * MINUTE);
@@ -272,7 +272,7 @@ describe('hours', () => {
     await Promise.all([writing, stepping]);
   });
 
-  test('after a claim that failed nothing is read before another has gone through', async () => {
+  test('after a failed claim nothing is read until another claim succeeds', async () => {
     const { store, written, failNext } = counting(recording.store);
     const claiming = await Rollups.load({ ...partsOf(recording), store });
     recording.clock.advance(HOUR_MS + 5 * MINUTE);
@@ -285,7 +285,7 @@ describe('hours', () => {
     expect(written.length).toBeGreaterThan(1);
   });
 
-  test('a result that comes when the other hours of its day are deleted has the day added up anew', async () => {
+  test('a result that comes after the other hours of its day were deleted causes a repair of the whole day', async () => {
     await recording.declare(liveMonitor(1));
     const hour = recording.clock.wall();
     await recording.report(1, slotIn(1, hour), FRA, 'passed');
@@ -302,7 +302,7 @@ describe('hours', () => {
     await expectTrue(1);
   });
 
-  test('a result older than the results that are kept is not counted: it cannot be told from a repeated one', async () => {
+  test('a result that is older than the kept results is not counted: it might be a repeated one', async () => {
     await recording.declare(liveMonitor(1));
     const hour = recording.clock.wall();
     await recording.report(1, slotIn(1, hour), FRA, 'passed');
@@ -320,7 +320,7 @@ describe('hours', () => {
     expect((await summary(1, '7d')).total).toMatchObject({ passed: 1, notRun: 0 });
   });
 
-  test('a result that comes after a restart within its hour, before the first work, is not lost', async () => {
+  test('a result that comes after a restart within its hour, before the first step, is not lost', async () => {
     await recording.declare(liveMonitor(1));
     const hour = recording.clock.wall();
     for (let index = 0; index < 3; index += 1)
@@ -340,7 +340,7 @@ describe('hours', () => {
     expect(await hoursOf(1)).toEqual([{ at: hour, region: FRA, passed: 4, not_run: 0 }]);
   });
 
-  test('results off the grid, which are read apart, are added', async () => {
+  test('results off the grid, which are read separately, are added', async () => {
     await recording.declare(liveMonitor(1));
     const hour = recording.clock.wall();
     await recording.report(1, slotIn(1, hour), FRA, { outcome: 'passed', latency: 10 });
@@ -356,7 +356,7 @@ describe('hours', () => {
     ['an hour', HOUR_MS],
     ['two days', 2 * DAY_MS],
     ['three years', 1_000 * DAY_MS],
-  ])('go on where the clock was ahead by %s', async (_name, ahead) => {
+  ])('continue after the clock was ahead by %s', async (_name, ahead) => {
     const aDay = async () => {
       for (let hours = 0; hours < 26; hours += 1) {
         await recording.slot(1, { [FRA]: 'passed', [PAR]: 'passed' });
@@ -391,7 +391,7 @@ describe('hours', () => {
   });
 });
 
-test('no transaction writes much, also in the hour in which thousands of monitors were declared', async () => {
+test('every transaction is small, even for the hour in which thousands of monitors were declared', async () => {
   const { store, clock } = recording;
   const hour = clock.wall();
   const addMonitors = (from: number, to: number, at: number) =>
@@ -419,8 +419,8 @@ test('no transaction writes much, also in the hour in which thousands of monitor
   expect(Math.max(...written)).toBeLessThan(600);
 });
 
-describe('what is kept', () => {
-  test('hours for two weeks, days for 400', async () => {
+describe('kept roll-ups', () => {
+  test('hours are kept for two weeks, days for 400 days', async () => {
     await recording.declare(liveMonitor(1));
     const first = recording.clock.wall();
     for (let day = 0; day < 420; day += 1) {
@@ -507,7 +507,7 @@ function whileReading(isCaughtUp: () => boolean): Promise<Rollups> {
   });
 }
 
-test('does not wait for ever for a stream that is never read to its end', async () => {
+test('the wait for a stream that is never read to its end is bounded', async () => {
   const { store, clock } = recording;
   await recording.declare(liveMonitor(1));
   await recording.report(1, slotIn(1, clock.wall()), FRA, 'passed');
@@ -522,7 +522,7 @@ test('does not wait for ever for a stream that is never read to its end', async 
   await working.stop();
 });
 
-test('works by itself, waits while results are behind, and stops', async () => {
+test('the loop works, waits while old results are read, and stops', async () => {
   const { store, clock } = recording;
   const reading = Promise.withResolvers<void>();
   const progress = new ReadingProgress({ caughtUp: () => reading.promise }, clock);

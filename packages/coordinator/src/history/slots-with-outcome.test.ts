@@ -56,7 +56,7 @@ async function search(region: string | null, outcome: Outcome) {
   return { narrowed: await newestResults(parts.store, { ...asked, mayHave }), mayHave };
 }
 
-test('a search that asks the roll-ups finds what one finds that looks at everything', async () => {
+test('a search with roll-ups finds the same results as a search through everything', async () => {
   const result = fc.record({
     hoursAgo: fc.integer({ min: 0, max: 14 * 24 }),
     region: fc.constantFrom(...REGIONS),
@@ -83,7 +83,7 @@ test('a search that asks the roll-ups finds what one finds that looks at everyth
   }
 });
 
-test('hours without the outcome are passed over, once they are rolled up', async () => {
+test('rolled-up hours without the outcome are skipped', async () => {
   const failed = await addResult(30, 'hosta-fra', 'failed');
   const passed = await addResult(50, 'hosta-fra', 'passed');
   expect((await search(null, 'failed')).mayHave(passed)).toBe(true);
@@ -95,7 +95,7 @@ test('hours without the outcome are passed over, once they are rolled up', async
   expect(mayHave(NOW - 20 * DAY_MS)).toBe(true);
 });
 
-test('an hour with a late result is looked at before it is repaired', async () => {
+test('an hour with a late result is searched before its repair', async () => {
   await addResult(50, 'hosta-fra', 'passed');
   await rollUp();
   const late = await addResult(30, 'hosta-fra', 'failed');

@@ -61,7 +61,7 @@ test.each([
   expect(found.get(2)?.every(({ times }) => times.active + times.degraded + times.error === 0)).toBe(true);
 });
 
-test('days of a clock that was ahead do not stand for those that come', async () => {
+test('days from a clock that was ahead do not replace the real days', async () => {
   await recording.declare(liveMonitor(1));
   const start = recording.clock.wall();
   await addChange(1, { at: start + HOUR_MS, status: 'active' });
@@ -78,7 +78,7 @@ test('days of a clock that was ahead do not stand for those that come', async ()
   ]);
 });
 
-test('nothing is asked, nothing is answered', async () => {
+test('no monitors give no times', async () => {
   expect(await dailyTimes(recording.store, [], 90, recording.clock.wall())).toEqual(new Map());
 });
 
@@ -140,7 +140,7 @@ test.each([
   },
 );
 
-test('a window of a night every day takes its hours of every day, and none after now', async () => {
+test('a window every night covers its hours of every day, and none after now', async () => {
   await recording.declare(liveMonitor(1));
   const began = recording.clock.wall();
   await daysPass(99);
@@ -158,7 +158,7 @@ test('a window of a night every day takes its hours of every day, and none after
   ]);
 });
 
-test('a window of several monitors is one, calculated once, and counts for each of them', async () => {
+test('a window of several monitors is computed once, and counts for each monitor', async () => {
   for (const id of [1, 2, 3]) await recording.declare(liveMonitor(id));
   const now = dayOf(recording.clock.wall()) + 23 * HOUR_MS;
   const day = dayOf(now) - DAY_MS;

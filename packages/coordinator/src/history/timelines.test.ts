@@ -330,7 +330,7 @@ describe('whatever the windows and changes are', () => {
     );
   });
 
-  test('time in maintenance and outside of it adds up to the whole, status by status', () => {
+  test('for each status, the times in maintenance and outside add up to the whole time', () => {
     fc.assert(
       fc.property(histories, spans, (history, windows) => {
         const [whole = NO_TIMES] = timesBetween(history, [0, 700]);

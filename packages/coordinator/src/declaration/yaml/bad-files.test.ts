@@ -290,7 +290,7 @@ test.each(ROWS)('%s', (_name, text, errors) => {
   expect(parsed.errors.map(formatError)).toEqual(errors.map((error) => `svc.yaml:${error}`));
 });
 
-test('aliases that double each other are stopped', () => {
+test('aliases that grow exponentially are stopped', () => {
   const levels = Array.from({ length: 30 }, (_, level) =>
     level === 0 ? 'l0: &l0 { key: a, value: b }' : `l${level}: &l${level} [*l${level - 1}, *l${level - 1}]`,
   );
@@ -299,13 +299,13 @@ test('aliases that double each other are stopped', () => {
   expect(errors[0]?.message).toBe('aliases add more than 500000 values: write them out');
 });
 
-test('a hundred brackets do no harm', () => {
+test('a hundred nested brackets do no harm', () => {
   const text = `svc_http_monitor:\n  a: ${'['.repeat(100)}${']'.repeat(100)}\n`;
   const { errors } = parseDeclaration(text, 'svc.yaml', sources);
   expect(errors[0]?.message).toBe('nested more than 32 levels deep');
 });
 
-test('a hundred thousand brackets do no harm', () => {
+test('a hundred thousand nested brackets do no harm', () => {
   const { errors } = parseDeclaration('['.repeat(100_000), 'svc.yaml', sources);
   expect(errors.length).toBeGreaterThan(0);
 });

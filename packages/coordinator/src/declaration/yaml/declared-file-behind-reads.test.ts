@@ -37,7 +37,7 @@ async function behindReads(work: () => Promise<void>): Promise<void> {
   await all;
 }
 
-describe('where as many reads wait as may', () => {
+describe('while the largest number of reads waits', () => {
   test.each(['first', 'second'])('a file with the %s name is applied at a start', async (name) => {
     await declare(name);
     const next = files.declaredFile();

@@ -57,7 +57,7 @@ async function appliedOnce(): Promise<void> {
 const monitorRows = () => rowsOf(parts.store, 'monitors');
 
 describe('at a start', () => {
-  test('an unchanged file is not read again, and says what it declares all the same', async () => {
+  test('an unchanged file is not read again, and its status still says what it declares', async () => {
     await appliedOnce();
     const before = await monitorRows();
     const file = await started({ env: { HOOK, OTHER: '2' } });
@@ -71,7 +71,7 @@ describe('at a start', () => {
     });
   });
 
-  test('also not at the start after that one', async () => {
+  test('an unchanged file is not read at the second start either', async () => {
     await appliedOnce();
     await (await started()).stop();
     await started();
@@ -131,7 +131,7 @@ describe('at a start', () => {
     expect(reads).toBe(1);
   });
 
-  test('warnings of an unchanged file name it as it is called now', async () => {
+  test('warnings about an unchanged file have its present name', async () => {
     await appliedOnce();
     const renamed = join(files.folder, 'renamed.yaml');
     await rename(path, renamed);
@@ -140,7 +140,7 @@ describe('at a start', () => {
     expect(file.status().warnings).toMatchObject([{ file: 'renamed.yaml', line: 3 }]);
   });
 
-  test('an unchanged file is known under a key that takes the place of another, and read once when that is gone', async () => {
+  test('an unchanged file is recognized while the previous key is set, and read once without that key', async () => {
     await appliedOnce();
     const key = randomBytes(32);
     const both = new Secrets(key, parts.secretKey);
@@ -155,13 +155,13 @@ describe('at a start', () => {
     expect(reads).toBe(1);
   });
 
-  test('a variable that is not set any more is an error, and what was applied goes on', async () => {
+  test('a variable that is no longer set is an error, and the applied declaration stays in effect', async () => {
     await appliedOnce();
     const file = await started({ env: {} });
     expect(file.status().errors[0]?.message).toContain('the environment variable HOOK is not set');
   });
 
-  test('a file that is inserted and gone is an error', async () => {
+  test('an inserted file that is gone is an error', async () => {
     await appliedOnce();
     await unlink(join(files.folder, 'title'));
     expect((await started()).status().errors[0]?.message).toContain(
@@ -169,14 +169,14 @@ describe('at a start', () => {
     );
   });
 
-  test('a pipe in the place of an inserted file is not waited for', async () => {
+  test('a pipe that replaces an inserted file does not block the reading', async () => {
     await appliedOnce();
     await unlink(join(files.folder, 'title'));
     execFileSync('mkfifo', [join(files.folder, 'title')]);
     expect((await started()).status().errors).toHaveLength(1);
   });
 
-  test('channels of an unchanged file that cannot be delivered to any more say so', async () => {
+  test('channels of an unchanged file that can no longer deliver are marked as failing', async () => {
     await appliedOnce();
     const file = await started({ channelProblem: () => ({ message: 'a setting is missing' }) });
     expect(reads).toBe(0);
@@ -227,7 +227,7 @@ describe('while it is watched', () => {
     expect(reads).toBe(0);
   });
 
-  test('a change of what an unchanged file inserts is noticed', async () => {
+  test('a change of an inserted file is noticed', async () => {
     await appliedOnce();
     const { next } = await watched();
     const applied = next();
@@ -237,7 +237,7 @@ describe('while it is watched', () => {
   });
 });
 
-test('who asks for it has an unchanged file read and compared', async () => {
+test('a reload reads and compares an unchanged file', async () => {
   await appliedOnce();
   const file = await started();
   const [row] = await monitorRows();
@@ -247,14 +247,14 @@ test('who asks for it has an unchanged file read and compared', async () => {
   expect(await monitorRows()).toMatchObject([{ name: 'a' }, { name: 'b' }]);
 });
 
-test('who asks for it while the file is being applied has it read once more', async () => {
+test('a reload during an apply reads the file once more', async () => {
   await appliedOnce();
   const file = await started();
   await Promise.all([file.reload(), file.reload()]);
   expect(reads).toBe(2);
 });
 
-test('who asks for it has it read also where the database makes it wait', async () => {
+test('a reload reads the file even when the database makes it wait', async () => {
   await appliedOnce();
   const { configuration } = parts;
   const clock = new FakeClock();
@@ -280,7 +280,7 @@ test('who asks for it has it read also where the database makes it wait', async 
   expect(reads).toBe(2);
 });
 
-test('the database tells nothing of what was inserted', async () => {
+test('the database reveals no inserted value', async () => {
   await appliedOnce();
   const facts = JSON.stringify(await rowsOf(parts.store, 'facts'));
   for (const secret of [HOOK, 'A title', 'A title\n']) {

@@ -53,7 +53,7 @@ const PAGE = [
 ].join('\n');
 
 describe('at start', () => {
-  test('everything is made, references resolved, settings inserted', async () => {
+  test('all resources are created, with references resolved and settings inserted', async () => {
     const file = await started(monitors('a', 'b') + channel('b', 'a') + PAGE);
     expect(await names()).toEqual([
       'svc_tcp_monitor.a',
@@ -82,7 +82,7 @@ describe('at start', () => {
     });
   });
 
-  test('entries of more than one chunk come over from the reading thread', async () => {
+  test('entries of several messages arrive from the reading thread', async () => {
     const many = Array.from({ length: 250 }, (_, index) => `m${index}`);
     const file = await started(monitors(...many), { read: readDeclaration });
     expect(file.status().resources).toBe(250);
@@ -92,7 +92,7 @@ describe('at start', () => {
     expect(file.status().errors).toHaveLength(1);
   });
 
-  test('what has no effect is told with its place, in the status and in the log', async () => {
+  test('parts without effect are listed with their position, in the status and in the log', async () => {
     const names = Array.from({ length: 12 }, (_, index) => `p${index}`);
     const pages = names.map((name) => `  ${name}: { title: Page, slug: ${name}, password: a-password }\n`);
     // More than the pages: a removal of most of what is declared would be refused.
@@ -168,20 +168,20 @@ describe('at start', () => {
     expect(await names()).toEqual([]);
   });
 
-  test('a file that is not there is an error', async () => {
+  test('a missing file is an error', async () => {
     await expect(declaredFile().start()).rejects.toThrow(
       `svc.yaml:1:1: cannot read ${path}: the file does not exist`,
     );
   });
 
-  test('with errors goes on with what was applied before', async () => {
+  test('a file with errors leaves the applied declaration in effect', async () => {
     await (await started(monitors('a'))).stop();
     const file = await started('svc_tcp_monitor: [');
     expect(file.status().errors).toHaveLength(1);
     expect(await names()).toEqual(['svc_tcp_monitor.a']);
   });
 
-  test('an endpoint that the operator does not let svc connect to is told at the entry', async () => {
+  test('an endpoint that the operator denies is an error at its entry', async () => {
     const denied = monitors('a') + monitor('b', ', otlp_endpoint: "http://10.0.0.1:4318"');
     await expect(started(denied)).rejects.toThrow(
       /:3:\d+: svc_tcp_monitor\.b\.otlp_endpoint: is at 10\.0\.0\.1, which svc does not connect to .*SVC_CHANNEL_EGRESS_ALLOW/,
@@ -191,7 +191,7 @@ describe('at start', () => {
     expect(await names()).toHaveLength(2);
   });
 
-  test('what the store refuses is told at the entry, and nothing is changed', async () => {
+  test('a refusal of the store is an error at the entry, and nothing is changed', async () => {
     await expect(
       started(
         `${monitors('a')}svc_notification:\n  n: { provider_type: sms, sms: { phone_number: "+4915112345678" }, monitor_ids: ["77"] }\n`,
@@ -249,7 +249,7 @@ describe('a reload', () => {
 
   const TEN = 'abcdefghij'.split('');
 
-  test('refuses to delete most of it, unless that is allowed', async () => {
+  test('refuses to delete most resources, unless that is allowed', async () => {
     const file = await started(monitors(...TEN));
     await writeFile(path, monitors('a', 'b', 'c', 'd'));
     await file.reload();
@@ -262,7 +262,7 @@ describe('a reload', () => {
     expect(await names()).toHaveLength(4);
   });
 
-  test('what a start without the file set free is taken over again, edited or not, and the rest left alone', async () => {
+  test('takes over the declared resources that a start without the file released, edited or not, and leaves the others', async () => {
     await (await started(monitors('a', 'b', 'c') + channel('a') + PAGE)).stop();
     const before = await owned();
     const idOf = (name: string) => before.find(({ localName }) => localName === name)?.id ?? 0;
@@ -282,7 +282,7 @@ describe('a reload', () => {
     ]);
   });
 
-  test('says which channels cannot be delivered to', async () => {
+  test('says which channels cannot deliver', async () => {
     let problem: string | null = 'SVC_WEBHOOKS is not set';
     const channelProblem = (kind: ChannelKind) =>
       kind === 'webhook' && problem !== null ? { message: problem } : null;
@@ -359,7 +359,7 @@ describe('on change', () => {
     expect(await names()).toHaveLength(2);
   });
 
-  test('of a file that is inserted', async () => {
+  test('of an inserted file', async () => {
     const { configuration, committed } = committing();
     await writeFile(join(files.folder, 'title'), 'one\n');
     await started(`svc_status_page: { p: { title: "\${file.title}", slug: p } }`, { configuration });
@@ -369,7 +369,7 @@ describe('on change', () => {
     expect((await owned())[0]?.attributes).toMatchObject({ title: 'another' });
   });
 
-  test('removed and made again', async () => {
+  test('removed and created again', async () => {
     const { configuration, committed } = committing();
     await started(monitors('a'), { configuration });
     const applied = committed();
@@ -380,7 +380,7 @@ describe('on change', () => {
   });
 });
 
-describe('a database that can take nothing now', () => {
+describe('a database that cannot accept the file now', () => {
   const MANY = Array.from({ length: 200 }, (_, index) => `m${index}`);
   const SECOND = 1_000;
 
@@ -406,7 +406,7 @@ describe('a database that can take nothing now', () => {
     };
   }
 
-  test('gets the file again with growing waits, and the status says why, until it is applied', async () => {
+  test('gets the file again after growing waits, and the status says why it waits', async () => {
     const clock = new FakeClock();
     const { configuration, count, next } = tried();
     const hasRoom = await fillDatabase(parts.store);
@@ -437,7 +437,7 @@ describe('a database that can take nothing now', () => {
     expect(count()).toBe(11);
   });
 
-  test('gets a file that was changed or is asked for at once, and begins with the shortest wait again', async () => {
+  test('gets a changed or reloaded file at once, and the waits begin at the shortest again', async () => {
     const clock = new FakeClock();
     const { configuration, next } = tried();
     const hasRoom = await fillDatabase(parts.store);
@@ -466,7 +466,7 @@ describe('a database that can take nothing now', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  test('is no excuse for what is wrong with the file', async () => {
+  test('does not hide errors of the file', async () => {
     const clock = new FakeClock();
     await fillDatabase(parts.store);
     const file = await started(monitors(...MANY), { clock });
@@ -476,7 +476,7 @@ describe('a database that can take nothing now', () => {
   });
 });
 
-test('stopping in the middle leaves nothing behind', async () => {
+test('a stop during an apply leaves nothing behind', async () => {
   await writeFile(path, monitors('a'));
   const file = declaredFile({ read: readDeclaration });
   const reloaded = file.reload();
@@ -485,7 +485,7 @@ test('stopping in the middle leaves nothing behind', async () => {
   expect(await names()).toEqual([]);
 });
 
-test('reloads that come together become one more', async () => {
+test('reloads during an apply become one more apply', async () => {
   const file = await started(monitors('a'));
   await writeFile(path, monitors('a', 'b'));
   await Promise.all([file.reload(), file.reload(), file.reload()]);

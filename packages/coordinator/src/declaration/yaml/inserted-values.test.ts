@@ -92,14 +92,14 @@ test.each([
   ['a file', monitor(`"\${file.hidden}"`)],
   ['a part of a text', monitor(`"G\${env.HIDDEN}"`)],
   ['an alias of it', monitor('*hidden').replace('  a:', `  b: { name: &hidden "\${env.HIDDEN}" }\n  a:`)],
-])('a wrong choice from %s is told by what is allowed', (_source, text) => {
+])('the error for a wrong choice from %s says what is allowed', (_source, text) => {
   const choices = errorsOf(text, 'hunter2').filter((message) => message.includes('.method: '));
   expect(choices).toEqual([
     'svc_http_monitor.a.method: is not one of GET, POST, HEAD, PUT, PATCH, DELETE, OPTIONS',
   ]);
 });
 
-test('what was probably meant would tell what was inserted', () => {
+test('an inserted value gets no suggestion, which would reveal it', () => {
   expect(errorsOf(monitor(`"\${env.HIDDEN}"`), 'POSTS')).toEqual([
     'svc_http_monitor.a.method: is not one of GET, POST, HEAD, PUT, PATCH, DELETE, OPTIONS',
   ]);

@@ -31,7 +31,7 @@ test.each([
   expect(interpolate(text, sources)).toEqual({ ok: false, message: expect.stringContaining(message) });
 });
 
-test('a text of many insertions without an end is searched once', () => {
+test('a text with many insertions without an end is searched once', () => {
   const text = `\${env.`.repeat(500_000);
   expect(interpolate(text, sources)).toMatchObject({ ok: false });
 });

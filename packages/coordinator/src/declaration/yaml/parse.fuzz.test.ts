@@ -26,7 +26,7 @@ test('the sample file is valid', () => {
   expect(entries.length).toBeGreaterThan(0);
 });
 
-test('whatever is cut out of the sample, or put into it, there is an answer', () => {
+test('the sample with any part removed or inserted has a result', () => {
   const position = fc.nat(SAMPLE.length);
   const inserted = fc.oneof(
     fc.string({ maxLength: 8 }),
@@ -56,11 +56,11 @@ test('whatever is cut out of the sample, or put into it, there is an answer', ()
   );
 });
 
-test('any text has an answer', () => {
+test('any text has a result', () => {
   fc.assert(fc.property(anyText(), isAnswer), { numRuns: 300 });
 });
 
-test('a text without a dollar sign is inserted into nothing, and escaping it brings it back', () => {
+test('a text without a dollar sign stays as it is, and escaping a text restores it', () => {
   fc.assert(
     fc.property(fc.string(), (text) => {
       // Only a dollar sign before the brace makes the brace special.

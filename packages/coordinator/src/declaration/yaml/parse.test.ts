@@ -23,7 +23,7 @@ test('a resource type without entries declares nothing', () => {
   expect(valid('svc_http_monitor:\nsvc_status_page: {}\n')).toEqual([]);
 });
 
-test('entries come in order of dependency, as they are written within a kind', () => {
+test('entries are in order of dependency, and within a kind in the order of the file', () => {
   const text = [
     `svc_status_page_component: { c: { type: static, page_id: "\${svc_status_page.p.id}", group_id: "\${svc_status_page_component_group.g.id}" } }`,
     `svc_status_page_component_group: { g: { name: g, page_id: "\${svc_status_page.p.id}" } }`,
@@ -41,7 +41,7 @@ test('entries come in order of dependency, as they are written within a kind', (
   ]);
 });
 
-test('JSON says the same as YAML', () => {
+test('JSON declares the same as YAML', () => {
   const declared = Object.fromEntries(
     Object.entries(VALID)
       .filter(([kind]) => !kind.startsWith('svc_status_page_'))
@@ -53,7 +53,7 @@ test('JSON says the same as YAML', () => {
   expect(plain(JSON.stringify(declared))).toHaveLength(5);
 });
 
-test('settings and files are inserted, escapes undone, and what was inserted is left alone', () => {
+test('variables and files are inserted, escapes are undone, and inserted text is not interpolated', () => {
   const [channel, page] = valid(
     [
       `svc_notification: { n: { provider_type: webhook, webhook: { endpoint: "https://a", headers: [{ key: A, value: "Bearer \${file.secrets/token}" }] }, name: "$\${env.TITLE}" } }`,
@@ -90,7 +90,7 @@ test('defaults can be shared with anchors and merged; own members win', () => {
   ]);
 });
 
-test('sections whose name begins with x- are a place for anchors', () => {
+test('members whose name begins with x- are ignored, and may have anchors', () => {
   const entries = valid(
     [
       'x-web: &web { periodicity: 1m, active: true }',
@@ -110,14 +110,14 @@ test('null equals omitted', () => {
   expect(entry?.attributes).toMatchObject({ retry: 3, regions: null });
 });
 
-test('an id of a resource that is not in the file may be written as text', () => {
+test('the id of a resource that is not in the file may be a string of digits', () => {
   const [entry] = valid(
     'svc_notification: { n: { provider_type: sms, sms: { phone_number: "+4915112345678" }, monitor_ids: ["12"] } }',
   );
   expect(entry?.attributes).toMatchObject({ monitor_ids: ['12'] });
 });
 
-test('entries know where they stand', () => {
+test('entries have their line and column', () => {
   const [entry] = valid('# comment\nsvc_tcp_monitor:\n  api: { name: a, uri: "a:1", periodicity: 1m }\n');
   expect(entry).toMatchObject({ line: 3, column: 3 });
 });

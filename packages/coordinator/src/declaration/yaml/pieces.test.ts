@@ -49,7 +49,7 @@ test('YAML with comments, empty lines and an empty section', () => {
   expect(isCut(text)).toBe(true);
 });
 
-test('texts of several lines do not cut a piece short', () => {
+test('scalars of several lines do not end a piece', () => {
   const text = stringify({
     svc_http_monitor: {
       a: {
@@ -112,7 +112,7 @@ const BETWEEN = [
   '  "\n',
 ];
 
-test('whatever stands where YAML is cut, pieces say what the whole says', () => {
+test('pieces declare what the whole declares, whatever the text at the cut', () => {
   const entry = fc.record({
     before: fc.constantFrom('', '', ...BETWEEN),
     body: fc.constantFrom('x\n', 'x\n', ...BODIES),
@@ -210,14 +210,14 @@ test.each([
     'with an empty text before the next type',
     `svc_tcp_monitor:\n  a: ${ENTRY}\n  b:\n    name: >-\nsvc_dns_monitor:\n  c: ${ENTRY}\n  d: ${ENTRY}\n`,
   ],
-])('pieces of a file %s say what the whole says', (_, text) => {
+])('pieces of a file %s declare what the whole declares', (_, text) => {
   isCut(text);
 });
 
 test.each([
   ['JSON', JSON.stringify(DECLARED_SAMPLE, null, 1)],
   ['YAML', stringify(DECLARED_SAMPLE, { aliasDuplicateObjects: false })],
-])('whatever is cut out of %s, or put into it, pieces say what the whole says', (_, text) => {
+])('pieces of %s with any part removed or inserted declare what the whole declares', (_, text) => {
   const position = fc.nat(text.length);
   const inserted = fc.oneof(
     fc.string({ maxLength: 4 }),
@@ -252,14 +252,14 @@ test.each([
 test.each([
   ['JSON', JSON.stringify({ svc_tcp_monitor: MANY })],
   ['YAML', stringify({ svc_tcp_monitor: MANY })],
-])('a piece of %s ends at its length, too', (_, text) => {
+])('a piece of %s also ends at the largest length', (_, text) => {
   const long = text.replaceAll('a:1', `${'a'.repeat(7_000)}:1`);
   const lengths = piecesOf(long).map(({ start, end }) => end - start);
   expect(lengths.length).toBeGreaterThan(20);
   expect(Math.max(...lengths)).toBeLessThan(65_536 + 8_000);
 });
 
-test('whatever is put together of tokens, pieces say what the whole says', () => {
+test('pieces of any sequence of tokens declare what the whole declares', () => {
   const plain = '{ name: a, uri: "a:1", periodicity: 1m }';
   const token = fc.constantFrom(
     ...['{', '}', '[', ']', ',', ':', '\n', '\n  ', '\n    ', 'a', 'b: ', '"a"', '- ', '? ', '|\n      x\n'],

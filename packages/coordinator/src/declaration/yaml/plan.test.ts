@@ -46,7 +46,7 @@ const COMPONENT = `svc_status_page_component: { c: { type: monitor, monitor_id: 
 const ALL = [MONITOR, CHANNEL, PAGES, GROUP, COMPONENT].join('\n');
 
 describe('a plan', () => {
-  test('makes everything in order of dependency at first', async () => {
+  test('creates everything in order of dependency at first', async () => {
     const entries = entriesOf(ALL);
     expect(named(await plan(entries, []))).toEqual({
       removals: [],
@@ -62,7 +62,7 @@ describe('a plan', () => {
     });
   });
 
-  test('does nothing when everything is as declared', async () => {
+  test('changes nothing when everything is as declared', async () => {
     const entries = entriesOf(ALL);
     expect(named(await plan(entries, stored(entries)))).toEqual({
       removals: [],
@@ -81,14 +81,14 @@ describe('a plan', () => {
     });
   });
 
-  test('removes dependents first, and monitors last of all', async () => {
+  test('removes dependents first, and monitors last', async () => {
     const { removals, monitorRemovals, writes, deletions } = await plan([], stored(entriesOf(ALL)));
     expect(removals.map(({ localName }) => localName)).toEqual(['c', 'g', 'p', 'q', 'n']);
     expect(monitorRemovals.map(({ localName }) => localName)).toEqual(['m']);
     expect([writes, deletions]).toEqual([[], 6]);
   });
 
-  test('makes a group of another page anew, and writes what refers to it', async () => {
+  test('replaces a group that moves to another page, and writes resources that refer to it', async () => {
     const owned = stored(entriesOf(ALL));
     const moved = ALL.replace(
       `name: g, page_id: "\${svc_status_page.p.id}"`,
@@ -112,7 +112,7 @@ describe('a plan', () => {
     expect(changes.deletions).toBe(0);
   });
 
-  test('links a channel anew when its monitor becomes another kind', async () => {
+  test('links a channel again when its monitor changes its kind', async () => {
     const owned = stored(entriesOf(`${MONITOR}\n${CHANNEL}`));
     const entries = entriesOf(
       `svc_dns_monitor: { m: { name: m, uri: a.example, periodicity: 1m } }\n${CHANNEL.replace('svc_tcp_monitor', 'svc_dns_monitor')}`,

@@ -24,7 +24,7 @@ function saidOf(path: string): string | undefined {
 test.each([
   ['/dev/zero', 'it has more than 1048576 bytes'],
   ['.', 'it is a folder'],
-])('of %s at most the bound is read', (path, said) => {
+])('%s is read up to the bound at most', (path, said) => {
   expect(saidOf(path)).toContain(said);
 });
 
@@ -33,12 +33,12 @@ test('a file that is too large is not read to its end', () => {
   expect(saidOf('large')).toContain('it has more than 1048576 bytes');
 });
 
-test('a pipe that nobody writes to is not waited for', () => {
+test('a pipe without a writer does not block the reading', () => {
   execFileSync('mkfifo', [join(folder.path, 'pipe')]);
   expect(saidOf('pipe')).toBe('svc_tcp_monitor.a.name: must not be empty');
 });
 
-test('what somebody hardly means is told, as by the API, without a secret', () => {
+test('probable mistakes are warnings, as in the API, without secrets', () => {
   const file = join(folder.path, 'svc.json');
   const page = { title: 'p', slug: 'p', password: 'a-password-of-the-page' };
   const short = { title: 'q', slug: 'q', access_type: 'password', password: 'seven-7' };

@@ -158,7 +158,7 @@ describe('a large declaration', () => {
     );
   });
 
-  test('is read and compared before the transaction, which asks the same for few and for many', async () => {
+  test('is read and compared before the transaction, which makes the same requests for few and for many entries', async () => {
     const statementsOf = async (count: number) => {
       const parts = await opened();
       await apply(parts, { svc_tcp_monitor: monitors(count) });
@@ -168,7 +168,7 @@ describe('a large declaration', () => {
     expect(await statementsOf(MANY)).toEqual(await statementsOf(10));
   });
 
-  test('is compared again where somebody has written between the reading and the transaction', async () => {
+  test('is compared again when a row was written between the reading and the transaction', async () => {
     const parts = await opened();
     await apply(parts, { svc_tcp_monitor: monitors(4) });
     const owned = () => ownedByFile(parts.store, parts.secrets, parts.workspaceId);
@@ -193,7 +193,7 @@ describe('a large declaration', () => {
     expect(now.map(({ id }) => id)).not.toContain(first?.id);
   });
 
-  test('a release in between is noticed too', async () => {
+  test('a release of the resources in between is noticed too', async () => {
     const parts = await opened();
     await apply(parts, { svc_tcp_monitor: monitors(2) });
     const declared = { svc_tcp_monitor: monitors(2) };
@@ -266,7 +266,7 @@ function oneByOne(change: ConfigurationChange): ConfigurationChange {
   };
 }
 
-describe('what is written together', () => {
+describe('a batch', () => {
   const some = (keys: readonly string[], value: fc.Arbitrary<object>) =>
     fc.record<Record<string, object>>(Object.fromEntries(keys.map((key) => [key, value])), {
       requiredKeys: [],
@@ -333,7 +333,7 @@ describe('what is written together', () => {
     };
   }
 
-  test('is as if it were written one by one', async () => {
+  test('has the effect of single writes', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(declaration, { minLength: 1, maxLength: 4 }), async (declarations) => {
         const [together, alone] = [await opened(), await opened()];

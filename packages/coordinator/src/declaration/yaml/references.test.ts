@@ -8,7 +8,7 @@ test.each(RESOURCE_KINDS)('%s refers only to kinds before it, so there are no cy
   expect(referred.filter((target) => !before.includes(target))).toEqual([]);
 });
 
-test('references are found and resolved; ids come out in order', () => {
+test('references are found and resolved, and ids are sorted', () => {
   const attributes = {
     name: 'a',
     monitor_ids: ['7', `\${svc_tcp_monitor.b.id}`, `\${svc_http_monitor.a-1.id}`, `\${svc_tcp_monitor.c.id}`],
@@ -25,7 +25,7 @@ test('references are found and resolved; ids come out in order', () => {
   });
 });
 
-test('what is not set stays null', () => {
+test('an attribute that is not set stays null', () => {
   const attributes = { page_id: `\${svc_status_page.a.id}`, monitor_id: null, group_id: null };
   expect(resolveReferences('svc_status_page_component', attributes, () => '5')).toEqual({
     page_id: '5',
