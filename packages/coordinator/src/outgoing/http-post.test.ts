@@ -302,7 +302,13 @@ test.each([
   [' 0 ', 0],
   ['Thu, 01 Jan 2026 00:00:30 GMT', 30_000],
   ['Thu, 01 Jan 1970 00:00:00 GMT', 0],
+  // RFC 9110, section 5.6.7: recipients accept all three forms of a date.
+  ['Thursday, 01-Jan-26 00:00:30 GMT', 30_000],
+  ['Thu Jan  1 00:00:30 2026', 30_000],
+  ['99999999999', 99_999_999_999_000],
+  ['9'.repeat(400), Number.POSITIVE_INFINITY],
   ['soon', undefined],
+  ['1.5', undefined],
   ['-5', undefined],
   [['7', '9'], 7_000],
 ])('Retry-After %j is %j ms', (value, expected) => {

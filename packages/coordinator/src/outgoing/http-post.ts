@@ -206,12 +206,19 @@ async function readReply(
   return { bytes: Buffer.concat(chunks).subarray(0, mostBytes), isWhole };
 }
 
-/** Reads `Retry-After` as ms from now; undefined when it is absent, or neither seconds nor a date. */
+/** The form of a date without a zone, `Sun Nov  6 08:49:37 1994`. It is in UTC (RFC 9110, section 5.6.7). */
+const ASCTIME = /^[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4}$/;
+
+/**
+ * Reads `Retry-After` as ms from now; undefined when it is absent, or neither seconds nor a date. A long
+ * number of seconds can be infinite.
+ */
 export function parseRetryAfter(value: string | string[] | undefined, now: number): number | undefined {
   const text = Array.isArray(value) ? value[0] : value;
   if (text === undefined) return undefined;
-  if (/^\s*\d{1,9}\s*$/.test(text)) return Number(text) * 1_000;
-  const date = text.endsWith('GMT') ? Date.parse(text) : Number.NaN;
+  if (/^\s*\d+\s*$/.test(text)) return Number(text) * 1_000;
+  const zoned = ASCTIME.test(text) ? `${text} GMT` : text;
+  const date = zoned.endsWith('GMT') ? Date.parse(zoned) : Number.NaN;
   return Number.isNaN(date) ? undefined : Math.max(0, date - now);
 }
 
