@@ -89,6 +89,7 @@ describe('at a start', () => {
       async () => {},
       { env: { HOOK: 'https://hook.example/b' } },
     ],
+    ['of which other addresses may be fetched', async () => {}, { channelEgressAllow: ['10.0.0.0/8'] }],
     ['of another version of svc', async () => {}, { version: '1.0.1' }],
     ['whose resources were set free', () => parts.configuration.releaseFileOwnership()],
     [

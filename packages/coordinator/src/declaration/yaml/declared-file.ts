@@ -195,13 +195,14 @@ export class DeclaredFile {
    * Whether the sources and the rows are those of the last apply. Then only the states of channels are set.
    */
   async #isApplied(): Promise<boolean> {
-    const { workspaceId, secrets, version, env, log } = this.#parts;
+    const { workspaceId, secrets, version, env, channelEgressAllow = [], log } = this.#parts;
     const applied = await appliedDeclaration(this.#stored);
     if (applied === null) return false;
     this.#insertedFiles = this.#pathsOf(applied.files);
     // Watch before reading, as in #apply.
     await this.#watch.watchFiles([this.#path, ...this.#insertedFiles]);
-    const now = await sourcesNow({ path: this.#path, version, env }, applied, this.#stopping.signal);
+    const present = { path: this.#path, version, env, channelEgressAllow };
+    const now = await sourcesNow(present, applied, this.#stopping.signal);
     if (now === null || !isFingerprintOf(secrets, applied.fingerprint, now)) return false;
     if ((await ownedRows(this.#stored, workspaceId)) !== applied.rows) return false;
     const channels = await storedChannels(this.#stored, secrets, workspaceId);
@@ -269,9 +270,9 @@ export class DeclaredFile {
   }
 
   #sourcesOf({ digest, inserted, warnings }: ReadDeclaration): Declaration['sources'] {
-    const { secrets, version, env } = this.#parts;
+    const { secrets, version, env, channelEgressAllow = [] } = this.#parts;
     const { files, variables } = inserted;
-    const sources = { version, digest, files, variables: valuesOf(variables, env) };
+    const sources = { version, digest, files, variables: valuesOf(variables, env), channelEgressAllow };
     return {
       digest,
       files: files.map(({ name }) => name),

@@ -23,7 +23,10 @@ export type InsertedFile = {
   readonly digest: string | null;
 };
 
-/** All sources of a declaration. Equal sources declare equal resources, so they need not be parsed again. */
+/**
+ * All sources of a declaration. Equal sources declare equal resources with equal warnings, so they need not be
+ * parsed again.
+ */
 export type DeclarationSources = {
   /** Version of svc. Another version may read the same file differently. */
   readonly version: string;
@@ -32,6 +35,8 @@ export type DeclarationSources = {
   readonly files: readonly InsertedFile[];
   /** The inserted environment variables with their values. */
   readonly variables: Readonly<Record<string, string | undefined>>;
+  /** Value of SVC_CHANNEL_EGRESS_ALLOW. The warnings depend on it. */
+  readonly channelEgressAllow: readonly string[];
 };
 
 const PURPOSE: SealPurpose = 'facts.declared_sources';
@@ -48,13 +53,13 @@ export function isFingerprintOf(secrets: Secrets, fingerprint: string, sources: 
   return secrets.isFingerprint(fingerprint, PURPOSE, textOf(sources));
 }
 
-function textOf({ version, digest, files, variables }: DeclarationSources): string {
+function textOf({ version, digest, files, variables, channelEgressAllow }: DeclarationSources): string {
   const inserted = files.map((file): [string, string | null] => [file.name, file.digest]);
   const values = Object.entries(variables).map(([name, value]): [string, string | null] => [
     name,
     value ?? null,
   ]);
-  return JSON.stringify([version, digest, sorted(inserted), sorted(values)]);
+  return JSON.stringify([version, digest, sorted(inserted), sorted(values), channelEgressAllow]);
 }
 
 function sorted(pairs: readonly [string, string | null][]): readonly [string, string | null][] {
@@ -82,7 +87,11 @@ export async function sourcesNow(
     path,
     version,
     env,
-  }: { path: string; version: string; env: Readonly<Record<string, string | undefined>> },
+    channelEgressAllow,
+  }: Pick<DeclarationSources, 'version' | 'channelEgressAllow'> & {
+    path: string;
+    env: Readonly<Record<string, string | undefined>>;
+  },
   applied: Pick<AppliedDeclaration, 'files' | 'variables'>,
   signal: AbortSignal,
 ): Promise<DeclarationSources | null> {
@@ -94,7 +103,7 @@ export async function sourcesNow(
     if (inserted === null) return null;
     files.push({ name, digest: inserted });
   }
-  return { version, digest, files, variables: valuesOf(applied.variables, env) };
+  return { version, digest, files, variables: valuesOf(applied.variables, env), channelEgressAllow };
 }
 
 /** Bytes of one read. Hashing them takes about 0.2 ms. */
