@@ -422,6 +422,33 @@ test('an answer to former settings does not stop a channel that was changed mean
   expect(channels).toEqual([{ stopped_at: null }]);
 });
 
+test.each<[string, (id: number) => Promise<unknown>]>([
+  ['an alert', (id) => queueMany([{ notificationId: id, monitorId: 1 }])],
+  ['a test', (id) => deliverer.sendTest(id, alertAbout(0, 'error'), null)],
+])(
+  'the answer to %s under former settings says nothing about a channel that was changed meanwhile',
+  async (_, send) => {
+    const id = await channel('webhook');
+    for (const result of [DOWN, GONE]) {
+      const late = Promise.withResolvers<SendResult>();
+      const count = sent.length;
+      answer = () => late.promise;
+      const sending = send(id);
+      await arrived(count + 1);
+      deliverer.channelChanged(id);
+      answer = () => new Promise(() => {});
+      late.resolve(result);
+      await sending;
+      await expect
+        .poll(() => parts.store.read.selectFrom('delivery_attempts').select('at').execute())
+        .toHaveLength(count + 1);
+      const columns = ['state', 'state_reason', 'stopped_at'] as const;
+      const rows = await parts.store.read.selectFrom('notifications').select(columns).execute();
+      expect(rows).toEqual([{ state: 'ok', state_reason: null, stopped_at: null }]);
+    }
+  },
+);
+
 test('a younger alert that comes during an attempt does not wait for the end of the back-off after it', async () => {
   const id = await channel('webhook');
   const down: SendResult = { outcome: 'retry', error: 'down', statusCode: 503 };

@@ -222,14 +222,18 @@ export class Deliverer {
     const startedAt = clock.monotonic();
     const found = await source.find(notificationId);
     if (found === null) throw new StoreError('store-constraint', `there is no channel ${notificationId}`);
-    const queue = this.#queues.get(notificationId);
-    if (queue !== undefined) tokensOf(queue, found)?.take(startedAt);
+    const queue = this.#queueOf(notificationId);
+    const { generation } = queue;
+    tokensOf(queue, found)?.take(startedAt);
+    // A channel that was read is kept for longer than a test takes, and with it the count of its changes.
+    this.#readDue(queue);
     const { signal } = this.#abort;
     const context = { deliveryId: uid, attemptAt: at, signal, thread, kept: found.kept };
     const result = await this.#attempts.makeAttempt(found, alert, context);
     const durationMs = clock.monotonic() - startedAt;
     const delivery = { uid, notificationId, monitorId: NO_MONITOR, alert, queuedAt: at };
-    const deliveryId = await this.#ledger.recordTest(delivery, { at, durationMs, result });
+    const isFormer = generation !== queue.generation;
+    const deliveryId = await this.#ledger.recordTest(delivery, { at, durationMs, result }, isFormer);
     if (result.outcome === 'delivered' || result.outcome === 'permanent-channel') {
       this.channelChanged(notificationId);
     }
@@ -546,7 +550,9 @@ export class Deliverer {
     const moment = { now: this.#now(), random: this.#random(), isOfMany: members.length > 1 };
     const steps = members.map((delivery) => {
       const ageMs = this.ageOf(delivery.replayedAt ?? delivery.createdAt);
-      return [delivery, nextStep(delivery, attempt, { ...moment, ageMs })] as const;
+      const step = nextStep(delivery, attempt, { ...moment, ageMs });
+      // An answer to former settings says nothing about the present ones.
+      return [delivery, isFormer ? { ...step, channel: null } : step] as const;
     });
     const [[, first] = []] = steps;
     const waitMs = (first?.nextAttemptAt ?? 0) - moment.now;

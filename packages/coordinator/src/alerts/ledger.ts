@@ -110,14 +110,15 @@ export class Ledger {
   /**
    * Records a delivery that bypassed the queue, with its one attempt. Returns its id.
    *
+   * @param isFormer whether the channel's settings were changed during the attempt
    * @throws StoreError
    */
-  recordTest(delivery: TestDelivery, attempt: EndedAttempt): Promise<number> {
+  recordTest(delivery: TestDelivery, attempt: EndedAttempt, isFormer: boolean): Promise<number> {
     const { store, secrets, clock } = this.#parts;
     const finished = {
       attempt: attemptEntry(attempt),
       state: finalState(attempt.result),
-      channel: testedState(attempt.result),
+      channel: isFormer ? null : testedState(attempt.result),
     };
     return store.transaction(async (tx) => {
       const row = rowOf(secrets, delivery);
