@@ -71,7 +71,7 @@ function queue(notificationId: number, monitorIds: readonly number[], status: Al
 
 const groups = () => sent.flatMap(({ alert }) => (alert.group === undefined ? [] : [alert.group]));
 const alone = () => sent.flatMap(({ alert }) => (alert.group === undefined ? [alert.monitor.id] : []));
-/** Ids of deliveries by their states. */
+/** Number of deliveries in a state. */
 const countOf = async (state: 'pending' | 'delivered' | 'dead' | 'superseded') =>
   (await parts.store.read.selectFrom('deliveries').select('id').where('state', '=', state).execute()).length;
 const inOrder = (one: number, other: number) => one - other;
@@ -125,7 +125,7 @@ test.each<[ScriptedKind, boolean]>([
   ['email', false],
 ])('%s with group_alerts %s gets each alert at once', async (kind, isGrouping) => {
   const id = await channel(kind, isGrouping);
-  // As many as the rate of each of the kinds takes at once.
+  // The number that the rate of each kind takes at once.
   await queue(id, ids(50), 'error');
   await delivered(50);
   expect(sent).toHaveLength(50);
@@ -182,7 +182,7 @@ test('while a receiver is down and when it works again, the waiting alerts come 
 
 test('a repeated message has the same id, and a message with further alerts has another id', async () => {
   const id = await channel('email');
-  // The receiver takes everything, and its answers get lost: it drops what comes with an id that it knows.
+  // The receiver takes each message, but its answers get lost. It drops a message whose id it knows.
   answer = () => ({ outcome: 'retry', error: 'no answer' });
   await queue(id, ids(30), 'error');
   for (let left = 600; left > 0 && groups().length < 2; left -= 1) await parts.clock.advanceSettling(1_000);

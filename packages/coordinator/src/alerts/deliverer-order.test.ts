@@ -132,7 +132,7 @@ async function deliverAll(
   return sends;
 }
 
-/** A round trip to both sides of the store, so that what was under way there has gone on. */
+/** Whether a delivery is pending, after earlier writes of the store have ended. */
 async function isPending(store: ConfiguredStore['store']): Promise<boolean> {
   await store.transaction(() => {});
   const row = await store.read

@@ -363,7 +363,7 @@ test('deliveries that are replayed during a stop are sent before it, or after th
 
 /* How much is sent to receivers that are dead, shared or slow, while many alerts wait. */
 
-/** Creates so many webhooks at once. */
+/** Creates this many webhooks at once. */
 function webhooks(count: number): Promise<number[]> {
   const { configuration, workspaceId } = parts;
   return configuration.transaction({ workspaceId, actor: 'api' }, async (change) => {

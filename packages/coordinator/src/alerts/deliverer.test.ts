@@ -427,7 +427,7 @@ describe('the ledger', () => {
     const stopped = bench.stop().then(() => {
       isStopped = true;
     });
-    // Threads answer in real time: how much of the fake clock goes by until then says nothing.
+    // Threads answer in real time. The fake clock may advance by any time until then.
     while (!isStopped) await clock.advanceSettling(500);
     await stopped;
     expect(await deliveries()).toMatchObject([{ state: 'pending', attempts: 0 }]);

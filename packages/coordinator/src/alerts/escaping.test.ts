@@ -21,7 +21,7 @@ test.each([
     '[https://a.example](https://a.example) [https://b.example](https://b.example)',
   ],
   ['HTTPS://A.example', '[HTTPS://A.example](HTTPS://A.example)'],
-  // Cut, masked, or no address after all.
+  // Shortened, masked, or not an address.
   ['https://a.example/b…', '(https://a.example/b…)'],
   ['https://a.example/?… x', '(https://a.example/?…) X'],
   ['https://... x', '(https://)... X'],

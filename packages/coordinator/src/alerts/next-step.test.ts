@@ -98,7 +98,7 @@ describe('the step after an attempt', () => {
     ],
     ['asked to wait', { ...DOWN, retryAfterMs: MINUTE }, {}, {}, { nextAttemptAt: NOW + MINUTE }],
     ['asked to wait for less', { ...DOWN, retryAfterMs: 1 }, {}, {}, { nextAttemptAt: NOW + 5_000 }],
-    // The receiver only takes it later: that says nothing bad about the channel.
+    // The receiver takes the alert later, which does not make the channel failing.
     [
       'told that it is too much',
       SLOW,

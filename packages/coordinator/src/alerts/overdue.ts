@@ -81,7 +81,7 @@ export class OverdueAlerts {
       this.#waiting = await deliverer.waitingChannels();
       this.#raiseOverdue();
     } catch (error) {
-      log.error({ error: messageOf(error) }, 'cannot see which alerts wait: svc tries again');
+      log.error({ error: messageOf(error) }, 'cannot read which alerts wait: svc tries again');
     }
   }
 
@@ -108,7 +108,7 @@ export class OverdueAlerts {
   #raise({ notificationId, oldestQueuedAt, lanes }: OverdueChannel): void {
     this.#parts.log.error(
       { notificationId, monitors: lanes, since: new Date(oldestQueuedAt).toISOString() },
-      'alerts of a channel are not delivered since two minutes',
+      'alerts of a channel have not been delivered for two minutes',
     );
   }
 

@@ -16,7 +16,7 @@ const RELAY = {
   mailFrom: { name: 'SVC_MAIL_FROM', description: 'sender', schema: z.string().optional() },
 } as const satisfies SettingsTable;
 
-/** The registry, with a kind that needs settings of the operator and tells what it was given. */
+/** The registry with a kind that needs settings of the operator and records its arguments. */
 function withEmail() {
   const sent: { readonly to: string; readonly alert: Alert; readonly from: string }[] = [];
   const email: Channel<'email', typeof RELAY> = {

@@ -57,7 +57,7 @@ export class InTurn<O> {
     });
     try {
       if (before !== undefined) await Promise.race([before, aborted(signal)]);
-      if (signal.aborted) throw new Problem('unavailable', 'nobody waits for this any more');
+      if (signal.aborted) throw new Problem('unavailable', 'the caller has left');
       return await work();
     } finally {
       end();

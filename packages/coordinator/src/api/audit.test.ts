@@ -45,7 +45,7 @@ describe('a line says who did what, from which address:', () => {
     await api.call('PUT', `/v1/monitors/${id}`, { ...MONITOR, name: 'Store' });
     await api.call('DELETE', `/v1/monitors/${id}`);
     const said = await lines(`object=monitors/${id}`);
-    // Without a status: each was written in the transaction of its change.
+    // No status: each line was written in the transaction of its change.
     expect(said.map(({ action, outcome, status }) => [action, outcome, status])).toEqual([
       ['remove', 'done', null],
       ['replace', 'done', null],
@@ -247,7 +247,7 @@ test('a flood from many addresses of one IPv6 network is one flood', async () =>
 });
 
 describe('while the database takes no writes', () => {
-  /** A trail with 1,200 refusals, over a database that is locked until the answered function is called. */
+  /** A trail with 1,200 refusals, over a database that is locked until the returned function is called. */
   async function refusedWhileLocked() {
     const parts = await configuredStore();
     onTestFinished(() => parts.dispose());

@@ -5,8 +5,8 @@ import { rowsOf } from '../../../../test/support/store-rows.ts';
 import { RESOURCE_TABLES } from '../store/declaration/resources.ts';
 
 /**
- * Bad requests with their exact answers; none of them changes anything. What is wrong with the
- * values of one resource is in the table of `test/refusals/`, for every way to declare it.
+ * Bad requests with their exact answers; none of them changes anything. Invalid values
+ * of a resource are in the table of `test/refusals/`, for every way to declare it.
  */
 
 const MONITOR = { type: 'http', name: 'Shop', url: 'https://shop.example/', periodicity: '1m' };

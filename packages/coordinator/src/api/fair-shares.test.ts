@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RunningApi, startApi } from '../../../../test/support/api.ts';
 import { type Receiver, startReceiver } from '../../../../test/support/receiver.ts';
 
-/** What is started by hand is bounded for each object and each workspace, and refused beyond that. */
+/* Work that people start by hand is bounded for each object and each workspace. */
 
 let api: RunningApi;
 let receiver: Receiver;

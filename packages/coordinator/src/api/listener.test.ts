@@ -28,12 +28,12 @@ async function started(more: Partial<ApiParts> = {}): Promise<RunningApi> {
 function socketTo({ url }: { readonly url: string }, address = '127.0.0.1'): Socket {
   const socket = connect(Number(new URL(url).port), address);
   opened.push({ close: async () => void socket.destroy() });
-  // A reset is a way of being turned away.
+  // A reset also refuses the connection.
   socket.on('error', () => {});
   return socket;
 }
 
-/** A server with these time-outs, and all else as Node has it. */
+/** A server with these time-outs, otherwise with the defaults of Node. */
 async function serverOfNode({ headers, request }: ListenerTimeouts): Promise<{ url: string }> {
   const server = createServer({ headersTimeout: headers, requestTimeout: request });
   server.listen(0, '127.0.0.1');
@@ -57,7 +57,7 @@ async function textOf(socket: Socket): Promise<string> {
   return text;
 }
 
-/** A log of which the messages at this level are kept. */
+/** A log that keeps the messages of this level. */
 function listening(level: 'warn' | 'error') {
   const said: string[] = [];
   const log = Object.assign(Object.create(silentLog), {
@@ -94,7 +94,7 @@ describe('time-outs hold', () => {
     const text = await answered;
     clearInterval(drip);
     if (sent.startsWith('GET')) expect(text).toMatch(/^HTTP\/1.1 408 /);
-    // Node by itself looks at these time-outs after 30 s only.
+    // By default Node checks these time-outs only every 30 s.
     expect(other.readyState).toBe('open');
   });
 

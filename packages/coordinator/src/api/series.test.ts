@@ -24,7 +24,7 @@ beforeEach(async () => {
 });
 afterEach(() => api.dispose());
 
-/** Rolls up what is recorded, from the oldest on. */
+/** Rolls up the recorded results, the oldest first. */
 async function rollUp(): Promise<void> {
   const { store, clock } = api;
   const slotNow = () => clock.wall();
@@ -43,7 +43,7 @@ const phases = (range: SeriesRange) => read<PhasesView>(`phases?range=${range}`)
 
 type Result = { ago: number; region: string; outcome: 'passed' | 'degraded' | 'failed'; latency: number };
 
-/** A result of the first slot after so many ms ago. */
+/** A result of the first slot after the instant this many ms ago. */
 async function addResult({ ago, region, outcome, latency }: Result): Promise<void> {
   const slot = gridSlotFrom(api.clock.wall() - ago, PERIOD, phaseOf(id, PERIOD));
   const detail = `{"started_at":${slot},"phases":[1,2,null,${latency - 3}]}`;
@@ -93,7 +93,7 @@ describe('the series of a monitor', () => {
       ['hosta-fra', 10, 0],
       ['hostb-par', 0, 4],
     ]);
-    // Failures have no latency that counts.
+    // The latency of failures does not count.
     expect(Math.abs((latency.p50 ?? 0) - 104)).toBeLessThan(8);
     expect(regions[1]?.p95.filter((value) => value !== null)).toHaveLength(4);
     const ofParis = await series('14d', 'hostb-par');

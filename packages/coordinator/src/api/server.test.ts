@@ -12,7 +12,7 @@ import { type CheckedDomain, writeCheckedDomain } from '../store/pages/page-doma
 import { writeAbsences, writeLastSeen } from '../store/results/region-presence.ts';
 import { gridSlotFrom, phaseOf } from '../verdict/schedule.ts';
 
-/** What every page warns of until pages are served. */
+/** The warnings that every page has until pages are served. */
 const MONITOR = { type: 'http', name: 'Shop', url: 'https://shop.example/', periodicity: '1m' };
 
 let api: RunningApi;
@@ -92,7 +92,7 @@ describe('monitors', () => {
     });
     expect((await api.call('GET', `/v1/monitors/${id}`)).body).toMatchObject({
       status: 'error',
-      // How old it is counts from the slot that it is about.
+      // The age of a vote counts from its slot.
       regions_status: [{ region: 'hosta-fra', vote: 'failed', slot: at - 500, at, age_ms: 2_000 }],
     });
   });
@@ -750,9 +750,9 @@ describe('tokens, regions, health', () => {
     expect(shown).toMatchObject({
       // Its absence is not stored yet.
       'hostb-par': { last_seen_at: 7_000, absent_since: 7_000 },
-      // Its last agent has taken no jobs since, and was heard until later.
+      // Its last agent took no jobs after this instant, but still sent heartbeats.
       'hosta-lhr': { last_seen_at: 8_000, absent_since: 6_000 },
-      // A monitor declares it, and no agent ever ran there.
+      // A monitor declares the region, in which no agent ever ran.
       'hosta-iad': { last_seen_at: null, absent_since: 9_000 },
       'hosta-ams': { last_seen_at: null, absent_since: null },
     });

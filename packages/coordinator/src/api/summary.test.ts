@@ -119,7 +119,7 @@ describe('the summary of a monitor', () => {
     const [fra] = found.regions;
     expect(Math.abs((fra?.latency.p99 ?? 0) - 100)).toBeLessThan(5);
     expect(Math.abs((found.latency.p99 ?? 0) - 200)).toBeLessThan(10);
-    // At half past: each bucket holds halves of two of those hours.
+    // At half past, each bucket has halves of two hours.
     expect(found.series.slice(-3).map(({ status, uptime }) => [status, uptime])).toEqual([
       ['active', 100],
       ['error', 50],

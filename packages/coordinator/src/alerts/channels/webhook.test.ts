@@ -61,7 +61,7 @@ test('optional members are left out when they do not apply; the headers are svcâ
       { key: 'Content-Type', value: 'application/vnd.example+json' },
       { key: 'X-Secret', value: 'abc' },
       { key: 'Content-Length', value: '3' },
-      // Receivers drop by ours what comes twice.
+      // Receivers drop repetitions by the header of svc.
       { key: 'Webhook-Id', value: 'always-the-same' },
     ],
   };

@@ -172,7 +172,7 @@ export function whatIfEndpoints({ store, monitors, whatIfs, slotNow }: Parts): S
       const { timeout, retry } = check.parse(JSON.parse(present.checkText.reveal()));
       const settings = settingsOf(request.body, { retry, regions: present.regions });
       const until = slotNow();
-      const asked = {
+      const whatIf = {
         ...{ present, createdAt, settings, until },
         timeoutMs: timeout,
         from: until - request.body.days * DAY_MS,
@@ -181,11 +181,11 @@ export function whatIfEndpoints({ store, monitors, whatIfs, slotNow }: Parts): S
       const bounds = [{ key: String(request.token?.id), most: REPLAYS_PER_TOKEN }];
       const compared = await atOnce.runBounded('replays of the token', bounds, () =>
         inTurn.runInTurn(workspaceId, request.signal, () =>
-          whatIfs.compare(asked, request.signal).catch(refuse),
+          whatIfs.compare(whatIf, request.signal).catch(refuse),
         ),
       );
       if (compared !== null) return ok(whatIfAnswer(compared));
-      const detail = 'nothing of this monitor can be replayed yet: try again when it was checked for a while';
+      const detail = 'this monitor has no results to replay yet: try again after some checks';
       throw new Problem('conflict', detail);
     }),
   ];
