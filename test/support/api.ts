@@ -10,7 +10,7 @@ import { MaintenanceWindows } from '@svc/coordinator/declaration/notes/maintenan
 import { type EndpointState, ExportTestError } from '@svc/coordinator/export/metrics-export.ts';
 import { createHttpPost } from '@svc/coordinator/outgoing/http-post.ts';
 import { createPageDomains } from '@svc/coordinator/pages/domains/domains.ts';
-import { announceRemoval } from '@svc/coordinator/pages/subscribers/window-news.ts';
+import { announceRemoval } from '@svc/coordinator/pages/subscribers/window-announcements.ts';
 import { createSites } from '@svc/coordinator/sites.ts';
 import { Tokens } from '@svc/coordinator/store/access/tokens.ts';
 import type { StoreWorkers } from '@svc/coordinator/store/sqlite/store-thread.ts';

@@ -24,7 +24,7 @@ import { StoredConfiguration } from './declaration/stored-configuration.ts';
 import { WhatIfs } from './history/what-if/what-ifs.ts';
 import { type Live, servedLive } from './live.ts';
 import { createPageDomains } from './pages/domains/domains.ts';
-import { announceRemoval } from './pages/subscribers/window-news.ts';
+import { announceRemoval } from './pages/subscribers/window-announcements.ts';
 import { createSites } from './sites.ts';
 import type { Tokens } from './store/access/tokens.ts';
 import type { Secrets } from './store/declaration/secrets.ts';

@@ -4,7 +4,7 @@ import { Dashboard } from './dashboard/dashboard.ts';
 import { DASHBOARD_ASSETS } from './dashboard/dashboard-assets.ts';
 import { createAskSite } from './pages/domains/domains.ts';
 import { PAGE_ASSETS } from './pages/page-assets.ts';
-import { createStatusPages } from './pages/status-pages.ts';
+import { createStatusPages } from './pages/status-page-site.ts';
 import { createVisitors } from './pages/visitors.ts';
 import type { NewlyQueued } from './store/alerts/delivery-queue.ts';
 import { createAssetSite } from './web/assets.ts';

@@ -1,8 +1,8 @@
 import { scopeIncludes, type TokenScope } from '../store/access/tokens.ts';
 import type { Asset } from '../web/assets.ts';
-import { renderDocument } from '../web/document.ts';
 import { type PageHeaderOptions, pageHeaders } from '../web/headers.ts';
 import { type Html, html, NO_HTML } from '../web/html.ts';
+import { renderPage } from '../web/page-frame.ts';
 import { TIMES_SCRIPT } from '../web/web-assets.ts';
 import { DASHBOARD_STYLE, LIVE_SCRIPT, PALETTE_SCRIPT } from './dashboard-assets.ts';
 import { type DashboardPage, NAVIGATION_GROUPS } from './dashboard-page.ts';
@@ -28,7 +28,7 @@ type Shown = {
 /** Renders a page in the dashboard's frame: navigation, session, notice. */
 export function shellPage(pages: readonly DashboardPage[], viewer: Viewer, shown: Shown): string {
   const { title, body, notice, path, styles = [], scripts = [], isLive = false } = shown;
-  return renderDocument({
+  return renderPage({
     language: 'en',
     title: `${title} · svc`,
     theme: 'system',
@@ -52,7 +52,7 @@ ${body}
 
 /** Renders a page without navigation and session: login, errors. */
 export function plainPage({ title, body }: { readonly title: string; readonly body: Html }): string {
-  return renderDocument({
+  return renderPage({
     language: 'en',
     title: `${title} · svc`,
     theme: 'system',

@@ -1,6 +1,6 @@
-import { renderDocument } from '../web/document.ts';
 import { pageHeaders } from '../web/headers.ts';
 import { html } from '../web/html.ts';
+import { renderPage } from '../web/page-frame.ts';
 import type { Visit } from '../web/site.ts';
 import { PAGE_STYLE } from './page-assets.ts';
 import { languageOf } from './text/texts.ts';
@@ -26,7 +26,7 @@ function plainAnswer(
   const accepted = request.headers.get('accept-language') ?? undefined;
   const { language, text } = wordsOf(languageOf(url.searchParams.get('lang'), accepted));
   const title = text[`${key}Title`];
-  const page = renderDocument({
+  const page = renderPage({
     language,
     title,
     theme: 'system',

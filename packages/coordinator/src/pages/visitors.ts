@@ -19,7 +19,7 @@ import { documentAt } from './documents.ts';
 import { ICON_PATH, iconAnswer } from './icons/icon-page.ts';
 import type { Place } from './place.ts';
 import { unavailable } from './plain-answers.ts';
-import type { MayRead, PageRoute } from './status-pages.ts';
+import type { MayRead, PageRoute } from './status-page-site.ts';
 import { RequestedMails } from './subscribers/requested-mails.ts';
 import { SubscriberPages } from './subscribers/subscriber-pages.ts';
 import { languageOf } from './text/texts.ts';

@@ -17,13 +17,13 @@ import { type Html, html, NO_HTML } from '../../web/html.ts';
 import { age, instant } from '../../web/times.ts';
 import { FORM_STYLE } from '../dashboard-assets.ts';
 import type { DashboardAnswer, DashboardPage, DashboardRequest } from '../dashboard-page.ts';
-import { attemptsTable, deliveryLabel, deliveryWord } from '../deliveries.ts';
+import { attemptsTable, deliveryLabel, deliveryWord } from '../deliveries-list.ts';
 import { pageHead } from '../page-parts.ts';
 import { declaredIn, declaredNotice, facts } from '../resources/declared.ts';
 import { type Editor, handleForm, openNewForm, openStoredForm } from '../resources/editor.ts';
 import { kindChoice } from '../resources/form-pages.ts';
-import { searchedList } from '../resources/lists.ts';
 import { type Removal, removalPages } from '../resources/removal.ts';
+import { searchedList } from '../resources/searched-list.ts';
 import { CHANNEL_FORM, type ChannelView, channelName, channelState, nameOfKind } from './channel-state.ts';
 
 /** The list of channels with their states. */

@@ -12,10 +12,9 @@ import { type Html, html, NO_HTML } from '../../web/html.ts';
 import { durationText, instant } from '../../web/times.ts';
 import { MONITOR_STYLES } from '../dashboard-assets.ts';
 import type { DashboardAnswer, DashboardPage, DashboardRequest, PageApi } from '../dashboard-page.ts';
-import { channelNames, deliveriesList } from '../deliveries.ts';
+import { channelNames, deliveriesList } from '../deliveries-list.ts';
 import { cursorPaging } from '../page-parts.ts';
 import { monitorWord, stateOfStatus } from '../state-labels.ts';
-import { changesList } from './changes.ts';
 import {
   chartControls,
   chosenCharts,
@@ -25,8 +24,9 @@ import {
   regionsSection,
 } from './charts.ts';
 import { type MonitorView, monitorHead, type View } from './monitor-head.ts';
-import { filterForm, filterIn, resultsList } from './results.ts';
-import { whatIfForm, whatIfReplay } from './what-if.ts';
+import { filterForm, filterIn, resultsList } from './results-list.ts';
+import { changesList } from './status-changes.ts';
+import { whatIfForm, whatIfReplay } from './what-if-page.ts';
 
 /** Number of newest entries of each history on the overview. */
 const NEWEST = 5;

@@ -10,7 +10,7 @@ import type { Field } from '../forms/fields.ts';
 import { cursorPaging, pageHead } from '../page-parts.ts';
 import { type Editor, newForm } from '../resources/editor.ts';
 import { editPages, formPages, newPages } from '../resources/form-pages.ts';
-import { componentNames, monitorNames } from '../resources/references.ts';
+import { componentNames, monitorNames } from '../resources/reference-options.ts';
 import {
   COMPONENT_IDS,
   choiceOf,

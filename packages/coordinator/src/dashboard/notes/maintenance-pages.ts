@@ -11,7 +11,7 @@ import type { Field, Option } from '../forms/fields.ts';
 import { numberIn, offsetPaging, pageHead, pathWith } from '../page-parts.ts';
 import type { Editor } from '../resources/editor.ts';
 import { formPages } from '../resources/form-pages.ts';
-import { componentNames, monitorNames } from '../resources/references.ts';
+import { componentNames, monitorNames } from '../resources/reference-options.ts';
 import {
   COMPONENT_IDS,
   choiceOf,

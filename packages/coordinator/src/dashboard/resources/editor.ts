@@ -24,7 +24,7 @@ import { entriesOf, newEntries } from '../forms/to-entries.ts';
 import { resourceFrom } from '../forms/to-resource.ts';
 import { pageHead } from '../page-parts.ts';
 import { declaredIn, declaredPage, headOf, shortValue, withoutSecrets } from './declared.ts';
-import { referencesFor } from './references.ts';
+import { referencesFor } from './reference-options.ts';
 
 /**
  * The form of one kind of resource, for new and existing ones.

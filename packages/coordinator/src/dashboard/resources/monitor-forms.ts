@@ -12,7 +12,7 @@ import type { DashboardAnswer, DashboardPage, DashboardRequest } from '../dashbo
 import { formOf } from '../forms/fields.ts';
 import { PHASE_NAMES, PHASE_WORDS } from '../monitor/charts.ts';
 import type { MonitorView } from '../monitor/monitor-head.ts';
-import { findingText } from '../monitor/results.ts';
+import { findingText } from '../monitor/results-list.ts';
 import { absenceText } from '../regions/regions-page.ts';
 import { outcomeLabel } from '../state-labels.ts';
 import { type Editor, handleForm, openNewForm, openStoredForm, type Trial } from './editor.ts';

@@ -12,7 +12,7 @@ import { VERSION_FIELD } from '../forms/entries.ts';
 import { formOf } from '../forms/fields.ts';
 import { pageHead } from '../page-parts.ts';
 import { declaredIn, declaredNotice, facts } from '../resources/declared.ts';
-import { monitorNames } from '../resources/references.ts';
+import { monitorNames } from '../resources/reference-options.ts';
 import { arrangedItems, type Item } from './arrangement.ts';
 
 /* A status page, its components and groups in the API's answers. */

@@ -11,8 +11,8 @@ import { formOf, optionLabel } from '../forms/fields.ts';
 import { counted } from '../page-parts.ts';
 import type { Editor } from '../resources/editor.ts';
 import { formPages } from '../resources/form-pages.ts';
-import { searchedList } from '../resources/lists.ts';
 import { type Removal, removalPages } from '../resources/removal.ts';
+import { searchedList } from '../resources/searched-list.ts';
 import { arrangedItems, changedPlaces, type Move } from './arrangement.ts';
 import {
   type ComponentView,

@@ -1,9 +1,9 @@
 import { secretCookieOf, setCookie } from '../../web/cookies.ts';
 import { formTokenField, guardedForm } from '../../web/csrf.ts';
-import { renderDocument, type Theme } from '../../web/document.ts';
 import { Form, type FormRefusal } from '../../web/forms.ts';
 import { pageHeaders } from '../../web/headers.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
+import { renderPage, type Theme } from '../../web/page-frame.ts';
 import { randomSecret } from '../../web/sessions.ts';
 import type { Visit } from '../../web/site.ts';
 import { PAGE_STYLE } from '../page-assets.ts';
@@ -32,7 +32,7 @@ type Answer = {
 /** A page for one visitor. No cache keeps it, and no search engine lists it. */
 export function formPage({ words, theme }: FormPlace, answer: Answer): Response {
   const { title, body, status = 200, cookies = [], retryAfterS } = answer;
-  const text = renderDocument({
+  const text = renderPage({
     language: words.language,
     title,
     theme,

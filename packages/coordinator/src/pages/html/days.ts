@@ -3,8 +3,8 @@ import type { ComponentView, DayView, PageView } from '../page-view.ts';
 import { addressOf, type Place } from '../place.ts';
 import { fillIn } from '../text/texts.ts';
 import type { Words } from '../words.ts';
-import { framedPage, sentenceWithTime, stateWord } from './frame.ts';
-import { latencyTable } from './latencies.ts';
+import { latencyTable } from './latency-charts.ts';
+import { framedPage, sentenceWithTime, stateWord } from './status-page-frame.ts';
 
 /** Path of the page with a component's table of days. */
 export function componentPath(componentId: string, { path }: Place): string {

@@ -8,7 +8,7 @@ import type { Place } from '../place.ts';
 import { INCIDENT_DAYS } from '../read-page.ts';
 import { fillIn } from '../text/texts.ts';
 import type { Words } from '../words.ts';
-import { stateWord } from './frame.ts';
+import { stateWord } from './status-page-frame.ts';
 
 /** The title of an incident: the operator's, or one made from its components and impact. */
 export function incidentTitle({ title, components, impact }: PageIncident, words: Words): string {

@@ -8,9 +8,9 @@ import type { Place } from '../place.ts';
 import { fillIn } from '../text/texts.ts';
 import type { Words } from '../words.ts';
 import { componentPath } from './days.ts';
-import { framedPage, iconOf, sentenceWithTime, stateWord } from './frame.ts';
 import { currentIncidents, maintenanceSection, pastIncidents } from './incident-list.ts';
-import { latencyLegend, latencyLine } from './latencies.ts';
+import { latencyLegend, latencyLine } from './latency-charts.ts';
+import { framedPage, iconOf, sentenceWithTime, stateWord } from './status-page-frame.ts';
 
 /** The status page. */
 export function statusPage(view: PageView, place: Place): string {

@@ -21,7 +21,7 @@ import { confirmSubscription, recipientAt, removeRecipient } from '../../store/p
 import { credentialVersion } from '../access/credential.ts';
 import { recipientOfToken } from './mail-links.ts';
 import { PageNews } from './news.ts';
-import { announceRemoval } from './window-news.ts';
+import { announceRemoval } from './window-announcements.ts';
 
 const KEY = new Secret(new Uint8Array(32).fill(7));
 const LOOK_MS = 20_000;

@@ -42,7 +42,7 @@ import {
 } from './announcements.ts';
 import { pageUrl, tokenUrl, unsubscribeToken } from './mail-links.ts';
 import { newsMail } from './mail-texts.ts';
-import { announceWindows, unannouncedWindows } from './window-news.ts';
+import { announceWindows, unannouncedWindows } from './window-announcements.ts';
 
 /**
  * Time between two searches for news, ms. A change that is reversed within it is not announced. Changes

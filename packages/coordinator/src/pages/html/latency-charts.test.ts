@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { linePath } from './latencies.ts';
+import { linePath } from './latency-charts.ts';
 
 test.each([
   [[100, 50, 50, 100], 'M0 1l9 11 9 0 9-11'],

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { pairEvents } from './what-if.ts';
+import { pairEvents } from './what-if-page.ts';
 
 type Entry = { at: number; kind: string };
 const MINUTE = 60_000;

@@ -1,6 +1,6 @@
 import type { State } from '../../web/design/states.ts';
-import { renderDocument } from '../../web/document.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
+import { renderPage } from '../../web/page-frame.ts';
 import { instant } from '../../web/times.ts';
 import { TIMES_SCRIPT } from '../../web/web-assets.ts';
 import { barClass } from '../bars.ts';
@@ -26,7 +26,7 @@ export function framedPage(view: PageView, place: Place, { title, path, body }: 
   const { description, access_type: access } = page.attributes;
   const { words, staleSince } = place;
   const { text, language } = words;
-  return renderDocument({
+  return renderPage({
     language,
     title,
     theme: page.theme,

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { WindowTimes } from '../../verdict/maintenance-window.ts';
-import { type AnnouncedWindow, windowNews } from './window-news.ts';
+import { type AnnouncedWindow, windowNews } from './window-announcements.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;

@@ -5,7 +5,7 @@ import { BASE_STYLE, ICON, TIMES_SCRIPT } from './web-assets.ts';
 /** `system`: the theme that the visitor's system prefers. */
 export type Theme = 'system' | 'light' | 'dark';
 
-export type PageDocument = {
+export type FramedPage = {
   /** Value of the attribute `lang`: `en`, `de`. */
   readonly language: string;
   readonly title: string;
@@ -35,7 +35,7 @@ export type PageDocument = {
 };
 
 /** Renders a whole page: the frame that all pages share, with the body in it. */
-export function renderDocument(page: PageDocument): string {
+export function renderPage(page: FramedPage): string {
   const { language, title, theme, body, styles = [], scripts = [], head = NO_HTML } = page;
   const { icon = ICON.path, isIndexed = false, kind = '' } = page;
   const document = html`<!doctype html>

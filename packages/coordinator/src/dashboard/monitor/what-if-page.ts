@@ -10,7 +10,7 @@ import { type Html, html, NO_HTML } from '../../web/html.ts';
 import { durationText, instant } from '../../web/times.ts';
 import { MONITOR_STYLES } from '../dashboard-assets.ts';
 import type { DashboardAnswer, DashboardRequest } from '../dashboard-page.ts';
-import { ALERT_WORDS, type ChannelNames, channelNames } from '../deliveries.ts';
+import { ALERT_WORDS, type ChannelNames, channelNames } from '../deliveries-list.ts';
 import { monitorState } from '../state-labels.ts';
 import { type MonitorView, monitorHead } from './monitor-head.ts';
 

@@ -1,7 +1,7 @@
 import { REGIONS } from '@svc/shared/regions.ts';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type TransitionVotes, transitionWords } from './changes.ts';
+import { type TransitionVotes, transitionWords } from './status-changes.ts';
 
 type Vote = TransitionVotes['votes'][number];
 
