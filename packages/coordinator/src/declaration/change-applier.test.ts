@@ -19,13 +19,13 @@ import { StoredConfiguration } from './stored-configuration.ts';
 let reads: HeldReads;
 let parts: ConfiguredStore;
 let applier: ChangeApplier;
-/** What the evaluation was told. */
+/** The changes that the evaluation got, in words. */
 let told: string[];
-/** What it throws, by monitor or for everything. */
+/** Errors that the sink throws: for one monitor, or always. */
 let failure: Error | null;
 let refused: { monitorId: number; error: Error } | null;
 
-/** Another process begins, with what the database holds. */
+/** Begins another process over the same database. */
 function begin(): void {
   applier = new ChangeApplier({
     store: parts.store,
@@ -241,7 +241,7 @@ test('a monitor that is removed after its entries were read has one effect, whic
   failure = busy();
   const id = await change((open) => open.create('svc_tcp_monitor', monitor('a')));
   await change(async (open) => {
-    // With the entries above and below more than one step.
+    // Together with the other entries these are more than one step.
     const others = Array.from({ length: 250 }, () => ({ attributes: monitor('other') }));
     await open.createAll('svc_tcp_monitor', others);
   });

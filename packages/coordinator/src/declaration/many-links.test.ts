@@ -7,7 +7,9 @@ import type { StoreWorker, StoreWorkers } from '../store/sqlite/store-thread.ts'
 import type { ConfigurationChange } from './configuration.ts';
 
 const MONITORS = 10_000;
-/** Bytes of a message that takes about 1 ms to be read: 2,000 links, or 1,000 entries of the log. */
+/**
+ * Size of a message that takes about 1 ms to read, bytes. It has 2,000 links, or 1,000 entries of the log.
+ */
 const MOST_BYTES = 150_000;
 
 let parts: ConfiguredStore;
@@ -16,7 +18,7 @@ let largest = 0;
 
 afterEach(() => parts.dispose());
 
-/** Notes the sizes of all messages to and from the threads. */
+/** Records the sizes of all messages to and from the threads. */
 const WORKERS: StoreWorkers = {
   writer: (data) => weighed(STORE_IN_PROCESS.writer(data)),
   reader: (data) => weighed(STORE_IN_PROCESS.reader(data)),

@@ -9,7 +9,7 @@ const name = fc.oneof(
 );
 const secret = fc.string({ minLength: 1, maxLength: 8 }).map((text) => `hush ${text}`);
 
-/** Own members by any name, as JSON makes them. */
+/** Objects with own members of any name, as JSON.parse creates them. */
 const mapping = fc
   .uniqueArray(fc.tuple(name, secret), { selector: ([key]) => key, maxLength: 4 })
   .map((entries) =>

@@ -4,7 +4,7 @@ import { ERROR_TYPES, type ErrorType, errorTypeOf } from './error-type.ts';
 
 const PAGE = readFileSync(new URL('../../../../docs/failures.md', import.meta.url), 'utf8');
 
-/** The messages of the page, by heading; `…` stands for what differs. */
+/** The messages of the page, by heading. `…` stands for a variable part. */
 const MESSAGES = PAGE.split('\n## ')
   .slice(1)
   .flatMap((part) => {
@@ -15,7 +15,7 @@ const MESSAGES = PAGE.split('\n## ')
     ]);
   });
 
-/** What a message of a part is, where nothing else is said. */
+/** The type of the messages of a section, where no other type is given. */
 const USUAL: Readonly<Record<string, ErrorType>> = {
   'Names (HTTP and TCP)': 'name_resolution',
   'Connections (HTTP and TCP)': 'connection',

@@ -115,7 +115,7 @@ const WITH_FALLBACK = {
   fallback: { url: METRICS_URL, headers: [{ key: 'X-Key', value: 'a' }] },
 };
 
-/** The key of the pipeline of a monitor with these headers; null: of one without an endpoint of its own. */
+/** The key of the pipeline of a monitor with these headers; null: the monitor declares no endpoint. */
 function keyOf(headers: Record<string, string> | null, workspaceId = 1): string | undefined {
   const declaredExport = headers && { endpoint: new Secret(METRICS_URL), headers: new Secret(headers) };
   return targetOf(liveMonitor(1, { declaredExport, workspaceId }), WITH_FALLBACK)?.key;

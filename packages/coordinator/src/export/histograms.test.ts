@@ -10,7 +10,7 @@ import {
   secondsOf,
 } from './histograms.ts';
 
-/** Durations as probes report them: a tenth of a millisecond to a day, and nothing. */
+/** Durations as probes report them: 0, or from 0.1 ms to a day. */
 const durations = fc.array(
   fc.integer({ min: 0, max: 864_000_000 }).map((tenths) => tenths / 10_000),
   { minLength: 1, maxLength: 200 },

@@ -77,7 +77,7 @@ describe('an endpoint that refuses JSON', () => {
     const { pipeline, clock } = pipelineTo(receiver.url, { requests: 3 });
     await expect.poll(() => pipeline.state.taken).toBe(3 * POINTS);
     expect(pipeline.state).toMatchObject({ encoding: 'protobuf', dropped: 0, isFailing: false });
-    // Nor did it fail between the two encodings.
+    // The pipeline did not count as failing between the two encodings.
     expect(failing).toEqual(Array(4).fill(false));
     const before = receiver.requests.length;
     clock.advance(INTERVAL_MS);
@@ -102,13 +102,13 @@ describe('an endpoint that refuses JSON', () => {
     clock.advance(INTERVAL_MS);
     await expect.poll(() => pipeline.state.dropped).toBe(2 * POINTS);
     expect(receiver.requests).toHaveLength(4);
-    // From the second refusal on, without a pause.
+    // There is no pause after the second refusal.
     expect(failing).toEqual([false, false, true, true]);
   });
 });
 
 describe('an endpoint that is down', () => {
-  /** Moves the clock as long as nothing is under way, until it is so. */
+  /** Advances the clock while no request is in progress, until the condition holds. */
   async function passing(clock: FakeClock, ms: number, isSo: () => boolean): Promise<void> {
     await expect
       .poll(
@@ -132,7 +132,7 @@ describe('an endpoint that is down', () => {
     await receiver.close();
     const { pipeline, clock, made } = pipelineTo(receiver.url, { requests: 2 });
     await passing(clock, 1_000, () => made.length === 4);
-    // Of the same monitor each time: nothing else is made before its request is taken.
+    // All requests are of the same monitor: no other request is made before its request is taken.
     expect(made).toEqual([1, 1, 1, 1]);
     expect(pipeline.state).toMatchObject({
       isFailing: true,
@@ -189,7 +189,7 @@ describe('an endpoint that is down', () => {
     expect(receiver.requests).toHaveLength(1);
     clock.advance(2_000);
     await expect.poll(() => pipeline.state.taken).toBe(POINTS);
-    // The points are those of now.
+    // The points have the present instant.
     expect(madeAt(receiver).at(-1)).toBe(clock.wall());
   });
 
@@ -359,6 +359,6 @@ test('an answer that comes byte by byte does not extend the time limit', async (
   await clock.advanceSettling(14_000);
   expect(pipeline.state).toMatchObject({ taken: 0, bufferedRequests: 1 });
   await clock.advanceSettling(1_000);
-  // The status has come.
+  // The status line has arrived.
   await expect.poll(() => pipeline.state).toMatchObject({ taken: POINTS, bufferedRequests: 0 });
 });

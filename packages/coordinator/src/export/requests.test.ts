@@ -56,7 +56,7 @@ function requestOf(
   return request;
 }
 
-/** As `name{attributes}: value`, without the attributes that all points have in common. */
+/** Points as `name{attributes}: value`, without the attributes that all points share. */
 function valuesIn(request: MetricsRequest): Record<string, number> {
   const found: Record<string, number> = {};
   for (const { name, ...metric } of metricsOf(decodeOtlp(request.encoded('json'), TYPES.json))) {
@@ -117,7 +117,7 @@ describe.each(['exponential', 'explicit'] as const)('a request with %s histogram
   const request = requestOf(totalsOf(PROBED, kind), { kind });
 
   test('is the same in JSON and in protobuf, as OpenTelemetry’s definitions read it', () => {
-    // Without what only one of both writes out although it says nothing.
+    // Leave out members that only one encoding writes, because they have their default value.
     const read = (encoding: 'json' | 'protobuf') =>
       JSON.parse(
         JSON.stringify(decodeOtlp(request.encoded(encoding), TYPES[encoding]), (name, value: unknown) =>

@@ -15,7 +15,9 @@ beforeEach(async () => {
 });
 afterEach(() => configured.dispose());
 
-/** Adds hours with a hundred answers of these latencies in each of two regions; undefined: every check failed. */
+/**
+ * Adds hours with a hundred answers of these latencies in each of two regions; undefined: every check failed.
+ */
 async function addHours(hours: readonly { at: number; ms?: readonly [number, number] }[], until: number) {
   const rows = hours.flatMap(({ at, ms }) =>
     ['hosta-fra', 'hostb-par'].map((region, index) => {
@@ -59,7 +61,7 @@ test('latencies of a day are those of its rolled-up hours, in all regions', asyn
   const span = await latencySpan(store, '24h', clock.wall());
   expect(span).toEqual({ range: '24h', until });
   const { median, p95, buckets } = await latenciesOf(store, monitorId, span);
-  // Within 5 %, as histograms are.
+  // Histograms are exact within 5 %.
   expect(Math.abs((median ?? 0) - 100)).toBeLessThan(5);
   expect(Math.abs((p95 ?? 0) - 400)).toBeLessThan(20);
   expect(buckets).toHaveLength(8);

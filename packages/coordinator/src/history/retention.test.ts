@@ -32,7 +32,7 @@ beforeEach(async () => {
 });
 afterEach(() => parts.dispose());
 
-/** As a coordinator makes it when it starts. */
+/** Makes the retention as a starting coordinator does. */
 async function started(newestSlot: number | null = null): Promise<Retention> {
   const { store, clock } = parts;
   const believed = await BelievedClock.load({ store, clock, log: silentLog }, newestSlot);
@@ -50,7 +50,10 @@ async function rolledUpUntil(hour: number): Promise<void> {
   );
 }
 
-/** One result per `every` ms from `from` to `to` of monitors 1 to `monitors`, none of which is declared. */
+/**
+ * Records one result every `every` ms from `from` to `to`, for each of the monitors 1 to `monitors`. None of
+ * them is declared.
+ */
 async function addResults(monitors: number, from: number, to: number, every: number): Promise<void> {
   const rows: SqlValue[][] = [];
   for (let id = 1; id <= monitors; id += 1)
@@ -62,7 +65,7 @@ async function addResults(monitors: number, from: number, to: number, every: num
   );
 }
 
-/** Declared, so that its history is asked for. */
+/** A declared monitor, whose history is read. */
 async function addMonitor(id: number): Promise<void> {
   await write(
     `INSERT INTO monitors (id, workspace_id, type, name, active, attributes, activated_at, created_at,
@@ -71,7 +74,7 @@ async function addMonitor(id: number): Promise<void> {
   );
 }
 
-/** Entries of the history, each from one status to another. */
+/** Records changes of status. */
 async function addChanges(id: number, entries: readonly [from: string, to: string, at: number][]) {
   await write(
     `INSERT INTO transitions (monitor_id, from_status, to_status, reason, at, votes)
@@ -96,13 +99,13 @@ const counts = () =>
     .select(({ fn }) => [fn.countAll<number>().as('all'), fn.min('slot').as('oldest')])
     .executeTakeFirstOrThrow();
 
-/** Runs the clock on until `work` ends: it rests on the clock between chunks. */
+/** Advances the clock until `work` ends, because it pauses on the clock between chunks. */
 async function driven<T>(work: Promise<T>): Promise<T> {
   let isDone = false;
   work.finally(() => {
     isDone = true;
   });
-  // Time passes only where it is waited for: answers of the database take real time.
+  // The clock advances only while a pause waits for it. Answers of the database take real time.
   while (!isDone) {
     if (parts.clock.pendingTimers > 0) parts.clock.advance(50);
     await settle();
@@ -116,7 +119,7 @@ test('deletes the hours that are older than the retention, in more than one chun
   const { all: before } = await counts();
   const { results } = await driven(retention.sweep());
   const { all, oldest } = await counts();
-  // The hour in which the tolerance for the clock lies stays as a whole.
+  // The hour that contains the tolerance for the clock stays as a whole.
   expect(oldest).toBe(now - 14 * DAY - HOUR_MS);
   expect(all).toBe(3 * (14 * 96 + 4));
   expect(results).toBe(before - all);
@@ -234,7 +237,7 @@ describe('the history', () => {
       ['error', 'active', edge - 10 * DAY],
       ['active', 'error', edge + DAY],
     ]);
-    // Without a change since, and with all of them since.
+    // Monitors without a later change, and with only later changes.
     await addChanges(2, [['unknown', 'active', edge - 300 * DAY]]);
     await addChanges(3, [['unknown', 'active', edge]]);
     const span = { from: edge, until: now };
@@ -355,11 +358,11 @@ describe('the history', () => {
 });
 
 describe('a clock that is wrong', () => {
-  /** Results and a history, none of which is too old by the right clock. */
+  /** Results and a history that are not too old by the right clock. */
   async function addYoung(): Promise<void> {
     const now = parts.clock.wall();
     await addMonitor(1);
-    // The oldest are 20 h short of old: no test takes longer.
+    // The oldest are 20 h younger than the retention. No test lasts longer.
     await addResults(3, now - 14 * DAY + 20 * HOUR_MS, now, DAY / 96);
     await addChanges(1, [
       ['unknown', 'active', now - 399 * DAY],
@@ -403,7 +406,7 @@ describe('a clock that is wrong', () => {
     sweeping.finally(() => {
       isDone = true;
     });
-    // Back and forth between its chunks.
+    // The clock jumps forth and back between the chunks.
     for (let step = 1; !isDone; step += 1) {
       parts.clock.stepWall(step % 2 === 1 ? 30 * DAY : -30 * DAY);
       await parts.clock.advanceSettling(50);
@@ -418,7 +421,7 @@ describe('a clock that is wrong', () => {
     const sweeping = retention.sweep();
     await settle();
     parts.clock.stepWall(-30 * DAY);
-    // By the right clock nothing was old. What the first chunk took is gone, and no more.
+    // By the right clock nothing was too old. Only the data of the first chunk is deleted.
     expect((await driven(sweeping)).results).toBeLessThanOrEqual(1_000);
   });
 
@@ -428,7 +431,7 @@ describe('a clock that is wrong', () => {
     const before = await rowsLeft();
     parts.clock.stepWall(400 * DAY);
     for (let restart = 0; restart < 4; restart += 1) {
-      // From the second start on the newest slot is one of the wrong clock.
+      // From the second start on, the newest slot is from the wrong clock.
       const running = await started(restart === 0 ? newest : parts.clock.wall());
       await sweepHourly(running, 5);
       await running.stop();

@@ -14,7 +14,7 @@ beforeEach(async () => {
 });
 afterEach(() => recording.dispose());
 
-/** Hours of the day, and of one that is past its time. */
+/** Hours of the day, and of a day past its retention. */
 async function addHours(monitorId: number, regions: readonly string[]): Promise<void> {
   const rows: SqlValue[][] = [];
   for (const day of [DAY, DAY - KEPT_HOURS_MS - DAY_MS]) {

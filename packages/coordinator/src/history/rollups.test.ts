@@ -131,7 +131,7 @@ describe('a summary equals a count of all results', () => {
     do: fc.constant('report' as const),
     monitor: fc.integer({ min: 1, max: 3 }),
     region: fc.integer({ min: 0, max: 2 }),
-    /** Slots before now, some of them off the grid. */
+    /** Slots before now. Some of them are off the grid. */
     ago: fc.oneof(fc.integer({ min: 0, max: 8 }), fc.integer({ min: 0, max: 400 })),
     outcome: fc.integer({ min: 0, max: 3 }),
     latency: fc.integer({ min: 1, max: 90_000 }),
@@ -156,7 +156,7 @@ describe('a summary equals a count of all results', () => {
         const slot = slotIn(one.monitor, recording.clock.wall(), -one.ago - 1) + (isOffGrid ? 1_234 : 0);
         const region = THREE[one.region] ?? FRA;
         const outcome = OUTCOMES[one.outcome] ?? 'passed';
-        // What was reported long ago, again and again: the first that is not `not_run` stays.
+        // Old results are reported again. The first one that is not `not_run` stays.
         await recording.report(one.monitor, slot, region, { outcome, latency: one.latency / 10 });
         return;
       }
@@ -171,7 +171,7 @@ describe('a summary equals a count of all results', () => {
         await caughtUp(rollups);
         return;
       case 'kill': {
-        // Wherever it is then: between reading and writing, or after.
+        // The process may end at any point: between reading and writing, or after writing.
         const cutOff = rollups.step().catch(() => {});
         await recording.restart();
         await cutOff;
@@ -280,7 +280,7 @@ describe('hours', () => {
     await expect(claiming.step()).rejects.toThrow('disk full');
     written.length = 0;
     await claiming.step();
-    // The claim writes nothing itself; the hour comes after it.
+    // The claim itself writes nothing. The hour follows it.
     expect(written[0]).toBe(0);
     expect(written.length).toBeGreaterThan(1);
   });
@@ -326,7 +326,7 @@ describe('hours', () => {
     for (let index = 0; index < 3; index += 1)
       await recording.report(1, slotIn(1, hour, index), FRA, 'passed');
     recording.clock.advance(HOUR_MS + 5 * MINUTE);
-    // Until the part of the half minute in which the monitor's slots lie, and no further.
+    // Roll up until the part of the half minute that contains the monitor's slots, and no further.
     while ((await hoursOf(1)).length === 0) await rollups.step();
     const [progress] = await recording.rows<{ hour: number; phase: number }>(
       'SELECT hour, phase FROM rollup_progress',
@@ -385,7 +385,7 @@ describe('hours', () => {
     recording.clock.advance(40 * DAY_MS);
     let steps = 0;
     while (await rollups.step()) steps += 1;
-    // A step for each day, and a few for the hours.
+    // One step for each day, and a few steps for the hours.
     expect(steps).toBeLessThan(50);
     expect(rollups.behindMs).toBeLessThan(HOUR_MS + 5 * MINUTE);
   });
@@ -424,7 +424,7 @@ describe('kept roll-ups', () => {
     await recording.declare(liveMonitor(1));
     const first = recording.clock.wall();
     for (let day = 0; day < 420; day += 1) {
-      // The oldest days that are kept, and the last ones, have results.
+      // The oldest kept days and the last days have results.
       if (day < 40 || day >= 380) await recording.slot(1, { [FRA]: 'passed', [PAR]: 'passed' });
       recording.clock.advance(DAY_MS);
       if (day % 13 === 0) await caughtUp(rollups);
@@ -533,7 +533,8 @@ test('the loop works, waits while old results are read, and stops', async () => 
   await clock.advanceSettling(2 * HOUR_MS);
   expect(await hoursOf(1)).toEqual([]);
   reading.resolve();
-  // Through the reading thread, so that each round waits for what was asked of it before; the disk may take its time.
+  // Read through the reading thread, so that each round waits for its earlier requests, however slow the disk
+  // is.
   const hours = () => store.read.selectFrom('rollup_hours').selectAll().execute();
   while ((await hours()).length === 0) await clock.advanceSettling(5_000);
   expect(await hours()).toHaveLength(1);

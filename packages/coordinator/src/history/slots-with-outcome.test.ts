@@ -91,7 +91,7 @@ test('rolled-up hours without the outcome are skipped', async () => {
   const { mayHave } = await search(null, 'failed');
   expect([mayHave(failed), mayHave(passed), mayHave(NOW)]).toEqual([true, false, true]);
   expect((await search('hostb-par', 'failed')).mayHave(failed)).toBe(false);
-  // Their hours may be deleted, or were never rolled up.
+  // Their hours may be deleted, or may never have been rolled up.
   expect(mayHave(NOW - 20 * DAY_MS)).toBe(true);
 });
 

@@ -26,7 +26,7 @@ async function addChange(id: number, { at, status }: StatusSince): Promise<void>
   );
 }
 
-/** Three days with changes, of which none, two or all but today are rolled up. */
+/** Three days with changes. None, two, or all days except today are rolled up. */
 async function daysPass(rolledUpAfter: number): Promise<StatusSince[]> {
   const changes: StatusSince[] = [];
   const change = async (status: StatusSince['status'], hours: number) => {
@@ -56,7 +56,7 @@ test.each([
   const expected = timesBetween(changes, [...days, now]).map((times, index) => ({ at: days[index], times }));
   const found = await dailyTimes(recording.store, [2, 1], 90, now);
   expect(found.get(1)).toEqual(expected);
-  // Of which nothing is known.
+  // Nothing is known of this monitor.
   expect(found.get(2)).toHaveLength(90);
   expect(found.get(2)?.every(({ times }) => times.active + times.degraded + times.error === 0)).toBe(true);
 });
@@ -67,7 +67,7 @@ test('days from a clock that was ahead do not replace the real days', async () =
   await addChange(1, { at: start + HOUR_MS, status: 'active' });
   recording.clock.advance(3 * DAY_MS);
   await caughtUp(rollups);
-  // The clock is set right again: by it, days are rolled up that have not come.
+  // The clock is set right again. By the right clock, the rolled-up days are in the future.
   const now = start + 30 * HOUR_MS;
   const found = await dailyTimes(recording.store, [1], 3, now);
   const unknown = (ms: number) => ({ ...NO_TIMES, active: DAY_MS - ms, degraded: 0, error: 0, unknown: ms });
@@ -120,7 +120,7 @@ test.each([
     await daysPass(after);
     const now = recording.clock.wall();
     const before = (await dailyTimes(recording.store, [1], 5, now)).get(1) ?? [];
-    // The error lasts from 25 to 26 hours after the beginning. The two windows overlap, and one lasts over a night.
+    // The error lasts from hour 25 to hour 26. The two windows overlap, and one spans a night.
     const error = began + 25 * HOUR_MS;
     await addWindow(1, { startsAt: error - 2 * HOUR_MS, endsAt: error + HOUR_MS / 4 });
     await addWindow(1, { startsAt: error - 3 * HOUR_MS, endsAt: error + HOUR_MS / 2 });

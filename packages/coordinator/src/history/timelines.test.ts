@@ -22,12 +22,12 @@ type Timeline = {
   readonly begins: string;
   /** Days until now; the last one may be in progress. */
   readonly days: number;
-  /** Changes of status, hours after the beginning. */
+  /** Changes of status, in hours after the beginning. */
   readonly changes: readonly (readonly [hours: number, status: MonitorStatus])[];
   readonly windows?: readonly WindowTimes[];
-  /** One letter a day: the worst of Error, Degraded, Active; Unknown. */
+  /** One letter for each day, by its worst status: E, D, A, or U for unknown. */
   readonly bars: string;
-  /** Percent of each day, null: no data; and of all days together. */
+  /** Uptime of each day and of all days together, percent; null: no data. */
   readonly daily: readonly (number | null)[];
   readonly uptime: number | null;
 };
@@ -134,7 +134,8 @@ const TIMELINES: readonly Timeline[] = [
   {
     name: 'a paused monitor has no data until its next verdict',
     ...{ begins: '2026-05-01', days: 3 },
-    // Deactivated in an outage, activated a day later; the first verdict comes a minute after.
+    // The monitor is deactivated during an outage and activated a day later. Its first status comes a minute
+    // after that.
     changes: [
       [0, 'active'],
       [12, 'error'],
@@ -180,7 +181,7 @@ const TIMELINES: readonly Timeline[] = [
       once('2026-05-01T13:00:00Z', 2),
       once('2026-05-01T13:30:00Z', 1),
     ],
-    // 11:00 to 15:00 is left out: 17 of 20 hours.
+    // 11:00 to 15:00 does not count: 17 of 20 hours.
     ...{ bars: 'E', daily: [85], uptime: 85 },
   },
   {
@@ -192,7 +193,7 @@ const TIMELINES: readonly Timeline[] = [
       [50, 'active'],
     ],
     windows: [once('2026-05-02T00:00:00Z', 24)],
-    // The third day has 2 hours of error left.
+    // Two hours of error are left on the third day.
     ...{ bars: 'AUE', daily: [100, null, 91.66], uptime: 95.83 },
   },
   {
@@ -208,7 +209,8 @@ const TIMELINES: readonly Timeline[] = [
       [51, 'active'],
     ],
     windows: [NIGHTLY_IN_BERLIN],
-    // Down outside of windows: 1 of 22 h (01-03 is left out), 2 of 23 h (01-02), 1 of 22 h (00-02).
+    // Down outside of windows: 1 of 22 h (without 01-03), 2 of 23 h (without 01-02), 1 of 22 h (without
+    // 00-02).
     ...{ bars: 'EEE', daily: [95.45, 91.3, 95.45], uptime: 94.02 },
   },
   {
@@ -267,7 +269,7 @@ async function timesOf({ begins, days, changes, windows = [] }: Timeline): Promi
       await insertWindow(tx, 1, content, begin);
     }
   });
-  // At midnight another day has begun, which has no time yet.
+  // At midnight another day has begun. It has no time yet.
   const found = await dailyTimes(recording.store, [1], Math.floor(days) + 1, begin + days * DAY_MS);
   return (found.get(1) ?? []).map(({ times }) => times).filter((times) => lengthOf(times) > 0);
 }

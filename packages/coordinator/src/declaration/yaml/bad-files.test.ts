@@ -3,8 +3,8 @@ import { parseDeclaration } from '../../../../../test/support/read-declaration.t
 import { formatError } from './declaration.ts';
 
 /**
- * Bad files with all that is said about them. What is wrong with the values of one resource is in the table of
- * `test/refusals/`, for every way to declare it.
+ * Invalid files with all their errors. The table in `test/refusals/` has the invalid values of single
+ * resources, for every way to declare them.
  */
 type Row = [name: string, text: string, errors: string[]];
 

@@ -26,9 +26,10 @@ afterEach(async () => {
   await files.dispose();
 });
 
-/** What is done while as many reads of pages and of the API wait as may. */
+/** Runs `work` while the largest allowed number of reads of pages and of the API waits. */
 async function behindReads(work: () => Promise<void>): Promise<void> {
-  // The thread for pages and the API, which has read all monitors before the file was applied.
+  // The reading thread of pages and of the API. It exists, because it read all monitors before the file was
+  // applied.
   reads.holdFirst();
   const waiting = Array.from({ length: MAX_WAITING_READS }, () => rowsOf(files.store.store, 'workspaces'));
   const all = Promise.allSettled(waiting);

@@ -25,7 +25,7 @@ const TEXT = [
 let files: DeclaredFiles;
 let parts: ConfiguredStore;
 let path: string;
-/** How often the file was read. */
+/** Number of times that the file was read. */
 let reads: number;
 
 beforeEach(async () => {
@@ -47,7 +47,7 @@ async function started(changes: Partial<DeclaredFileParts> = {}): Promise<Declar
   return file;
 }
 
-/** A start that has applied the file, and its end. */
+/** Starts, applies the file, and stops. */
 async function appliedOnce(): Promise<void> {
   await (await started()).stop();
   expect(reads).toBe(1);
@@ -197,7 +197,7 @@ describe('at a start', () => {
 });
 
 describe('while it is watched', () => {
-  /** The file, and what resolves when the next transaction of it has ended. */
+  /** The file, and a function whose promise resolves when its next transaction has ended. */
   async function watched(): Promise<{ next: () => Promise<void> }> {
     const { configuration } = parts;
     let told = () => {};

@@ -95,7 +95,7 @@ describe('at start', () => {
   test('parts without effect are listed with their position, in the status and in the log', async () => {
     const names = Array.from({ length: 12 }, (_, index) => `p${index}`);
     const pages = names.map((name) => `  ${name}: { title: Page, slug: ${name}, password: a-password }\n`);
-    // More than the pages: a removal of most of what is declared would be refused.
+    // These outnumber the pages, because the removal of most resources would be refused.
     const kept = monitors(...names, 'a', 'b');
     const text = `svc_status_page:\n${pages.join('')}${kept}`;
     const lines: { msg: string }[] = [];
@@ -297,7 +297,7 @@ describe('a reload', () => {
 });
 
 describe('on change', () => {
-  /** Resolves when the next declaration was committed. */
+  /** Resolves when the next declaration is committed. */
   function committing(): { configuration: Configuration; committed: () => Promise<void> } {
     let told = () => {};
     const { configuration } = parts;
@@ -384,7 +384,7 @@ describe('a database that cannot accept the file now', () => {
   const MANY = Array.from({ length: 200 }, (_, index) => `m${index}`);
   const SECOND = 1_000;
 
-  /** Counts what is tried; the answered promise settles after each try and what the file makes of it. */
+  /** Counts the tries. The returned promise settles after each try, when the file has handled its outcome. */
   function tried(): { configuration: Configuration; count: () => number; next: () => Promise<void> } {
     const { configuration } = parts;
     let count = 0;

@@ -6,19 +6,19 @@ import { anyText } from '../../../../../test/support/any-text.ts';
 import { parseDeclaration } from '../../../../../test/support/read-declaration.ts';
 import { VALID } from '../../../../../test/support/resources.ts';
 
-/** No error shows what environment or files insert, whatever is wrong with it. */
+/** No error shows text that variables or files insert, whatever is wrong with the text. */
 
 const HIDDEN = 'hunter2';
 const INSERTED = `\${env.HIDDEN}`;
 
-/** What is said of a declaration. */
+/** The messages of the errors of a declaration. */
 function errorsOf(declaration: string | object, value: string): string[] {
   const text = typeof declaration === 'string' ? declaration : JSON.stringify(declaration);
   const sources = { env: { HIDDEN: value }, readFile: () => value };
   return parseDeclaration(text, 'svc.yaml', sources).errors.map(({ message }) => message);
 }
 
-/** An attribute with the insertion in it, in every place that takes a text. */
+/** An attribute with the insertion in every place that takes a string. */
 function withInsertion({ value }: Attribute): unknown {
   switch (value.type) {
     case 'set':
@@ -39,7 +39,7 @@ function allInserted(attributes: Attributes): Record<string, unknown> {
   );
 }
 
-/** Resources with one attribute or block made of insertions. */
+/** Resources in which one attribute or block consists of insertions. */
 function bodiesOf(kind: ResourceKind): object[] {
   const { attributes, blocks } = DEFINITIONS[kind];
   const members = [
@@ -52,7 +52,7 @@ function bodiesOf(kind: ResourceKind): object[] {
   return members.map(([name, value]) => ({ [kind]: { a: { ...VALID[kind], [name]: value } } }));
 }
 
-/** Values that something is made of, wrong in a way of their own. */
+/** Values that are part of other values. Each is wrong in its own way. */
 const WRONG = [
   HIDDEN,
   `a.example:${HIDDEN}`,

@@ -13,7 +13,7 @@ const env = {
 };
 const sources = { env, readFile: (path: string) => path };
 
-/** It does not throw, and errors stand inside the text. */
+/** Checks that reading does not throw, and that the positions of errors are inside the text. */
 function isAnswer(text: string): boolean {
   const { errors } = parseDeclaration(text, 'svc.yaml', sources);
   const lines = text.split(/\r\n|\r|\n/).length;
@@ -63,7 +63,7 @@ test('any text has a result', () => {
 test('a text without a dollar sign stays as it is, and escaping a text restores it', () => {
   fc.assert(
     fc.property(fc.string(), (text) => {
-      // Only a dollar sign before the brace makes the brace special.
+      // A brace is special only after a dollar sign.
       fc.pre(!text.includes('$'));
       expect(interpolate(text, sources)).toEqual({ ok: true, text });
       expect(interpolate(`$\${${text}`, sources)).toEqual({ ok: true, text: `\${${text}` });

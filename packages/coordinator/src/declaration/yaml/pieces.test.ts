@@ -7,13 +7,16 @@ import { piecesOf, wholePiece } from './pieces.ts';
 
 const sources = { env: { NAME: 'a name' }, readFile: (path: string) => `content of ${path}\n` };
 
-/** Whether the text is cut. In pieces of one entry, of a hundred, and as a whole, it says the same. */
+/**
+ * Checks that the text declares the same in pieces of one entry, in pieces of a hundred, and as a whole.
+ * Returns whether it is cut.
+ */
 function isCut(text: string): boolean {
   const whole = parseDeclaration(text, 'svc.yaml', sources, [wholePiece(text)]);
   const small = piecesOf(text, 1);
   for (const pieces of [small, piecesOf(text)]) {
     const { entries, errors } = parseDeclaration(text, 'svc.yaml', sources, pieces);
-    // Wrong syntax has consequences, of which the whole shows more.
+    // Wrong syntax causes further errors, and the whole text shows more of them.
     const isWrong = whole.errors.some(({ message }) => message.startsWith('invalid YAML'));
     expect(isWrong ? errors[0] : errors).toEqual(isWrong ? whole.errors[0] : whole.errors);
     if (errors.length === 0) expect(entries).toEqual(whole.entries);
@@ -86,7 +89,7 @@ test('a text with aliases is one piece', () => {
   expect(parseDeclaration(text, 'svc.yaml', sources).entries).toHaveLength(251);
 });
 
-/** What may stand in a text that goes over several lines. */
+/** Possible lines of a scalar that spans several lines. */
 const BODIES = [
   '|\n      x\n      y\n',
   '|+\n      x\n\n\n',
@@ -97,7 +100,7 @@ const BODIES = [
   '&k z\n',
   '*k\n',
 ];
-/** Lines that belong to nothing, or to what nobody would expect. */
+/** Lines that belong to no entry, or to an unexpected one. */
 const BETWEEN = [
   '\n',
   '# c\n',

@@ -11,8 +11,8 @@ beforeEach(async () => {
 });
 afterEach(() => folder.remove());
 
-/** What is said of a declaration that inserts the file at this path. */
-function saidOf(path: string): string | undefined {
+/** The first error of a declaration that inserts the file at this path. */
+function errorOf(path: string): string | undefined {
   const file = join(folder.path, 'svc.yaml');
   writeFileSync(
     file,
@@ -25,17 +25,17 @@ test.each([
   ['/dev/zero', 'it has more than 1048576 bytes'],
   ['.', 'it is a folder'],
 ])('%s is read up to the bound at most', (path, said) => {
-  expect(saidOf(path)).toContain(said);
+  expect(errorOf(path)).toContain(said);
 });
 
 test('a file that is too large is not read to its end', () => {
   writeFileSync(join(folder.path, 'large'), Buffer.alloc(1_048_577, 'x'));
-  expect(saidOf('large')).toContain('it has more than 1048576 bytes');
+  expect(errorOf('large')).toContain('it has more than 1048576 bytes');
 });
 
 test('a pipe without a writer does not block the reading', () => {
   execFileSync('mkfifo', [join(folder.path, 'pipe')]);
-  expect(saidOf('pipe')).toBe('svc_tcp_monitor.a.name: must not be empty');
+  expect(errorOf('pipe')).toBe('svc_tcp_monitor.a.name: must not be empty');
 });
 
 test('probable mistakes are warnings, as in the API, without secrets', () => {

@@ -31,7 +31,7 @@ async function declaredMonitors(count: number, lastName = 'one'): Promise<{ fold
   return { folder, path };
 }
 
-/** Reads 4,000 monitors in a process of its own. Answers how many it has read. */
+/** Reads 4,000 monitors in a separate process. Returns the number of entries. */
 async function readMonitors(flags: readonly string[]): Promise<number> {
   const { folder, path } = await declaredMonitors(4_000);
   const program = join(folder, 'read.mjs');
@@ -53,7 +53,8 @@ test('the thread reads the next hundred entries only when it is asked for them',
   expect(await nextMessage()).toHaveLength(100);
   const idleMs = () => worker.performance.eventLoopUtilization().idle;
   for (const before = idleMs(); idleMs() === before; ) await setImmediate();
-  // Had the thread read on, the file that the last monitor inserts would have been missing.
+  // If the thread had read on, the last monitor would have an error, because the file that it inserts did not
+  // exist yet.
   writeFileSync(join(folder, 'name'), 'last');
   worker.postMessage(null);
   expect(await nextMessage()).toMatchObject([{ name: 'm100', attributes: { name: 'last' } }]);

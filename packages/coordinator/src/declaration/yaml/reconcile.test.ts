@@ -24,7 +24,7 @@ import { type Reconciled, reconcile } from './reconcile.ts';
 
 type Declared = { [K in ResourceKind]?: Readonly<Record<string, object>> };
 
-/** Statements that the writing thread was asked for. */
+/** Statements that were sent to the writing thread. */
 let asked: string[];
 
 const counting: StoreWorkers = {
@@ -58,12 +58,12 @@ async function opened(): Promise<ConfiguredStore> {
 }
 
 type Ways = {
-  /** Runs between reading and the transaction. */
+  /** Called between the reading and the transaction. */
   readonly meanwhile?: () => Promise<void>;
   readonly seenAs?: (change: ConfigurationChange) => ConfigurationChange;
 };
 
-/** Applies a declaration. Effects are left in the log of changes. */
+/** Applies a declaration. Its effects stay in the log of changes. */
 async function apply(
   { store, secrets, workspaceId, guard, clock }: ConfiguredStore,
   declared: Declared,
@@ -98,7 +98,7 @@ const errorOf = (work: Promise<unknown>): Promise<unknown> =>
     (error: unknown) => error,
   );
 
-/** What the writing thread was asked during this. */
+/** The statements that the writing thread got during the call. */
 async function askedDuring(work: () => Promise<unknown>): Promise<readonly string[]> {
   asked = [];
   await work();
@@ -151,7 +151,7 @@ describe('a large declaration', () => {
       reconciled = await apply(parts, after);
     });
     expect(reconciled).toMatchObject({ unchanged });
-    // Some 30 whatever is changed, and up to ten for each 250 resources of one kind.
+    // About 30 statements for any change, and up to ten for each 250 resources of one kind.
     expect(statements.length).toBeLessThan(90);
     expect((await ownedByFile(parts.store, parts.secrets, parts.workspaceId)).length).toBe(
       Object.values(after).flatMap((entries) => Object.keys(entries)).length,
@@ -229,7 +229,7 @@ describe('a large declaration', () => {
   );
 });
 
-/** Does alone what a change does together. */
+/** Makes each change of a batch in a call of its own. */
 function oneByOne(change: ConfigurationChange): ConfigurationChange {
   const each = async <T, R>(entries: readonly T[], work: (entry: T) => Promise<R>): Promise<R[]> => {
     const done: R[] = [];
@@ -273,7 +273,7 @@ describe('a batch', () => {
     });
   const idOf = (kind: ResourceKind, ...names: string[]) =>
     fc.constantFrom(...names.map((name) => `\${${kind}.${name}.id}`));
-  /** Rare values that the store refuses. */
+  /** Values that the store refuses. They are rare in real files. */
   const rarely = <T>(bad: T, good: fc.Arbitrary<T>) =>
     fc.oneof({ arbitrary: good, weight: 40 }, { arbitrary: fc.constant(bad), weight: 1 });
 
@@ -323,7 +323,7 @@ describe('a batch', () => {
     ),
   });
 
-  /** All that is stored, with secrets in clear. */
+  /** All stored rows, with secrets in clear text. */
   async function picture({ store, secrets, workspaceId }: ConfiguredStore) {
     const tables = [...RESOURCE_TABLES, 'links', 'changes', 'audit'] as const;
     const rows = await Promise.all(tables.map((table) => rowsOf(store, table)));
