@@ -14,13 +14,12 @@ import {
 } from '@svc/shared/otlp/metric-data.ts';
 import { VERSION } from '@svc/shared/version.ts';
 import { COUNTED_OUTCOMES } from '../store/export-totals.ts';
-import type { LiveMonitor } from '../verdict/monitor.ts';
-import { MONITOR_STATUSES } from '../verdict/monitor.ts';
+import { type LiveMonitor, MONITOR_STATUSES } from '../verdict/monitor.ts';
 import { freshForMs } from '../verdict/status.ts';
 import { NO_TIMES, type StatusSince, timesBetween } from '../verdict/uptime.ts';
 import type { Encoding } from './export-settings.ts';
+import { ATTRIBUTE, EXPORTED_METRICS, type MetricKey } from './exported-metrics.ts';
 import { EXPLICIT_BOUNDS, type Histogram, type HistogramKind, secondsOf } from './histograms.ts';
-import { ATTRIBUTE, EXPORTED_METRICS, type MetricKey } from './metrics.ts';
 import { PHASE_NAMES, type RegionTotals, shownTarget, type Totals } from './totals.ts';
 
 /** Span of the exported uptime, ms. */

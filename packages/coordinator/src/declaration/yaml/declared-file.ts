@@ -85,10 +85,10 @@ export class DeclaredFile {
   readonly #stopping = new AbortController();
   readonly #watch: FileWatch;
   readonly #waits: GrowingWaits;
-  #running: Promise<void> | null = null;
-  #isAskedAgain = false;
+  #applying: Promise<void> | null = null;
+  #isRequestedAgain = false;
   /** Whether the next apply must read the file even when its sources are unchanged. */
-  #isToBeRead = false;
+  #mustRead = false;
   #insertedFiles: readonly string[] = [];
   #status: DeclaredFileStatus;
 
@@ -99,7 +99,7 @@ export class DeclaredFile {
     const nothing = { appliedAt: null, digest: null, resources: 0, errors: [], warnings: [], waiting: null };
     this.#status = { path: this.#path, ...nothing };
     this.#waits = new GrowingWaits(parts.clock);
-    this.#watch = new FileWatch(parts.clock, parts.log, () => void this.#afresh());
+    this.#watch = new FileWatch(parts.clock, parts.log, () => void this.#applyAnew());
   }
 
   /** The state of the file, for the API, the dashboard and tests. The log has the same facts. */
@@ -114,7 +114,7 @@ export class DeclaredFile {
    * effect
    */
   async start(): Promise<void> {
-    await this.#afresh();
+    await this.#applyAnew();
     if (this.#status.errors.length === 0) return;
     if (await this.#transaction(wasApplied)) return;
     this.#watch.close();
@@ -126,28 +126,28 @@ export class DeclaredFile {
    * logged and kept in the status.
    */
   reload(): Promise<void> {
-    this.#isToBeRead = true;
-    return this.#afresh();
+    this.#mustRead = true;
+    return this.#applyAnew();
   }
 
   /**
    * Applies the file now, and forgets earlier waits. The file is not read when its sources are those that
    * were applied last.
    */
-  #afresh(): Promise<void> {
+  #applyAnew(): Promise<void> {
     this.#waits.endWait();
-    return this.#ask();
+    return this.#requestApply();
   }
 
-  #ask(): Promise<void> {
-    if (this.#running !== null) {
-      this.#isAskedAgain = true;
-      return this.#running;
+  #requestApply(): Promise<void> {
+    if (this.#applying !== null) {
+      this.#isRequestedAgain = true;
+      return this.#applying;
     }
-    this.#running = this.#run().finally(() => {
-      this.#running = null;
+    this.#applying = this.#applyRequested().finally(() => {
+      this.#applying = null;
     });
-    return this.#running;
+    return this.#applying;
   }
 
   /** Stops watching the file. An apply in progress is rolled back. */
@@ -155,30 +155,30 @@ export class DeclaredFile {
     this.#watch.close();
     this.#stopping.abort(new SvcError('stopping', 'the declared file is not watched any more'));
     this.#waits.endWait();
-    await this.#running;
+    await this.#applying;
   }
 
-  async #run(): Promise<void> {
+  async #applyRequested(): Promise<void> {
     do {
-      this.#isAskedAgain = false;
+      this.#isRequestedAgain = false;
       if (this.#stopping.signal.aborted) return;
-      const isToBeRead = this.#isToBeRead;
+      const mustRead = this.#mustRead;
       // A call of reload() from now on is for the next apply.
-      this.#isToBeRead = false;
+      this.#mustRead = false;
       try {
-        await this.#apply(isToBeRead);
+        await this.#apply(mustRead);
       } catch (error) {
         if (this.#stopping.signal.aborted) return;
         if (error instanceof StoreError && error.retryable) {
-          this.#isToBeRead ||= isToBeRead;
-          this.#wait(error);
-        } else this.#refused(error);
+          this.#mustRead ||= mustRead;
+          this.#applyLater(error);
+        } else this.#setRefused(error);
       }
-    } while (this.#isAskedAgain);
+    } while (this.#isRequestedAgain);
   }
 
-  async #apply(isToBeRead: boolean): Promise<void> {
-    if (!isToBeRead && (await this.#isApplied())) return;
+  async #apply(mustRead: boolean): Promise<void> {
+    if (!mustRead && (await this.#applyIfUnchanged())) return;
     const { env, channelEgressAllow, read = readDeclaration } = this.#parts;
     // Watch before reading, so that a change in between is noticed.
     await this.#watch.watchFiles([this.#path, ...this.#insertedFiles]);
@@ -187,14 +187,14 @@ export class DeclaredFile {
     await this.#watch.addFiles(this.#insertedFiles);
     if (declaration.errors.length > 0) throw new DeclarationError(declaration.errors);
     const reconciled = await this.#reconcile(declaration);
-    this.#applied(declaration, declaration.entries.length);
+    this.#setApplied(declaration, declaration.entries.length);
     this.#parts.log.info({ file: this.#path, ...reconciled }, 'applied the declared file');
   }
 
   /**
    * Whether the sources and the rows are those of the last apply. Then only the states of channels are set.
    */
-  async #isApplied(): Promise<boolean> {
+  async #applyIfUnchanged(): Promise<boolean> {
     const { workspaceId, secrets, version, env, channelEgressAllow = [], log } = this.#parts;
     const applied = await appliedDeclaration(this.#stored);
     if (applied === null) return false;
@@ -210,12 +210,12 @@ export class DeclaredFile {
     // The file may have been renamed since the last apply.
     const file = basename(this.#path);
     const warnings = applied.warnings.map((warning) => ({ ...warning, file }));
-    this.#applied({ digest: applied.digest, warnings }, applied.resources);
+    this.#setApplied({ digest: applied.digest, warnings }, applied.resources);
     log.info({ file: this.#path, unchanged: applied.resources }, 'the declared file is unchanged');
     return true;
   }
 
-  #applied({ digest, warnings }: Pick<ReadDeclaration, 'digest' | 'warnings'>, resources: number): void {
+  #setApplied({ digest, warnings }: Pick<ReadDeclaration, 'digest' | 'warnings'>, resources: number): void {
     this.#status = {
       path: this.#path,
       appliedAt: this.#parts.clock.wall(),
@@ -226,7 +226,7 @@ export class DeclaredFile {
       waiting: null,
     };
     this.#waits.endWait();
-    this.#warn(warnings);
+    this.#logWarnings(warnings);
   }
 
   /** Paths of inserted files. Their names are relative to the folder of the declared file. */
@@ -238,7 +238,7 @@ export class DeclaredFile {
     return { channelProblem: this.#parts.channelProblem, resetsChannels: this.#status.appliedAt === null };
   }
 
-  #warn(warnings: readonly LocatedError[]): void {
+  #logWarnings(warnings: readonly LocatedError[]): void {
     if (warnings.length === 0) return;
     const more = Math.max(0, warnings.length - WARNINGS_LOGGED);
     this.#parts.log.warn(
@@ -287,9 +287,9 @@ export class DeclaredFile {
     return configuration.transaction({ workspaceId, actor: 'file' }, work);
   }
 
-  #wait(error: StoreError): void {
+  #applyLater(error: StoreError): void {
     const { clock, log } = this.#parts;
-    const waitMs = this.#waits.scheduleRetry(() => void this.#ask());
+    const waitMs = this.#waits.scheduleRetry(() => void this.#requestApply());
     const { tries } = this.#waits;
     const reason = messageOf(error);
     this.#status = { ...this.#status, errors: [], waiting: { reason, tries, nextAt: clock.wall() + waitMs } };
@@ -299,7 +299,7 @@ export class DeclaredFile {
     );
   }
 
-  #refused(error: unknown): void {
+  #setRefused(error: unknown): void {
     const errors =
       error instanceof DeclarationError
         ? error.errors

@@ -15,15 +15,15 @@ import {
   type LocatedError,
 } from './declaration.ts';
 import { type Member, SourceDocument, type SourceError, SourceText } from './document.ts';
-import { interpolate, type Sources } from './interpolate.ts';
-import { piecesOf } from './pieces.ts';
 import {
   type FoundReference,
   misplacedReference,
   referenceIn,
   referenceProblem,
   referencesOf,
-} from './references.ts';
+} from './entry-references.ts';
+import { interpolate, type Sources } from './interpolate.ts';
+import { piecesOf } from './pieces.ts';
 
 type WrittenEntry = Member & { readonly kind: ResourceKind };
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { parseDeclaration } from '../../../../../test/support/read-declaration.ts';
 import type { DeclaredEntry } from './declaration.ts';
+import { resolveReferences } from './entry-references.ts';
 import { isMassDeletion, type NamedResource, type Plan, planChanges } from './plan.ts';
-import { resolveReferences } from './references.ts';
 
 function entriesOf(text: string): readonly DeclaredEntry[] {
   const { entries, errors } = parseDeclaration(text, 'svc.yaml', { env: {}, readFile: () => '' });

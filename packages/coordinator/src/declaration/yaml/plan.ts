@@ -20,7 +20,7 @@ import {
 import { KINDS } from '../kinds/registry.ts';
 import { storedIn } from '../reading.ts';
 import { type Address, addressOf, type DeclaredEntry } from './declaration.ts';
-import { referencesOf, resolveReferences } from './references.ts';
+import { referencesOf, resolveReferences } from './entry-references.ts';
 
 /** A stored resource that the present or an earlier declared file declares. */
 export type NamedResource = {

@@ -12,6 +12,7 @@ import type { ConfigurationChange } from '../configuration.ts';
 import { ConfigurationError } from '../errors.ts';
 import { type ChannelStates, setChannelStates } from './channel-states.ts';
 import { type Address, addressOf, DeclarationError, type DeclaredEntry } from './declaration.ts';
+import { resolveReferences } from './entry-references.ts';
 import {
   batchesOfOneKind,
   isMassDeletion,
@@ -22,7 +23,6 @@ import {
   prepareChanges,
   type Write,
 } from './plan.ts';
-import { resolveReferences } from './references.ts';
 
 /** Number of monitors that are removed in one batch. A stop is checked before each batch. */
 const REMOVALS_PER_BATCH = 250;

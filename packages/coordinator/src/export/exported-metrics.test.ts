@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { COUNTED_OUTCOMES } from '../store/export-totals.ts';
 import { ERROR_TYPES } from './error-type.ts';
+import { ATTRIBUTE, EXPORTED_METRICS } from './exported-metrics.ts';
 import { EXPLICIT_BOUNDS } from './histograms.ts';
-import { ATTRIBUTE, EXPORTED_METRICS } from './metrics.ts';
 import { MOST_DURATION_SERIES, PHASE_NAMES } from './totals.ts';
 
 const PAGE = readFileSync(new URL('../../../../docs/metrics.md', import.meta.url), 'utf8');

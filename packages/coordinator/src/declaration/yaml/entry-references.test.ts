@@ -1,6 +1,6 @@
 import { DEFINITIONS, RESOURCE_KINDS } from '@svc/shared/resources/registry.ts';
 import { expect, test } from 'vitest';
-import { referencesOf, resolveReferences } from './references.ts';
+import { referencesOf, resolveReferences } from './entry-references.ts';
 
 test.each(RESOURCE_KINDS)('%s refers only to kinds before it, so there are no cycles', (kind) => {
   const before: readonly string[] = RESOURCE_KINDS.slice(0, RESOURCE_KINDS.indexOf(kind));
