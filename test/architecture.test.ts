@@ -324,9 +324,24 @@ test('a word of the domain names one type', () => {
 /**
  * The folders that each folder of the coordinator may import. Imports run one way, without circles. Dispatch
  * and recording do not import each other; they share `verdict/slots.ts`. The files beside the folders wire the
- * parts, and no folder imports them.
+ * parts. Only `leading`, which wires too, imports the settings among them.
  */
 const FOLDERS: Readonly<Record<string, readonly string[]>> = {
+  leading: [
+    '(wiring)',
+    ...[
+      'api',
+      'pages',
+      'declaration',
+      'history',
+      'checks',
+      'alerts',
+      'export',
+      'outgoing',
+      'store',
+      'verdict',
+    ],
+  ],
   dashboard: ['api', 'web', 'store', 'verdict'],
   api: ['pages', 'web', 'declaration', 'history', 'checks', 'alerts', 'export', 'store', 'verdict'],
   pages: ['web', 'declaration', 'history', 'alerts', 'outgoing', 'store', 'verdict'],

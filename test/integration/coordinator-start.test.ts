@@ -6,7 +6,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Coordinator } from '@svc/coordinator/app.ts';
+import { Coordinator } from '@svc/coordinator/coordinator.ts';
 import { systemClock } from '@svc/shared/clock.ts';
 import { connectBus } from '@svc/shared/nats/nats-bus.ts';
 import { NatsResultStreams } from '@svc/shared/nats/result-streams.ts';

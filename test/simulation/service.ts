@@ -78,12 +78,10 @@ export class Service {
     this.#backlogHold = new BacklogHold({
       clock: this.#clock,
       slotClock: this.#slotClock,
-      onEnd: (monitorIds) => this.#recorder.announce(monitorIds),
     });
     this.#maintenanceHold = new MaintenanceHold({
       clock: this.#clock,
       slotClock: this.#slotClock,
-      onEnd: (monitorIds) => this.#recorder.announce(monitorIds),
     });
     this.#batches = new Batches({
       now: () => this.now,
@@ -125,9 +123,10 @@ export class Service {
     await service.#recorder.load();
     service.#store.isLoading = false;
     service.#batches.forget();
+    const announce = (monitorIds: readonly number[]) => service.#recorder.announce(monitorIds);
     void service.applyChanges().then(() => {
-      service.#backlogHold.start();
-      service.#maintenanceHold.start();
+      service.#backlogHold.start(announce);
+      service.#maintenanceHold.start(announce);
       service.isReading = true;
     });
     return service;

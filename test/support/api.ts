@@ -11,7 +11,7 @@ import { type EndpointState, ExportTestError } from '@svc/coordinator/export/met
 import { createHttpPost } from '@svc/coordinator/outgoing/http-post.ts';
 import { createPageDomains } from '@svc/coordinator/pages/domains/domains.ts';
 import { announceRemoval } from '@svc/coordinator/pages/subscribers/window-announcements.ts';
-import { createSites } from '@svc/coordinator/sites.ts';
+import { createSites } from '@svc/coordinator/serving.ts';
 import { Tokens } from '@svc/coordinator/store/access/tokens.ts';
 import type { StoreWorkers } from '@svc/coordinator/store/sqlite/store-thread.ts';
 import type { MonitorStatus } from '@svc/coordinator/verdict/monitor.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { Agent } from '@svc/agent/app.ts';
-import { Coordinator } from '@svc/coordinator/app.ts';
+import { Coordinator } from '@svc/coordinator/coordinator.ts';
 import type { ExportSettings } from '@svc/coordinator/export/export-settings.ts';
 import type { Clock } from '@svc/shared/clock.ts';
 import type { Bus } from '@svc/shared/nats/bus.ts';

@@ -14,13 +14,13 @@ import { Secret } from '@svc/shared/secret.ts';
 import { SYSTEM_STORE_UNUSED, trustsSystemStore } from '@svc/shared/server-trust.ts';
 import { fileVariantOf } from '@svc/shared/settings/setting-names.ts';
 import type { TlsFiles } from './api/listener-settings.ts';
-import { Coordinator } from './app.ts';
 import {
   COORDINATOR_SETTINGS,
   type CoordinatorConfig,
   checkCoordinatorSettings,
   databasePathOf,
 } from './config.ts';
+import { Coordinator } from './coordinator.ts';
 import { DeclarationError } from './declaration/yaml/declaration.ts';
 import { exportSettingsOf } from './export/export-settings.ts';
 import { operatorTokens } from './operator-tokens.ts';

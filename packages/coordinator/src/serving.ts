@@ -12,24 +12,33 @@ import type { Secret } from '@svc/shared/secret.ts';
 import { VERSION } from '@svc/shared/version.ts';
 import { urlRules } from './alerts/declared-urls.ts';
 import { channelProblems, type OperatorValues } from './alerts/sender.ts';
-import { createApiCounters } from './api/api-parts.ts';
+import { type ApiParts, createApiCounters } from './api/api-parts.ts';
+import type { ApiCalls } from './api/in-process.ts';
 import type { TlsFiles } from './api/listener-settings.ts';
 import { type Api, createApi } from './api/server.ts';
 import type { CoordinatorConfig } from './config.ts';
+import { Dashboard } from './dashboard/dashboard.ts';
+import { DASHBOARD_ASSETS } from './dashboard/dashboard-assets.ts';
 import type { ChangeEffects } from './declaration/configuration.ts';
 import { Incidents } from './declaration/notes/incidents.ts';
 import { MaintenanceWindows } from './declaration/notes/maintenance.ts';
 import { Reading } from './declaration/reading.ts';
 import { StoredConfiguration } from './declaration/stored-configuration.ts';
 import { WhatIfs } from './history/what-if/what-ifs.ts';
-import { type Live, servedLive } from './live.ts';
-import { createPageDomains } from './pages/domains/domains.ts';
+import { type LeaderServices, withOrWithoutLeader } from './leading/leader-services.ts';
+import { createAskSite, createPageDomains } from './pages/domains/domains.ts';
+import { PAGE_ASSETS } from './pages/page-assets.ts';
+import { createStatusPages } from './pages/status-page-site.ts';
 import { announceRemoval } from './pages/subscribers/window-announcements.ts';
-import { createSites } from './sites.ts';
+import { createVisitors } from './pages/visitors.ts';
 import type { Tokens } from './store/access/tokens.ts';
+import type { NewlyQueued } from './store/alerts/delivery-queue.ts';
 import type { Secrets } from './store/declaration/secrets.ts';
 import { FileSizes } from './store/sqlite/file-sizes.ts';
 import type { Store } from './store/store.ts';
+import { createAssetSite } from './web/assets.ts';
+import type { Site } from './web/site.ts';
+import { WEB_ASSETS } from './web/web-assets.ts';
 
 export type ServingParts = {
   readonly config: Pick<
@@ -48,8 +57,8 @@ export type ServingParts = {
   readonly visitorKey: Secret<Uint8Array>;
   /** Applies the effects of changes of the declaration, where this coordinator leads. */
   readonly effects: ChangeEffects;
-  /** The present or last known live state. */
-  readonly live: () => Live | null;
+  /** What the API uses of the present leadership, or of the last one; null: this coordinator has not led yet. */
+  readonly leader: () => LeaderServices | null;
   readonly isLeading: () => boolean;
   readonly bus: Pick<Bus, 'isConnected' | 'onConnection'>;
   /** Path of the database file. */
@@ -68,7 +77,7 @@ export class Serving {
   readonly #api: Api;
   readonly #parts: ServingParts;
   readonly #counters = createApiCounters();
-  readonly #live: Live;
+  readonly #served: LeaderServices;
   /** Epoch ms. */
   readonly #startedAt: number;
   readonly #loopDelay = new LoopDelay();
@@ -79,14 +88,14 @@ export class Serving {
 
   constructor(parts: ServingParts) {
     this.#parts = parts;
-    const { config, operator, store, secrets, tokens, effects, live, isLeading, bus, clock, log } = parts;
+    const { config, operator, store, secrets, tokens, effects, leader, isLeading, bus, clock, log } = parts;
     this.#startedAt = clock.wall();
     this.#fileSizes = new FileSizes(parts.databasePath, clock);
     this.#whatIfs = new WhatIfs(parts.databasePath);
     const declaredFile = config.config === undefined ? undefined : basename(config.config);
     const guard = createEgressGuard({ base: 'channel', deny: [], allow: config.channelEgressAllow });
-    const served = servedLive(live, isLeading, clock);
-    this.#live = served;
+    const served = withOrWithoutLeader(leader, isLeading, clock);
+    this.#served = served;
     const reading = new Reading(store, secrets);
     const domains = createPageDomains({ store, clock, log }, config.publicUrl);
     const channelProblem = channelProblems({ operator, urls: urlRules(config) });
@@ -169,7 +178,7 @@ export class Serving {
       natsConnected: Number(bus.isConnected),
     };
     return [
-      ...this.#live.measurements(),
+      ...this.#served.measurements(),
       ...measurementsOf(API_COUNTERS, this.#counters, this.#startedAt),
       ...measurementsOf(SERVING_GAUGES, gauges, this.#startedAt),
       ...processMeasurements({
@@ -188,4 +197,37 @@ export class Serving {
       log.warn({ error: messageOf(error) }, 'could not save when API tokens were last used');
     });
   }
+}
+
+export type SiteParts = Pick<
+  ApiParts,
+  | ('store' | 'secrets' | 'reading' | 'tokens' | 'domains' | 'visitorKey')
+  | ('publicUrl' | 'slotNow' | 'clock' | 'log')
+> & {
+  /** Whether the operator has set how mails are sent. */
+  readonly canMail: boolean;
+  /** A mail to a visitor of a status page was queued. */
+  readonly pageMailQueued: (queued: NewlyQueued) => void;
+};
+
+/**
+ * Makes everything that is served beside the API, in the order in which a request is offered to them.
+ *
+ * @param calls of the API that the pages work with
+ */
+export function createSites(parts: SiteParts, calls: ApiCalls): readonly Site[] {
+  const { domains, visitorKey: key, pageMailQueued: onQueued } = parts;
+  const visitors = createVisitors({ ...parts, key, onQueued });
+  return [
+    createAssetSite([...WEB_ASSETS, ...PAGE_ASSETS, ...DASHBOARD_ASSETS]),
+    createAskSite(parts),
+    visitors.unsubscribing,
+    createStatusPages({
+      ...parts,
+      mayRead: visitors.mayRead,
+      slugOfHost: async (host) => (await domains.findPageOf(host))?.slug ?? null,
+      routes: visitors.routes,
+    }),
+    new Dashboard({ ...parts, calls }),
+  ];
 }

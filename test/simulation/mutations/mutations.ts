@@ -370,7 +370,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'the end of a hold tells nobody',
     file: 'checks/backlog-hold.ts',
-    from: 'this.#parts.onEnd([monitorId]);',
+    from: 'this.#announce([monitorId]);',
     to: '',
   },
   {
@@ -382,7 +382,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'nothing is announced at the end of a maintenance window',
     file: 'checks/maintenance-hold.ts',
-    from: 'this.#parts.onEnd(window.monitorIds);',
+    from: 'this.#announce(window.monitorIds);',
     to: '',
   },
   {

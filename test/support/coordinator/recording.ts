@@ -122,11 +122,7 @@ export class Recording {
     const clock = this.#realClock ?? this.clock;
     this.slotClock = new SlotClock(clock, null, log, this.aheadSlot);
     const { slotClock } = this;
-    this.maintenance = new MaintenanceHold({
-      clock,
-      slotClock,
-      onEnd: (monitorIds) => this.recorder.announce(monitorIds),
-    });
+    this.maintenance = new MaintenanceHold({ clock, slotClock });
     const loadedAt = slotClock.now();
     this.maintenance.changed(await loadWindows(this.store, loadedAt), loadedAt);
     this.recorder = new Recorder({
@@ -158,7 +154,7 @@ export class Recording {
     });
     this.recorder.onTransition((change) => this.changes.push(change));
     await this.recorder.load();
-    this.maintenance.start();
+    this.maintenance.start((monitorIds) => this.recorder.announce(monitorIds));
   }
 
   /** Ends without recording the queued events, and starts from the file. */

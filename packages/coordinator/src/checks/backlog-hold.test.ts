@@ -6,9 +6,8 @@ import { BacklogHold } from './backlog-hold.ts';
 function bench() {
   const clock = new FakeClock();
   const ended: number[] = [];
-  const onEnd = (ids: readonly number[]): void => void ended.push(...ids);
-  const hold = new BacklogHold({ clock, slotClock: { now: () => clock.wall() }, onEnd });
-  hold.start();
+  const hold = new BacklogHold({ clock, slotClock: { now: () => clock.wall() } });
+  hold.start((ids) => ended.push(...ids));
   /** A result of a check that began so long ago and took so long, ms. */
   const read = (ageMs: number, tookMs = 100, more: Partial<CheckResult> = {}): void =>
     hold.read([

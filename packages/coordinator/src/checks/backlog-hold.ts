@@ -21,8 +21,6 @@ const NOT_AGAIN_MS = 600_000;
 export type BacklogHoldParts = {
   readonly clock: Clock;
   readonly slotClock: { now(): number };
-  /** Called when the holds of these monitors are over. Their channels must then be told the present status. */
-  readonly onEnd: (monitorIds: readonly number[]) => void;
 };
 
 /**
@@ -38,12 +36,19 @@ export class BacklogHold {
   readonly #spent = new Map<number, { readonly heldMs: number; readonly until: number }>();
   readonly #deadlines: Deadlines;
 
+  #announce: (monitorIds: readonly number[]) => void = () => {};
+
   constructor(parts: BacklogHoldParts) {
     this.#parts = parts;
     this.#deadlines = new Deadlines(parts.clock, (monitorId) => this.#lookAt(monitorId));
   }
 
-  start(): void {
+  /**
+   * @param announce called when the holds of these monitors are over. It tells the channels of these monitors the present
+   *   status
+   */
+  start(announce: (monitorIds: readonly number[]) => void): void {
+    this.#announce = announce;
     this.#deadlines.start();
   }
 
@@ -111,6 +116,6 @@ export class BacklogHold {
     this.#held.delete(monitorId);
     const { heldMs = 0, until = now + NOT_AGAIN_MS } = this.#spentOf(monitorId, now) ?? {};
     this.#spent.set(monitorId, { heldMs: heldMs + now - held.began, until });
-    this.#parts.onEnd([monitorId]);
+    this.#announce([monitorId]);
   }
 }

@@ -21,10 +21,10 @@ beforeEach(async () => {
 
 function startHold(): void {
   const { clock, slotClock } = it;
-  hold = new BacklogHold({ clock, slotClock, onEnd: (ids) => it.recorder.announce(ids) });
+  hold = new BacklogHold({ clock, slotClock });
   it.onRead = (results) => hold.read(results);
   it.isHeld = (monitorId) => hold.isHeld(monitorId);
-  hold.start();
+  hold.start((ids) => it.recorder.announce(ids));
 }
 
 afterEach(async () => {

@@ -10,8 +10,6 @@ const LOOK_EVERY_MS = 12 * 3_600_000;
 export type MaintenanceHoldParts = {
   readonly clock: Clock;
   readonly slotClock: { now(): number; onJump(listener: () => void): () => void };
-  /** Called at the end of an occurrence. The channels of these monitors must then be told the present status. */
-  readonly onEnd: (monitorIds: readonly number[]) => void;
 };
 
 /**
@@ -27,6 +25,8 @@ export class MaintenanceHold {
   #windows = Windows.NONE;
   #ignoreJumps: () => void = () => {};
 
+  #announce: (monitorIds: readonly number[]) => void = () => {};
+
   constructor(parts: MaintenanceHoldParts) {
     this.#parts = parts;
     this.#deadlines = new Deadlines(parts.clock, (windowId) => this.#lookAt(windowId));
@@ -36,7 +36,12 @@ export class MaintenanceHold {
     return this.#windows;
   }
 
-  start(): void {
+  /**
+   * @param announce called when an occurrence is over. It tells the channels of these monitors the present
+   *   status
+   */
+  start(announce: (monitorIds: readonly number[]) => void): void {
+    this.#announce = announce;
     this.#ignoreJumps = this.#parts.slotClock.onJump(() => {
       for (const { id } of this.#windows.values()) this.#arm(id);
     });
@@ -71,7 +76,7 @@ export class MaintenanceHold {
     const end = this.#ends.get(windowId);
     if (end !== undefined && end <= this.#parts.slotClock.now()) {
       this.#ends.delete(windowId);
-      this.#parts.onEnd(window.monitorIds);
+      this.#announce(window.monitorIds);
     }
     this.#arm(windowId);
   }

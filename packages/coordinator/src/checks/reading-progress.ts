@@ -19,29 +19,35 @@ type Look = { isLooking: boolean; caughtUpAt: number };
  * enough for jobs that have been gone for two heartbeats.
  */
 export class ReadingProgress {
-  readonly #consumer: Consumer;
+  #consumer: Consumer | null = null;
   readonly #clock: Clock;
   /** Looks by region; undefined: all regions. */
   readonly #looks = new Map<Region | undefined, Look>();
 
-  constructor(consumer: Consumer, clock: Clock) {
-    this.#consumer = consumer;
+  constructor(clock: Clock) {
     this.#clock = clock;
   }
 
+  /** Asks this consumer from now on. Before that, nothing is read yet. */
+  follow(consumer: Consumer): void {
+    this.#consumer = consumer;
+  }
+
   isCaughtUp(region?: Region): boolean {
+    const consumer = this.#consumer;
+    if (consumer === null) return false;
     const look = this.#looks.get(region) ?? { isLooking: false, caughtUpAt: Number.NEGATIVE_INFINITY };
     this.#looks.set(region, look);
     if (this.#clock.monotonic() - look.caughtUpAt <= GOOD_FOR_MS) return true;
-    if (!look.isLooking) void this.#look(region, look);
+    if (!look.isLooking) void this.#look(consumer, region, look);
     return false;
   }
 
-  async #look(region: Region | undefined, look: Look): Promise<void> {
+  async #look(consumer: Consumer, region: Region | undefined, look: Look): Promise<void> {
     look.isLooking = true;
     const askedAt = this.#clock.monotonic();
     try {
-      await this.#consumer.caughtUp(region);
+      await consumer.caughtUp(region);
       look.caughtUpAt = Math.max(look.caughtUpAt, askedAt);
     } finally {
       look.isLooking = false;

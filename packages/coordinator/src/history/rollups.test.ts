@@ -525,7 +525,8 @@ test('the wait for a stream that is never read to its end is bounded', async () 
 test('the loop works, waits while old results are read, and stops', async () => {
   const { store, clock } = recording;
   const reading = Promise.withResolvers<void>();
-  const progress = new ReadingProgress({ caughtUp: () => reading.promise }, clock);
+  const progress = new ReadingProgress(clock);
+  progress.follow({ caughtUp: () => reading.promise });
   await recording.declare(liveMonitor(1));
   await recording.report(1, slotIn(1, clock.wall()), FRA, 'passed');
   const working = await whileReading(() => progress.isCaughtUp());

@@ -2,58 +2,64 @@ import { randomUUID } from 'node:crypto';
 import type { Clock } from '@svc/shared/clock.ts';
 import { createEgressGuard } from '@svc/shared/egress.ts';
 import type { Logger } from '@svc/shared/log.ts';
+import type { NotRunReason } from '@svc/shared/messages/check-result.ts';
 import { RECORDING_COUNTERS } from '@svc/shared/metrics/recording-instruments.ts';
 import { Distribution } from '@svc/shared/metrics/values.ts';
 import type { Bus, ResultStreams } from '@svc/shared/nats/bus.ts';
 import { proxyFor } from '@svc/shared/proxy/proxy.ts';
+import type { Region } from '@svc/shared/regions.ts';
 import type { Secret } from '@svc/shared/secret.ts';
-import { urlRules } from './alerts/declared-urls.ts';
-import { Deliverer } from './alerts/deliverer.ts';
-import { OverdueAlerts } from './alerts/overdue.ts';
-import { closesIncidents } from './alerts/registry.ts';
-import { createSender, type OperatorValues } from './alerts/sender.ts';
-import { storedChannels } from './alerts/stored-channels.ts';
-import { BacklogHold } from './checks/backlog-hold.ts';
-import { ResultConsumer } from './checks/consumer.ts';
-import { Dispatch } from './checks/dispatch.ts';
-import { JobTokens } from './checks/job-tokens.ts';
-import { MaintenanceHold } from './checks/maintenance-hold.ts';
-import { loadNewestSlots, newestOf } from './checks/newest-slots.ts';
-import { ReadingProgress } from './checks/reading-progress.ts';
-import { Recorder } from './checks/recorder.ts';
-import { RegionPresence } from './checks/region-presence.ts';
-import { SlotClock } from './checks/slot-clock.ts';
-import { timedStore } from './checks/timed-store.ts';
-import type { CoordinatorConfig } from './config.ts';
-import { MonitorsInMemory } from './declaration/live-monitors.ts';
-import type { DeclaredFileParts } from './declaration/yaml/declared-file.ts';
-import type { ExportSettings } from './export/export-settings.ts';
-import { MetricsExport } from './export/metrics-export.ts';
-import { BelievedClock } from './history/believed-clock.ts';
-import { Retention } from './history/retention.ts';
-import { DATED_BACK_MS, Rollups } from './history/rollups.ts';
-import { createHttpPost } from './outgoing/http-post.ts';
-import { createSendMail } from './outgoing/smtp/mail.ts';
-import { loadNodemailer } from './outgoing/smtp/nodemailer.ts';
-import type { DomainChecks } from './pages/domains/domain-checks.ts';
-import { domainChecksOf } from './pages/domains/domains.ts';
-import { IconFetches } from './pages/icons/icon-fetches.ts';
-import { PageNews } from './pages/subscribers/news.ts';
-import { incidentKeys } from './store/access/installation.ts';
-import type { Secrets } from './store/declaration/secrets.ts';
-import { loadWindows, windowsOfUnknownZones } from './store/incidents/maintenance-windows.ts';
-import { createRecordingStore } from './store/results/recording-store.ts';
-import type { Store } from './store/store.ts';
-import { States } from './verdict/state.ts';
-import type { Backlog } from './verdict/thinning.ts';
+import { VERSION } from '@svc/shared/version.ts';
+import { urlRules } from '../alerts/declared-urls.ts';
+import { Deliverer } from '../alerts/deliverer.ts';
+import { OverdueAlerts } from '../alerts/overdue.ts';
+import { closesIncidents } from '../alerts/registry.ts';
+import { channelProblems, createSender, type OperatorValues } from '../alerts/sender.ts';
+import { storedChannels } from '../alerts/stored-channels.ts';
+import { BacklogHold } from '../checks/backlog-hold.ts';
+import { ResultConsumer } from '../checks/consumer.ts';
+import { Dispatch } from '../checks/dispatch.ts';
+import { JobTokens } from '../checks/job-tokens.ts';
+import { MaintenanceHold } from '../checks/maintenance-hold.ts';
+import { loadNewestSlots, newestOf } from '../checks/newest-slots.ts';
+import { ReadingProgress } from '../checks/reading-progress.ts';
+import { Recorder } from '../checks/recorder.ts';
+import { RegionPresence } from '../checks/region-presence.ts';
+import { SlotClock } from '../checks/slot-clock.ts';
+import type { CoordinatorConfig } from '../config.ts';
+import { ChangeApplier } from '../declaration/change-applier.ts';
+import type { ChangeEffects } from '../declaration/configuration.ts';
+import { MonitorsInMemory } from '../declaration/live-monitors.ts';
+import { StoredConfiguration } from '../declaration/stored-configuration.ts';
+import { DeclaredFile, type DeclaredFileParts } from '../declaration/yaml/declared-file.ts';
+import type { ExportSettings } from '../export/export-settings.ts';
+import { MetricsExport } from '../export/metrics-export.ts';
+import { BelievedClock } from '../history/believed-clock.ts';
+import { Retention } from '../history/retention.ts';
+import { DATED_BACK_MS, Rollups } from '../history/rollups.ts';
+import { createHttpPost } from '../outgoing/http-post.ts';
+import { createSendMail } from '../outgoing/smtp/mail.ts';
+import { loadNodemailer } from '../outgoing/smtp/nodemailer.ts';
+import type { DomainChecks } from '../pages/domains/domain-checks.ts';
+import { domainChecksOf } from '../pages/domains/domains.ts';
+import { IconFetches } from '../pages/icons/icon-fetches.ts';
+import { PageNews } from '../pages/subscribers/news.ts';
+import { incidentKeys } from '../store/access/installation.ts';
+import type { Secrets } from '../store/declaration/secrets.ts';
+import { loadWindows, windowsOfUnknownZones } from '../store/incidents/maintenance-windows.ts';
+import { createRecordingStore, type RecordingStore } from '../store/results/recording-store.ts';
+import type { Store } from '../store/store.ts';
+import type { SlotOutcome, SlotOutcomes } from '../verdict/slots.ts';
+import { States } from '../verdict/state.ts';
+import type { Backlog } from '../verdict/thinning.ts';
 
-/** The operator has set these addresses himself: the guard lets all of them pass. */
+/** The operator has set these addresses: the guard lets all of them pass. */
 const OPERATORS_ADDRESSES = { base: 'agent', deny: [], allow: ['0.0.0.0/0', '::/0'] } as const;
-/** Of the four threads that the process has for names: alerts and NATS need some too. */
+/** Bounds on the look-ups of names for the export. The process has four threads for them, which alerts and NATS use too. */
 const EXPORT_LOOKUPS = { atOnce: 2, ofSuspects: 1 };
 
-/** Settings that only matter to who leads. */
-export type TermSettings = Pick<
+/** The settings that only the leader uses. */
+export type LeadershipSettings = Pick<
   CoordinatorConfig,
   | 'config'
   | 'allowsDelete'
@@ -67,8 +73,8 @@ export type TermSettings = Pick<
   | 'resultsMaxBytes'
 >;
 
-export type TermParts = {
-  readonly config: TermSettings & { readonly publicUrl: string };
+export type LeadershipParts = {
+  readonly config: LeadershipSettings & { readonly publicUrl: string };
   /** Values of the settings that kinds of channel read. */
   readonly operator: OperatorValues;
   readonly exports: ExportSettings;
@@ -86,12 +92,12 @@ export type TermParts = {
   readonly streams: ResultStreams;
   readonly clock: Clock;
   readonly log: Logger;
-  /** What the declared file is read with. */
+  /** The variables that the declared file may insert, and its reader. */
   readonly declaring: Pick<DeclaredFileParts, 'env' | 'read'>;
 };
 
-/** The parts of one term, built and not started. */
-export type BuiltTerm = Pick<Loaded, 'monitors' | 'newestSlots' | 'slotClock'> & {
+/** The parts of one leadership, built and not started. */
+export type BuiltLeadership = Pick<Loaded, 'monitors' | 'newestSlots' | 'slotClock'> & {
   readonly states: States;
   readonly recorder: Recorder;
   /** Durations of the recorder's transactions, seconds. */
@@ -108,9 +114,11 @@ export type BuiltTerm = Pick<Loaded, 'monitors' | 'newestSlots' | 'slotClock'> &
   readonly news: PageNews;
   readonly domainChecks: DomainChecks;
   readonly iconFetches: IconFetches;
+  readonly applier: ChangeApplier;
+  readonly configuration: StoredConfiguration;
 };
 
-/** Data that is read from the database before the parts can be built. */
+/** The data and parts that the others are built from. */
 type Loaded = {
   readonly monitors: MonitorsInMemory;
   /** Newest believed slot by monitor. Only the beginning of dispatch asks for it. */
@@ -121,29 +129,28 @@ type Loaded = {
 };
 
 /**
- * Builds all parts of one term anew from the stored data. Nothing runs yet, so nothing must be stopped when
- * it fails.
+ * Builds all parts of one leadership from the stored data, in the order of the data. Nothing runs yet, so nothing
+ * must be stopped when it fails.
  *
  * @throws StoreError
  */
-export async function buildTerm(parts: TermParts): Promise<BuiltTerm> {
-  // The first mail must not hold the thread that schedules.
+export async function buildLeadership(parts: LeadershipParts): Promise<BuiltLeadership> {
+  // Loading the library with the first mail would block the thread that schedules.
   if (parts.operator.smtpUrl !== undefined) await loadNodemailer();
   const loaded = await load(parts);
   const { store, clock, log, config } = parts;
   const { monitors, slotClock, believed, presence } = loaded;
   const states = new States();
   const deliverer = createDeliverer(parts);
-  // The functions that use `consumer` and `dispatch` are called only after all parts exist.
-  const progress = () => consumerProgress;
-  const told = () => recorder;
-  const rollups = await loadRollups(parts, loaded, () => progress().isCaughtUp());
-  const backlogHold = new BacklogHold({ clock, slotClock, onEnd: (ids) => told().announce(ids) });
-  const maintenanceHold = await loadMaintenance(parts, slotClock, (ids) => told().announce(ids));
+  const progress = new ReadingProgress(clock);
+  const rollups = await loadRollups(parts, loaded, progress);
+  const backlogHold = new BacklogHold({ clock, slotClock });
+  const maintenanceHold = await loadMaintenance(parts, slotClock);
   const transactionDuration = new Distribution(RECORDING_COUNTERS.transactionDuration.bounds);
   const metricsExport = createMetricsExport(parts, monitors);
   const retention = new Retention({ store, clock, believed, log, resultRetentionDays: config.retentionDays });
   const tokens = new JobTokens(parts.jobKey);
+  const toDispatch = new ToDispatch();
   const recorder = createRecorder(parts, loaded, {
     states,
     tokens,
@@ -154,7 +161,7 @@ export async function buildTerm(parts: TermParts): Promise<BuiltTerm> {
     retention,
     backlogHold,
     maintenanceHold,
-    slots: () => dispatch,
+    slots: toDispatch,
   });
   const consumer = new ResultConsumer({
     bus: parts.bus,
@@ -166,13 +173,11 @@ export async function buildTerm(parts: TermParts): Promise<BuiltTerm> {
     maxBytes: config.resultsMaxBytes,
   });
   presence.onCame((region) => consumer.regionCame(region));
-  const consumerProgress = new ReadingProgress(consumer, clock);
-  const dispatch: Dispatch = createDispatch(parts, loaded, {
-    tokens,
-    recorder,
-    consumer,
-    progress: consumerProgress,
-  });
+  progress.follow(consumer);
+  const dispatch = createDispatch(parts, loaded, { tokens, recorder, consumer, progress });
+  toDispatch.connect(dispatch);
+  const applier = new ChangeApplier({ store, secrets: parts.secrets, sink: recorder, clock, log });
+  const configuration = createConfiguration(parts, applier);
   return {
     monitors,
     states,
@@ -192,10 +197,12 @@ export async function buildTerm(parts: TermParts): Promise<BuiltTerm> {
     domainChecks: domainChecksOf(parts, config.publicUrl),
     iconFetches: createIconFetches(parts),
     newestSlots: loaded.newestSlots,
+    applier,
+    configuration,
   };
 }
 
-async function load({ store, secrets, clock, log }: TermParts): Promise<Loaded> {
+async function load({ store, secrets, clock, log }: LeadershipParts): Promise<Loaded> {
   const monitors = await MonitorsInMemory.load(store, secrets);
   const given = await loadNewestSlots(store, monitors, Math.floor(clock.wall()));
   const newest = newestOf(given.newest);
@@ -207,27 +214,26 @@ async function load({ store, secrets, clock, log }: TermParts): Promise<Loaded> 
 }
 
 function loadRollups(
-  { store, clock, log }: TermParts,
+  { store, clock, log }: LeadershipParts,
   { slotClock, believed }: Loaded,
-  isCaughtUp: () => boolean,
+  progress: ReadingProgress,
 ): Promise<Rollups> {
   return Rollups.load({
     store,
     clock,
     slotNow: () => slotClock.now(),
     believedNow: () => believed.now(),
-    isCaughtUp: () => isCaughtUp() && !slotClock.hasJumpedWithin(DATED_BACK_MS),
+    isCaughtUp: () => progress.isCaughtUp() && !slotClock.hasJumpedWithin(DATED_BACK_MS),
     log,
   });
 }
 
-/** The windows of now, with a warning for each whose time zone is unknown. */
+/** Loads the maintenance windows, and warns about each whose time zone is unknown. */
 async function loadMaintenance(
-  { store, clock, log }: TermParts,
+  { store, clock, log }: LeadershipParts,
   slotClock: SlotClock,
-  onEnd: (monitorIds: readonly number[]) => void,
 ): Promise<MaintenanceHold> {
-  const hold = new MaintenanceHold({ clock, slotClock, onEnd });
+  const hold = new MaintenanceHold({ clock, slotClock });
   const loadedAt = slotClock.now();
   hold.changed(await loadWindows(store, loadedAt), loadedAt);
   for (const { id, timeZone } of await windowsOfUnknownZones(store))
@@ -239,7 +245,7 @@ async function loadMaintenance(
 }
 
 function createRecorder(
-  { store, secrets, installationId, clock, log }: TermParts,
+  { store, secrets, installationId, clock, log }: LeadershipParts,
   { monitors, slotClock, presence }: Loaded,
   parts: {
     readonly states: States;
@@ -251,8 +257,7 @@ function createRecorder(
     readonly maintenanceHold: MaintenanceHold;
     readonly metricsExport: MetricsExport;
     readonly transactionDuration: Distribution;
-    /** Dispatch, which itself needs the recorder. */
-    readonly slots: () => Dispatch;
+    readonly slots: SlotOutcomes;
   },
 ): Recorder {
   const { states, rollups, deliverer, retention, slots, backlogHold } = parts;
@@ -264,13 +269,7 @@ function createRecorder(
     presence,
     rollups,
     tokens: parts.tokens,
-    // Without rest parameters, whose arrays would be made for every result.
-    slots: {
-      isOfferedAgain: (monitor, slot, region, reason) =>
-        slots().isOfferedAgain(monitor, slot, region, reason),
-      arrived: (monitor, slot, region, tookMs) => slots().arrived(monitor, slot, region, tookMs),
-      settled: (outcome) => slots().settled(outcome),
-    },
+    slots,
     clock,
     slotClock,
     log,
@@ -291,7 +290,7 @@ function createRecorder(
 }
 
 function createDispatch(
-  { bus, clock, log }: TermParts,
+  { bus, clock, log }: LeadershipParts,
   { monitors, newestSlots, slotClock, presence }: Loaded,
   parts: {
     readonly tokens: JobTokens;
@@ -318,12 +317,70 @@ function createDispatch(
   });
 }
 
-function createIconFetches(parts: TermParts): IconFetches {
+/**
+ * Tells dispatch what the recorder has read and recorded. It is built before the recorder, and connected to dispatch
+ * afterwards, because dispatch needs the recorder. Nothing is read before both exist.
+ */
+class ToDispatch implements SlotOutcomes {
+  #dispatch: SlotOutcomes | null = null;
+
+  connect(dispatch: SlotOutcomes): void {
+    this.#dispatch = dispatch;
+  }
+
+  isOfferedAgain(monitorId: number, slot: number, region: Region, reason: NotRunReason): boolean {
+    return this.#dispatch?.isOfferedAgain(monitorId, slot, region, reason) ?? false;
+  }
+
+  arrived(monitorId: number, slot: number, region: Region, tookMs: number | null): void {
+    this.#dispatch?.arrived(monitorId, slot, region, tookMs);
+  }
+
+  settled(outcome: SlotOutcome): void {
+    this.#dispatch?.settled(outcome);
+  }
+}
+
+function createConfiguration(
+  { config, store, secrets, clock }: LeadershipParts,
+  effects: ChangeEffects,
+): StoredConfiguration {
+  const guard = createEgressGuard({ base: 'channel', deny: [], allow: config.channelEgressAllow });
+  return new StoredConfiguration({ store, secrets, effects, guard, clock });
+}
+
+/**
+ * The declared file, which is watched from now on. It must be stopped, even if it is never started.
+ *
+ * @returns null: no file declares resources
+ */
+export function createDeclaredFile(
+  { config, operator, store, secrets, workspaceId, declaring, clock, log }: LeadershipParts,
+  configuration: StoredConfiguration,
+): DeclaredFile | null {
+  if (config.config === undefined) return null;
+  return new DeclaredFile({
+    path: config.config,
+    workspaceId,
+    configuration,
+    store,
+    version: VERSION,
+    secrets,
+    ...declaring,
+    channelEgressAllow: config.channelEgressAllow,
+    allowsDelete: config.allowsDelete,
+    channelProblem: channelProblems({ operator, urls: urlRules(config) }),
+    clock,
+    log,
+  });
+}
+
+function createIconFetches(parts: LeadershipParts): IconFetches {
   const { guard } = urlRules(parts.config);
   return new IconFetches({ ...parts, request: createHttpPost({ ...postingOf(parts), guard }) });
 }
 
-function postingOf({ config, clock }: TermParts) {
+function postingOf({ config, clock }: LeadershipParts) {
   return {
     clock,
     ca: config.probeCa ?? [],
@@ -331,7 +388,7 @@ function postingOf({ config, clock }: TermParts) {
   };
 }
 
-function createDeliverer(parts: TermParts): Deliverer {
+function createDeliverer(parts: LeadershipParts): Deliverer {
   const { config, operator, store, secrets, clock, log } = parts;
   const urls = urlRules(config);
   const toOperator = createEgressGuard(OPERATORS_ADDRESSES);
@@ -355,7 +412,7 @@ function createDeliverer(parts: TermParts): Deliverer {
 }
 
 function createNews(
-  { config, store, secrets, visitorKey, clock, log }: TermParts,
+  { config, store, secrets, visitorKey, clock, log }: LeadershipParts,
   deliverer: Deliverer,
   isHeld: (monitorId: number) => boolean,
 ): PageNews {
@@ -371,7 +428,7 @@ function createNews(
   });
 }
 
-function createMetricsExport(parts: TermParts, monitors: MonitorsInMemory): MetricsExport {
+function createMetricsExport(parts: LeadershipParts, monitors: MonitorsInMemory): MetricsExport {
   const { config, exports: settings, store, clock, log } = parts;
   const { tls, timeoutMs } = settings;
   const posting = { ...postingOf(parts), timeoutMs, lookups: EXPORT_LOOKUPS };
@@ -400,4 +457,21 @@ function createMetricsExport(parts: TermParts, monitors: MonitorsInMemory): Metr
 function backlogOf(recorder: Recorder, consumer: ResultConsumer): Backlog {
   const { events, oldestMs } = recorder.backlog;
   return { events, oldestMs: Math.max(oldestMs, consumer.lagMs) };
+}
+
+/** The store, which also records the duration of each committed transaction in `durations`, seconds. */
+function timedStore(
+  store: RecordingStore,
+  clock: Pick<Clock, 'monotonic'>,
+  durations: Distribution,
+): RecordingStore {
+  return {
+    ...store,
+    async record(batch) {
+      const startedAt = clock.monotonic();
+      const ids = await store.record(batch);
+      durations.record((clock.monotonic() - startedAt) / 1_000);
+      return ids;
+    },
+  };
 }

@@ -21,23 +21,23 @@ import type { CoordinatorConfig } from './config.ts';
 import { resealWhereDue } from './declaration/reseal.ts';
 import type { DeclaredFileParts } from './declaration/yaml/declared-file.ts';
 import type { ExportSettings } from './export/export-settings.ts';
-import { Leading } from './leading.ts';
+import type { LeadershipSettings } from './leading/leadership.ts';
+import { Leading } from './leading/leading.ts';
+import { StartedParts } from './leading/started-parts.ts';
 import { OperatorTokens } from './operator-tokens.ts';
 import { Serving } from './serving.ts';
-import { StartedParts } from './started-parts.ts';
 import { loadInstallation } from './store/access/installation.ts';
 import { Tokens } from './store/access/tokens.ts';
 import { checkSecretKey, parseSecretKey, Secrets } from './store/declaration/secrets.ts';
 import { ensureDefaultWorkspace } from './store/declaration/workspaces.ts';
 import { openStore } from './store/open.ts';
-import type { TermSettings } from './term-parts.ts';
 
 /** Time for the last export of the coordinator's own metrics, ms. */
 const LAST_EXPORT_MS = 2_000;
 
 export type CoordinatorParts = {
   config: Pick<CoordinatorConfig, 'listen' | 'metricsToken' | 'trustedProxies'> &
-    TermSettings & {
+    LeadershipSettings & {
       databasePath: string;
       tls: TlsFiles | null;
       publicUrl: string;
@@ -114,7 +114,7 @@ export class Coordinator {
    * Leads again after {@link stopLeading}. Resolves when jobs are given out. After a failure nobody leads,
    * and it may be called again.
    *
-   * @throws StoreError, DeclarationError, TermEnded (it was stopped meanwhile)
+   * @throws StoreError, DeclarationError, LeadershipEnded (it was stopped meanwhile)
    */
   async lead(): Promise<void> {
     if (this.#leading === null || this.#stopping !== null)
@@ -136,8 +136,6 @@ export class Coordinator {
 
   async #start(): Promise<{ url: string }> {
     const { config, operator, exports, bus, streams, clock, log, environment, readDeclaration } = this.#parts;
-    // The last export is sent while the other parts stop, and is awaited at the end.
-    this.#started.add('last export of own metrics', () => this.#ownExport?.stop(LAST_EXPORT_MS));
     this.#started.add('bus', () => bus.close());
     const store = await openStore({ path: config.databasePath, log });
     this.#started.add('store', () => store.close());
@@ -183,7 +181,7 @@ export class Coordinator {
       recentErrors: this.#parts.recentErrors,
       tokens,
       effects: leading,
-      live: () => leading.live,
+      leader: () => leading.services,
       isLeading: () => leading.isLeading,
       bus,
       databasePath: config.databasePath,
@@ -219,6 +217,8 @@ export class Coordinator {
 
   async #stop(): Promise<void> {
     await this.#started.stop();
+    // It was begun first, and was sent while the other parts stopped.
+    await this.#ownExport?.stop(LAST_EXPORT_MS);
     // A start in progress ends soon, because its parts are closed now. The parts that it started until then
     // are stopped afterwards.
     await this.#starting?.catch(() => {});

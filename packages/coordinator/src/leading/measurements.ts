@@ -6,19 +6,20 @@ import {
   type Distribution,
   type Measurement,
   measurementsOf,
+  type Series,
   seriesOf,
   type ValuesOf,
 } from '@svc/shared/metrics/values.ts';
-import type { Deliverer } from './alerts/deliverer.ts';
-import type { OverdueAlerts } from './alerts/overdue.ts';
-import type { ResultConsumer } from './checks/consumer.ts';
-import type { Dispatch } from './checks/dispatch.ts';
-import type { Recorder } from './checks/recorder.ts';
-import { regionGauges } from './checks/region-gauges.ts';
-import type { MetricsExport } from './export/metrics-export.ts';
-import type { Rollups } from './history/rollups.ts';
-import type { LiveMonitors } from './verdict/monitor.ts';
-import type { States } from './verdict/state.ts';
+import type { Deliverer } from '../alerts/deliverer.ts';
+import type { OverdueAlerts } from '../alerts/overdue.ts';
+import type { KnownAgent } from '../checks/agents.ts';
+import type { ResultConsumer } from '../checks/consumer.ts';
+import type { Dispatch } from '../checks/dispatch.ts';
+import type { Recorder } from '../checks/recorder.ts';
+import type { MetricsExport } from '../export/metrics-export.ts';
+import type { Rollups } from '../history/rollups.ts';
+import type { LiveMonitors } from '../verdict/monitor.ts';
+import type { States } from '../verdict/state.ts';
 
 type Sources = {
   monitors: LiveMonitors;
@@ -123,4 +124,42 @@ function recordingGauges({
     ),
     rollupsBehind: rollups.behindMs / 1_000,
   };
+}
+
+type RegionGauges = Pick<
+  ValuesOf<typeof DISPATCH_GAUGES>,
+  'agents' | 'agentsCapacity' | 'agentsHeld' | 'agentsLoopDelay' | 'agentsClockOffset'
+>;
+
+/** The gauges of each region, from the last heartbeats of its agents that take jobs. */
+function regionGauges({ agents, regions }: Pick<Dispatch, 'agents' | 'regions'>): RegionGauges {
+  const byRegion = regions.map((region) => {
+    const known = [...agents.agentsOf(region)];
+    return { region, live: known.filter(({ serial, isDraining }) => serial > 0 && !isDraining) };
+  });
+  const measured = (
+    gauge: (typeof DISPATCH_GAUGES)[keyof RegionGauges],
+    measure: (live: readonly KnownAgent[]) => number,
+  ): Series<'region'> =>
+    seriesOf(
+      gauge,
+      byRegion.map(({ region, live }) => [{ region }, measure(live)]),
+    );
+  return {
+    agents: measured(DISPATCH_GAUGES.agents, (live) => live.length),
+    agentsCapacity: measured(DISPATCH_GAUGES.agentsCapacity, sumOf('capacity')),
+    agentsHeld: measured(DISPATCH_GAUGES.agentsHeld, sumOf('held')),
+    agentsLoopDelay: measured(DISPATCH_GAUGES.agentsLoopDelay, largestOf('loopDelayMs')),
+    agentsClockOffset: measured(DISPATCH_GAUGES.agentsClockOffset, largestOf('clockOffsetMs')),
+  };
+}
+
+function sumOf(member: 'capacity' | 'held') {
+  return (live: readonly KnownAgent[]): number => live.reduce((sum, agent) => sum + agent[member], 0);
+}
+
+/** In seconds, whatever the direction. */
+function largestOf(member: 'loopDelayMs' | 'clockOffsetMs') {
+  return (live: readonly KnownAgent[]): number =>
+    live.reduce((largest, agent) => Math.max(largest, Math.abs(agent[member])), 0) / 1_000;
 }

@@ -1,0 +1,122 @@
+import type { Clock } from '@svc/shared/clock.ts';
+import type { Measurement } from '@svc/shared/metrics/values.ts';
+import { createManualDeliveries } from '../alerts/manual-deliveries.ts';
+import type { ApiParts } from '../api/api-parts.ts';
+import { NotLeading } from '../api/problem.ts';
+import type { DeclaredFile } from '../declaration/yaml/declared-file.ts';
+import type { NewlyQueued } from '../store/alerts/delivery-queue.ts';
+import type { BuiltLeadership, LeadershipParts } from './leadership.ts';
+import { leadingMeasurements } from './measurements.ts';
+
+/** What the API uses of a leader: state in memory and operations that exist only while a coordinator leads. */
+export type LeaderServices = Pick<
+  ApiParts,
+  | 'monitors'
+  | 'states'
+  | 'agents'
+  | 'checks'
+  | 'deliveries'
+  | 'overdue'
+  | 'exports'
+  | 'declaration'
+  | 'slotNow'
+> & {
+  /** Called after a mail to a visitor of a status page was queued. */
+  readonly pageMailQueued: (queued: NewlyQueued) => void;
+  /** Whether the database accepts the recorded results. */
+  readonly isRecording: () => boolean;
+  readonly measurements: () => readonly Measurement[];
+};
+
+/**
+ * The same services whether this coordinator leads or not. While it does not lead:
+ *
+ * - statuses and votes are the last known ones, because no verdict is made meanwhile; before the first leadership
+ *   every monitor is `unknown`;
+ * - no agents are shown, because this process does not hear them, and parts that do not run have no metrics;
+ * - the state of the declared file is the last known one, because the file is not applied meanwhile;
+ * - operations that need a leader are refused;
+ * - a queued delivery waits for the next leader.
+ *
+ * @param current the services of the present or last leadership; null: this coordinator has not led yet
+ * @param isLeading whether `current` belongs to a leadership that has started
+ */
+export function withOrWithoutLeader(
+  current: () => LeaderServices | null,
+  isLeading: () => boolean,
+  clock: Pick<Clock, 'wall'>,
+): LeaderServices {
+  const leader = (): LeaderServices => {
+    const services = current();
+    if (services === null || !isLeading()) throw new NotLeading();
+    return services;
+  };
+  return {
+    monitors: { get: (id) => current()?.monitors.get(id) },
+    states: { get: (id) => current()?.states.get(id) },
+    agents: {
+      agentsOf: (region) => (isLeading() ? (current()?.agents.agentsOf(region) ?? []) : []),
+      live: () => (isLeading() ? (current()?.agents.live() ?? []) : []),
+    },
+    checks: { runNow: async (...check) => leader().checks.runNow(...check) },
+    deliveries: {
+      replayDelivery: async (id) => leader().deliveries.replayDelivery(id),
+      replayChannel: async (id) => leader().deliveries.replayChannel(id),
+      sendTest: async (id) => leader().deliveries.sendTest(id),
+    },
+    overdue: () => (isLeading() ? (current()?.overdue() ?? []) : []),
+    exports: {
+      endpoints: () => (isLeading() ? (current()?.exports.endpoints() ?? []) : []),
+      test: async (id) => leader().exports.test(id),
+    },
+    declaration: () => current()?.declaration() ?? null,
+    pageMailQueued: (queued) => {
+      if (isLeading()) current()?.pageMailQueued(queued);
+    },
+    slotNow: () => current()?.slotNow() ?? Math.floor(clock.wall()),
+    // A stopped recorder says nothing about the database.
+    isRecording: () => !isLeading() || (current()?.isRecording() ?? true),
+    measurements: () => (isLeading() ? (current()?.measurements() ?? []) : []),
+  };
+}
+
+/**
+ * The services of a leadership whose states are loaded.
+ *
+ * @param declaredFile the declared file once it is being applied; null: not yet, or there is none
+ */
+export function leaderServices(
+  { store, clock, config, workspaceId }: LeadershipParts,
+  parts: BuiltLeadership,
+  declaredFile: () => DeclaredFile | null,
+): LeaderServices {
+  const { monitors, states, dispatch, recorder, deliverer, overdue, slotClock, metricsExport } = parts;
+  const startedAt = clock.wall();
+  return {
+    monitors,
+    states,
+    agents: {
+      agentsOf: (region) => dispatch.agents.agentsOf(region),
+      live: () => dispatch.agents.live(),
+    },
+    checks: dispatch,
+    deliveries: createManualDeliveries({ store, clock, deliverer, publicUrl: config.publicUrl }),
+    overdue: () => overdue.channels,
+    exports: {
+      endpoints: () => metricsExport.endpoints,
+      test: (monitorId) => metricsExport.testEndpoint(monitorId),
+    },
+    declaration: () => {
+      const status = declaredFile()?.status();
+      return status === undefined ? null : { ...status, workspaceId };
+    },
+    pageMailQueued: (queued) => {
+      // A person who asked for a mail has an address that works: waits of earlier failures end.
+      deliverer.channelChanged(queued.notificationId);
+      deliverer.deliverQueued(queued);
+    },
+    slotNow: () => slotClock.now(),
+    isRecording: () => !recorder.isFailing,
+    measurements: () => leadingMeasurements(parts, startedAt),
+  };
+}
