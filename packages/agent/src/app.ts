@@ -49,11 +49,11 @@ export type AgentParts = {
   /** Closed by the agent at the end. */
   probeSet: ProbeSet;
   /**
-   * The references that tell whether the network works. The agent closes them. Undefined: the network is
-   * never suspected.
+   * The references that show whether the network works. The agent closes them. Undefined: the agent never
+   * suspects its network.
    */
   references?: ReferenceList | undefined;
-  /** How the agent's own metrics are exported. Undefined: they are not. */
+  /** How the agent's own metrics are exported. Undefined: they are not exported. */
   ownExport?: Pick<OwnExportParts, 'settings' | 'ca'> | undefined;
   /** The memory that is returned to the system; default: that of this process. */
   memory?: ProcessMemory;
@@ -147,7 +147,7 @@ export class Agent {
     return agentMeasurements(this.metrics, this.#gauges(), process, this.#startedAt);
   }
 
-  /** Resolves when the coordinator has been told that this agent takes jobs. */
+  /** Resolves when the first heartbeat has told the coordinator that this agent takes jobs. */
   async start(): Promise<void> {
     const { bus, clock, log, memory = processMemory } = this.#parts;
     await this.#startHealthServer();

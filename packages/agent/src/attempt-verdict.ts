@@ -16,13 +16,14 @@ export type AttemptVerdict = {
 type JudgedCheck = Pick<Check, 'degraded_at'> & Pick<HttpCheck, 'certificate_expiry_days'>;
 
 /**
- * Judges an attempt: the probe's finding, compared with `degraded_at`, with the required validity of the
- * certificate, and with what kept the agent back meanwhile.
+ * Judges an attempt by the probe's finding, `degraded_at`, the required validity of the certificate, and the
+ * delays of the agent itself during the attempt.
  *
  * A starved agent cannot tell a target's time-out from its own, nor whether a target was slow. A stall of the
- * event loop voids time-outs, and a slowness that its delay explains. An agent that waited for a CPU for a
- * large part of the attempt was late at every step, so both are voided whatever the delay was. Both stand
- * nevertheless where the agent was free for long enough: the target had that time, and was silent or slow.
+ * event loop voids a time-out. It voids a slowness where the stall is as long as the excess. An agent that
+ * waited for a CPU for a large part of the attempt was late at every step, so both are voided whatever the
+ * delay was. Both findings stand nevertheless where the agent was free for long enough, because the target
+ * had that time to answer.
  *
  * Failures of other kinds, and a certificate that expires too soon, always stand: they were seen, not
  * inferred from time.

@@ -6,7 +6,7 @@ import type { AttemptVerdict } from './attempt-verdict.ts';
 import type { ProbeOutcome } from './probes/probe.ts';
 import { roundMs, roundPhases } from './rounding.ts';
 
-/** The result of a check, without the job that it was for. */
+/** The result of a check, without the members that name its job. */
 export type RunResult = Omit<CheckResult, 'monitor' | 'version' | 'slot' | 'token'>;
 
 /**
@@ -54,7 +54,10 @@ type NewRun = Pick<
   'check' | 'slot' | 'startAt' | 'startBy' | 'attemptLimit' | 'judgesEach' | 'isSlow' | 'done'
 >;
 
-/** A check that waits for its first attempt. Every member at once: a copy that is then added to costs as much again. */
+/**
+ * A check that waits for its first attempt. All members are set in one literal: members that are added to a
+ * copy cost as much again.
+ */
 export function newRun(run: NewRun): CheckRun {
   const { check, slot, startAt, startBy, attemptLimit, judgesEach, isSlow, done } = run;
   return {
@@ -114,7 +117,10 @@ export function resultOf(run: CheckRun, verdict: AttemptVerdict, wallNow: number
   return result;
 }
 
-/** Adds the facts of an attempt: each attempt has them, and the result has those of its last one. */
+/**
+ * Adds the facts of an attempt. Each attempt of the history has its own facts, and the result repeats the
+ * facts of the last attempt.
+ */
 function addFacts(
   to: Pick<Attempt, 'status_code' | 'error_message' | 'timed_out'>,
   found: ProbeOutcome,

@@ -9,7 +9,10 @@ import {
   waitingParts,
 } from './cpu-waiting.ts';
 
-/** Samples every 250 ms of an agent that waits for `waited` of the time on a machine pressed for `pressed` of it. */
+/**
+ * Samples every 250 ms of an agent that waits for `waited` of the time on a machine pressed for `pressed` of
+ * it.
+ */
 function samples(count: number, waited: number, pressed: number, throttled = 0): CpuSample[] {
   return Array.from({ length: count }, (_, index) => ({
     at: index * 250,
@@ -121,7 +124,9 @@ describe('by the parts that are taken for typical', () => {
   });
 });
 
-/** What an agent did for some time, ms each: slept, waited for a CPU to wake up, and ran, held up on the way. */
+/**
+ * What an agent did for some time, ms each: slept, waited for a CPU to wake up, and ran, held up on the way.
+ */
 type Turn = {
   readonly slept: number;
   readonly wokeLate: number;

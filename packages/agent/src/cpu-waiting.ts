@@ -7,7 +7,9 @@ export type CpuSample = CpuCounters & { readonly at: number };
 type WaitingParts = {
   /** The agent could have run and did not: it waited for a CPU, or its quota was used up. */
   readonly waited: number;
-  /** A task on the machine waited for a CPU, or the quota that the agent may share with others was used up. */
+  /**
+   * A task on the machine waited for a CPU, or the quota that the agent may share with others was used up.
+   */
   readonly pressed: number;
 };
 
@@ -30,7 +32,8 @@ export function isStarvedBy({ waited, pressed }: WaitingParts): boolean {
  * The parts of the time from `from` to `to` in which the agent waited. Between two samples the counters count
  * as growing evenly. After the last sample they count as growing like between the last two.
  *
- * @param samples in the order of time; samples before `from` count as far as they reach into the span
+ * @param samples in the order of time; an interval that begins before `from` counts by its part inside the
+ *   span
  * @param from monotonic ms
  * @param to   monotonic ms; a span without length, or before all samples, has no parts
  */

@@ -1,12 +1,12 @@
-/** Work that must end by some time. */
+/** Work with a time limit. */
 export interface Bounded {
   /** Called when the time is up, after everything that had arrived by then was read. */
   onDeadline(): void;
 }
 
 /**
- * The time-out of one attempt. It lets go of the attempt when it is ended: Node's timers may live on until the next full
- * collection of garbage (decision 0020).
+ * The time-out of one attempt. `end` drops the reference to the attempt, because Node's timers may live until
+ * the next full garbage collection (decision 0020).
  */
 export class Deadline {
   #bounded: Bounded | undefined;
@@ -30,12 +30,13 @@ export class Deadline {
 }
 
 /**
- * Runs `task` after everything that has arrived by now was read. Timers of time-outs use it.
+ * Runs `task` after the event loop has read everything that has arrived by now. The timers of time-outs use
+ * it.
  *
  * After a stall, the event loop runs due timers before it reads its sockets, so an answer that came in time
  * may still lie there. `task` runs in the check phase, which follows the poll phase that reads it
- * (https://nodejs.org/en/learn/asynchronous-work/event-loop-timers-and-nexttick). `task` itself must find out
- * when it is not needed any more.
+ * (https://nodejs.org/en/learn/asynchronous-work/event-loop-timers-and-nexttick). `task` itself must check
+ * whether it is still needed.
  */
 export function afterReading(task: () => void): void {
   setImmediate(task);

@@ -34,14 +34,14 @@ export class HealthServer {
     this.#server.maxConnections = 64;
   }
 
-  /** Starts to listen. Rejects when that is impossible at the address. */
+  /** Starts to listen. Rejects when the address cannot be bound. */
   async start(): Promise<void> {
     const { host, port } = this.#parts.listen;
     this.#server.listen(port, host);
     await once(this.#server, 'listening');
   }
 
-  /** Port that the server listens on; only while it listens. */
+  /** The port that the server listens on. Call it only while the server listens. */
   get port(): number {
     return (this.#server.address() as AddressInfo).port;
   }

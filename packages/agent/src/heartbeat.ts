@@ -36,9 +36,9 @@ export type HeartbeatsParts = {
 const REPEAT_MS = 250;
 
 /**
- * Tells that this agent lives: every 2 s, and at once after a reconnect. NATS keeps the newest heartbeat until the
- * coordinator reads it. While NATS has no stream for that, because no coordinator has connected since the server's start,
- * the server says so, and the heartbeat is repeated soon.
+ * Sends the heartbeats of this agent: every 2 s, and at once after a reconnect. NATS keeps the newest
+ * heartbeat until the coordinator reads it. Until a coordinator has connected, NATS has no stream of
+ * heartbeats and reports that; the heartbeat is then repeated soon.
  */
 export class Heartbeats {
   readonly #parts: HeartbeatsParts;

@@ -5,18 +5,18 @@ const FINISHED_MS = 300_000;
 
 /**
  * The jobs that this agent answers for. A job is held from its receipt until the stream has its result. Then
- * it is remembered as finished, so that a job that is sent twice runs once. That is the last one of each monitor: a slot is
- * sent again only within its period.
+ * it is remembered as finished, so that a job that is sent twice runs once. Only the last finished job of
+ * each monitor is remembered, because a slot is sent again only within its period.
  *
- * A job that ended as `not_run` is forgotten at once: it may be tried again when it is sent again.
+ * A job that ended as `not_run` is forgotten at once, so that it runs when it is sent again.
  */
 export class HeldJobs {
   readonly #clock: Clock;
-  /** Bytes that each took in its message. */
+  /** Bytes that each job took in its message. */
   readonly #held = new Map<string, number>();
   #bytes = 0;
-  // The slot of each monitor that was finished last, in two generations. The old one is dropped as a whole, which needs
-  // no timer and no instant for each job.
+  // The last finished slot of each monitor, in two generations. The older generation is dropped as a whole,
+  // which needs no timer and no instant per job.
   #finished = new Map<number, number>();
   #finishedBefore = new Map<number, number>();
   #generationStartedAt: number;
@@ -50,7 +50,7 @@ export class HeldJobs {
 
   /**
    * Ends the holding of a job. `finished`: its result is acknowledged. `forgotten`: its result is given up,
-   * and nobody answers for the job.
+   * and this agent no longer answers for the job.
    */
   release(monitor: number, slot: number, as: 'finished' | 'forgotten'): void {
     const text = textOf(monitor, slot);

@@ -48,8 +48,8 @@ function started() {
   intake.start();
   let monitor = 0;
   /**
-   * The message of jobs whose slots are so far ahead, by default of one 400 ms ahead. The returned function lets the agent
-   * read it.
+   * The message of jobs whose slots are so far ahead, by default of one 400 ms ahead. The returned function
+   * lets the agent read it.
    */
   const send = (waits: readonly number[] = [400], start_within_ms = 10_000) => {
     const jobs = waits.map((waitMs) => {
@@ -217,7 +217,10 @@ describe('a job', () => {
 
 const SENT = 1_795_000_000_000;
 
-/** Messages that are read so late, after a way of 20 ms, in a loop that stands still for so long; one a second. */
+/**
+ * Messages that are read so late, after a way of 20 ms, in a loop that stands still for so long; one a
+ * second.
+ */
 function read(lateMs: readonly number[], stallMs: number): number[] {
   const lateReading = new LateReading({ stallMs: () => stallMs });
   return lateMs.map((late, second) =>

@@ -30,8 +30,8 @@ import { jobOf, type Runner } from './runner.ts';
 import type { Starvation } from './starvation.ts';
 
 /**
- * Jobs that an agent takes, as a multiple of its concurrency: those attempted, those queued and those between
- * attempts.
+ * Jobs that an agent takes, as a multiple of its concurrency. It counts jobs that are attempted, are queued
+ * or wait between attempts.
  */
 const JOBS_PER_PLACE = 4;
 
@@ -44,7 +44,7 @@ const MAX_HELD_JOBS = 16_000;
  */
 const MOST_HELD_BYTES = 64 * 1_024 * 1_024;
 
-/** Why a job is not taken, and what is reported of it; null: nothing. */
+/** Why a job is not taken, and the reason in its result. Null: no result is reported. */
 const REASONS = {
   held: null,
   finished: null,
@@ -67,15 +67,15 @@ type IntakeParts = {
   metrics: Metrics;
   log: Logger;
   /**
-   * Receives the results of jobs that are answered without being run. `subject` is the one that their batch
+   * Receives the results of jobs that are refused without a run. `subject` is the subject that their batch
    * named.
    */
   onResult: (result: CheckResult, subject: string) => void;
 };
 
 /**
- * Takes jobs from the region's subject. Nothing is said of those that it takes; those that it cannot take are reported as
- * `not_run` at once.
+ * Takes jobs from the region's subject. A taken job is not acknowledged. A job that cannot be taken is
+ * reported as `not_run` at once.
  *
  * Unreadable messages and jobs are dropped, counted and logged. Nothing on the subject stops the loop.
  */
@@ -104,8 +104,8 @@ export class Intake {
   }
 
   /**
-   * Gives every job back as `shutting-down` from now on, so that the region's other agents get it. Resolves when the
-   * messages on their way have been read, after `withinMs` at the latest.
+   * Gives every job back as `shutting-down` from now on, so that the region's other agents get it. Resolves
+   * when the messages that NATS has already sent were read, after `withinMs` at the latest.
    */
   async stop(withinMs: number): Promise<void> {
     this.#isDraining = true;
@@ -175,7 +175,7 @@ export class Intake {
       metrics.refused[kind] += 1;
       if (kind === 'full') runner.turnedAway();
       const reason = REASONS[kind];
-      // What is held or finished has its result already, or will have it.
+      // A held or finished job has its result already, or will have it.
       if (reason !== null)
         onResult({ ...jobOf(read.job), ...notAttempted(reason, clock.wall()) }, batch.results);
     }
@@ -183,7 +183,10 @@ export class Intake {
     for (const job of taken) runner.submit(job, arrivedAt, batch.results);
   }
 
-  /** The time for which the jobs' message lay unread; known where a job's slot was still to come, ms. */
+  /**
+   * The time for which the message of the jobs lay unread, ms. It is known only when the slot of a job was
+   * still to come.
+   */
   #unreadMs(jobs: readonly CheckJob[], receivedAt: number): number {
     const ahead = jobs.find(({ wait_ms }) => wait_ms !== undefined);
     if (ahead?.wait_ms === undefined) return 0;
@@ -195,7 +198,7 @@ export class Intake {
     const state = held.stateOf(monitor, slot);
     if (state !== 'unknown') return state;
     if (this.#isDraining) return 'draining';
-    // Jobs that were sent ahead of their slots take no place yet. The bound on held jobs limits them.
+    // Jobs that were sent ahead of their slots need no capacity yet. The bound on held jobs limits them.
     const jobs = runner.running + runner.pending - runner.ahead + takenFromBatch;
     const isFull =
       held.size >= MAX_HELD_JOBS || held.bytes >= MOST_HELD_BYTES || jobs >= JOBS_PER_PLACE * concurrency;
@@ -209,27 +212,27 @@ export class Intake {
     try {
       bus.publish(runSubject(region, request.run), JSON.stringify(answer));
     } catch (error) {
-      // While disconnected it is lost, and the region counts as silent.
+      // While the connection is down, the results are lost, and the region counts as silent.
       this.#warnings.warn('could not answer a check by hand', { error: messageOf(error) });
     }
   }
 }
 
 /**
- * Larger messages are dropped unread, bytes: the size of four batches, and the default limit of NATS itself.
+ * Larger messages are dropped unread, bytes. It is the size of four batches, and the default limit of NATS.
  */
 const MAX_MESSAGE_BYTES = 1_024 * 1_024;
 
 const utf8 = new TextDecoder();
 
-/** Reads a message of the jobs subject; returns the reason when it is not one. */
+/** Reads a message of the jobs subject. Returns the reason when the message cannot be read. */
 export function readJobsMessage(data: Uint8Array): JobsMessage | DropReason {
   if (data.length > MAX_MESSAGE_BYTES) return 'oversized';
   let value: unknown;
   try {
     value = JSON.parse(utf8.decode(data));
   } catch {
-    // Only the fact that it came is counted; its content helps nobody.
+    // The message is only counted; its content is of no use.
     return 'not-json';
   }
   const parsed = jobsMessage.safeParse(value);
@@ -237,8 +240,8 @@ export function readJobsMessage(data: Uint8Array): JobsMessage | DropReason {
 }
 
 /**
- * A job of a batch: readable, with a check that this agent does not know or cannot read, or unreadable (with its key where
- * that can be read).
+ * A job of a batch. It is readable, or has a check that this agent does not know or cannot read, or is
+ * unreadable (with its key where the key can be read).
  */
 type ReadJob =
   | { is: 'job'; job: CheckJob }
@@ -257,25 +260,25 @@ export function readJob(value: unknown): ReadJob {
   return { is: 'invalid', key: key.success ? [key.data.monitor, key.data.slot] : null };
 }
 
-/** The quickest message of a span, or of the one before, tells how long the way takes, ms. */
+/** Length of a span, ms. The quickest message of this span and the last shows how long the transfer takes. */
 const SPAN_MS = 30_000;
 
 type Parts = {
-  /** The longest time for which the event loop can have stood still of late, ms. */
+  /** The longest time for which the event loop can have stood still recently, ms. */
   readonly stallMs: () => number;
 };
 
 /**
- * Tells how long a message lay unread because the event loop was busy. What it says about later instants counts from
- * its arrival, so that a busy agent does not begin checks late that it was given in time.
+ * Measures how long a message lay unread because the event loop was busy. Waits that the message states count
+ * from its arrival, so that a busy agent does not begin checks late that arrived in time.
  *
- * It compares the message with the quickest one of late: both were sent by the same clock, so the agent's own need not
- * agree with it. A longer way counts as well, but no more than the event loop can have stood still: an agent that is idle believes in no
- * delay, whatever happens to the sender's clock.
+ * It compares the message with the quickest recent one. The same clock stamped both, so the agent's clock
+ * need not agree with it. The delay is at most the time for which the event loop can have stood still, so an
+ * idle agent sees no delay, whatever happens to the sender's clock.
  */
 export class LateReading {
   readonly #parts: Parts;
-  /** The quickest way in this span, and in the one before, ms; infinite where there was no message. */
+  /** The quickest transfer in this span and in the last one, ms; infinite where there was no message. */
   #quickest = Number.POSITIVE_INFINITY;
   #quickestBefore = Number.POSITIVE_INFINITY;
   #spanUntil = Number.NEGATIVE_INFINITY;
@@ -292,7 +295,7 @@ export class LateReading {
    */
   of(sentAt: number, readAt: number): number {
     if (readAt >= this.#spanUntil) {
-      // The quickest message of long ago tells nothing: the clocks have drifted apart since.
+      // An old quickest message is worthless, because the clocks have drifted apart since.
       const isLongAgo = readAt >= this.#spanUntil + SPAN_MS;
       this.#quickestBefore = isLongAgo ? Number.POSITIVE_INFINITY : this.#quickest;
       this.#quickest = Number.POSITIVE_INFINITY;

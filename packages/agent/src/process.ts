@@ -33,7 +33,7 @@ export async function runAgent(args: readonly string[]): Promise<void> {
     isEnding = true;
     log.info({ why, drainMs: config.drainMs }, 'the agent is ending');
     if (agent === null) process.exit(0);
-    // A NATS server that is frozen, not gone, must not keep this process alive.
+    // A frozen NATS server must not keep this process alive.
     setTimeout(() => process.exit(1), config.drainMs + EXIT_GRACE_MS).unref();
     void agent.stop().then(
       () => process.exit(0),
@@ -44,13 +44,13 @@ export async function runAgent(args: readonly string[]): Promise<void> {
     );
   };
   endWhenAsked(config, end);
-  // Under a supervisor, the coordinator has the same environment and logs the warnings once for all.
+  // Under a supervisor, the coordinator has the same environment and logs the same warnings.
   if (!config.isSupervised)
     for (const warning of [...warnings, ...otlpWarnings(process.env)]) log.warn(warning);
 
   if (!trustsSystemStore()) log.warn(SYSTEM_STORE_UNUSED);
 
-  // Waits for ever for a server that is not up yet.
+  // Waits without a time limit for a server that is not up yet.
   const bus = await connectBus({
     ...busOptionsOf(config),
     name: `svc agent ${config.region}`,

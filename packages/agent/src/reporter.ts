@@ -8,8 +8,8 @@ import type { ResultOutbox } from './result-outbox.ts';
 /** Longest time that a result waits for others to share its message, ms. */
 const BATCH_MS = 250;
 /**
- * The same for a result that differs from its monitor's last one, ms. An outage of many targets still makes
- * few messages.
+ * The same limit for a result that differs from its monitor's last one, ms. An outage of many targets still
+ * makes few messages.
  */
 const NEWS_MS = 5;
 /** Room for the envelope around the results, bytes. */
@@ -35,8 +35,8 @@ type OpenBatch = {
 };
 
 /**
- * Collects results into messages, with one open message for each subject. A job stays held until the stream
- * has its result.
+ * Collects results into messages; each subject has one open message. A job stays held until the stream has
+ * its result.
  *
  * A result waits up to 250 ms for others, but only 5 ms when it differs from the monitor's last one, because
  * it may then change the region's vote. A message has up to 512 results and 256 KiB.
@@ -131,13 +131,13 @@ type Last = { readonly version: number; readonly outcome: Outcome };
  * region's vote from one that repeats it. A wrong guess never makes a result wrong; it only changes how long
  * a batch waits.
  *
- * There are two generations, and the older one is dropped as a whole, which needs no timer and no instant for
- * each monitor.
+ * There are two generations. The older one is dropped as a whole, which needs no timer and no instant per
+ * monitor.
  */
 export class LastOutcomes {
   readonly #clock: Clock;
   readonly #limit: number;
-  /** By monitor; null: it was forgotten. */
+  /** The last outcome by monitor; null: it was forgotten. */
   #newer = new Map<number, Last | null>();
   #older = new Map<number, Last | null>();
   #generationStartedAt: number;
@@ -155,10 +155,10 @@ export class LastOutcomes {
   }
 
   /**
-   * Notes the result and returns whether it differs from the last one of its monitor. The first result of a version
-   * differs. The first one of a monitor differs unless it passed: nobody is alerted about that, and tens of thousands of
-   * new monitors would make a message for each few of their results. `not_run` is not a vote: it never differs and is
-   * not noted.
+   * Records the result and returns whether it differs from the last result of its monitor. The first result
+   * of a new version of a monitor differs. The first result of a monitor differs unless it passed, because a
+   * pass alerts no one, and tens of thousands of new monitors would otherwise fill many small messages.
+   * `not_run` is not a vote: it never differs and is not recorded.
    */
   isNews({ monitor, version, outcome }: Pick<CheckResult, 'monitor' | 'version' | 'outcome'>): boolean {
     if (outcome === 'not_run') return false;

@@ -10,15 +10,15 @@ import type { Metrics } from './metrics.ts';
 /** Wait for an acknowledgement before the first repetition, ms; it doubles each time. */
 const FIRST_WAIT_MS = 2_000;
 const LONGEST_WAIT_MS = 30_000;
-/** Interval at which batches whose wait is over are looked for, ms. */
+/** Interval at which batches are repeated whose wait is over, ms. */
 const SWEEP_MS = 500;
 /**
- * Bound on the text of all unacknowledged batches, bytes. It fits some 100,000 results; an agent may hold
- * 16,000.
+ * Bound on the text of all unacknowledged batches, bytes. It is enough for some 100,000 results; an agent
+ * holds 16,000 at most.
  */
 const DEFAULT_MOST_BYTES = 32 * 1_024 * 1_024;
 
-/** JetStream error code "message size exceeds maximum allowed". The same message would be refused for ever. */
+/** JetStream error code "message size exceeds maximum allowed". A repetition would be refused too. */
 const MESSAGE_TOO_LARGE = 10054;
 
 const pubAck = z.union([
@@ -52,7 +52,9 @@ export type Batch = {
 };
 
 type Entry = Batch & {
-  /** Random message id. Anybody who could guess it could make the stream take the batch for a repetition. */
+  /**
+   * Random message id. A client that could guess it could make the stream treat the batch as a repetition.
+   */
   id: string;
   /** Monotonic ms. */
   readonly addedAt: number;
@@ -66,12 +68,12 @@ type Entry = Batch & {
  * Keeps batches until the stream has acknowledged them, and repeats them until then.
  *
  * A batch is repeated after growing waits and at once after a reconnect. It keeps its message id, so that the
- * stream drops repetitions. When the stream calls a first send a repetition, somebody else has used the id
+ * stream drops repetitions. When the stream calls a first send a repetition, another client has used the id,
  * and the stream does not have the batch. The batch is then sent again under another id, and an alarm is
  * raised.
  *
- * The memory is bounded. When the outbox is full, the oldest batch goes, because the newest results say what
- * is true now.
+ * The memory is bounded. A full outbox drops the oldest batch, because the newest results show the present
+ * state.
  */
 export class ResultOutbox {
   readonly #parts: OutboxParts;
@@ -157,7 +159,7 @@ export class ResultOutbox {
 
   #send(number: number, entry: Entry): void {
     const { bus, clock, metrics } = this.#parts;
-    // The reconnect sends it.
+    // The reconnect sends the batch.
     if (!bus.isConnected) return;
     try {
       bus.publish(entry.subject, entry.text, { reply: `${this.#inbox}.${number}`, messageId: entry.id });
@@ -188,7 +190,7 @@ export class ResultOutbox {
 
   #onAnswer(message: BusMessage): void {
     const number = Number(message.subject.slice(message.subject.lastIndexOf('.') + 1));
-    // Answers to earlier repetitions find no entry any more.
+    // An answer to an earlier repetition finds no entry, and is ignored.
     const entry = this.#entries.get(number);
     if (entry === undefined) return;
     const answer = answerIn(message);
@@ -238,9 +240,9 @@ export class ResultOutbox {
 }
 
 type Answer =
-  /** `repeated`: the stream reports that it had the batch already. */
+  /** `repeated`: the stream reports that it already had the batch. */
   | { is: 'kept' | 'repeated' }
-  /** A refusal that is not final is followed by another try. */
+  /** Unless `isFinal`, another try follows. */
   | { is: 'refused'; why: string; isFinal: boolean };
 
 function answerIn(message: BusMessage): Answer {

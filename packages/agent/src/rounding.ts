@@ -22,7 +22,7 @@ export function roundPhases(latency: number, phases: Phases): Phases {
   for (let at = 0; at < PHASES.length; at += 1) {
     const exact = phases[nameOf(at)];
     const tenths = exact === undefined ? 0 : Math.min(missing, Math.floor(Math.max(0, exact * 10)));
-    // An absent phase is neither the longest nor has it lost anything.
+    // An absent phase is not the longest and has lost nothing.
     TENTHS[at] = exact === undefined ? ABSENT : tenths;
     LOST[at] = exact === undefined ? ABSENT : exact * 10 - tenths;
     missing -= tenths;
@@ -36,9 +36,9 @@ export function roundPhases(latency: number, phases: Phases): Phases {
   return rounded;
 }
 
-/** Of each phase, during one call. It is made for every check, so it leaves no garbage behind. */
+/** Working memory of one call, by phase. All calls share it, so that a check leaves no garbage. */
 const TENTHS = new Float64Array(PHASES.length);
-/** What rounding down took from each, in tenths. */
+/** Loss of each phase by rounding down, in tenths. */
 const LOST = new Float64Array(PHASES.length);
 const ABSENT = Number.NEGATIVE_INFINITY;
 
@@ -57,7 +57,7 @@ function spread(missing: number): void {
   TENTHS[longest] = (TENTHS[longest] as number) + left;
 }
 
-/** The first of them. */
+/** Index of the largest value; of equal ones, the first. */
 function placeOfLargest(values: Float64Array): number {
   let largest = 0;
   for (let at = 1; at < values.length; at += 1) {

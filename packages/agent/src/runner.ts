@@ -25,15 +25,15 @@ import type { Starvation } from './starvation.ts';
 
 /** Interval at which the queue is searched for checks that came too late, and attempts for stuck ones, ms. */
 const SWEEP_MS = 250;
-/** Time after its start instant from which on a check counts as late, ms. */
+/** Delay after its start instant from which a check counts as late, ms. */
 const LATE_MS = 250;
-/** Time after it from which on a check has waited for want of room, ms. */
+/** Delay after its start instant from which a check counts as having waited for a free place, ms. */
 const BEHIND_MS = 5_000;
 /** Time after its time-out at which a probe that has not settled counts as stuck, ms. */
 const STUCK_MS = 10_000;
 /**
- * Shortest interval between two wake-ups of waiting checks, ms. On a busy agent, the checks of a few
- * milliseconds begin together and share a turn of the event loop, which costs less CPU than a turn for each.
+ * Shortest interval between two wake-ups of waiting checks, ms. On a busy agent, checks that are due within a
+ * few milliseconds begin in one turn of the event loop, which costs less CPU than a turn each.
  */
 const WAKE_SPACING_MS = 4;
 /**
@@ -112,14 +112,15 @@ export class Runner {
     return this.#ahead;
   }
 
-  /** An agent has no room for a job. */
+  /** The agent has no room for the job. */
   turnedAway(): void {
     this.#countStart(Number.POSITIVE_INFINITY);
   }
 
   /**
-   * The checks that were begun or refused since the last call, as a heartbeat says them. Slow ones are not counted: that
-   * they wait for their half of the capacity is no sign of too much work.
+   * Counts of the checks that were begun or refused since the last call, for the heartbeat. Checks of
+   * timed-out monitors do not count, because their wait for their half of the capacity is no sign of
+   * overload.
    */
   takeStarts(): { begun: number; late: number; behind: number } {
     const starts = { begun: this.#begun, late: this.#late, behind: this.#behind };
@@ -234,7 +235,7 @@ export class Runner {
     return this.#queue.pop();
   }
 
-  /** A check was begun or refused so long after its start instant, ms. */
+  /** Counts a check that was begun or refused `lateMs` after its start instant. */
   #countStart(lateMs: number): void {
     this.#begun += 1;
     if (lateMs > LATE_MS) this.#late += 1;
@@ -283,7 +284,7 @@ export class Runner {
   }
 
   #onAttemptEnd(run: CheckRun, attempt: number, found: ProbeOutcome): void {
-    // This probe settled after it was given up.
+    // The probe settled after the runner had given it up.
     if (run.state !== 'attempting' || run.attempts.length !== attempt) return;
     const { starvation, clock } = this.#parts;
     const heldBack = (latency?: number) => starvation.heldBackSince(run.attemptStartedAt, latency);
@@ -348,7 +349,7 @@ export class Runner {
   }
 
   /**
-   * Sets the one timer of all waiting checks for the earliest. Node may fire it a part of a millisecond
+   * Sets the one timer of all waiting checks to the earliest of them. Node may fire it up to a millisecond
    * early.
    */
   #armWake(): void {

@@ -4,7 +4,7 @@ import { type CpuSample, freeMs, isStarvedBy, waitingParts } from './cpu-waiting
 
 /** Interval at which the lateness of the event loop is measured, ms. */
 const SAMPLE_MS = 100;
-/** Delays of an idle loop are shorter, ms. */
+/** Delays below this are those of an idle loop, ms. */
 const SMALL_DELAY_MS = 10;
 /** Part of the recent delay that counts at the next sample. */
 const FADING = 0.8;
@@ -16,31 +16,31 @@ const REMEMBERED_MS = 180_000;
  * Shortest interval between readings of the kernel's counters, ms. Every third sample of the loop reads them.
  */
 const COUNTERS_MS = 250;
-/** Span over which the agent as a whole is judged, ms. An attempt that was voided counts for as long. */
+/** Span over which the agent as a whole is judged, ms. A voided attempt counts for the same span. */
 const SICK_MS = 10_000;
 /** Part of {@link SICK_MS} that a starved agent has waited. */
 const SICK_PART = 0.5;
 
 type Stall = { to: number; delay: number };
 
-/** The causes that kept the agent from its work during an attempt. */
+/** The delays of the agent itself during an attempt. */
 export type HeldBack = {
   /** Total delay of the event loop's stalls of at least {@link STARVED_MS}; 0 without one. */
   readonly loopDelayMs: number;
   /** Whether the agent waited for a CPU for a large part of the time. */
   readonly isWaiting: boolean;
-  /** Time for which the agent surely had nothing to do, and would have read an answer at once. */
+  /** Time in which the agent certainly had nothing to do, and would have read an answer at once. */
   readonly freeMs: number;
   /** Length of the time span, ms. */
   readonly durationMs: number;
 };
 
 /**
- * Tells a slow target from a slow agent. It watches how late the event loop runs its timers, and the kernel's
- * count of the time that the process waited to run ({@link waitingParts}).
+ * Distinguishes a slow target from a slow agent. It measures how late the event loop runs its timers, and
+ * reads the kernel's count of the time that the process waited to run ({@link waitingParts}).
  *
- * The loop alone is not enough: beside busy neighbours every step of an attempt is late, and none by half a
- * second. Only stalls of 500 ms and more are remembered. At most one exists in half a second, and four
+ * The event loop alone is not enough: beside busy processes every step of an attempt is late, but none by
+ * half a second. Only stalls of 500 ms and more are remembered. At most one exists in half a second, and four
  * samples of the counters in a second, so {@link REMEMBERED_MS} bounds both lists.
  */
 export class Starvation {
@@ -94,8 +94,8 @@ export class Starvation {
   }
 
   /**
-   * The causes that kept the agent back from `from` until now. It may read the counters, so call it only for
-   * the few attempts whose verdict depends on it.
+   * The delays of the agent itself from `from` until now. It may read the counters, so call it only for the
+   * few attempts whose verdict depends on it.
    *
    * @param from begin of the attempt, monotonic milliseconds
    * @param latency time at which the answer was there, ms from `from`; decoding after it is not free time
@@ -113,7 +113,7 @@ export class Starvation {
     };
   }
 
-  /** Notes that an attempt was given up because of the result of {@link heldBackSince}. */
+  /** Records that an attempt was voided because of the result of {@link heldBackSince}. */
   voided(): void {
     this.#voidedAt = this.#clock.monotonic();
   }
@@ -128,8 +128,8 @@ export class Starvation {
   }
 
   /**
-   * The longest time for which the event loop can have stood still of late, ms. A stall delays a sample by less, because it
-   * began some time before the sample was due. An idle loop has none.
+   * The longest time for which the event loop can have stood still recently, ms; 0 for an idle loop. A stall
+   * is longer than the delay of a sample, because it began before the sample was due.
    */
   get recentStall(): number {
     const delay = Math.max(this.#recentDelay, this.#pendingDelay());

@@ -1,7 +1,7 @@
 import type { RecordType } from '@svc/shared/messages/check.ts';
 import type { DnsMessage, DnsRecord } from './packet.ts';
 
-/** Most links of CNAME that are followed. */
+/** Most CNAME links that are followed. */
 export const MAX_CHAIN = 16;
 
 /**
@@ -24,8 +24,8 @@ export function recordsOf(message: DnsMessage, name: string, type: RecordType): 
 }
 
 /**
- * Why the aliases of `name` lead to no record in this message; null: they end, or lead out of it. Some authoritative
- * servers (Knot, NSD) answer a circle with its links and NOERROR.
+ * The reason why the aliases of `name` can never lead to a record. Null: the chain ends, or leads out of the
+ * message. Some authoritative servers (Knot, NSD) answer a circle with its links and NOERROR.
  */
 export function brokenChain(message: DnsMessage, name: string): string | null {
   const chain = chainOf(message, name).map(({ target }) => target);
@@ -37,7 +37,7 @@ export function brokenChain(message: DnsMessage, name: string): string | null {
   return goesOn ? `more than ${MAX_CHAIN} aliases` : null;
 }
 
-/** Says where names, each an alias for the next, come back to one of them; null: they do not. */
+/** Describes the circle in a chain of names, each an alias for the next. Null: there is no circle. */
 export function circleIn(names: readonly string[]): string | null {
   const last = names.at(-1) ?? '';
   const first = names.indexOf(last);

@@ -64,7 +64,10 @@ test('a name that does not exist is an answer', async () => {
   expect(await ask(client(), policy([server]))).toMatchObject({ kind: 'answer', message: { rcode: 3 } });
 });
 
-/** A server that knows neither the name nor that there is none: one record of the type in the authority section. */
+/**
+ * A server that knows neither the name nor that there is none: one record of the type in the authority
+ * section.
+ */
 function authority(request: DnsRequest, type: number): Buffer {
   const answer = encodeResponse(request, {});
   answer.writeUInt16BE(0x8000, 2);

@@ -17,11 +17,11 @@ export function doublingWaits(longestMs: number): AskPolicy['waitMs'] {
 
 const FIRST_WAIT_MS = 500;
 
-/** How long a name is asked for when only the servers' presence matters, ms. */
+/** Time limit of a question that only tests whether the servers answer at all, ms. */
 const OTHER_NAME_MS = 10_000;
 
 /**
- * Asks DNS servers in the event loop alone: it uses no thread pool and a bounded number of sockets. One
+ * Asks DNS servers from the event loop, without the thread pool and with a bounded number of sockets. One
  * client serves all look-ups of an agent and remembers which servers answer (decision 0030).
  */
 export class DnsClient {
@@ -54,8 +54,8 @@ export class DnsClient {
   }
 
   /**
-   * Whether no server has answered any question since `since` (monotonic ms), and questions about more than
-   * one name were open. A caller that gives a question up before its policy does needs it.
+   * Whether no server has answered any question since `since` (monotonic ms) while questions about more than
+   * one name were open. Callers that give a question up before its policy does use it.
    */
   isSilentSince(since: number): boolean {
     return this.#silence.isTotal(since, this.#now());
@@ -67,7 +67,7 @@ export class DnsClient {
     await Promise.all([...this.#servers.values()].map(({ udp }) => udp.close()));
   }
 
-  /** Asks for a name only to find out whether the servers answer at all. */
+  /** Asks for a name only to test whether the servers answer at all. */
   #askForOther(name: string, { servers, waitMs, timeoutMs }: AskPolicy): void {
     const policy = { servers, waitMs, tries: 4, timeoutMs: Math.min(timeoutMs, OTHER_NAME_MS) };
     if (!this.#isClosed) this.askServers({ name, type: 'A' }, policy, () => {});

@@ -35,7 +35,9 @@ export class KnownServer {
     this.#now = now;
   }
 
-  /** Whether it left a question unanswered that another server answered, and has not been heard since. */
+  /**
+   * Whether this server left a question unanswered that another server answered, and has sent nothing since.
+   */
   get isSilent(): boolean {
     return this.#retrialAt !== Number.POSITIVE_INFINITY;
   }
@@ -52,20 +54,20 @@ export class KnownServer {
     return this.#now() >= this.#plainUntil;
   }
 
-  /** Notes that any message came from the server. */
+  /** Records that the server has sent a message, whatever it says. */
   recordReply(): void {
     this.#answeredAt = this.#now();
     this.#retrialAt = Number.POSITIVE_INFINITY;
   }
 
-  /** Notes that it answered a query with EDNS. */
+  /** Records that the server answered a query with EDNS. */
   answeredEdns(): void {
     this.#answeredEdnsAt = this.#now();
     this.#plainUntil = Number.NEGATIVE_INFINITY;
   }
 
   /**
-   * Notes that it answered a query without EDNS after it left one with EDNS unanswered or answered it with
+   * Records that the server answered a query without EDNS after a query with EDNS had got no answer or
    * SERVFAIL. It counts only for a server that does not answer other queries with EDNS: a datagram is lost
    * now and then, and a slow look-up may succeed at its second try.
    */
@@ -74,7 +76,7 @@ export class KnownServer {
   }
 
   /**
-   * Notes that another server has answered a question first.
+   * Records that another server answered a question first.
    *
    * @param sentAt when this server was asked that question
    */
@@ -142,8 +144,8 @@ class UdpServer {
 
 type Pending = {
   /**
-   * Undefined once it has ended. Outgrown tables of a `Map` may live until the next full collection and keep what
-   * they held, which would be the attempt (decision 0020).
+   * Undefined once the query has ended. Outgrown tables of a `Map` may live until the next full garbage
+   * collection, and would keep the attempt alive through this member (decision 0020).
    */
   query: Query | undefined;
   readonly packet: Buffer;
@@ -218,8 +220,8 @@ class Port {
   }
 
   /**
-   * Whether nothing can be answered: the sender is `::1` and the server another machine. So it is while this machine's
-   * IPv6 address is tentative, and the socket would keep that sender.
+   * Whether no answer can arrive, because the socket sends from `::1` to another machine. This happens while
+   * this machine's IPv6 address is tentative, and the socket would keep that sender.
    */
   #leavesFromLoopback(): boolean {
     return !isLoopbackHost(this.#host) && this.#socket.address().address === '::1';
@@ -239,16 +241,14 @@ class Port {
     query.answered(message);
   }
 
-  /**
-   * Handles an ICMP error or a missing route. It concerns the server, and therefore every query on this port.
-   */
+  /** Handles an ICMP error or a missing route. Both concern the server, so all queries on this port fail. */
   readonly #failed = ({ code = 'EUNKNOWN' }: Pick<NodeJS.ErrnoException, 'code'>): void => {
     if (!this.isOpen) {
       // A socket that could not even be bound does not report its close.
       this.#closed.resolve();
     } else if (!this.#isConnected) {
-      // The port is closed before the queries are told, because a caller that asks again at once would get
-      // this port.
+      // The port is closed before the queries fail, because a caller that asks again at once would get this
+      // port.
       this.isOpen = false;
       this.#socket.close();
     }
@@ -256,7 +256,7 @@ class Port {
   };
 
   /**
-   * Without a callback, Node drops the errors of sending. Among them are the ICMP errors of earlier queries.
+   * Without a callback, Node drops the errors of sending, which include the ICMP errors of earlier queries.
    */
   readonly #sendDone = (error: NodeJS.ErrnoException | null): void => {
     if (error !== null && this.isOpen) this.#failed(error);

@@ -25,7 +25,7 @@ export type AskPolicy = {
 export type DnsReply =
   /** RCODE 0 or 3 (no such name): the servers know the answer. */
   | { kind: 'answer'; message: DnsMessage }
-  /** Some server answered that it cannot or will not tell, and no server did better. */
+  /** A server answered that it cannot or will not tell, and no server gave a better answer. */
   | { kind: 'failed'; why: string }
   | { kind: 'silent'; why: string }
   /**
@@ -37,8 +37,8 @@ export type DnsReply =
   | { kind: 'unable'; why: string };
 
 /**
- * Silence about one name after which another name is asked for, ms. An attempt can tell the servers' silence
- * from the name's when half of its time-out is longer than this.
+ * Silence about one name after which another name is asked for, ms. An attempt can distinguish silent servers
+ * from a silent name only when half of its time-out is longer than this.
  */
 const LISTEN_AFTER_MS = 100;
 
@@ -54,7 +54,7 @@ export class OpenQuestion implements Bounded {
   readonly #settle: (reply: DnsReply) => void;
   /** Servers that have not said yet that they cannot help, the next to ask first. */
   readonly #hopeful: KnownServer[];
-  /** When each server was first asked, for servers that have not been heard since. */
+  /** When each server was first asked. Servers that have answered since are left out. */
   readonly #unheard = new Map<KnownServer, number>();
   readonly #triesAt = new Map<KnownServer, number>();
   /** Servers whose truncated answer is asked for again over TCP. */
@@ -121,8 +121,8 @@ export class OpenQuestion implements Bounded {
   };
 
   /**
-   * Waits for the first time and listens for others meanwhile. Attempts with short time-outs have no longer
-   * wait than this one.
+   * The first wait, in which answers about other names count too. Attempts with short time-outs have no
+   * longer wait than this one.
    */
   #waitAndListen(waitMs: number): void {
     this.#wait = setTimeout(() => {
@@ -142,7 +142,7 @@ export class OpenQuestion implements Bounded {
   }
 
   /**
-   * Notes the end of the question. A caller may give it up earlier than the policy does, and that is silence
+   * Records the end of the question. A caller may give it up before the policy does; that counts as silence
    * too.
    */
   #noteEnd(): void {
@@ -283,8 +283,8 @@ export class OpenQuestion implements Bounded {
   }
 
   /**
-   * Notes the servers that kept this question waiting. The server asked last and only once has not had its
-   * time yet.
+   * Records the servers that kept this question waiting. A server that was asked last, and only once, has not
+   * had its time yet.
    */
   #blameUnheard(): void {
     for (const [server, sentAt] of this.#unheard) {
@@ -301,7 +301,7 @@ export function isTelling({ rcode, isReferral }: DnsMessage): boolean {
 
 /**
  * Answers of servers from before EDNS to a query with it (RFC 6891, section 6.2.2; RFC 8906, section 8.1).
- * Most servers that say SERVFAIL mean something else, and a second query tells.
+ * Most servers that say SERVFAIL mean something else; a second query without EDNS shows which it is.
  */
 const EDNS_REFUSALS = new Set([RCODE.formatError, RCODE.serverFailure, RCODE.notImplemented]);
 

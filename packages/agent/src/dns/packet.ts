@@ -29,11 +29,13 @@ export type DnsMessage = {
   isTruncated: boolean;
   /** RFC 1035 RCODE, 0 to 15. */
   rcode: number;
-  /** Whether the server only names others that may know, and will not ask them itself. */
+  /**
+   * Whether the answer is a referral: it only names other servers, and this server will not ask them itself.
+   */
   isReferral: boolean;
   /** Null when the message repeats no question, or one that no probe asks. */
   question: DnsQuestion | null;
-  /** The records of the answer section, without those of other types and classes. */
+  /** The records of the answer section that have a known type and class IN. */
   answers: DnsRecord[];
 };
 
@@ -86,7 +88,7 @@ export function encodeQuery(id: number, { name, type }: DnsQuestion, withEdns: b
   return query;
 }
 
-/** A final dot that is not escaped by a backslash, and so is not part of a label. */
+/** A final dot that no backslash escapes, and that is therefore no part of a label. */
 const FINAL_DOT = /(?:^|[^\\])(?:\\\\)*\.$/;
 
 /** @throws DnsFormatError */
@@ -174,8 +176,8 @@ export function decodeMessage(data: Uint8Array): DnsMessage {
 }
 
 /**
- * Flags of a server that knows: authoritative, recursion available, any RCODE. With none of them set, a
- * server does not know (RFC 2308, section 2.2).
+ * Flags of a server that knows the answer: authoritative, recursion available, any RCODE. A message with none
+ * of them is a referral (RFC 2308, section 2.2).
  */
 const KNOWS = 0x048f;
 

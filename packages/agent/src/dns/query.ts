@@ -6,9 +6,12 @@ export type Query = {
   /** A question whose name is canonical, because {@link isAnswerTo} compares it. */
   question: DnsQuestion;
   withEdns: boolean;
-  /** Called once with a message that answers this question. */
+  /** Called at most once, with the message that answers this question. */
   answered: (message: DnsMessage) => void;
-  /** Called once instead when the server cannot be asked. `code` is the system's (`ECONNREFUSED`). */
+  /**
+   * Called at most once, and instead, when the server cannot be asked. `code` is the system's
+   * (`ECONNREFUSED`).
+   */
   failed: (code: string) => void;
   /** Called for bytes with the right id that are not an answer to the question. The query goes on. */
   garbage: () => void;

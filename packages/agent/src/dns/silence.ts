@@ -2,13 +2,16 @@
  * A name without an answer for this long is silent, ms. It is shorter than the first wait between two tries.
  */
 export const SILENT_AFTER_MS = 450;
-/** The same in an attempt that is too short for that, ms. Servers answer names that they know sooner. */
+/**
+ * The same limit for an attempt that is too short for {@link SILENT_MS}. Servers answer sooner for names that
+ * they know.
+ */
 const SILENT_SOON_MS = 150;
 /** Most names given up in silence that are remembered until a server speaks. */
 const MAX_SILENT = 1_000;
 /** Shortest interval between questions about a known name, ms. */
 const ASK_AGAIN_MS = 1_000;
-/** After an answer that is older than this, the servers may have died, ms. */
+/** Age after which an answer no longer shows that the servers live, ms. */
 const QUIET_MS = 50;
 
 /**
@@ -18,16 +21,16 @@ const QUIET_MS = 50;
  * All instants are monotonic ms.
  */
 export class Silence {
-  /** When a server was last heard. */
+  /** When a server last answered. */
   #heardAt = Number.NEGATIVE_INFINITY;
   /** Questions that wait for an answer, by name, with the start of the first one. */
   readonly #waiting = new Map<string, { count: number; since: number }>();
-  /** Names that were given up in silence since a server was last heard. */
+  /** Names that were given up in silence since a server last answered. */
   readonly #givenUp = new Set<string>();
   /** The names that were answered last, the newest first; at most two. */
   #answered: readonly string[] = [];
   #askedAgainAt = Number.NEGATIVE_INFINITY;
-  /** When a known name was asked for first since a server was last heard; null: it was not. */
+  /** When a known name was first asked for since a server last answered; null: not since then. */
   #listeningSince: number | null = null;
   /** When a question ended because no server could be reached. */
   #unreachableAt = Number.NEGATIVE_INFINITY;
@@ -38,7 +41,7 @@ export class Silence {
     else waiting.count += 1;
   }
 
-  /** Notes the end of a question. Call it once for each that was {@link asked}. */
+  /** Records the end of a question. Call it once for each question given to {@link asked}. */
   ended(name: string): void {
     const waiting = this.#waiting.get(name);
     if (waiting !== undefined && --waiting.count === 0) this.#waiting.delete(name);
@@ -48,12 +51,12 @@ export class Silence {
     if (this.#givenUp.size < MAX_SILENT) this.#givenUp.add(name);
   }
 
-  /** Notes that none of the servers of a question could be reached: all refused, or there was no route to them. */
+  /** Records that no server of a question could be reached: all refused, or there was no route to them. */
   unreachable(now: number): void {
     this.#unreachableAt = now;
   }
 
-  /** Notes that a server answered a question about the name, whatever it said. */
+  /** Records that a server answered a question about the name, whatever the answer says. */
   recordReply(name: string, now: number): void {
     this.#heardAt = now;
     this.#listeningSince = null;
@@ -64,18 +67,18 @@ export class Silence {
   /**
    * Whether our servers are silent. One of these is enough:
    *
-   * - They could not be reached for another question, and have not been heard after that. A machine whose
-   *   resolver has died says so once a second to each peer (`icmp_ratelimit` of icmp(7)); all other questions
-   *   meet silence.
-   * - A name that they know was asked for, and they have not been heard after that. They may have answered at
-   *   the beginning of an attempt, and have died in the middle of it.
-   * - More than one name is silent, and they have not been heard since `since`.
+   * - They could not be reached for another question, and have answered nothing after that. A machine whose
+   *   resolver has died reports it to each peer once a second (`icmp_ratelimit` of icmp(7)) and drops all
+   *   other questions.
+   * - A name that they know was asked for, and they have answered nothing after that. They may have died in
+   *   the middle of an attempt.
+   * - More than one name is silent, and they have answered nothing since `since`.
    *
    * @param since start of a question that was not answered, at most `now`
    */
   isTotal(since: number, now: number): boolean {
     if (this.#unreachableAt > Math.max(this.#heardAt, since - ASK_AGAIN_MS)) return true;
-    // An event loop that is late asks for the other name late, and a short time-out leaves no room for that.
+    // A late event loop asks for the other name late, and a short time-out leaves no room for that.
     const silentAfterMs = Math.max(SILENT_SOON_MS, Math.min(SILENT_AFTER_MS, (now - since) / 2));
     if (this.#listeningSince !== null && now - this.#listeningSince >= silentAfterMs) return true;
     if (this.#heardAt > since) return false;
@@ -85,9 +88,9 @@ export class Silence {
   }
 
   /**
-   * A name to ask for, to find out whether the servers answer at all. It is one that was answered before, so
-   * that a working server answers it again. Null: none is known, the servers were heard just now, one was asked
-   * for just now, or questions about other names tell the same.
+   * A name that tests whether the servers answer at all. It was answered before, so a working server answers
+   * it again. Null when no such name is known, when a server has just answered, when such a name has just
+   * been asked for, or when questions about other names test the same.
    */
   otherNameToAsk(name: string, since: number, now: number): string | null {
     if (now - this.#askedAgainAt < ASK_AGAIN_MS) return null;

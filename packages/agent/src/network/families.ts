@@ -1,7 +1,9 @@
 /** An address family: IPv4 or IPv6. */
 export type Family = 4 | 6;
 
-/** The address families of an attempt. Empty: not known, because no name was resolved, or a proxy connects. */
+/**
+ * The address families of an attempt. Empty: not known, because no name was resolved, or a proxy connects.
+ */
 export type Families = readonly Family[];
 
 export const NO_FAMILY: Families = [];
@@ -9,7 +11,7 @@ export const ONLY_IPV4: Families = [4];
 export const ONLY_IPV6: Families = [6];
 export const BOTH_FAMILIES: Families = [4, 6];
 
-/** The families of these addresses. It makes no list, because every attempt asks. */
+/** The families of these addresses. It allocates no list, because every attempt calls it. */
 export function familiesOf(addresses: readonly { readonly family: Family }[]): Families {
   const has4 = addresses.some(({ family }) => family === 4);
   const has6 = addresses.some(({ family }) => family === 6);
@@ -17,7 +19,7 @@ export function familiesOf(addresses: readonly { readonly family: Family }[]): F
   return has6 ? ONLY_IPV6 : NO_FAMILY;
 }
 
-/** Whether an attempt by some families says something about others; empty: about any. */
+/** Whether an attempt by `families` says something about `others`. Empty `others`: about any family. */
 export function isBy(families: Families, others: Families): boolean {
   return others.length === 0 || others.some((family) => families.includes(family));
 }

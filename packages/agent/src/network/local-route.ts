@@ -28,11 +28,11 @@ export function noIpv6For(addresses: readonly ResolvedAddress[]): NoRoute | null
 export type FailedAddress = { readonly address: ResolvedAddress; readonly code: string };
 
 /**
- * Whether a connection failed because this machine has no route to any of the addresses, or a rule against all of
- * them. The errors of connecting do not tell, because routers far away cause most of them too: `network unreachable`,
- * and over IPv6 `EACCES`.
+ * Whether a connection failed because this machine has no route to any of the addresses, or a rule against
+ * all of them. The errors alone do not show it, because distant routers cause most of them too: `network
+ * unreachable`, and over IPv6 `EACCES`.
  *
- * @param failures those of all addresses that were tried, not empty
+ * @param failures the failures of all addresses that were tried, not empty
  * @returns null when there is a way to one of them, so that the failure is the target's
  */
 export async function noLocalRoute(failures: readonly FailedAddress[]): Promise<NoRoute | null> {
@@ -59,7 +59,7 @@ export async function noLocalRoute(failures: readonly FailedAddress[]): Promise<
 /** Errors of connecting that no answer from the network causes (`icmp_err_convert` of Linux). */
 const ALWAYS_LOCAL: Readonly<Record<string, true>> = { __proto__: null as never, EINVAL: true, EPERM: true };
 
-/** What this machine refuses a connection for, by the code of the error. */
+/** Why this machine refuses a connection, by the code of the error. */
 const RULES: Readonly<Record<string, string>> = {
   __proto__: null as never,
   EINVAL: 'EINVAL: a blackhole route, or a link-local address without a zone',
@@ -78,8 +78,8 @@ function ownIpv6Reach(): ReturnType<typeof ipv6Reach> {
 
 /**
  * The IPv6 addresses that connections can leave from. While the kernel still asks whether an address is free
- * (tentative, the first seconds after boot), `networkInterfaces` lists it and nothing leaves from it: the packets
- * then have the sender `::1`, and no answer comes. The flags are those of `if_addr.h`.
+ * (tentative, the first seconds after boot), `networkInterfaces` lists it and nothing leaves from it: the
+ * packets then have the sender `::1`, and no answer comes. The flags are those of `if_addr.h`.
  */
 function usableIpv6(): string[] {
   if (process.platform !== 'linux') {

@@ -18,7 +18,7 @@ export function isOwnAddress(addressWithZone: string): boolean {
 
 /**
  * Whether a target's host, as it was written, is a loopback address or name. It is cheap enough for every
- * failure. It does not see names that only the hosts file gives to this machine.
+ * failure. It does not recognise names that only the hosts file maps to this machine.
  */
 export function isLoopbackHost(host: string): boolean {
   const family = isIP(host);

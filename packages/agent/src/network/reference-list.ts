@@ -32,8 +32,8 @@ export type ReferenceListParts = {
 export type ReferenceList = { list(): readonly Reference[]; close(): Promise<void> };
 
 /**
- * Creates the agent's references: the operator's, or else the default gateways of IPv4 and IPv6 (port 53), the
- * name servers and the NATS server, unless they are on this machine.
+ * Creates the agent's references: the operator's, or else the default gateways of IPv4 and IPv6 (port 53),
+ * the name servers and the NATS server, unless they are on this machine.
  */
 export function createReferenceList(parts: ReferenceListParts): ReferenceList {
   const { hosts, dnsServers, natsUrl, bus } = parts;
@@ -158,7 +158,10 @@ export function gatewayIn(routes: string): string | null {
   return best === null ? null : addressOf(best.gateway);
 }
 
-/** @param routes text of `/proc/net/ipv6_route`: addresses as 32 hexadecimal digits; the columns are in net/ipv6/route.c */
+/**
+ * @param routes text of `/proc/net/ipv6_route`: addresses as 32 hexadecimal digits; the columns are in
+ *   net/ipv6/route.c
+ */
 export function ipv6GatewayIn(routes: string): string | null {
   let best: { gateway: string; metric: number } | null = null;
   for (const line of routes.split('\n')) {

@@ -10,8 +10,8 @@ export type Reference = {
   /** Name for the log, which also identifies the reference: `10.0.0.1:53 (tcp)`. */
   readonly name: string;
   /**
-   * Asks once and calls `heard` for each answer, whatever it said, with the family that it came by; null: that
-   * is not known. Resolves when no further answer can come. Never rejects.
+   * Asks once and calls `heard` for each answer, whatever it says, with the address family of the answer;
+   * null: the family is not known. Resolves when no further answer can come. Never rejects.
    */
   askReference(signal: AbortSignal, heard: (family: Family | null) => void): Promise<void>;
 };
@@ -30,13 +30,16 @@ const SCOPES: readonly Scope[] = ['all', 4, 6];
 /** The answers of one round. They come at different times. */
 type Round = Readonly<Record<Scope, Promise<ReferenceAnswer>>>;
 
-/** Interval at which references are asked in calm times, so that the answering ones are known, ms. */
+/** Interval between questions while nothing fails, ms. They show which references answer. */
 const ASK_EVERY_MS = 60_000;
-/** Interval while some are gone, to see the network come back, ms. */
+/** Interval while references are gone, so that the return of the network is seen, ms. */
 const ASK_GONE_EVERY_MS = 1_000;
-/** Time after the start for which references are asked as often until one is known, ms: NATS may be resolved late. */
+/**
+ * Time after the start in which references are asked at that short interval until one is known, ms. The name
+ * of NATS may be resolved late.
+ */
 const BEGINNING_MS = 10_000;
-/** A family that is gone for this long is asked for as in calm times, ms. */
+/** A family that is gone for this long is asked at the long interval, ms. */
 const LATELY_MS = 3_600_000;
 /** Time for an answer, ms. A lost datagram or SYN is repeated within it. */
 const ANSWER_WITHIN_MS = 2_000;
@@ -56,18 +59,21 @@ type ReferencesParts = {
  * A caller gets the answer of a round that began after its call, because an answer from before a failure says
  * nothing about it. Failures that come together share a round.
  *
- * IPv4 and IPv6 fail apart, so each family is judged by the references that answered by it ({@link Reach}).
- * Where none of a family counts, all references together speak for it. What is asked about several families
- * is gone when all of them are.
+ * IPv4 and IPv6 fail independently, so each family is judged by the references that answered over it ({@link
+ * Reach}). Where no reference of a family counts, all references together speak for it. Several families
+ * together are gone when each of them is.
  */
 export class References {
   readonly #parts: ReferencesParts;
   readonly #reach: Readonly<Record<Scope, Reach>> = { all: new Reach(), 4: new Reach(), 6: new Reach() };
-  /** All references that count. One that is not listed any more, because its route is gone, is still asked. */
+  /**
+   * All references that count. A reference that is no longer listed, because its route is gone, is still
+   * asked.
+   */
   readonly #known = new Map<string, Reference>();
   readonly #stopping = new AbortController();
   readonly #stops: (() => void)[] = [];
-  /** The scopes whose loss the log has told. */
+  /** The scopes whose loss was logged. */
   readonly #told = new Set<Scope>();
   #next: Promise<Round> | null = null;
   #startedAt = Number.NEGATIVE_INFINITY;
@@ -102,9 +108,10 @@ export class References {
   }
 
   /**
-   * Since when no reference of these families answers, monotonic ms; null while one answers or none counts.
+   * Since when no reference of these families answers, monotonic ms. Null while a reference answers, or none
+   * counts.
    *
-   * @param families those of a target; empty: not known, so all references count
+   * @param families the families of a target; empty: not known, so all references count
    */
   goneSince(families: Families): number | null {
     let latest = Number.NEGATIVE_INFINITY;
@@ -116,8 +123,8 @@ export class References {
   }
 
   /**
-   * When a reference of these families was first heard again after all of them had been gone, monotonic ms;
-   * negative infinity: never.
+   * When a reference of these families first answered again after all had been gone, monotonic ms; negative
+   * infinity: never.
    */
   backAt(families: Families): number {
     return Math.min(...this.#reachOf(families).map(({ backAt }) => backAt));
@@ -131,7 +138,7 @@ export class References {
     return this.#reach.all.isKnown(this.#parts.clock.monotonic());
   }
 
-  /** Resolves with the answer of the next round about targets of these families. */
+  /** Resolves with the answer of the next round for these families. */
   async askReferences(families: Families): Promise<ReferenceAnswer> {
     this.#next ??= this.#startRound();
     const round = await this.#next;
@@ -157,7 +164,10 @@ export class References {
     return !this.areKnown && this.#parts.clock.monotonic() - this.#startedAt <= BEGINNING_MS;
   }
 
-  /** Whether the return of some is worth a question a second. A family may be gone for good, while the other one works. */
+  /**
+   * Whether a round each second is worth its cost to see references return. One family may be gone for good
+   * while the other works.
+   */
   get #isReturnAwaited(): boolean {
     const now = this.#parts.clock.monotonic();
     const { all, 4: four, 6: six } = this.#reach;
@@ -195,7 +205,7 @@ export class References {
     const counting = this.#counting(listed);
     for (const reference of listed) this.#known.set(reference.name, reference);
     const end = new AbortController();
-    // An agent that was held up for this long has the answers in its sockets.
+    // After a long stall of the agent, the answers lie unread in its sockets.
     const endRound = (): void => afterReading(() => end.abort());
     const cancel = clock.after(ANSWER_WITHIN_MS, endRound);
     const signal = AbortSignal.any([end.signal, this.#stopping.signal]);
@@ -208,7 +218,7 @@ export class References {
     const heard = (name: string, scope: Scope): void => {
       heardBy.add(scope);
       if (this.#reach[scope].recordAnswer(name, clock.monotonic())) this.#tellBack(scope);
-      // One answer is enough. The others are awaited only to note them.
+      // One answer is enough. The others are awaited only to record them.
       answers[scope].resolve('answered');
     };
     const asked = [...this.#known.values()].map((reference) =>
@@ -279,7 +289,7 @@ const NO_ROUND: Round = {
   6: Promise.resolve('none'),
 };
 
-/** The answer of several scopes together. The first one that answered does not wait for the others. */
+/** The answer of several scopes together. It is there as soon as one scope has answered. */
 async function joined(answers: readonly Promise<ReferenceAnswer>[]): Promise<ReferenceAnswer> {
   const [only] = answers;
   if (only !== undefined && answers.length === 1) return await only;
@@ -308,12 +318,12 @@ class Reach {
   #goneSince: number | null = null;
   #backAt = Number.NEGATIVE_INFINITY;
 
-  /** Since when none answers; null while one answers or none counts. */
+  /** Since when no reference answers; null while one answers, or none counts. */
   get goneSince(): number | null {
     return this.#goneSince;
   }
 
-  /** When one was first heard again after all had been gone; negative infinity: never. */
+  /** When a reference first answered again after all had been gone; negative infinity: never. */
   get backAt(): number {
     return this.#backAt;
   }
@@ -340,8 +350,8 @@ class Reach {
   }
 
   /**
-   * Notes that none answered in a round. References that are gone stay gone even after an hour, so that a long
-   * outage of the network does not become a verdict.
+   * Records that no reference answered in a round. References that are gone stay gone even after an hour, so
+   * that a long outage of the network does not become a verdict.
    *
    * @param counted whether one counted when the round began
    * @returns whether they are gone
@@ -357,7 +367,7 @@ class Reach {
     this.#goneSince = null;
   }
 
-  /** Takes over the answers of another one. */
+  /** Copies the answers that `other` has recorded. */
   copyAnswersOf(other: Reach): void {
     for (const [name, at] of other.#answeredAt) this.recordAnswer(name, at);
   }

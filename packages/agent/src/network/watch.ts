@@ -6,9 +6,9 @@ import { hostOfCheck } from './host-of-check.ts';
 import { isLoopbackHost } from './own-addresses.ts';
 import type { References } from './references.ts';
 
-/** Most hosts that are told apart. */
+/** Most hosts that are remembered one by one. */
 const MAX_HOSTS = 20_000;
-/** Part of the hosts. When more of them answer, it is not true that nearly all fail. */
+/** Largest part of the hosts that may answer while "nearly all hosts fail" is still true. */
 const ANSWERING_PART = 0.2;
 /** The agent reports a down network for this long after the last sign of it, ms. */
 const SICK_MS = 10_000;
@@ -24,19 +24,22 @@ export type WatchParts = {
 };
 
 /**
- * A host that fails at connection level: the start of its first such attempt, its last failure (monotonic ms),
- * and the families by which that was tried.
+ * A host that fails at connection level: the start of its first such attempt, its last failure (monotonic
+ * ms), and the families that this failure tried.
  */
 type Failing = { readonly since: number; readonly lastAt: number; readonly families: Families };
 
-/** A host that is not probed because of the agent's own network: since when, when last, and by what. */
+/**
+ * A host that cannot be probed because of the agent's own network: since when, when last, and over which
+ * families.
+ */
 type CutOff = Failing;
 
 /** A host that answered: begin of that attempt, monotonic ms, and the family that it used. */
 type Answered = { readonly at: number; readonly families: Families };
 
 /**
- * Tells the failures of targets from a failure of the agent's own network.
+ * Distinguishes failures of targets from a failure of the agent's own network.
  *
  *     a host fails at connection level ── no reference counts ─────────────▶ the target's
  *         │
@@ -49,8 +52,8 @@ type Answered = { readonly at: number; readonly families: Families };
  *
  * (*) The network's when the attempt began before the network was back, because its packets were lost.
  *
- * IPv4 and IPv6 fail apart. A target that was tried by one of them is compared with the references and hosts
- * that answer by the same one.
+ * IPv4 and IPv6 fail independently. A target that was tried over one family is compared with the references
+ * and hosts that answer over the same family.
  *
  * A failure waits for the references' answer, some milliseconds while the network works. It cannot be
  * compared with other hosts at once: the first host that begins to fail is up to a period ahead of them.
@@ -60,12 +63,15 @@ type Answered = { readonly at: number; readonly families: Families };
 export class NetworkWatch {
   readonly #parts: WatchParts;
   readonly #failing = new Map<string, Failing>();
-  /** The last answer of each host. It is noted only while other hosts fail or references are gone. */
+  /** The last answer of each host. It is recorded only while other hosts fail or references are gone. */
   readonly #answered = new Map<string, Answered>();
   /** Hosts that are cut off, until they answer. */
   readonly #cutOff = new Map<string, CutOff>();
   #cutOffAt = Number.NEGATIVE_INFINITY;
-  /** When any host answered last, by any family and by each, monotonic ms; noted as {@link #answered} is. */
+  /**
+   * When a host last answered over any family, and over each, monotonic ms. It is recorded only while {@link
+   * #answered} is.
+   */
   readonly #lastAnswerAt = {
     all: Number.NEGATIVE_INFINITY,
     4: Number.NEGATIVE_INFINITY,
@@ -77,7 +83,7 @@ export class NetworkWatch {
   }
 
   /**
-   * Takes notice of the outcome of an attempt.
+   * Takes the outcome of an attempt into account.
    *
    * @param startedAt start of the attempt, monotonic ms
    * @returns for a failure that may be the network's: whether it is; otherwise null
@@ -102,9 +108,9 @@ export class NetworkWatch {
 
   /**
    * Whether the agent's network is down, or that of one address family. While the references are gone, one
-   * host is enough that was cut off since another one answered. Otherwise several hosts must have been cut
-   * off, the last one within ten seconds. Hosts that never have a route from here, while others answer, do
-   * not count.
+   * host that was cut off after the last answer of any host is enough. Otherwise several hosts must have been
+   * cut off, the last one within ten seconds. Hosts that never have a route from here, while others answer,
+   * do not count.
    */
   get isDown(): boolean {
     const { references, clock } = this.#parts;
@@ -172,7 +178,10 @@ export class NetworkWatch {
     return true;
   }
 
-  /** Whether so many hosts of these families have answered since then that it is not true that nearly all fail. */
+  /**
+   * Whether so many hosts of these families have answered since `since` that "nearly all hosts fail" is not
+   * true.
+   */
   #haveAnsweredSince(since: number, by: Families): boolean {
     let answering = 0;
     let failing = 0;

@@ -10,7 +10,9 @@ import { noIpv6For, noLocalRoute } from '../network/local-route.ts';
 import { type ResolvedAddress, ResolveError, type Resolver } from '../resolve/resolver.ts';
 import { CONNECT_FAILURES } from './socket-failure.ts';
 
-/** An address without an answer for this long gets company, ms (RFC 8305, section 5). */
+/**
+ * Time without an answer after which the next address is tried beside the first, ms (RFC 8305, section 5).
+ */
 const STAGGER_MS = 250;
 
 /** Most addresses that are tried, because a hostile zone may list thousands. */
@@ -158,8 +160,7 @@ class Dialling implements Bounded {
       if (this.#open.size === 0) this.#allFailed();
       return;
     }
-    // This class does the work of autoSelectFamily. Without that option, Node takes a third less time for the
-    // call.
+    // This class replaces Node's autoSelectFamily. Without that option, the call takes a third less time.
     const socket = connect({
       ...this.#parts.socketOptions,
       host: address.address,
@@ -212,7 +213,7 @@ class Dialling implements Bounded {
     this.#finish({ kind: 'failed', code, message, timedOut: false, families: this.#families });
   }
 
-  /** Those of the addresses that were dialled. */
+  /** The families of the addresses that were dialled. */
   get #families(): Families {
     return familiesOf(this.#addresses.slice(0, this.#next));
   }
@@ -235,7 +236,7 @@ class Dialling implements Bounded {
     this.#finish({ kind: 'failed', code: 'ETIMEDOUT', message, timedOut: true, families: this.#families });
   }
 
-  /** Settles once and leaves nothing behind: no timers, look-up, listeners or losing sockets. */
+  /** Settles once and releases everything: timers, look-up, listeners and losing sockets. */
   #finish(result: WithoutTimes): void {
     if (this.#isDone) return;
     this.#isDone = true;
@@ -258,8 +259,9 @@ class Dialling implements Bounded {
 }
 
 /**
- * Nothing more is heard of the socket, and it keeps nothing of what dialled it (decision 0020). Errors are ignored for its
- * life: one that lost the race or is handed over must not crash the process.
+ * Detaches the socket from the dial: its events are ignored, and it keeps no reference to the dial (decision
+ * 0020). The error listener stays, because an error of a losing or handed-over socket must not crash the
+ * process.
  */
 function leave(socket: Socket): void {
   socket.removeAllListeners('connect');

@@ -12,7 +12,7 @@ export type ProbeOutcome = {
   outcome: 'passed' | 'failed' | 'not_run';
   /** With `not_run` only. */
   reason?: NotRunReason;
-  /** From the start to the last needed byte or answer, or to the failure; ms, unrounded. */
+  /** Time from the start to the last needed byte or answer, or to the failure, ms, unrounded. */
   latency: number;
   phases: Phases;
   statusCode?: number;
@@ -28,12 +28,15 @@ export type ProbeOutcome = {
    */
   notConnected?: boolean;
   /**
-   * The address family of the connection, or those of the addresses that were dialled. Absent or empty: none
-   * was, or a proxy connected.
+   * The address family of the connection, or the families of the dialled addresses. Absent or empty: nothing
+   * was dialled, or a proxy connected.
    */
   families?: Families;
   certificateExpiresAt?: number;
-  /** With `judgesEach` only: every assertion by itself, where the attempt came so far. */
+  /**
+   * With `judgesEach` only: the verdict on each assertion. Absent when the attempt failed before the
+   * assertions.
+   */
   assertions?: JudgedAssertion[];
   bodyTruncated?: boolean;
 };

@@ -22,9 +22,13 @@ export type ProbeSetOptions = {
   userAgent: string;
   /** Resolvers for DNS monitors; undefined: the system's. */
   dnsServers: readonly string[] | undefined;
-  /** PEM certificates of authorities that HTTP probes trust, in addition to those that this process trusts. */
+  /**
+   * PEM certificates of authorities that HTTP probes trust, in addition to those that this process trusts.
+   */
   probeCa: readonly string[] | undefined;
-  /** Groups of the key exchange that HTTP probes offer, in OpenSSL's notation; undefined: OpenSSL's own list. */
+  /**
+   * Groups of the key exchange that HTTP probes offer, in OpenSSL's notation; undefined: OpenSSL's own list.
+   */
   probeTlsGroups: string | undefined;
   /** Chooses the proxy of HTTP probes; undefined: there is none. */
   proxyFor: ProxyFor | undefined;

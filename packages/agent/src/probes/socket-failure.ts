@@ -40,7 +40,7 @@ export const CONNECT_FAILURES = {
   EADDRNOTAVAIL: 'no local address',
 } as const;
 
-/** Further texts, of connections that stood. */
+/** Texts for further codes, most of which end established connections. */
 const SOCKET_FAILURES: Readonly<Record<string, string>> = {
   __proto__: null as never,
   ...CONNECT_FAILURES,

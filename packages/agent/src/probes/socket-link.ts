@@ -2,7 +2,7 @@ import type { OnReadOpts, Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import type { Secured } from './tls.ts';
 
-/** Told what happens to a socket. */
+/** Receives the events of a socket. */
 export interface SocketListener {
   onConnect(): void;
   /**
@@ -11,7 +11,7 @@ export interface SocketListener {
    * @param readsItself by {@link SocketLink.onread}
    */
   onSecured(secured: Secured, socket: TLSSocket, readsItself: boolean): void;
-  /** `count` bytes were just read into `bytes`, which others use as well once this has returned. */
+  /** `count` bytes were just read into `bytes`. Other sockets overwrite `bytes` once this has returned. */
   onBytes(count: number, bytes: Uint8Array): void;
   /** The target closed its side, or the socket is closed. */
   onEnd(): void;
@@ -23,11 +23,12 @@ const LINK = Symbol('link');
 type LinkedSocket = Socket & { [LINK]?: SocketLink };
 
 /**
- * All that a socket knows of its exchange, until it is cut.
+ * The only link from a socket to its exchange, until it is cut.
  *
- * Node's `WritableState` assigns a closure to a property, V8 puts such closures into the old generation, and this one
- * holds its socket: every socket lives until the next full collection, closed or not, with whatever it reaches
- * (decision 0020). So it must not reach the attempt, which is three times as large.
+ * Every socket lives until the next full garbage collection, closed or not, with everything that it
+ * references: Node's `WritableState` assigns a closure that holds the socket, and V8 puts such closures into
+ * the old generation (decision 0020). So the socket must not reference the attempt, which is three times as
+ * large.
  */
 export class SocketLink {
   #listener: SocketListener | undefined;
@@ -36,7 +37,7 @@ export class SocketLink {
     this.#listener = listener;
   }
 
-  /** For the options of a socket that reads into the buffer that all share. */
+  /** Option of a socket that reads into the shared buffer. */
   onread(): OnReadOpts {
     return {
       buffer: readBuffer(),
@@ -56,7 +57,7 @@ export class SocketLink {
     socket.on('close', ended);
   }
 
-  /** Reads a socket without {@link onread}, which may have been paused. */
+  /** Reads a socket that has no {@link onread} and may be paused. */
   readFrom(socket: Socket): void {
     socket.on('data', (bytes: Buffer) => this.#listener?.onBytes(bytes.length, bytes));
     socket.resume();
@@ -71,13 +72,13 @@ export class SocketLink {
     this.#listener?.onSecured(secured, socket, readsItself);
   }
 
-  /** Nothing more is heard of the socket. */
+  /** Cuts the link: events of the socket are ignored from now on. */
   cut(): void {
     this.#listener = undefined;
   }
 }
 
-// One for all sockets: a closure for each event of each took 300 bytes per check.
+// All sockets share these functions, because closures per socket and event took 300 bytes per check.
 
 function connected(this: LinkedSocket): void {
   this[LINK]?.listener?.onConnect();

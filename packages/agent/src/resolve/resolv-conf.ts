@@ -13,7 +13,7 @@ export type ResolvConf = {
   attempts: number;
   /** Whether each look-up starts with another server. */
   rotate: boolean;
-  /** Whether IPv6 addresses are never asked for. */
+  /** Whether AAAA records are never asked for. */
   noAaaa: boolean;
 };
 

@@ -12,15 +12,15 @@ export interface Resolver {
   /**
    * Resolves a host to its addresses in the order in which they should be tried; the list is never empty.
    *
-   * IP literals (with or without brackets), the old numeric forms, `localhost` and names of the hosts file
-   * are answered synchronously. All other names are answered by a promise.
+   * It returns the addresses at once for IP literals (with or without brackets), the old numeric forms,
+   * `localhost` and names of the hosts file. For all other names it returns a promise.
    *
    * @throws ResolveError (thrown or rejected) when there is no address; `signal.reason` when `signal` aborts
    */
   resolve(host: string, signal?: AbortSignal): ResolvedAddress[] | Promise<ResolvedAddress[]>;
   /**
-   * Whether no name server has answered any question since `since` (`performance.now()`). A name that was not
-   * resolved by now then says nothing about its target.
+   * Whether no name server has answered any question since `since` (`performance.now()`). If so, an
+   * unresolved name says nothing about its target.
    */
   isSilentSince(since: number): boolean;
   /** Ends every look-up and closes the sockets. */

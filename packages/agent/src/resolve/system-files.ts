@@ -9,7 +9,7 @@ export type SystemFilePaths = { hosts: string; resolvConf: string };
 
 export const SYSTEM_FILES: SystemFilePaths = { hosts: '/etc/hosts', resolvConf: '/etc/resolv.conf' };
 
-/** Age after which the next look-up looks at the files again, ms. */
+/** Age after which the next look-up checks the files again, ms. */
 const LOOK_AGAIN_MS = 1_000;
 
 /**
@@ -64,7 +64,7 @@ function stampOf(path: string): string {
 }
 
 /**
- * Text of a file; null when it cannot be read for lack of descriptors or memory, which may be over in a
+ * Text of a file. Null when it cannot be read for lack of descriptors or memory, which may last only a
  * second.
  */
 function textOf(path: string): string | null {

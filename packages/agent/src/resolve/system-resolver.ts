@@ -138,7 +138,7 @@ class Search {
     for (const name of this.#names()) {
       const result = await this.#askFor(name);
       if (result.kind === 'found') return result.addresses;
-      // Silence ends the search, because the other names would meet it too.
+      // Silence ends the search, because the other names would get no answer either.
       if (result.kind === 'silent' || result.kind === 'unreachable' || result.kind === 'unable') {
         throw this.#error(result);
       }
@@ -195,7 +195,7 @@ class Search {
   }
 }
 
-/** Whether the text is a canonical name. Search suffixes come from a file, and may not make a name. */
+/** Whether the text is a canonical name. Search suffixes come from a file and may form an invalid name. */
 function isName(name: string): boolean {
   try {
     return canonicalName(name) === name;
@@ -215,7 +215,7 @@ type AddressLookupResult =
   | { kind: 'found'; addresses: ResolvedAddress[] }
   /** The servers know that the name does not exist, or that it has no addresses. */
   | { kind: 'no-name' | 'no-address' }
-  /** The reasons of {@link DnsReply}. */
+  /** `kind`: as in {@link DnsReply}. */
   | { kind: 'failed' | 'silent' | 'unreachable' | 'unable'; why: string };
 
 /**
@@ -263,8 +263,8 @@ function lookUpAddresses(
 }
 
 /**
- * Whether the answer says that the name does not exist. About A that is reliable; about AAAA some servers say
- * it wrongly (RFC 4074, section 4.2).
+ * Whether the answer says that the name does not exist. For A this is reliable. For AAAA some servers say it
+ * wrongly (RFC 4074, section 4.2).
  */
 function isUnknownName(family: 4 | 6, reply: DnsReply): boolean {
   return family === 4 && reply.kind === 'answer' && reply.message.rcode === RCODE.noSuchName;

@@ -37,7 +37,8 @@ const ADDRESS_TYPES: readonly RecordType[] = ['A', 'AAAA'];
  * Creates the DNS probe. It asks for all asserted record types at once and judges the answers.
  *
  * A name without such records has an empty set of them. A name that does not exist is a failure whatever is
- * asserted, and so are aliases in a circle, SERVFAIL and silence. Latency ends with the last answer that was needed.
+ * asserted, and so are aliases in a circle, SERVFAIL and silence. Latency ends with the last answer that was
+ * needed.
  *
  * @throws TypeError when a server is not valid, or the list is empty
  */
@@ -79,7 +80,7 @@ class Lookup {
   /** Number of links when the last question about aliases was asked. */
   #links = 0;
   #unanswered: number;
-  /** The failure of one question without assertions, while the other may still be answered. */
+  /** The failure of one of the two questions without assertions, while the other may still get an answer. */
   #failure: Failure | undefined;
   #unregister: () => void = () => {};
   #isDone = false;
@@ -182,14 +183,14 @@ class Lookup {
     this.#judge();
   }
 
-  /** Why aliases end nowhere, which is a failure whatever is asserted; null: they do not. */
+  /** Why the aliases form a circle, which is a failure whatever is asserted; null: they do not. */
   #brokenChain(
     { name, type }: DnsQuestion,
     message: DnsMessage,
     found: readonly string[],
     seen: readonly string[],
   ): string | null {
-    // The links of a circle come one by one, in an answer each.
+    // Each link of a circle comes in an answer of its own.
     if (type === 'CNAME') return circleIn([this.#name, ...seen]);
     return found.length > 0 ? null : brokenChain(message, name);
   }

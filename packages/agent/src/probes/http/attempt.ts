@@ -38,8 +38,8 @@ export type AttemptParts = {
  * One attempt. For each hop it resolves the name, asks the egress guard and exchanges; then it judges the
  * last response.
  *
- * `#settle` ends it exactly once, whatever happens first: verdict, failure, time-out or abort. Nothing of the
- * attempt is left behind then.
+ * `#settleAttempt` ends it exactly once, whatever happens first: verdict, failure, time-out or abort. It
+ * releases everything that the attempt holds.
  */
 export class HttpAttempt implements ExchangeListener, BodyListener, Bounded {
   readonly #check: HttpCheck;
@@ -192,7 +192,7 @@ export class HttpAttempt implements ExchangeListener, BodyListener, Bounded {
     this.#stopwatch.enter(phase);
   }
 
-  /** Notes a certificate. With several TLS hops, the one that expires first counts. */
+  /** Records a certificate. With several TLS hops, the certificate that expires first counts. */
   onCertificate(expiresAt: number): void {
     this.#certificateExpiresAt = Math.min(expiresAt, this.#certificateExpiresAt ?? expiresAt);
   }
@@ -408,7 +408,7 @@ export class HttpAttempt implements ExchangeListener, BodyListener, Bounded {
   }
 }
 
-/** The asserted headers as people read them. */
+/** The asserted headers, decoded to text. */
 function readableHeaders(
   { headers }: ResponseHead,
   asserted: HttpCheck['header_assertions'],

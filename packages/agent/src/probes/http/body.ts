@@ -10,19 +10,19 @@ export type BodyEnd =
   | { kind: 'undecodable'; message: string };
 
 export interface BodyListener {
-  /** The body needs nothing more from the connection. {@link onBodyEnd} follows. */
+  /** The body needs no more bytes from the connection. {@link onBodyEnd} follows. */
   onBodyFull(): void;
-  /** Called once, possibly from within `write` or `end`. The body takes nothing afterwards. */
+  /** Called once, possibly from within `write` or `end`. The body ignores later bytes. */
   onBodyEnd(end: BodyEnd): void;
 }
 
 /** Takes a response's body as it comes from the connection. */
 export interface BodySink {
-  /** Copies what it needs of `bytes[start, end)`. */
+  /** Copies the needed part of `bytes[start, end)`. */
   write(bytes: Buffer, start: number, end: number): void;
   /** The body is complete. */
   end(): void;
-  /** The kept part without a copy, valid until {@link release}. */
+  /** The kept bytes, not copied; valid until {@link release}. */
   bytes(): Buffer;
   /** Frees the memory. No listener is called any more. */
   release(): void;

@@ -34,7 +34,9 @@ async function listening(server: Server): Promise<number> {
 
 type Asked = { target: string | undefined; credentials: string | undefined };
 
-/** A proxy whose tunnels lead to one port of loopback, whatever is asked for, or that answers something else. */
+/**
+ * A proxy whose tunnels lead to one port of loopback, whatever is asked for, or that answers something else.
+ */
 async function proxy({ to, answer }: { to?: number; answer?: string }) {
   const asked: Asked[] = [];
   const ended = Promise.withResolvers<void>();

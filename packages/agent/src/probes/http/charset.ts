@@ -1,15 +1,17 @@
 import { isUtf8 } from 'node:buffer';
 import { MIMEType } from 'node:util';
 
-/** `unknown` is the declared charset where nobody knows it; the text was then read as UTF-8. */
+/**
+ * `unknown` is a declared charset that the Encoding Standard does not have; the text was then read as UTF-8.
+ */
 export type DecodedText = { text: string; unknown?: string };
 
 /**
- * Reads a body as browsers show it (HTML standard, "encoding sniffing algorithm"): by its byte order mark, else by
- * the charset of `Content-Type`, else, for HTML, by a `meta` within the first 1,024 bytes, and for XML by its
- * declaration. Everything else is UTF-8. Labels and decoders are those of the Encoding Standard. Node's own
- * `TextDecoder` (24.21) reads some characters of Shift_JIS, EUC-KR and Big5 otherwise than browsers do
- * (`findings/node-text-decoder-korean.sh`).
+ * Reads a body as browsers show it (HTML standard, "encoding sniffing algorithm"): by its byte order mark,
+ * else by the charset of `Content-Type`, else, for HTML, by a `meta` within the first 1,024 bytes, and for
+ * XML by its declaration. Everything else is UTF-8. Labels and decoders are those of the Encoding Standard.
+ * Node's own `TextDecoder` (24.21) reads some characters of Shift_JIS, EUC-KR and Big5 otherwise than
+ * browsers do (`findings/node-text-decoder-korean.sh`).
  *
  * The modules are loaded when the first body needs them, because they take a few megabytes.
  *
@@ -49,7 +51,7 @@ export function fieldText(value: string): string {
 const UTF8 = /^utf-?8$/i;
 const BEYOND_ASCII = /[\x80-\xff]/;
 const XML = /^(?:text\/xml|application\/xml|.*\+xml)$/;
-/** What looks like the declaration of a charset, for the message only. */
+/** Text that looks like the declaration of a charset, for the message only. */
 const DECLARED = /(?:charset|encoding)\s*=\s*["']?\s*([^\s"'<>/;?]{1,40})/i;
 
 /** Whether the bytes begin with a mark of UTF-8 or UTF-16. */

@@ -15,9 +15,9 @@ export async function openCookies(): Promise<Cookies> {
 }
 
 /**
- * The cookies of one attempt: those that its redirects have set, for the hosts and paths that RFC 6265 has them for.
- * One with a `Domain` goes to all hosts of that domain, unless it is a public suffix (`co.uk`). No cookie outlives the
- * attempt.
+ * The cookies that the redirects of one attempt have set. Each goes to the hosts and paths that RFC 6265
+ * names. A cookie with a `Domain` goes to all hosts of that domain, unless the domain is a public suffix
+ * (`co.uk`). No cookie outlives the attempt.
  */
 export class Cookies {
   readonly #library: Library;
@@ -54,12 +54,12 @@ export class Cookies {
     this.#jar.setCookieSync(cookie, placeOf(url), { ignoreError: true });
   }
 
-  /** Whether the host is a domain that somebody registered, or below one: neither a public suffix nor an address. */
+  /** Whether the host is a registered domain or below one, and neither a public suffix nor an address. */
   #hasOwner(host: string): boolean {
     return this.#library.getPublicSuffix(host, { ignoreError: true }) !== undefined;
   }
 
-  /** The cookies of a request for `url` as `name=value`, those of longer paths first. */
+  /** The cookies of a request for `url` as `name=value`, cookies of longer paths first. */
   for(url: URL): string[] {
     let bytes = 0;
     return this.#jar
@@ -72,7 +72,9 @@ export class Cookies {
   }
 }
 
-/** The URL for the library, which decodes the path once (6.1). Cookies' paths are compared as they were sent. */
+/**
+ * The URL for the library, which decodes the path once (6.1). Cookies' paths are compared as they were sent.
+ */
 function placeOf({ protocol, host, pathname }: URL): string {
   return `${protocol}//${host}${pathname.replaceAll('%', '%25')}`;
 }

@@ -63,7 +63,7 @@ export class DecodedBody implements BodySink {
   readonly #decoded: KeptBytes;
   #decoders: Duplex[] = [];
   #isCut = false;
-  /** Decoded bytes to skip, because a first try has kept them already. */
+  /** Decoded bytes to skip, because the first try has already kept them. */
   #toSkip = 0;
   #holdsTurn = false;
   #isReleased = false;

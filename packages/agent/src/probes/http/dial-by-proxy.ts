@@ -8,8 +8,8 @@ import { dial } from '../dial.ts';
 /** Bound on reaching the proxy, ms. The proxy is near, so a longer wait is not the target's fault. */
 const REACH_PROXY_MS = 10_000;
 /**
- * Share of the remaining attempt that reaching the proxy may take. The attempt's own time-out would blame the
- * target.
+ * Share of the remaining time that reaching the proxy may take. Beyond it, the attempt's own time-out would
+ * blame the target.
  */
 const SHARE_OF_ATTEMPT = 0.9;
 
@@ -67,7 +67,7 @@ export async function dialBy(
   }
 }
 
-/** Replaces `no-ipv6`, which speaks of the target's addresses. Here the addresses are the proxy's. */
+/** Replaces `no-ipv6`, which is about the target's addresses. Here the addresses are the proxy's. */
 function ofOurs(reason: NotRunReason): NotRunReason {
   return reason === 'no-ipv6' ? 'network-down' : reason;
 }

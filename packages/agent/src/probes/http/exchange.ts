@@ -72,17 +72,20 @@ export type ExchangeParts = {
  * handshake, or agrees to no protocol there and sends no answer. The exchange then begins again over HTTP/2
  * (decision 0020).
  *
- * The code does as little work per check as it can: no streams between the socket and the parser, one read
- * buffer for all plain sockets, and four listeners. The listener hears nothing after {@link close}.
+ * The code does little work per check: no streams lie between the socket and the parser, all plain sockets
+ * share one read buffer, and each has four listeners. The listener is not called after {@link close}.
  */
 export class Exchange implements SocketListener {
-  /** The family of the connection, or those of the addresses before there is one. Empty: a proxy connects. */
+  /**
+   * The family of the connection; before there is one, the families of the addresses. Empty: a proxy
+   * connects.
+   */
   families: Families;
   readonly #parts: ExchangeParts;
   readonly #listener: ExchangeListener;
   readonly #parser: ResponseParser;
   #socket: Socket | undefined;
-  /** Of that socket, and of those that may become it. */
+  /** Links this exchange to its socket, and to the sockets that may still become it. */
   #link = new SocketLink(this);
   #offers: Protocol = 'http/1.1';
   #agreedOn: Protocol | undefined;
@@ -94,7 +97,7 @@ export class Exchange implements SocketListener {
   #isClosed = false;
   #hasSent = false;
   #hasFirstByte = false;
-  /** Whether the connection has failed and its reason is not known yet. */
+  /** Whether the connection has failed while its reason is not known yet. */
   #isAskingForRoute = false;
 
   constructor(parts: ExchangeParts, listener: ExchangeListener) {
@@ -150,7 +153,7 @@ export class Exchange implements SocketListener {
   #openBy({ proxy, resolver }: NonNullable<ExchangeParts['by']>): void {
     const { hop, remainingMs } = this.#parts;
     const target = { host: hostOf(hop.url), port: portOf(hop.url) };
-    // A proxy that never answers is waited for no longer than this exchange lasts.
+    // The wait for a proxy that never answers ends with this exchange.
     this.#wait = new AbortController();
     dialBy(proxy, target, { resolver, remainingMs, signal: this.#wait.signal }).then((result) =>
       this.#guarded(() => this.#dialled(result)),

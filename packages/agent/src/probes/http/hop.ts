@@ -12,7 +12,9 @@ export type Hop = {
   body: string;
   /** `name=value` of the cookies for this URL that earlier redirects have set. */
   cookies: readonly string[];
-  /** Whether the user name and password of `url` are sent: of the declared URL, or of a Location. */
+  /**
+   * Whether the user name and password of `url` are sent. They come from the declared URL or from a Location.
+   */
   sendsUrlCredentials: boolean;
 };
 
@@ -56,8 +58,8 @@ export function redirectedHop(hop: Hop, statusCode: number, location: string): H
       (isSameOrigin || HARMLESS_HEADERS.has(key.toLowerCase())) &&
       !(becomesGet && BODY_HEADERS.has(key.toLowerCase())),
   );
-  // The user name and password of a URL are for its whole origin. Those that a Location has are sent, as by curl,
-  // browsers and Go.
+  // The user name and password of a URL are for its whole origin. Credentials in a Location are sent, as
+  // curl, browsers and Go do.
   const hasOwn = url.username !== '' || url.password !== '';
   const keepsFormer = !hasOwn && isSameOrigin && hop.sendsUrlCredentials;
   if (keepsFormer) {

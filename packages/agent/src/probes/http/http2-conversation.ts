@@ -14,7 +14,7 @@ const MAX_FIELDS = 1_000;
  * time-out.
  */
 const MAX_BYTES = 4 * 1_024 * 1_024;
-/** Interval at which the bytes are counted, ms. Node reports most such frames to nobody. */
+/** Interval at which the bytes are counted, ms. Node emits no event for most such frames. */
 const LOOK_MS = 50;
 
 /** The types do not know a client's `strictSingleValueFields` yet. */
@@ -43,10 +43,13 @@ interface Http2Listener extends ResponseListener {
   onError(error: unknown): void;
 }
 
-/** One request and its response over HTTP/2. The listener hears nothing after {@link close}. */
+/** One request and its response over HTTP/2. The listener is not called after {@link close}. */
 export class Http2Conversation {
   readonly #parts: Http2ConversationParts;
-  /** Undefined once it is closed: the session outlives that, and keeps no attempt (decision 0020). */
+  /**
+   * Undefined once the conversation is closed. The session lives longer and must not keep the attempt
+   * (decision 0020).
+   */
   #listener: Http2Listener | undefined;
   #session: ClientHttp2Session | undefined;
   #look: NodeJS.Timeout | undefined;

@@ -1,14 +1,16 @@
 import { SvcError } from '@svc/shared/errors.ts';
 import { LIMITS } from '@svc/shared/limits.ts';
 
-/** The memory of {@link KeptBodies} is used up. The agent lacks it, not the target. */
+/** The memory of {@link KeptBodies} is used up. This is a fault of the agent, not of the target. */
 export class NoRoomError extends SvcError {
   constructor() {
     super('ENOROOM', 'the memory for kept response bodies is used up');
   }
 }
 
-/** The memory, in bytes, that all response bodies kept for assertions share with heads that come in pieces. */
+/**
+ * The memory, in bytes, that all response bodies kept for assertions share with heads that come in pieces.
+ */
 export class KeptBodies {
   #free: number;
 
@@ -20,7 +22,7 @@ export class KeptBodies {
     return this.#free;
   }
 
-  /** Takes `bytes`, or nothing when less is left. */
+  /** Charges `bytes`, or nothing when less is left. */
   tryTake(bytes: number): boolean {
     if (bytes > this.#free) return false;
     this.#free -= bytes;
@@ -32,7 +34,7 @@ export class KeptBodies {
   }
 }
 
-/** The bytes of one body, which are charged to the shared memory. */
+/** The bytes of one body. They are charged to the shared memory. */
 export class KeptBytes {
   readonly #budget: KeptBodies;
   readonly #bytes: GrowingBuffer;
@@ -87,7 +89,7 @@ export class GrowingBuffer {
     return this.#length;
   }
 
-  /** How much the next {@link append} of `size` bytes would make the buffer grow. */
+  /** Number of bytes by which the next {@link append} of `size` bytes would make the buffer grow. */
   growthFor(size: number): number {
     const needed = this.#length + size;
     return needed <= this.#bytes.length ? 0 : this.#capacityFor(needed) - this.#bytes.length;

@@ -71,7 +71,7 @@ const FRAMING_HEADERS = new Set([
   'upgrade',
 ]);
 
-/** The configured cookies first, without those that the target has replaced meanwhile. */
+/** The configured cookies first, without the cookies that the target has replaced meanwhile. */
 function withConfigured(configured: string, set: readonly string[]): string[] {
   const names = new Set(set.map(nameOf));
   const kept = configured

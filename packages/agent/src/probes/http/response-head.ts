@@ -40,8 +40,9 @@ const FRAMING_NAME = /(?:^|[\0\r])(?:content-length|transfer-encoding)[\0\r]*:/i
  * section 2.2). Folded lines are joined by a space, as section 5.2 tells user agents to do.
  *
  * An odd line (no colon, no name, a name that is not a token, CR in its value) is skipped with the folded
- * lines after it, as clients do. It is refused where it names a framing header: one reader would skip it and
- * another would obey it, and the two would see different bodies. A NUL byte in such a line is always refused.
+ * lines after it, as clients do. An odd line that names a framing header is refused, because some readers
+ * would skip it, others would obey it, and the two would see different bodies. A NUL byte in such a line is
+ * always refused.
  *
  * @param text the head without its final empty line, one character per byte
  * @throws ResponseError
@@ -106,7 +107,10 @@ export class HeaderFields {
 /** The header section while its lines are added. */
 class FieldLines extends HeaderFields {
   #count = 0;
-  /** The last colon that was found, so that a head without colons is not searched again from each line. */
+  /**
+   * Position of the last colon that was found. It keeps a head without colons from being searched again from
+   * each line.
+   */
   #colon = -1;
   /** The header that a folded line continues; empty after a skipped line. */
   #name = '';
@@ -174,7 +178,7 @@ const UNTIL_CLOSE: Framing = { kind: 'until-close' };
 
 /**
  * Whether the body is chunked. `chunked` twice means chunked once; `identity` and an empty value mean no
- * coding. HTTP/1.0 makes no difference, because proxies of that version forward the header and the chunks
+ * coding. The same holds for HTTP/1.0, because proxies of that version forward the header and the chunks
  * unchanged.
  */
 function isChunked(transferEncoding: string): boolean {

@@ -144,7 +144,8 @@ export class ResponseParser {
       const lineFeed = bytes.indexOf(END_OF_HEAD, at);
       if (lineFeed !== -1) {
         const text = bytes.toString('latin1', at, lineFeed);
-        // Rare: an empty line with a lone line feed came earlier. It may end with the very line feed that was found.
+        // Rare: an empty line with a lone line feed comes earlier. Its end may be the line feed that was
+        // found.
         const found = text.indexOf('\n\n');
         const earlier = found === -1 && text.endsWith('\n') ? text.length - 1 : found;
         const size = earlier === -1 ? lineFeed + END_OF_HEAD.length - at : earlier + LONE_END_OF_HEAD.length;

@@ -7,7 +7,7 @@ export class Semaphore {
     this.#free = atOnce;
   }
 
-  /** Calls `start` when its turn comes, possibly at once. The called task must call {@link give} once. */
+  /** Calls `start` when its turn comes, possibly at once. The called task must call {@link release} once. */
   acquire(start: () => void): void {
     if (this.#free === 0) {
       this.#waiting.push(start);

@@ -12,7 +12,7 @@ export class Stopwatch {
   #phase: Phase | undefined;
   readonly #phases: Phases = {};
 
-  /** The phase that was entered last. Time before the first phase belongs to that phase. */
+  /** The phase that was entered last. Time before the first phase belongs to the first phase. */
   get phase(): Phase | undefined {
     return this.#phase;
   }
