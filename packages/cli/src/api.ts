@@ -38,7 +38,7 @@ export function openApi(
   return { client, baseUrl, token };
 }
 
-/** The environment, and what `svc login` keeps where the environment names neither address nor token. */
+/** The environment, completed by the kept login when it names neither address nor token. */
 function withLogin(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const { SVC_BASE_URL, SVC_API_TOKEN, SVC_API_TOKEN_FILE } = environment;
   if (SVC_BASE_URL || SVC_API_TOKEN || SVC_API_TOKEN_FILE) return environment;
@@ -59,7 +59,7 @@ export async function asking<T>({ token }: OpenApi, work: () => Promise<T>): Pro
   }
 }
 
-/** The address and the token that `svc login` keeps, for commands whose settings name neither. */
+/** The address and the token that `svc login` keeps, for commands whose settings name neither of them. */
 const login = z.object({
   base_url: z.string().refine((text) => baseUrlProblem(text) === null),
   token: z.string().refine((text) => tokenProblem(text) === null),
@@ -72,7 +72,7 @@ export function loginFile({ XDG_CONFIG_HOME, HOME }: NodeJS.ProcessEnv): string 
   return folder === '' ? null : join(folder, 'svc', 'login.json');
 }
 
-/** The kept login; null: nobody logged in. @throws UsageError where the file cannot be read */
+/** The kept login; null: there is none. @throws UsageError when the file cannot be read */
 function keptLogin(environment: NodeJS.ProcessEnv): Login | null {
   const path = loginFile(environment);
   if (path === null) return null;

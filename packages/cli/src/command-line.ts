@@ -9,8 +9,8 @@ type ListedCommand = {
   /** One line, for the list of commands. */
   readonly summary: string;
   /**
-   * Its code is loaded when it is called. Some commands bring much of the coordinator or of the agent along, and without
-   * them one starts in two thirds of the time.
+   * The code of a command is loaded when it is called. Some commands load much of the coordinator or the
+   * agent; the others start in two thirds of the time without it.
    */
   load(): Promise<Command>;
 };
@@ -83,7 +83,7 @@ const DONE = 0;
 const FAILED = 1;
 const MISUSED = 2;
 
-/** Runs one command; never rejects. Answers the exit code. */
+/** Runs one command and returns its exit code. Never rejects. */
 export async function runCommandLine(args: readonly string[], surroundings: Surroundings): Promise<number> {
   try {
     await run(args, surroundings);

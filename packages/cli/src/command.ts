@@ -3,7 +3,7 @@ import { SvcError } from '@svc/shared/errors.ts';
 /** The parts of the process that a command uses. */
 export type Surroundings = {
   readonly environment: NodeJS.ProcessEnv;
-  /** The command's output, and nothing else. */
+  /** The command's output; messages go to `err`. */
   readonly out: Output;
   /** Messages for people. */
   readonly err: Output;

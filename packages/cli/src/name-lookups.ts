@@ -10,7 +10,7 @@ const WITHIN_MS = 5_000;
 /** The outcome of a lookup: an address, or why there is none. */
 export type FoundName = { readonly address: string } | { readonly problem: string };
 
-/** By name. Addresses are no names, and are not in it. */
+/** The outcomes by name. Addresses are left out. */
 export type FoundNames = ReadonlyMap<string, FoundName>;
 
 const line = z.object({ name: z.string(), address: z.string().optional(), problem: z.string().optional() });
@@ -23,8 +23,9 @@ for (const name of process.argv.slice(1))
 `;
 
 /**
- * Looks the names up as every program of this machine does, all at once, for {@link WITHIN_MS} at most. It is done by a process of
- * its own, which is killed then: where no server answers, a lookup takes half a minute, cannot be ended, and holds up the end of its process.
+ * Looks up all names at once, as every program of this machine does, for {@link WITHIN_MS} at most. A child
+ * process does it and is killed at the end. Without an answering server, a lookup takes half a minute, cannot
+ * be cancelled, and delays the end of its process.
  */
 export async function lookUpNames(names: ReadonlySet<string>): Promise<FoundNames> {
   const found = new Map<string, FoundName>();
@@ -45,7 +46,7 @@ export async function lookUpNames(names: ReadonlySet<string>): Promise<FoundName
   return found;
 }
 
-/** Why the host cannot be reached by its name; null: it has an address, or is one. */
+/** Why the host has no address; null: it has an address, or is one. */
 export function nameProblem(host: string, names: FoundNames): string | null {
   const found = names.get(host);
   return found !== undefined && 'problem' in found ? `${host} cannot be resolved: ${found.problem}` : null;
@@ -57,8 +58,9 @@ export function namesOfServers(url: string): string[] {
 }
 
 /**
- * The servers that have an address; null: none has. A name without one would be looked up again, in vain and for long.
- * All of them where one has the credentials of the others.
+ * The servers that have an address; null: none has one. The others are left out, because the client would
+ * look their names up again, in vain and slowly. All servers stay when one of them carries the credentials
+ * for all.
  *
  * @param url of NATS servers
  */

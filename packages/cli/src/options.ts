@@ -24,7 +24,7 @@ export type Given<O extends Options> = {
       : true;
 };
 
-/** @throws UsageError that names the option at fault, and the one that was probably meant */
+/** @throws UsageError that names the wrong option, and the option that was probably meant */
 export function parseOptions<O extends Options>(args: readonly string[], options: O): Given<O> {
   const { tokens } = parseArgs({
     args: [...args],

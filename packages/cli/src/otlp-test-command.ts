@@ -8,8 +8,8 @@ import type { Command } from './command.ts';
 import { parseOptions, requireId } from './options.ts';
 
 /**
- * How long an answer may take, ms. The coordinator waits for the endpoint for twice its longest time-out of 60 s, once for each
- * encoding, and for 5 s beside. To give up before would say less than the answer that comes.
+ * How long an answer may take, ms. The coordinator waits for the endpoint up to twice the longest time-out of
+ * 60 s, once for each encoding, and 5 s more. Its answer says more than a time-out here would.
  */
 const ANSWER_MS = 140_000;
 

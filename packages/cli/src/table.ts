@@ -1,6 +1,9 @@
 import { forTerminal } from '@svc/shared/text/terminal.ts';
 
-/** Rows as aligned columns, the last one as long as it is. Texts may be foreign: they are made safe for a terminal. */
+/**
+ * Rows as aligned columns; the last column is not padded. Texts may be foreign, so they are made safe for a
+ * terminal.
+ */
 export function table(rows: readonly (readonly string[])[]): string {
   const shown = rows.map((row) => row.map((text) => forTerminal(text).replaceAll(/[\t\n]/g, ' ')));
   const widths = (shown[0] ?? []).map((_, column) =>

@@ -117,7 +117,8 @@ async function revoke([given, ...args]: readonly string[], surroundings: Surroun
 const ROTATE = { finish: { description: 'the former token is refused from now on' } } as const;
 
 /**
- * Replaces the operator's token in its file: first both are valid, then the new one alone. Clients use the first line.
+ * Replaces the operator's token in its file: first both are valid, then the new one alone. Clients use the
+ * first line.
  *
  * @throws UsageError
  */

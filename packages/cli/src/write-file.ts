@@ -24,8 +24,8 @@ export function userPath(path: string, environment: NodeJS.ProcessEnv): string {
 }
 
 /**
- * Checks that a file is absent. It serves writes of several files, of which none is to be written when one
- * cannot be.
+ * Checks that a file is absent. Callers use it before they write several files, so that all are written or
+ * none.
  *
  * @throws SvcError that says what to do when the file exists
  */
@@ -39,7 +39,7 @@ export async function requireAbsent(path: string): Promise<void> {
 }
 
 /**
- * Checks before other work that a file can be written after it, as far as that can be known: a disk may become full.
+ * Checks before other work that a file can be written afterwards. The disk may still become full meanwhile.
  *
  * @throws SvcError that says what to do
  */
@@ -55,7 +55,8 @@ export async function requireWritable(path: string, replaces: boolean): Promise<
 }
 
 /**
- * Writes a file as a whole: where that fails, a former file has its former content, and a new one is not there.
+ * Writes a file as a whole. When that fails, an existing file keeps its content, and a new file does not
+ * exist.
  *
  * @throws SvcError that says what to do when the file exists
  */
@@ -72,7 +73,7 @@ export async function writeNewFile(path: string, text: string, options: FileOpti
 }
 
 async function create(path: string, text: string, { replaces, isSecret }: FileOptions): Promise<void> {
-  // With "w" a link may lead to a file that is yet to be made.
+  // With "w" a link may lead to a file that does not exist yet.
   const file = await open(path, replaces ? 'w' : 'wx', isSecret ? 0o600 : 0o666);
   try {
     await file.writeFile(text);
@@ -89,13 +90,14 @@ async function replace(path: string, text: string, mode: number): Promise<void> 
   try {
     await replaceFile(path, text, mode);
   } catch (error) {
-    // The folder is another user's, or the file alone is mounted into a container: only its content can be changed.
+    // The folder belongs to another user, or only the file is mounted into a container. Only the content can
+    // be changed.
     if (!isCode(error, 'EACCES', 'EPERM', 'EROFS', 'EBUSY')) throw error;
     await overwrite(path, text, mode);
   }
 }
 
-/** The former text goes last, because a disk without room takes what fits in the place of it. */
+/** The former text is removed last, because on a full disk the new text fits only into its place. */
 async function overwrite(path: string, text: string, mode: number): Promise<void> {
   const file = await open(path, 'r+');
   try {

@@ -211,9 +211,9 @@ const SIIT = parseRule('::ffff:0:0:0/96');
 const SIX_TO_FOUR = parseRule('2002::/16');
 
 /**
- * Why the guard would refuse every connection to the URL, as far as its text tells: the host is an address, or a name that
- * is this machine's everywhere (RFC 6761, section 6.3). Null: it does not tell. Other names are judged at the dial only, by
- * the addresses that they have then.
+ * Why the guard would refuse every connection to the URL. Only the text is judged: the host is an address, or
+ * a name that means the local machine everywhere (RFC 6761, section 6.3). Null: the text does not decide it.
+ * Other names are judged when they are dialled, by their addresses then.
  *
  * @param url an http or https URL
  */

@@ -1,7 +1,7 @@
 /**
- * Every maximum of the service in one table. Sizes are in bytes, durations in milliseconds. Lengths of what users
- * declare are in characters, that is code points (decision 0011); `errorMessage`, which we write and cut, is in UTF-16
- * code units.
+ * Every maximum of the service in one table. Sizes are in bytes, durations in milliseconds. Lengths of what
+ * users declare are in characters, that is code points (decision 0011); `errorMessage`, which we write and
+ * cut, is in UTF-16 code units.
  */
 export const LIMITS = {
   monitorName: 256,

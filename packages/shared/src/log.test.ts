@@ -186,7 +186,8 @@ test('that lines were lost is said while others still wait, as soon as there is 
 test('a line that a full disk has cut spoils no other, and counts as lost', async () => {
   const path = join(folder, 'log');
   const file = await open(path, 'a');
-  // The thread pool has written a part of a line, and has failed with the rest of it and with the next lines, before it says that it lives.
+  // The thread pool has written a part of a line, and has failed with the rest of it and with the next lines,
+  // before it says that it lives.
   const pause = `
     let failures = 0;
     await new Promise((failed) => process.on('SIGXFSZ', () => ++failures === 2 && failed()));`;

@@ -14,7 +14,7 @@ export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', '
  * `part` names the process in every line (`coordinator`, `agent`). Logging never waits: lines that are not
  * read in time are dropped, and a line says how many.
  *
- * @param errors notes the lines of level `error` and above that are logged
+ * @param errors records the logged lines of level `error` and above
  */
 export function createLogger(part: string, level: string, errors: RecentErrors | null = null): Logger {
   const log = pino(
@@ -51,7 +51,8 @@ function noting(errors: RecentErrors): LogMethod {
 /** Most UTF-16 units of lines that wait for a slow reader. Further lines are dropped. */
 const MOST_WAITING = 4 * 1_024 ** 2;
 /**
- * After a drop, no line is taken until this little waits. One line can then say how many are missing there.
+ * After a drop, no line is taken until less than this waits. One line can then report the number of lost
+ * lines.
  */
 const ROOM_AGAIN = MOST_WAITING / 2;
 /**
@@ -63,9 +64,9 @@ const CHUNK_BYTES = 4_096;
 const RETRY_MS = 20;
 /** Bounds at the exit of the process, ms. */
 type LastWaits = {
-  /** How long the reader may take nothing. */
+  /** Longest time in which the reader takes nothing. */
   readonly withoutProgressMs: number;
-  /** How long all writing may take. */
+  /** Longest time for all writing. */
   readonly inAllMs: number;
 };
 
@@ -78,8 +79,8 @@ const LAST_WAITS: LastWaits = { withoutProgressMs: 200, inAllMs: 1_000 };
  * The waiting lines are bounded. Lines beyond the bound, and lines that cannot be written, are dropped and
  * counted. At the exit of the process the waiting lines are written synchronously.
  *
- * `pino.destination({ sync: false })` waits there without a bound, and a failed write ends its process. A thread of
- * `pino.transport` takes 10 MiB.
+ * `pino.destination({ sync: false })` is not used: it waits at the exit without a bound, and a failed write
+ * ends the process. Nor is `pino.transport`, whose thread takes 10 MiB.
  *
  *     write ──▶ lines ──▶ chunk being written ──▶ reader
  *                 │              │    ▲

@@ -1,6 +1,6 @@
 import { messageOf } from './errors.ts';
 
-/** An error that was logged, with how often since the start of the process, in the same words. */
+/** A logged error, with the number of lines in the same words since the start of the process. */
 export type RecentError = {
   readonly message: string;
   /** The plain members of the line, `region=hosta-fra error=…`; '' where it has none. */
@@ -11,11 +11,11 @@ export type RecentError = {
   readonly lastAt: number;
 };
 
-/** Most errors that are kept. The one that was logged longest ago makes room. */
+/** Most errors that are kept. A further one replaces the error that was logged longest ago. */
 const MOST = 20;
 const LONGEST_DETAIL = 500;
 
-/** The last errors and alarms of the log of this process, for people who ask the API in place of the log. */
+/** The last errors and alarms of this process's log, for people who read the API instead of the log. */
 export class RecentErrors {
   /** By text, in the order of their last time. */
   readonly #errors = new Map<string, RecentError>();
@@ -49,7 +49,7 @@ function detailOf(members: unknown): string {
   return Object.entries(members)
     .flatMap(([name, value]) => {
       if (value instanceof Error) return `${name}=${messageOf(value)}`;
-      // Numbers differ from line to line, and would make each error another one.
+      // Numbers differ from line to line, and would make each line a new error.
       return typeof value === 'string' ? `${name}=${value}` : [];
     })
     .join(' ')

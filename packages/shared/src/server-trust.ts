@@ -14,10 +14,11 @@ export type ClientIdentity = { readonly cert: string; readonly key: Secret<strin
  * The authorities that connections trust: Node's (its own list, `NODE_EXTRA_CA_CERTS`, and with
  * `--use-system-ca` the system's store) and `further` ones in PEM.
  *
- * The first call takes some 30 ms without further authorities and some 200 ms with them, because the whole list
- * is read again. Later calls with the same authorities and without an identity or groups get the same context.
+ * The first call takes some 30 ms without further authorities and some 200 ms with them, because the whole
+ * list is read again. Later calls with the same authorities and without an identity or groups get the same
+ * context.
  *
- * @param groups those of the key exchange that are offered, in OpenSSL's notation; default: OpenSSL's
+ * @param groups groups of the key exchange to offer, in OpenSSL's notation; default: OpenSSL's
  */
 export function trustedContext(
   further: readonly string[] = [],
@@ -40,7 +41,9 @@ export function trustedContext(
 
 /** Trusts Node's authorities only. */
 let nodesOwn: SecureContext | undefined;
-/** For the list of further authorities that was asked for last, which is mostly the only one; null: none was. */
+/**
+ * The context for the list of further authorities that was used last, mostly the only one; null: none yet.
+ */
 let latest: { readonly further: readonly string[]; readonly context: SecureContext } | null = null;
 
 function contextWith(
@@ -58,8 +61,8 @@ function isEqual(one: readonly string[], other: readonly string[]): boolean {
 const SYSTEM_STORE_FLAGS = ['--use-system-ca', '--use-openssl-ca'];
 
 /**
- * Whether this process was started so that it trusts the certificate store of the system. That cannot be
- * changed later.
+ * Whether this process was started with trust in the system's certificate store. That cannot be changed
+ * later.
  */
 export function trustsSystemStore({ execArgv, env } = process): boolean {
   const flags = [...execArgv, ...(env.NODE_OPTIONS ?? '').split(/\s+/)];

@@ -9,8 +9,8 @@ type Level = 'info' | 'warn' | 'error';
 type Told = { until: number; lines: number; leftOut: number };
 
 /**
- * Logs lines about foreign input: at most `mostLines` about one subject in 10 s. The next line has the number of
- * dropped lines (`leftOut`), if any.
+ * Logs lines about foreign input: at most `mostLines` about one subject in 10 s. The next line has the number
+ * of dropped lines (`leftOut`), if any.
  */
 export class ThrottledLog {
   readonly #log: Logger;
@@ -32,7 +32,7 @@ export class ThrottledLog {
   /**
    * @param message a constant: lines of different texts have different subjects
    * @param about tells subjects of one text apart. It must be one of a few known names, such as a region, and
-   *   never a name that others invent, because each is remembered
+   *   never a name that a client chooses, because each is remembered
    */
   warn(message: string, details: object, about?: string): void {
     this.#write('warn', message, details, about);

@@ -54,15 +54,15 @@ export const userInfo: SecretPart = {
 };
 
 /**
- * Member of an HTTP monitor in the API's answers: the mask where the answer leaves out the user information of
- * `url`, as for tokens that may only read; else null. A client that compares or sends back such an answer learns
- * from it that the URL is not all of it.
+ * Member of an HTTP monitor in the API's answers. It is the mask when the answer leaves out the user
+ * information of `url`, as for tokens that may only read; otherwise null. It shows a client that compares or
+ * sends back the answer that the URL is not complete.
  */
 export const HIDDEN_USER_INFO = 'url_user_information';
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** Takes masked user information out of `url`, and says so beside it. */
+/** Takes masked user information out of `url`, and puts the mask into the member beside it. */
 export function userInfoApart<T extends Members>(monitor: T): T & { [HIDDEN_USER_INFO]: typeof MASK | null } {
   const { url } = monitor;
   const isHidden = typeof url === 'string' && userInfo.isIn(url) && userInfo.replaced(url, MASK) === url;
@@ -76,7 +76,9 @@ export function hidesUserInfo({ url, [HIDDEN_USER_INFO]: hidden }: Members): boo
   return hidden === MASK && typeof url === 'string' && !userInfo.isIn(url);
 }
 
-/** The inverse of {@link userInfoApart}, for clients: `url` has the mask in the place of its user information. */
+/**
+ * The inverse of {@link userInfoApart}, for clients: `url` has the mask in the place of its user information.
+ */
 export function userInfoJoined<T extends Members>(answered: T): T {
   if (!hidesUserInfo(answered)) return answered;
   return { ...answered, url: String(answered.url).replace(/^https?:\/\//i, (scheme) => `${scheme}${MASK}@`) };

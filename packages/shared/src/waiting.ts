@@ -4,7 +4,7 @@ import type { Clock } from './clock.ts';
  * Calls `task` when `signal` aborts, or at once when it already has. The returned function unregisters the
  * task and may be called twice.
  *
- * Thousands of attempts hang on one signal, and an `EventTarget` walks its list of listeners to remove one.
+ * Thousands of attempts listen to one signal, and an `EventTarget` walks its list of listeners to remove one.
  * So each signal gets a single listener and a list beside it.
  */
 export function onAbort(signal: AbortSignal | undefined, task: () => void): () => void {
@@ -99,7 +99,7 @@ export class GrowingWaits {
   }
 
   /**
-   * Call it after a failed try. It runs `task` after the next wait, and answers the length of the wait, ms.
+   * Call it after a failed try. It runs `task` after the next wait, and returns the length of the wait, ms.
    */
   scheduleRetry(task: () => void): number {
     this.#cancel();

@@ -121,7 +121,7 @@ function assertionsOf({ region, result }: Answer): string {
   return `\n${region}\n${table(rows)}`;
 }
 
-/** @throws SvcError when the target is not healthy, or nobody knows */
+/** @throws SvcError when the target is not healthy, or could not be probed */
 function judge(target: string, answers: readonly Answer[]): void {
   const found = answers.flatMap(({ result }) =>
     result === null || result.outcome === 'not_run' ? [] : [result],

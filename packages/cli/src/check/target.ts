@@ -19,7 +19,7 @@ export type TargetDraft = {
   readonly [attribute: string]: unknown;
 };
 
-/** @throws UsageError when the target cannot be told from its text */
+/** @throws UsageError when the text has the form of no kind of target */
 export function draftOf(
   target: string,
   { timeout, followsRedirects }: { timeout: string | undefined; followsRedirects: boolean },

@@ -131,7 +131,7 @@ async function write(
     const isSecret = secrets === 'inline' && document.secrets.length > 0;
     await writeNewFile(output, text, { replaces, isSecret });
   }
-  // After the other file: if that one cannot be written, no secrets are left behind.
+  // The file of secrets is written last: if the other file cannot be written, no secrets are left behind.
   if (secretsPath === undefined) return;
   const values = secretsFile(document.secrets, format);
   await writeNewFile(secretsPath, values, { replaces, isSecret: true });

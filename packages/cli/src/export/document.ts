@@ -23,13 +23,13 @@ export class ExportedReference {
  */
 export type Hiding = 'attribute' | 'mapping' | 'nothing';
 
-/** A secret. A document contains its value only on request. */
+/** A secret. The document contains its value only on request. */
 export class ExportedSecret {
   /** Lower-case identifier, unique in the document: `notification_ops_incident_a_integration_key`. */
   readonly name: string;
   /** The resource and the attribute, for people. */
   readonly where: string;
-  /** Null when the token may not read it. */
+  /** Null when the token may not read the secret. */
   readonly value: Secret | null;
   readonly hiding: Hiding;
 

@@ -8,7 +8,7 @@ export type Format = (typeof FORMATS)[number];
 export const SECRETS_AS = ['variables', 'inline'] as const;
 export type SecretsAs = (typeof SECRETS_AS)[number];
 
-/** Without the prefix `SVC_`: that is for svc's own settings, and svc would warn of other names. */
+/** The names do not begin with `SVC_`, because svc warns about unknown names with that prefix. */
 export function environmentName(secret: ExportedSecret): string {
   return secret.name.toUpperCase();
 }

@@ -13,7 +13,10 @@ const PROVIDER = { source: 'svc/svc', version: '~> 0.1' };
 /** The first version with import blocks. */
 const TERRAFORM = '>= 1.5';
 
-/** The document as one Terraform file that imports every resource. @param heading a line about where it comes from */
+/**
+ * The document as one Terraform file that imports every resource. @param heading a line about where it comes
+ * from
+ */
 export function terraformFile(document: ExportedDocument, secrets: SecretsAs, heading: string): string {
   const { resources } = document;
   const variables = secrets === 'variables' ? document.secrets.map(variable) : [];

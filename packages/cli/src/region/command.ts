@@ -154,7 +154,7 @@ function keyStatesOf(folder: NatsFolder, { err }: Surroundings): Promise<KeyStat
   return keyStates(folder, (line) => err.write(`svc: ${line}\n`));
 }
 
-/** @throws UsageError where a rotation is not finished whose new key is in use */
+/** @throws UsageError when the new key of an unfinished rotation is in use */
 async function refuseSecondRotation(
   folder: NatsFolder,
   part: Part,
@@ -199,7 +199,8 @@ async function remove(args: readonly string[], surroundings: Surroundings): Prom
     for (const region of regions) {
       const sign = await signOfRemoval(folder, region, surroundings);
       const wasThere = await folder.remove(region);
-      // Also where it was not there: a call that was killed may have left the server with its former accounts.
+      // The reload follows even when the region was not there, because a killed call may have left the server
+      // with its former accounts.
       await reload(folder, sign, surroundings);
       surroundings.err.write(
         wasThere
@@ -210,7 +211,10 @@ async function remove(args: readonly string[], surroundings: Surroundings): Prom
   });
 }
 
-/** Null where the key is gone, or no key: that hinders no removal, and only the server cannot be asked whether it knows. */
+/**
+ * Null when the file of the key is gone or holds no key. The removal is still possible, but the server cannot
+ * be asked whether it knows the key.
+ */
 async function signOfRemoval(
   folder: NatsFolder,
   region: Region,
@@ -245,7 +249,7 @@ async function withFolder(
 
 const NOT_WRITABLE = ['ENOSPC', 'EDQUOT', 'EROFS', 'EACCES', 'EPERM'];
 
-/** What to do where the folder could not be written; another error stays as it is. */
+/** Adds advice to the error about a folder that cannot be written; other errors stay as they are. */
 function explained(error: unknown, path: string): unknown {
   if (!isCode(error, ...NOT_WRITABLE)) return error;
   return new SvcError(
@@ -277,7 +281,7 @@ async function tellSettings(
   err.write(`svc: wrote the settings of ${part} to ${path}\n`);
 }
 
-/** @throws SvcError where the settings could not be written, so that no key is made */
+/** @throws SvcError when the settings could not be written; no key is made then */
 async function requirePlace(
   { 'env-file': file, force }: Files,
   { environment }: Surroundings,
@@ -289,7 +293,7 @@ async function reload(folder: NatsFolder, sign: ReloadSign | null, { err }: Surr
   for (const line of await reloadServers(folder, sign)) err.write(`svc: ${line}\n`);
 }
 
-/** The names before the options. @throws UsageError where there is none, or one that is not known */
+/** The names before the options. @throws UsageError when there is no name, or an unknown one */
 function partsIn<P extends Part>(
   args: readonly string[],
   named: (name: string) => P,
@@ -312,8 +316,8 @@ function partNamed(name: string): Part {
 }
 
 /**
- * The settings with which the coordinator, or an agent of the region, reaches NATS: the text of an env file, as
- * systemd, Docker and `node --env-file` read it. It holds the key.
+ * The settings with which the coordinator, or an agent of the region, reaches NATS: the text of an env file,
+ * as systemd, Docker and `node --env-file` read it. It holds the key.
  */
 async function clientSettings(folder: NatsFolder, part: Part): Promise<string> {
   const { url, ca } = folder.state;

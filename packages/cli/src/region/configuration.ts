@@ -13,7 +13,9 @@ import {
 } from '@svc/shared/messages/subjects.ts';
 import type { Region } from '@svc/shared/regions.ts';
 
-/** Public nkeys (`U…`) of users: the server needs nothing else. A part has two while its key is being replaced. */
+/**
+ * Public nkeys (`U…`) of users. The server needs only these. A part has two while its key is being replaced.
+ */
 type PublicKeys = {
   coordinator: readonly string[];
   system: readonly string[];
@@ -26,15 +28,18 @@ export type ServerTls = { cert: string; key: string };
 
 /** One server of a cluster of NATS servers. Each of them has its own configuration. */
 export type ClusterOptions = {
-  /** The same at all servers. */
+  /** Equal at all servers. */
   name: string;
-  /** Another one at each server: JetStream tells its peers apart by it. */
+  /** Different at each server, because JetStream identifies its peers by it. */
   serverName: string;
   /** `host:port` for the other servers. */
   listen: string;
   /** `host:port` of all servers of the cluster; the server's own may be among them. */
   routes: readonly string[];
-  /** Each server checks the certificate of the other by `ca`. Null: the servers reach each other in a network of their own. */
+  /**
+   * Each server checks the certificate of the other by `ca`. Null: the servers reach each other in a network
+   * of their own.
+   */
   tls: (ServerTls & { ca: string }) | null;
 };
 
@@ -47,7 +52,7 @@ export type ServerOptions = {
   pidFile: string;
   /** Null: for a server on loopback. */
   tls: ServerTls | null;
-  /** Null: the server stands alone. */
+  /** Null: the server is not in a cluster. */
   cluster: ClusterOptions | null;
 };
 
@@ -73,7 +78,7 @@ export function serverConfiguration({ listen, store, pidFile, tls, cluster }: Se
     `pid_file: ${quoted(pidFile)}`,
     'max_payload: 1MB',
     CONNECTION_BOUNDS,
-    // The streams of results have bounds themselves (SVC_RESULTS_MAX_BYTES). Without this one JetStream
+    // The streams of results have their own bounds (SVC_RESULTS_MAX_BYTES). Without this setting, JetStream
     // refuses a stream when the disk has less room at the moment.
     `jetstream { store_dir: ${quoted(store)}, max_file: 2TB }`,
     ...(tls === null ? [] : [`tls { ${tlsFiles(tls)}, timeout: 3 }`]),
@@ -89,7 +94,7 @@ function clusterBlock({ name, listen, routes, tls }: ClusterOptions): string[] {
     'cluster {',
     `  name: ${quoted(name)}`,
     `  listen: ${quoted(listen)}`,
-    // Addresses inside the cluster are not told to clients, which may not reach them.
+    // Clients do not get the addresses inside the cluster, which they may not reach.
     '  no_advertise: true',
     ...(tls === null ? [] : [`  tls { ${tlsFiles(tls)}, ca_file: ${quoted(tls.ca)}, timeout: 3 }`]),
     `  routes: [${routes.map((route) => quoted(`${scheme}://${route}`)).join(', ')}]`,
@@ -142,7 +147,7 @@ const MAX_SUBSCRIPTIONS = 8 * MAX_CONNECTIONS;
 /** Name of a region's account. */
 const accountOf = (region: Region): string => `R_${region}`;
 
-/** What a region's agents say beside results. */
+/** The subjects of a region's agents, results excluded. */
 const saidBy = (region: Region): string[] => [heartbeatSubject(region, '*'), runSubject(region, '*')];
 
 function exportsOf(region: Region): string[] {
@@ -176,8 +181,8 @@ function regionAccount(region: Region, keys: readonly string[]): string[] {
     `    ${imported('stream', 'APP', jobsSubject(region))}`,
     ...resultsSubjects(region).map((subject) => `    ${imported('service', 'APP', subject)}`),
     '  ]',
-    // Not a service: for each request of a service the server keeps a way back for the answer, and nobody
-    // answers these messages.
+    // These are exported as streams, not as services: for each request to a service the server keeps a route
+    // for the answer, and these messages have no answer.
     `  exports: [ ${saidBy(region)
       .map((subject) => `{ stream: ${quoted(subject)}, accounts: [APP] }`)
       .join(', ')} ]`,
@@ -199,12 +204,12 @@ const run = promisify(execFile);
 const SYSTEM_FOLDERS = ['/usr/sbin', '/usr/local/sbin', '/usr/local/bin', '/usr/bin'];
 /** Folder of the server that `npm start` has installed, from the root of the project. */
 const OF_THE_PROJECT = '.cache/nats-server';
-/** Begins the names of the folders with drafts. */
+/** Prefix of the names of the folders with drafts. */
 const DRAFT = '.check-';
 
 /**
- * Lets the NATS server of this machine check its configurations with new accounts. Where the machine has no such
- * program the check is left out: the server keeps its former configuration when it refuses a new one.
+ * Lets the nats-server program of this machine check its configurations with new accounts. Without that
+ * program the check is left out, because a server that refuses a new configuration keeps the former one.
  *
  * @param configurations texts by the names of their files in the folder
  * @param accounts the new text of the file that they include
@@ -228,7 +233,10 @@ export async function checkConfiguration(
   }
 }
 
-/** Removes drafts that a check has left because its process was killed. The caller holds the lock of the folder. */
+/**
+ * Removes drafts that a check has left because its process was killed. The caller holds the lock of the
+ * folder.
+ */
 export async function removeCheckedDrafts(folder: string): Promise<void> {
   for (const name of await readdir(folder))
     if (name.startsWith(DRAFT)) await rm(join(folder, name), { recursive: true, force: true });
@@ -237,7 +245,8 @@ export async function removeCheckedDrafts(folder: string): Promise<void> {
 async function check(draft: string, shown: string, environment: NodeJS.ProcessEnv): Promise<void> {
   for (const command of commands(environment)) {
     try {
-      // A process is started only for what is there: the search looks into each folder of `PATH`.
+      // The search looks into each folder of `PATH`, so that a process is started only for a program that
+      // exists.
       if (command !== environment.SVC_NATS_SERVER) await access(command, constants.X_OK);
       await run(command, ['-t', '-c', draft], { timeout: 10_000 });
       return;
@@ -260,7 +269,7 @@ async function check(draft: string, shown: string, environment: NodeJS.ProcessEn
 
 function commands({ SVC_NATS_SERVER, PATH = '', npm_package_json }: NodeJS.ProcessEnv): string[] {
   if (SVC_NATS_SERVER) return [SVC_NATS_SERVER];
-  // Only npm knows the project: the bundle of this command may lie anywhere.
+  // Only npm knows the project's folder, because the bundle of this command may lie anywhere.
   const project = npm_package_json === undefined ? [] : [join(dirname(npm_package_json), OF_THE_PROJECT)];
   const folders = [...PATH.split(delimiter).filter((folder) => folder !== ''), ...SYSTEM_FOLDERS, ...project];
   return folders.map((folder) => join(folder, 'nats-server'));

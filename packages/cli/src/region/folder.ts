@@ -28,7 +28,7 @@ import {
 } from './state.ts';
 
 const STATE_FILE = 'regions.json';
-/** Appended to the name of a part's file, for the key that a rotation makes, until the state names it. */
+/** Suffix of a part's file for the new key of a rotation, until the state names that key. */
 const NEXT = '.next';
 /** The server may run as another user. Its files have the public halves of keys only. */
 const OF_THE_SERVER = 0o644;
@@ -42,11 +42,13 @@ export type Initial = {
 };
 
 /**
- * The folder with the configuration of the NATS server: keys, accounts, and the state from which they are made.
+ * The folder with the configuration of the NATS server: keys, accounts, and the state from which they are
+ * made.
  *
- * Every file is replaced as a whole, in an order in which a crash or a full disk loses no key and brings none back: a
- * new key is written before the files that name it, beside the former key, which it replaces afterwards. A removed key
- * is deleted first. The next call completes what is missing. The server itself learns of a change only by a reload.
+ * Every file is replaced as a whole. The order of the writes keeps a crash or a full disk from losing a key
+ * or restoring a removed one: a new key is written beside the former key, then the files that name it, and
+ * then it replaces the former key. A removed key is deleted first. The next call completes what is missing.
+ * The server itself learns of a change only by a reload.
  */
 export class NatsFolder {
   readonly path: string;
@@ -66,7 +68,10 @@ export class NatsFolder {
     this.#state = state;
   }
 
-  /** Opens the folder for this process alone. @throws UsageError, SvcError `data-folder` where it cannot be used */
+  /**
+   * Opens the folder and locks it for this process. @throws UsageError, SvcError `data-folder` when it cannot
+   * be used
+   */
   static async open(path: string, environment: NodeJS.ProcessEnv): Promise<NatsFolder> {
     const unlock = await locked(path);
     try {
@@ -112,7 +117,7 @@ export class NatsFolder {
   async initialise({ server, url, ca }: Initial): Promise<string> {
     const file = server.cluster === null ? 'nats.conf' : `nats-${server.cluster.serverName}.conf`;
     const { listen, pidFile } = server;
-    // A server alone takes the place of a cluster, and the other way round.
+    // A single server may replace a cluster, and a cluster a single server.
     const others = server.cluster === null ? {} : { ...this.#state?.servers };
     delete others['nats.conf'];
     const known = this.#state ?? (await this.#adopted());
@@ -128,14 +133,14 @@ export class NatsFolder {
     const isNew = known?.key !== publicKey;
     // The file of a key may have been lost: agents still use that key.
     const keys = { key: publicKey, former: known?.former ?? known?.key ?? null, since: Date.now() };
-    // It is applied even where nothing is new: a call before may have been cut short.
+    // The state is applied even when nothing is new, because an earlier call may have been interrupted.
     await this.#apply(isNew ? withKeys(this.state, region, keys) : this.state);
     return isNew;
   }
 
   /**
-   * Gives the part a new key. The former one stays valid until {@link finish}, unless `isLeaked` ends it now. A rotation
-   * that has begun goes on with the key that it has.
+   * Gives the part a new key. The former one stays valid until {@link finish}, unless `isLeaked` ends it now.
+   * A rotation that has begun goes on with the key that it has.
    *
    * @returns whether a new key was made
    */
@@ -166,7 +171,8 @@ export class NatsFolder {
   async remove(region: Region): Promise<boolean> {
     const isThere = keysOf(this.state, region) !== undefined;
     await rm(this.seedFileOf(region), { force: true });
-    // It is applied even where it was not there: a call before may have been cut short.
+    // The state is applied even when the region was not there, because an earlier call may have been
+    // interrupted.
     await this.#apply(withoutRegion(this.state, region));
     return isThere;
   }
@@ -182,9 +188,9 @@ export class NatsFolder {
   }
 
   /**
-   * Completes what a rotation has left that was cut short. A key that the state names takes its place; one that it does
-   * not name was never told to anybody. Where a file has another key than the state, because it came from a backup,
-   * both keys are valid from the next change on: nobody knows which of them is used.
+   * Completes an interrupted rotation. A new key that the state names takes its place. A new key that the
+   * state does not name was never given out, and is dropped. When a file holds another key than the state,
+   * because it came from a backup, both keys are valid from the next change on, because either may be in use.
    */
   async #completeKeys(): Promise<void> {
     for (const part of this.#state === null ? [] : partsOf(this.#state)) {
@@ -202,7 +208,7 @@ export class NatsFolder {
     }
   }
 
-  /** State of a folder without one: the keys that a killed command has left, or new ones. */
+  /** The state of a folder that has none: the keys that a killed command has left, or new keys. */
   async #adopted(): Promise<NatsState> {
     const keysIn = async (part: Part) => ({
       key: (await this.#keyIn(part)).publicKey,
@@ -218,7 +224,7 @@ export class NatsFolder {
     return { v: 1, url: '', ca: null, servers: {}, coordinator, system, regions };
   }
 
-  /** The key in the part's file, which is made where it is missing. */
+  /** The key in the part's file. A missing file is created with a new key. */
   async #keyIn(part: Part): Promise<NatsKey> {
     const known = await readKey(this.seedFileOf(part));
     if (known !== null) return known;
@@ -227,7 +233,9 @@ export class NatsFolder {
     return made;
   }
 
-  /** Checks the configuration of the state, and writes it. Nothing is written when the server would refuse it. */
+  /**
+   * Checks the configuration of the state, and writes it. Nothing is written when the server would refuse it.
+   */
   async #apply(state: NatsState, server: { file: string; text: string } | null = null): Promise<void> {
     const accounts = `${ACCOUNTS_HEADER}\n${accountsOf(state)}`;
     const configurations = new Map<string, string>();
@@ -256,9 +264,9 @@ function accountsOf(state: NatsState): string {
 }
 
 /**
- * The lock of the folder, which is made where it is missing. What calls have left that were killed is removed.
+ * Locks the folder, and creates it when it is missing. It removes what killed calls have left.
  *
- * @throws SvcError `data-folder` where it cannot be had
+ * @throws SvcError `data-folder` when the folder cannot be created or locked
  */
 async function locked(path: string): Promise<() => void> {
   let unlock: (() => void) | null;
@@ -295,7 +303,10 @@ async function readState(path: string): Promise<NatsState | null> {
   }
 }
 
-/** @param isLenient whether a file that holds no key counts as none: it is told when the key is needed */
+/**
+ * @param isLenient whether a file without a key counts as missing; the fault is then reported when the key is
+ *   needed
+ */
 async function readKey(path: string, isLenient = false): Promise<NatsKey | null> {
   const text = await textIn(path);
   if (text === null) return null;

@@ -73,7 +73,7 @@ export function initialOf(
 }
 
 function checkUrl(url: string, tls: ServerTls | null): void {
-  // It becomes a line of env files.
+  // The value becomes a line of env files.
   if (/[\s"'#]/.test(url)) throw new UsageError('--url must not have blanks, quotes or #');
   let servers: ReturnType<typeof parseNatsServers>;
   try {

@@ -5,7 +5,7 @@ import { table } from '../table.ts';
 import type { NatsFolder } from './folder.ts';
 import { keysOf, type Part, partsOf } from './state.ts';
 
-/** The key of a part, and who uses it. Connections are null where no server can be asked. */
+/** The key of a part and its connections. `connections` is null when no server can be asked. */
 export type KeyState = {
   readonly name: Part;
   readonly key: string;
@@ -19,7 +19,7 @@ export type KeyState = {
 /**
  * The keys of the folder, with the connections that its server reports.
  *
- * @param told gets each name of a server that cannot be asked because it has no address
+ * @param told receives each name of a server that has no address and cannot be asked
  */
 export async function keyStates(folder: NatsFolder, told: (line: string) => void): Promise<KeyState[]> {
   const { state } = folder;
@@ -79,8 +79,8 @@ const answer = z.object({
 });
 
 /**
- * Number of connections of each public key, at all servers of the cluster; null where no server can be asked. This
- * command itself does not count.
+ * Number of connections of each public key, at all servers of the cluster; null where no server can be asked.
+ * This command itself does not count.
  *
  * @param parts with the key of the system account
  */

@@ -8,18 +8,20 @@ import type { Secret } from '@svc/shared/secret.ts';
 import { z } from 'zod';
 import type { NatsFolder } from './folder.ts';
 
-/** Longest time until a reloaded server knows its new keys, ms, and the pause between two looks. */
+/** Longest time until a reloaded server knows its new keys, and the pause between two checks, ms. */
 const RELOADED_WITHIN_MS = 15_000;
 const LOOK_EVERY_MS = 100;
 const LOOKS_PER_SIGNAL = 20;
 
-/** A key by which a reload is seen to have happened: the server knows it from then on, or not any more. */
+/**
+ * A key that shows whether a reload has happened: afterwards the server knows the key, or no longer knows it.
+ */
 export type ReloadSign = { readonly seed: Secret; readonly isAccepted: boolean };
 
 /**
  * Makes the servers of the folder that run on this machine read their configuration again.
  *
- * @param sign null: nothing tells whether the reload happened
+ * @param sign null: nothing shows whether the reload happened
  * @returns a line for people about each server: that it was reloaded, or the command that does it
  */
 export async function reloadServers(folder: NatsFolder, sign: ReloadSign | null): Promise<string[]> {
@@ -53,11 +55,11 @@ export async function reloadServers(folder: NatsFolder, sign: ReloadSign | null)
 }
 
 /**
- * Makes the server read its configuration once more. The first reload that brings an account leaves what it imports
- * without a receiver, so that results of a new region would be answered by "no responders" until the next reload or
- * restart (nats-server 2.9.10, 2.10.27 and 2.15.1, 2026-11-22). A signal during a reload is lost.
+ * Makes the server read its configuration a second time. After the first reload with a new account, the
+ * account's imports have no receiver, and results of a new region would get "no responders" until the next
+ * reload or restart (nats-server 2.9.10, 2.10.27 and 2.15.1, 2026-11-22). A signal during a reload is lost.
  *
- * @returns whether the server says that it has read it
+ * @returns whether the server reports that it has read its configuration
  */
 async function reloadAgain(folder: NatsFolder, listen: string, pid: number): Promise<boolean> {
   const seed = await folder.seedOf('system');
@@ -70,7 +72,7 @@ async function reloadAgain(folder: NatsFolder, listen: string, pid: number): Pro
     if (first !== null && last !== null && last !== first) return true;
     first ??= last;
     if (first !== null) {
-      // Again from time to time: the server may still have been busy with the reload before.
+      // The signal is repeated, because the server may still have been busy with the previous reload.
       if (looks % LOOKS_PER_SIGNAL === 0) process.kill(pid, 'SIGHUP');
       looks += 1;
     }
@@ -82,17 +84,17 @@ async function reloadAgain(folder: NatsFolder, listen: string, pid: number): Pro
 
 const varz = z.object({ data: z.object({ config_load_time: z.string() }) });
 
-/** Nothing listens at the address: the server has another one until it is started anew. */
+/** Nothing listens at the address: the server uses its former address until it restarts. */
 const NOBODY = 'nobody';
 
 /**
- * When the server read its configuration, as it writes it; null where it does not answer now: while it reloads, it
- * refuses keys that it knows.
+ * When the server last read its configuration, in its own words. Null when it does not answer: during a
+ * reload, it refuses keys that it knows.
  */
 async function loadedAt(server: Server, systemSeed: Secret): Promise<string | typeof NOBODY | null> {
   try {
     const trial = await NatsTrial.open({ ...server, nkeySeed: systemSeed });
-    // Of this server alone: in a cluster the others answer too, in any order.
+    // Only this server's answer counts; in a cluster the other servers answer too, in any order.
     const subject = `$SYS.REQ.SERVER.${trial.server.id}.VARZ`;
     const [answer] = await trial.askAll(subject, {}).finally(() => trial.close());
     const found = varz.safeParse(answer === undefined ? null : JSON.parse(answer));
@@ -110,7 +112,7 @@ async function runningServer(pidFile: string): Promise<number | null> {
   try {
     process.kill(pid, 0);
   } catch (error) {
-    // It is there, and belongs to somebody else.
+    // The process exists, and belongs to another user.
     if (!isCode(error, 'EPERM')) return null;
   }
   // A process id is used again after a reboot.
@@ -119,9 +121,10 @@ async function runningServer(pidFile: string): Promise<number | null> {
 }
 
 /**
- * Resolves when the server behaves as after the reload. A server only logs why it refuses a new configuration.
+ * Resolves when the server behaves as after the reload. A server that refuses a new configuration reports why
+ * only in its log.
  *
- * @throws SvcError `nats-configuration` where it does not within {@link RELOADED_WITHIN_MS}
+ * @throws SvcError `nats-configuration` when it does not within {@link RELOADED_WITHIN_MS}
  */
 async function untilSeen(server: Server, sign: ReloadSign, command: string): Promise<void> {
   const endsAt = performance.now() + RELOADED_WITHIN_MS;

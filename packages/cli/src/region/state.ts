@@ -2,8 +2,8 @@ import { isRegion, REGIONS, type Region } from '@svc/shared/regions.ts';
 import { z } from 'zod';
 
 /**
- * The parts that have a key of NATS: the coordinator, whoever looks after the server, and the agents of each region
- * together.
+ * The parts that have a key of NATS: the coordinator, the administrator of the server, and each region, whose
+ * agents share a key.
  */
 export type Part = 'coordinator' | 'system' | Region;
 
@@ -16,12 +16,14 @@ const partKeys = z.object({
 });
 export type PartKeys = z.infer<typeof partKeys>;
 
-/** The file `regions.json`: everything about the server that its accounts are made of. It holds no secret. */
+/** The file `regions.json`: everything from which the server's accounts are made. It holds no secret. */
 export const natsState = z.object({
   v: z.literal(1),
   /** The address to which agents and the coordinator connect. */
   url: z.string(),
-  /** Path of the CA's certificate on the machines of agents and coordinator; null: the system knows the CA. */
+  /**
+   * Path of the CA's certificate on the machines of agents and coordinator; null: the system knows the CA.
+   */
   ca: z.string().nullable(),
   /** The servers by the name of their configuration: one, or those of a cluster. */
   servers: z.record(z.string(), z.object({ listen: z.string(), pidFile: z.string() })),

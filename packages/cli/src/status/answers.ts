@@ -42,7 +42,7 @@ export const regionsAnswer = z.object({
     z.object({
       region: z.string(),
       last_seen_at: z.number().nullable(),
-      /** An older coordinator does not say it. */
+      /** Absent from the answers of an older coordinator. */
       absent_since: z.number().nullable().default(null),
       agents: z.array(
         z.object({

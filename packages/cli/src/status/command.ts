@@ -9,7 +9,7 @@ import { table } from '../table.ts';
 import { regionsAnswer, type Status, systemAnswer } from './answers.ts';
 import { absenceText, type Finding, findingsIn, lengthText } from './judge.ts';
 
-/** A coordinator that hangs is a finding, and somebody waits for it: one try, ms. */
+/** Time limit of the one try, ms. A hanging coordinator is a finding, and a person waits for it. */
 const ANSWER_MS = 8_000;
 
 const OPTIONS = { json: { description: 'write JSON' } } as const;

@@ -4,11 +4,14 @@ import type { Status } from './answers.ts';
 /** Something that does not work, and what to do. */
 export type Finding = { readonly what: string; readonly todo: string };
 
-/** As the alarms of the metrics have them. */
+/** The same levels as in the alarms of the metrics. */
 const RESULTS_AGE_SECONDS = 60;
 const ROLLUPS_BEHIND_SECONDS = 2 * 3_600;
 const STREAM_SHARE = 0.8;
-/** A region that had an agent so recently is missed, ms. Regions are judged by that time elsewhere too. */
+/**
+ * A region without an agent is a finding only when it had one within this time, ms. Other parts use the same
+ * bound.
+ */
 const MISSED_FOR_MS = 24 * 3_600_000;
 
 /**
@@ -117,8 +120,8 @@ export function lengthText(seconds: number): string {
 }
 
 /**
- * For how long and since when a region has no agent: `for 3 min, since 2026-11-22 10:00:00 UTC`. The clock of this
- * machine may be behind the coordinator's: then it is 0 s.
+ * For how long and since when a region has no agent: `for 3 min, since 2026-11-22 10:00:00 UTC`. It is 0 s
+ * when the clock of this machine is behind the coordinator's.
  *
  * @param now epoch ms
  */

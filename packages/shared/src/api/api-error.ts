@@ -5,8 +5,8 @@ import type { AnswerHeaders } from './exchange.ts';
 import { isProblemCode, type ProblemCode } from './problem-codes.ts';
 
 /**
- * The reasons why a request can fail: the API's own problems (`not-found`, `invalid`, …) and the failures
- * that are no answer of the API.
+ * The reasons why a request can fail: the API's own problems (`not-found`, `invalid`, …), and failures
+ * without an answer of the API.
  */
 export type ApiErrorCode = ProblemCode | keyof typeof API_CLIENT_CODES | 'bad-settings';
 
@@ -54,7 +54,7 @@ export class ApiError extends SvcError {
   readonly request: string;
   /** The status and headers of the last answer; null when there was none. */
   readonly answered: Answered | null;
-  /** Each wrong member of the body, with what is wrong with it. */
+  /** Each wrong member of the body, with its fault. */
   readonly errors: readonly ProblemDetail[];
   /** The id under which the server's log has the request; null when the answer had none. */
   readonly requestId: string | null;
@@ -99,7 +99,7 @@ export function errorOfAnswer(request: string, answered: Answered, text: string,
   });
 }
 
-/** Makes the error for an answer of something that is not the API. */
+/** Makes the error for an answer that another program than the API gave. */
 export function foreignAnswer(request: string, answered: Answered): ApiError {
   const message = `the answer (${answered.status}, ${kindOf(answered)}) is not from the svc API: check the base URL and any proxy in front of it`;
   return new ApiError('not-the-api', message, { request, answered });

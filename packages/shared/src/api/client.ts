@@ -78,7 +78,7 @@ export type ApiAnswer = {
   readonly headers: AnswerHeaders;
 };
 
-/** An object as lists answer it. */
+/** An object of a list. */
 export type ListedObject = { readonly id: string; readonly [member: string]: unknown };
 
 /** One page of any list of the API. */
@@ -353,7 +353,7 @@ function isOwnFailure(result: ExchangeEnd): boolean {
   return result.kind === 'answered' && (result.headers.has('retry-after') || problemOf(result.text) !== null);
 }
 
-/** Whether a request that failed like this may have been carried out nevertheless. */
+/** Whether the server may have carried out a request that failed like this. */
 function mayBeDone(result: ExchangeEnd): boolean {
   if (result.kind === 'unanswered') return result.mayHaveArrived;
   // Only svc's own 503 says that nothing was changed. Proxies also send 503 when the server died meanwhile.

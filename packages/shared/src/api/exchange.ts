@@ -90,7 +90,7 @@ export async function exchange(sent: Sent, bounds: ExchangeBounds): Promise<Exch
   }
 }
 
-/** The end of an exchange whose time is over. */
+/** The failure of an exchange whose time is over. */
 export function unansweredWithin(timeoutMs: number): ExchangeEnd {
   const message = `no complete answer within ${Math.round(timeoutMs / 100) / 10} s`;
   return { kind: 'unanswered', failure: 'timeout', mayHaveArrived: true, message };

@@ -16,7 +16,7 @@ export function waitBeforeRetry(attempts: number, random: number, askedMs = 0): 
   const ceiling = Math.min(LONGEST_WAIT_MS, 2 * SHORTEST_WAIT_MS * 2 ** Math.min(attempts - 1, 30));
   const spread = (ceiling / 2) * (1 + random);
   if (askedMs <= spread) return spread;
-  // Callers that were told the same instant must not all come at that instant.
+  // Callers to which the server named the same instant must not all come at that instant.
   return askedMs + SHORTEST_WAIT_MS * random;
 }
 
@@ -33,7 +33,7 @@ export function retryAfterOf(header: string | null, now: number, maximumMs: numb
 }
 
 export type RetryClass =
-  /** Final: a success, or an error that another attempt would get too. */
+  /** A success, or an error that another attempt would get too. */
   | 'final'
   /** The server refused the request because it got too many, and did nothing. */
   | 'rate-limited'

@@ -59,7 +59,7 @@ function order(a: string, b: string): number {
   return left - right;
 }
 
-// Nobody compares longer texts as numbers. The bound keeps a 2 MiB body of digits cheap.
+// Longer texts are never meant as numbers. The bound keeps a body of 2 MiB of digits cheap.
 const MAX_NUMBER_LENGTH = 1_000;
 const DECIMAL = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i;
 
@@ -103,7 +103,7 @@ function unknownComparator(comparator: never): never {
  *
  * `String.includes` is faster on all usual texts. In the worst case, however, V8 looks at part × text places:
  * it took 2.4 s for 8 KiB of one letter with another in the middle, against 2 MiB of that letter. The event
- * loop stands still meanwhile, and a target's answer must not be able to cause that.
+ * loop stands still meanwhile, and no answer of a target may cause that.
  */
 export function containsText(text: string, part: string): boolean {
   const isQuick = part.length <= SHORT_PART || text.length * part.length <= FEW_PLACES;
@@ -115,9 +115,9 @@ const SHORT_PART = 128;
 const FEW_PLACES = 10_000_000;
 
 /**
- * The longest beginning of `part` that stands in `text`, and the index behind it. Backwards, both texts are read from
- * their ends, and the index counts from the end of `text`. It is the search of Knuth, Morris and Pratt: it looks at
- * every unit of `text` about once.
+ * The longest beginning of `part` that stands in `text`, and the index behind it. Backwards, both texts are
+ * read from their ends, and the index counts from the end of `text`. It is the search of Knuth, Morris and
+ * Pratt: it looks at every unit of `text` about once.
  */
 export function longestStart(
   text: string,

@@ -36,10 +36,13 @@ export function evaluateResponse(
   );
 }
 
-/** An assertion in words, and what was seen instead; null: it holds. */
+/** An assertion in words, and the value that was seen instead; null: the assertion holds. */
 export type JudgedAssertion = { readonly assertion: string; readonly failure: string | null };
 
-/** Judges every assertion by itself, for people who try a check. The order is that of {@link evaluateResponse}. */
+/**
+ * Judges every assertion by itself, for people who try a check. The order is that of {@link
+ * evaluateResponse}.
+ */
 export function judgeResponse(assertions: ResponseAssertions, response: ObservedResponse): JudgedAssertion[] {
   const { status_code_assertions: codes, header_assertions: headers, body_assertions: bodies } = assertions;
   const { statusCode, body } = response;

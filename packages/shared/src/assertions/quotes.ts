@@ -3,14 +3,14 @@ import { containsText, longestStart } from './compare.ts';
 
 /** Longest quote, in characters as they are written. Two of them and their place fit into a message. */
 const MAX_QUOTE = 100;
-/** What is shown before the place of interest, UTF-16 units. */
+/** Length of the text that is shown before the place of interest, UTF-16 units. */
 const BEFORE = 40;
 
 /** Two texts as a message quotes them, cut around the first difference. */
 export type QuotedPair = {
   readonly target: string;
   readonly seen: string;
-  /** Where they differ, or where a forbidden text was found; empty where the quotes show that. */
+  /** The place of the difference, or of a forbidden text, in words; empty where the quotes show it. */
   readonly place: string;
 };
 
@@ -39,7 +39,7 @@ export function quotePair(
   return { ...quotes, place };
 }
 
-/** How much of a text equals the beginning of another one, UTF-16 units. */
+/** Length of the common beginning of two texts, UTF-16 units. */
 export function commonStart(one: string, other: string): number {
   const end = Math.min(one.length, other.length);
   let index = 0;
@@ -48,7 +48,10 @@ export function commonStart(one: string, other: string): number {
   return index > 0 && isHighSurrogate(one.charCodeAt(index - 1)) ? index - 1 : index;
 }
 
-/** A text in quotes on one line, cut around a place (UTF-16 units), with the length of the whole where it is cut. */
+/**
+ * A text in quotes on one line, cut around a place (UTF-16 units), with the length of the whole where it is
+ * cut.
+ */
 export function quote(text: string, around = 0): string {
   if (text === '') return 'an empty text';
   const start = isWhole(text) ? 0 : startBefore(text, around);
@@ -92,8 +95,9 @@ function placesOf(
 }
 
 /**
- * Where a text comes nearest to one that it should contain: where at least half of that stands, from its beginning or
- * to its end. One difference leaves a half on one of its sides. Null: nowhere.
+ * The place where a text comes nearest to the text that it should contain: where at least the first half or
+ * the last half of it stands. A single difference leaves one of the halves whole. Null: there is no such
+ * place.
  */
 function nearest(target: string, seen: string): Places | null {
   const half = Math.ceil(target.length / 2);
@@ -106,7 +110,7 @@ function nearest(target: string, seen: string): Places | null {
   return { target: target.length - length - 1, seen: Math.max(0, seen.length - end - 1) };
 }
 
-/** Characters that cannot be seen or told from a blank, and the backslash that names them. */
+/** Invisible characters, characters that look like a blank, and the backslash with which they are written. */
 const INVISIBLE = /[\p{C}\p{DI}\p{Zl}\p{Zp}\\]|(?! )\p{Zs}/u;
 const MARK = /^\p{M}$/u;
 const PLAIN = /^[!-~]$/;

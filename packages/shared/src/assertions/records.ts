@@ -43,8 +43,8 @@ export function judgeRecords(
 }
 
 /**
- * Whether further records of its type could still change the result of an assertion: it asks for some record
- * and has none yet, or it forbids a record and has met none.
+ * Whether further records of its type could still change the result of an assertion: it requires a record and
+ * has met none yet, or it forbids a record and has met none yet.
  */
 export function isOpen({ record, comparator, target }: RecordAssertion, values: readonly string[]): boolean {
   const matches = matcher(record, comparator, target);
@@ -162,7 +162,7 @@ function expectation({ record, comparator, target }: RecordAssertion, quoted = q
   return `${WORDS[comparator]} ${record} record ${relation} ${quoted}`;
 }
 
-/** The record that comes nearest is quoted first, where its difference needs words. */
+/** The nearest record is quoted first when its difference needs words. */
 function failure(assertion: RecordAssertion, values: readonly string[]): string {
   const target = comparable(assertion);
   const [nearest, ...others] = values.toSorted((a, b) => commonStart(b, target) - commonStart(a, target));
@@ -190,7 +190,7 @@ function clip(text: string, length: number): string {
  * Reads a TXT record as zone files and `dig` write it: `"v=spf1 " "-all"` is `v=spf1 -all`. The pieces are
  * joined as answers are. `\"` stands for the character and `\DDD` for the byte (RFC 1035, section 5.1).
  *
- * @returns null when the text is not written so; it then stands for itself alone
+ * @returns null when the text is not written like this; it then stands for itself
  */
 export function unquotedText(text: string): string | null {
   const trimmed = text.trim();

@@ -7,13 +7,13 @@ import { REGIONS } from '../regions.ts';
 export const ALERT_STATUSES = ['error', 'degraded', 'recovered'] as const;
 export type AlertStatus = (typeof ALERT_STATUSES)[number];
 
-/** Why an incident was closed without a recovery; told to incident kinds only. */
+/** Why an incident was closed without a recovery. Only channels of incident tools get it. */
 const CLOSURES = ['monitor-deleted', 'monitor-deactivated', 'channel-unlinked'] as const;
 export type Closure = (typeof CLOSURES)[number];
 
 /**
- * Set in the one message to people that stands for the alerts of many monitors. The other members are those of
- * the newest alert of the worst status.
+ * Set in a message to people that groups the alerts of many monitors. The other members come from the newest
+ * alert of the worst status.
  */
 const group = z.object({
   /** Numbers of monitors by their newest status. */
@@ -27,7 +27,7 @@ const group = z.object({
       errorMessage: z.string().optional(),
     }),
   ),
-  /** What all of them share. */
+  /** The members that all of them share. */
   shared: z.object({
     host: z.string().optional(),
     address: z.string().optional(),
@@ -36,8 +36,8 @@ const group = z.object({
 });
 
 /**
- * A mail of a status page to one of its visitors. All texts are final, and in the language of the visitor; the alert's
- * `monitor.url` is the address of the button.
+ * A mail of a status page to one of its visitors. All texts are final, and in the language of the visitor;
+ * the alert's `monitor.url` is the address of the button.
  */
 const pageMail = z.object({
   /** Name of the sender: the title of the page. */
@@ -45,11 +45,11 @@ const pageMail = z.object({
   subject: z.string(),
   /** Paragraphs. */
   lines: z.array(z.string()),
-  /** What the button says. */
+  /** Text of the button. */
   button: z.string(),
   /** Small print: why the mail came. */
   footer: z.string(),
-  /** The link that ends these mails; absent: it is the only mail. */
+  /** The link that unsubscribes; absent: this is the only mail. */
   unsubscribe: z.object({ text: z.string(), url: z.string() }).optional(),
   /** When the link of the button expires, epoch ms. The mail is not sent after that. */
   expiresAt: z.number().int().optional(),
@@ -76,7 +76,7 @@ export const alert = z.object({
   /** ms */
   latency: z.number().optional(),
   errorMessage: z.string().max(LIMITS.errorMessage).optional(),
-  /** Latency above which the monitor is degraded, ms; absent: it never is. */
+  /** Latency above which the monitor is degraded, ms; absent: it is never degraded. */
   degradedAt: z.number().optional(),
   /** When the status changed, epoch ms. */
   at: z.number().int(),
@@ -99,12 +99,20 @@ export const alert = z.object({
   closure: z.enum(CLOSURES).optional(),
   /** A test sent by a person; belongs to no incident. */
   test: z.boolean().optional(),
-  /** How late it is sent, ms. Set at the attempt if it is at least a minute late; never stored. */
+  /**
+   * How late the alert is sent, ms. It is set at the attempt when the alert is at least a minute late, and
+   * never stored.
+   */
   delayedMs: z.number().optional(),
-  /** Set in a message of svc about itself. It has the whole text; the monitor has id 0, which no monitor has. */
+  /**
+   * Set in a message of svc about itself. It has the whole text; the monitor has id 0, which no monitor has.
+   */
   notice: z.object({ title: z.string(), lines: z.array(z.string()) }).optional(),
   group: group.optional(),
-  /** Set in a mail to a visitor of a status page. It has the whole text; the monitor has id 0, which no monitor has. */
+  /**
+   * Set in a mail to a visitor of a status page. It has the whole text; the monitor has id 0, which no
+   * monitor has.
+   */
   letter: pageMail.optional(),
 });
 export type Alert = z.infer<typeof alert>;

@@ -8,9 +8,9 @@ export const EXCERPT_BYTES = 900;
 const ELLIPSIS = '…';
 
 /**
- * What people may see of a text that a receiver sent: one line without control characters and without any
- * secret, the part of one that the end cuts off included. Only what is shown is looked through, so the cost
- * does not grow with the text.
+ * The excerpt of a receiver's text that people may see: one line without control characters and without
+ * secrets, even a secret that the end cuts off. Only the shown part is searched, so the cost does not grow
+ * with the text.
  *
  * @param bytes most bytes in UTF-8, > 3
  * @param isCut whether the text broke off, perhaps within a secret

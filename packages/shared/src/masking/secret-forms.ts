@@ -2,15 +2,18 @@
 const SHORTEST = 4;
 /** Credentials have few words. A text may have thousands, and each form costs time. */
 const MOST_WORDS = 4;
-/** Most characters that are compared for one text: 20 ms at most. What is behind them is taken for secret. */
+/**
+ * Most characters that are compared for one text; this takes 20 ms at most. Text beyond them counts as
+ * secret.
+ */
 const MOST_COMPARED = 500_000;
-/** What a look at a place, and a comparison, cost beside the characters. */
+/** Cost of one place, and of one comparison, beyond its characters; in characters. */
 const COMPARISON = 16;
 
 /** Writes each character of a text by itself. */
 type Write = (text: string) => string;
 
-/** A secret as it may stand in a text. It is written out when the text has its beginning. */
+/** A form in which a secret may stand in a text. The form is built when the text contains its beginning. */
 type Form = { readonly secret: string; readonly write: Write; written: string | null };
 
 /**
@@ -39,7 +42,10 @@ export class SecretForms {
     }
   }
 
-  /** The end of the secret that begins at this place, with those that overlap it; `at`: none does. */
+  /**
+   * The end of the secret that begins at this place, with the secrets that overlap it; `at`: no secret begins
+   * here.
+   */
   endOf(at: number): number {
     let end = this.#endOfOne(at);
     for (let within = at + 1; within < end && this.#comparable > 0; within += 1) {
@@ -106,7 +112,7 @@ export function onOneLine(text: string): string {
   return text.replace(NOT_SHOWN, ' ').trim().toWellFormed();
 }
 
-/** Texts that are the same in all forms. */
+/** Matches texts that are equal in all forms. */
 const PLAIN = /^[\w.~-]*$/;
 
 const asItIs: Write = (text) => text;
@@ -145,12 +151,12 @@ function inHtml(doubleQuote: string, singleQuote: string): Write {
 
 /** Shorter words are not masked: replacing them would garble the text and hide nothing. */
 const SHORTEST_WORD = 8;
-/** Number of characters that decide about a bucket. */
+/** Number of characters that choose the bucket of a word. */
 const BEGINNING = 4;
 const BUCKETS = 1 << 15;
 const SPACE = 0x20;
 
-/** From `start` to `end` of a text; `next` is another one of the same bucket. */
+/** A word from `start` to `end` of a text; `next` is another word of the same bucket. */
 type Word = {
   readonly text: string;
   readonly start: number;
@@ -159,8 +165,8 @@ type Word = {
 };
 
 /**
- * The words of long texts, found by their beginnings. Of a word only its place in the text is kept, because
- * texts have thousands of words, and hardly any is asked for.
+ * The words of long texts, found by their beginnings. Only the place of each word is stored, because texts
+ * have thousands of words and few are looked up.
  */
 class Words {
   readonly #buckets = new Map<number, Word>();

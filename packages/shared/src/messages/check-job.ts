@@ -10,8 +10,8 @@ const openedCheck = check.transform((value) => new Secret(value));
 /**
  * One check for one region.
  *
- * `token` is a keyed hash of (monitor, region, slot) that only the coordinator can make. It comes back with the
- * result and proves that the job was given to this region. It is the same whenever the job is sent.
+ * `token` is a keyed hash of (monitor, region, slot) that only the coordinator can make. It comes back with
+ * the result and proves that the job was given to this region. It is the same whenever the job is sent.
  */
 export const checkJob = z.object({
   monitor: z.number().int().positive(),
@@ -21,11 +21,11 @@ export const checkJob = z.object({
   slot: z.number().int().nonnegative(),
   token: z.string().max(64),
   /**
-   * How far the job's slot lies ahead of the receipt of the message, ms (absent: 0).
+   * Time from the receipt of the message to the job's slot, ms (absent: 0).
    *
    * The *start instant* is receipt + `wait_ms`: the first attempt begins then, never before. Until then the
-   * agent holds the job like any other, and the job takes no place of its capacity. Receipt is the arrival of the message,
-   * as far as the agent can tell, and not the instant at which it reads it.
+   * agent holds the job like any other, and the job takes no place of its capacity. Receipt is the estimated
+   * arrival of the message, not the instant at which the agent reads it.
    */
   wait_ms: z.number().int().min(0).max(LIMITS.jobAheadMs).optional(),
   /**
@@ -53,13 +53,16 @@ export const jobBatch = z.object({
   kind: z.literal('jobs'),
   jobs: z.array(z.unknown()).min(1).max(LIMITS.jobsPerMessage),
   /**
-   * Subject on which the results of these jobs are reported: `svc.results.<own region>` or one token below it.
-   * The agent drops a batch with any other.
+   * Subject on which the results of these jobs are reported: `svc.results.<own region>` or one token below
+   * it. The agent drops a batch with any other.
    */
   results: z.string().max(256),
 });
 
-/** `svc.jobs.<region>`, kind `run_now`: one attempt at once. Its outcome is answered, not recorded. */
+/**
+ * `svc.jobs.<region>`, kind `run_now`: one attempt at once. The agent answers with its outcome, which is not
+ * recorded.
+ */
 const runNow = z.object({
   v: messageVersion,
   kind: z.literal('run_now'),

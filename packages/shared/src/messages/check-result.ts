@@ -11,7 +11,9 @@ export const NOT_RUN_REASONS = [
   'no-agent',
   /** An agent took the job, but had no free place within `start_within_ms`. */
   'overloaded',
-  /** The agent stood still, or waited for a CPU, for so long that its time-outs mean nothing. */
+  /**
+   * The agent stood still, or waited for a CPU, for so long that its time-outs say nothing about the target.
+   */
   'agent-starved',
   'shutting-down',
   /** The agent that held the job is gone, and the slot's bound has passed. */
@@ -33,8 +35,8 @@ export const NOT_RUN_REASONS = [
 export type NotRunReason = (typeof NOT_RUN_REASONS)[number];
 
 /**
- * Reads a reason. One that this version does not know, from a newer agent, reads as `internal-error`, so that
- * the result still answers its slot.
+ * Reads a reason. An unknown reason, from a newer agent, reads as `internal-error`, so that the result still
+ * answers its slot.
  */
 const notRunReason = z
   .string()
@@ -46,7 +48,10 @@ function isNotRunReason(text: string): text is NotRunReason {
 
 /** Longest duration in a result, ms. */
 const MAX_MS = 86_400_000;
-/** The last instant that a date can have, and the first one as negative, epoch ms (ECMA-262, section 21.4.1.1). */
+/**
+ * The last instant that a date can have, and the first one as negative, epoch ms (ECMA-262, section
+ * 21.4.1.1).
+ */
 const LAST_INSTANT = 8_640_000_000_000_000;
 
 /*
@@ -99,8 +104,8 @@ const finding = z.object({
   /** When the leaf certificate of a TLS target expires, epoch ms. */
   certificate_expires_at: z.number().optional(),
   /**
-   * Every assertion by itself, in words, and what was seen instead (null: it holds). With `run_now` only; absent where
-   * the attempt ended before they were looked at.
+   * The verdict on each assertion: its words, and the value that was seen instead (null: it holds). With
+   * `run_now` only; absent when the attempt ended before they were judged.
    */
   assertions: z
     .array(
@@ -115,7 +120,9 @@ const finding = z.object({
   body_truncated: z.boolean().optional(),
 });
 
-/** The finding of a region, whatever asked for the check. Latency and phases are those of the last attempt. */
+/**
+ * The finding of a region, whatever asked for the check. Latency and phases are those of the last attempt.
+ */
 export const runResult = finding.refine(isBoundedFinding, 'a value out of its bounds');
 
 const slotFinding = finding.extend({

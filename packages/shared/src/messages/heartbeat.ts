@@ -17,16 +17,16 @@ export const MAX_HEARTBEAT_BYTES = 4 * 1_024;
 
 const agentId = z.string().min(1).max(128);
 
-/** Id that an agent draws at its start, so that agents with one id are told apart. */
+/** Random id that an agent draws at its start. It distinguishes agents that share an agent id. */
 const bootId = z.string().regex(/^[\w-]{1,64}$/);
 
-/** Bounds on the names of capabilities and faults, which an agent of another version may know more of. */
+/** Bounds on the names of capabilities and faults. An agent of another version may send further names. */
 const MAX_NAMES = 32;
 const nameOfOthers = z.string().max(64);
 
 /** Faults that an agent may find in itself. None of them is ever a verdict about a target. */
 export const SICKNESSES = [
-  /** No reference that answered before answers any more, and nearly no target does. */
+  /** No reference answers any more, and nearly no target does. */
   'network-down',
   /** The agent waits for a CPU and gives up attempts because of that. */
   'starved',
@@ -47,9 +47,9 @@ export const heartbeat = z.object({
   /** Number of jobs that the agent has and whose result the stream has not acknowledged yet. */
   held: z.number().int().nonnegative(),
   /**
-   * Checks that were begun or refused since the last heartbeat. Of them, `late` began more than 250 ms late or were
-   * refused; `behind` waited for more than 5 s or were refused for want of room (absent: none). Those of monitors whose
-   * last attempt timed out do not count.
+   * Checks that were begun or refused since the last heartbeat. Of them, `late` began more than 250 ms late
+   * or were refused; `behind` waited for more than 5 s or were refused for want of room (absent: none).
+   * Checks of monitors whose last attempt timed out do not count.
    */
   begun: z.number().int().nonnegative().optional(),
   late: z.number().int().nonnegative().optional(),
@@ -66,13 +66,14 @@ export const heartbeat = z.object({
   /** Faults that the agent finds in itself (absent: none). Readers ignore names that they do not know. */
   sick: z.array(nameOfOthers).max(MAX_NAMES).optional(),
   /**
-   * Batches of results since the agent's start that the stream took for repetitions although they were new.
-   * Such a batch means that somebody tampers with the stream.
+   * Batches of results since the agent's start that the stream treated as repetitions although they were new.
+   * Such a batch means that another client tampers with the stream.
    */
   disowned: z.number().int().nonnegative().optional(),
   /**
-   * What the agent understands beyond these messages, by name (absent: nothing). There is no such name yet. A coordinator
-   * uses one in a region only where every agent announced it, because any of them may get the next batch.
+   * What the agent understands beyond these messages, by name (absent: nothing). There is no such name yet. A
+   * coordinator uses one in a region only where every agent announced it, because any of them may get the
+   * next batch.
    */
   understands: z.array(nameOfOthers).max(MAX_NAMES).optional(),
 });

@@ -7,7 +7,7 @@ import { isRegion, type Region } from '../regions.ts';
  */
 export const resultsStream = (region: Region): string => `${RESULTS_STREAMS}${region}`;
 
-/** What the names of these streams begin with. */
+/** Prefix of the names of these streams. */
 export const RESULTS_STREAMS = 'SVC_RESULTS_';
 
 /** Queue group of a region's agents: each batch of jobs reaches one of them. */
@@ -35,9 +35,10 @@ export const jobsSubject = (region: Region): string => `svc.jobs.${region}`;
 export const resultsSubject = (region: Region): string => `svc.results.${region}`;
 
 /**
- * Agent to coordinator: heartbeats. NATS keeps the newest of each subject, so each life of an agent has its own.
+ * Agent to coordinator: heartbeats. NATS keeps the newest of each subject, so each life of an agent has its
+ * own.
  *
- * @param boot what the agent drew at its start: letters, digits, `_` and `-`
+ * @param boot the random id of this life of the agent: letters, digits, `_` and `-`
  */
 export const heartbeatSubject = (region: Region, boot: string): string => `svc.heartbeats.${region}.${boot}`;
 

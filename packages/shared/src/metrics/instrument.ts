@@ -5,8 +5,8 @@ export type InstrumentKind = 'counter' | 'gauge' | 'histogram';
 export type Unit = 'seconds' | 'bytes';
 
 /**
- * The one label of an instrument. Its values are a closed set, which bounds the number of time series. Every one
- * of them exists from the start.
+ * The one label of an instrument. Its values are a closed set, which bounds the number of time series. Every
+ * one of them exists from the start.
  */
 export type Label<V extends string = string> = {
   readonly name: string;
@@ -15,8 +15,8 @@ export type Label<V extends string = string> = {
 };
 
 /**
- * Labels whose values are not listed here: a name with the meaning of its values, as sentences that also say what
- * bounds their number. A time series appears with its first value.
+ * Labels whose values are not listed here: a name with the meaning of its values, as sentences that also say
+ * what bounds their number. A time series appears with its first value.
  */
 export type OpenLabels<N extends string = string> = Readonly<Record<N, string>>;
 
@@ -40,7 +40,7 @@ export type Instrument<
   readonly openLabels: OpenLabels<N> | null;
   /** A sentence about what the instrument counts or measures. */
   readonly description: string;
-  /** When somebody should look at it, and what to do then. Null: it is no reason for an alarm. */
+  /** When the operator should act on it, and what to do then. Null: it is no reason for an alarm. */
   readonly advice: string | null;
   /** Upper bounds of a histogram's buckets in its unit, ascending; empty for other kinds. */
   readonly bounds: readonly number[];

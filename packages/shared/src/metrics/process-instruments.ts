@@ -62,7 +62,7 @@ export function processMeasurements({ role, version, loopDelay, startedAt }: Pro
 const SAMPLE_MS = 100;
 
 /**
- * Measures how late the event loop runs its timers. Ten times a second, a timer notes its delay. A longer
+ * Measures how late the event loop runs its timers. Ten times a second, a timer records its delay. A longer
  * standstill makes one value.
  */
 export class LoopDelay {

@@ -16,7 +16,9 @@ export type InstrumentGroup = {
   readonly instruments: readonly Instrument[];
 };
 
-/** Every instrument of svc. A process with any other instrument fails the test that scrapes its `/metrics`. */
+/**
+ * Every instrument of svc. A process with any other instrument fails the test that scrapes its `/metrics`.
+ */
 export const INSTRUMENT_GROUPS: readonly InstrumentGroup[] = [
   group('Agent', 'agent', 'An agent counts from its start.', AGENT_COUNTERS, AGENT_GAUGES),
   group(

@@ -1,6 +1,8 @@
 import type { Instrument, Instruments } from './instrument.ts';
 
-/** The value of an instrument: a number, a number for each value of its label, a series, or a distribution. */
+/**
+ * The value of an instrument: a number, a number for each value of its label, a series, or a distribution.
+ */
 type ValueOf<I extends Instrument> =
   I extends Instrument<infer V, infer K, infer N>
     ? K extends 'histogram'
@@ -39,7 +41,7 @@ function zero({
 /**
  * The values of a gauge with open labels at one moment.
  *
- * @param entries labels with their value; of one combination the last counts
+ * @param entries labels with their value; the last value of a combination counts
  */
 export function seriesOf<V extends string, N extends string>(
   { openLabels }: Instrument<V, 'gauge', N>,

@@ -20,11 +20,12 @@ export interface Bus {
     options?: SubscribeOptions,
   ): BusSubscription;
   /**
-   * Reads the heartbeats of a region's agents: the newest of each agent that NATS keeps, then those that come.
+   * Reads the heartbeats of a region's agents: the newest of each agent that NATS keeps, then those that
+   * come.
    *
    * `handler` is called for each heartbeat. While its promise is pending, no further heartbeat is handled or
-   * asked for, and NATS keeps only the newest of each agent. `onEnd` is called once, when reading ends for any
-   * reason but `close`: connection lost, stream or consumer gone. The caller then reads anew.
+   * asked for, and NATS keeps only the newest of each agent. `onEnd` is called once, when reading ends for
+   * any reason but `close`: connection lost, stream or consumer gone. The caller then reads anew.
    *
    * @throws BusDisconnected, or what the server answered
    */
@@ -58,7 +59,7 @@ export type BusMessage = {
   reply: string;
   /** Bytes of the data and of the headers. The headers are not read. */
   bytes: number;
-  /** True for the server's immediate 503: nobody listens to the subject that the message was published to. */
+  /** True for the server's immediate 503: the subject that the message was published to has no subscriber. */
   isNoResponders: boolean;
 };
 
@@ -99,8 +100,8 @@ export interface ResultStreams {
    * ends for any reason but `close`: connection lost, stream deleted or emptied, consumer lost. The caller
    * then looks at the stream again and starts anew.
    *
-   * @param created of the stream that `fromSequence` is of: when it is another one by now, nothing is read; left out:
-   *   any stream of the name is read
+   * @param created when the stream that `fromSequence` belongs to was created. A stream that was created at
+   *   another time is not read. Left out: any stream of the name is read
    * @throws SvcError `stream-read-ended` when the stream is another one
    */
   read(
@@ -115,16 +116,18 @@ export interface ResultStreams {
 }
 
 /**
- * Most bytes that one reading of results may have asked for and not handled: one message of the largest size with its
- * headers and subjects. Those of all 28 regions and {@link HEARTBEATS_AHEAD_BYTES} stay below 8 MiB together, above
- * which a NATS server set up by `svc region init` cuts a connection off.
+ * Most bytes that one reading of results may have asked for and not handled: one message of the largest size
+ * with its headers and subjects. The readings of all 28 regions and {@link HEARTBEATS_AHEAD_BYTES} together
+ * stay below 8 MiB, above which a NATS server set up by `svc region init` closes a connection.
  */
 export const READ_AHEAD_BYTES = 264 * 1_024;
 
-/** The same of one reading of heartbeats. */
+/** The same bound for one reading of heartbeats. */
 export const HEARTBEATS_AHEAD_BYTES = 16 * 1_024;
 
-/** `bytes`: what the stream holds now. `maxBytes`: its limit, beyond which the oldest messages are dropped. */
+/**
+ * `bytes`: what the stream holds now. `maxBytes`: its limit, beyond which the oldest messages are dropped.
+ */
 export type StreamInfo = {
   created: string;
   firstSequence: number;

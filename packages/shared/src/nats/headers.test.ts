@@ -10,7 +10,10 @@ import type { BusMessage, StreamMessage } from './bus.ts';
 import { connectBus, type NatsBus } from './nats-bus.ts';
 
 const SUBJECT = 'svc.results.hosta-fra';
-/** CPU time that a message and the test around it may take, ms; the client takes seconds to read all of these names. */
+/**
+ * CPU time that a message and the test around it may take, ms; the client takes seconds to read all of these
+ * names.
+ */
 const SHORT_MS = 1_000;
 
 const named = (count: number) =>

@@ -10,15 +10,15 @@ const MESSAGE_ID = 'Nats-Msg-Id';
  * part of them.
  *
  * The client parses headers whole when they are asked for: 30,000 names hold the thread for ten seconds. A
- * name with a blank throws, which ends the client's reading of its connection for ever. Anybody with a
- * region's key can choose the headers.
+ * name with a blank throws, and the client then never reads its connection again. Any holder of a region's
+ * key can choose the headers.
  */
 export function headerBytes(message: Msg): number {
   const { subject, reply = '', data } = message;
   return messageBytes(message) - subject.length - reply.length - data.length;
 }
 
-/** Whether the message is the server's answer that nobody listens: a status and no data. */
+/** Whether the message is the server's "no responders": a status and no data. */
 export function isNoResponders(message: Msg): boolean {
   if (message.data.length > 0 || headerBytes(message) > LONGEST_BYTES) return false;
   return readSafely(() => message.headers?.code) === 503;

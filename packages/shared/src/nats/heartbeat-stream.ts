@@ -13,7 +13,10 @@ import type { Region } from '../regions.ts';
 import { HEARTBEATS_AHEAD_BYTES, type StreamReading } from './bus.ts';
 import { type MessageHandler, type ReadableBus, readStream } from './stream-reading.ts';
 
-/** Memory of the server for a region's heartbeats, bytes: those of 1,000 agents, with what the server adds to each. */
+/**
+ * Memory of the server for a region's heartbeats, bytes. It holds the heartbeats of 1,000 agents with the
+ * server's overhead.
+ */
 const MAX_BYTES = 1_024 ** 2;
 /** Age at which NATS forgets a heartbeat, ms. An agent is gone after three missed ones. */
 const MAX_AGE_MS = 10_000;
@@ -24,11 +27,11 @@ const DUPLICATE_WINDOW_MS = 100;
 const STREAM_NAME_TAKEN = 10058;
 
 /**
- * The stream with a region's heartbeats, which keeps one message for each subject. So whatever a region's key sends, and
- * how often, a reader finds one heartbeat for each agent.
+ * The stream with a region's heartbeats keeps one message for each subject. So a reader finds one heartbeat
+ * for each agent, whatever a region's key sends, and however often.
  *
- * A full stream refuses new subjects and not old ones: agents that are there replace their own heartbeats. A flood under
- * invented names therefore pushes no agent out; it keeps further agents of its own region out.
+ * A full stream refuses new subjects, but known agents can still replace their heartbeats. A flood under
+ * invented names therefore removes no agent; it only keeps further agents of its own region out.
  */
 const configOf = (region: Region) =>
   ({
@@ -46,7 +49,10 @@ const configOf = (region: Region) =>
     no_ack: true,
   }) satisfies Partial<StreamConfig>;
 
-/** `Bus.readHeartbeats` has the contract. The stream lies in memory, so it is made anew where a server has lost it. */
+/**
+ * `Bus.readHeartbeats` has the contract. The stream lies in memory, so it is made anew where a server has
+ * lost it.
+ */
 export async function readHeartbeats(
   bus: ReadableBus,
   region: Region,
@@ -66,7 +72,8 @@ async function ensureStream({ streams }: JetStreamManager, region: Region): Prom
     await streams.add(config);
   } catch (error) {
     if (!(error instanceof NatsError) || error.api_error?.err_code !== STREAM_NAME_TAKEN) throw error;
-    // Another version of svc made it otherwise. What it keeps comes again within 2 s.
+    // Another version of svc made the stream with another configuration. Its heartbeats come again within 2
+    // s.
     await streams.delete(config.name);
     await streams.add(config);
   }

@@ -162,7 +162,7 @@ function authorityOf(ca: string | undefined): { ca?: string; caFile?: string } {
   return ca.trimStart().startsWith('-----BEGIN CERTIFICATE-----') ? { ca } : { caFile: ca };
 }
 
-/** Why the certificate belongs to none of the named servers; undefined when it belongs to one. */
+/** Why the certificate is for none of the named servers; undefined when it is for one of them. */
 function identityProblem(hosts: readonly string[], certificate: PeerCertificate): Error | undefined {
   const problems = hosts.map((host) => checkServerIdentity(host, certificate));
   return problems.includes(undefined) ? undefined : problems[0];
@@ -181,7 +181,10 @@ function authenticatorOf(parts: Pick<BusParts, 'credentialsFile' | 'nkeySeed'>):
   return null;
 }
 
-/** Whether the client gave a question up with its connection, which it mostly does before it says that it is lost. */
+/**
+ * Whether the client gave a question up because its connection was lost. It mostly does so before it reports
+ * the loss.
+ */
 function isLoss(error: unknown): boolean {
   return error instanceof NatsError && error.code === ErrorCode.Disconnect;
 }
@@ -193,7 +196,7 @@ export class NatsBus implements Bus {
   readonly #options: ConnectionOptions;
   readonly #log: Logger;
   readonly #listeners = new Set<(isConnected: boolean) => void>();
-  /** Rejections of questions that wait for an answer. A lost connection never brings one. */
+  /** Rejects the questions that wait for an answer when the connection is lost. */
   readonly #asked = new Set<(reason: unknown) => void>();
   #isConnected = true;
 
@@ -263,8 +266,8 @@ export class NatsBus implements Bus {
    * Asks the server and resolves with its answer. For `heartbeat-stream.ts`, `result-streams.ts` and
    * `stream-reading.ts` only, beside this file.
    *
-   * @throws BusDisconnected without a connection, and as soon as it is lost: the client would wait for an answer that
-   *   cannot come any more
+   * @throws BusDisconnected without a connection, and as soon as it is lost: the client would wait for an
+   *   answer that cannot come any more
    */
   async unlessLost<T>(ask: () => Promise<T>): Promise<T> {
     if (!this.#isConnected) throw new BusDisconnected();

@@ -74,7 +74,7 @@ const STREAM_NAME_TAKEN = 10058;
 const STREAM_NOT_FOUND = 10059;
 
 /**
- * Largest message with its headers, bytes. Agents send none larger, and a refused message cannot fill a
+ * Largest message with its headers, bytes. Agents send no larger ones, and a refused message cannot fill a
  * stream.
  */
 const MAX_MESSAGE_BYTES = LIMITS.messageBytes + 1_024;
@@ -83,8 +83,9 @@ const LEAST_STREAM_BYTES = 4 * 1024 ** 2;
 /**
  * How long the server remembers a message id, ms.
  *
- * Most repetitions of agents are dropped this way; the primary key drops the rest. It must not be longer: the
- * server keeps whole ids in memory, and a region may send as many and as long ones as its connection carries.
+ * This drops most repetitions of agents; the primary key of the database drops the rest. It must not be
+ * longer: the server keeps whole ids in memory, and a region may send as many and as long ones as its
+ * connection carries.
  */
 const DUPLICATE_WINDOW_MS = 5_000;
 
@@ -220,7 +221,10 @@ export class NatsResultStreams implements ResultStreams {
     }
   }
 
-  /** Asks JetStream. It rejects as soon as the connection is lost, and does not wait for the client's time-out. */
+  /**
+   * Asks JetStream. It rejects as soon as the connection is lost, and does not wait for the client's
+   * time-out.
+   */
   #asked<T>(ask: (manager: JetStreamManager) => Promise<T>): Promise<T> {
     return this.#bus.unlessLost(async () => {
       this.#manager ??= await this.#bus.connection.jetstreamManager({ checkAPI: false });

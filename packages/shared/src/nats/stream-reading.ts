@@ -41,7 +41,9 @@ export type ReadableBus = Pick<Bus, 'isConnected' | 'publish' | 'inbox' | 'onCon
 };
 
 export type ReadingOptions = {
-  /** When the stream to read was created, as the server tells it. Left out: any stream of the name is read. */
+  /**
+   * When the stream to read was created, as the server tells it. Left out: any stream of the name is read.
+   */
   created?: string | undefined;
   /** Most bytes that are asked for and not handled. Default {@link READ_AHEAD_BYTES}. */
   readAheadBytes?: number;
@@ -91,10 +93,10 @@ export async function readStream(
   );
   const reading = new Reading({ bus, manager, stream, consumer: name, handler, onEnd, readAheadBytes });
   if (created !== undefined) {
-    // A stream that was made anew before its consumer was has other messages at these places. Servers up to 2.10 begin
-    // such a consumer after the newest message, 2.15 waits in silence until there are as many messages as before
-    // (findings/nats-consumer-of-a-replaced-stream.sh). A consumer ends with its stream, so one that the right stream
-    // has now reads nothing else.
+    // A stream that was made anew before its consumer was has other messages at these places. Servers up to
+    // 2.10 begin such a consumer after the newest message, 2.15 waits in silence until there are as many
+    // messages as before (findings/nats-consumer-of-a-replaced-stream.sh). A consumer ends with its stream,
+    // so one that the right stream has now reads nothing else.
     const info = await bus.unlessLost(() => manager.streams.info(stream));
     if (info.created !== created) {
       await reading.close();

@@ -19,8 +19,8 @@ const LEAST_MS = 1_600;
 
 export type TrialParts = Omit<BusParts, 'log'> & {
   /**
-   * Whether any certificate is accepted. Only for a server on this machine that is asked whether it knows a key:
-   * nothing is told to it.
+   * Whether any certificate is accepted. Only for a question to a server on this machine whether it knows a
+   * key: no secret is sent to it.
    */
   readonly trustsAnyServer?: boolean;
 };
@@ -32,8 +32,8 @@ export type TrialParts = Omit<BusParts, 'log'> & {
 export type StreamAnswer = 'reached' | 'refused' | 'unanswered';
 
 /**
- * One connection that tries out what the key of the settings may do, for the command line. It is tried once, and
- * nothing that it sends is kept by a stream or read as a message of svc.
+ * One connection that tries out what the key of the settings may do, for the command line. It is tried once,
+ * and nothing that it sends is kept by a stream or read as a message of svc.
  */
 export class NatsTrial {
   readonly #connection: NatsConnection;
@@ -45,7 +45,10 @@ export class NatsTrial {
     void this.#watch();
   }
 
-  /** @throws SvcError `nats-refused` (the server knows no such key) or `nats-unreachable`, with the reason for people */
+  /**
+   * @throws SvcError `nats-refused` (the server knows no such key) or `nats-unreachable`, with the reason for
+   *   people
+   */
   static async open(parts: TrialParts): Promise<NatsTrial> {
     const usual = connectionOptionsOf(parts);
     const options: ConnectionOptions = {
@@ -53,7 +56,7 @@ export class NatsTrial {
       waitOnFirstConnect: false,
       reconnect: false,
       ignoreAuthErrorAbort: false,
-      // Of each server: they are tried one after the other.
+      // The bound is for each server: they are tried one after the other.
       timeout: Math.max(LEAST_MS, ANSWER_MS / parts.url.split(',').length),
       ...(parts.trustsAnyServer === true ? { tls: ANY_SERVER } : {}),
     };
@@ -95,8 +98,8 @@ export class NatsTrial {
   }
 
   /**
-   * Whether the server lets this key subscribe there. The subscription ends in the same packet in which it begins,
-   * so it takes no message from anybody.
+   * Whether the server lets this key subscribe there. The subscription ends in the same packet in which it
+   * begins, so it takes no message from anybody.
    *
    * @throws SvcError `nats-unreachable` where the server does not answer
    */
@@ -128,7 +131,10 @@ export class NatsTrial {
     }
   }
 
-  /** The answers of all servers of the cluster that come within a moment, as texts; none where they are refused. */
+  /**
+   * The answers of the cluster's servers that arrive before a short silence, as texts. The list is empty when
+   * the server refuses the question.
+   */
   async askAll(subject: string, payload: object): Promise<string[]> {
     const answers: string[] = [];
     try {
@@ -164,8 +170,8 @@ export class NatsTrial {
 }
 
 /**
- * Bounds a wait. The client itself waits for ever where the server hangs: when it gives the connection up, it settles
- * none of its promises.
+ * Bounds a wait. The client itself waits for ever when the server hangs, because it settles none of its
+ * promises when it gives the connection up.
  */
 async function answered<T>(answer: Promise<T>): Promise<T> {
   const bound = new AbortController();

@@ -11,7 +11,7 @@ export const otlpEndpoint: TextCheck = (text) => {
   const wrong = httpUrl(text);
   if (wrong !== null) return wrong;
   const url = new URL(text);
-  // A path is of HTTP: somebody has put the HTTP receiver on that port.
+  // A path exists only over HTTP, so the HTTP receiver listens on that port.
   if (url.port === GRPC_PORT && url.pathname === '/') return useHttp(`has port ${GRPC_PORT}, which is gRPC`);
   return null;
 };
@@ -21,8 +21,8 @@ function useHttp(what: string): string {
 }
 
 /**
- * The URL to which metrics are posted. A base URL (no path, or one that ends with `/`) gets `/v1/metrics`; a path
- * is used as it is given.
+ * The URL to which metrics are posted. A base URL (no path, or one that ends with `/`) gets `/v1/metrics`; a
+ * path is used as it is given.
  *
  * @param endpoint a URL in which {@link otlpEndpoint} finds no fault
  */
@@ -30,7 +30,7 @@ export function metricsUrlOf(endpoint: string): string {
   return new URL(endpoint).pathname.endsWith('/') ? belowBase(endpoint) : endpoint;
 }
 
-/** As `OTEL_EXPORTER_OTLP_ENDPOINT` has it: always a base URL. */
+/** The URL for `OTEL_EXPORTER_OTLP_ENDPOINT`, which is always a base URL. */
 export function belowBase(base: string): string {
   const url = new URL(base);
   url.pathname = `${url.pathname.replace(/\/+$/, '')}${METRICS_PATH}`;

@@ -1,6 +1,6 @@
 /**
- * OpenTelemetry's data model of metrics and its encodings. All that svc exports over OTLP goes through here. Load it late:
- * the packages take some memory, which most processes do not need.
+ * OpenTelemetry's data model of metrics and its encodings. All that svc exports over OTLP goes through here.
+ * Load it late: the packages take some memory, which most processes do not need.
  */
 import type { HrTime } from '@opentelemetry/api';
 

@@ -7,7 +7,7 @@ import type { SettingsOf, SettingsTable } from '../settings/environment.ts';
 import { certificateFile, commaList, privateKeyFile, wholeNumber } from '../settings/setting-schemas.ts';
 import { otlpEndpoint } from './endpoint.ts';
 
-/** OpenTelemetry's: a request a minute. */
+/** OpenTelemetry's default: a request a minute. */
 const DEFAULT_INTERVAL_MS = '60000';
 
 const endpoint = z
@@ -38,7 +38,7 @@ function pairList(readKey: (text: string) => string | null) {
   });
 }
 
-/** @returns what is wrong, as a text without anything of the pair */
+/** @returns the fault, as a text that repeats nothing of the pair */
 function pairIn(pair: string, readKey: (text: string) => string | null): Pair | string {
   const at = pair.indexOf('=');
   const key = readKey(pair.slice(0, at).trim());
@@ -59,8 +59,8 @@ function decoded(text: string): string | null {
 }
 
 /**
- * Names of headers have no escapes. No message repeats a name or a value: whoever mistakes one for the other has put
- * the secret there.
+ * Names of headers have no escapes. No message repeats a name or a value, because a user who confuses them
+ * has put the secret in the name.
  */
 const headers = pairList((name) => name)
   .refine((list) => list.every(({ key }) => outgoingHeaderName(key) === null), {
@@ -71,7 +71,7 @@ const headers = pairList((name) => name)
   })
   .optional();
 
-/** Values of a closed set, whose case means nothing. */
+/** Values of a closed set. Case does not count. */
 function oneOf<const T extends string>(values: readonly T[], message: string) {
   return z
     .string()
@@ -86,7 +86,10 @@ const protocol = oneOf(
 
 const compression = oneOf(['gzip', 'none'], 'must be gzip or none').optional();
 
-/** ms. The exporter of an SDK takes 0 for no limit, which nothing here has. A test on demand waits twice as long. */
+/**
+ * ms. The exporter of an SDK takes 0 for no limit, which nothing here has. A test on demand waits twice as
+ * long.
+ */
 const timeout = wholeNumber(1, 60_000).optional();
 
 /** Only `true` is true (OpenTelemetry's specification, "Boolean Values"). */
@@ -229,11 +232,11 @@ export const OTLP_SETTINGS = {
   },
 } as const satisfies SettingsTable;
 
-/** How the endpoint of OpenTelemetry's variables is spoken to. */
+/** The TLS settings for the endpoint of OpenTelemetry's variables. */
 export type ExportTls = {
-  /** PEM, beside what all connections trust. */
+  /** PEM, in addition to the authorities that all connections trust. */
   readonly ca: readonly string[];
-  /** Null: the endpoint is shown no certificate. */
+  /** Null: no client certificate is sent to the endpoint. */
   readonly identity: ClientIdentity | null;
 };
 
@@ -277,7 +280,7 @@ function halvesOf(config: ExportTlsConfig): Partial<ClientIdentity> {
   return { ...(cert === undefined ? {} : { cert }), ...(key === undefined ? {} : { key }) };
 }
 
-/** @param cert PEM, that of the client first */
+/** @param cert PEM, the client's certificate first */
 function isPair(cert: string, key: ClientIdentity['key']): boolean {
   return new X509Certificate(cert).checkPrivateKey(createPrivateKey(key.reveal()));
 }

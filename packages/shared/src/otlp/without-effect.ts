@@ -2,8 +2,9 @@ import { OTLP_SETTINGS } from './otlp-settings.ts';
 
 /**
  * Variables of OpenTelemetry's specification (1.51, "Environment Variable Specification" and "OTLP Exporter
- * Configuration", read on 2026-11-22) that are about metrics and have no effect here, with the reason. Those about
- * traces and logs alone are passed over: svc has neither, and environments of many programs set them for all.
+ * Configuration", read on 2026-11-22) that are about metrics and have no effect here, with the reason.
+ * Variables about traces and logs alone are left out: svc has neither, and environments of many programs set
+ * them for all.
  */
 const WITHOUT_EFFECT: Readonly<Record<string, string>> = {
   OTEL_METRIC_EXPORT_TIMEOUT:
@@ -23,19 +24,19 @@ const EXPORTERS = 'OTEL_METRICS_EXPORTER';
 const ENDPOINTS = ['OTEL_EXPORTER_OTLP_ENDPOINT', 'OTEL_EXPORTER_OTLP_METRICS_ENDPOINT'] as const;
 
 /**
- * Labels of a time series, and bytes of the value of one, that VictoriaMetrics takes as it is installed (that of Debian 13).
- * It answers 200 to what is beyond, and drops it. A test holds the bounds against it.
+ * Most labels of a time series, and most bytes of a label's value, that VictoriaMetrics accepts by default
+ * (Debian 13). It answers 200 to larger series and drops them. A test compares the bounds with it.
  */
 const MOST_LABELS = 40;
 const MOST_VALUE_BYTES = 4_096;
-/** Labels that a bucket of a failed check has beside those of the resource's further attributes. */
+/** Number of labels that a bucket of a failed check has without the resource's further attributes. */
 const LABELS_OF_A_POINT = 12;
 export const MOST_RESOURCE_ATTRIBUTES = MOST_LABELS - LABELS_OF_A_POINT;
 const SERVICE = ['service.name', 'service.version', 'service.instance.id'];
 
 /**
- * What receivers may drop silently of series with these attributes of the resource. No value is repeated. What VictoriaMetrics does:
- * `findings/victoria-metrics-drops-wide-series.sh`.
+ * Warnings about series that receivers may drop silently because of these attributes of the resource. No
+ * value is repeated. `findings/victoria-metrics-drops-wide-series.sh` shows it with VictoriaMetrics.
  */
 export function resourceWarnings(attributes: readonly (readonly [name: string, value: string])[]): string[] {
   const further = new Set(attributes.map(([name]) => name).filter((name) => !SERVICE.includes(name)));
@@ -54,7 +55,10 @@ export function resourceWarnings(attributes: readonly (readonly [name: string, v
   ];
 }
 
-/** Warnings for the log of a process at its start: what OpenTelemetry's variables ask for and do not get. */
+/**
+ * Warnings for the log of a process at its start, about requests of OpenTelemetry's variables that have no
+ * effect.
+ */
 export function otlpWarnings(environment: NodeJS.ProcessEnv): string[] {
   const textOf = (name: string) => environment[name]?.trim().toLowerCase() ?? '';
   const warnings = Object.entries(WITHOUT_EFFECT)
@@ -77,7 +81,7 @@ export function otlpWarnings(environment: NodeJS.ProcessEnv): string[] {
     const by = disabled === 'true' ? `${DISABLED} is true` : `${EXPORTERS} does not name otlp`;
     warnings.push(`nothing goes to the endpoint of ${endpoint}: ${by}`);
   }
-  // What cannot be read stops the start elsewhere.
+  // Unreadable attributes stop the start elsewhere.
   const { data = [] } = OTLP_SETTINGS.otlpResource.schema.safeParse(
     environment.OTEL_RESOURCE_ATTRIBUTES ?? '',
   );

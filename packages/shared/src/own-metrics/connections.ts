@@ -6,15 +6,18 @@ import { type ClientIdentity, trustedContext } from '../server-trust.ts';
 type Parts = {
   /** Authorities beyond Node's, PEM. */
   readonly ca: readonly string[];
-  /** Null: the endpoint is shown no certificate. */
+  /** Null: no client certificate is sent to the endpoint. */
   readonly identity: ClientIdentity | null;
   readonly proxyFor: ProxyFor | undefined;
 };
 
-/** The connections of exports to one URL: with the authorities and the proxy of the settings, each for one export. */
+/**
+ * The connections of exports to one URL, one for each export, with the authorities and the proxy of the
+ * settings.
+ */
 export class Connections {
   readonly #proxyEnv: AgentOptions['proxyEnv'];
-  /** Null: the URL is not one of TLS. Made at the start, because it holds the thread for a while. */
+  /** Null: the URL has no TLS. It is made at the start, because making it holds the thread for a while. */
   readonly #secureContext: SecureContext | null;
   #agent: Agent | null = null;
 
@@ -54,7 +57,7 @@ function portOf({ port, protocol }: URL): number {
   return port === '' ? ({ 'http:': 80 }[protocol] ?? 443) : Number(port);
 }
 
-/** The proxy as Node's agents are given one; undefined: none. */
+/** The proxy in the form of Node's agents; undefined: none. */
 function proxyEnvOf(proxy: HttpProxy | undefined): AgentOptions['proxyEnv'] {
   if (proxy === undefined) return undefined;
   const url = new URL(`http://${proxy.host.includes(':') ? `[${proxy.host}]` : proxy.host}:${proxy.port}`);

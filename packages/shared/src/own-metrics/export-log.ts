@@ -5,7 +5,7 @@ import type { OwnExportSettings } from './own-metrics-settings.ts';
 
 const MOST_BYTES = 300;
 
-/** Says once that exports are taken, and then each time that this changes. */
+/** Logs the first accepted export, and then each change between accepted and failed. */
 export class ExportLog {
   readonly #log: Logger;
   readonly #secrets: readonly string[];
@@ -21,7 +21,7 @@ export class ExportLog {
     this.#secrets = [...Object.values(headers.reveal()), username, password, ...addressSecrets(href)];
   }
 
-  /** @param error null: the export was taken */
+  /** @param error null: the export was accepted */
   ended(error: unknown): void {
     const before = this.#state;
     this.#state = error === null ? 'working' : 'failing';
@@ -40,8 +40,8 @@ export class ExportLog {
   }
 
   /**
-   * The text on one line without the secrets of the settings, in a bounded length: an endpoint may repeat what it was
-   * sent, whole or in part.
+   * The text on one line, in a bounded length, without the secrets of the settings, which an endpoint may
+   * repeat whole or in part.
    */
   masked(text: string): string {
     return maskedExcerpt(text, this.#secrets, MOST_BYTES);

@@ -5,8 +5,8 @@ import type { OwnExportParts } from './parts.ts';
 import type { Reader } from './reader.ts';
 
 /**
- * The export of a process's own metrics by OTLP. It works beside everything else: neither the start nor a slow
- * endpoint makes anybody wait, and a failed export is logged and forgotten, as counts are cumulative.
+ * The export of a process's own metrics by OTLP. It delays no other work, neither at the start nor with a
+ * slow endpoint. A failed export is logged and not repeated, because counts are cumulative.
  */
 export class OwnExport {
   readonly #parts: OwnExportParts;
@@ -33,7 +33,7 @@ export class OwnExport {
    */
   stop(withinMs: number): Promise<void> {
     if (this.#stopped === null) {
-      // Parts that stop meanwhile report nothing any more.
+      // Parts that stop meanwhile no longer report values.
       if (this.#parts.settings !== null) this.#last = this.#parts.measurements();
       this.#stopped = this.#reader.then((reader) => reader?.stop(withinMs));
     }

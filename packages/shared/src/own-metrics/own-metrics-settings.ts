@@ -24,7 +24,7 @@ const {
   otlpServiceName,
 } = OTLP_SETTINGS;
 
-/** As OpenTelemetry's specification has it, ms. */
+/** Default of OpenTelemetry's specification, ms. */
 const TIMEOUT_MS = 10_000;
 
 /** The variables of an agent, which exports nothing but its own metrics. */
@@ -76,7 +76,7 @@ export type OwnExportSettings = {
 
 type Config = SettingsOf<typeof AGENT_OTLP_SETTINGS>;
 
-/** Whether the operator has turned off what the variables of OpenTelemetry turn on. */
+/** Whether the operator has turned off the export that OpenTelemetry's variables turn on. */
 export function isExportOff({
   otlpDisabled,
   otlpExporters,
@@ -85,8 +85,8 @@ export function isExportOff({
 }
 
 /**
- * The export that the variables ask for; null: own metrics are not exported. A variable for metrics wins over the
- * one for all signals, as OpenTelemetry's specification says.
+ * The export that the variables ask for; null: own metrics are not exported. A variable for metrics wins over
+ * the one for all signals, as OpenTelemetry's specification says.
  *
  * @throws SvcError `bad-settings`: a certificate is set without its key, or the reverse
  */

@@ -23,8 +23,8 @@ type ProducerParts = {
 };
 
 /**
- * Gives OpenTelemetry's reader the metrics of the process, instead of meters of its SDK: `/metrics` and OTLP have
- * one registry. Sums and histograms are cumulative since the start of their part.
+ * Gives OpenTelemetry's reader the metrics of the process, instead of meters of its SDK: `/metrics` and OTLP
+ * have one registry. Sums and histograms are cumulative since the start of their part.
  */
 export function ownMetricsProducer({ resource, measurements, now }: ProducerParts): MetricProducer {
   return {
@@ -37,7 +37,7 @@ export function ownMetricsProducer({ resource, measurements, now }: ProducerPart
   };
 }
 
-/** None where it has no point. */
+/** Empty when the measurement has no point. */
 function metricOf({ instrument, startedAt, points }: Measurement, endTime: HrTime): MetricData[] {
   const startTime = hrTime(startedAt);
   const at = <T>(attributes: Readonly<Record<string, string>>, value: T): DataPoint<T> => ({
@@ -55,7 +55,7 @@ function metricOf({ instrument, startedAt, points }: Measurement, endTime: HrTim
     aggregationTemporality: AggregationTemporality.CUMULATIVE,
   };
   const numbers = points.flatMap(({ labels, value }) =>
-    // JSON has no other numbers, and a value that is not known is no point.
+    // JSON has no NaN or infinity, and an unknown value is no point.
     typeof value === 'number' && Number.isFinite(value) ? [at(labels, value)] : [],
   );
   const distributions = points.flatMap(({ labels, value }) =>
@@ -83,12 +83,12 @@ function typeOf({ kind, unit }: Instrument): ValueType {
   return kind === 'counter' && unit === null ? ValueType.INT : ValueType.DOUBLE;
 }
 
-/** UCUM, as OTLP has units. */
+/** Units in UCUM, as OTLP requires. */
 const UNITS = { seconds: 's', bytes: 'By' } as const satisfies Record<Unit, string>;
 
 /**
- * Name and unit of an instrument in OTLP. Unit and `_total` are not part of a name there: receivers that translate
- * names for Prometheus append both, so that a metric has one name whichever way it came.
+ * Name and unit of an instrument in OTLP. Unit and `_total` are not part of a name there: receivers that
+ * translate names for Prometheus append both, so that a metric has one name whichever way it came.
  */
 export function otlpName({ name, unit }: Pick<Instrument, 'name' | 'unit'>): { name: string; unit: string } {
   const stem = name.replace(/_total$/, '');

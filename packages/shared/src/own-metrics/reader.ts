@@ -41,7 +41,7 @@ export function startReader(settings: OwnExportSettings, parts: OwnExportParts):
       headers: { ...settings.headers.reveal() },
       compression: settings.isCompressed ? CompressionAlgorithm.GZIP : CompressionAlgorithm.NONE,
       timeoutMillis: settings.timeoutMs,
-      // An export that hangs is cut off before the next one: more than one is never under way.
+      // A hanging export is cut off before the next one, so there is never more than one.
       concurrencyLimit: 1,
       httpAgentOptions: () => connections.agent(),
       userAgent: `svc/${VERSION}`,
@@ -77,8 +77,8 @@ export function startReader(settings: OwnExportSettings, parts: OwnExportParts):
 }
 
 /**
- * The SDK says only by its process-wide logger that an endpoint rejected points of a request that it took. A process
- * has one export.
+ * The SDK says only by its process-wide logger that an endpoint rejected points of a request that it took. A
+ * process has one export.
  */
 function listenToWarnings(exportLog: ExportLog, { log, clock }: OwnExportParts): void {
   const throttled = new ThrottledLog(log, clock);
@@ -101,13 +101,14 @@ type Parts = {
   readonly timeoutMs: number;
   /** Ends the connections of an export that takes too long. */
   readonly cut: () => void;
-  /** Called after each export; null: it was taken. */
+  /** Called after each export; null: the endpoint accepted it. */
   readonly onResult: (error: unknown) => void;
 };
 
 /**
- * OpenTelemetry's exporter, with two things that it lacks: it tells how each export ended, and it ends one for
- * good. Its own time-out is one of silence, which an endpoint that sends a byte now and then never reaches.
+ * OpenTelemetry's exporter with two additions: it reports how each export ended, and it ends an export for
+ * certain. The exporter's own time-out measures silence, which an endpoint that sends a byte now and then
+ * never reaches.
  */
 class ReportingExporter implements PushMetricExporter {
   readonly #parts: Parts;

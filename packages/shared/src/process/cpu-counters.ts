@@ -2,7 +2,7 @@ import { closeSync, openSync, readFileSync, readSync } from 'node:fs';
 import { messageOf } from '../errors.ts';
 import type { Logger } from '../log.ts';
 
-/** What the kernel has counted since some instant of the past, ms. Null: this machine does not count it. */
+/** Counts of the kernel since some instant of the past, ms. Null: this machine does not count it. */
 export type CpuCounters = {
   /** Time that the main thread could have run and waited for a CPU. Throttling by a quota is included. */
   readonly waitedMs: number | null;
@@ -59,8 +59,8 @@ export function openCpuCounters(log: Logger): CpuCounterSource {
  * Reads the second number of schedstat, ns: the time spent waiting on a run queue
  * (Documentation/scheduler/sched-stats.rst).
  *
- * A kernel that does not count writes `0 0 0` (proc_pid_schedstat in fs/proc/base.c), which is told from a
- * count because every process has run for some time. Since Linux 5.14, a kernel with delay accounting alone
+ * A kernel that does not count writes `0 0 0` (proc_pid_schedstat in fs/proc/base.c), which cannot be a
+ * count, because every process has run for some time. Since Linux 5.14, a kernel with delay accounting alone
  * counts only when it is started with `delayacct`.
  */
 export function waitedMsIn(schedstat: string): number | null {

@@ -9,8 +9,8 @@ import type { Logger } from '../log.ts';
 const SETTLE_MS = 500;
 
 /**
- * Interval of looks at the files, ms. Some places send no events: network file systems, and folders that
- * replace others.
+ * Interval at which the files are compared, ms. Some places send no events: network file systems, and folders
+ * that replace others.
  */
 const POLL_MS = 5_000;
 
@@ -41,7 +41,10 @@ export class FileWatch {
     this.#cancelPoll = clock.every(POLL_MS, () => this.#compareSoon());
   }
 
-  /** Sets the files to watch. Their present state counts as known, so call this before you read them. */
+  /**
+   * Replaces the list of watched files. Their present state counts as known, so call this before you read
+   * them.
+   */
   async watchFiles(paths: readonly string[]): Promise<void> {
     await this.#replaceStates(await statesOf(paths));
   }
@@ -92,7 +95,7 @@ export class FileWatch {
     this.#folders.delete(folder);
   }
 
-  /** At most one look per settling time, so that a busy folder costs nothing. */
+  /** Schedules one comparison per settling time at most, so that a busy folder costs nothing. */
   #compareSoon(): void {
     if (this.#isClosed || this.#cancelLook !== null) return;
     this.#cancelLook = this.#clock.after(SETTLE_MS, () => {

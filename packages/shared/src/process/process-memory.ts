@@ -8,8 +8,8 @@ export interface ProcessMemory {
   /** Resident memory, bytes. */
   residentBytes(): number;
   /**
-   * Collects all garbage of this thread and returns free pages to the system. It holds the thread: 50 to 100 ms where 30 MB
-   * are in use.
+   * Collects all garbage of this thread and returns free pages to the system. It holds the thread: 50 to 100
+   * ms where 30 MB are in use.
    */
   collect(): void;
 }
@@ -27,12 +27,12 @@ export const processMemory: ProcessMemory = {
 type Returning = {
   readonly memory: ProcessMemory;
   readonly clock: Clock;
-  /** Left out: nothing is said. */
+  /** Left out: nothing is logged. */
   readonly log?: Logger;
 };
 
 /**
- * Collects, and tells with the message how much was returned and for how long the thread was held.
+ * Collects garbage, and logs `message` with the returned memory and the time for which the thread was held.
  *
  * @returns resident memory afterwards, bytes
  */
@@ -48,17 +48,19 @@ function returnMemory({ memory, clock, log }: Returning, message: string): numbe
 
 const inMiB = (bytes: number): number => Math.round(bytes / 1_024 ** 2);
 
-/** The start has settled: the file is applied, results are read, and pages of code are compiled, ms. */
+/**
+ * Time after which a start has settled, ms: the file is applied, results are read, and the code is compiled.
+ */
 const SETTLED_MS = 10_000;
-/** A larger process would pause for longer, and what its start has left is a small part of it, bytes. */
+/** Largest process that collects, bytes. A larger one would pause for longer and gain little. */
 const LARGEST_BYTES = 256 * 1_024 ** 2;
 
 /**
- * Returns to the system, once, what a start leaves behind in the memory of this thread: garbage, and the pages of V8 that
- * were free at the end of it, which V8 keeps while a thread allocates steadily. It holds the thread for 50 to
- * 400 ms. Jobs are sent 200 to 400 ms before their slots, so a check that falls into a longer pause starts late by the rest.
+ * Returns to the system, once, the memory of this thread that the start no longer needs: garbage, and free
+ * pages, which V8 keeps while a thread allocates steadily. It holds the thread for 50 to 400 ms. Jobs are
+ * sent 200 to 400 ms before their slots, so a longer pause delays the checks that are due in it.
  *
- * @returns cancels it
+ * @returns a function that cancels it
  */
 export function returnMemoryAfterStart(parts: Parameters<typeof returnMemory>[0]): () => void {
   return parts.clock.after(SETTLED_MS, () => {

@@ -14,8 +14,8 @@ import { settingsNotYet } from '../settings/not-yet.ts';
  */
 
 /**
- * Reads the process's settings; null when the process ends instead. With `--help`, the settings are described on standard
- * output. When they are wrong, every problem is on standard error, and the exit code is set.
+ * Reads the process's settings; null when the process ends instead. With `--help`, the settings are described
+ * on standard output. When they are wrong, every problem is on standard error, and the exit code is set.
  *
  * @param name of the process, as people call it
  * @param args of the process
@@ -48,14 +48,15 @@ export function endWhenAsked({ isSupervised }: { isSupervised: boolean }, end: (
   process.on('SIGTERM', () => end('SIGTERM'));
   process.on('SIGINT', () => end('SIGINT'));
   if (!isSupervised) return;
-  // The supervisor holds the other end of the channel. Without it nobody would ever end this process.
+  // The supervisor holds the other end of the channel. Without the supervisor, nothing else would end this
+  // process.
   if (process.connected) process.on('disconnect', () => end('the supervisor is gone'));
   else end('the supervisor is gone');
 }
 
 /**
- * The message with which a supervised process tells its supervisor that it does its work now. It goes over
- * their channel.
+ * The message with which a supervised process reports to its supervisor that it is ready. It goes over their
+ * channel.
  */
 
 const READY_MESSAGE = { event: 'ready' } as const;
@@ -64,9 +65,12 @@ export function isReadyMessage(message: unknown): boolean {
   return typeof message === 'object' && message !== null && 'event' in message && message.event === 'ready';
 }
 
-/** Tells the supervisor, if there is one. The log is no place for this, because it may be silent. */
+/**
+ * Reports to the supervisor, if there is one, that the process is ready. The log cannot serve for this,
+ * because it may be silent.
+ */
 export function sayReady(): void {
   if (!process.connected) return;
-  // Without a callback, a supervisor that goes at this moment would crash the process.
+  // Without a callback, a supervisor that ends at this moment would crash the process.
   process.send?.(READY_MESSAGE, undefined, undefined, () => {});
 }

@@ -17,7 +17,7 @@ function checkOf<T extends CheckKind>(type: T, monitor: Monitors[T]): Check {
   return MONITORS[type].checkOf(monitor, attempts);
 }
 
-/** URL, without user information, or URI: what a monitor is known by in alerts. */
+/** The target that alerts name: the URL without user information, or the URI. */
 export function targetOf(monitor: Monitor): string {
   return targetOfType(monitor.type, monitor);
 }

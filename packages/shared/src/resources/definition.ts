@@ -30,8 +30,8 @@ export type ResourceDefinition = {
   /** The inverse of {@link arrange}. */
   present?(normalized: Readonly<Record<string, unknown>>): Record<string, unknown>;
   /**
-   * Warnings about valid attributes that somebody hardly means, without a full stop and without a secret. For example, a
-   * password has no effect on a page that everybody can see.
+   * Warnings about valid attributes that are probably a mistake, without a full stop and without a secret.
+   * For example, a password has no effect on a public page.
    */
   warnings?(normalized: Readonly<Record<string, unknown>>): readonly string[];
 };
@@ -75,7 +75,8 @@ export type SecretPart = {
   /** Removes the part from the text. */
   left(text: string): string;
   /**
-   * Whether the mask stands for some of the part. Without this function, the mask must stand for all of it.
+   * Whether the mask stands for a piece of the part. Without this function, the mask must stand for all of
+   * it.
    */
   isMasked?(text: string, mask: string): boolean;
 };
@@ -85,7 +86,7 @@ export type Presence = 'required' | 'optional' | 'default' | 'computed';
 export type Attribute<T = unknown, P extends Presence = Presence> = {
   readonly value: Value<T>;
   readonly presence: P;
-  /** What forms call it, where that is not its name in words. */
+  /** Label in forms, when it is not the name in words. */
   readonly label?: string;
   /** Value of an omitted attribute; only with presence `default`. */
   readonly default?: unknown;
@@ -117,7 +118,7 @@ export type Rule = {
   /** For the reference pages. */
   readonly description: string;
   check(given: Readonly<Record<string, unknown>>): readonly RuleBreach[];
-  /** Breaches that are certain although `check` looks at values that are not known yet, as during a plan. */
+  /** Breaches that are certain even while some of the values are not known yet, as during a plan. */
   checkUnknown?(given: Readonly<Record<string, unknown>>): readonly RuleBreach[];
 };
 

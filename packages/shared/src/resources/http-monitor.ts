@@ -132,7 +132,8 @@ export function httpCheckOf(monitor: HttpMonitor, attempts: Attempts): HttpCheck
     status_code_assertions: monitor.status_code_assertions,
     body_assertions: monitor.body_assertions,
     header_assertions: monitor.header_assertions,
-    // The member is left out when it is off: a monitor that never had it is probed as before and keeps its votes.
+    // The member is left out when it is off, so that a monitor without it keeps its probed attributes and its
+    // votes.
     ...(certificate_expiry_days === 0 ? {} : { certificate_expiry_days }),
     ...attempts,
   };

@@ -14,9 +14,11 @@ export type Surface = 'api' | 'file';
 export type Issue = {
   readonly path: readonly (string | number)[];
   readonly message: string;
-  /** The message without the value, where it repeats that. For values that nobody may be shown. */
+  /**
+   * The message without the value, when the message repeats it. It serves for values that must not be shown.
+   */
   readonly unquoted?: string;
-  /** The member itself should not be there; else its value is wrong. */
+  /** Whether the member itself must not be there; otherwise its value is wrong. */
   readonly isUnknown?: true;
 };
 
@@ -117,7 +119,7 @@ function readOnlyNames({ attributes, apiMembers }: ResourceDefinition): string[]
   return [...computed.map(([name]) => name), ...apiMembers];
 }
 
-/** Of a member that nobody may set. */
+/** The fault of a member that users may not set. */
 export const SET_BY_THE_SERVICE = 'is set by the service: remove it';
 const NOT_KNOWN = 'is unknown';
 /** Most unknown members for which the message names the nearest known one, because the search takes time. */
@@ -143,7 +145,7 @@ function unknownMember(name: string, known: readonly string[]): string {
     : `is unknown: did you mean "${meant}"?`;
 }
 
-/** The rules see the constants wherever the resource was written: the API has them in the body, the file has not. */
+/** The rules always see the constants, although only the API has them in the body; the file does not. */
 function breaches({ rules, constants }: ResourceDefinition, value: unknown) {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return [];
   return rules.flatMap((rule) => [...rule.check({ ...value, ...constants })]);

@@ -81,7 +81,10 @@ export const notification = {
   present: ({ settings, ...rest }) => ({ ...rest, [String(rest.provider_type)]: settings }),
 } satisfies ResourceDefinition;
 
-/** A normalized channel. `settings` are those of its kind; in the API they have the name of the kind. */
+/**
+ * A normalized channel. `settings` holds the settings of its kind; in the API their member has the name of
+ * the kind.
+ */
 export type NotificationOf<K extends ChannelKind> = {
   name: string | null;
   provider_type: K;

@@ -32,8 +32,8 @@ export function resourceSchema<K extends ResourceKind>(kind: K, surface: Surface
 type Parsed<T> = { ok: true; value: T } | { ok: false; issues: Issue[] };
 
 /**
- * Validates and normalizes a user's input. All faults are reported at once. The mask instead of a secret is a fault on
- * every surface, because it would replace the secret.
+ * Validates and normalizes a user's input. All faults are reported at once. The mask instead of a secret is a
+ * fault on every surface, because it would replace the secret.
  */
 export function parseResource<K extends ResourceKind>(
   kind: K,

@@ -65,7 +65,7 @@ function placesIn(
     return value.flatMap((member, index) => below(index, member, inner));
   }
   if (step === '*') return Object.entries(value).flatMap(([name, member]) => below(name, member, rest));
-  // Without a list of all members: this runs for each secret of each resource that is written.
+  // It makes no list of all members, because this runs for each secret of each written resource.
   return Object.hasOwn(value, step) ? below(step, (value as Record<string, unknown>)[step], rest) : [];
 }
 
@@ -80,7 +80,10 @@ export function isMask({ value, part }: Pick<SecretPlace, 'value' | 'part'>): bo
   return value === maskOf({ value, part });
 }
 
-/** Every secret of a resource, as users write it, that is the mask: somebody sends back the answer to a read token. */
+/**
+ * Every secret of a resource, as users write it, that is the mask: the client sends back the answer to a read
+ * token.
+ */
 export function maskIssues(kind: ResourceKind, resource: unknown): MaskIssue[] {
   const masks = secretsIn(kind, resource)
     .filter(isMask)
@@ -104,7 +107,9 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null;
 }
 
-/** A copy of a resource as users write it (blocks under their names) with its secrets masked; null stays null. */
+/**
+ * A copy of a resource as users write it (blocks under their names) with its secrets masked; null stays null.
+ */
 export function masked<T extends object>(kind: ResourceKind, resource: T): T {
   return SECRETS[kind].reduce<unknown>((value, { path, part }) => maskAt(value, path, part), resource) as T;
 }

@@ -17,7 +17,7 @@ export const THEMES = ['system', 'light', 'dark'] as const;
 /** The times over which pages can show latencies; `none`: they show none. */
 export const PAGE_LATENCIES = ['none', '24h', '7d'] as const;
 
-/** A shorter password of a page is taken with a warning. */
+/** Length below which a page's password is accepted with a warning. */
 const FEWEST_OF_PASSWORD = 8;
 
 const passwordOfAccess: Rule = {

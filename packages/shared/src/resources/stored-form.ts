@@ -10,10 +10,10 @@ import type { Attribute, Attributes, Block, ResourceDefinition, Value } from './
 import { DEFINITIONS, RESOURCE_KINDS, type ResourceKind, type Resources } from './registry.ts';
 
 /*
- * Parses normalized attributes from the store. They were validated when they were written, and a bound that has
- * become narrower since does not make them wrong. So only their form is checked, on which the rest of the code
- * relies. A text may be the mask of a secret. A missing attribute is newer than the row, and gets the value of an
- * attribute that is left out. Unknown members are left out: a newer version wrote them.
+ * Parses normalized attributes from the store. They were validated when they were written, and a bound that
+ * has become narrower since does not make them wrong. So only their form is checked, on which the rest of the
+ * code relies. A text may be the mask of a secret. A missing attribute is newer than the row, and gets its
+ * default. Unknown members, which a newer version wrote, are dropped.
  */
 
 type Forms = { readonly [K in ResourceKind]: z.ZodType<Resources[K]> };
@@ -36,7 +36,7 @@ const FORMS = Object.fromEntries(RESOURCE_KINDS.map((kind) => [kind, formOf(DEFI
 
 function formOf({ attributes, blocks, constants, arrange }: ResourceDefinition): z.ZodType {
   const members = shapeOf(attributes);
-  // Arranged otherwise: the one block that is given stands under `settings`.
+  // A channel is arranged differently: its one block stands under `settings`.
   if (arrange !== undefined) return channelForm('provider_type', members, (settings) => settings);
   return z.object({
     ...members,
@@ -110,9 +110,8 @@ function formOfValue({ type, oneOf, attributes = {} }: Value): z.ZodType {
 }
 
 /*
- * Whether a value has the form of stored attributes. It makes no copy; the parser that `stored-form.ts` uses
- * otherwise does, and takes five times as long (decision 0010). It answers true only for values that the parser
- * would answer unchanged.
+ * Whether a value has the form of stored attributes. It makes no copy, unlike the parser above, which takes
+ * five times as long (decision 0010). It returns true only for values that the parser would return unchanged.
  */
 
 type Test = (value: unknown) => boolean;
@@ -169,7 +168,7 @@ function valueTest({ type, oneOf, attributes = {} }: Value): Test {
     case 'list':
       return listTest(textTest(oneOf));
     case 'map':
-      // Rare, and its keys are anybody's: left to the parser.
+      // Such a value is rare, and users choose its keys, so the parser checks it.
       return () => false;
     case 'objects':
       return listTest(objectTest(testsOf(attributes)));

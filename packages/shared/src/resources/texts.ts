@@ -4,8 +4,8 @@ import { isId } from '../ids.ts';
 import { userInfo } from '../url-secrets.ts';
 
 /**
- * Forms of text values. Each function answers the fault of the text and what to do, or null when there is none.
- * The answer never repeats the text or a part of it, which may be a secret. Texts are kept as they were
+ * Forms of text values. Each function answers the fault of the text and what to do, or null when there is
+ * none. The answer never repeats the text or a part of it, which may be a secret. Texts are kept as they were
  * written: nothing here trims or changes case.
  */
 export type TextCheck = (text: string) => string | null;
@@ -115,8 +115,8 @@ export const hostAndPort: TextCheck = (text) => {
 };
 
 /**
- * The name as name servers are asked for it. Converts only names with other characters, because `domainToASCII`
- * would also change ASCII names to lower case.
+ * The name as name servers are asked for it. Converts only names with other characters, because
+ * `domainToASCII` would also change ASCII names to lower case.
  */
 export function asciiName(name: string): string {
   return /^[\u0000-\u007f]*$/.test(name) ? name : domainToASCII(name);

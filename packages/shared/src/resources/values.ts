@@ -106,7 +106,7 @@ export function number({ min, max, unit, fraction = false }: NumberBounds): Valu
   };
 }
 
-/** A number that is outside the bounds is told only that. */
+/** A number outside the bounds gets only the message about the bounds. */
 function whole(
   bounded: z.ZodNumber,
   { min, max }: Pick<NumberBounds, 'min' | 'max'>,

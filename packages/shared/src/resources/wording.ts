@@ -26,8 +26,8 @@ function articleOf(value: unknown): Article {
 const MOST_WRONG = 100;
 
 /**
- * A list. One with too many entries has that one fault, and its entries are not read. Without a maximum, entries are
- * read up to the hundredth wrong one: 100,000 issues of zod take a second.
+ * A list. One with too many entries has that one fault, and its entries are not read. Without a maximum,
+ * entries are read up to the hundredth wrong one: 100,000 issues of zod take a second.
  *
  * @param isWrong whether an entry is wrong, at less cost than the schema
  */
@@ -60,7 +60,7 @@ export function tooMany(count: number, maximum: number): string {
   return `has ${count} entries, but at most ${maximum} are allowed`;
 }
 
-/** Follows a value that is none of these, or a name. */
+/** Describes the allowed texts, after a value or a name. */
 export function notOneOf(options: readonly unknown[]): string {
   let said = saidOf.get(options);
   if (said === undefined) {
@@ -79,7 +79,7 @@ export function wrongChoice(given: string, options: readonly string[]): string {
   return `${quoted(given)} ${notOneOf(options)}${meant === null ? '' : `: did you mean "${meant}"?`}`;
 }
 
-/** A value as it is repeated in a message; not for secrets. */
+/** Writes a value for a message; not for secrets. */
 export function quoted(value: string): string {
   return `"${value.length > 60 ? `${value.slice(0, 60)}…` : value}"`;
 }

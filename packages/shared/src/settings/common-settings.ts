@@ -22,7 +22,9 @@ export const PROCESS_SETTINGS = {
   },
 } as const satisfies SettingsTable;
 
-/** The settings that decide which servers probes and alerts trust; the same for agents and the coordinator. */
+/**
+ * The settings that decide which servers probes and alerts trust; the same for agents and the coordinator.
+ */
 export const TRUST_SETTINGS = {
   probeCa: {
     name: 'SVC_PROBE_CA',
@@ -32,7 +34,7 @@ export const TRUST_SETTINGS = {
   },
 } as const satisfies SettingsTable;
 
-/** What must hold of several settings together that coordinator and agent have both. */
+/** Checks over several settings that the coordinator and agents share. */
 export const checkSharedSettings: SettingsCheck<NatsConfig & ExportTlsConfig> = (config) => {
   const { problems, warnings } = checkNatsSettings(config);
   const ofExport = exportTlsProblem(config);

@@ -136,7 +136,7 @@ function textOf({ name, otherName = name }: Setting, environment: NodeJS.Process
     const content = readFileSync(path, 'utf8').replace(/\r?\n$/, '');
     return content === '' ? { problem: `${variant}: the file is empty` } : { value: content };
   } catch (error) {
-    // The path is not shown: somebody who confuses the two settings has put the secret there.
+    // The path is not shown, because a user who confuses the two settings has put the secret there.
     const why = codeOf(error) || 'unknown reason';
     return { problem: `${variant}: cannot read the file that it names (${why})` };
   }

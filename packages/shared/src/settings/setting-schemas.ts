@@ -69,11 +69,14 @@ export const certificateFile = z.string().transform((path, context) =>
   }),
 );
 
-/** The path of a file with a private key in PEM, without a passphrase. The file is read at once; the value is secret. */
+/**
+ * The path of a file with a private key in PEM, without a passphrase. The file is read at once; the value is
+ * secret.
+ */
 export const privateKeyFile = z.string().transform((path, context) =>
   orProblem(context, () => {
     const text = readFileSync(path, 'latin1');
-    // Its own message may say what the file holds.
+    // Node's own message may repeat the content of the file.
     if (!isPrivateKey(text))
       throw new TypeError('names a file without a PEM key, or one that asks for a passphrase');
     return new Secret(text);
@@ -107,7 +110,10 @@ export function orProblem<T>(context: z.core.$RefinementCtx, parse: () => T): T 
   }
 }
 
-/** Hosts between commas, as URLs have them: in lower case, names in ASCII, IPv6 addresses in brackets. `*` stays. */
+/**
+ * Hosts between commas, as URLs have them: in lower case, names in ASCII, IPv6 addresses in brackets. `*`
+ * stays.
+ */
 export const hostList = commaList.transform((hosts, context) =>
   orProblem(context, () =>
     hosts.map((host) => {

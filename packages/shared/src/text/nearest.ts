@@ -1,6 +1,7 @@
 /**
- * The candidate that `word` was probably meant to be, or null when none is near: more than a third of its letters
- * differ. Case does not count. A word of one or two letters is near to everything short: there only case may differ.
+ * The candidate that `word` was probably meant to be, or null when none is near: more than a third of its
+ * letters differ. Case does not count. In words of one or two letters only case may differ, because they are
+ * near to every short word.
  */
 export function nearest(word: string, candidates: Iterable<string>): string | null {
   const limit = Math.floor(word.length / 3);

@@ -1,4 +1,7 @@
-/** Numbers are written in two halves, because integers of 31 bits are divided several times as fast as larger ones. */
+/**
+ * Numbers are written in two halves, because integers of 31 bits are divided several times as fast as larger
+ * ones.
+ */
 const HALF = 1_000_000_000;
 /** Powers of ten by their exponents, as many as `Number.MAX_SAFE_INTEGER` has digits. */
 const POWERS = Array.from({ length: 16 }, (_, exponent) => 10 ** exponent);
@@ -7,12 +10,15 @@ const POINT = 0x2e;
 /** UTF-8 takes three bytes at most for each unit of a string. */
 const BYTES_PER_UNIT = 3;
 
-/** Longest tenths that {@link TextBytes.decimal} writes by itself; other numbers go through their strings. */
+/**
+ * Largest number of tenths that {@link TextBytes.decimal} writes digit by digit; it writes other numbers as
+ * strings.
+ */
 const MOST_TENTHS = 2 ** 31;
 
 /**
- * A text that is put together from many pieces, as bytes in memory that the next text uses again. With strings,
- * every piece is an object, and the whole is copied once more before it is sent or stored.
+ * Builds a text from many pieces as bytes, in memory that the next text uses again. With strings, every piece
+ * would be an object, and the whole would be copied once more before it is sent or stored.
  */
 export class TextBytes {
   #bytes: Buffer;
@@ -53,7 +59,8 @@ export class TextBytes {
 
   /** Appends the decimal digits of an integer from 0 to `Number.MAX_SAFE_INTEGER`. */
   count(value: number): void {
-    // Not by `%`, which takes ten times as long for large numbers. The quotient may be rounded up to the next integer.
+    // Not by `%`, which takes ten times as long for large numbers. The quotient may be rounded up to the next
+    // integer.
     let high = Math.floor(value / HALF);
     let low = value - high * HALF;
     if (low < 0) {
@@ -80,7 +87,7 @@ export class TextBytes {
     this.#length += 2;
   }
 
-  /** A copy of the bytes, which later texts leave alone. */
+  /** A copy of the bytes, which later texts do not change. */
   copy(): Uint8Array {
     return Buffer.from(this.#bytes.subarray(0, this.#length));
   }

@@ -25,17 +25,20 @@ import {
 /** Name of the folder of a backup that is not complete, and of the file in it that its process locks. */
 const DRAFT = /\.[0-9a-f]{12}\.part$/;
 const LOCK_FILE = 'backup.lock';
-/** Times that a copy is begun anew because the key was replaced meanwhile. */
+/** How often a copy is begun again because the key was replaced meanwhile. */
 const TRIES = 3;
 
 export type BackupOptions = {
-  /** Whether every key is left out, to be kept elsewhere: the secret key, the API token, and the seeds of NATS. */
+  /**
+   * Whether every key is left out, to be kept elsewhere: the secret key, the API token, and the seeds of
+   * NATS.
+   */
   readonly isWithoutKeys: boolean;
 };
 
 /**
- * Writes a backup of the data folder to a new folder, while a coordinator may run. The folder has its name only when
- * everything in it is written, durable and checked.
+ * Writes a backup of the data folder to a new folder, while a coordinator may run. The folder gets its name
+ * only when everything in it is written, durable and checked.
  *
  * @throws SvcError `file-not-written`, `bad-backup`
  */
@@ -78,11 +81,11 @@ export async function makeBackup(places: Places, target: string, options: Backup
 }
 
 /**
- * Removes what backups to this folder have left that were killed: it has secrets. A running one holds its lock, which
- * the system ends with the process.
+ * Removes what killed backups to this folder have left, because it holds secrets. A running backup holds its
+ * lock, which the system releases with the process.
  */
 async function removeDeadDrafts(folder: string): Promise<void> {
-  // A folder that this user may only write to is none to tidy.
+  // A folder that this user may write to but not list is not tidied.
   for (const name of await readdir(folder).catch(() => [])) {
     const lock = join(folder, name, LOCK_FILE);
     if (!DRAFT.test(name) || !(await isThere(lock))) continue;
@@ -99,7 +102,7 @@ const isThere = (path: string): Promise<boolean> =>
     () => false,
   );
 
-/** Copies everything. The key is the one of the database, also where it is replaced meanwhile. */
+/** Copies everything. The copied key fits the copied database even when the key is replaced meanwhile. */
 async function copyConsistently(
   places: Places,
   draft: string,
@@ -122,13 +125,16 @@ async function copyConsistently(
   await copyNatsFolder(places.natsDir, draft, isWithoutKeys ? /\.(?:conf|json)$/ : /\.(?:nk|conf|json)$/);
 }
 
-/** The keys of the data folder as one text, to notice a replacement. Copying reports a key that cannot be read. */
+/**
+ * The keys of the data folder as one text, to notice a replacement. Copying reports a key that cannot be
+ * read.
+ */
 async function keyText(folder: string): Promise<string> {
   const texts = KEY_FILES.map((name) => readFile(join(folder, name), 'utf8').catch(() => ''));
   return (await Promise.all(texts)).join('\n');
 }
 
-/** What "svc region" keeps: keys (`*.nk`), and the accounts, which have the public halves only. */
+/** Copies the files of "svc region": keys (`*.nk`), and the accounts, which hold only public halves. */
 async function copyNatsFolder(folder: string, draft: string, isCopied: RegExp): Promise<void> {
   const names = (await natsFilesIn(folder)).filter((name) => isCopied.test(name));
   if (names.length === 0) return;
@@ -150,7 +156,7 @@ async function copyIfThere(from: string, to: string, names: readonly string[]): 
   }
 }
 
-/** What to do where a file belongs to another user; another error stays as it is. */
+/** Adds advice to the error about a file of another user; other errors stay as they are. */
 function unreadable(path: string, error: unknown): unknown {
   if (!isCode(error, 'EACCES')) return error;
   return new UsageError(`this user may not read ${path}, which belongs into the backup: call it as root`, {
@@ -158,7 +164,7 @@ function unreadable(path: string, error: unknown): unknown {
   });
 }
 
-/** The sums of all files in the folder and the folders in it; makes each of them durable. */
+/** Returns the checksums of all files in the folder and below it, and makes each file durable. */
 async function sumsOf(folder: string): Promise<Manifest['files']> {
   const sums: Manifest['files'] = {};
   for (const entry of await readdir(folder, { withFileTypes: true, recursive: true })) {
@@ -168,7 +174,7 @@ async function sumsOf(folder: string): Promise<Manifest['files']> {
       continue;
     }
     if (entry.name === LOCK_FILE) continue;
-    // SQLite leaves these beside a database that it has checked; they are empty.
+    // SQLite leaves these empty files beside a database that it has checked.
     if (/-(?:wal|shm)$/.test(entry.name)) {
       await rm(path);
       continue;

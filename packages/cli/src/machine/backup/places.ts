@@ -14,7 +14,7 @@ import { CLI_SETTINGS } from '../../cli-settings.ts';
 import { UsageError } from '../../command.ts';
 import { userPath } from '../../write-file.ts';
 
-/** The settings that say where the coordinator's data are. */
+/** The settings that name the places of the coordinator's data. */
 export const PLACES = {
   dataDir: COORDINATOR_SETTINGS.dataDir,
   databaseUrl: COORDINATOR_SETTINGS.databaseUrl,
@@ -54,7 +54,8 @@ export function placesOf(environment: NodeJS.ProcessEnv): Places {
 }
 
 /**
- * Names of the keys and accounts of NATS that "svc region" keeps in this folder; none where there is no such folder.
+ * Names of the keys and accounts of NATS that "svc region" keeps in this folder; empty when there is no such
+ * folder.
  *
  * @throws UsageError when the folder cannot be read: a backup without the keys in it would look complete
  */
@@ -70,7 +71,7 @@ export async function natsFilesIn(folder: string): Promise<string[]> {
   }
 }
 
-/** The keys in a folder; null where it has none. */
+/** The keys in a folder; null when it has none. */
 export async function keysIn(folder: string): Promise<SecretKeys | null> {
   const key = await readSecretFile(join(folder, SECRET_KEY_FILE));
   return key === null
@@ -79,28 +80,29 @@ export async function keysIn(folder: string): Promise<SecretKeys | null> {
 }
 
 const MIB = 1_024 ** 2;
-/** For everything beside the database: keys, accounts, the manifest, and the folders. */
+/** Bytes for everything but the database: keys, accounts, the manifest, and the folders. */
 const RESERVE_BYTES = 2 * MIB;
 
 /** SQLITE_FULL, https://www.sqlite.org/rescode.html#full */
 const SQLITE_FULL = 13;
 const WITHOUT_ROOM = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
 
-/** Bytes that a copy of a database may need: it has what the journal holds, too. */
+/** Bytes that a copy of a database may need. It includes the content of the journal. */
 export async function sizeOfDatabase(path: string): Promise<number> {
   const sizes = [path, `${path}-wal`].map((file) => stat(file).catch(() => ({ size: 0 })));
   return (await Promise.all(sizes)).reduce((sum, { size }) => sum + size, 0);
 }
 
 /**
- * Checks that a disk has room before anything is written to it: the database of the running service may be on it.
+ * Checks that a disk has room before anything is written to it, because the database of the running service
+ * may be on it.
  *
  * @param bytes of the database
  * @throws SvcError `file-not-written`
  */
 export async function requireRoom(folder: string, bytes: number): Promise<void> {
   const { bavail, bfree, bsize, blocks } = await statfs(folder);
-  // Some file systems of networks say nothing of their size.
+  // Some network file systems do not report their size.
   if (blocks === 0) return;
   const free = (process.getuid?.() === 0 ? bfree : bavail) * bsize;
   const needed = bytes + RESERVE_BYTES;
@@ -108,7 +110,7 @@ export async function requireRoom(folder: string, bytes: number): Promise<void> 
     throw withoutRoom(folder, `some ${inMib(needed)} are needed, and ${inMib(free)} are left`);
 }
 
-/** The error, or one that says what to do where the disk of the folder became full, or a quota was reached. */
+/** Adds advice to the error of a full disk or a reached quota; other errors stay as they are. */
 export function explainedFull(error: unknown, folder: string): unknown {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     const { code, errcode } = cause as { code?: unknown; errcode?: unknown };

@@ -17,20 +17,20 @@ import {
   sizeOfDatabase,
 } from './places.ts';
 
-/** Ends the names of files of a restore that is not complete. */
+/** Suffix of the files of an incomplete restore. */
 const PART = '.restoring';
 
 export type Restored = {
   readonly manifest: Manifest;
-  /** Whether the secret key still has to be brought. */
+  /** Whether the operator still has to supply the secret key. */
   readonly needsKey: boolean;
-  /** Whether the keys of NATS of this machine stay. */
+  /** Whether this machine keeps its own keys of NATS. */
   readonly keepsNats: boolean;
 };
 
 /**
- * Restores a backup into an empty data folder, which no coordinator uses. The database gets its name last: where the
- * restore is cut short there is none, and it can be begun again.
+ * Restores a backup into an empty data folder, which no coordinator uses. The database gets its name last.
+ * After an interrupted restore there is no database, and the restore can be repeated.
  *
  * @throws UsageError, SvcError `bad-backup`, `file-not-written`
  */
@@ -92,7 +92,10 @@ async function bring(
   }
 }
 
-/** Root restores for the user of the folder: a coordinator that may not read its files does not start. */
+/**
+ * Root restores for the owner of the folder, because a coordinator that may not read its files does not
+ * start.
+ */
 async function giveToOwner(path: string): Promise<void> {
   if (process.getuid?.() !== 0) return;
   const { uid, gid } = await stat(dirname(path));
@@ -104,7 +107,10 @@ function placeOf(name: string, { dataDir, database, natsDir }: Places): string {
   return name === DATABASE_FILE ? database : join(dataDir, name);
 }
 
-/** Whether the folder holds keys or accounts of NATS that an unfinished restore of this backup has not brought. */
+/**
+ * Whether the folder holds keys or accounts of NATS that do not come from an unfinished restore of this
+ * backup.
+ */
 async function isUsed(natsDir: string, { files }: Manifest): Promise<boolean> {
   for (const name of await natsFilesIn(natsDir)) {
     if (files[`${NATS_FOLDER}/${name}`] !== (await sumOf(join(natsDir, name)))) return true;
@@ -112,16 +118,19 @@ async function isUsed(natsDir: string, { files }: Manifest): Promise<boolean> {
   return false;
 }
 
-/** @throws UsageError where the data folder holds something that is not of an unfinished restore of this backup */
+/**
+ * @throws UsageError when the data folder holds a file that does not come from an unfinished restore of this
+ *   backup
+ */
 async function requireEmpty({ dataDir, database, natsDir }: Places, { files }: Manifest): Promise<void> {
   const folders = new Set([dataDir, dirname(database)]);
   for (const folder of folders) {
     for (const name of await readdir(folder)) {
       const path = join(folder, name);
       if (name.endsWith(PART) || path === `${database}.lock` || path === natsDir) continue;
-      // A restore that was cut short has given some files their names, and the database not yet.
+      // An interrupted restore has given some files their names, but not the database.
       if (path !== database && name !== DATABASE_FILE && files[name] === (await sumOf(path))) continue;
-      // Another folder than the data folder may hold other programs' files.
+      // A folder other than the data folder may hold files of other programs.
       if (folder !== dataDir && path !== database) continue;
       throw new UsageError(
         `${folder} is not empty (${name}): restore into an empty folder, and move the present one away first`,
@@ -130,7 +139,7 @@ async function requireEmpty({ dataDir, database, natsDir }: Places, { files }: M
   }
 }
 
-/** Null where it is no file. */
+/** Null when it is not a file. */
 async function sumOf(path: string): Promise<string | null> {
   return (await lstat(path)).isFile() ? await sha256Of(path) : null;
 }

@@ -10,18 +10,18 @@ const MIB = 1_024 ** 2;
 const LOW_BYTES = 1_024 * MIB;
 const FULL_BYTES = 64 * MIB;
 const WRITES = 20;
-/** A commit waits for one fsync; with more than this, alerts are late. ms */
+/** A commit waits for one fsync. Above this duration, alerts are late, ms. */
 const SLOW_MS = 50;
 const TOO_SLOW_MS = 1_000;
 
-/** Room and speed of the disk of the database. An agent keeps nothing on a disk. */
+/** Checks the room and the speed of the database's disk. An agent keeps nothing on a disk. */
 export async function diskFindings(subject: Subject): Promise<Finding[]> {
   if (subject.role === 'agent') return [];
   const { databaseUrl, dataDir } = subject.config;
   const folder = dirname(databasePathOf(databaseUrl, dataDir));
   try {
     const found = await room(folder);
-    // What cannot be written to a full disk says nothing about its speed.
+    // A failed write to a full disk says nothing about its speed.
     return found.level === 'failed' ? [found] : [found, await speed(folder)];
   } catch (error) {
     return [

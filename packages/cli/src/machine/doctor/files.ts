@@ -10,7 +10,7 @@ import { type Finding, findingsOf, type Subject } from './finding.ts';
 
 const { ok, failed } = findingsOf('files');
 
-/** Whether anybody but the owner can read the files with secrets. @param envFiles files with the settings */
+/** Checks that no other user can read the files with secrets. @param envFiles files with the settings */
 export async function fileFindings(
   { role, config, environment }: Subject,
   envFiles: readonly string[],
@@ -31,7 +31,10 @@ export async function fileFindings(
   return exposed.length > 0 ? exposed : [ok('only their owner and its group read the files with secrets')];
 }
 
-/** Null: nobody else reads it, or there is none. A group may read: a service manager hands secrets over like that. */
+/**
+ * Null: no other user can read the file, or there is no file. A group may read it, because service managers
+ * pass secrets like that.
+ */
 async function exposure(path: string): Promise<Finding | null> {
   const found = await lstat(path).catch(() => null);
   if (found === null || !found.isFile() || (found.mode & 0o007) === 0) return null;

@@ -19,7 +19,7 @@ export type Finding = {
   readonly todo: string;
 };
 
-/** The subjects that the doctor looks at. */
+/** The checks of the doctor. */
 type CheckName = 'process' | 'settings' | 'files' | 'disk' | 'dns' | 'nats' | 'tls' | 'clock' | 'egress';
 
 /** Findings of one check, by their level. */
@@ -42,7 +42,10 @@ export type Role = Subject['role'];
 
 const { ok, warning, failed } = findingsOf('settings');
 
-/** Reads the settings as the process does. The subject is null where they are wrong: nothing else can be looked at then. */
+/**
+ * Reads the settings as the process does. The subject is null when they are wrong; no other check is possible
+ * then.
+ */
 export function subjectOf(
   role: Role,
   environment: NodeJS.ProcessEnv,

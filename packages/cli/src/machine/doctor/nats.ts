@@ -11,7 +11,7 @@ import { type Finding, findingsOf, type Subject } from './finding.ts';
 const { ok, warning, failed, skipped } = findingsOf('nats');
 
 const MINIMUM = [2, 9, 10];
-/** A round trip above it delays checks, ms. */
+/** Round trip above which checks are delayed, ms. */
 const FAR_MS = 500;
 
 /** Connects as the process does. Tries operations that its key may do, and operations that it must not do. */
@@ -125,7 +125,7 @@ async function mayReport(trial: NatsTrial, region: Region): Promise<Finding> {
   }
 }
 
-/** A key of an agent must reach nothing of other regions, and not the jobs of its own as a sender. */
+/** Checks that an agent's key cannot reach other regions, and cannot publish jobs of its own region. */
 async function isBound(trial: NatsTrial, region: Region, other: Region): Promise<Finding> {
   const allowed = [
     ...((await trial.maySubscribe(jobsSubject(other))) ? [`listen to jobs of ${other}`] : []),

@@ -13,11 +13,11 @@ import { ANSWER_MS, onceWithin } from './once-within.ts';
 const dns = findingsOf('dns');
 const egress = findingsOf('egress');
 
-/** A name that no server has (RFC 6761, section 6.4): a server that works says so. */
+/** A name that does not exist (RFC 6761, section 6.4): a working server says so. */
 const NO_NAME = 'svc-doctor.invalid';
 const SAYS_NO = new Set(['ENOTFOUND', 'ENODATA']);
 
-/** The hosts that are looked up before anything else, without those that are addresses. */
+/** The names that are looked up before all other checks. Addresses are left out. */
 export function namesOf(subject: Subject, clockUrl: string | null): ReadonlySet<string> {
   const hosts = [
     ...parseNatsServers(subject.config.natsUrl.reveal()).hosts,
@@ -115,7 +115,7 @@ async function reaches({ name, host, port }: Target, problem: string | null): Pr
   try {
     await onceWithin(socket, 'connect');
   } catch (error) {
-    // A refusal comes from the other machine: the way there works.
+    // A refusal comes from the other machine, so it can be reached.
     if (isCode(error, 'ECONNREFUSED'))
       return egress.warning(
         `${name} is reached, and refuses connections on port ${port}`,

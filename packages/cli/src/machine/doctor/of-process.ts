@@ -2,13 +2,16 @@ import { type Finding, findingsOf, type Subject } from './finding.ts';
 
 const { ok, warning, failed } = findingsOf('process');
 
-/** Number of descriptors that are needed in addition to those of attempts or of the API's connections. */
+/** Number of descriptors that are needed in addition to the descriptors of attempts or API connections. */
 const RESERVE = 512;
 const OF_COORDINATOR = 4_096;
 
 type Report = { readonly userLimits?: { readonly open_files?: { readonly soft?: number | string } } };
 
-/** The Node version, and the bound on open files, which the service inherits where it is started like this command. */
+/**
+ * Checks the Node version and the bound on open files. A service that is started like this command inherits
+ * the bound.
+ */
 export function processFindings(subject: Subject | null): Finding[] {
   const { version } = process;
   const major = Number(version.slice(1).split('.')[0]);
@@ -24,7 +27,7 @@ function descriptors(subject: Subject | null): Finding {
   const { userLimits } = process.report.getReport() as Report;
   const soft = Number(userLimits?.open_files?.soft ?? Number.NaN);
   const wanted = (subject?.role === 'agent' ? subject.config.concurrency : OF_COORDINATOR) + RESERVE;
-  // A text: "unlimited".
+  // The value may be the text "unlimited".
   if (Number.isNaN(soft) || soft >= wanted)
     return ok(`the bound on open files is ${Number.isNaN(soft) ? 'none' : soft}`);
   return warning(

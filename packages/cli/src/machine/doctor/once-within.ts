@@ -7,7 +7,7 @@ export const ANSWER_MS = 5_000;
 /**
  * Resolves at the event.
  *
- * @param signal ends after {@link ANSWER_MS}: one for several events that are waited for one after the other
+ * @param signal aborts after {@link ANSWER_MS}; several waits in a row may share it
  * @throws the emitter's error, or SvcError `no-answer` after {@link ANSWER_MS}
  */
 export async function onceWithin(

@@ -12,12 +12,16 @@ import { type Finding, findingsOf, type Subject } from './finding.ts';
 
 const { failed } = findingsOf('files');
 
-/** The first bytes of every SQLite database that is not empty (https://www.sqlite.org/fileformat2.html, section 1.3). */
+/**
+ * The first bytes of every SQLite database that is not empty (https://www.sqlite.org/fileformat2.html,
+ * section 1.3).
+ */
 const SQLITE = 'SQLite format 3\0';
 
 /**
- * Files that the coordinator reads at its start, and would not start with. One of the data folder that is not there is
- * made then. Only the beginning of the database is read: who opens it makes files that may belong to another user.
+ * Finds files with which the coordinator would not start. It creates missing files of the data folder at its
+ * start. Only the beginning of the database is read, because opening it creates files that may then belong to
+ * another user.
  */
 export async function startFileFindings(subject: Subject): Promise<Finding[]> {
   if (subject.role === 'agent') return [];
@@ -52,7 +56,7 @@ function tokenFinding(path: string): Promise<Finding | null> {
 
 type Parsed = { readonly error?: { readonly issues: readonly { readonly message: string }[] } | undefined };
 
-/** Null: the file has a secret of this form, or there is none. */
+/** Null: the file has a secret of this form, or does not exist. */
 async function secretFinding(
   path: string,
   schema: { safeParse(text: string): Parsed },

@@ -11,10 +11,10 @@ import { ANSWER_MS, onceWithin } from './once-within.ts';
 const { ok, warning, failed, skipped } = findingsOf('tls');
 
 const DAY_MS = 86_400_000;
-/** A certificate that ends sooner is told, days. */
+/** A certificate that expires sooner gets a warning, days. */
 const SOON_DAYS = 21;
 
-/** The certificates of the NATS servers, and of the coordinator's API where it serves TLS itself. */
+/** Checks the certificates of the NATS servers, and of the coordinator's API when it serves TLS itself. */
 export async function tlsFindings(subject: Subject, now: number, names: FoundNames): Promise<Finding[]> {
   const { requiresTls, addresses } = parseNatsServers(subject.config.natsUrl.reveal());
   const isEncrypted = requiresTls || subject.config.natsCa !== undefined;
@@ -31,7 +31,7 @@ function unseen(address: string, why: string): Finding {
   );
 }
 
-/** Reads the certificate; whether it is trusted is what connecting finds out. */
+/** Reads the certificate without verification; the connection of the process verifies it. */
 async function natsCertificate(address: string, now: number, names: FoundNames): Promise<Finding> {
   const { hostname, port } = new URL(`nats://${address}`);
   const host = hostname.replace(/^\[|\]$/g, '');
