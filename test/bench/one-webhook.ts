@@ -60,7 +60,10 @@ export class OneWebhook {
       stoppedFor: null,
       groupsAlerts: false,
       kept: null,
-      open: () => ({ kind: 'webhook' as const, settings: new Secret({ endpoint: url, headers: null }) }),
+      openSettings: () => ({
+        kind: 'webhook' as const,
+        settings: new Secret({ endpoint: url, headers: null }),
+      }),
     };
     const deliverer = new Deliverer({
       store,
@@ -68,7 +71,7 @@ export class OneWebhook {
       clock: systemClock,
       log,
       send: createSender(loopbackParts({ post })),
-      source: { find: async () => found },
+      source: { findChannel: async () => found },
       publicUrl: 'http://svc.example',
     });
     await deliverer.start();

@@ -130,7 +130,7 @@ export async function startApi(
     states,
     agents: {
       agentsOf: (region) => agents.get(region) ?? [],
-      live: () => [...agents.keys()],
+      liveRegions: () => [...agents.keys()],
     },
     checks: { runNow: async () => [] },
     whatIfs: { compare: async () => null },
@@ -138,7 +138,7 @@ export async function startApi(
     overdue: () => [{ notificationId: 3, workspaceId, lanes: 2, oldestQueuedAt: clock.wall() - 180_000 }],
     exports: {
       endpoints: () => [{ ...ENDPOINT, workspaceId }],
-      async test(id) {
+      async testExport(id) {
         const monitor = configured.monitors.get(id);
         const hasOwn = (monitor?.declaredExport ?? null) !== null;
         if (!hasOwn && monitor?.name !== EXPORTED_BY_DEFAULT)

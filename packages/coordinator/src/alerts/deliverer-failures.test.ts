@@ -61,9 +61,9 @@ beforeEach(async () => {
     {
       store: failingReads(parts.store),
       source: {
-        async find(id) {
+        async findChannel(id) {
           if (lookupFailure !== null) throw lookupFailure;
-          return stored.find(id);
+          return stored.findChannel(id);
         },
       },
       log: pino({ level: 'info' }, { write: (line: string) => logged.push(JSON.parse(line)) }),

@@ -72,7 +72,7 @@ class Bench {
       clock,
       log,
       send: createSender(loopbackParts({ post: post(clock) })),
-      source: { find: (id) => this.#found(id, over) },
+      source: { findChannel: (id) => this.#found(id, over) },
       publicUrl: 'http://svc.example',
       random: () => 0.5,
     });
@@ -102,7 +102,7 @@ class Bench {
       stoppedFor,
       groupsAlerts: true,
       kept: null,
-      open: () => channel,
+      openSettings: () => channel,
     };
   }
 

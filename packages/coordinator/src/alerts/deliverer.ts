@@ -220,7 +220,7 @@ export class Deliverer {
     const uid = randomUUID();
     const at = clock.wall();
     const startedAt = clock.monotonic();
-    const found = await source.find(notificationId);
+    const found = await source.findChannel(notificationId);
     if (found === null) throw new StoreError('store-constraint', `there is no channel ${notificationId}`);
     const queue = this.#queueOf(notificationId);
     const { generation } = queue;
@@ -324,14 +324,14 @@ export class Deliverer {
     if (found !== null && !this.#mayBegin(queue, found)) return;
     queue.isReading = true;
     if (found !== null) this.#places.takePlace(found.workspaceId);
-    this.#run(found === null ? this.#findChannel(queue) : this.#readNext(queue, found));
+    this.#run(found === null ? this.#lookUpChannel(queue) : this.#readNext(queue, found));
   }
 
   /** Looks the channel up, before its first message and after each change. */
-  async #findChannel(queue: ChannelQueue): Promise<void> {
+  async #lookUpChannel(queue: ChannelQueue): Promise<void> {
     const { notificationId, generation } = queue;
     try {
-      const found = await this.#parts.source.find(notificationId);
+      const found = await this.#parts.source.findChannel(notificationId);
       if (found === null) this.#dropQueue(queue);
       else if (generation === queue.generation) queue.found = found;
     } catch (error) {
@@ -384,7 +384,7 @@ export class Deliverer {
       }
       if (!this.#kinds.mayBegin(queue, found)) return false;
     }
-    if (this.#places.hasFor(found.workspaceId)) return true;
+    if (this.#places.hasPlaceFor(found.workspaceId)) return true;
     this.#starved.add(queue);
     return false;
   }
@@ -392,7 +392,7 @@ export class Deliverer {
   /** A place is free: reads the channels that found none, in the order in which they came. */
   #readStarved(): void {
     for (const queue of this.#starved) {
-      if (queue.found !== null && !this.#places.hasFor(queue.found.workspaceId)) continue;
+      if (queue.found !== null && !this.#places.hasPlaceFor(queue.found.workspaceId)) continue;
       this.#starved.delete(queue);
       this.#readDue(queue);
     }

@@ -40,12 +40,12 @@ export type FoundChannel = {
    *
    * @throws StoreError when they cannot be read
    */
-  open(): StoredChannel;
+  openSettings(): StoredChannel;
 };
 
 /** Finds a channel; null when it was removed. */
 export interface ChannelSource {
-  find(notificationId: number): Promise<FoundChannel | null>;
+  findChannel(notificationId: number): Promise<FoundChannel | null>;
 }
 
 /** Makes one attempt by the kind of the channel. Every behaviour of the receiver is a result. */
@@ -214,7 +214,7 @@ export class Attempts {
     if (alert === null)
       return { outcome: 'permanent-message', error: 'this version of svc cannot read the stored alert' };
     try {
-      return await this.#parts.send(found.open(), alert, context);
+      return await this.#parts.send(found.openSettings(), alert, context);
     } catch (error) {
       return this.logOwnFailure(error, { deliveryId: context.deliveryId });
     }

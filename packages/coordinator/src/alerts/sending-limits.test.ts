@@ -4,7 +4,7 @@ import { IN_PROGRESS_IN_ALL, Places } from './sending-limits.ts';
 /** Takes all places that the workspace gets. Returns their number. */
 function takeAll(places: Places, workspaceId: number): number {
   let taken = 0;
-  for (; places.hasFor(workspaceId); taken += 1) places.takePlace(workspaceId);
+  for (; places.hasPlaceFor(workspaceId); taken += 1) places.takePlace(workspaceId);
   return taken;
 }
 
@@ -12,8 +12,8 @@ test('however many workspaces take all their places, another one finds a place',
   const places = new Places();
   const counts = [1, 2, 3, 4, 5].map((workspace) => takeAll(places, workspace));
   expect(counts).toEqual([2, 4, 8, 16, 32].map((part) => IN_PROGRESS_IN_ALL / part));
-  expect(places.hasFor(6)).toBe(true);
-  expect(places.hasFor(1)).toBe(false);
+  expect(places.hasPlaceFor(6)).toBe(true);
+  expect(places.hasPlaceFor(1)).toBe(false);
 });
 
 test('places that a workspace gives back are shared among all', () => {

@@ -18,11 +18,11 @@ export class Places {
   readonly #taken = new Map<number, number>();
   #free = IN_PROGRESS_IN_ALL;
 
-  hasFor(workspaceId: number): boolean {
+  hasPlaceFor(workspaceId: number): boolean {
     return (this.#taken.get(workspaceId) ?? 0) < this.#free;
   }
 
-  /** The caller has asked {@link hasFor} before. */
+  /** The caller has asked {@link hasPlaceFor} before. */
   takePlace(workspaceId: number): void {
     this.#free -= 1;
     this.#taken.set(workspaceId, (this.#taken.get(workspaceId) ?? 0) + 1);

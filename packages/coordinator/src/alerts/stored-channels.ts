@@ -14,7 +14,7 @@ import type { ChannelSource, FoundChannel } from './sender.ts';
  */
 export function storedChannels(store: Store, secrets: Secrets): ChannelSource {
   return {
-    async find(notificationId) {
+    async findChannel(notificationId) {
       const recipientId = recipientOf(notificationId);
       if (recipientId !== null) return recipientChannel(store, recipientId);
       const channel = await findChannel(store, notificationId);
@@ -26,7 +26,7 @@ export function storedChannels(store: Store, secrets: Secrets): ChannelSource {
         stoppedFor,
         groupsAlerts,
         kept,
-        open() {
+        openSettings() {
           const settings = openSettings(secrets, settingsSealed).reveal();
           const stored = storedChannel.safeParse({ kind, settings });
           if (stored.success) return stored.data;
@@ -55,6 +55,6 @@ async function recipientChannel(store: Store, recipientId: number): Promise<Foun
     // A mail is for one person, and about one thing.
     groupsAlerts: false,
     kept: null,
-    open: () => channel,
+    openSettings: () => channel,
   };
 }

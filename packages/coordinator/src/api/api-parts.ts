@@ -119,7 +119,7 @@ export type LiveAgent = {
 export interface AgentDirectory {
   agentsOf(region: Region): Iterable<LiveAgent>;
   /** Regions with an agent that takes jobs. */
-  live(): readonly Region[];
+  liveRegions(): readonly Region[];
 }
 
 type DeclaredPlace = {
@@ -157,7 +157,7 @@ export interface ExportDirectory {
    *
    * @throws SvcError `not-exported`, `export-unavailable`, `not-leading`
    */
-  test(monitorId: number): Promise<TestAnswer>;
+  testExport(monitorId: number): Promise<TestAnswer>;
 }
 
 /** Replays results. `WhatIfs` implements this. */

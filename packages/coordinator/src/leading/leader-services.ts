@@ -56,7 +56,7 @@ export function withOrWithoutLeader(
     states: { get: (id) => current()?.states.get(id) },
     agents: {
       agentsOf: (region) => (isLeading() ? (current()?.agents.agentsOf(region) ?? []) : []),
-      live: () => (isLeading() ? (current()?.agents.live() ?? []) : []),
+      liveRegions: () => (isLeading() ? (current()?.agents.liveRegions() ?? []) : []),
     },
     checks: { runNow: async (...check) => leader().checks.runNow(...check) },
     deliveries: {
@@ -67,7 +67,7 @@ export function withOrWithoutLeader(
     overdue: () => (isLeading() ? (current()?.overdue() ?? []) : []),
     exports: {
       endpoints: () => (isLeading() ? (current()?.exports.endpoints() ?? []) : []),
-      test: async (id) => leader().exports.test(id),
+      testExport: async (id) => leader().exports.testExport(id),
     },
     declaration: () => current()?.declaration() ?? null,
     pageMailQueued: (queued) => {
@@ -97,14 +97,14 @@ export function leaderServices(
     states,
     agents: {
       agentsOf: (region) => dispatch.agents.agentsOf(region),
-      live: () => dispatch.agents.live(),
+      liveRegions: () => dispatch.agents.live(),
     },
     checks: dispatch,
     deliveries: createManualDeliveries({ store, clock, deliverer, publicUrl: config.publicUrl }),
     overdue: () => overdue.channels,
     exports: {
       endpoints: () => metricsExport.endpoints,
-      test: (monitorId) => metricsExport.testEndpoint(monitorId),
+      testExport: (monitorId) => metricsExport.testEndpoint(monitorId),
     },
     declaration: () => {
       const status = declaredFile()?.status();

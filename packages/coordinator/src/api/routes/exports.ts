@@ -323,7 +323,7 @@ export function exportEndpoints(parts: Parts): ServedEndpoint[] {
         { key: `workspace ${workspaceId}`, most: TESTS_PER_WORKSPACE },
       ];
       const answer = await atOnce.runBounded('tests of the monitor or workspace', bounds, () =>
-        exports.test(id).catch(refuse),
+        exports.testExport(id).catch(refuse),
       );
       const isDefault = monitor.declaredExport === null;
       return ok(testViewOf(answer, { isDefault, isOperator: request.token?.isOperator === true }));

@@ -23,7 +23,7 @@ export function regionEndpoints({ store, agents }: Pick<ApiParts, 'store' | 'age
   return [
     serve(listRegions, async () => {
       const [lastSeenAt, absences] = await Promise.all([regionsLastSeen(store), lastingAbsences(store)]);
-      const live = new Set(agents.live());
+      const live = new Set(agents.liveRegions());
       const data = REGIONS.map((region): RegionView => {
         const alive = [...agents.agentsOf(region)].map(agentView);
         const seen = alive.map(({ last_seen_at }) => last_seen_at);

@@ -200,7 +200,7 @@ export function checkEndpoints({ monitors, agents, checks, configuration }: Chec
         throw new Problem('not-found', `there is no monitor ${id}`);
       }
       const { timeout } = check.parse(JSON.parse(monitor.checkText.reveal()));
-      return run(workspaceOf(request), monitor.checkText, monitor.regions ?? agents.live(), timeout);
+      return run(workspaceOf(request), monitor.checkText, monitor.regions ?? agents.liveRegions(), timeout);
     }),
     serve(dryRun, async (request) => {
       const kind = monitorKindOf(request.body);
@@ -208,7 +208,7 @@ export function checkEndpoints({ monitors, agents, checks, configuration }: Chec
       configuration.checkMonitor(draft);
       const drafted = toCheck(draft);
       const checkText = new Secret(JSON.stringify(drafted));
-      return run(workspaceOf(request), checkText, draft.regions ?? agents.live(), drafted.timeout);
+      return run(workspaceOf(request), checkText, draft.regions ?? agents.liveRegions(), drafted.timeout);
     }),
   ];
 }

@@ -302,7 +302,7 @@ export function seriesEndpoints({ store, slotNow, monitors, agents }: Parts): Se
     serve(monitorPhases, async (request) => {
       const requested = await requestedOf(request);
       const { id, now } = requested;
-      const regionCount = (monitors.get(id)?.regions ?? agents.live()).length;
+      const regionCount = (monitors.get(id)?.regions ?? agents.liveRegions()).length;
       const search = { ...requested, regionCount, periodMs: periodOf(id) };
       return ok(phasesAnswer(requested, await readPhases(store, id, search, now)));
     }),

@@ -66,7 +66,7 @@ test('a region whose agents all stop shows since when none takes jobs', async ()
     ...{ id: 'a1', version: '1', capacity: 10, running: 1, loopDelayMs: 1, machine: '', sicknesses: [] },
     ...{ isDraining: true, lastSeenWall: api.clock.wall() },
   };
-  const stopped = await startApi({ agents: { agentsOf: () => [stopping], live: () => [] } });
+  const stopped = await startApi({ agents: { agentsOf: () => [stopping], liveRegions: () => [] } });
   try {
     await stopped.store.transaction((tx) =>
       writeAbsences(tx, [{ region: 'hosta-fra', kind: 'began', at: HOURS_AGO_3 }]),
