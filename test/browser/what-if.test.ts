@@ -1,6 +1,6 @@
 import type { CheckRunner } from '@svc/coordinator/api/api-parts.ts';
 import type { Comparison, WhatIf } from '@svc/coordinator/history/what-if/compare.ts';
-import { writeLastSeen } from '@svc/coordinator/store/results/region-presence.ts';
+import { writeLastSeen } from '@svc/coordinator/store/results/region-absences.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RunningApi, startApi } from '../support/api.ts';
 import { pageProblems } from '../support/browser/page-problems.ts';

@@ -1,10 +1,10 @@
-import type { StreamPosition } from '@svc/coordinator/store/results/stream-position.ts';
+import type { StreamPosition } from '@svc/coordinator/store/results/recording-store.ts';
 import type { LiveMonitor } from '@svc/coordinator/verdict/monitor.ts';
 import { regionSet } from '@svc/coordinator/verdict/region-set.ts';
 import type { StoredState } from '@svc/coordinator/verdict/restart.ts';
-import type { StoredVote } from '@svc/coordinator/verdict/writes.ts';
 import {
   noWrites,
+  type StoredVote,
   type Writes,
   type WrittenState,
   type WrittenVotes,

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { writeAbsences, writeLastSeen } from '@svc/coordinator/store/results/region-presence.ts';
+import { writeAbsences, writeLastSeen } from '@svc/coordinator/store/results/region-absences.ts';
 import { expect, onTestFinished, test } from 'vitest';
 import { startApi } from '../support/api.ts';
 import { svc } from '../support/svc.ts';

@@ -1,6 +1,9 @@
 import { StoreError } from '@svc/coordinator/store/errors.ts';
-import type { RecordedBatch, RecordingStore } from '@svc/coordinator/store/results/recording-store.ts';
-import type { StreamPosition } from '@svc/coordinator/store/results/stream-position.ts';
+import type {
+  RecordedBatch,
+  RecordingStore,
+  StreamPosition,
+} from '@svc/coordinator/store/results/recording-store.ts';
 import { type LiveWindow, Windows } from '@svc/coordinator/verdict/maintenance-window.ts';
 import type { LiveMonitor } from '@svc/coordinator/verdict/monitor.ts';
 import type { StoredState } from '@svc/coordinator/verdict/restart.ts';

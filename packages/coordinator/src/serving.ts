@@ -34,7 +34,7 @@ import { createVisitors } from './pages/visitors.ts';
 import type { Tokens } from './store/access/tokens.ts';
 import type { NewlyQueued } from './store/alerts/delivery-queue.ts';
 import type { Secrets } from './store/declaration/secrets.ts';
-import { FileSizes } from './store/sqlite/file-sizes.ts';
+import { FileSizes } from './store/sqlite/database-files.ts';
 import type { Store } from './store/store.ts';
 import { createAssetSite } from './web/assets.ts';
 import type { Site } from './web/site.ts';

@@ -1,6 +1,6 @@
 import type { PageMail } from '@svc/shared/channels/alert.ts';
 import { asciiName } from '@svc/shared/resources/texts.ts';
-import { loadNodemailer } from '../outgoing/smtp/nodemailer.ts';
+import { loadNodemailer } from '../outgoing/smtp/session.ts';
 import { type Content, cssColor } from './content.ts';
 import { addressIn, escapedMarkup, HTML, INVISIBLE, inForms, linesAsHtml } from './escaping.ts';
 import { charactersUpTo, shortened } from './shortening.ts';

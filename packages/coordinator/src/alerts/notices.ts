@@ -1,12 +1,7 @@
 import type { Alert } from '@svc/shared/channels/alert.ts';
 import { derivedUuid } from '@svc/shared/ids.ts';
-import {
-  channelNamed,
-  insertDeliveries,
-  type NewlyQueued,
-  otherChannels,
-  queueDeliveries,
-} from '../store/alerts/delivery-queue.ts';
+import { insertDeliveries, type NewlyQueued, queueDeliveries } from '../store/alerts/delivery-queue.ts';
+import { channelNamed, otherChannels } from '../store/declaration/channels.ts';
 import type { Secrets } from '../store/declaration/secrets.ts';
 import type { Transaction } from '../store/store.ts';
 import { HUMAN_KINDS } from './registry.ts';

@@ -1,7 +1,8 @@
 import type { Clock } from '@svc/shared/clock.ts';
 import { messageOf } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
-import { channelNamed, type WaitingChannel } from '../store/alerts/delivery-queue.ts';
+import type { WaitingChannel } from '../store/alerts/delivery-queue.ts';
+import { channelNamed } from '../store/declaration/channels.ts';
 import type { Secrets } from '../store/declaration/secrets.ts';
 import type { Store, Transaction } from '../store/store.ts';
 import type { Deliverer } from './deliverer.ts';

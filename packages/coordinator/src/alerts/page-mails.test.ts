@@ -11,7 +11,7 @@ import {
 import { createResource } from '../../../../test/support/declared-resources.ts';
 import { MailServer } from '../../../../test/support/vendors/smtp.ts';
 import { createSendMail } from '../outgoing/smtp/mail.ts';
-import { receiverOf } from '../store/declaration/receivers.ts';
+import { receiverOf } from '../store/declaration/channels.ts';
 import { removedChannels } from '../store/history/retention.ts';
 import { findRecipient, recipientAt, removeRecipient } from '../store/pages/page-recipients.ts';
 import { Deliverer } from './deliverer.ts';

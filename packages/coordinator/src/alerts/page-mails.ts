@@ -1,8 +1,8 @@
 import type { Alert, PageMail } from '@svc/shared/channels/alert.ts';
 import { type NewlyQueued, queueDeliveries } from '../store/alerts/delivery-queue.ts';
-import { receiverOf } from '../store/declaration/receivers.ts';
+import { receiverOf } from '../store/declaration/channels.ts';
 import type { Secrets } from '../store/declaration/secrets.ts';
-import { insertPageMails } from '../store/pages/page-mails.ts';
+import { insertPageMails } from '../store/pages/page-recipients.ts';
 import type { Transaction } from '../store/store.ts';
 
 /**

@@ -1,7 +1,6 @@
 import { storedChannel } from '@svc/shared/resources/stored-form.ts';
 import { Secret } from '@svc/shared/secret.ts';
-import { findChannel, openSettings } from '../store/declaration/channels.ts';
-import { recipientOf } from '../store/declaration/receivers.ts';
+import { findChannel, openSettings, recipientOf } from '../store/declaration/channels.ts';
 import type { Secrets } from '../store/declaration/secrets.ts';
 import { StoreError } from '../store/errors.ts';
 import { findRecipient } from '../store/pages/page-recipients.ts';

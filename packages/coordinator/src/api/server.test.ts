@@ -9,7 +9,7 @@ import { HTTP_MONITOR_DEFAULTS } from '../../../../test/support/resources.ts';
 import { addRows, addWorkspace, changeRow } from '../../../../test/support/store-rows.ts';
 import { sealSettings } from '../store/declaration/channels.ts';
 import { type CheckedDomain, writeCheckedDomain } from '../store/pages/page-domains.ts';
-import { writeAbsences, writeLastSeen } from '../store/results/region-presence.ts';
+import { writeAbsences, writeLastSeen } from '../store/results/region-absences.ts';
 import { gridSlotFrom, phaseOf } from '../verdict/schedule.ts';
 
 /** The warnings that every page has until pages are served. */

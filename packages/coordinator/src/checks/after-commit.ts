@@ -1,6 +1,6 @@
 import type { CheckResult } from '@svc/shared/messages/check-result.ts';
 import type { ExportNote } from '../store/export-totals.ts';
-import type { StreamPosition } from '../store/results/stream-position.ts';
+import type { StreamPosition } from '../store/results/recording-store.ts';
 import type { DeclaredChange } from '../verdict/declared-effects.ts';
 import type { Evaluation } from '../verdict/evaluation.ts';
 import type { StatusChange } from '../verdict/frame.ts';

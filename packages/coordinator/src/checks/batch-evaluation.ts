@@ -1,7 +1,6 @@
 import type { CheckResult, Outcome } from '@svc/shared/messages/check-result.ts';
 import type { Region } from '@svc/shared/regions.ts';
-import type { ResultKey } from '../store/results/recorded-results.ts';
-import type { StreamPosition } from '../store/results/stream-position.ts';
+import type { ResultKey, StreamPosition } from '../store/results/recording-store.ts';
 import { Evaluation } from '../verdict/evaluation.ts';
 import { ALL_REGIONS, bitOf, NO_REGIONS, type RegionSet, regionsOf } from '../verdict/region-set.ts';
 import { type MessageEvent, type RecorderEvent, tell } from './events.ts';

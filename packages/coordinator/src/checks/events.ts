@@ -1,6 +1,6 @@
 import type { CheckResult, NotRunReason } from '@svc/shared/messages/check-result.ts';
 import type { Region } from '@svc/shared/regions.ts';
-import type { StreamPosition } from '../store/results/stream-position.ts';
+import type { StreamPosition } from '../store/results/recording-store.ts';
 import { applyChange, type DeclaredChange } from '../verdict/declared-effects.ts';
 import type { Evaluation } from '../verdict/evaluation.ts';
 import type { LiveMonitor } from '../verdict/monitor.ts';

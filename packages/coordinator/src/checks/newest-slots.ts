@@ -4,7 +4,7 @@ import {
   newestOffGridSlots,
   newestRecordedSlot,
   recordedAt,
-} from '../store/results/newest-slots.ts';
+} from '../store/results/recorded-slots.ts';
 import type { Store } from '../store/store.ts';
 import type { LiveMonitors } from '../verdict/monitor.ts';
 import { gridSlotUntil, phaseOf } from '../verdict/schedule.ts';

@@ -1,7 +1,7 @@
 import type { CheckResult, NotRunReason } from '@svc/shared/messages/check-result.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { StoreError } from '../store/errors.ts';
-import type { StreamPosition } from '../store/results/stream-position.ts';
+import type { StreamPosition } from '../store/results/recording-store.ts';
 import { lastedMs } from '../verdict/check-duration.ts';
 import type { DeclaredChange } from '../verdict/declared-effects.ts';
 import type { StatusChange } from '../verdict/frame.ts';

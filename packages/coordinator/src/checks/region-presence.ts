@@ -7,7 +7,7 @@ import {
   storedPresence,
   writeAbsences,
   writeLastSeen,
-} from '../store/results/region-presence.ts';
+} from '../store/results/region-absences.ts';
 import type { Store } from '../store/store.ts';
 import type { LiveMonitor } from '../verdict/monitor.ts';
 

@@ -4,7 +4,7 @@ import { messageOf } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import type { ResultStreams, StreamInfo, StreamMessage } from '@svc/shared/nats/bus.ts';
 import { onAbort, pause } from '@svc/shared/waiting.ts';
-import type { StreamPosition } from '../store/results/stream-position.ts';
+import type { StreamPosition } from '../store/results/recording-store.ts';
 import type { DropLog } from './drop-log.ts';
 import { type ParsedResults, parseResults } from './parse-results.ts';
 import { ReadingLag, ReadingWorth } from './reading-progress.ts';

@@ -5,7 +5,7 @@ import { Secret } from '@svc/shared/secret.ts';
 import { monitorsAfter, monitorsOf } from '../store/declaration/monitors.ts';
 import type { Row } from '../store/declaration/resources.ts';
 import type { Secrets } from '../store/declaration/secrets.ts';
-import { readAhead } from '../store/sqlite/read-ahead.ts';
+import { readAhead } from '../store/queries.ts';
 import type { Store } from '../store/store.ts';
 import { longestCheckMs } from '../verdict/check-duration.ts';
 import type { DeclaredExport, LiveMonitor, LiveMonitors } from '../verdict/monitor.ts';

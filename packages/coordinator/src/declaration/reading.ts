@@ -7,7 +7,7 @@ import {
 } from '../store/declaration/resource-lists.ts';
 import { findResource, type ResourceTable, type Row } from '../store/declaration/resources.ts';
 import type { Secrets } from '../store/declaration/secrets.ts';
-import type { Readable } from '../store/reading-of.ts';
+import type { Readable } from '../store/queries.ts';
 import type { Store } from '../store/store.ts';
 import type { KindIn } from './kinds/kinds.ts';
 import { KINDS } from './kinds/registry.ts';

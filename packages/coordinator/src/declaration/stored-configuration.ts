@@ -4,8 +4,8 @@ import { appendChanges, type NewChange } from '../store/declaration/changes.ts';
 import { setChannelState } from '../store/declaration/channels.ts';
 import { findResource, releaseFromFile, updateResources } from '../store/declaration/resources.ts';
 import type { Secrets } from '../store/declaration/secrets.ts';
+import { wholeMs } from '../store/queries.ts';
 import type { Store, Transaction } from '../store/store.ts';
-import { wholeMs } from '../store/whole-ms.ts';
 import type {
   ChangeContext,
   ChangeEffects,

@@ -21,7 +21,7 @@ import {
   totalsOf,
   writeTotals,
 } from '../store/export-totals.ts';
-import { statusHistories } from '../store/states/status-history.ts';
+import { statusHistories } from '../store/states/transitions.ts';
 import type { Store } from '../store/store.ts';
 import type { LiveMonitor, LiveMonitors } from '../verdict/monitor.ts';
 import { errorTypeOf } from './error-type.ts';

@@ -1,6 +1,6 @@
 import type { Clock } from '@svc/shared/clock.ts';
 import type { Logger } from '@svc/shared/log.ts';
-import { storedBelievedTime, writeBelievedTime } from '../store/results/believed-time.ts';
+import { storedBelievedTime, writeBelievedTime } from '../store/facts.ts';
 import type { Store } from '../store/store.ts';
 import { type BelievedTime, believe, doubtMs, firstBelieved } from '../verdict/believed-time.ts';
 import { HOUR_MS } from '../verdict/summary-range.ts';

@@ -1,5 +1,5 @@
 import { oldestRecorded, type Progress, storedProgress } from '../store/history/rollup-progress.ts';
-import type { Readable } from '../store/reading-of.ts';
+import type { Readable } from '../store/queries.ts';
 import { dayOf, hourOf } from '../verdict/summary-range.ts';
 
 /** How long after its end an hour is rolled up, ms. Most late results have arrived by then. */

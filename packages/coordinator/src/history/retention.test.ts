@@ -6,7 +6,7 @@ import {
 } from '../../../../test/support/configured-store.ts';
 import { settle } from '../../../../test/support/fake-clock.ts';
 import { rowsOf } from '../../../../test/support/store-rows.ts';
-import { statusHistories } from '../store/states/status-history.ts';
+import { statusHistories } from '../store/states/transitions.ts';
 import type { SqlValue } from '../store/store.ts';
 import { TOLERANCE_MS } from '../verdict/believed-time.ts';
 import { HOUR_MS } from '../verdict/summary-range.ts';

@@ -1,5 +1,11 @@
-import { type Progress, resultsFrom, writeProgress } from '../store/history/rollup-progress.ts';
-import { dueRepairs, type Repair, takeRepairs } from '../store/history/rollup-repairs.ts';
+import {
+  dueRepairs,
+  type Progress,
+  type Repair,
+  resultsFrom,
+  takeRepairs,
+  writeProgress,
+} from '../store/history/rollup-progress.ts';
 import {
   addToHours,
   expireRollups,
@@ -16,7 +22,7 @@ import {
   seriesOfPhases,
   type TimeSpan,
 } from '../store/results/result-series.ts';
-import { statusHistories } from '../store/states/status-history.ts';
+import { statusHistories } from '../store/states/transitions.ts';
 import type { Store, Transaction } from '../store/store.ts';
 import { FINEST_PERIOD_MS } from '../verdict/schedule.ts';
 import { DAY_MS, dayOf, HOUR_MS, hourOf } from '../verdict/summary-range.ts';

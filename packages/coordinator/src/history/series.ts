@@ -1,8 +1,9 @@
 import { type RollupTable, rollupsByBucket, rollupsByRegionAndBucket } from '../store/history/rollups.ts';
-import { type PhaseSums, phasesOfSlots } from '../store/results/result-phases.ts';
 import {
   type Counts,
   firstSlotFrom,
+  type PhaseSums,
+  phasesOfSlots,
   seriesOfMonitor,
   type TimeSpan,
 } from '../store/results/result-series.ts';

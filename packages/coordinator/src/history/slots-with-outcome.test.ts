@@ -8,7 +8,7 @@ import {
 import { caughtUp } from '../../../../test/support/coordinator/rolled-up-recording.ts';
 import { addRows } from '../../../../test/support/store-rows.ts';
 import { newestResults } from '../store/results/newest-results.ts';
-import { markForRepair } from '../store/results/recorded-results.ts';
+import { markForRepair } from '../store/results/recording-store.ts';
 import { gridSlotFrom, phaseOf } from '../verdict/schedule.ts';
 import { DAY_MS, HOUR_MS, hourOf } from '../verdict/summary-range.ts';
 import { Rollups } from './rollups.ts';

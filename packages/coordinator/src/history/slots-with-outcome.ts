@@ -1,5 +1,5 @@
 import type { Outcome } from '@svc/shared/messages/check-result.ts';
-import { markedHours } from '../store/history/rollup-repairs.ts';
+import { markedHours } from '../store/history/rollup-progress.ts';
 import { hoursWith } from '../store/history/rollups.ts';
 import type { Store } from '../store/store.ts';
 import { hourOf } from '../verdict/summary-range.ts';

@@ -1,6 +1,6 @@
 import { type RecentDays, recentDays } from '../store/history/uptime-days.ts';
 import { windowTimesOf } from '../store/incidents/maintenance-windows.ts';
-import { type MonitorSpan, statusesIn, statusHistories } from '../store/states/status-history.ts';
+import { type MonitorSpan, statusesIn, statusHistories } from '../store/states/transitions.ts';
 import type { Store } from '../store/store.ts';
 import { merged, type Occurrence, occurrencesIn, type WindowTimes } from '../verdict/maintenance-window.ts';
 import { bucketsUntil, DAY_MS, SUMMARY_RANGES, type SummaryRange } from '../verdict/summary-range.ts';

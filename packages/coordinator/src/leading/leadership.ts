@@ -39,7 +39,7 @@ import { Retention } from '../history/retention.ts';
 import { DATED_BACK_MS, Rollups } from '../history/rollups.ts';
 import { createHttpPost } from '../outgoing/http-post.ts';
 import { createSendMail } from '../outgoing/smtp/mail.ts';
-import { loadNodemailer } from '../outgoing/smtp/nodemailer.ts';
+import { loadNodemailer } from '../outgoing/smtp/session.ts';
 import type { DomainChecks } from '../pages/domains/domain-checks.ts';
 import { domainChecksOf } from '../pages/domains/domains.ts';
 import { IconFetches } from '../pages/icons/icon-fetches.ts';

@@ -5,9 +5,8 @@ import { EXCERPT_BYTES, maskedExcerpt } from '@svc/shared/masking/mask.ts';
 import type { ProxyFor } from '@svc/shared/proxy/proxy.ts';
 import { type ClientIdentity, trustedContext } from '@svc/shared/server-trust.ts';
 import { Client, type Dispatcher } from 'undici';
-import { guardedConnector } from './dial.ts';
+import { guardedConnector, ProxyError } from './dial.ts';
 import { fairly, type Lookups, type Resolve, resolveAsSystem } from './names.ts';
-import { ProxyError } from './tunnel.ts';
 
 /** Bound on the connection, ms. */
 const CONNECT_TIMEOUT_MS = 5_000;

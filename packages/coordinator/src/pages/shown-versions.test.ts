@@ -4,9 +4,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type RunningApi, startApi, VISITOR_KEY } from '../../../../test/support/api.ts';
 import { writeFetchedIcon } from '../store/pages/page-icons.ts';
 import type { Database } from '../store/schema.ts';
-import { registerSqlFunctions } from '../store/sqlite/sql-functions.ts';
 import { sqliteDialect } from '../store/sqlite/sqlite-dialect.ts';
-import { Statements } from '../store/statements.ts';
+import { registerSqlFunctions, Statements } from '../store/sqlite/statements.ts';
+import { writeStates, writeVotes } from '../store/states/monitor-states.ts';
 import {
   closeIncidents,
   insertIntervals,
@@ -14,8 +14,7 @@ import {
   lengthenIntervals,
   openIncidents,
   redateTransitions,
-} from '../store/states/history-writes.ts';
-import { writeStates, writeVotes } from '../store/states/monitor-states.ts';
+} from '../store/states/transitions.ts';
 import type { SqlStep, Store } from '../store/store.ts';
 import type { NewTransition, WrittenState } from '../verdict/writes.ts';
 import { findVersion, readPage } from './read-page.ts';

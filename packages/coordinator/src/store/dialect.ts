@@ -3,7 +3,7 @@ import { type RawBuilder, sql } from 'kysely';
 /*
  * The SQL of queries that differs between databases, for SQLite. Queries of all other files use only what
  * PostgreSQL has as well. Both have the aggregates `latency_histogram` and `merged_histogram`
- * (`sql-functions.ts`). `migrations/`, and the files that hold a connection of SQLite, are SQLite's alone.
+ * (`sqlite/statements.ts`). `migrations/`, and the files that hold a connection of SQLite, are SQLite's alone.
  */
 
 /** Query: the names of all tables. */

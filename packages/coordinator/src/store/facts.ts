@@ -1,5 +1,8 @@
 import type { Kysely } from 'kysely';
+import { z } from 'zod';
+import type { BelievedTime } from '../verdict/believed-time.ts';
 import type { Database } from './schema.ts';
+import type { Store } from './store.ts';
 
 /** Single values that belong to no table. Known keys: installation_id, job_key, secret_probe, declared_digest, declared_sources, believed_time, sealed_with, export_notes_until, updates_told, windows_told_since. */
 export async function readFact(db: Kysely<Database>, key: string): Promise<string | null> {
@@ -26,4 +29,26 @@ export async function factOrNew(db: Kysely<Database>, key: string, make: () => s
   const made = make();
   await writeFact(db, key, made);
   return made;
+}
+
+const KEY = 'believed_time';
+
+const storedTime = z.object({
+  at: z.int(),
+  doubt: z.object({ aheadMs: z.number(), stoodMs: z.number() }).nullable(),
+});
+
+/**
+ * Answers the time that the last process believed; null when none was stored.
+ *
+ * @throws ZodError when the stored value cannot be read
+ */
+export async function storedBelievedTime({ read }: Store): Promise<BelievedTime | null> {
+  const text = await readFact(read, KEY);
+  return text === null ? null : storedTime.parse(JSON.parse(text));
+}
+
+export async function writeBelievedTime(store: Store, { at, doubt }: BelievedTime): Promise<void> {
+  const text = JSON.stringify({ at: Math.floor(at), doubt });
+  await store.transaction(({ db }) => writeFact(db, KEY, text));
 }

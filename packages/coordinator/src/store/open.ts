@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Logger } from '@svc/shared/log.ts';
-import { lockDatabaseFile } from './sqlite/file-lock.ts';
+import { lockDatabaseFile } from './sqlite/database-files.ts';
 import { migrate } from './sqlite/migrate.ts';
 import { Reader } from './sqlite/reader.ts';
 import { SqliteStore } from './sqlite/sqlite-store.ts';

@@ -1,5 +1,5 @@
 import type { Clock } from '@svc/shared/clock.ts';
-import { hasLink, insertLink, takeLink } from '../store/access/one-time-links.ts';
+import { hasLink, insertLink, takeLink } from '../store/access/sessions.ts';
 import type { Store, Transaction } from '../store/store.ts';
 import { hashOfSecret, randomSecret } from './sessions.ts';
 

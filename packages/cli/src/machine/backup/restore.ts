@@ -2,7 +2,7 @@ import { chmod, chown, copyFile, lstat, mkdir, readdir, rename, rm, stat } from 
 import { dirname, join } from 'node:path';
 import type { SecretKeys } from '@svc/coordinator/store/access/key-files.ts';
 import { checkDatabase, forgetExportedCounts } from '@svc/coordinator/store/sqlite/backup.ts';
-import { lockDatabaseFile } from '@svc/coordinator/store/sqlite/file-lock.ts';
+import { lockDatabaseFile } from '@svc/coordinator/store/sqlite/database-files.ts';
 import { UsageError } from '../../command.ts';
 import { syncFolder } from '../../replace-file.ts';
 import { checkedManifest, type Manifest, sha256Of } from './manifest.ts';

@@ -1,8 +1,8 @@
 import { COMPONENT_TYPES } from '@svc/shared/resources/component.ts';
 import { z } from 'zod';
 import type { StoredComponent } from '../../declaration/stored.ts';
-import { findComponents, type NamedComponent } from '../../store/declaration/components.ts';
 import { hiddenMonitors as idsOfHidden } from '../../store/declaration/monitors.ts';
+import { findComponents, type NamedComponent } from '../../store/declaration/status-pages.ts';
 import { id } from '../answers.ts';
 import type { ApiParts } from '../api-parts.ts';
 import { defineResources, resourceView, serveResources } from '../collection.ts';

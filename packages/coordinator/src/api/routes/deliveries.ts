@@ -11,7 +11,7 @@ import {
   type DeliverySearch,
   findDelivery,
   newestDeliveries,
-} from '../../store/alerts/deliveries.ts';
+} from '../../store/alerts/delivery-ledger.ts';
 import { openAlert, readMasked } from '../../store/alerts/stored-alerts.ts';
 import { existingResources } from '../../store/declaration/resources.ts';
 import { DELIVERY_STATES } from '../../store/schema.ts';

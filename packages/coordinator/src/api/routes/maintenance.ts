@@ -1,6 +1,6 @@
 import { LIMITS } from '@svc/shared/limits.ts';
 import { z } from 'zod';
-import { componentsByIds } from '../../store/declaration/components.ts';
+import { componentsByIds } from '../../store/declaration/status-pages.ts';
 import {
   findWindow,
   listWindows,

@@ -18,9 +18,8 @@ import {
   type OverviewRow,
   SHOWN_STATES,
 } from '../../store/declaration/monitor-overview.ts';
-import { usesOfMonitor } from '../../store/declaration/monitor-uses.ts';
-import { monitorCreatedAt } from '../../store/declaration/monitors.ts';
-import { MaintenanceNow } from '../../store/incidents/maintenance-now.ts';
+import { monitorCreatedAt, usesOfMonitor } from '../../store/declaration/monitors.ts';
+import { MaintenanceNow } from '../../store/incidents/maintenance-windows.ts';
 import { MONITOR_STATUSES } from '../../verdict/monitor.ts';
 import type { Vote } from '../../verdict/status.ts';
 import { id } from '../answers.ts';

@@ -1,7 +1,7 @@
 import { SICKNESSES } from '@svc/shared/messages/heartbeat.ts';
 import { REGIONS } from '@svc/shared/regions.ts';
 import { z } from 'zod';
-import { lastingAbsences, regionsLastSeen } from '../../store/results/region-presence.ts';
+import { lastingAbsences, regionsLastSeen } from '../../store/results/region-absences.ts';
 import { type RegionView, regionView } from '../answers.ts';
 import type { ApiParts, LiveAgent } from '../api-parts.ts';
 import { endpoint, ok, type ServedEndpoint, serve } from '../endpoint.ts';

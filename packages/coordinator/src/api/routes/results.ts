@@ -12,7 +12,7 @@ import { slotsWithOutcome } from '../../history/slots-with-outcome.ts';
 import { newestResults, type ResultRow } from '../../store/results/newest-results.ts';
 import { readResultDetail } from '../../store/results/result-detail.ts';
 import { transitionVotes } from '../../store/states/stored-votes.ts';
-import { newestTransitions, type TransitionRow } from '../../store/states/transition-history.ts';
+import { newestTransitions, type TransitionRow } from '../../store/states/transitions.ts';
 import { checkView, type ResultView, resultView, type TransitionView, transitionView } from '../answers.ts';
 import type { ApiParts } from '../api-parts.ts';
 import { AtOnce } from '../at-once.ts';

@@ -8,7 +8,7 @@ import { z } from 'zod';
 import { closesIncidents } from '../../alerts/registry.ts';
 import type { Comparison, Course, OtherSettings } from '../../history/what-if/compare.ts';
 import { monitorCreatedAt } from '../../store/declaration/monitors.ts';
-import { wholeMs } from '../../store/whole-ms.ts';
+import { wholeMs } from '../../store/queries.ts';
 import { type LiveMonitor, MONITOR_STATUSES } from '../../verdict/monitor.ts';
 import { DAY_MS } from '../../verdict/summary-range.ts';
 import { uptimePercent } from '../../verdict/uptime.ts';

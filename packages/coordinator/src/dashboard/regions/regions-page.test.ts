@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type RunningApi, startApi } from '../../../../../test/support/api.ts';
 import { DashboardSession } from '../../../../../test/support/dashboard/session.ts';
-import { writeAbsences, writeLastSeen } from '../../store/results/region-presence.ts';
+import { writeAbsences, writeLastSeen } from '../../store/results/region-absences.ts';
 
 let api: RunningApi;
 let session: DashboardSession;

@@ -2,7 +2,7 @@ import type { Clock } from '@svc/shared/clock.ts';
 import { messageOf } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import { Problem } from '../../api/problem.ts';
-import { newestChange } from '../../store/declaration/newest-change.ts';
+import { newestChange } from '../../store/declaration/changes.ts';
 import type { Store } from '../../store/store.ts';
 import type { DashboardPage } from '../dashboard-page.ts';
 

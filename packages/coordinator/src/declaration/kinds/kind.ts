@@ -1,6 +1,6 @@
 import type { NamedRow, NewRow, ResourceTable, Row, RowChange } from '../../store/declaration/resources.ts';
 import type { Secrets } from '../../store/declaration/secrets.ts';
-import type { Readable } from '../../store/reading-of.ts';
+import type { Readable } from '../../store/queries.ts';
 import type { ShownBy } from '../configuration.ts';
 import type { ChangeScope } from '../scope.ts';
 import type { SecretsShown, StoredIn } from '../stored.ts';

@@ -1,12 +1,12 @@
 import { removeSessionsOf } from '../../store/access/sessions.ts';
+import { findResources } from '../../store/declaration/resources.ts';
 import {
   componentsOfGroups,
   emptyGroups,
   partsOfPage,
   removePartsOfPage,
-} from '../../store/declaration/components.ts';
-import { findResources } from '../../store/declaration/resources.ts';
-import { takenName } from '../../store/declaration/status-pages.ts';
+  takenName,
+} from '../../store/declaration/status-pages.ts';
 import { Conflict, InvalidReference } from '../errors.ts';
 import { refuseDeclared } from '../scope.ts';
 import { attributesOf, metadataOf, openedAttributesOf, sealedJson } from '../stored.ts';

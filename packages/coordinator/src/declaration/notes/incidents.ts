@@ -1,7 +1,7 @@
 import type { Clock } from '@svc/shared/clock.ts';
 import { LIMITS } from '@svc/shared/limits.ts';
-import { componentsByIds } from '../../store/declaration/components.ts';
 import { existingResources, type ResourceTable } from '../../store/declaration/resources.ts';
+import { componentsByIds } from '../../store/declaration/status-pages.ts';
 import {
   findIncident,
   type IncidentContent,
@@ -17,9 +17,8 @@ import {
   type UpdateContent,
   updatesOf,
 } from '../../store/incidents/incidents.ts';
-import type { Readable } from '../../store/reading-of.ts';
+import { type Readable, wholeMs } from '../../store/queries.ts';
 import type { Store, Transaction } from '../../store/store.ts';
-import { wholeMs } from '../../store/whole-ms.ts';
 import { resolvedAt } from '../../verdict/incident-updates.ts';
 import { ConfigurationError, Conflict, InvalidReference, NotFound } from '../errors.ts';
 import { requireVersion } from '../scope.ts';

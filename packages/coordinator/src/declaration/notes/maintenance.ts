@@ -12,8 +12,8 @@ import {
   type StoredWindow,
   type WindowContent,
 } from '../../store/incidents/maintenance-windows.ts';
+import { wholeMs } from '../../store/queries.ts';
 import type { Store, Transaction } from '../../store/store.ts';
-import { wholeMs } from '../../store/whole-ms.ts';
 import type { WindowTimes } from '../../verdict/maintenance-window.ts';
 import type { ChangeEffects } from '../configuration.ts';
 import { Conflict, NotFound } from '../errors.ts';

@@ -3,7 +3,7 @@ import { Secret } from '@svc/shared/secret.ts';
 import { z } from 'zod';
 import { channelsOfFile, openSettings } from '../../store/declaration/channels.ts';
 import type { Secrets } from '../../store/declaration/secrets.ts';
-import type { Readable } from '../../store/reading-of.ts';
+import type { Readable } from '../../store/queries.ts';
 import type { ConfigurationChange } from '../configuration.ts';
 
 export type ChannelStates = {

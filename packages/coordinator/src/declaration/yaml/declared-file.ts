@@ -7,7 +7,7 @@ import { GrowingWaits } from '@svc/shared/waiting.ts';
 import { appliedDeclaration, ownedRows } from '../../store/declaration/applied-declaration.ts';
 import type { Secrets } from '../../store/declaration/secrets.ts';
 import { StoreError } from '../../store/errors.ts';
-import type { Readable } from '../../store/reading-of.ts';
+import type { Readable } from '../../store/queries.ts';
 import type { Store } from '../../store/store.ts';
 import type { Configuration, ConfigurationChange } from '../configuration.ts';
 import { type ChannelStates, setChannelStates, storedChannels } from './channel-states.ts';

@@ -8,7 +8,7 @@ import {
   type ResourceTable,
 } from '../../store/declaration/resources.ts';
 import type { Secrets } from '../../store/declaration/secrets.ts';
-import type { Readable } from '../../store/reading-of.ts';
+import type { Readable } from '../../store/queries.ts';
 import {
   isMonitorKind,
   MOST_TOGETHER,

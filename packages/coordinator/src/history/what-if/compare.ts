@@ -1,6 +1,4 @@
 import type { Region } from '@svc/shared/regions.ts';
-import { windowsOfMonitor } from '../../store/incidents/maintenance-windows.ts';
-import { type RecordedRow, resultsAsRecorded } from '../../store/results/results-as-recorded.ts';
 import {
   alertsIn,
   announcedAt,
@@ -9,8 +7,11 @@ import {
   linkedChannels,
   type PastAlert,
   type PastChange,
+  type RecordedRow,
+  resultsAsRecorded,
   statusAt,
-} from '../../store/states/told-history.ts';
+} from '../../store/history/replayed-history.ts';
+import { windowsOfMonitor } from '../../store/incidents/maintenance-windows.ts';
 import type { Store } from '../../store/store.ts';
 import { lastedMs, longestCheckMs } from '../../verdict/check-duration.ts';
 import { type LiveWindow, merged, occurrencesIn, Windows } from '../../verdict/maintenance-window.ts';

@@ -1,6 +1,5 @@
 import type { Region } from '@svc/shared/regions.ts';
-import type { RecordedRow } from '../../store/results/results-as-recorded.ts';
-import type { PastAlert, PastChange } from '../../store/states/told-history.ts';
+import type { PastAlert, PastChange, RecordedRow } from '../../store/history/replayed-history.ts';
 import { monitorDeclared } from '../../verdict/declared-effects.ts';
 import { Evaluation } from '../../verdict/evaluation.ts';
 import type { Windows } from '../../verdict/maintenance-window.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { insertAnnouncement } from '../../store/incidents/page-announcements.ts';
+import { insertAnnouncement } from '../../store/pages/page-announcements.ts';
 import type { Transaction } from '../../store/store.ts';
 
 /** News for the subscribers of a page, as it is stored until its mails are queued. Instants are epoch ms. */

@@ -14,7 +14,7 @@ import {
 import { addRows, rowsOf } from '../../../../../test/support/store-rows.ts';
 import { MaintenanceWindows } from '../../declaration/notes/maintenance.ts';
 import type { NewlyQueued } from '../../store/alerts/delivery-queue.ts';
-import { recipientOf } from '../../store/declaration/receivers.ts';
+import { recipientOf } from '../../store/declaration/channels.ts';
 import { insertIncident, insertUpdate } from '../../store/incidents/incidents.ts';
 import type { WindowContent } from '../../store/incidents/maintenance-windows.ts';
 import { confirmSubscription, recipientAt, removeRecipient } from '../../store/pages/page-recipients.ts';

@@ -10,20 +10,18 @@ import type { NewlyQueued } from '../../store/alerts/delivery-queue.ts';
 import { findResource } from '../../store/declaration/resources.ts';
 import type { Secrets } from '../../store/declaration/secrets.ts';
 import {
-  beginTellingUpdates,
-  noteUpdatesTold,
-  pagesOfIncident,
-  untoldUpdates,
-} from '../../store/incidents/incident-news.ts';
-import {
   advanceAnnouncement,
+  beginTellingUpdates,
+  beginTellingWindows,
   forgetHidden,
   noteTold,
+  noteUpdatesTold,
   oldestAnnouncement,
+  pagesOfIncident,
   type StoredAnnouncement,
   untoldChanges,
-} from '../../store/incidents/page-announcements.ts';
-import { beginTellingWindows } from '../../store/incidents/window-news.ts';
+  untoldUpdates,
+} from '../../store/pages/page-announcements.ts';
 import {
   type MailPage,
   mailPage,

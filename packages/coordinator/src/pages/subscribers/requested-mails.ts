@@ -3,7 +3,7 @@ import type { Clock } from '@svc/shared/clock.ts';
 import { messageOf } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import { queuePageMails } from '../../alerts/page-mails.ts';
-import { insertLink } from '../../store/access/one-time-links.ts';
+import { insertLink } from '../../store/access/sessions.ts';
 import type { NewlyQueued } from '../../store/alerts/delivery-queue.ts';
 import type { Secrets } from '../../store/declaration/secrets.ts';
 import { askSubscription, type MailPage, mailPage, recipientAt } from '../../store/pages/page-recipients.ts';

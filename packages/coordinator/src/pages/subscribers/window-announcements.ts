@@ -1,13 +1,13 @@
 import { derivedUuid } from '@svc/shared/ids.ts';
-import { publishedOf } from '../../store/incidents/incident-news.ts';
 import { allWindows, type StoredWindow } from '../../store/incidents/maintenance-windows.ts';
 import {
   noteWindowTold,
   pagesOfWindow,
+  publishedOf,
   toldWindows,
   windowsToldSince,
-} from '../../store/incidents/window-news.ts';
-import type { Readable } from '../../store/reading-of.ts';
+} from '../../store/pages/page-announcements.ts';
+import type { Readable } from '../../store/queries.ts';
 import type { Transaction } from '../../store/store.ts';
 import {
   nextOccurrence,

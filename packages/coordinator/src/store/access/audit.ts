@@ -1,7 +1,7 @@
 import type { Selectable } from 'kysely';
+import { wholeMs } from '../queries.ts';
 import type { Database } from '../schema.ts';
 import type { SqlValue, Store, Transaction } from '../store.ts';
-import { wholeMs } from '../whole-ms.ts';
 
 /**
  * Who acted: an API token, an unknown caller (no valid token), the declared file, or the settings

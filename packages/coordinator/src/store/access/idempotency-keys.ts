@@ -1,5 +1,5 @@
+import { wholeMs } from '../queries.ts';
 import type { Transaction } from '../store.ts';
-import { wholeMs } from '../whole-ms.ts';
 
 /** The result of a request with an `Idempotency-Key`. */
 export type KeptRequest = {

@@ -8,7 +8,7 @@ export type StoredSession = {
   readonly expiresAt: number;
 };
 
-/** Most expired sessions that a new one removes. */
+/** Most expired rows that a new session or link removes. */
 const MOST_REMOVED = 100;
 
 /** Inserts a session, and removes some that have expired. @param now epoch ms, whole */
@@ -46,4 +46,48 @@ export async function removeSession({ db }: Transaction, hash: string): Promise<
 
 export async function removeSessionsOf({ db }: Transaction, subject: string): Promise<void> {
   await db.deleteFrom('sessions').where('subject', '=', subject).execute();
+}
+
+/** A link as it is stored. */
+export type StoredLink = {
+  readonly purpose: string;
+  readonly detail: string;
+  /** Epoch ms. */
+  readonly expiresAt: number;
+};
+
+/** Inserts a link, and removes some that have expired. @param now epoch ms, whole */
+export async function insertLink(
+  { db }: Transaction,
+  hash: string,
+  { purpose, detail, expiresAt }: StoredLink,
+  now: number,
+): Promise<void> {
+  await db
+    .deleteFrom('one_time_links')
+    .where('hash', 'in', (query) =>
+      query.selectFrom('one_time_links').select('hash').where('expires_at', '<=', now).limit(MOST_REMOVED),
+    )
+    .execute();
+  await db.insertInto('one_time_links').values({ hash, purpose, detail, expires_at: expiresAt }).execute();
+}
+
+/** Whether there is a link with this hash, expired or not. */
+export async function hasLink({ read }: Store, hash: string): Promise<boolean> {
+  const row = await read
+    .selectFrom('one_time_links')
+    .select('hash')
+    .where('hash', '=', hash)
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+/** Removes a link and answers it, expired or not; null: there is none. */
+export async function takeLink({ db }: Transaction, hash: string): Promise<StoredLink | null> {
+  const row = await db
+    .deleteFrom('one_time_links')
+    .where('hash', '=', hash)
+    .returning(['purpose', 'detail', 'expires_at as expiresAt'])
+    .executeTakeFirst();
+  return row ?? null;
 }

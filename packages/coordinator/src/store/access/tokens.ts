@@ -1,9 +1,9 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { Secret } from '@svc/shared/secret.ts';
 import { type Selectable, sql } from 'kysely';
+import { wholeMs } from '../queries.ts';
 import type { Database } from '../schema.ts';
 import type { Store, Transaction } from '../store.ts';
-import { wholeMs } from '../whole-ms.ts';
 import { type AuditLine, appendAudit } from './audit.ts';
 
 /**

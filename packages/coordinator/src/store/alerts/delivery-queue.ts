@@ -1,9 +1,9 @@
 import type { Alert, AlertStatus } from '@svc/shared/channels/alert.ts';
 import { type RawBuilder, sql } from 'kysely';
-import { receiverExists } from '../declaration/receivers.ts';
+import { receiverExists } from '../declaration/channels.ts';
 import type { Secrets } from '../declaration/secrets.ts';
+import { wholeMs } from '../queries.ts';
 import type { SqlStep, Store, Transaction } from '../store.ts';
-import { wholeMs } from '../whole-ms.ts';
 import { alertText, openAlert } from './stored-alerts.ts';
 
 /*
@@ -17,7 +17,7 @@ const UIDS_PER_READ = 500;
 
 /**
  * The deliveries of one monitor to one channel: a lane. Mails of status pages have lanes too: their `notificationId` is
- * a recipient, see `receivers.ts`, and their `monitorId` is none.
+ * a recipient, see `declaration/channels.ts`, and their `monitorId` is none.
  */
 export type LaneId = { notificationId: number; monitorId: number };
 
@@ -412,44 +412,4 @@ export async function passOnTurns(tx: Transaction, lanes: readonly LaneId[]): Pr
        AND id = (SELECT min(id) FROM deliveries WHERE state = 'pending' AND notification_id = ? AND monitor_id = ?)`,
     lanes.map(({ notificationId, monitorId }) => [notificationId, monitorId]),
   );
-}
-
-/**
- * The channels of the same workspace that are of these kinds and not stopped, without this one: those that
- * work first, at most `most`.
- */
-export async function otherChannels(
-  { db }: Transaction,
-  notificationId: number,
-  kinds: readonly string[],
-  most: number,
-): Promise<number[]> {
-  if (kinds.length === 0) return [];
-  const rows = await db
-    .selectFrom('notifications as o')
-    .innerJoin('notifications as n', 'n.workspace_id', 'o.workspace_id')
-    .select('o.id')
-    .where('n.id', '=', notificationId)
-    .where('o.id', '<>', notificationId)
-    .where('o.stopped_at', 'is', null)
-    .where('o.provider_type', 'in', kinds)
-    .orderBy('o.state', 'desc')
-    .orderBy('o.id')
-    .limit(most)
-    .execute();
-  return rows.map(({ id }) => id);
-}
-
-/** What people call the channel: its name, or its kind and id; null: it is gone. */
-export async function channelNamed(
-  { db }: Transaction,
-  notificationId: number,
-): Promise<{ readonly name: string } | null> {
-  const row = await db
-    .selectFrom('notifications')
-    .select(['name', 'provider_type'])
-    .where('id', '=', notificationId)
-    .executeTakeFirst();
-  if (row === undefined) return null;
-  return { name: row.name ?? `${row.provider_type} ${notificationId}` };
 }

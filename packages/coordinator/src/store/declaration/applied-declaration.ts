@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { readFact, writeFact } from '../facts.ts';
-import { type Readable, readingOf } from '../reading-of.ts';
+import { type Readable, readingOf } from '../queries.ts';
 import type { Transaction } from '../store.ts';
 import { RESOURCE_TABLES } from './resources.ts';
 

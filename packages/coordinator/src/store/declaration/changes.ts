@@ -1,5 +1,5 @@
 import { checkKind } from '@svc/shared/messages/check.ts';
-import type { Selectable } from 'kysely';
+import { type Selectable, sql } from 'kysely';
 import { z } from 'zod';
 import type { Database } from '../schema.ts';
 import type { SqlStep, SqlValue, Store, Transaction } from '../store.ts';
@@ -155,4 +155,17 @@ function rowOf(change: NewChange): SqlValue[] {
     case 'maintenance':
       return [change.kind, null, null, JSON.stringify({ windowId: change.windowId })];
   }
+}
+
+/**
+ * A text that differs whenever a status has changed or something was declared since. Each change has a row in
+ * `transitions` or `audit`.
+ */
+export async function newestChange({ read }: Store): Promise<string> {
+  const { rows } = await sql<{ transition: number | null; line: number | null }>`
+    SELECT (SELECT max(id) FROM transitions) AS transition, (SELECT max(id) FROM audit) AS line`.execute(
+    read,
+  );
+  const [found] = rows;
+  return `${found?.transition ?? 0}-${found?.line ?? 0}`;
 }

@@ -1,5 +1,6 @@
 import { Secret } from '@svc/shared/secret.ts';
-import { type Readable, readingOf } from '../reading-of.ts';
+import { type RawBuilder, sql } from 'kysely';
+import { type Readable, readingOf } from '../queries.ts';
 import type { Store, Transaction } from '../store.ts';
 import type { SealPurpose, Secrets } from './secrets.ts';
 
@@ -105,4 +106,67 @@ export async function reviseChannels(tx: Transaction, ids: readonly number[], no
     'UPDATE notifications SET row_version = row_version + 1, updated_at = ? WHERE id = ?',
     ids.map((id) => [now, id]),
   );
+}
+
+/*
+ * Who deliveries go to. Their column `notification_id` has the id of a channel, which is positive, or the negated id of
+ * a recipient of a status page's mails. So both have one outbox and one ledger.
+ */
+
+/** The receiver that a recipient is. */
+export function receiverOf(recipientId: number): number {
+  return -recipientId;
+}
+
+/** The recipient that a receiver is; null: it is a channel. */
+export function recipientOf(receiver: number): number | null {
+  return receiver < 0 ? -receiver : null;
+}
+
+/** For WHERE: whether the receiver in this column exists. */
+export function receiverExists(column: string): RawBuilder<boolean> {
+  const id = sql.ref(column);
+  return sql<boolean>`CASE WHEN ${id} > 0
+    THEN EXISTS (SELECT 1 FROM notifications WHERE notifications.id = ${id})
+    ELSE EXISTS (SELECT 1 FROM page_recipients WHERE page_recipients.id = -${id}) END`;
+}
+
+/**
+ * The channels of the same workspace that are of these kinds and not stopped, without this one: those that
+ * work first, at most `most`.
+ */
+export async function otherChannels(
+  { db }: Transaction,
+  notificationId: number,
+  kinds: readonly string[],
+  most: number,
+): Promise<number[]> {
+  if (kinds.length === 0) return [];
+  const rows = await db
+    .selectFrom('notifications as o')
+    .innerJoin('notifications as n', 'n.workspace_id', 'o.workspace_id')
+    .select('o.id')
+    .where('n.id', '=', notificationId)
+    .where('o.id', '<>', notificationId)
+    .where('o.stopped_at', 'is', null)
+    .where('o.provider_type', 'in', kinds)
+    .orderBy('o.state', 'desc')
+    .orderBy('o.id')
+    .limit(most)
+    .execute();
+  return rows.map(({ id }) => id);
+}
+
+/** What people call the channel: its name, or its kind and id; null: it is gone. */
+export async function channelNamed(
+  { db }: Transaction,
+  notificationId: number,
+): Promise<{ readonly name: string } | null> {
+  const row = await db
+    .selectFrom('notifications')
+    .select(['name', 'provider_type'])
+    .where('id', '=', notificationId)
+    .executeTakeFirst();
+  if (row === undefined) return null;
+  return { name: row.name ?? `${row.provider_type} ${notificationId}` };
 }

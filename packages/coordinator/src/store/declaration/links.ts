@@ -1,7 +1,7 @@
 import { appendTo } from '@svc/shared/collections.ts';
 import { type Kysely, sql } from 'kysely';
 import type { Announced } from '../../verdict/transition.ts';
-import { type Readable, readingOf } from '../reading-of.ts';
+import { type Readable, readingOf } from '../queries.ts';
 import type { Database } from '../schema.ts';
 import type { Transaction } from '../store.ts';
 

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import { containsText, jsonMember } from '../dialect.ts';
-import { type Readable, readingOf } from '../reading-of.ts';
+import { type Readable, readingOf } from '../queries.ts';
 import { findResources, type ResourceTable, type Row } from './resources.ts';
 
 /** A part of a list by ascending id. */

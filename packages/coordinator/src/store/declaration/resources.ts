@@ -1,6 +1,5 @@
 import type { Insertable, Selectable, Updateable } from 'kysely';
-import { idChunks } from '../id-chunks.ts';
-import { type Readable, readingOf } from '../reading-of.ts';
+import { idChunks, type Readable, readingOf } from '../queries.ts';
 import type { Database } from '../schema.ts';
 import type { SqlValue, Transaction } from '../store.ts';
 

@@ -1,4 +1,8 @@
+import { type RawBuilder, sql } from 'kysely';
+import { containsText, jsonMember, numbersAs } from '../dialect.ts';
+import { idChunks, type Readable, readingOf } from '../queries.ts';
 import type { Transaction } from '../store.ts';
+import type { OwnedRow } from './resources.ts';
 
 type Names = { readonly slug: string; readonly custom_domain: string | null };
 
@@ -27,4 +31,129 @@ export async function takenName(
     .execute();
   if (taken.length === 0) return null;
   return taken.some((page) => page.slug === slug) ? 'slug' : 'custom_domain';
+}
+
+/** The tables of the parts of status pages. */
+export type PagePart = 'components' | 'component_groups';
+
+export type ShowingComponent = OwnedRow & { readonly page_id: number; readonly monitor_id: number | null };
+
+/** Components that show one of these monitors (500 at most), by ascending id. */
+export function componentsOfMonitors(
+  { db }: Transaction,
+  monitorIds: readonly number[],
+): Promise<ShowingComponent[]> {
+  return db
+    .selectFrom('components')
+    .select(['id', 'page_id', 'monitor_id', 'owner', 'local_name'])
+    .where('monitor_id', 'in', monitorIds)
+    .orderBy('id')
+    .execute();
+}
+
+/** Those of these components that exist, of any workspace, with the monitors that they show. */
+export async function componentsByIds(
+  source: Readable,
+  ids: readonly number[],
+): Promise<{ id: number; page_id: number; monitor_id: number | null }[]> {
+  const found: { id: number; page_id: number; monitor_id: number | null }[] = [];
+  for (const some of idChunks(ids)) {
+    const query = readingOf(source).selectFrom('components').select(['id', 'page_id', 'monitor_id']);
+    found.push(...(await query.where('id', 'in', some).execute()));
+  }
+  return found;
+}
+
+export async function removeComponents(tx: Transaction, ids: readonly number[]): Promise<void> {
+  await tx.runEach(
+    'DELETE FROM components WHERE id = ?',
+    ids.map((id) => [id]),
+  );
+}
+
+/**
+ * Detaches components from their monitors: they stay on their pages and show nothing.
+ *
+ * @param now epoch ms
+ */
+export async function showNothing(tx: Transaction, ids: readonly number[], now: number): Promise<void> {
+  await tx.runEach(
+    'UPDATE components SET monitor_id = NULL, row_version = row_version + 1, updated_at = ? WHERE id = ?',
+    ids.map((id) => [now, id]),
+  );
+}
+
+/** Components of these groups (500 at most), by ascending id. */
+export function componentsOfGroups(
+  { db }: Transaction,
+  groupIds: readonly number[],
+): Promise<(OwnedRow & { readonly group_id: number | null })[]> {
+  return db
+    .selectFrom('components')
+    .select(['id', 'owner', 'local_name', 'group_id'])
+    .where('group_id', 'in', groupIds)
+    .orderBy('id')
+    .execute();
+}
+
+/**
+ * Takes the components out of groups: they stay on their page.
+ *
+ * @param now epoch ms
+ */
+export async function emptyGroups(tx: Transaction, groupIds: readonly number[], now: number): Promise<void> {
+  await tx.runEach(
+    'UPDATE components SET group_id = NULL, row_version = row_version + 1, updated_at = ? WHERE group_id = ?',
+    groupIds.map((id) => [now, id]),
+  );
+}
+
+export function partsOfPage({ db }: Transaction, part: PagePart, pageId: number): Promise<OwnedRow[]> {
+  return db.selectFrom(part).select(['id', 'owner', 'local_name']).where('page_id', '=', pageId).execute();
+}
+
+export async function removePartsOfPage({ db }: Transaction, part: PagePart, pageId: number): Promise<void> {
+  await db.deleteFrom(part).where('page_id', '=', pageId).execute();
+}
+
+/** A component of any page of a workspace, as lists to choose from show it. */
+export type NamedComponent = {
+  readonly id: number;
+  readonly page_id: number;
+  readonly page_title: string;
+  readonly monitor_id: number | null;
+  /** Its own name, or that of its monitor; null: it has neither. */
+  readonly name: string | null;
+};
+
+export type ComponentSearch = {
+  readonly workspaceId: number;
+  readonly ids?: readonly number[] | undefined;
+  readonly pageId?: number | undefined;
+  readonly nameContains?: string | undefined;
+  readonly limit: number;
+  readonly offset: number;
+};
+
+/** A page of the components of all status pages, by page and id, and the number of all that are found. */
+export async function findComponents(
+  source: Readable,
+  { workspaceId, ids, pageId, nameContains, limit, offset }: ComponentSearch,
+): Promise<{ rows: NamedComponent[]; total: number }> {
+  const name = sql<string | null>`coalesce(${jsonMember(sql`c.attributes`, 'name')}, m.name)`;
+  const conditions: RawBuilder<unknown>[] = [
+    sql`c.workspace_id = ${workspaceId}`,
+    ...(ids === undefined ? [] : [sql`c.id IN (SELECT value FROM ${numbersAs(ids, 'wanted')})`]),
+    ...(pageId === undefined ? [] : [sql`c.page_id = ${pageId}`]),
+    ...(nameContains === undefined ? [] : [containsText(name, nameContains)]),
+  ];
+  const found = sql`FROM components c LEFT JOIN monitors m ON m.id = c.monitor_id
+    WHERE ${sql.join(conditions, sql` AND `)}`;
+  const reading = readingOf(source);
+  const { rows } = await sql<NamedComponent>`
+    SELECT c.id, c.page_id, c.monitor_id, ${name} AS name,
+      (SELECT ${jsonMember(sql`p.attributes`, 'title')} FROM status_pages p WHERE p.id = c.page_id) AS page_title
+    ${found} ORDER BY c.page_id, c.id LIMIT ${limit} OFFSET ${offset}`.execute(reading);
+  const counted = await sql<{ total: number }>`SELECT count(*) AS total ${found}`.execute(reading);
+  return { rows, total: counted.rows[0]?.total ?? 0 };
 }

@@ -1,10 +1,8 @@
-import type { Selectable } from 'kysely';
-import { sql } from 'kysely';
+import { type Selectable, sql } from 'kysely';
 import { containsText } from '../dialect.ts';
-import { type Readable, readingOf } from '../reading-of.ts';
+import { type Readable, readingOf, wholeMs } from '../queries.ts';
 import type { Database } from '../schema.ts';
 import type { Store, Transaction } from '../store.ts';
-import { wholeMs } from '../whole-ms.ts';
 import type { Page } from './resource-lists.ts';
 
 const DEFAULT_WORKSPACE = 'default';

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { hourOf } from '../../verdict/summary-range.ts';
-import { receiverExists } from '../declaration/receivers.ts';
+import { receiverExists } from '../declaration/channels.ts';
 import { greatest, least } from '../dialect.ts';
 import type { Store, Transaction } from '../store.ts';
 

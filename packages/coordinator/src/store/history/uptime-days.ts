@@ -3,7 +3,7 @@ import type { MonitorStatus } from '../../verdict/monitor.ts';
 import { DAY_MS } from '../../verdict/summary-range.ts';
 import type { StatusSince, StatusTimes } from '../../verdict/uptime.ts';
 import { greatest, jsonRows, numbersAs } from '../dialect.ts';
-import { historyOf } from '../states/status-history.ts';
+import { historyOf } from '../states/transitions.ts';
 import type { Store, Transaction } from '../store.ts';
 
 /** How long a monitor had each status on a day (its beginning in UTC, epoch ms), in maintenance windows too. */

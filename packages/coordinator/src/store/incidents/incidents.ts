@@ -3,8 +3,7 @@ import { type Selectable, sql } from 'kysely';
 import { z } from 'zod';
 import type { Impact, UpdateState } from '../../verdict/incident-updates.ts';
 import { numbersAs } from '../dialect.ts';
-import { idChunks } from '../id-chunks.ts';
-import { type Readable, readingOf } from '../reading-of.ts';
+import { idChunks, type Readable, readingOf } from '../queries.ts';
 import type { Database } from '../schema.ts';
 import type { Transaction } from '../store.ts';
 

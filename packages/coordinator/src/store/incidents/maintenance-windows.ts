@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { isTimeZone } from '../../verdict/local-time.ts';
 import {
   FREQUENCIES,
+  isDuring,
   type LiveWindow,
   nextOccurrence,
   type Repetition,
@@ -11,8 +12,7 @@ import {
   Windows,
   type WindowTimes,
 } from '../../verdict/maintenance-window.ts';
-import { idChunks } from '../id-chunks.ts';
-import { type Readable, readingOf } from '../reading-of.ts';
+import { idChunks, type Readable, readingOf } from '../queries.ts';
 import type { Database } from '../schema.ts';
 import type { Store, Transaction } from '../store.ts';
 
@@ -316,7 +316,7 @@ function columnsOf({ title, text, startsAt, endsAt, timeZone, repeat }: WindowCo
   };
 }
 
-export function timesOf({ starts_at, ends_at, time_zone, repeat, ended_at }: WindowRow): WindowTimes {
+function timesOf({ starts_at, ends_at, time_zone, repeat, ended_at }: WindowRow): WindowTimes {
   return {
     startsAt: starts_at,
     endsAt: ends_at,
@@ -330,4 +330,46 @@ export function timesOf({ starts_at, ends_at, time_zone, repeat, ended_at }: Win
 function liveOf(window: StoredWindow): LiveWindow {
   const { id, monitorIds, startsAt, endsAt, timeZone, repeat, endedAt } = window;
   return { id, monitorIds, times: { startsAt, endsAt, timeZone, repeat, endedAt } };
+}
+
+/** Most windows that are remembered: those of ten full workspaces. */
+const MOST_REMEMBERED = 10_000;
+
+/** Reads which maintenance windows are under way. It remembers the windows, which change rarely. */
+export class MaintenanceNow {
+  readonly #store: Pick<Store, 'read'>;
+  /** By id and version. */
+  readonly #known = new Map<string, WindowTimes>();
+
+  constructor(store: Pick<Store, 'read'>) {
+    this.#store = store;
+  }
+
+  /**
+   * Ids of the workspace's windows with an occurrence that covers the instant.
+   *
+   * @param now epoch ms on the slots' clock
+   */
+  async underWay(workspaceId: number, now: number): Promise<number[]> {
+    const rows = await this.#store.read
+      .selectFrom('maintenance_windows')
+      .selectAll()
+      .where('workspace_id', '=', workspaceId)
+      .where('starts_at', '<=', now)
+      .where((row) => row.or([row('repeat', 'is not', null), row('ends_at', '>', now)]))
+      .where((row) => row.or([row('ended_at', 'is', null), row('ended_at', '>', now)]))
+      .orderBy('id')
+      .execute();
+    return rows.filter((row) => isDuring(this.#timesOf(row), now)).map(({ id }) => id);
+  }
+
+  #timesOf(row: WindowRow): WindowTimes {
+    const key = `${row.id} ${row.row_version}`;
+    const known = this.#known.get(key);
+    if (known !== undefined) return known;
+    if (this.#known.size >= MOST_REMEMBERED) this.#known.clear();
+    const times = timesOf(row);
+    this.#known.set(key, times);
+    return times;
+  }
 }

@@ -1,7 +1,5 @@
-import { idChunks } from '../id-chunks.ts';
-import { type Readable, readingOf } from '../reading-of.ts';
+import { idChunks, type Readable, readingOf, wholeMs } from '../queries.ts';
 import type { Store, Transaction } from '../store.ts';
-import { wholeMs } from '../whole-ms.ts';
 
 /** What the last check found of a page's custom domain. Instants are epoch ms. */
 export type CheckedDomain = {

@@ -1,8 +1,7 @@
 import { sql } from 'kysely';
 import { jsonMember } from '../dialect.ts';
-import { type Readable, readingOf } from '../reading-of.ts';
+import { type Readable, readingOf, wholeMs } from '../queries.ts';
 import type { Store, Transaction } from '../store.ts';
-import { wholeMs } from '../whole-ms.ts';
 
 /** How the icon of a page was last fetched. Instants are epoch ms. */
 export type FetchedIcon = {

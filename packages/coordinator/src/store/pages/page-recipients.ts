@@ -1,11 +1,12 @@
 import { type Selectable, sql } from 'kysely';
 import { z } from 'zod';
+import { insertFor, parametersOf, type QueuedRow } from '../alerts/delivery-queue.ts';
+import { recipientOf } from '../declaration/channels.ts';
 import type { Page } from '../declaration/resource-lists.ts';
 import { jsonMember } from '../dialect.ts';
-import { type Readable, readingOf } from '../reading-of.ts';
+import { type Readable, readingOf, wholeMs } from '../queries.ts';
 import type { Database, Subscription } from '../schema.ts';
-import type { Store, Transaction } from '../store.ts';
-import { wholeMs } from '../whole-ms.ts';
+import type { SqlStep, Store, Transaction } from '../store.ts';
 
 type RecipientRow = Selectable<Database['page_recipients']>;
 
@@ -215,4 +216,19 @@ export async function mailPage(source: Readable, pageId: number): Promise<MailPa
   const { access, domains, ...page } = row;
   const mailDomains = access === 'email-domain' ? domainList.parse(JSON.parse(domains ?? '[]')) : null;
   return { ...page, title: page.title ?? page.slug, mailDomains };
+}
+
+const INSERT_PAGE_MAIL = insertFor('page_recipients', '-page_recipients.id');
+
+/**
+ * Queues mails of status pages. A mail to a recipient that was removed meanwhile is not queued: its row's `changes` is
+ * 0, as it is for a mail whose uid is already queued.
+ *
+ * @param rows each `notificationId` is a recipient's, see `declaration/channels.ts`
+ */
+export function insertPageMails(rows: readonly QueuedRow[]): SqlStep {
+  return {
+    sql: INSERT_PAGE_MAIL,
+    rows: rows.map((row) => parametersOf(row, recipientOf(row.notificationId))),
+  };
 }

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { MonitorStatus } from '../../verdict/monitor.ts';
 import type { Row } from '../declaration/resources.ts';
 import { jsonFlag, jsonRows, numbersAs } from '../dialect.ts';
-import { idChunks } from '../id-chunks.ts';
+import { idChunks } from '../queries.ts';
 import type { Store } from '../store.ts';
 
 type Source = Pick<Store, 'read'>;

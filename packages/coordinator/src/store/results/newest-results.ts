@@ -3,7 +3,7 @@ import type { SlotRange } from '../../verdict/candidate-slots.ts';
 import { numbersAs } from '../dialect.ts';
 import type { Database } from '../schema.ts';
 import type { Store } from '../store.ts';
-import { slotsOfMonitor } from './slots-of-monitor.ts';
+import { slotsOfMonitor } from './recorded-slots.ts';
 
 /** Slots per query: few at first, which are mostly enough, then more. */
 const FIRST_CHUNK = 100;

@@ -1,8 +1,8 @@
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { MIGRATIONS } from '../migrations/index.ts';
-import { Statements } from '../statements.ts';
 import { migrate } from './migrate.ts';
+import { Statements } from './statements.ts';
 
 let sqlite: DatabaseSync;
 let statements: string[];

@@ -2,10 +2,9 @@ import { DatabaseSync } from 'node:sqlite';
 import { Kysely } from 'kysely';
 import { isBusy } from '../errors.ts';
 import type { Database } from '../schema.ts';
-import { Statements } from '../statements.ts';
 import type { Store } from '../store.ts';
-import { registerSqlFunctions } from './sql-functions.ts';
 import { sqliteDialect } from './sqlite-dialect.ts';
+import { registerSqlFunctions, Statements } from './statements.ts';
 import {
   type Numbered,
   type ReaderData,

@@ -8,7 +8,7 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from 'kysely';
-import type { StatementOutcome } from '../statements.ts';
+import type { StatementOutcome } from './statements.ts';
 
 /** Runs one statement, on whatever thread the implementation uses. Rejects with StoreError. */
 export type Execute = (sql: string, parameters: readonly unknown[]) => Promise<StatementOutcome>;

@@ -1,10 +1,9 @@
 import { closeSync, openSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import type { Clock } from '@svc/shared/clock.ts';
-import { type PackedWritten, Statements } from '../statements.ts';
 import type { SqlStep } from '../store.ts';
 import { type CheckpointRow, Checkpoints, RESTART_WAIT_MS } from './checkpoints.ts';
-import { registerSqlFunctions } from './sql-functions.ts';
+import { type PackedWritten, registerSqlFunctions, Statements } from './statements.ts';
 import {
   failureOf,
   type Numbered,

@@ -2,9 +2,9 @@ import type { Logger } from '@svc/shared/log.ts';
 import { Kysely } from 'kysely';
 import { StoreError } from '../errors.ts';
 import type { Database } from '../schema.ts';
-import type { PackedWritten, StatementOutcome } from '../statements.ts';
 import type { RowOutcome, SqlStep, SqlValue, Transaction } from '../store.ts';
 import { sqliteDialect } from './sqlite-dialect.ts';
+import type { PackedWritten, StatementOutcome } from './statements.ts';
 import { StoreThread, type StoreWorkers } from './store-thread.ts';
 import type { WriterAnswer, WriterNotice, WriterRequest } from './thread-protocol.ts';
 

@@ -8,7 +8,7 @@ import { SAME_INTERVAL_MS } from '../../verdict/status-change.ts';
 import type { Announced, TransitionReason } from '../../verdict/transition.ts';
 import type { Writes, WrittenState, WrittenVotes } from '../../verdict/writes.ts';
 import { pairsAs } from '../dialect.ts';
-import { readAhead } from '../sqlite/read-ahead.ts';
+import { readAhead } from '../queries.ts';
 import type { SqlStep, Store } from '../store.ts';
 import { openSlotsText, readOpenSlots, readVotes, votesText } from './stored-votes.ts';
 

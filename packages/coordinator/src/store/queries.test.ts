@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readAhead } from './read-ahead.ts';
+import { readAhead } from './queries.ts';
 
 /** Ids from 1, two in a page. */
 const page = async (after: number, last: number) => [after + 1, after + 2].filter((id) => id <= last);

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { FakeClock } from '../../../../../test/support/fake-clock.ts';
-import { FileSizes } from './file-sizes.ts';
+import { FileSizes } from './database-files.ts';
 
 test('sizes are those of the last measurement, and stay when the files are gone', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'svc-sizes-'));

@@ -1,6 +1,8 @@
 import { stat, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Clock } from '@svc/shared/clock.ts';
+import { lockFile } from '@svc/shared/process/file-lock.ts';
+import { isSqliteFailure, StoreError, storeErrorOf } from '../errors.ts';
 
 /** Interval at which the sizes are measured, ms. */
 const MEASURE_EVERY_MS = 15_000;
@@ -66,4 +68,25 @@ export class FileSizes {
       // A user who cannot read the file cannot write it either, and the recorder reports that.
     }
   }
+}
+
+/**
+ * Locks the database file for this process until the returned function is called or the process ends.
+ *
+ * @throws StoreError `store-in-use`
+ */
+export function lockDatabaseFile(path: string): () => void {
+  let release: (() => void) | null;
+  try {
+    release = lockFile(`${path}.lock`);
+  } catch (error) {
+    throw isSqliteFailure(error)
+      ? storeErrorOf({ errcode: error.errcode, message: `${path}.lock: ${error.message}` }, error)
+      : error;
+  }
+  if (release !== null) return release;
+  throw new StoreError(
+    'store-in-use',
+    `another coordinator uses ${path}: one SQLite file serves one coordinator (several need PostgreSQL)`,
+  );
 }

@@ -1,5 +1,5 @@
+import { wholeMs } from '../queries.ts';
 import type { Store, Transaction } from '../store.ts';
-import { wholeMs } from '../whole-ms.ts';
 
 /** Instants are epoch ms. */
 export type StoredPresence = {

@@ -1,6 +1,8 @@
-import { sql } from 'kysely';
+import { type Kysely, sql } from 'kysely';
+import { candidateSlots, type SlotRange } from '../../verdict/candidate-slots.ts';
 import { FINEST_PERIOD_MS, SLOT_STEP_MS } from '../../verdict/schedule.ts';
 import { numbersAs } from '../dialect.ts';
+import type { Database } from '../schema.ts';
 import type { Store } from '../store.ts';
 
 /** Rows or slots asked for per query. */
@@ -68,4 +70,25 @@ export async function* recordedAt({ read }: Store, slots: readonly number[]): As
       WHERE results.slot = asked.value`.execute(read);
     yield* rows;
   }
+}
+
+/**
+ * The slots that results of a monitor may have, newest first, whatever its periods were: those every 30 s on
+ * its grids, and those remembered as off the grid.
+ */
+export async function slotsOfMonitor(
+  db: Kysely<Database>,
+  monitorId: number,
+  range: SlotRange,
+): Promise<Iterable<number>> {
+  const rows = await db
+    .selectFrom('off_grid_slots')
+    .select('slot')
+    .where('monitor_id', '=', monitorId)
+    .where('slot', '>=', range.from)
+    .where('slot', '<=', range.until)
+    .orderBy('slot', 'desc')
+    .execute();
+  const offGrid = rows.map(({ slot }) => slot);
+  return candidateSlots(monitorId, FINEST_PERIOD_MS, range, offGrid);
 }

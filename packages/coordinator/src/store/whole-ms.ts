@@ -1,4 +1,0 @@
-/** Instants are stored as whole milliseconds; some clocks have fractions. */
-export function wholeMs(instant: number): number {
-  return Math.floor(instant);
-}
