@@ -1,5 +1,7 @@
+import { periodMs } from '@svc/shared/periodicity.ts';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { phaseOf } from './schedule.ts';
 import {
   areTooMany,
   factorOfWorkspace,
@@ -69,6 +71,25 @@ test('of the slots of a monitor each so many run as the factor says, and those o
       expect(run.every((slot) => runsUnder(Math.max(1, factor / 2), id, slot, PERIOD))).toBe(true);
     }),
   );
+});
+
+test.each([
+  ['30s', 8 * 60_000],
+  ['1m', 16 * 60_000],
+  ['5m', 40 * 60_000],
+  ['10m', 40 * 60_000],
+  ['30m', 3_600_000],
+  ['1h', 3_600_000],
+] as const)('under the largest factor, a monitor of %s runs every %d ms', (periodicity, everyMs) => {
+  const period = periodMs(periodicity);
+  for (let id = 1; id <= 100; id += 1) {
+    const slots = Array.from({ length: 64 }, (_, index) => index * period + phaseOf(id, period));
+    const run = slots.filter((slot) => runsUnder(16, id, slot, period));
+    expect(run[0]).toBeLessThan(everyMs);
+    expect(new Set(run.slice(1).map((slot, index) => slot - (run[index] as number)))).toEqual(
+      new Set([everyMs]),
+    );
+  }
 });
 
 test('in every period about the same number of monitors run', () => {

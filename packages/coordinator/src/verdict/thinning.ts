@@ -14,6 +14,11 @@ const HALVES_AFTER_MS = 10_000;
 /** Longest calm that is required, ms. */
 const MOST_CALM_MS = 80_000;
 const MOST = 16;
+/**
+ * Longest time between two slots of a monitor of which others are left out, ms. An hourly monitor costs little and loses much:
+ * under a factor of 16 it would not be checked for 16 hours.
+ */
+const LONGEST_THINNED_MS = 3_600_000;
 
 export type Thinning = {
   /** 1: every slot runs. */
@@ -54,9 +59,14 @@ export function nextThinning(before: Thinning, isOverloaded: boolean, now: numbe
   return { factor: factor / 2, isOverloaded, since: now, isTrial: true, calmMs };
 }
 
-/** Whether the monitor's slot (epoch ms, on its grid) runs under the factor. */
+/**
+ * Whether the monitor's slot (epoch ms, on its grid) runs under the factor, which is smaller for a monitor that would
+ * otherwise be checked less often than hourly.
+ */
 export function runsUnder(factor: number, monitorId: number, slot: number, periodMs: number): boolean {
-  return (Math.floor(slot / periodMs) + spreadOf(monitorId, MOST)) % factor === 0;
+  let ofMonitor = factor;
+  while (ofMonitor > 1 && ofMonitor * periodMs > LONGEST_THINNED_MS) ofMonitor /= 2;
+  return (Math.floor(slot / periodMs) + spreadOf(monitorId, MOST)) % ofMonitor === 0;
 }
 
 /**
