@@ -1,4 +1,4 @@
-import type { Selectable } from 'kysely';
+import { type Selectable, sql } from 'kysely';
 import { recipientOf } from '../declaration/channels.ts';
 import { StoreError } from '../errors.ts';
 import { wholeMs } from '../queries.ts';
@@ -317,7 +317,8 @@ export function newestDeliveries(store: Store, search: DeliverySearch): Promise<
     'monitorId' in of
       ? all.where('monitor_id', '=', of.monitorId)
       : all.where('notification_id', '=', of.notificationId);
-  if (state !== null) query = query.where('state', '=', state);
+  // A literal: SQLite uses the index of one state only where it sees the state.
+  if (state !== null) query = query.where('state', '=', sql.lit(state));
   if (beforeId !== null) query = query.where('id', '<', beforeId);
   return query.orderBy('id', 'desc').limit(limit).execute();
 }

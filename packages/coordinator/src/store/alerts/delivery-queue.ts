@@ -373,7 +373,8 @@ export async function deadDeliveries(
     .select('id')
     .where('notification_id', '=', notificationId)
     .where('id', '>', after)
-    .where('state', '=', 'dead')
+    // A literal: SQLite uses the index of the dead ones only where it sees the state.
+    .where('state', '=', sql.lit('dead'))
     .where('monitor_id', '<>', 0)
     .orderBy('id')
     .limit(limit)

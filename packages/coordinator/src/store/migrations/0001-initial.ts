@@ -2,6 +2,9 @@ import { type Kysely, sql } from 'kysely';
 import { SHOWN_VERSIONS } from './shown-versions.ts';
 
 /*
+ * The tables of the database. Until version 0.1 is released, this one migration is edited, and databases of earlier
+ * commits are not migrated. From that release on it never changes: a change of the tables is a further migration.
+ *
  * All instants are epoch milliseconds. Columns named `*_sealed` hold AES-256-GCM cipher text. `owner` is
  * 'file' for rows that the declared file owns, otherwise null; `local_name` is then the row's key in the
  * file. `row_version` grows with every write of the row.
@@ -232,6 +235,8 @@ const DELIVERY = [
   "CREATE INDEX deliveries_pending ON deliveries (notification_id, monitor_id, id) WHERE state = 'pending'",
   'CREATE INDEX deliveries_due ON deliveries (notification_id, due_at, id, monitor_id) WHERE due_at IS NOT NULL',
   'CREATE INDEX deliveries_channel ON deliveries (notification_id, id)',
+  // Serves replays and lists of dead deliveries: they are few among the delivered ones of a channel.
+  "CREATE INDEX deliveries_dead ON deliveries (notification_id, id) WHERE state = 'dead'",
   // Serves the newest deliveries of a monitor, over all of its channels.
   'CREATE INDEX deliveries_monitor ON deliveries (monitor_id, id)',
   // For the retention.

@@ -1,0 +1,167 @@
+import { DatabaseSync } from 'node:sqlite';
+import { expect, onTestFinished, test } from 'vitest';
+import { type ConfiguredStore, configuredStore } from '../../../../../test/support/configured-store.ts';
+import { STORE_IN_PROCESS } from '../../../../../test/support/store-in-process.ts';
+import { DELIVERY_STATES } from '../schema.ts';
+import type { StoreWorker, StoreWorkers } from '../sqlite/store-thread.ts';
+import {
+  attemptsOf,
+  findDelivery,
+  insertFinished,
+  newestDeliveries,
+  recordSteps,
+} from './delivery-ledger.ts';
+import {
+  deadDeliveries,
+  deliveryIds,
+  dueChannels,
+  groupableDeliveries,
+  hastenChannel,
+  hastenOlder,
+  insertDeliveries,
+  joinGroup,
+  lastDeliveryId,
+  nextDeliveries,
+  passOnTurns,
+  type QueuedRow,
+  replayDelivery,
+  waitingChannels,
+} from './delivery-queue.ts';
+
+/** The texts of the statements that the store runs. */
+const statements = new Set<string>();
+
+function noted(worker: StoreWorker): StoreWorker {
+  const { postMessage } = worker;
+  worker.postMessage = (message: { request: { sql?: string; steps?: { sql: string }[] } }) => {
+    const { sql, steps = [] } = message.request;
+    for (const text of [sql, ...steps.map((step) => step.sql)]) if (text !== undefined) statements.add(text);
+    postMessage.call(worker, message);
+  };
+  return worker;
+}
+
+const NOTED: StoreWorkers = {
+  writer: (data) => noted(STORE_IN_PROCESS.writer(data)),
+  reader: (data) => noted(STORE_IN_PROCESS.reader(data)),
+};
+
+test('no statement about deliveries reads all of them', async () => {
+  const parts = await configuredStore(NOTED);
+  onTestFinished(() => parts.dispose());
+  const channel = await addChannel(parts);
+  statements.clear();
+  await callEach(parts, channel);
+
+  const database = new DatabaseSync(parts.file, { readOnly: true });
+  onTestFinished(() => database.close());
+  const plans = [...statements].map((text) =>
+    database
+      .prepare(`EXPLAIN QUERY PLAN ${text}`)
+      .all()
+      .map(({ detail }) => String(detail)),
+  );
+  // The index has one entry for each monitor and channel with pending deliveries.
+  const scans = plans
+    .flat()
+    .filter((detail) => detail.startsWith('SCAN ') && !detail.includes('deliveries_due'));
+  expect(scans).toEqual([]);
+  expect(plans.length).toBeGreaterThan(30);
+});
+
+test('the dead deliveries of a channel are found without its delivered ones', async () => {
+  const parts = await configuredStore(NOTED);
+  onTestFinished(() => parts.dispose());
+  statements.clear();
+  await deadDeliveries(parts.store, 1, 0, 10);
+  await newestDeliveries(parts.store, { of: { notificationId: 1 }, state: 'dead', beforeId: 9, limit: 10 });
+
+  const database = new DatabaseSync(parts.file, { readOnly: true });
+  onTestFinished(() => database.close());
+  for (const text of statements) {
+    const plan = database.prepare(`EXPLAIN QUERY PLAN ${text}`).all();
+    expect(plan).toMatchObject([{ detail: expect.stringContaining('USING INDEX deliveries_dead ') }]);
+  }
+});
+
+function addChannel({ configuration, workspaceId }: ConfiguredStore): Promise<number> {
+  return configuration.transaction({ workspaceId, actor: 'api' }, (change) =>
+    change.create('svc_notification', {
+      name: null,
+      provider_type: 'webhook',
+      monitor_ids: [],
+      group_alerts: true,
+      settings: { endpoint: 'http://receiver.example/', headers: null },
+    }),
+  );
+}
+
+/** Calls every function of the outbox and of the ledger once. */
+async function callEach(
+  { store, secrets, workspaceId }: ConfiguredStore,
+  notificationId: number,
+): Promise<void> {
+  const lane = { notificationId, monitorId: 1 };
+  const row: QueuedRow = { ...lane, uid: 'a', alert: '{}', incident: 'i', status: 'error', createdAt: 1 };
+  await store.commit([insertDeliveries([row]), hastenOlder([row])]);
+  await deliveryIds(store, ['a']);
+  const search = { notificationId, exceptMonitors: [7], limit: 10 };
+  await nextDeliveries(store, secrets, search);
+  await nextDeliveries(store, secrets, { ...search, exceptMonitors: [] });
+  for (const groupUid of [null, 'g']) {
+    await groupableDeliveries(store, secrets, { ...search, queued: { after: 0, before: 2 }, groupUid });
+  }
+  const attempt = {
+    at: 1,
+    durationMs: 1,
+    outcome: 'ok',
+    reason: null,
+    statusCode: 200,
+    error: null,
+    reply: null,
+  };
+  const channel = { state: 'stopped', reason: 'gone' } as const;
+  await store.transaction(async (tx) => {
+    await joinGroup(tx, [1], 'g');
+    await hastenChannel(tx, notificationId);
+    await recordSteps(
+      tx,
+      [
+        {
+          lane,
+          deliveryId: 1,
+          attempt: { ...attempt, deliveryId: 1, number: 1 },
+          error: null,
+          state: 'delivered',
+          nextAttemptAt: null,
+          channel,
+          announced: { incident: 'i', thread: 't' },
+          kept: 'k',
+          isGroupKept: false,
+        },
+      ],
+      2,
+    );
+    await insertFinished(
+      tx,
+      { ...row, uid: 'b' },
+      { attempt, state: 'dead', channel: { state: 'failing', reason: 'r' } },
+      2,
+    );
+    await replayDelivery(tx, 2, 3);
+    await passOnTurns(tx, [lane]);
+  });
+  // A wait that ends later than the clock allows is shortened: that is the second statement.
+  await store.transaction((tx) => tx.query('UPDATE deliveries SET due_at = 10 WHERE id = 2'));
+  await dueChannels(store, 5);
+  await waitingChannels(store);
+  await lastDeliveryId(store);
+  await deadDeliveries(store, notificationId, 0, 10);
+  for (const of of [{ notificationId }, { monitorId: 1 }]) {
+    for (const state of [null, ...DELIVERY_STATES]) {
+      for (const beforeId of [null, 9]) await newestDeliveries(store, { of, state, beforeId, limit: 10 });
+    }
+  }
+  await findDelivery(store, workspaceId, 2);
+  await attemptsOf(store, [1, 2]);
+}
