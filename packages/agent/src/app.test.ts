@@ -87,7 +87,7 @@ function message<M extends Said>(isIt: (message: Said) => message is M): Promise
 const heartbeatWith = (isIt: (heartbeat: Heartbeat) => boolean): Promise<Heartbeat> =>
   message((found): found is Heartbeat => found.kind === 'heartbeat' && isIt(found));
 
-/** How many jobs the agent has taken, and has not, by reason. */
+/** Number of jobs that the agent has taken, and that it has refused, by reason. */
 type Taken = { accepted: number; refused: Partial<Record<string, number>> };
 
 /** Sends the jobs, and resolves when the agent has read all of them. */
@@ -169,7 +169,7 @@ describe('taking jobs', () => {
     await heartbeatWith(({ held }) => held === 0);
   });
 
-  test('a job that is held, or finished a moment ago, is not run again and nothing is said; one that was not run is run', async () => {
+  test('a held or just finished job is not run again and not reported; a job that was not run is run', async () => {
     await startAgent({ timeScale: 20 });
     await send([job(1, 1_000), job(2, 1_000)]);
     await probe.begun(2);
@@ -208,7 +208,7 @@ describe('taking jobs', () => {
     expect(full).toBe(1);
   });
 
-  test('what cannot be read is dropped and counted, and the next batch is taken', async () => {
+  test('an unreadable message is dropped and counted, and the next batch is taken', async () => {
     await startAgent();
     const random = Buffer.from(Array.from({ length: 500 }, (_, index) => (index * 7919) % 256));
     const messages = [
@@ -234,7 +234,7 @@ describe('taking jobs', () => {
     });
   });
 
-  test('a bad job costs its neighbours nothing; one that it cannot check is reported as such', async () => {
+  test('a bad job does not affect the others of its batch; a job of an unknown kind is reported as such', async () => {
     await startAgent();
     const taken = await send([
       job(1, 1_000),
@@ -262,7 +262,7 @@ describe('taking jobs', () => {
     await probe.begun(2);
   });
 
-  test('jobs that wait for their slot take no place; an agent without a place takes no further one', async () => {
+  test('jobs that wait for their slot take no place; an agent without a free place takes no further job', async () => {
     await startAgent({ concurrency: 2 });
     const ahead = Array.from({ length: 9 }, (_, index) => ({ ...job(index + 1, 1_000), wait_ms: 60_000 }));
     expect((await send(ahead)).refused).toEqual({});
@@ -360,7 +360,7 @@ test('kill -9 of the server while jobs run: every result arrives, once', async (
 });
 
 describe('the end', () => {
-  test('running attempts may finish, the rest comes back, all is reported, and it says so', async () => {
+  test('running attempts finish, other jobs come back, every result is reported, and the last heartbeat says that it stops', async () => {
     await startAgent({ concurrency: 2, drainMs: 4_000 });
     await send([job(1, 1_000), job(2, 1_000), job(3, 1_000)]);
     await probe.begun(2);
@@ -382,10 +382,10 @@ describe('the end', () => {
     expect(heard).toEqual([]);
   });
 
-  // A server that is late on a busy machine has ten times as long.
+  // A server on a busy machine is late, so it gets ten times as long.
   const slowly = { drainMs: 100, timeScale: 0.1 };
 
-  test('what is unfinished when the drain time is over comes back as not run', async () => {
+  test('checks that are unfinished at the end of the drain time come back as not run', async () => {
     await startAgent(slowly);
     await send([job(1, 1_000)]);
     await probe.begun(1);
@@ -394,7 +394,7 @@ describe('the end', () => {
     expect(agent.metrics.resultsDropped).toBe(0);
   });
 
-  test('jobs that were on their way come back', async () => {
+  test('jobs in transit come back', async () => {
     await startAgent(slowly);
     const check: Check = tcpCheck();
     for (let index = 1; index <= 20; index += 1) {

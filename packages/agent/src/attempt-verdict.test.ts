@@ -56,21 +56,21 @@ describe('degraded', () => {
 });
 
 describe('a starved agent', () => {
-  test('cannot tell a time-out', () => {
+  test('cannot judge a time-out', () => {
     expect(judgeAttempt(timedOut(1_000), { degraded_at: 0 }, stalled(500), NOW)).toEqual(starved);
   });
 
-  test('saw every other failure', () => {
+  test('can judge every other failure', () => {
     const verdict = judgeAttempt(outcomeOf('failed'), { degraded_at: 0 }, unasked, NOW);
     expect(verdict).toEqual({ outcome: 'failed' });
   });
 
-  test('cannot tell a slow target when its own delay explains the excess', () => {
+  test('cannot judge a slow target when its own delay explains the excess', () => {
     const found = outcomeOf('passed', { latency: 1_200 });
     expect(judgeAttempt(found, { degraded_at: 800 }, stalled(500), NOW)).toEqual(starved);
   });
 
-  test('can tell one when the delay does not explain it', () => {
+  test('can judge it when the delay does not explain the excess', () => {
     const found = outcomeOf('passed', { latency: 1_301 });
     const verdict = judgeAttempt(found, { degraded_at: 800 }, stalled(500), NOW);
     expect(verdict).toEqual({ outcome: 'degraded' });
@@ -78,16 +78,16 @@ describe('a starved agent', () => {
 });
 
 describe('an agent that waited for a CPU for a large part of the attempt', () => {
-  test('cannot tell a time-out', () => {
+  test('cannot judge a time-out', () => {
     expect(judgeAttempt(timedOut(1_000), { degraded_at: 0 }, waiting, NOW)).toEqual(starved);
   });
 
-  test('cannot tell a slow target', () => {
+  test('cannot judge a slow target', () => {
     const found = outcomeOf('passed', { latency: 9_000 });
     expect(judgeAttempt(found, { degraded_at: 800 }, waiting, NOW)).toEqual(starved);
   });
 
-  test('saw what was in time, and every other failure', () => {
+  test('can judge an answer in time, and every other failure', () => {
     const inTime = outcomeOf('passed', { latency: 799 });
     expect(judgeAttempt(inTime, { degraded_at: 800 }, unasked, NOW)).toEqual({ outcome: 'passed' });
     const failed = judgeAttempt(outcomeOf('failed'), { degraded_at: 800 }, unasked, NOW);
@@ -126,13 +126,13 @@ describe('an agent that was held back, and free for long enough', () => {
     expect(asked).toEqual([5_000, undefined]);
   });
 
-  test('had the whole answer and did not get to decode it: that is its own', () => {
+  test('a time-out while the agent was decoding the whole answer is its own', () => {
     const found = { ...timedOut(9_000), hasWholeAnswer: true };
     expect(judgeAttempt(found, { degraded_at: 0 }, waited, NOW)).toEqual(starved);
   });
 });
 
-describe('a certificate that expires sooner than asked for', () => {
+describe('a certificate that expires sooner than required', () => {
   const judge = (certificateExpiresAt: number | undefined, certificate_expiry_days: number | undefined) =>
     judgeAttempt(
       outcomeOf('passed', certificateExpiresAt === undefined ? {} : { certificateExpiresAt }),
@@ -179,7 +179,7 @@ describe('a certificate that expires sooner than asked for', () => {
   });
 });
 
-test('what could not be probed keeps its reason', () => {
+test('an attempt that was not run keeps its reason', () => {
   const found = outcomeOf('not_run', { reason: 'egress-denied' });
   expect(judgeAttempt(found, { degraded_at: 0 }, unasked, NOW)).toEqual({
     outcome: 'not_run',
@@ -259,7 +259,7 @@ test('a certificate that is valid for longer passes', async () => {
   expect(found).not.toHaveProperty('error_message');
 });
 
-test('one that has expired is a failure, as without it', async () => {
+test('an expired certificate is a failure, as without the setting', async () => {
   const found = await check(await serve(EXPIRED), 30, EXPIRES_AT);
   expect(found.outcome).toBe('failed');
   expect(found.error_message).toMatch(/expired on 2020-02-01/);

@@ -15,7 +15,7 @@ function problems(environment: NodeJS.ProcessEnv): readonly string[] {
   return [];
 }
 
-test('region and NATS server are all it needs', () => {
+test('only the region and the NATS server are required', () => {
   expect(readEnvironment(AGENT_SETTINGS, least)).toEqual({
     values: {
       region: 'hosta-fra',
@@ -58,7 +58,7 @@ test('groups of the key exchange, in the notation of OpenSSL', () => {
   ]);
 });
 
-test('a proxy, and what goes past it', () => {
+test('a proxy and its exceptions', () => {
   const { values } = readEnvironment(AGENT_SETTINGS, {
     ...least,
     SVC_PROBE_PROXY: 'http://me:s3cret@proxy.example:3128',
@@ -81,7 +81,7 @@ test.each([
   expect(['a.example', 'b.example'].filter((name) => values.noProxy(name, 443))).toEqual([host]);
 });
 
-test('everything that is wrong is said at once', () => {
+test('all problems are reported at once', () => {
   const found = problems({
     SVC_REGION: 'mars',
     SVC_AGENT_ID: 'a b',

@@ -24,7 +24,7 @@ function samples(count: number, waited: number, pressed: number, throttled = 0):
 }
 
 describe('the parts of a span', () => {
-  test('are those of the samples that it covers', () => {
+  test('come from the samples that it covers', () => {
     expect(waitingParts(samples(41, 0.4, 0.9), 2_000, 7_000)).toEqual({
       waited: expect.closeTo(0.4),
       pressed: expect.closeTo(0.9),
@@ -46,7 +46,7 @@ describe('the parts of a span', () => {
     expect(waitingParts(samples(3, 0.6, 0), 600, 700).waited).toBeCloseTo(0.6);
   });
 
-  test('a quota is in what the thread waited, and tells for itself where that is not counted', () => {
+  test('the waiting of the thread includes the quota, whose own count is used where the waiting is not counted', () => {
     const blind = (throttled: number) =>
       samples(9, 0, 0, throttled).map((sample) => ({ ...sample, waitedMs: null }));
     expect(waitingParts(blind(0.99), 0, 2_000).waited).toBeCloseTo(0.99);
@@ -62,7 +62,7 @@ describe('the parts of a span', () => {
     expect(isStarvedBy(waitingParts(samples(9, 0.05, 0, 1.6), 0, 2_000))).toBe(false);
   });
 
-  test('are none where the machine does not count, nothing was read yet, or the span has no length', () => {
+  test('are absent when the machine does not count, nothing was read yet, or the span has no length', () => {
     const blind = [0, 250].map((at) => ({
       at,
       waitedMs: null,
@@ -84,7 +84,7 @@ describe('the parts of a span', () => {
     expect(waitingParts(moved, 250, 500).waited).toBe(0);
   });
 
-  test('lie between 0 and 1 whatever was counted', () => {
+  test('lie between 0 and 1 whatever the counters are', () => {
     const counter = fc.option(fc.nat(100_000), { nil: null });
     const sample = fc.record({
       at: fc.nat(10_000),
@@ -105,7 +105,7 @@ describe('the parts of a span', () => {
   });
 });
 
-describe('by the parts that are taken for typical', () => {
+describe('by typical parts', () => {
   test.each([
     ['beside seven busy loops', 0.46, 0.96],
     ['beside seven busy loops, where it waited least', 0.12, 0.98],
@@ -189,13 +189,13 @@ describe('the free time of an attempt', () => {
     );
   });
 
-  test('is all that it slept where it never was held up', () => {
+  test('equals its sleep when it was never held up', () => {
     const all = Array.from({ length: 20 }, () => ({ slept: 240, wokeLate: 0, ran: 10, heldUp: 0 }));
     expect(freeMs(samplesOf(all), 1_000, 4_000)).toBe(12 * 240);
     expect(isSilenceProvenBy(12 * 240, 3_000)).toBe(true);
   });
 
-  test('cannot be told where the machine does not count the waiting', () => {
+  test('is 0 where the machine does not count the waiting', () => {
     const samples = samplesOf([{ slept: 5_000, wokeLate: 0, ran: 0, heldUp: 0 }]);
     const blind = samples.map((sample) => ({ ...sample, waitedMs: null, throttledMs: sample.at }));
     expect(freeMs(blind, 0, 5_000)).toBe(0);

@@ -4,7 +4,7 @@ import { block, startLateTarget } from '../../../test/support/late-reading.ts';
 import { EVERY_KIND } from '../../../test/support/probes/kinds.ts';
 import { createProbeSet, runProbe } from './probes/registry.ts';
 
-/** Long enough for a request to be sent on a machine that is busy. */
+/** Long enough to send a request on a busy machine. */
 const timeoutMs = 1_500;
 const context = { timeoutMs, signal: new AbortController().signal };
 
@@ -28,7 +28,7 @@ function probesAsking(nameServer: string) {
 }
 
 describe.each(EVERY_KIND)('%s', (_kind, { check, speaks, asks }) => {
-  test('an answer that came in time is taken, though the time was over when it was read', async () => {
+  test('an answer that arrived in time counts, even if it is read after the time-out', async () => {
     const late = await startLateTarget();
     closing.push(late.close);
     const asked = late.asked();

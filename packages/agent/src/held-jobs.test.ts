@@ -22,7 +22,7 @@ test('a job is held until it is released, then remembered for at least five minu
   expect(held.stateOf(7, 1_000)).toBe('unknown');
 });
 
-test('a job nobody answers for any more is forgotten at once', () => {
+test('a job that the agent no longer answers for is forgotten at once', () => {
   const held = new HeldJobs(new FakeClock());
   held.holdJob(7, 1_000, 300);
   held.release(7, 1_000, 'forgotten');

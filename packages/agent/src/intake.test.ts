@@ -85,7 +85,7 @@ test('a check begins at its slot although its message lay unread while the event
   expect(await untilBegun()).toBeCloseTo(150, -1);
 });
 
-test('a message that was long on its way to an idle agent waits for as long as it says', async () => {
+test('a slow message to an idle agent waits for the full time that it states', async () => {
   const { clock, send, untilBegun } = started();
   await send()();
   await untilBegun();
@@ -162,7 +162,7 @@ describe('a message of the jobs subject', () => {
     expect(readJobsMessage(message(1_048_577))).toBe('oversized');
   });
 
-  test('may be anything at all: nothing is thrown', () => {
+  test('may be any text: nothing is thrown', () => {
     fc.assert(
       fc.property(fc.oneof(fc.uint8Array(), fc.json().map(bytes)), (data) => {
         expect(['not-json', 'invalid']).toContain(readJobsMessage(data));
@@ -196,7 +196,7 @@ describe('a job', () => {
     expect(readJob({ ...job(tcpCheck()), wait_ms }).is).toBe(isRead ? 'job' : 'invalid');
   });
 
-  test('whose check is unknown or broken is told apart from one that cannot be answered', () => {
+  test('with an unknown or broken check differs from a job that cannot be answered', () => {
     for (const type of ['icmp', 'tcp'])
       expect(readJob(job({ type }))).toMatchObject({
         is: 'unsupported',
@@ -206,7 +206,7 @@ describe('a job', () => {
     expect(readJob({ check: tcpCheck() })).toEqual({ is: 'invalid', key: null });
   });
 
-  test('may be anything at all: nothing is thrown', () => {
+  test('may be any text: nothing is thrown', () => {
     fc.assert(
       fc.property(fc.anything(), (value) => {
         expect(readJob(value).is).toBe('invalid');
@@ -228,27 +228,27 @@ function read(lateMs: readonly number[], stallMs: number): number[] {
   );
 }
 
-test('what the quickest message did not need is time in which a message was unread', () => {
+test('the delay beyond the quickest message is the time in which a message lay unread', () => {
   expect(read([0, 150, 30, 0], 200)).toEqual([0, 150, 30, 0]);
 });
 
-test('it is no longer than the event loop has stood still', () => {
+test('the delay is at most the time for which the event loop stood still', () => {
   expect(read([0, 150, 30], 100)).toEqual([0, 100, 30]);
   expect(read([0, 3_600_000], 0)).toEqual([0, 0]);
 });
 
-test('the first message tells nothing, and each quicker one is what others are compared with', () => {
+test('the first message shows no delay, and later ones are compared with the quickest', () => {
   expect(read([100, 150, 20, 100], 500)).toEqual([0, 50, 0, 80]);
 });
 
-test('a way that has become longer is usual after a minute', () => {
+test('a longer transfer counts as usual after a minute', () => {
   const late = [0, ...Array.from({ length: 65 }, () => 80)];
   const found = read(late, 500);
   expect(found.slice(1, 30)).toEqual(Array.from({ length: 29 }, () => 80));
   expect(found.at(-1)).toBe(0);
 });
 
-test('a way of long ago tells nothing: the clocks have drifted since', () => {
+test('an old transfer is not compared, because the clocks have drifted since', () => {
   const lateReading = new LateReading({ stallMs: () => 500 });
   const found = [0, 1, 2].map((hour) =>
     lateReading.of(SENT + hour * 3_600_000, 5_000 + hour * 3_600_090 + 20),

@@ -77,7 +77,7 @@ describe('the agent as a process', () => {
     expect(await agent.ended).toEqual([0, null]);
   });
 
-  test('bad settings stop it with the list of what is wrong', async () => {
+  test('bad settings stop it with a list of the problems', async () => {
     const agent = startAgent({ SVC_REGION: 'mars', SVC_CONCURRENCY: 'many' });
     expect(await agent.ended).toEqual([1, null]);
     await saying(agent, 'SVC_CONCURRENCY');
@@ -86,7 +86,7 @@ describe('the agent as a process', () => {
     );
   });
 
-  test('a plain NATS server beyond loopback stops it, and where it is wanted each start warns of it', async () => {
+  test('a NATS server beyond loopback without TLS stops it; where the setting allows it, each start warns of it', async () => {
     // Not a loopback address as it is written; connections to it stay on this machine.
     const beyond = { ...settings(), SVC_NATS_URL: `nats://0.0.0.0:${server.port}` };
     const refused = startAgent(beyond);
@@ -101,7 +101,7 @@ describe('the agent as a process', () => {
     }
   });
 
-  test('an address that is taken stops it', async () => {
+  test('an address in use stops it', async () => {
     const agent = startAgent({ ...settings(), SVC_AGENT_LISTEN: `127.0.0.1:${server.port}` });
     expect(await agent.ended).toEqual([1, null]);
     await saying(agent, 'EADDRINUSE');

@@ -33,7 +33,7 @@ const sent = (batches: readonly Batch[]): [subject: string, monitors: number[]][
     return [subject, results.map((each) => checkResult.parse(each).monitor)];
   });
 
-/** Lets each monitor have reported `passed`, in messages that are not looked at. */
+/** Reports `passed` for each monitor, in messages that the test ignores. */
 function knownBefore({ reporter, batches }: Bench, monitors: number): void {
   for (let monitor = 1; monitor <= monitors; monitor += 1) reporter.report(result(monitor), NAMED);
   reporter.flush();
@@ -129,7 +129,7 @@ describe('messages', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  test('a recovery goes at once too; what goes on is no news', () => {
+  test('a recovery is sent at once too; a repeated outcome is not', () => {
     const started = bench();
     knownBefore(started, 1);
     const { reporter, clock, batches } = started;
@@ -158,7 +158,7 @@ describe('messages', () => {
     expect(batches.map((batch) => batch.results)).toEqual([512, 88]);
   });
 
-  test('the result after one that was dropped is news', () => {
+  test('the result after a dropped one is news', () => {
     const started = bench();
     knownBefore(started, 1);
     const { reporter, clock, batches } = started;
@@ -185,7 +185,7 @@ describe('messages', () => {
   });
 });
 
-test('whatever comes in which order: each result once, on its subject, in order, within its bounds', () => {
+test('in any order of events, each result is sent once, on its subject, in order and within its bounds', () => {
   const report = fc.record({
     subject: fc.constantFrom(OWN, NAMED),
     monitor: fc.integer({ min: 1, max: 5 }),
@@ -238,13 +238,13 @@ test('a result is news when it differs from the last of its monitor and version'
   expect(last.isNews(found(1, 'passed', 2))).toBe(true);
 });
 
-test('the first result of a monitor is no news where it passed', () => {
+test('the first result of a monitor is no news when it passed', () => {
   const last = new LastOutcomes(new FakeClock());
   expect(last.isNews(found(1, 'passed'))).toBe(false);
   expect(last.isNews(found(1, 'passed', 2))).toBe(true);
 });
 
-test('not_run is never news, and the result after it is seen against the one before it', () => {
+test('not_run is never news, and the result after it is compared with the one before it', () => {
   const last = new LastOutcomes(new FakeClock());
   expect(last.isNews(found(1, 'not_run'))).toBe(false);
   expect(last.isNews(found(1, 'failed'))).toBe(true);
@@ -275,7 +275,7 @@ test('however many monitors there are, it keeps a bounded number, the latest amo
   expect(last.isNews(found(1, 'failed'))).toBe(true);
 });
 
-test('monitors of which it knows nothing take no place when they are forgotten', () => {
+test('forgetting an unknown monitor stores nothing', () => {
   const last = new LastOutcomes(new FakeClock(), 100);
   for (let monitor = 1; monitor <= 1_000; monitor += 1) last.forgetMonitor(monitor);
   expect(last.size).toBe(0);

@@ -85,7 +85,7 @@ function connection(is: boolean): Promise<void> {
 }
 
 describe('the outbox', () => {
-  test('is done with a batch when the stream has it', async () => {
+  test('drops a batch when the stream has it', async () => {
     await stream.ensure({ maxBytes: 1e7 });
     const { outbox, add } = bench();
     expect(await Promise.all([add('one'), add('two')])).toEqual(['kept', 'kept']);
@@ -94,7 +94,7 @@ describe('the outbox', () => {
     await outbox.stop(0);
   });
 
-  test('keeps what no stream took and sends it again after a growing wait', async () => {
+  test('keeps an unacknowledged batch and sends it again after a growing wait', async () => {
     const { outbox, clock, metrics, add } = bench();
     const one = add('one');
     await bus.flush();
@@ -124,7 +124,7 @@ describe('the outbox', () => {
     await stopped;
   });
 
-  test('a repetition has the id of the batch, by which the stream knows it, and no other batch has it', async () => {
+  test('a repetition has the id of its batch, which no other batch has', async () => {
     const { outbox, clock, metrics, add } = bench();
     const ids: string[] = [];
     bus.connection.subscribe(SUBJECT, {
@@ -143,7 +143,7 @@ describe('the outbox', () => {
     await stopped;
   });
 
-  test('a repetition of what had arrived is stored once', async () => {
+  test('a repetition of a stored batch is stored once', async () => {
     await stream.ensure({ maxBytes: 1e7 });
     const { outbox, metrics, add } = bench();
     const kept = add('one');
@@ -161,7 +161,7 @@ describe('the outbox', () => {
     await outbox.stop(0);
   });
 
-  test('what is added while disconnected is sent at the reconnect, in order', async () => {
+  test('batches added while disconnected are sent at the reconnect, in order', async () => {
     await stream.ensure({ maxBytes: 1e7 });
     const { outbox, add } = bench();
     const lost = connection(false);
@@ -175,7 +175,7 @@ describe('the outbox', () => {
     await outbox.stop(0);
   });
 
-  test('is bounded: the oldest go first, counted', async () => {
+  test('is bounded: the oldest batches are dropped first, and counted', async () => {
     const { outbox, metrics, settled, add } = bench(100);
     for (const text of ['one', 'two', 'three']) void add(text, 40);
     expect(settled).toEqual(['one dropped']);
@@ -185,7 +185,7 @@ describe('the outbox', () => {
     expect(outbox.size).toBe(1);
   });
 
-  test('stopping waits for what is not acknowledged, but no longer than it may', async () => {
+  test('stopping waits for acknowledgements, but no longer than allowed', async () => {
     const { outbox, clock, settled, add, metrics } = bench();
     void add('one');
     const stopped = outbox.stop(1_000);
@@ -227,7 +227,7 @@ describe('the outbox', () => {
     await outbox.stop(0);
   });
 
-  test('ids of batches are random: no two are alike, and none tells the next', async () => {
+  test('ids of batches are random: no two are equal, and none predicts the next', async () => {
     await stream.ensure({ maxBytes: 1e7 });
     const { outbox, add } = bench();
     await Promise.all([add('one'), add('two')]);
@@ -240,7 +240,7 @@ describe('the outbox', () => {
     await outbox.stop(0);
   });
 
-  test('a first send that the stream takes for a repetition is sent again under another id, and counted', async () => {
+  test('a first send that the stream treats as a repetition is sent again under another id, and counted', async () => {
     const { outbox, settled, metrics, add } = bench();
     const sent: { reply: string; text: string }[] = [];
     bus.subscribe(SUBJECT, ({ reply, data }) => sent.push({ reply, text: Buffer.from(data).toString() }));
@@ -259,7 +259,7 @@ describe('the outbox', () => {
     await outbox.stop(0);
   });
 
-  test('a repetition that the stream takes for one is kept', async () => {
+  test('a repetition that the stream recognises counts as kept', async () => {
     const { outbox, clock, settled, metrics, add } = bench();
     const replies: string[] = [];
     bus.subscribe(SUBJECT, ({ reply }) => replies.push(reply));
@@ -275,7 +275,7 @@ describe('the outbox', () => {
     await outbox.stop(0);
   });
 
-  test('what the stream will never take is dropped', async () => {
+  test('a batch that the stream refuses for good is dropped', async () => {
     const { outbox, settled, add } = bench();
     const replies: string[] = [];
     bus.subscribe(SUBJECT, (message) => replies.push(message.reply));

@@ -34,9 +34,9 @@ describe('phases', () => {
     expect(roundPhases(10, { dns: 8, connect: 8 })).toEqual({ dns: 8, connect: 2 });
   });
 
-  test('none stay none', () => expect(roundPhases(5, {})).toEqual({}));
+  test('no phases stay no phases', () => expect(roundPhases(5, {})).toEqual({}));
 
-  test('they always add up to the latency as it is shown, each at most a tenth away from what was measured', () => {
+  test('they always add up to the shown latency, each at most a tenth away from its measurement', () => {
     const phase = fc.double({ min: 0, max: 60_000, noNaN: true });
     fc.assert(
       fc.property(
@@ -53,7 +53,7 @@ describe('phases', () => {
     );
   });
 
-  test('they add up whatever was measured', () => {
+  test('they add up for any measurement', () => {
     const phase = fc.option(fc.double({ min: -5, max: 1e6, noNaN: true }), { nil: undefined });
     fc.assert(
       fc.property(fc.double({ min: 0, max: 1e6, noNaN: true }), phase, phase, (latency, dns, transfer) => {

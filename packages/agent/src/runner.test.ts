@@ -19,7 +19,7 @@ type Bench = {
   probe: ScriptedProbe;
   clock: FakeClock;
   results: CheckResult[];
-  /** What the event loop's stalls are said to be. */
+  /** The stalls of the event loop that the test reports. */
   loop: { delay: number };
   /** Ends the n-th attempt (from 0) and lets the runner react. */
   end(attempt: number, outcome: Parameters<ScriptedProbe['attempts'][number]['end']>[0]): Promise<void>;
@@ -34,7 +34,7 @@ function bench(options: { concurrency?: number; obeysStop?: boolean } = {}): Ben
     concurrency: options.concurrency ?? 10,
     starvation: starvationOf(() => loop.delay),
     onResult: (result) => {
-      // What is reported must always be what the coordinator can read.
+      // The coordinator must be able to read every reported result.
       results.push(checkResult.parse(JSON.parse(JSON.stringify(result))));
     },
   });
@@ -165,7 +165,7 @@ describe('one check', () => {
     expect(results[0]?.attempts).toHaveLength(retry + 1);
   });
 
-  test('does not retry a degraded success or what could not be probed', async () => {
+  test('does not retry a degraded success or an attempt that was not run', async () => {
     const { submit, results, probe, end } = bench();
     submit(job({ check: { retry: 3, degraded_at: 100 } }));
     await end(0, outcomeOf('passed', { latency: 101 }));
@@ -210,7 +210,7 @@ describe('one check', () => {
     expect(results).toHaveLength(1);
   });
 
-  test('messages are cut to what a result may carry', async () => {
+  test('messages are cut to the limit of a result', async () => {
     const { submit, results, end } = bench();
     submit(job());
     await end(0, outcomeOf('failed', { errorMessage: 'x'.repeat(2_000) }));
@@ -266,7 +266,7 @@ describe('capacity', () => {
     expect(runner.takeStarts()).toEqual({ begun: 0, late: 0, behind: 0 });
   });
 
-  test('a check whose turn does not come in time is not run, one that was begun is brought to its end', async () => {
+  test('a check whose turn does not come in time is not run; a check that has begun is completed', async () => {
     const { submit, clock, results, end, probe } = bench({ concurrency: 1 });
     submit(job({ slot: 5, check: { retry: 1, timeout: 100_000 } }));
     const late = job({ slot: 6, start_within_ms: 1_000 });
@@ -286,14 +286,14 @@ describe('capacity', () => {
     expect(results.map(({ outcome }) => outcome)).toEqual(['not_run', 'passed', 'passed']);
   });
 
-  test('at most half of it goes to monitors whose last attempt timed out', async () => {
+  test('at most half of the capacity goes to monitors whose last attempt timed out', async () => {
     const { submit, runner, probe, end } = bench({ concurrency: 4 });
     for (let index = 0; index < 10; index += 1) submit(job({ slot: index, slow: true }));
     expect(runner.running).toBe(2);
     for (let index = 0; index < 3; index += 1) submit(job({ slot: 100, check: { timeout: 7 } }));
     expect(runner.running).toBe(4);
     await end(0, timedOut(1_000));
-    // The place that is free now goes to the oldest slot that may have it.
+    // The free place goes to the oldest slot that may have it.
     expect(probe.attempts[4]?.check.timeout).toBe(1_000);
     await end(2, outcomeOf('passed'));
     expect(probe.attempts[5]?.check.timeout).toBe(7);
@@ -310,7 +310,7 @@ describe('capacity', () => {
     expect([runner.running, runner.pending]).toEqual([1, 1]);
   });
 
-  test('whatever comes in whatever order: never above capacity, slow never above half, no place left idle, one result each', async () => {
+  test('in any order of events: never above capacity, slow checks never above half, no place idle, one result each', async () => {
     const arrival = fc.record({
       slot: fc.integer({ min: 0, max: 50 }),
       slow: fc.boolean(),
@@ -399,7 +399,7 @@ describe('run now', () => {
 });
 
 describe('draining', () => {
-  test('gives back at once what is not being attempted, and lets attempts finish without another', async () => {
+  test('gives back at once the checks without an attempt, and lets attempts finish without another', async () => {
     const { submit, runner, clock, results, end } = bench({ concurrency: 2 });
     const [finishing, failing, queued] = [
       job({ slot: 1 }),
@@ -546,7 +546,7 @@ describe('a job that was sent ahead of its slot', () => {
           clock.advance(at - clock.monotonic());
           submit(job({ wait_ms: wait, check: { timeout: 1 + at + wait } }));
           expected.push(at + wait);
-          // The timer of those that wait, and the end of this turn.
+          // The timer of the waiting checks, and the end of this turn.
           expect(clock.pendingTimers).toBeLessThanOrEqual(timers + 2);
         }
         const wrong: string[] = [];
@@ -604,7 +604,7 @@ describe('a failure that may be our own network', () => {
     expect(runner.running).toBe(0);
   });
 
-  test('that is not known when the agent ends is not run', async () => {
+  test('and is not known when the agent ends is not run', async () => {
     const clock = new FakeClock();
     const probe = new ScriptedProbe();
     const results: CheckResult[] = [];

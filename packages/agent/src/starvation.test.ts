@@ -40,7 +40,7 @@ function started() {
   };
   const starvation = new Starvation(clock, { read, close: () => {} });
   starvation.start();
-  /** So many ms in which the agent waits for `waited` of the time. */
+  /** Lets `ms` pass in which the agent waits for `waited` of the time. */
   const pass = (ms: number, waited: number): void => {
     for (let passed = 0; passed < ms; passed += 100) {
       clock.pass(100);
@@ -88,7 +88,7 @@ describe('starvation', () => {
     clock.pass(2_000);
     expect(starvation.delaySince(began)).toBeLessThanOrEqual(2_000);
     expect(starvation.delaySince(began)).toBeGreaterThanOrEqual(1_900);
-    // Begun by the callback that follows the stall: it has seen nothing of it.
+    // It was begun by the callback after the stall, so the stall did not touch it.
     expect(starvation.delaySince(clock.monotonic())).toBe(0);
   });
 
@@ -110,7 +110,7 @@ describe('starvation', () => {
 });
 
 describe('waiting for a CPU', () => {
-  test('is told of the attempts that it was a large part of', () => {
+  test('voids attempts of which it was a large part', () => {
     const { clock, starvation, pass } = started();
     pass(5_000, 0.05);
     const began = clock.monotonic();
@@ -122,7 +122,7 @@ describe('waiting for a CPU', () => {
     expect(starvation.heldBackSince(later).isWaiting).toBe(false);
   });
 
-  test('is read some times a second, however many attempts ask', () => {
+  test('is read a few times a second, however many attempts ask', () => {
     const { clock, starvation, reads, pass } = started();
     pass(1_000, 0);
     for (let asked = 0; asked < 1_000; asked += 1) starvation.heldBackSince(clock.monotonic() - 500);
@@ -148,7 +148,7 @@ describe('waiting for a CPU', () => {
 });
 
 describe('an agent that was held back', () => {
-  test('was free all the same where it slept for long enough, and could run', () => {
+  test('was free nevertheless when it slept for long enough, and could run', () => {
     const { clock, starvation, pass } = started();
     pass(1_000, 0);
     const began = clock.monotonic();
@@ -161,7 +161,7 @@ describe('an agent that was held back', () => {
     expect(starvation.heldBackSince(later, 2_000).freeMs).toBeLessThanOrEqual(900);
   });
 
-  test('was not where it was stopped, which looks like sleep', () => {
+  test('was not free when it was stopped, which looks like sleep', () => {
     const { clock, starvation, counted, pass } = started();
     pass(1_000, 0);
     const began = clock.monotonic();

@@ -21,7 +21,7 @@ test('the file has the new text, and only its owner reads it', async () => {
   expect(await readdir(folder)).toEqual(['api-token']);
 });
 
-test('drafts of killed processes are removed; those of running ones and other files stay', async () => {
+test('drafts of killed processes are removed; drafts of running processes and other files stay', async () => {
   const dead = new Date(Date.now() - 3_600_000);
   const old = ['api-token.0123456789ab', 'other.0123456789ab', 'api-token.txt', 'api-token.0123'];
   for (const name of [...old, 'api-token.ba9876543210']) await writeFile(place(name), 'secret');

@@ -30,7 +30,7 @@ test('files are where the coordinator looks for them', () => {
   expect(PREVIOUS_SECRET_KEY_FILE).toBe(coordinator.PREVIOUS_SECRET_KEY_FILE);
 });
 
-test('a new key takes the place of the former, which is kept, for the owner only', async () => {
+test('a new key replaces the former, which is kept; only the owner may read both', async () => {
   writeFileSync(join(folder, SECRET_KEY_FILE), KEY, { mode: 0o600 });
   const { code, err } = await rotate();
   expect({ code, err }).toEqual({ code: 0, err: expect.stringContaining('restart the coordinator') });
@@ -63,7 +63,7 @@ test.each([
 describe('the former key', () => {
   const keysNow = () => coordinator.keptKeys(folder, generateSecretKey);
 
-  test('is removed by the start that sealed everything anew', async () => {
+  test('is removed by the start that has encrypted everything again', async () => {
     const { key: former } = await keysNow();
     await rotate();
     const keys = await keysNow();

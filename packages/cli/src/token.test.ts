@@ -52,7 +52,7 @@ describe('the generated one', () => {
     },
   );
 
-  test('is missed when it is not there, or empty', () => {
+  test('is reported as missing when it is absent or empty', () => {
     const message = `there is no API token: set SVC_API_TOKEN, or SVC_DATA_DIR to the data folder of npm start (looked for ${join(folder, 'api-token')})`;
     expect(() => find({})).toThrow(message);
     writeFileSync(join(folder, 'api-token'), '\n');

@@ -16,7 +16,7 @@ const modeOf = async (name: string) => ((await stat(place(name))).mode & 0o777).
 const FORCED = { replaces: true, isSecret: true };
 
 describe('writeNewFile', () => {
-  test('replaces nothing unless it is told to', async () => {
+  test('replaces no file unless it is asked to', async () => {
     await writeFile(place('a'), 'former');
     await expect(writeNewFile(place('a'), 'new', { replaces: false, isSecret: false })).rejects.toThrow(
       '--force replaces it',
@@ -45,7 +45,7 @@ describe('writeNewFile', () => {
     expect((await readdir(folder)).sort()).toEqual(['dangling', 'later', 'link', 'real']);
   });
 
-  test('writes to what is no file, and says what a folder is', async () => {
+  test('writes to a path that is no regular file, and refuses a folder', async () => {
     await writeNewFile('/dev/null', 'new', FORCED);
     expect((await stat('/dev/null')).isCharacterDevice()).toBe(true);
     await expect(writeNewFile(folder, 'new', FORCED)).rejects.toThrow(/cannot write .*EISDIR/);

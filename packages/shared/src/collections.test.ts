@@ -12,7 +12,7 @@ test('each key has its values in the order in which they came', () => {
   ]);
 });
 
-test('others have their turn within long work, whose order stays', async () => {
+test('other tasks get turns during long work, and the order of its results stays', async () => {
   let turns = 0;
   const other = setInterval(() => {
     turns += 1;

@@ -13,7 +13,7 @@ import { isCode } from './errors.ts';
 import { LogSink } from './log.ts';
 
 const LOG = JSON.stringify(new URL('log.ts', import.meta.url).href);
-/** More than waits for a reader that takes nothing. */
+/** More lines than wait for a reader that takes nothing. */
 const MANY = 40_000;
 
 let folder: string;
@@ -27,7 +27,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** Says so on standard output, and ends with what it has not written yet. */
+/** Reports on standard output, and ends with unwritten lines. */
 const SAY_AND_EXIT = "(await import('node:fs')).writeSync(1, 'ends\\n'); process.exit(3);";
 
 /** A pipe with a reader that reads nothing by itself. */
@@ -84,7 +84,7 @@ type Line = { number?: number; lines?: number; msg: string };
 
 const lostIn = (lines: readonly Line[]) => lines.reduce((sum, { lines: lost = 0 }) => sum + lost, 0);
 
-/** Reads until the lines that are there and those that are said to be lost are all. */
+/** Reads until the read lines and the lines reported as lost are all lines. */
 async function readAll(stream: Readable, count: number): Promise<Line[]> {
   const read: Line[] = [];
   let known = 0;
@@ -102,7 +102,7 @@ function expectOrder(lines: readonly Line[]): void {
   expect(numbers).toEqual(numbers.toSorted((a, b) => a - b));
 }
 
-test('a pipe that nobody reads holds nothing up, and what was lost is said', async () => {
+test('an unread pipe does not block the process, and lost lines are counted', async () => {
   const { path, reader, writer } = await openFifo();
   const child = logging(MANY, writer.fd);
   await writer.close();
@@ -113,7 +113,7 @@ test('a pipe that nobody reads holds nothing up, and what was lost is said', asy
   expect(lostIn(lines)).toBeGreaterThan(MANY / 2);
 });
 
-test('a socket that nobody reads holds nothing up, and what was lost is said', async () => {
+test('an unread socket does not block the process, and lost lines are counted', async () => {
   const child = logging(MANY, 'pipe');
   expect(await said(child)).toBe('alive\n');
   const lines = await readAll(child.stderr as Readable, MANY);
@@ -121,14 +121,14 @@ test('a socket that nobody reads holds nothing up, and what was lost is said', a
   expect(lostIn(lines)).toBeGreaterThan(MANY / 2);
 });
 
-test('at the exit of the process what waits is written', async () => {
+test('at the exit of the process, waiting lines are written', async () => {
   const child = logging(100, 'pipe', 'process.exit(3)');
   const [lines, [code]] = await Promise.all([text(child.stderr as Readable), once(child, 'close')]);
   expect(code).toBe(3);
   expect(lines.trim().split('\n')).toHaveLength(100);
 });
 
-test('a reader that is slow at the exit gets all that waits', async () => {
+test('a slow reader gets all waiting lines at the exit', async () => {
   const { path, reader, writer } = await openFifo();
   // A busy machine makes any reader slower than the waits of a real exit.
   const script = `
@@ -148,7 +148,7 @@ test('a reader that is slow at the exit gets all that waits', async () => {
   expect(lines).toHaveLength(3_000);
 });
 
-test('a reader that is gone by then has whole lines', async () => {
+test('a reader that ends before the exit has got whole lines', async () => {
   const { reader, writer } = await openFifo();
   const child = logging(3_000, writer.fd, SAY_AND_EXIT);
   await writer.close();
@@ -161,7 +161,7 @@ test('a reader that is gone by then has whole lines', async () => {
   for (const line of lines) expect((JSON.parse(line) as Line).msg).toBe('line');
 });
 
-test('that lines were lost is said while others still wait, as soon as there is room', async () => {
+test('the number of lost lines is logged while others still wait, as soon as there is room', async () => {
   const { reader, writer } = await openFifo();
   let lost: number | null = null;
   const sink = new LogSink(writer.fd, (lines) => {
@@ -204,13 +204,13 @@ test('a line that a full disk has cut spoils no other, and counts as lost', asyn
   expect(lines.map(({ msg }) => msg)).toContain('the end');
 });
 
-test('the exit waits for nobody', async () => {
+test('the exit does not wait for a reader without a bound', async () => {
   const child = logging(MANY, 'pipe', 'process.exit(3)');
   child.stderr?.pause();
   expect((await once(child, 'exit'))[0]).toBe(3);
 });
 
-test('what can be written nowhere is dropped', async () => {
+test('lines that cannot be written are dropped', async () => {
   const full = await open('/dev/full', 'w');
   const child = logging(MANY, full.fd);
   await full.close();

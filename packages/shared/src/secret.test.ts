@@ -43,7 +43,7 @@ const PRINTS: Readonly<Record<string, (value: Secret<unknown>) => string>> = {
   'a serialisation of v8': (value) => serialize(value).toString('latin1'),
 };
 
-/** Long enough not to stand in a print by chance. */
+/** Long enough not to occur in a print by chance. */
 const secretText = fc.string({ minLength: 12, unit: fc.constantFrom(...'QXZKJ7') });
 
 describe('in production', () => {
@@ -61,7 +61,7 @@ describe('in production', () => {
     );
   });
 
-  test('it reads as the mask, and is had by its one method', () => {
+  test('it reads as the mask, and only its one method returns the value', () => {
     const secret = new Secret('hunter2');
     expect([`${secret}`, JSON.stringify(secret), inspect(secret)]).toEqual([MASK, `"${MASK}"`, MASK]);
     expect(secret.reveal()).toBe('hunter2');

@@ -3,12 +3,12 @@ import { EXPIRED, TRUSTED } from '../../../test/support/tls/certificates.ts';
 import { Secret } from './secret.ts';
 import { checkAlternativeNames, trustedContext } from './server-trust.ts';
 
-test('who trusts the same shares one context', () => {
+test('connections with the same trust share one context', () => {
   expect(trustedContext()).toBe(trustedContext([]));
   expect(trustedContext([TRUSTED.cert])).toBe(trustedContext([TRUSTED.cert]));
 });
 
-test('who trusts others, or shows an identity, has another context', () => {
+test('other authorities or an identity need another context', () => {
   const trusting = trustedContext([TRUSTED.cert]);
   expect(trusting).not.toBe(trustedContext());
   expect(trusting).not.toBe(trustedContext([EXPIRED.cert]));

@@ -11,7 +11,7 @@ function bench(mostLines?: number) {
   return { lines, clock, log };
 }
 
-test('one line per message and 10 s, with the number of those left out', () => {
+test('one line per message and 10 s, with the number of dropped lines', () => {
   const { lines, clock, log } = bench();
   for (let count = 0; count < 5; count += 1) log.warn('dropped', { count });
   log.warn('other', {});
@@ -26,7 +26,7 @@ test('one line per message and 10 s, with the number of those left out', () => {
   ]);
 });
 
-test('as many lines as are allowed, each number of those left out once', () => {
+test('the allowed number of lines, and each number of dropped lines once', () => {
   const { lines, clock, log } = bench(2);
   for (let count = 0; count < 5; count += 1) log.info('there', { count });
   clock.advance(10_000);
@@ -39,7 +39,7 @@ test('as many lines as are allowed, each number of those left out once', () => {
   ]);
 });
 
-test('what one thing says takes no line of another', () => {
+test('lines about one subject take no line of another', () => {
   const { lines, log } = bench();
   for (const region of ['hosta-fra', 'hosta-fra', 'hostb-par']) log.warn('gone', { region }, region);
   expect(lines).toMatchObject([{ region: 'hosta-fra' }, { region: 'hostb-par' }]);

@@ -101,7 +101,7 @@ describe('an answer that leaves out the user information', () => {
     expect(hidesUserInfo(userInfoApart(monitor))).toBe('url' in apart);
   });
 
-  test('hides nothing where somebody has written it again', () => {
+  test('hides nothing when the client has written the user information again', () => {
     const monitor = { url: 'https://user:secret@a/', url_user_information: '********' };
     expect(hidesUserInfo(monitor)).toBe(false);
     expect(userInfoJoined(monitor)).toBe(monitor);

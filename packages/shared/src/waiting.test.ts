@@ -15,7 +15,7 @@ test('tasks run once when the signal aborts, each registration by itself', () =>
   expect(ran.toSorted()).toEqual(['first', 'first', 'second']);
 });
 
-test('an unregistered task does not run, and unregistering twice harms nobody', () => {
+test('an unregistered task does not run, and may be unregistered twice', () => {
   const controller = new AbortController();
   const ran: string[] = [];
   const unregister = onAbort(controller.signal, () => ran.push('gone'));
@@ -42,7 +42,7 @@ test('a task may unregister the others while they run', () => {
   expect(ran).toHaveLength(1);
 });
 
-test('a signal that has aborted runs the task at once, none at all never does', () => {
+test('an aborted signal runs the task at once; without a signal it never runs', () => {
   const ran: string[] = [];
   onAbort(AbortSignal.abort(), () => ran.push('at once'));
   onAbort(undefined, () => ran.push('never'))();

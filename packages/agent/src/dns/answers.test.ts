@@ -40,7 +40,7 @@ describe('the records of a name', () => {
     expect(recordsOf(message(...long), 'n0', 'CNAME')).toHaveLength(16);
   });
 
-  test('are not those of other names and types', () => {
+  test('exclude records of other names and types', () => {
     const answer = message(address('other', '192.0.2.1'), { name: 'a', ttl, type: 'TXT', text: 'x' });
     expect(recordsOf(answer, 'a', 'A')).toEqual([]);
   });

@@ -79,13 +79,13 @@ describe('a mere referral', () => {
   const NS = 2;
   const SOA = 6;
 
-  test('is passed over for the next server', async () => {
+  test('makes the client ask the next server', async () => {
     const referring = await serve((request) => authority(request, NS));
     const knowing = await serve(() => RECORDS);
     expect(await ask(client(), policy([referring, knowing]))).toMatchObject(answered);
   });
 
-  test('is a failure where no server does better', async () => {
+  test('is a failure when no server gives a better answer', async () => {
     const server = await serve((request) => authority(request, NS));
     expect(await ask(client(), policy([server]))).toEqual({
       kind: 'failed',
@@ -107,7 +107,7 @@ describe('a mere referral', () => {
   });
 });
 
-describe('what is no answer is ignored, and the answer after it taken', () => {
+describe('a message that is no answer is ignored, and the answer after it is taken', () => {
   test.each<[string, (forged: Buffer) => Buffer]>([
     [
       'another id',
@@ -127,7 +127,7 @@ describe('what is no answer is ignored, and the answer after it taken', () => {
     expect(await ask(client(), policy([server]))).toMatchObject(answered);
   });
 
-  test('alone, it ends in a time-out that says so', async () => {
+  test('without an answer after it, the question ends in a time-out that mentions it', async () => {
     const server = await serve((request) =>
       encodeResponse(request, { ...RECORDS, questionName: 'other.example' }),
     );
@@ -152,7 +152,7 @@ describe('truncated answers', () => {
     expect([server.count('udp'), server.count('tcp')]).toEqual([1, 1]);
   });
 
-  test('from a server that speaks garbage over TCP: the next server is asked', async () => {
+  test('from a server that sends garbage over TCP make the client ask the next server', async () => {
     const broken = await serve(({ transport }) =>
       transport === 'udp' ? { isTruncated: true } : Buffer.alloc(30, 7),
     );
@@ -165,7 +165,7 @@ describe('truncated answers', () => {
     });
   });
 
-  test('of a server that never answers over TCP are no answer, and it says so', async () => {
+  test('from a server that never answers over TCP fail with that reason', async () => {
     const server = await serve(({ transport }) => (transport === 'udp' ? { isTruncated: true } : null));
     const reply = await ask(client(), policy([server], { waitMs: () => 100, timeoutMs: 1_000 }));
     expect(reply).toEqual({
@@ -227,7 +227,7 @@ describe('servers that cannot help', () => {
     expect(server.requests.map(({ hasEdns }) => hasEdns)).toEqual([true, false]);
   });
 
-  test('one that is not there fails at once', async () => {
+  test('a server that does not exist fails at once', async () => {
     const gone = await DnsTestServer.start(() => null);
     const { address, port } = gone;
     await gone.close();
@@ -235,7 +235,7 @@ describe('servers that cannot help', () => {
     expect(await ask(client(), how)).toEqual({ kind: 'unreachable', why: `ECONNREFUSED from ${address}` });
   });
 
-  test('one that cannot even be asked says so to every question, those asked at once again included', async () => {
+  test('a server that cannot be asked fails every question, also questions that are asked again at once', async () => {
     // Broadcasts need a permission that no socket of the client has.
     const how = { ...policy([]), servers: [{ host: '255.255.255.255', port: 53 }] };
     const from = client();
@@ -253,7 +253,7 @@ describe('servers that cannot help', () => {
     expect([...new Set(replies.map(({ kind }) => kind))]).toEqual(['unreachable']);
   });
 
-  test('all of them, each for its reason', async () => {
+  test('all servers fail, each for its reason', async () => {
     const first = await serve(() => ({ rcode: 2 }));
     const second = await serve(() => ({ rcode: 5 }));
     const reply = await ask(client(), policy([first, second]));
@@ -282,7 +282,7 @@ describe('silence', () => {
     expect(await ask(client(), policy([server], { waitMs: briefly }))).toMatchObject(answered);
   });
 
-  test('an answer that came within the last wait is taken, though it is read after that', async (context) => {
+  test('an answer that arrived within the last wait counts, even if it is read later', async (context) => {
     const lastMs = 1_500;
     const late = await startLateTarget();
     context.onTestFinished(late.close);
@@ -295,7 +295,7 @@ describe('silence', () => {
     const server = { host: '127.0.0.1', port: late.udpPort };
     const reply = ask(client(), { servers: [server], waitMs, tries: 2, timeoutMs: 60_000 });
     await Promise.all([asked, last.promise]);
-    // Outside of the timers: those that are due come first then.
+    // Outside of the timers, so that due timers run first.
     await nextTurn();
     late.answerBehindOurBack(lastMs);
     expect(await reply).toMatchObject({ kind: 'answer' });
@@ -320,19 +320,19 @@ describe('silence', () => {
   });
 });
 
-/** The first question has its time soon; what follows has as much as it needs. */
+/** The first question has a short time-out; the later questions have as much time as they need. */
 const briefly = (n: number) => (n === 0 ? 20 : 10_000);
 
 describe('a server that drops queries with EDNS', () => {
   const old = () => serve(({ hasEdns }) => (hasEdns ? null : RECORDS));
 
-  test('answers the repetition without', async () => {
+  test('answers the repetition without EDNS', async () => {
     const server = await old();
     expect(await ask(client(), policy([server], { waitMs: briefly }))).toMatchObject(answered);
     expect(server.requests.map(({ hasEdns }) => hasEdns)).toEqual([true, false]);
   });
 
-  test('is asked without at once the next time, and with it again after ten minutes', async () => {
+  test('is asked without EDNS the next time, and with EDNS again after ten minutes', async () => {
     let now = 0;
     const server = await old();
     const asking = client(() => now);
@@ -366,12 +366,12 @@ describe('a server that is silent while another one answers', () => {
     const asking = client();
     await ask(asking, policy([dead, good], { waitMs: briefly }));
     expect(names([dead, good])).toEqual([1, 1]);
-    // Whoever waited for the dead one now would wait for ten seconds.
+    // A wait for the dead server would now take ten seconds.
     for (let again = 0; again < 5; again += 1) await ask(asking, policy([dead, good]));
     expect(names([dead, good])).toEqual([1, 6]);
   });
 
-  test('and not there at all: likewise', async () => {
+  test('and so is a server that does not exist', async () => {
     const gone = await DnsTestServer.start(() => null);
     const good = await serve(() => RECORDS);
     const addresses = [gone.address, good.address].map(parseServer);
@@ -425,7 +425,7 @@ describe('a server that is silent while another one answers', () => {
     expect(names(both)).toEqual([3, 2]);
   });
 
-  test('keeps its place where nobody answers, and where it is only slower than its turn', async () => {
+  test('keeps its place when no server answers, and when it is only slower than its turn', async () => {
     const slow = await serve(() => null);
     const silent = await serve(() => null);
     const asking = client();
@@ -435,7 +435,7 @@ describe('a server that is silent while another one answers', () => {
     expect(names([slow, silent])).toEqual([2, 1]);
   });
 
-  test('keeps its place when it refuses: the next one is asked without a wait', async () => {
+  test('keeps its place when it refuses; the next server is then asked without a wait', async () => {
     const refusing = await serve(() => ({ rcode: 5 }));
     const good = await serve(() => RECORDS);
     const asking = client();
@@ -457,7 +457,7 @@ test('a cancelled question is not settled', async () => {
   expect(isSettled).toBe(false);
 });
 
-test('closing settles what is open, and what is asked afterwards', async () => {
+test('closing settles open and later questions', async () => {
   const server = await serve(() => null);
   const closing = client();
   const open = ask(closing, policy([server]));
@@ -517,10 +517,10 @@ function changed(bytes: Buffer, at: number, value: number): Buffer {
 describe('the silence of our own servers', () => {
   const SHORT = { waitMs: () => 500, timeoutMs: 1_200 };
 
-  describe('is told', () => {
+  describe('is recognised', () => {
     underStoppedTime();
 
-    test('where several names meet it', async () => {
+    test('when several names get no answer', async () => {
       const from = client();
       const server = await serve(() => null);
       const replies = ['one.test', 'two.test'].map((name) =>
@@ -531,19 +531,19 @@ describe('the silence of our own servers', () => {
       expect(from.isSilentSince(performance.now() - 500)).toBe(true);
     });
 
-    test('not where one name is silent and another is answered', async () => {
+    test('not when one name is silent and another is answered', async () => {
       const from = client();
       const server = await serve(({ name }) => (name === 'one.test' ? null : RECORDS));
       const how = policy([server], SHORT);
       const silent = ask(from, how, { name: 'one.test', type: 'A' });
       await ask(from, how);
-      // The other one is asked for again.
+      // The other name is asked for again.
       await passAfter(server, 2, 100);
       await passAfter(server, 3, 1_100);
       expect((await silent).kind).toBe('silent');
     });
 
-    test('by a name that was answered before, which one silent name makes be asked for again', async () => {
+    test('by a name that was answered before and is asked for again because of one silent name', async () => {
       let isDead = false;
       const server = await serve(({ name }) => (isDead || name === 'one.test' ? null : RECORDS));
       const from = client();
@@ -562,7 +562,7 @@ describe('the silence of our own servers', () => {
     });
   });
 
-  test('is told of the first name that meets it within 600 ms, where another was answered before', async () => {
+  test('is recognised within 600 ms of the first silent name, when another name was answered before', async () => {
     let now = 0;
     let isDead = false;
     const from = client(() => now);
@@ -578,7 +578,7 @@ describe('the silence of our own servers', () => {
     expect((await ask(from, how, { name: 'one.test', type: 'A' })).kind).toBe('unreachable');
   });
 
-  test('is told of servers that die in the middle of an attempt', async () => {
+  test('is recognised when the servers die in the middle of an attempt', async () => {
     let now = 0;
     let isDead = false;
     const from = client(() => now);
@@ -597,7 +597,7 @@ describe('the silence of our own servers', () => {
     expect((await silent).kind).toBe('unreachable');
   });
 
-  test('is told of one name alone, where the servers could not be reached for another', async () => {
+  test('is recognised by one name alone, when the servers could not be reached for another', async () => {
     const gone = await DnsTestServer.start(() => null);
     const refused = { ...policy([]), servers: [parseServer(gone.address)] };
     await gone.close();
@@ -614,7 +614,7 @@ describe('the silence of our own servers', () => {
     cancel();
   });
 
-  test('is told one name after the other too, where who asks gives up before the policy does', async () => {
+  test('is recognised by names asked one after the other, when the caller gives up before the policy does', async () => {
     let now = 0;
     const from = client(() => now);
     const how = policy([await serve(() => null)], SHORT);
@@ -630,7 +630,7 @@ describe('the silence of our own servers', () => {
     }
   });
 
-  test('is not told where who asks gives up too early for an answer', async () => {
+  test('is not recognised when the caller gives up too early for an answer', async () => {
     let now = 0;
     const from = client(() => now);
     const how = policy([await serve(() => null)], SHORT);
@@ -643,7 +643,7 @@ describe('the silence of our own servers', () => {
     }
   });
 
-  test('a server that says that it cannot tell is there', async () => {
+  test('a server that answers that it cannot tell is not silent', async () => {
     const from = client();
     const how = policy([await serve(() => ({ rcode: 2 })), await serve(() => null)], SHORT);
     const replies = await Promise.all(

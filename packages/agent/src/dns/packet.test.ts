@@ -20,7 +20,7 @@ const name = fc.array(label, { minLength: 1, maxLength: 8 }).map((labels) => lab
 const type = fc.constantFrom(...RECORD_TYPES);
 const id = fc.integer({ min: 0, max: 0xffff });
 
-/** A record as the decoder gives it, beside the bytes of its data. */
+/** A record as the decoder returns it, with the bytes of its data. */
 const record: fc.Arbitrary<{ expected: DnsRecord; served: ServedRecord }> = fc
   .tuple(name, fc.integer({ min: 0, max: 0xffff_ffff }))
   .chain(([owner, ttl]) => {
@@ -109,7 +109,7 @@ describe('names', () => {
     expect(() => encodeName(text)).toThrow(new DnsFormatError(message));
   });
 
-  /** Mostly bytes, dots and backslashes, now and then a character that is none. */
+  /** Mostly ASCII, dots and backslashes, now and then another character. */
   const anyText = fc
     .array(
       fc.oneof(
@@ -217,7 +217,8 @@ describe('responses', () => {
 
   test('a chain of pointers longer than any name is refused', () => {
     const pointers = (count: number) => {
-      // They lie in a record of a type that is skipped, each leads to the one before, the first to the root.
+      // The pointers lie in a record of a skipped type. Each leads to the one before, and the first to the
+      // root.
       const chain = Array.from({ length: count }, (_, n) => 0xc000 + (n === 0 ? 12 : 28 + 2 * (n - 1)));
       const held = Buffer.concat(chain.map(uint16)).toString('hex');
       const size = uint16(2 * count).toString('hex');
@@ -252,12 +253,12 @@ describe('64 KiB of records', () => {
     expect(decodeMessage(bytes).answers).toHaveLength(4_094);
   });
 
-  test('cost no more where each is a pointer to one long name', () => {
+  test('cost no more when each is a pointer to one long name', () => {
     const long = encodeName(Array.from({ length: 4 }, () => '\\001'.repeat(62)).join('.'));
     const bytes = full(`${long.toString('hex')} 00050001`, 'c00c 0005 0001 00000000 0002 c00c');
     const cpuMs = threadCpu();
     expect(decodeMessage(bytes).answers).toHaveLength(4_661);
-    // It took a second when every record spelled the name anew.
+    // It took a second when every record decoded the name again.
     expect(cpuMs()).toBeLessThan(250);
   });
 });

@@ -2,20 +2,20 @@ import { describe, expect, test } from 'vitest';
 import { Silence } from './silence.ts';
 
 describe('silence', () => {
-  test('about one name is not total, about two it is', () => {
+  test('about one name is not total, about two names it is', () => {
     const silence = new Silence();
     silence.asked('one', 0);
     expect(silence.isTotal(0, 5_000)).toBe(false);
     silence.asked('two', 4_900);
-    // Just asked for: nothing can be said yet.
+    // The question is new, so nothing is known yet.
     expect(silence.isTotal(0, 5_000)).toBe(false);
     expect(silence.isTotal(0, 5_400)).toBe(true);
   });
 
-  test('of an attempt that is shorter is told after half of it', () => {
+  test('in a short attempt counts after half of it', () => {
     const silence = new Silence();
     silence.asked('one', 0);
-    // A loop that is late asks for the other name late.
+    // A late event loop asks for the other name late.
     silence.asked('two', 250);
     expect(silence.isTotal(0, 450)).toBe(false);
     expect(silence.isTotal(0, 600)).toBe(true);
@@ -44,7 +44,7 @@ describe('silence', () => {
     expect(silence.isTotal(2_400, 3_000)).toBe(false);
   });
 
-  test('is total where the servers answered at first, and could not be reached after that', () => {
+  test('is total when the servers answered at first, and could not be reached later', () => {
     const silence = new Silence();
     silence.asked('one', 1_000);
     silence.recordReply('one', 1_010);
@@ -52,7 +52,7 @@ describe('silence', () => {
     expect(silence.isTotal(1_000, 1_600)).toBe(true);
   });
 
-  test('is total where the servers answered at first, and a name that they know is not answered after that', () => {
+  test('is total when the servers answered at first, and later leave a known name unanswered', () => {
     const silence = new Silence();
     silence.recordReply('known', 0);
     silence.asked('one', 1_000);
@@ -62,14 +62,14 @@ describe('silence', () => {
     expect(silence.otherNameToAsk('one', 1_000, 1_040)).toBeNull();
     expect(silence.otherNameToAsk('one', 1_000, 1_100)).toBe('two');
     expect(silence.isTotal(1_000, 1_200)).toBe(false);
-    // However often it is asked for again.
+    // Repeated questions do not change that.
     expect(silence.otherNameToAsk('one', 1_000, 2_100)).toBe('two');
     expect(silence.isTotal(1_000, 2_200)).toBe(true);
     silence.recordReply('two', 2_300);
     expect(silence.isTotal(1_000, 5_000)).toBe(false);
   });
 
-  test('is not total once a server has spoken again', () => {
+  test('is not total once a server has answered again', () => {
     const silence = new Silence();
     silence.unreachable(900);
     silence.recordReply('two', 950);
@@ -77,7 +77,7 @@ describe('silence', () => {
     expect(silence.isTotal(1_000, 1_600)).toBe(false);
   });
 
-  test('is remembered of names that were given up, until a server speaks', () => {
+  test('about given-up names is remembered until a server answers', () => {
     const silence = new Silence();
     silence.asked('one', 0);
     silence.ended('one');
@@ -111,7 +111,7 @@ describe('another name', () => {
     expect(silence.otherNameToAsk('one', 10, 1_000)).toBe('two');
   });
 
-  test('is asked for once a second, and not while others wait or just after a server spoke', () => {
+  test('is asked for once a second, but not while others wait or just after an answer', () => {
     const silence = new Silence();
     silence.recordReply('two', 0);
     silence.asked('one', 10);

@@ -1,4 +1,7 @@
-/** IPv4 and IPv6 fail apart: the watch beside real references, which answer by families as a test says. */
+/**
+ * IPv4 and IPv6 fail independently. The watch runs with real `References`; the tests script the families that
+ * answer.
+ */
 import { pino } from 'pino';
 import { afterEach, expect, test } from 'vitest';
 import { FakeClock, settle } from '../../../../test/support/fake-clock.ts';
@@ -15,7 +18,7 @@ afterEach(async () => {
   await running?.stop();
 });
 
-/** References of one machine: a gateway by each family, and one of which nobody knows by which it answers. */
+/** References of one machine: a gateway of each family, and one whose family is unknown. */
 async function bench(present: readonly ('four' | 'six' | 'either')[]) {
   const clock = new FakeClock();
   const answers = { four: true, six: true, either: true };
@@ -65,7 +68,7 @@ test.each([
     const { answers, fails, passes, watch, clock } = await bench(['four', 'six']);
     answers[name] = false;
     for (let period = 0; period < 3; period += 1) {
-      // However many hosts answer by the other family, they say nothing about this one.
+      // Hosts that answer by the other family say nothing about this family.
       for (let number = 0; number < 20; number += 1) passes(host(number), other);
       expect(await fails('only.test', gone)).toBe(true);
       expect(await fails('down.test', other)).toBe(false);
@@ -103,7 +106,7 @@ test.each([
   },
 );
 
-test('one that answers by either family speaks for none that has references of its own', async () => {
+test('a reference of unknown family does not speak for a family that has references of its own', async () => {
   const { answers, fails } = await bench(['four', 'either']);
   answers.four = false;
   expect(await fails('a.test', ONLY_IPV4)).toBe(true);
@@ -111,7 +114,7 @@ test('one that answers by either family speaks for none that has references of i
   expect(await fails('unresolved.test', NO_FAMILY)).toBe(false);
 });
 
-test('references of one family that were wrong are forgotten, and those of the other one are not', async () => {
+test('wrong references of one family are forgotten, and references of the other family are not', async () => {
   const { answers, fails, passes, clock } = await bench(['four', 'six']);
   answers.six = false;
   expect(await fails('only.test', ONLY_IPV6)).toBe(true);
@@ -136,7 +139,7 @@ test('an attempt that began before its family was back says nothing', async () =
   expect(await fails('b.test', ONLY_IPV4, begunInVain)).toBe(false);
 });
 
-test('a family that is gone for good is asked for as in calm times after an hour', async () => {
+test('a family that is gone for an hour is asked at the long interval', async () => {
   let asked = 0;
   const clock = new FakeClock();
   const answers = { 4: true, 6: true };

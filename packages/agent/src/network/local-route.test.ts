@@ -3,7 +3,7 @@ import { ipv6Reach, noIpv6For, noLocalRoute, usableAddresses } from './local-rou
 
 const failed = (address: string, code: string) => ({ address: { address, family: 4 as const }, code });
 
-test('where there is a route to one of the addresses the failure is not ours', async () => {
+test('with a route to one of the addresses, the failure is not ours', async () => {
   expect(await noLocalRoute([failed('127.0.0.1', 'EACCES')])).toBeNull();
   expect(
     await noLocalRoute([failed('255.255.255.255', 'ENETUNREACH'), failed('127.0.0.1', 'ENETUNREACH')]),
@@ -43,7 +43,7 @@ test.each([
   expect(ipv6Reach(addresses)).toBe(reach);
 });
 
-test('an address of this machine, one of IPv4, or one of IPv4 beside, needs no IPv6', () => {
+test('an address of this machine, or an IPv4 address among the addresses, needs no IPv6', () => {
   expect(noIpv6For([{ address: '::1', family: 6 }])).toBeNull();
   expect(noIpv6For([{ address: '::ffff:127.0.0.1', family: 6 }])).toBeNull();
   expect(

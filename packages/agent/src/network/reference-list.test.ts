@@ -51,7 +51,7 @@ test("the operator's hosts are the only references", async () => {
   ]);
 });
 
-test('name servers count as far as they are outside of this machine', async () => {
+test('name servers count only outside of this machine', async () => {
   const names = await listed({ dnsServers: ['192.0.2.53', '127.0.0.53', '[2001:db8::53]:5353', '[::1]:53'] });
   expect(names).toEqual(expect.arrayContaining(['192.0.2.53:53 (dns)', '[2001:db8::53]:5353 (dns)']));
   expect(names.filter((name) => /^(127\.|\[::1\])/.test(name))).toEqual([]);
@@ -100,7 +100,7 @@ test('the gateway of the default route with the lowest metric', () => {
   expect(gatewayIn(routes)).toBe('192.0.2.1');
 });
 
-test('none, where there is no default route or it has no gateway', () => {
+test('no gateway, when there is no default route or it has no gateway', () => {
   expect(gatewayIn(HEAD)).toBeNull();
   expect(gatewayIn(HEAD + route('00000000', '00000000', 0, '00000000'))).toBeNull();
   expect(gatewayIn('')).toBeNull();
@@ -140,7 +140,7 @@ afterEach(async () => {
   await Promise.all(closing.splice(0).map((close) => close()));
 });
 
-test('a name server answers, whatever it says; one that is not there or silent does not', async () => {
+test('any answer of a name server counts; a missing or silent one does not answer', async () => {
   const client = new DnsClient();
   const server = await DnsTestServer.start(() => ({ rcode: 5 }));
   const silent = await DnsTestServer.start(() => null);
@@ -158,7 +158,7 @@ test('a name server answers, whatever it says; one that is not there or silent d
   expect(await asked).toEqual([]);
 });
 
-test('what this machine answers itself is no reference', async () => {
+test('an address of this machine is no reference', async () => {
   const server: Server = createServer();
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
   closing.push(() => new Promise((closed) => server.close(closed)));

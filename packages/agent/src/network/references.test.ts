@@ -9,7 +9,7 @@ import { type Reference, References } from './references.ts';
 const log = pino({ level: 'silent' });
 const HOUR_MS = 3_600_000;
 
-/** A reference that answers, refuses at once or is silent, as told. */
+/** A reference that answers, refuses at once or is silent, as the test sets it. */
 class Scripted implements Reference {
   readonly name: string;
   does: 'answers' | 'fails' | 'nothing' = 'answers';
@@ -57,7 +57,7 @@ describe('what the references say', () => {
     expect(references.goneSince(NO_FAMILY)).toBeNull();
   });
 
-  test('they are gone when none answers in time of those that did', async () => {
+  test('they are gone when none that answered before answers in time', async () => {
     const { references, all, clock } = await bench(['gateway', 'resolver']);
     for (const each of all) each.does = 'nothing';
     const answer = references.askReferences(NO_FAMILY);
@@ -68,15 +68,15 @@ describe('what the references say', () => {
     expect(references.goneSince(NO_FAMILY)).toBe(clock.monotonic());
   });
 
-  test('nothing, where none has ever answered', async () => {
+  test('nothing, when none has ever answered', async () => {
     const { references } = await bench([]);
     expect(references.areKnown).toBe(false);
     expect(await references.askReferences(NO_FAMILY)).toBe('none');
   });
 
-  test('nothing, where the last answer is an hour old when they are missed', async () => {
+  test('nothing, when the last answer is already an hour old', async () => {
     const { references, all, clock } = await bench(['gateway']);
-    // The process was stopped meanwhile, and nobody was asked.
+    // The process was stopped meanwhile, so no reference was asked.
     clock.stall(HOUR_MS);
     for (const each of all) each.does = 'fails';
     expect(references.areKnown).toBe(false);
@@ -139,7 +139,7 @@ test('an answer that lies in the socket when the time is over counts: the agent 
   server.close();
 });
 
-test('one that is listed a moment after the start is known within seconds, not after the first minute', async () => {
+test('a reference that is listed shortly after the start is known within seconds, not after the first minute', async () => {
   const { references, listed, clock } = await bench([]);
   expect(references.areKnown).toBe(false);
   // The addresses of the NATS server are resolved meanwhile.
@@ -148,7 +148,7 @@ test('one that is listed a moment after the start is known within seconds, not a
   expect(references.areKnown).toBe(true);
 });
 
-test('one that never answers is asked every second for ten seconds, then once a minute', async () => {
+test('a reference that never answers is asked every second for ten seconds, then once a minute', async () => {
   const { all, clock } = await bench(['filtered'], 'fails');
   await clock.advanceSettling(59_000);
   expect(all[0]?.asked).toBeLessThanOrEqual(11);
@@ -157,7 +157,7 @@ test('one that never answers is asked every second for ten seconds, then once a 
   expect(all[0]?.asked).toBe(before + 10);
 });
 
-test('one whose route is gone is not listed any more, and still counts', async () => {
+test('a reference whose route is gone is no longer listed, and still counts', async () => {
   const { references, all, listed } = await bench(['gateway']);
   listed.now = [];
   for (const each of all) each.does = 'fails';
@@ -210,7 +210,7 @@ test('asking goes on to its end while the agent stops', async () => {
   expect(await references.askReferences(NO_FAMILY)).toBe('none');
 });
 
-test('those of before are asked where no list can be made, as when no descriptors are left', async () => {
+test('the known references are asked when no list can be made, as without free descriptors', async () => {
   const { references, all, listed, clock } = await bench(['gateway']);
   listed.now = null;
   expect(await references.askReferences(NO_FAMILY)).toBe('answered');

@@ -38,13 +38,13 @@ function bench() {
       },
     },
   });
-  /** A round of the references' own finds one again. */
+  /** A round of the references finds one again. */
   const back = (): void => {
     said.answer = 'answered';
     if (said.goneSince !== null) said.backAt = clock.monotonic();
     said.goneSince = null;
   };
-  /** A round of the references' own finds none any more. */
+  /** A round of the references finds none. */
   const gone = (): void => {
     said.answer = 'gone';
     said.goneSince ??= clock.monotonic();
@@ -75,7 +75,7 @@ describe('a failure at connection level', () => {
     expect(watch.isDown).toBe(false);
   });
 
-  test('is ours when none of them answers any more, and of several hosts the agent says it', async () => {
+  test('is ours when no reference answers any more, and several such hosts make the agent report it', async () => {
     const { seen, said, watch } = bench();
     said.answer = 'gone';
     for (let number = 0; number < 5; number += 1) expect(await seen(host(number))).toBe(true);
@@ -118,7 +118,7 @@ describe('a failure at connection level', () => {
   });
 });
 
-test('whatever the target said was seen, and nobody is asked', async () => {
+test('any answer of the target stands, and no reference is asked', async () => {
   const { seen, said } = bench();
   said.answer = 'gone';
   expect(await seen('a.test', passed)).toBeNull();
@@ -164,7 +164,7 @@ test('a reference that died alone says nothing about a host that has answered si
   expect(watch.isDown).toBe(false);
 });
 
-test('what a host answered before the references were gone again says nothing', async () => {
+test('an answer of a host from before the references were gone again says nothing', async () => {
   const { seen, clock, gone, back } = bench();
   gone();
   clock.advance(20_000);
@@ -186,7 +186,7 @@ test('a few hosts that still answer, in the same building, do not speak for the 
   }
 });
 
-test('a host that was down before the network is hidden with the others, and seen after it', async () => {
+test('a host that was down before the network is hidden with the others, and reported afterwards', async () => {
   const { seen, said, clock } = bench();
   expect(await seen('down.test')).toBe(false);
   for (let number = 0; number < 9; number += 1) await seen(host(number), passed);
@@ -201,7 +201,7 @@ test('a host that was down before the network is hidden with the others, and see
 
 const noRoute = outcomeOf('not_run', { reason: 'network-down' });
 
-test('several hosts without a route or a name server are a network that is down, one is not', async () => {
+test('several hosts without a route or a name server mean that the network is down; one host does not', async () => {
   const { seen, clock, watch } = bench();
   await seen('a.test', noRoute);
   expect(watch.isDown).toBe(false);
@@ -215,7 +215,7 @@ test('several hosts without a route or a name server are a network that is down,
   expect(watch.isDown).toBe(false);
 });
 
-test('hosts that never have a route, beside others that answer, are not told anew each period', async () => {
+test('hosts that never have a route, while others answer, are not reported again each period', async () => {
   const { seen, clock, watch } = bench();
   const told: boolean[] = [];
   for (let period = 0; period < 5; period += 1) {
@@ -227,7 +227,7 @@ test('hosts that never have a route, beside others that answer, are not told ane
     expect(watch.isDown).toBe(false);
     clock.advance(29_000);
   }
-  // At first nobody knows of others.
+  // At first no other host is known.
   expect(told).toEqual([true, false, false, false, false]);
   await seen(host(0), noRoute);
   expect(watch.isDown).toBe(false);
@@ -235,7 +235,7 @@ test('hosts that never have a route, beside others that answer, are not told ane
   expect(watch.isDown).toBe(true);
 });
 
-test('a network that was back for one host only, and is gone again, is told again', async () => {
+test('a network that was back for one host only, and is gone again, is reported again', async () => {
   const { seen, clock, watch } = bench();
   const all = Array.from({ length: 9 }, (_, number) => host(number));
   for (const each of all) await seen(each, noRoute);
@@ -247,7 +247,7 @@ test('a network that was back for one host only, and is gone again, is told agai
   expect(watch.isDown).toBe(true);
 });
 
-test('a name that is answered again speaks for itself, not for the others', async () => {
+test('an answered name says nothing about the other names', async () => {
   const { clock, watch } = bench();
   const names = ['a.test', 'b.test', 'c.test'].map((uri) => dnsCheck(uri));
   for (const name of names) watch.seen(name, noRoute, clock.monotonic());

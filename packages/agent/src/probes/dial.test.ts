@@ -28,7 +28,7 @@ async function blackhole() {
   return hole;
 }
 
-/** A port that nobody listens on: it was free a moment ago. */
+/** A port without a listener: it was free a moment ago. */
 async function refusedPort(host = '127.0.0.1'): Promise<number> {
   const server = createServer();
   server.listen(0, host);
@@ -53,7 +53,7 @@ function options(resolver: Resolver, changes: Partial<DialParts> = {}): DialPart
   return { resolver, egress, timeoutMs: 10_000, signal: new AbortController().signal, ...changes };
 }
 
-/** Dials, and destroys the socket that comes of it. */
+/** Dials, and destroys the resulting socket. */
 async function dialled(host: string, port: number, how: DialParts): Promise<DialResult> {
   const result = await dial(host, port, how);
   if (result.kind === 'connected') result.socket.destroy();
@@ -77,7 +77,7 @@ describe('one address', () => {
     expect((await dialled('::1', port, options(resolverOf([V6('::1')])))).kind).toBe('connected');
   });
 
-  test('a name that had to be asked for has both times', async () => {
+  test('a name that needs a look-up has both times', async () => {
     const port = await listen('127.0.0.1');
     const resolver = resolverOf(() => Promise.resolve([V4('127.0.0.1')]));
     const result = await dialled('db.example', port, options(resolver));
@@ -98,7 +98,7 @@ describe('one address', () => {
     });
   });
 
-  test('an error on the socket after it was handed over harms nobody', async () => {
+  test('an error on the socket after the hand-over does not crash the process', async () => {
     const port = await listen('127.0.0.1');
     const result = await dial('127.0.0.1', port, options(resolverOf([V4('127.0.0.1')])));
     if (result.kind !== 'connected') throw new Error(`not connected: ${result.kind}`);
@@ -119,7 +119,7 @@ describe('several addresses', () => {
     expect(result.connectMs).toBeLessThan(3_500);
   });
 
-  test('the next one is dialled beside one that is silent, which is then dropped', async () => {
+  test('the next address is dialled while one is silent, and the silent one is then dropped', async () => {
     const { port, host } = await blackhole();
     await listen('127.0.0.2', port);
     const before = openSockets();
@@ -201,7 +201,7 @@ describe('names that do not resolve', () => {
     });
   });
 
-  test('because nobody answered are time-outs', async () => {
+  test('because no server answered are time-outs', async () => {
     const resolver = resolverOf(() => Promise.reject(new ResolveError('ETIMEOUT', 'a', 'timed out')));
     expect(await dialled('a', 80, options(resolver))).toMatchObject({ kind: 'failed', timedOut: true });
   });

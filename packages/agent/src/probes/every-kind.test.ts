@@ -13,7 +13,7 @@ import { answer, type RawTarget, startRawTarget } from '../../../../test/support
 import type { ProbeContext, ProbeOutcome } from './probe.ts';
 import { createProbeSet, type ProbeSet, type ProbeSetOptions, runProbe } from './registry.ts';
 
-/** Never what ends a check. */
+/** Long enough never to end a check. */
 const LONG_MS = 30_000;
 const SHORT_MS = 120;
 const NAME = 'target.test';
@@ -93,7 +93,7 @@ const shuttingDown = { outcome: 'not_run', reason: 'shutting-down' };
 
 describe.each(EVERY_KIND)('%s', (_kind, { check, asks, phases, silence, nonsense }) => {
   const loopback = () => ({ host: '127.0.0.1', port: target.port });
-  /** What nobody answers: a listener that accepts nothing, and a name server that is silent. */
+  /** Silent targets: a listener that accepts nothing, and a name server that does not answer. */
   const silent = () => {
     names.handle(() => null);
     return asks === 'target' ? hole : { host: NAME, port: 1 };
@@ -106,13 +106,13 @@ describe.each(EVERY_KIND)('%s', (_kind, { check, asks, phases, silence, nonsense
     expect(found.latency).toBeGreaterThan(0);
   });
 
-  test('so does one with a name, whose look-up is part of the latency', async () => {
+  test('a target with a name passes too, and its look-up is part of the latency', async () => {
     const found = await run(probes(), check({ host: NAME, port: target.port }));
     expect(found.outcome).toBe('passed');
     expect(Object.keys(found.phases).sort()).toEqual([...new Set(['dns', ...phases])].sort());
   });
 
-  test('a silent target fails by the time-out, with what was awaited', async () => {
+  test('a silent target fails by the time-out, whose message names the phase', async () => {
     const found = await run(probes(), check(silent()), { timeoutMs: SHORT_MS });
     expect(found).toMatchObject({
       outcome: 'failed',
@@ -125,7 +125,7 @@ describe.each(EVERY_KIND)('%s', (_kind, { check, asks, phases, silence, nonsense
     expect(found.latency).toBeGreaterThan(SHORT_MS - 10);
   });
 
-  test('nobody at the other side: the target failed, or this machine has no name server', async () => {
+  test('no process at the other side: the target failed, or this machine has no name server', async () => {
     const port = await freePort();
     const nobody = `127.0.0.1:${port}`;
     const found = await run(probes({ nameServer: nobody }), check({ host: '127.0.0.1', port }));
@@ -218,7 +218,7 @@ describe.each(EVERY_KIND)('%s', (_kind, { check, asks, phases, silence, nonsense
     });
   });
 
-  test('a target that cannot be one fails, and is named', async () => {
+  test('an impossible target fails, and is named', async () => {
     const found = await run(probes(), check({ host: nonsense.host, port: 80 }));
     expect(found).toMatchObject({ outcome: 'failed', errorMessage: expect.stringMatching(nonsense.says) });
     expect(found.notConnected ?? found.timedOut).toBeUndefined();
@@ -237,7 +237,7 @@ describe.each(EVERY_KIND)('%s', (_kind, { check, asks, phases, silence, nonsense
     );
   });
 
-  test('attempts at once keep apart', async () => {
+  test('concurrent attempts do not affect each other', async () => {
     const set = probes();
     const found = await Promise.all(
       Array.from({ length: 20 }, (_, index) =>

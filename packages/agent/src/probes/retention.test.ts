@@ -9,7 +9,7 @@ const MAIN = fileURLToPath(new URL('../../../../test/support/retention/main.ts',
 /** No collection comes by itself while some attempts are in progress. */
 const FLAGS = ['--expose-gc', '--min-semi-space-size=16'];
 
-/** What Node itself moves is up to 0.45 (HTTP/2, both sides). Where attempts were kept it was 0.65 to 1.6. */
+/** Node itself moves up to 0.45 (HTTP/2, both sides). With kept attempts it was 0.65 to 1.6. */
 const SHARE_OF_NODE = 0.6;
 
 let all: Left[] = [];
@@ -27,7 +27,7 @@ describe('an attempt that has ended', () => {
     expect(all.map(({ outcomes }) => outcomes.join())).toEqual(all.map(({ name }) => name.split(': ')[1]));
   });
 
-  test('is kept by nobody', () => {
+  test('is referenced by nothing', () => {
     expect(all.filter(({ kept }) => kept > 0)).toEqual([]);
   });
 

@@ -13,10 +13,10 @@ const probe = createHttpProbe({
   tlsOptions: { ca: [TEST_AUTHORITY] },
 });
 
-/** Does as told once the first bytes of the handshake are there. */
+/** Runs the given reaction once the first bytes of the handshake are there. */
 function afterHello(act: (socket: Socket) => void): Server {
   return createServer((socket) => {
-    // The probe ends the connection in its own ways: nothing of it matters here.
+    // The probe ends the connection in its own way, which does not matter here.
     socket.on('error', () => {});
     socket.once('data', () => act(socket));
   });

@@ -45,7 +45,7 @@ options attempts:3 rotate no-aaaa edns0
   });
 });
 
-test('comments of lines that end with CR LF say nothing', () => {
+test('comments of lines that end with CR LF are ignored', () => {
   const text = 'nameserver 10.0.0.53 # local\r\nsearch a ; b\r\n# nameserver 10.0.0.54\r\n';
   expect(parseResolvConf(text, '')).toEqual({
     ...DEFAULTS,
@@ -54,7 +54,7 @@ test('comments of lines that end with CR LF say nothing', () => {
   });
 });
 
-test('of domain and search the last one counts', () => {
+test('the last of `domain` and `search` counts', () => {
   expect(parseResolvConf('search a b\ndomain c.example', '').search).toEqual(['c.example']);
   expect(parseResolvConf('domain c.example\nsearch a b', '').search).toEqual(['a', 'b']);
   expect(parseResolvConf('search .', 'host.example.com').search).toEqual([]);
@@ -70,7 +70,7 @@ test.each([
   expect(parseResolvConf(text, '')).toEqual({ ...DEFAULTS, ...expected });
 });
 
-test('any text is a configuration', () => {
+test('any text gives a valid configuration', () => {
   const line = fc.oneof(
     fc.string({ maxLength: 40 }),
     fc.string({ maxLength: 20 }).map((rest) => `nameserver ${rest}`),

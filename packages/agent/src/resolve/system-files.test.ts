@@ -30,7 +30,7 @@ test('missing files count as empty, and are found when they appear', () => {
   expect(system.resolvConf.servers).toEqual([{ host: '10.0.0.53', port: 53 }]);
 });
 
-test('a change is seen after a second, written in place or put in its place', () => {
+test('a change is seen after a second, whether the file was rewritten or replaced', () => {
   const { paths, system, pass } = files();
   writeFileSync(paths.resolvConf, 'nameserver 10.0.0.1');
   expect(system.resolvConf.servers[0]?.host).toBe('10.0.0.1');
@@ -104,7 +104,7 @@ nonsense  db
   });
 });
 
-test('names that objects know are names like others', () => {
+test('names of object members are names like others', () => {
   expect(parseHostsFile('10.0.0.1 constructor __proto__').get('constructor')).toEqual([
     { address: '10.0.0.1', family: 4 },
   ]);

@@ -151,11 +151,11 @@ describe('asked for', () => {
   });
 });
 
-describe('half an answer', () => {
-  describe('at a late look', () => {
+describe('an answer of one family', () => {
+  describe('read late', () => {
     underStoppedTime();
 
-    test('is whole where the other half came within the delay, and is read after that', async () => {
+    test('is completed by an answer of the other family that arrived within the delay and is read later', async () => {
       const late = Promise.withResolvers<void>();
       const server = await serve(async (request) => {
         if (request.type === 'AAAA') await late.promise;
@@ -180,7 +180,7 @@ describe('half an answer', () => {
     const server = await serve(({ name, type }) =>
       type === 'A' ? { records: [a(name, '192.0.2.1')] } : null,
     );
-    // A minute: waiting for IPv6 to be given up would outlast the test.
+    // A minute: a wait for the end of the IPv6 query would outlast the test.
     const resolver = resolverOf([server], { conf: 'domain .\noptions timeout:30' });
     expect(await resolver.resolve('a.example')).toEqual(V4('192.0.2.1'));
   });
@@ -244,7 +244,7 @@ describe('failures say what and why', () => {
 });
 
 describe('giving up', () => {
-  test('an aborted look-up rejects at once, the one beside it goes on', async () => {
+  test('an aborted look-up rejects at once, and a concurrent one continues', async () => {
     let release = () => {};
     const released = new Promise<void>((resolve) => {
       release = resolve;
@@ -263,7 +263,7 @@ describe('giving up', () => {
     expect(await beside).toEqual(V4('192.0.2.4'));
   });
 
-  test('when nobody waits any more the next look-up asks anew', async () => {
+  test('after the last caller has given up, the next look-up asks again', async () => {
     const server = await serve(() => null);
     const resolver = resolverOf([server]);
     const controller = new AbortController();

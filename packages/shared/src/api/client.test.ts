@@ -164,7 +164,7 @@ describe('errors', () => {
     expect(await failure(client().put('/v1/monitors/5', {}))).toMatchObject({ code: 'conflict', errors: [] });
   });
 
-  test('a problem of another version is told, under a code that stands for all such', async () => {
+  test('an unknown problem of another version is reported under one common code', async () => {
     script(problem(418, 'brand-new'));
     expect(await failure(client().get('/v1/monitors/5'))).toMatchObject({
       code: 'unknown-problem',
@@ -342,7 +342,7 @@ describe('trying again', () => {
     const error = await got;
     expect(error.code).toBe('unreachable');
     expect(error.message).toMatch(/ECONNREFUSED.*tried \d+ times in \d+ s/);
-    // Whoever comes later does not wait for it once more.
+    // Later requests do not wait for the server again.
     clock.advance(10_000);
     expect(await failure(one.get('/v1/monitors/6'))).toMatchObject({ code: 'unreachable' });
     expect(retries.seen).toHaveLength(7);
@@ -361,7 +361,7 @@ describe('trying again', () => {
   });
 });
 
-test('a connection that does not come about was surely not carried out, and is tried again', async () => {
+test('a request without a connection was certainly not carried out, and is tried again', async () => {
   const nowhere = await startBlackhole();
   const stop = new AbortController();
   const got = failure(
@@ -445,7 +445,7 @@ describe('the end', () => {
     expect((await got).body).toEqual({ id: '5' });
   });
 
-  test('one that may be done stays so after an attempt that surely did nothing', async () => {
+  test('a create that may be done stays so after an attempt that certainly did nothing', async () => {
     script(reset, problem(503, 'unavailable'), json(201, { id: '5' }));
     const stop = new AbortController();
     const got = client().post(
@@ -511,7 +511,7 @@ describe('the end', () => {
 });
 
 describe('lists', () => {
-  /** A list of the API over these ids, which a test may change meanwhile. */
+  /** A list of the API over these ids, which a test may change during the reading. */
   function serveList(ids: number[]): void {
     server.answerWith((request, response) => {
       const query = new URL(request.path, server.url).searchParams;
@@ -529,20 +529,20 @@ describe('lists', () => {
     expect(server.requests[0]?.path).toBe('/v1/monitors?type=http&limit=100&offset=0');
   });
 
-  test('nothing that stays is missed when others go meanwhile', async () => {
+  test('no remaining object is missed when others vanish meanwhile', async () => {
     const ids = upTo(500);
     serveList(ids);
     const listed: number[] = [];
     for await (const { id } of client().list('/v1/monitors')) {
       listed.push(Number(id));
-      // All that was read so far goes, the last one included, as does something far behind.
+      // All objects that were read so far vanish, the last one included, and one further behind.
       if (listed.length === 150) ids.splice(0, 150);
       if (listed.length === 300) ids.splice(ids.indexOf(450), 1);
     }
     expect(listed).toEqual(upTo(500).filter((id) => id !== 450));
   });
 
-  test('one that is another each time it is asked for is given up', async () => {
+  test('a list that differs at each request is given up', async () => {
     let lastId = 0;
     server.answerWith((request, response) => {
       lastId += 1_000;
@@ -552,7 +552,7 @@ describe('lists', () => {
     expect(await failure(all(client().list('/v1/monitors')))).toMatchObject({ code: 'unsettled' });
   });
 
-  test('a list that is none is not the API', async () => {
+  test('an answer that is no list is not from the API', async () => {
     script(json(200, { items: [] }));
     expect(await failure(all(client().list('/v1/monitors')))).toMatchObject({
       code: 'not-the-api',

@@ -11,7 +11,7 @@ const SEEN: ObservedRecords = {
   TXT: ['v=spf1 include:Example.com -all', '"quoted"'],
 };
 
-/** Record, comparator, target, whether it holds of what is seen above. */
+/** Record, comparator, target, whether it holds for the records above. */
 const CASES: [RecordType, RecordComparator, string, boolean][] = [
   ['A', 'eq', '192.0.2.1', true],
   ['A', 'eq', ' 192.0.2.10 ', true],
@@ -106,7 +106,7 @@ test('thousands of records are judged at once', () => {
   expect(cpuMs()).toBeLessThan(250);
 });
 
-test('all assertions must hold; the first that does not is told', () => {
+test('all assertions must hold; the message is about the first that does not', () => {
   const failure = evaluateRecords(
     [
       { record: 'A', comparator: 'eq', target: '192.0.2.1' },
@@ -160,7 +160,7 @@ test.each<[string, string | null]>([
   expect(unquotedText(written)).toBe(text);
 });
 
-test('long texts of quotes take no longer than others', () => {
+test('long texts of quotation marks take no longer than others', () => {
   const cpuMs = threadCpu();
   for (const text of ['" '.repeat(4_096), '"\\'.repeat(4_096), `${'"" '.repeat(3_000)}x`]) unquotedText(text);
   expect(cpuMs()).toBeLessThan(250);

@@ -24,11 +24,11 @@ test('of two secrets that overlap nothing is left', () => {
   expect(maskedExcerpt('a 12345678 b', ['12345', '345678'], 900)).toBe('a ******** b');
 });
 
-test('white space and control characters between the words of a secret hide it from nobody', () => {
+test('white space and control characters between the words of a secret do not hide it from the search', () => {
   expect(maskedExcerpt('got Bearer\r\n\t tok en', ['Bearer  tok en'], 900)).toBe('got ********');
 });
 
-/** Characters of which secrets are made here, and nothing else. */
+/** Characters that only the secrets of this test contain. */
 const secretOf = (bounds: { minLength: number; maxLength: number }) =>
   fc.string({ ...bounds, unit: fc.constantFrom('X', 'Y', 'Z', '/', '"', '<', '&', '=', 'ö', '😀') });
 const otherText = fc.string({ unit: fc.constantFrom('a', 'b', ' ', '\n', '…', '.') });
@@ -65,7 +65,7 @@ test('of a text that broke off within a secret, nothing of the secret is shown',
   expect(maskedExcerpt('no such host', ['hostname'], 900)).toBe('no such host');
 });
 
-test('what would take too long to look through is not shown', () => {
+test('text that would take too long to search is not shown', () => {
   const secrets = Array.from({ length: 20_000 }, (_, index) => `aaaaaaaa${index}-`);
   const shown = maskedExcerpt(`${'a'.repeat(60_000)} the end`, secrets, 900);
   expect(shown).toMatch(/^a*\*+$/);

@@ -21,7 +21,7 @@ const RESULT = {
   body_truncated: false,
 };
 
-test('a result at its bounds is read as it is, and what is unknown in it is left out', () => {
+test('a result at its bounds is read unchanged, and its unknown members are dropped', () => {
   expect(checkResult.parse({ ...RESULT, unknown: 1 })).toEqual(RESULT);
 });
 
@@ -59,7 +59,7 @@ test.each([
   expect(checkResult.safeParse({ ...RESULT, ...change }).success).toBe(false);
 });
 
-test('of attempts without end not one is looked at', () => {
+test('of too many attempts, none is parsed', () => {
   const { error } = checkResult.safeParse({ ...RESULT, attempts: new Array(100_000).fill(1) });
   expect(error?.issues).toMatchObject([{ code: 'too_big', path: ['attempts'] }]);
 });
@@ -70,7 +70,7 @@ test('a reason that only a newer agent knows reads as an error of our own', () =
   for (const reason of NOT_RUN_REASONS) expect(checkResult.parse({ ...newer, reason }).reason).toBe(reason);
 });
 
-test('what was run now has the same bounds, without monitor and slot', () => {
+test('the outcome of run_now has the same bounds, without monitor and slot', () => {
   const { monitor, version, slot, token, ...found } = RESULT;
   expect(runResult.parse({ monitor, version, slot, token, ...found })).toEqual(found);
   expect(runResult.safeParse({ ...found, latency: -1 }).success).toBe(false);

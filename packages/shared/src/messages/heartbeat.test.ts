@@ -16,7 +16,7 @@ const HEARTBEAT: Heartbeat = {
   draining: false,
 };
 
-test('what a newer agent announces is read, whatever it is', () => {
+test('capabilities that a newer agent announces are read', () => {
   const read = heartbeat.parse({ ...HEARTBEAT, v: 3, understands: ['telepathy'] });
   expect(read.understands).toEqual(['telepathy']);
 });
@@ -30,7 +30,7 @@ test.each([
   expect(heartbeat.safeParse({ ...HEARTBEAT, understands: value }).success).toBe(false);
 });
 
-test('what an agent finds wrong with itself is read as far as it is known', () => {
+test('known faults of an agent are read, unknown ones are dropped', () => {
   expect(sicknessesOf(heartbeat.parse(HEARTBEAT))).toEqual([]);
   const read = heartbeat.parse({ ...HEARTBEAT, machine: 'probe-1', sick: ['starved', 'homesick'] });
   expect(read.machine).toBe('probe-1');

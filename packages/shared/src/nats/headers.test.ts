@@ -1,4 +1,4 @@
-/** Headers come from whoever holds a region's key; none of them may hold the thread or end a connection. */
+/** Any holder of a region's key can send headers; none of them may hold the thread or end a connection. */
 import { pino } from 'pino';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { jetStreamOf } from '../../../../test/support/jetstream.ts';
@@ -43,7 +43,7 @@ afterEach(async () => {
 });
 
 describe.each(HOSTILE)('headers with $what', ({ headers }) => {
-  test('in a stream are passed over: reading goes on', async () => {
+  test('in a stream are skipped, and reading continues', async () => {
     const stream = new RegionStream(bus, 'hosta-fra');
     await stream.ensure({ maxBytes: 16 * 1024 ** 2 });
     const messages: StreamMessage[] = [];
@@ -68,7 +68,7 @@ describe.each(HOSTILE)('headers with $what', ({ headers }) => {
     await reader.close();
   });
 
-  test('of a message without data are passed over', async () => {
+  test('of a message without data are skipped', async () => {
     const messages: BusMessage[] = [];
     const subscription = bus.subscribe('svc.runs.hosta-fra.one', (message) => void messages.push(message));
     await bus.flush();

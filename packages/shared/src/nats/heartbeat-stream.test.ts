@@ -35,7 +35,7 @@ afterEach(async () => {
   await bus.close();
 });
 
-/** Reads a region's heartbeats: who sent what. */
+/** Reads a region's heartbeats: the sender and the content of each. */
 async function read(region: Region, work: (message: StreamMessage) => Promise<void> | void = () => {}) {
   const seen = collector<[agent: string, text: string]>();
   const ended = collector<unknown>();
@@ -73,7 +73,7 @@ test('a reader has the newest heartbeat of each agent at once, then what comes; 
   expect((await seen.count(3)).at(-1)).toEqual(['one', '4']);
 });
 
-test('a flood under invented names pushes no agent out, and a long message is kept of nobody', async () => {
+test('a flood under invented names removes no agent, and no long message is kept', async () => {
   const { seen } = await read(A);
   beat(A, 'honest', '1');
   await seen.count(1);
@@ -109,7 +109,7 @@ test('while a heartbeat is handled, NATS keeps only the newest of each agent', a
   expect(seen.messages).toContainEqual(['one', '20000']);
 });
 
-test('nobody is told that a heartbeat was kept; without a stream the sender hears that it was not', async () => {
+test('a kept heartbeat is not acknowledged; without a stream the sender gets an answer', async () => {
   const answers = collector<boolean>();
   const inbox = agents.inbox();
   agents.subscribe(inbox, ({ isNoResponders }) => answers.handle(isNoResponders));
@@ -123,7 +123,7 @@ test('nobody is told that a heartbeat was kept; without a stream the sender hear
   expect(answers.messages).toEqual([true]);
 });
 
-test('a stream that was made otherwise is made anew', async () => {
+test('a stream with another configuration is made again', async () => {
   const manager = await jetStreamOf(bus.connection);
   await manager.streams.add({ name: heartbeatsStream(A), subjects: [heartbeatSubject(A, '*')] });
   const { seen } = await read(A);
@@ -133,7 +133,7 @@ test('a stream that was made otherwise is made anew', async () => {
   await expect.poll(async () => (await stateOf(A)).messages).toBe(1);
 });
 
-test('reading ends, and says so once, when the server is lost; then the stream is made anew', async () => {
+test('reading ends, and reports it once, when the server is lost; then the stream is made again', async () => {
   const { ended } = await read(A);
   await server.kill();
   await ended.count(1);

@@ -41,7 +41,7 @@ describe('core messages', () => {
     );
   });
 
-  test('a message that nobody listens to is answered with "no responders" at its reply subject', async () => {
+  test('a message without a subscriber is answered with "no responders" at its reply subject', async () => {
     const inbox = bus.inbox();
     const seen = collector<BusMessage>();
     bus.subscribe(inbox, seen.handle);
@@ -101,7 +101,7 @@ describe('core messages', () => {
   });
 });
 
-test('a server that takes no message of the size that svc sends is told of, at each connection', async () => {
+test('a server whose message limit is too small for svc is logged at each connection', async () => {
   const small = await startNatsServer('max_payload: 64KB');
   const lines: { level: number; maxPayload?: number }[] = [];
   const write = (line: string) => void lines.push(JSON.parse(line));
@@ -118,7 +118,7 @@ test('a server that takes no message of the size that svc sends is told of, at e
   await small.dispose();
 });
 
-test('a first connection that has to wait says why, and when it is there', async () => {
+test('the wait for a first connection is logged with its reason, and so is its end', async () => {
   const absent = await startNatsServer();
   await absent.kill();
   const lines: { msg: string; servers?: string }[] = [];

@@ -76,7 +76,7 @@ describe('the stream of a region', () => {
     expect((await stream.message(2))?.subject).toBe('svc.results.hosta-fra.shard-1');
   });
 
-  test('is made by two at once with different limits: both have it', async () => {
+  test('can be created by two processes at once with different limits', async () => {
     const [one, other] = [new NatsResultStreams(bus), new NatsResultStreams(bus)];
     const limits = [MEBIBYTE, 2 * MEBIBYTE, 3 * MEBIBYTE, 4 * MEBIBYTE];
     const infos = await Promise.all(
@@ -143,7 +143,7 @@ describe('the stream of a region', () => {
     });
   });
 
-  test('that NATS has no room for is named as such', async () => {
+  test('without room in NATS fails with an error of its own', async () => {
     const small = await startNatsServer('jetstream { max_file: 1MB }');
     const connection = await connectBus({ url: small.url, name: 'test', log });
     await expect(new RegionStream(connection, A).ensure(LIMITS)).rejects.toThrow(StreamTooLarge);
@@ -215,7 +215,7 @@ describe('reading', () => {
     await reader.close();
   });
 
-  test('reading ends, and says so once, when the connection is lost', async () => {
+  test('reading ends, and reports it once, when the connection is lost', async () => {
     const { lastSequence } = await stream.ensure(LIMITS);
     const ended = collector<unknown>();
     await stream.read(lastSequence + 1, () => {}, ended.handle);
@@ -239,7 +239,7 @@ describe('reading', () => {
     await reader.close();
   });
 
-  test('reading ends when the server says nothing for longer than it may', async () => {
+  test('reading ends when the server is silent for too long', async () => {
     const { lastSequence } = await stream.ensure(LIMITS);
     const ended = collector<unknown>();
     // The server keeps real time, so it says nothing meanwhile.
@@ -254,7 +254,7 @@ describe('reading', () => {
     expect(String(ended.messages[0])).toContain('the server is silent');
   });
 
-  test('asks for no more than it may hold while the handler works', async () => {
+  test('asks for no more than its bound while the handler works', async () => {
     await stream.ensure(LIMITS);
     await fill(A, 40, 100 * 1024);
     const gate = Promise.withResolvers<void>();

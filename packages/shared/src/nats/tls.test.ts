@@ -1,4 +1,4 @@
-/** `tls://` is never anything else than TLS. */
+/** A `tls://` address never leads to a connection without TLS. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -54,7 +54,7 @@ const connectThrough = (scheme: string, ca = join(directory, 'ca.pem')): Promise
 
 const said = (text: string) => expect.poll(() => lines.some(({ error }) => error?.includes(text)));
 
-/** What a server says of TLS, taken away. */
+/** The server's announcement of TLS, removed on the way. */
 const strip = (info: string) =>
   info
     .replace(/"tls_required":\s*true,?/, '')
@@ -79,7 +79,7 @@ describe('a connection that asks for TLS', () => {
     await bus.close();
   });
 
-  test('is not made again in clear after it was lost', async () => {
+  test('is not made again without TLS after it was lost', async () => {
     proxy.lead(secure.port);
     const bus = await connectThrough('tls://');
     const connected: boolean[] = [];

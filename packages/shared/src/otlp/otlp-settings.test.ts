@@ -15,7 +15,7 @@ describe('OpenTelemetry’s variables', () => {
     ]);
   });
 
-  test('have pairs with percent-encoded values; those of the resource have such names too', () => {
+  test('have pairs with percent-encoded values; names of resource attributes are percent-encoded too', () => {
     const { otlpHeaders, otlpResource } = read({
       OTEL_EXPORTER_OTLP_HEADERS: 'authorization=Bearer%20abc%3D, x-tenant=a=b,',
       OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=prod,team%2Cunit%3D1=a%2Cb=c',

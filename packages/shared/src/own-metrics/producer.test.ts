@@ -17,7 +17,7 @@ function translated({ name, unit }: { name: string; unit: string }, isCounter: b
   return `${name}${suffix}${isCounter ? '_total' : ''}`;
 }
 
-test('receivers that translate names get those of /metrics, each once', () => {
+test('receivers that translate names get the names of /metrics, each once', () => {
   const instruments = INSTRUMENT_GROUPS.flatMap((group) => group.instruments);
   for (const instrument of instruments) {
     expect(translated(otlpName(instrument), instrument.kind === 'counter')).toBe(instrument.name);

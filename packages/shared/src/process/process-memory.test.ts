@@ -36,7 +36,7 @@ test('memory is returned once, when the start has settled', () => {
   expect(collections()).toBe(1);
 });
 
-test('a large process is not held for what its start has left', () => {
+test('a large process does not collect after its start', () => {
   const { clock, collections } = started(300);
   clock.advance(60_000);
   expect(collections()).toBe(0);

@@ -9,7 +9,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-test('a process warns of names that nobody knows', () => {
+test('a process warns of unknown names', () => {
   vi.stubEnv('SVC_REGION', 'hosta-fra');
   vi.stubEnv('SVC_REGOIN', 'hosta-fra');
   const table = { region: { name: 'SVC_REGION', description: 'a region', schema: z.string() } } as const;

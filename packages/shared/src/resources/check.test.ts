@@ -58,7 +58,7 @@ test.each([
   expect(probeFingerprint(monitor(kind, members))).not.toBe(probeFingerprint(monitor(kind)));
 });
 
-test('a monitor that does not look at the expiry of certificates has no member about it', () => {
+test('a monitor without a bound on the expiry of certificates has no member for it', () => {
   const made = toCheck(monitor('svc_http_monitor', { certificate_expiry_days: 0 }));
   expect(made).not.toHaveProperty('certificate_expiry_days');
   expect(toCheck(monitor('svc_http_monitor', { certificate_expiry_days: 398 }))).toMatchObject({

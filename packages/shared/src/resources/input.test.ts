@@ -109,7 +109,7 @@ test('all unknown members are reported, each with its own suggestion', () => {
   ]);
 });
 
-test('whatever comes in, the answer is a value or issues', () => {
+test('any input gives a value or issues', () => {
   fc.assert(
     fc.property(fc.constantFrom(...RESOURCE_KINDS), fc.anything(), (kind, input) => {
       const result = parseResource(kind, input, 'api');

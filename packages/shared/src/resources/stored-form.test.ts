@@ -18,7 +18,7 @@ describe.each(RESOURCE_KINDS)('a stored %s', (kind) => {
     expect(parseStored(kind, stored(kind)).data).toEqual(stored(kind));
   });
 
-  test('gets what is left out where it was written before an attribute came to be', () => {
+  test('gets the default of an attribute that is newer than the row', () => {
     const { attributes, arrange } = DEFINITIONS[kind];
     // Channels keep all but their settings in columns.
     if (arrange !== undefined) return;
@@ -30,13 +30,13 @@ describe.each(RESOURCE_KINDS)('a stored %s', (kind) => {
     }
   });
 
-  test('is refused where a member has another form, and read without what is not known', () => {
+  test('is refused when a member has another form, and read without unknown members', () => {
     const anything = fc.oneof(fc.jsonValue(), fc.constantFrom('', 0, null, [], {}, [null], [{}]));
     fc.assert(
       fc.property(fc.constantFrom(...Object.keys(stored(kind))), anything, (name, value) => {
         const changed = { ...stored(kind), [name]: value };
         const read = parseStored(kind, changed);
-        // A member that is not known sends it the long way, which must say the same.
+        // An unknown member makes it use the slow parser, whose result must be the same.
         const atLength = parseStored(kind, { ...changed, 'not known': 1 });
         expect({ isRead: read.success, data: read.data }).toEqual({
           isRead: atLength.success,
@@ -67,6 +67,6 @@ test.each(CHANNEL_KINDS)('the settings of a stored %s are read as they were writ
   expect(storedChannel.safeParse({ kind, settings: { other: 1 } }).success).toBe(false);
 });
 
-test('settings of a kind that is not known are refused', () => {
+test('settings of an unknown kind are refused', () => {
   expect(storedChannel.safeParse({ kind: 'pigeon', settings: {} }).success).toBe(false);
 });

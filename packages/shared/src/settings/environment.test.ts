@@ -67,7 +67,7 @@ describe('reading the environment', () => {
     expect(problem).not.toMatch(/hun.?ter2/);
   });
 
-  test('takes what is set and the defaults of what is not', () => {
+  test('takes set values, and defaults for unset ones', () => {
     const { values, warnings } = readEnvironment(table, {
       SVC_REGION: 'hosta-fra',
       SVC_AGENT_LISTEN: '[::1]:9100',
@@ -120,7 +120,7 @@ describe('reading the environment', () => {
     expect(found[0]).toContain(message);
   });
 
-  test('a secret that stands where its file is to be named is not told', () => {
+  test('a secret in the place of its file name is not repeated', () => {
     expect(problems({ SVC_REGION: 'r', SVC_METRICS_TOKEN_FILE: 'hunter2' })).toEqual([
       'SVC_METRICS_TOKEN_FILE: cannot read the file that it names (ENOENT)',
     ]);

@@ -212,7 +212,7 @@ describe('aliases in a circle are a failure', () => {
     });
   });
 
-  test('and so are more of them than are followed', async () => {
+  test('and so is a chain longer than the limit', async () => {
     const records = Array.from({ length: 20 }, (_, n) => cname(`n${n}.example`, `n${n + 1}.example`));
     const server = await serve(() => ({ records }));
     expect(await run([server], [asserts('A', 'neq', '192.0.2.1')], { uri: 'n0.example' })).toMatchObject({
@@ -243,7 +243,7 @@ describe('a CNAME assertion sees every link of the chain', () => {
     expect(server.requests.map(({ name }) => name)).toEqual(asked);
   });
 
-  test('and tells them all', async () => {
+  test('and its message names them all', async () => {
     expect(
       await run([await serve(zone)], [asserts('CNAME', 'not_contains', 'edge')], { uri: 'alias.example' }),
     ).toMatchObject({
@@ -310,7 +310,7 @@ describe('time', () => {
     expect(await outcome).toMatchObject({ outcome: 'failed', timedOut: true });
   });
 
-  test('passes once for a dead server in the first place, not for every check', async () => {
+  test('is lost once for a dead first server, not for every check', async () => {
     const dead = await serve(() => null);
     const good = await serve(zone);
     const probe = createDnsProbe({ servers: [dead.address, good.address] });
@@ -327,7 +327,7 @@ describe('time', () => {
     expect(dead.requests).toHaveLength(2);
   });
 
-  test('is lost for a quarter with a lost datagram', async () => {
+  test('is a quarter longer with a lost datagram', async () => {
     let asked = 0;
     const server = await serve((request) => (++asked === 1 ? null : zone(request)));
     const outcome = run([server], [asserts('A', 'eq', '192.0.2.1')], { timeoutMs: 1_000 });
@@ -335,7 +335,7 @@ describe('time', () => {
     expect(await outcome).toMatchObject({ outcome: 'passed', latency: 250 });
   });
 
-  test('is out in silence, after a second question', async () => {
+  test('ends in silence, after a second question', async () => {
     const server = await serve(() => null);
     const outcome = run([server], [asserts('A', 'eq', '192.0.2.1')], { timeoutMs: 100 });
     await passAfter(server, 1, 25);
@@ -365,7 +365,7 @@ describe('without assertions', () => {
     expect(await run([await serve(zone)], [], { uri })).toMatchObject({ outcome: 'failed', errorMessage });
   });
 
-  test('a failing server is told', async () => {
+  test('a failing server is named', async () => {
     const server = await serve(() => ({ rcode: 2 }));
     expect(await run([server], [])).toMatchObject({
       outcome: 'failed',

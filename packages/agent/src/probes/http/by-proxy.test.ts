@@ -115,7 +115,7 @@ describe('HTTP probes by a proxy', () => {
     });
   });
 
-  test('what goes past the proxy does not see it', async () => {
+  test('an excepted host does not go through the proxy', async () => {
     const target = await listening(createHttpServer(echo));
     const { port, asked } = await proxy({ to: target });
     expect(await run(probeBy(port), `http://127.0.0.1:${target}/`)).toMatchObject({ outcome: 'passed' });
@@ -151,7 +151,7 @@ describe('HTTP probes by a proxy', () => {
           'the proxy does not accept the configured credentials (407 Proxy Authentication Required)',
       },
     ],
-    // So tinyproxy 1.11 to a wrong password.
+    // tinyproxy 1.11 answers this to a wrong password.
     [
       '401 Unauthorized',
       {
@@ -186,7 +186,7 @@ describe('HTTP probes by a proxy', () => {
     expect(outcome.errorMessage).toMatch(says);
   });
 
-  test('a proxy that is not there says nothing of the target', async () => {
+  test('a proxy that cannot be reached says nothing about the target', async () => {
     const server = createServer();
     const port = await listening(server);
     server.close();
@@ -196,7 +196,7 @@ describe('HTTP probes by a proxy', () => {
     expect(outcome.errorMessage).toMatch(/the agent cannot reach the proxy: connection refused/);
   });
 
-  test('a tunnel that never opens is the target’s time-out, and left alone then', async () => {
+  test('a tunnel that never opens is the target’s time-out, and is then closed', async () => {
     const { port, ended } = await proxy({});
     const outcome = await run(probeBy(port), 'http://a.test/', {}, 400);
     expect(outcome).toMatchObject({ outcome: 'failed', timedOut: true });

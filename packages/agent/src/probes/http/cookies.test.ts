@@ -67,7 +67,7 @@ describe('a domain', () => {
   });
 });
 
-test('those of longer paths come first, and of equal ones the older', async () => {
+test('cookies of longer paths come first, and of equal paths the older', async () => {
   const lines = ['a=1; Path=/', 'b=2; Path=/account', 'c=3; Path=/'];
   expect(await sent(lines, 'https://shop.example/account')).toEqual(['b=2', 'a=1', 'c=3']);
 });
@@ -76,7 +76,7 @@ test('a plain answer sets no secure cookie', async () => {
   expect(await sent(['a=b; Secure; Path=/'], 'https://shop.example/', 'http://shop.example/')).toEqual([]);
 });
 
-test('one with the same name and path takes the place of the older', async () => {
+test('a cookie with the same name and path replaces the older one', async () => {
   const cookies = await openCookies();
   cookies.store(url('https://shop.example/'), ['a=1', 'a=2; Path=/x', 'a=3']);
   expect(cookies.for(url('https://shop.example/x'))).toEqual(['a=2', 'a=3']);
@@ -87,7 +87,7 @@ test('no more than 8,000 bytes are sent', async () => {
   expect(await sent(lines, 'https://shop.example/')).toHaveLength(2);
 });
 
-test('what cannot be sent again byte by byte is not kept', async () => {
+test('a cookie that cannot be sent again byte by byte is not kept', async () => {
   const lines = ['a=\xff; Path=/', 'b=\xc3\xa9; Path=/', 'c=\x07; Path=/'];
   expect(await sent(lines, 'https://shop.example/')).toEqual(['b=é']);
 });

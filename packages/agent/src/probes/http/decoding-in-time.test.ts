@@ -11,16 +11,16 @@ import { fixedResolver, httpCheck } from '../../../../../test/support/http-check
 import { sendAndReset, startRawTarget } from '../../../../../test/support/raw-target.ts';
 import { createHttpProbe } from './probe.ts';
 
-/** Of libuv, unless UV_THREADPOOL_SIZE says otherwise. */
+/** libuv's default, unless UV_THREADPOOL_SIZE is set. */
 const POOL_THREADS = Number(process.env.UV_THREADPOOL_SIZE ?? 4);
 
-/** Keeps every thread of the pool waiting for somebody to write. The result lets them go on. */
+/** Blocks every thread of the pool in a read. The returned function releases them. */
 function holdThreads(): () => Promise<void> {
   const path = join(tmpdir(), `svc-held-threads-${process.pid}`);
   execFileSync('mkfifo', [path]);
   const readers: Promise<FileHandle>[] = Array.from({ length: POOL_THREADS }, () => open(path, 'r'));
   return async () => {
-    // Opened for both, it does not wait for anybody.
+    // Opened for both directions, the pipe does not block.
     const writer = openSync(path, 'r+');
     for (const reader of await Promise.all(readers)) await reader.close();
     closeSync(writer);
@@ -44,7 +44,7 @@ function run(url: string, timeoutMs: number) {
   });
 }
 
-test('a time-out tells whether the whole answer had come, and only the agent was not through with it', async () => {
+test('a time-out shows whether the whole answer had arrived and only the agent had not finished', async () => {
   const target = await startRawTarget((socket, request) => {
     if (request.startsWith('GET /all')) socket.write(Buffer.concat([HEAD, BODY]));
     else socket.write(Buffer.concat([HEAD, BODY.subarray(0, 5)]));

@@ -42,7 +42,7 @@ afterEach(async () => {
   await Promise.all(closing.splice(0).map((close) => close()));
 });
 
-/** With all its connections it closes after the test. */
+/** The test closes it with all its connections at the end. */
 async function listening(server: Server): Promise<number> {
   const open = new Set<Socket>();
   server.on('connection', (socket) => {
@@ -370,7 +370,7 @@ async function agreeing(toHttp2: (socket: TLSSocket) => void, toNothing: (socket
   return await listening(server);
 }
 
-describe('a target that agrees to nothing but HTTP/2, and does not say so', () => {
+describe('a target that knows only HTTP/2, and does not say so', () => {
   const answering = (socket: TLSSocket) =>
     socket.end(Buffer.concat([frame(4, 0, 0, Buffer.alloc(0)), frame(1, 5, 1, Buffer.from([0x88]))]));
 
@@ -432,7 +432,7 @@ test('a target that speaks neither says so', async () => {
   expect(outcome.errorMessage).toMatch(/neither HTTP\/1\.1 nor HTTP\/2/);
 });
 
-describe('HTTP/2 that nobody agreed on', () => {
+describe('HTTP/2 without an agreement', () => {
   test('without TLS is recognised', async () => {
     const server = createServer();
     server.on('sessionError', () => {});
@@ -446,7 +446,7 @@ describe('HTTP/2 that nobody agreed on', () => {
     expect(outcome.errorMessage).toMatch(/speaks HTTP\/2 without TLS, which svc does not probe/);
   });
 
-  test('with TLS is said', async () => {
+  test('with TLS is named', async () => {
     const server = createTlsServer(TRUSTED, (socket) => {
       socket.on('error', () => {});
       socket.write(Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]));

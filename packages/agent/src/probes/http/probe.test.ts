@@ -85,7 +85,7 @@ type Seen = {
   body: string;
 };
 
-/** Answers with what it was asked, as JSON. */
+/** Answers with the request that it got, as JSON. */
 async function mirror(certificate?: TestCertificate): Promise<{ port: number; seen: Seen[] }> {
   const seen: Seen[] = [];
   const port = await serve(async (request, response) => {
@@ -448,7 +448,7 @@ describe('TLS', () => {
     expect(outcome.certificateExpiresAt).toBeUndefined();
   });
 
-  test('an authority that is not trusted fails', async () => {
+  test('a certificate of an untrusted authority fails', async () => {
     const { port } = await mirror(TRUSTED);
     const plain = createHttpProbe({ resolver: fixedResolver(), egress });
     const outcome = await plain.run(httpCheck({ url: `https://127.0.0.1:${port}/` }), {
@@ -489,7 +489,7 @@ describe('TLS', () => {
     });
   });
 
-  test('a port that does not speak TLS is said', async () => {
+  test('a port without TLS is named', async () => {
     const port = await serve((_request, response) => response.end());
     const outcome = await run(`https://127.0.0.1:${port}/`);
     expect(outcome).toMatchObject({ outcome: 'failed' });

@@ -15,7 +15,7 @@ type Reading = {
   error?: string;
 };
 
-/** What the parser makes of these pieces, the connection closed after the last. */
+/** The parser's findings in these pieces, after which the connection closes. */
 function read(pieces: readonly Buffer[], method: 'GET' | 'HEAD' = 'GET'): Reading {
   const reading: Reading = { body: '', isComplete: false };
   const keptBodies = new KeptBodies();
@@ -69,7 +69,7 @@ describe('however a response is cut into pieces', () => {
       fc.property(fc.constantFrom(...KNOWN), fc.array(fc.nat(), { maxLength: 20 }), (bytes, places) => {
         const whole = read([bytes]);
         const pieces = read(cut(bytes, places));
-        // What is no HTTP is refused before all of it is there, so less of it may be quoted.
+        // Bytes that are no HTTP are refused before all of them are there, so the quote may be shorter.
         const said = ({ error }: Reading) => error?.replace(/^(the answer is not HTTP).*/s, '$1');
         expect({ ...pieces, error: said(pieces) }).toEqual({ ...whole, error: said(whole) });
       }),
@@ -155,7 +155,7 @@ describe('the bounds of a head', () => {
   const start = 'HTTP/1.1 200 OK\r\n';
   const end = '\r\n';
 
-  test('so many lines and no more', () => {
+  test('the largest number of lines is accepted, one more is refused', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: MAX_HEAD_LINES - 20, max: MAX_HEAD_LINES + 20 }),
@@ -170,7 +170,7 @@ describe('the bounds of a head', () => {
     );
   });
 
-  test('so many bytes and no more, interim responses included, however they come', () => {
+  test('the largest number of bytes is accepted and one more is refused, interim responses included', () => {
     const interim = 'HTTP/1.1 103 Hints\r\n\r\n';
     fc.assert(
       fc.property(
@@ -202,7 +202,7 @@ describe('the bounds of a head', () => {
     for (const before of ['odd line ', 'X: ', 'Set-Cookie: ', 'Transfer-Encoding: ', 'Content-Length: ']) {
       read([Buffer.from(`${start}${before}${piece.repeat(250_000 / piece.length)}x${end}${end}`)]);
     }
-    // Generous: each takes milliseconds, and what is searched again from each byte takes minutes.
+    // A generous bound: each takes milliseconds, while a search from each byte would take minutes.
     expect(cpuMs()).toBeLessThan(5_000);
   });
 
@@ -262,7 +262,7 @@ test('headers: case is ignored, several are joined, blanks around values go', ()
   ]);
 });
 
-test('a stopped parser tells nothing more', () => {
+test('a stopped parser reports nothing more', () => {
   let bodies = 0;
   const listener: ResponseListener = {
     onHead: () => parser.stop(),

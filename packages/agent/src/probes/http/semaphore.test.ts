@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { Semaphore } from './semaphore.ts';
 
-test('as many start at once as allowed, the others in order as turns are given back', () => {
+test('the allowed number start at once, the others in order as turns are released', () => {
   const turns = new Semaphore(2);
   const started: string[] = [];
   for (const name of ['a', 'b', 'c', 'd']) turns.acquire(() => started.push(name));

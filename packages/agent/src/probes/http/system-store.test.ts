@@ -27,7 +27,7 @@ const MODULES = [
   module('../../../../../test/support/http-check.ts'),
 ];
 
-/** What the probe finds in a process with these flags, on a machine whose store has one authority only. */
+/** The probe's outcome in a process with these flags, on a machine whose store has only one authority. */
 async function outcomeIn(flags: readonly string[], store: string, url: string): Promise<unknown> {
   const args = [...flags, '--input-type=module', '-e', PROBE, ...MODULES, url];
   const env = { ...process.env, NODE_OPTIONS: '', SSL_CERT_FILE: store };

@@ -33,7 +33,7 @@ function run(uri: string): Promise<ProbeOutcome> {
   return createTcpProbe({ resolver, egress }).run(tcpCheck({ uri }), context);
 }
 
-/* What every kind of probe does is in `every-kind.test.ts`. */
+/* The rules of all kinds of probe are tested in `every-kind.test.ts`. */
 
 describe('a listener', () => {
   test('passes; latency is the time to the connection', async () => {
@@ -47,7 +47,7 @@ describe('a listener', () => {
     expect(outcome.latency).toBeGreaterThan(0);
   });
 
-  test('is left again, in order and without a byte', async () => {
+  test('sees an orderly close and no byte', async () => {
     const ended = Promise.withResolvers<string>();
     const port = await listen('127.0.0.1', (socket) => {
       socket.on('data', () => ended.resolve('data'));
@@ -58,7 +58,7 @@ describe('a listener', () => {
     expect(await ended.promise).toBe('end');
   });
 
-  test('that talks at once passes all the same', async () => {
+  test('that sends data at once passes too', async () => {
     const talking = await listen('127.0.0.1', (socket) => socket.end('x'.repeat(100_000)));
     expect((await run(`127.0.0.1:${talking}`)).outcome).toBe('passed');
   });

@@ -19,11 +19,11 @@ describe('the files of "svc region"', () => {
     expect((await natsFilesIn(nats)).sort()).toEqual(['accounts.conf', 'coordinator.nk', 'regions.json']);
   });
 
-  test('are none where the folder does not exist', async () => {
+  test('are absent when the folder does not exist', async () => {
     expect(await natsFilesIn(join(folder, 'none'))).toEqual([]);
   });
 
-  test('are not taken for none where the folder cannot be read', async () => {
+  test('are not reported as absent when the folder cannot be read', async () => {
     const file = join(folder, 'file');
     await writeFile(file, '');
     await expect(natsFilesIn(file)).rejects.toThrow(UsageError);
