@@ -20,8 +20,8 @@ import type { DashboardAnswer, DashboardPage, DashboardRequest } from '../dashbo
 import { attemptsTable, deliveryLabel, deliveryWord } from '../deliveries-list.ts';
 import { pageHead } from '../page-parts.ts';
 import { declaredIn, declaredNotice, facts } from '../resources/declared.ts';
-import { type Editor, handleForm, openNewForm, openStoredForm } from '../resources/editor.ts';
-import { kindChoice } from '../resources/form-pages.ts';
+import type { Editor } from '../resources/editor.ts';
+import { editPages, kindChoice, newPagesByKind } from '../resources/form-pages.ts';
 import { type Removal, removalPages } from '../resources/removal.ts';
 import { searchedList } from '../resources/searched-list.ts';
 import { CHANNEL_FORM, type ChannelView, channelName, channelState, nameOfKind } from './channel-state.ts';
@@ -58,37 +58,15 @@ function channelRow(channel: ChannelView): Html {
 
 /** The forms in which channels are created and changed. */
 const channelForms: readonly DashboardPage[] = [
-  {
-    method: 'GET',
-    path: '/channels/new',
-    scope: 'write',
-    async handle(request) {
-      const kind = kindIn(request);
-      return kind === null ? chooseKind() : openNewForm(request, editorOf(kind));
-    },
-  },
-  {
-    method: 'POST',
-    path: '/channels/new',
-    scope: 'write',
-    async handle(request) {
-      const kind = kindIn(request);
-      return kind === null ? chooseKind() : handleForm(request, editorOf(kind), null);
-    },
-  },
-  {
-    method: 'GET',
-    path: '/channels/{id}/edit',
-    scope: 'write',
-    handle: (request) => openStoredForm(request, editorOf(null), request.ids.id ?? 0),
-  },
-  {
-    method: 'POST',
-    path: '/channels/{id}/edit',
-    scope: 'write',
-    handle: (request) => handleForm(request, editorOf(null), request.ids.id ?? 0),
-  },
+  ...newPagesByKind('/channels/new', editorOfKind, chooseKind),
+  ...editPages('/channels/{id}/edit', 'id', () => editorOf(null)),
 ];
+
+/** The form of a new channel of the kind in the address; null: the address has none. */
+function editorOfKind(request: DashboardRequest): Editor | null {
+  const kind = kindIn(request);
+  return kind === null ? null : editorOf(kind);
+}
 
 function kindIn({ query }: DashboardRequest): ChannelKind | null {
   return CHANNEL_KINDS.find((kind) => kind === query.get('type')) ?? null;

@@ -47,6 +47,32 @@ export function editPages(path: string, idName: string, editorOf: EditorOf): Das
   ];
 }
 
+/**
+ * The two pages of the form of a new object whose kind is in the address.
+ *
+ * @param editorOf returns null for an address without a kind
+ * @param choose   the page that asks for the kind
+ */
+export function newPagesByKind(
+  path: string,
+  editorOf: (request: DashboardRequest) => Editor | null,
+  choose: () => DashboardAnswer,
+): DashboardPage[] {
+  const pageOf = (
+    method: DashboardPage['method'],
+    answer: (request: DashboardRequest, editor: Editor) => Promise<DashboardAnswer>,
+  ): DashboardPage => ({
+    method,
+    path,
+    scope: 'write',
+    async handle(request) {
+      const editor = editorOf(request);
+      return editor === null ? choose() : answer(request, editor);
+    },
+  });
+  return [pageOf('GET', openNewForm), pageOf('POST', (request, editor) => handleForm(request, editor, null))];
+}
+
 type KindChoice = {
   readonly title: string;
   readonly question: string;

@@ -15,8 +15,8 @@ import type { MonitorView } from '../monitor/monitor-head.ts';
 import { findingText } from '../monitor/results-list.ts';
 import { absenceText } from '../regions/regions-page.ts';
 import { outcomeLabel } from '../state-labels.ts';
-import { type Editor, handleForm, openNewForm, openStoredForm, type Trial } from './editor.ts';
-import { kindChoice } from './form-pages.ts';
+import { type Editor, handleForm, openStoredForm, type Trial } from './editor.ts';
+import { kindChoice, newPagesByKind } from './form-pages.ts';
 import { type Removal, removalPages } from './removal.ts';
 
 type Answer = AnswerOf<typeof dryRun>['data'][number];
@@ -161,24 +161,7 @@ type MonitorType = (typeof MONITOR_TYPES)[number];
 
 /** The forms in which monitors are created and changed. */
 export const monitorForms: readonly DashboardPage[] = [
-  {
-    method: 'GET',
-    path: '/monitors/new',
-    scope: 'write',
-    async handle(request) {
-      const type = typeIn(request.query.get('type'));
-      return type === null ? chooseType() : openNewForm(request, editorOf(type));
-    },
-  },
-  {
-    method: 'POST',
-    path: '/monitors/new',
-    scope: 'write',
-    async handle(request) {
-      const type = typeIn(request.query.get('type'));
-      return type === null ? chooseType() : handleForm(request, editorOf(type), null);
-    },
-  },
+  ...newPagesByKind('/monitors/new', editorInQuery, chooseType),
   {
     method: 'GET',
     path: '/monitors/{id}/edit',
@@ -191,8 +174,7 @@ export const monitorForms: readonly DashboardPage[] = [
     scope: 'write',
     async handle(request) {
       // The type is in the address, so that a draft survives the removal of its monitor.
-      const type = typeIn(request.query.get('type'));
-      const editor = type === null ? await editorFor(request) : editorOf(type);
+      const editor = editorInQuery(request) ?? (await editorFor(request));
       return handleForm(request, editor, idOf(request));
     },
   },
@@ -200,6 +182,12 @@ export const monitorForms: readonly DashboardPage[] = [
 
 function typeIn(text: string | null): MonitorType | null {
   return MONITOR_TYPES.find((type) => type === text) ?? null;
+}
+
+/** The form of the type in the address; null: the address has none. */
+function editorInQuery({ query }: DashboardRequest): Editor | null {
+  const type = typeIn(query.get('type'));
+  return type === null ? null : editorOf(type);
 }
 
 async function editorFor(request: DashboardRequest): Promise<Editor> {
