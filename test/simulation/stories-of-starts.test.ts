@@ -293,6 +293,25 @@ test.each<[string, Partial<World>]>([
       ],
     },
   ],
+  [
+    'a start with the clock set back takes a result of before the probe changed, whose slot lies ahead: the first slot votes',
+    {
+      seed: 2_073,
+      id: 914_852,
+      lengthMs: 600_000,
+      periodMs: 60_000,
+      regions: ['hostc-asia-southeast1'],
+      agents: ['hostc-asia-southeast1'],
+      isAhead: true,
+      troubles: [{ from: 182_756, until: 428_884, regions: null, sees: 'refused', flapMs: 0 }],
+      moves: [
+        { at: 62_779, do: 'restart', downMs: 82_515, isBeforeCommit: false, isUnanswered: true },
+        { at: 65_362, do: 'set-wall-clock', byMs: -132_132 },
+        { at: 178_880, do: 'change-probe' },
+      ],
+      isDeclaredMeanwhile: true,
+    },
+  ],
 ])('%s', async (_, world) => {
   const { violations } = await simulate({ ...QUIET, ...world }, new MemoryStore(), { isTold: false });
   expect(violations).toEqual([]);

@@ -175,11 +175,12 @@ export class Evaluation {
 
   /**
    * A slot of before the probed attributes changed is over. Where a process gave it ahead and did not live to say so, the
-   * slot is no slot of the present ones, which a start asks for (decision 0062).
+   * slot is no slot of the present ones, which a start asks for (decision 0062). A slot that is still to come was given before
+   * the clock was set back: the first slot of the present ones comes before it, and votes.
    */
   #passOver({ id, active, version }: LiveMonitor, { slot, version: ofResult }: CheckResult): void {
     const state = this.drafts.find(id);
-    if (state === null || !active || ofResult >= version || isAhead(this.frame, slot)) return;
+    if (state === null || !active || ofResult >= version || slot > this.frame.instants.slotNow) return;
     // Late reports about a slot of the present ones still vote.
     if (state.decidedSlot > state.floorSlot) return;
     if (slot <= state.floorSlot || state.open.some((open) => open.slot <= slot)) return;
