@@ -135,7 +135,7 @@ export async function startApi(
     checks: { runNow: async () => [] },
     whatIfs: { compare: async () => null },
     deliveries: createManualDeliveries({ store, clock, deliverer, publicUrl }),
-    overdue: () => [{ notificationId: 3, workspaceId, lanes: 2, oldestQueuedAt: clock.wall() - 180_000 }],
+    overdue: () => [{ notificationId: 3, workspaceId, pairs: 2, oldestQueuedAt: clock.wall() - 180_000 }],
     exports: {
       endpoints: () => [{ ...ENDPOINT, workspaceId }],
       async testExport(id) {

@@ -36,9 +36,9 @@ test('alerts are sent in order per monitor and channel, each until it is deliver
         const sends = await deliverAll(configured, queued, outcomes, restartsAt);
         const rows = await configured.store.read.selectFrom('deliveries').selectAll().orderBy('id').execute();
         expect(rows).toHaveLength(queued.length);
-        const lanes = Map.groupBy(rows, (row) => `${row.notification_id}:${row.monitor_id}`);
-        for (const lane of lanes.values()) {
-          const uids = lane.map(({ uid }) => uid);
+        const pairs = Map.groupBy(rows, (row) => `${row.notification_id}:${row.monitor_id}`);
+        for (const pair of pairs.values()) {
+          const uids = pair.map(({ uid }) => uid);
           const ofLane = sends.filter(({ id }) => uids.includes(id));
           // Without repetitions, the sends are the queue: no alert overtakes another, and none is left out.
           expect(ofLane.map(({ id }) => id).filter((id, index, all) => id !== all[index - 1])).toEqual(uids);

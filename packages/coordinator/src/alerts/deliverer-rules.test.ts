@@ -245,7 +245,7 @@ test('alerts that wait for two minutes raise the alarm, and people get one messa
   await expect.poll(() => deliverer.sending).toBe(0);
   await clock.advanceSettling(3 * MINUTE);
   await expect.poll(() => sent.filter(({ kind }) => kind === 'email').length).toBe(1);
-  expect(overdue.channels).toMatchObject([{ notificationId: id, lanes: 1 }]);
+  expect(overdue.channels).toMatchObject([{ notificationId: id, pairs: 1 }]);
   answer = () => OK;
   await clock.advanceSettling(10 * MINUTE);
   await expect.poll(() => overdue.channels).toEqual([]);

@@ -407,11 +407,11 @@ describe('the ledger', () => {
     database.release();
     await bench.recorded(8);
     expect(receiver.requests).toHaveLength(8);
-    const lanes = Map.groupBy(
+    const pairs = Map.groupBy(
       bench.attempts,
       ({ delivery }) => `${delivery.notificationId} ${delivery.monitorId}`,
     );
-    for (const attempts of lanes.values()) {
+    for (const attempts of pairs.values()) {
       expect(attempts.map(({ delivery }) => delivery.alert?.status)).toEqual(['error', 'recovered']);
     }
     expect(await deliveries()).toMatchObject(Array(8).fill({ state: 'delivered', attempts: 1 }));

@@ -6,7 +6,7 @@ import type { Logger } from '@svc/shared/log.ts';
 import { DELIVERY_COUNTERS } from '@svc/shared/metrics/delivery-instruments.ts';
 import { createTotals } from '@svc/shared/metrics/values.ts';
 import type { DeliveryStep } from '../store/alerts/delivery-ledger.ts';
-import type { LaneId, QueuedDelivery, WaitingChannel } from '../store/alerts/delivery-queue.ts';
+import type { DeliveryPair, QueuedDelivery, WaitingChannel } from '../store/alerts/delivery-queue.ts';
 import type { Secrets } from '../store/declaration/secrets.ts';
 import { StoreError } from '../store/errors.ts';
 import type { Store } from '../store/store.ts';
@@ -184,7 +184,7 @@ export class Deliverer {
   }
 
   /** Sends a delivery that was committed: a new one, or a dead one that is pending again. */
-  deliverQueued({ notificationId }: Pick<LaneId, 'notificationId'>): void {
+  deliverQueued({ notificationId }: Pick<DeliveryPair, 'notificationId'>): void {
     if (this.#state === 'new' || this.#state === 'stopped') return;
     this.#readDue(this.#queueOf(notificationId));
   }

@@ -52,7 +52,7 @@ function delivered(deliveryId: number): DeliveryStep {
   const result = { outcome: 'delivered', reason: null, statusCode: 200, error: null, reply: null };
   return {
     deliveryId,
-    lane: { notificationId: 1, monitorId: deliveryId },
+    pair: { notificationId: 1, monitorId: deliveryId },
     attempt: { deliveryId, number: 1, at: 1, durationMs: 1, ...result },
     error: null,
     state: 'delivered',

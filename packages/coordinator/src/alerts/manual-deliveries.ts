@@ -50,9 +50,9 @@ export function createManualDeliveries(parts: {
   return {
     replayDelivery(deliveryId) {
       return store.transaction(async (tx) => {
-        const lane = await replayDelivery(tx, deliveryId, clock.wall());
-        if (typeof lane === 'string') return lane;
-        tx.onCommit(() => deliverer.deliverQueued(lane));
+        const pair = await replayDelivery(tx, deliveryId, clock.wall());
+        if (typeof pair === 'string') return pair;
+        tx.onCommit(() => deliverer.deliverQueued(pair));
         return 'replayed';
       });
     },
@@ -65,9 +65,9 @@ export function createManualDeliveries(parts: {
         if (last === undefined) return replayed;
         after = last;
         replayed += await store.transaction(async (tx) => {
-          const lanes = await replayDeliveries(tx, ids, clock.wall());
-          for (const lane of lanes) tx.onCommit(() => deliverer.deliverQueued(lane));
-          return lanes.length;
+          const pairs = await replayDeliveries(tx, ids, clock.wall());
+          for (const pair of pairs) tx.onCommit(() => deliverer.deliverQueued(pair));
+          return pairs.length;
         });
       }
     },

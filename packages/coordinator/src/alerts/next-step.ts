@@ -51,7 +51,7 @@ export function nextStep(delivery: QueuedDelivery, attempt: EndedAttempt, moment
   const isAttempt = result.outcome !== 'not-sent';
   return {
     deliveryId,
-    lane: { notificationId, monitorId },
+    pair: { notificationId, monitorId },
     attempt: isAttempt ? { deliveryId, number: attempts + 1, ...attemptEntry({ ...attempt, result }) } : null,
     error: errorOf(result),
     state: next === null ? finalState(result) : 'pending',
@@ -126,7 +126,7 @@ function ended(
 ): DeliveryStep {
   return {
     deliveryId,
-    lane: { notificationId, monitorId },
+    pair: { notificationId, monitorId },
     attempt: null,
     error,
     state,

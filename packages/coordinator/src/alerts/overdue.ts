@@ -52,14 +52,14 @@ export class OverdueAlerts {
   /**
    * Pairs of monitor and channel with pending deliveries, and the age of the oldest, ms; at most 10 s old.
    */
-  get waiting(): { readonly lanes: number; readonly oldestMs: number } {
-    let lanes = 0;
+  get waiting(): { readonly pairs: number; readonly oldestMs: number } {
+    let pairs = 0;
     let oldest = Number.POSITIVE_INFINITY;
     for (const channel of this.#waiting) {
-      lanes += channel.lanes;
+      pairs += channel.pairs;
       oldest = Math.min(oldest, channel.oldestQueuedAt);
     }
-    return { lanes, oldestMs: lanes === 0 ? 0 : this.#parts.deliverer.ageOf(oldest) };
+    return { pairs, oldestMs: pairs === 0 ? 0 : this.#parts.deliverer.ageOf(oldest) };
   }
 
   start(): void {
@@ -106,9 +106,9 @@ export class OverdueAlerts {
     for (const [id, channel] of overdue) this.#raised.set(id, channel);
   }
 
-  #raise({ notificationId, oldestQueuedAt, lanes }: OverdueChannel): void {
+  #raise({ notificationId, oldestQueuedAt, pairs }: OverdueChannel): void {
     this.#parts.log.error(
-      { notificationId, monitors: lanes, since: new Date(oldestQueuedAt).toISOString() },
+      { notificationId, monitors: pairs, since: new Date(oldestQueuedAt).toISOString() },
       'alerts of a channel have not been delivered for two minutes',
     );
   }
@@ -159,14 +159,14 @@ function textOf(channels: readonly NamedChannel[]): { title: string; lines: stri
   const named = channels.slice(0, MOST_NAMED).map(({ name }) => name);
   const more = channels.length - named.length;
   const names = `${named.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
-  const lanes = Math.max(...channels.map((channel) => channel.lanes));
+  const pairs = Math.max(...channels.map((channel) => channel.pairs));
   const since = new Date(Math.min(...channels.map(({ oldestQueuedAt }) => oldestQueuedAt))).toISOString();
   const tried = 'They are tried again for a day.';
   if (channels.length > 1) {
     const title = `Alerts do not reach ${channels.length} notification channels`;
     return { title, lines: [`${names}.`, `The oldest alert waits since ${since}.`, tried] };
   }
-  const monitors = lanes === 1 ? 'one monitor' : `${lanes} monitors`;
+  const monitors = pairs === 1 ? 'one monitor' : `${pairs} monitors`;
   return {
     title: `Alerts do not reach the notification channel ${names}`,
     lines: [`Alerts of ${monitors} wait, the oldest since ${since}.`, tried],

@@ -62,8 +62,13 @@ export function leadingMeasurements(sources: Sources, startedAt: number): Measur
 }
 
 function deliveryGauges({ deliverer, overdue }: Sources): ValuesOf<typeof DELIVERY_GAUGES> {
-  const { lanes, oldestMs } = overdue.waiting;
-  return { lanes, sending: deliverer.sending, age: oldestMs / 1_000, overdue: overdue.channels.length };
+  const { pairs, oldestMs } = overdue.waiting;
+  return {
+    lanes: pairs,
+    sending: deliverer.sending,
+    age: oldestMs / 1_000,
+    overdue: overdue.channels.length,
+  };
 }
 
 function exportGauges({ endpoints }: MetricsExport): ValuesOf<typeof EXPORT_GAUGES> {

@@ -395,12 +395,12 @@ function viewOf(state: EndpointState): EndpointView {
 
 function overdueView({
   notificationId,
-  lanes,
+  pairs,
   oldestQueuedAt,
 }: OverdueChannel): SystemView['deliveries']['overdue'][number] {
   return {
     notification_id: String(notificationId),
-    monitors: lanes,
+    monitors: pairs,
     oldest_at: new Date(oldestQueuedAt).toISOString(),
   };
 }

@@ -102,7 +102,7 @@ const stepOf = (
   { monitorId = 1, at = attempt.at, nextAttemptAt = 6_000.5 } = {},
 ): DeliveryStep => ({
   deliveryId,
-  lane: { notificationId: channel, monitorId },
+  pair: { notificationId: channel, monitorId },
   error: 'busy',
   announced: state === 'pending' ? null : { incident: 'test', thread: 'message 7' },
   attempt: { ...attempt, at, number: at, deliveryId },
@@ -114,7 +114,7 @@ const stepOf = (
 });
 const record = (...steps: DeliveryStep[]) => parts.store.transaction((tx) => recordSteps(tx, steps, 1_600.9));
 
-test('the oldest delivery of a lane is due, then the next, and nothing of a delivery that is gone', async () => {
+test('the oldest delivery of a pair is due, then the next, and nothing of a delivery that is gone', async () => {
   const [first] = await queue([row('a'), row('b')]);
   await record({ ...stepOf(first?.id), attempt: { ...attempt, deliveryId: first?.id ?? 0 } });
   expect(await next()).toMatchObject([{ uid: 'a', attempts: 1, tries: 1, dueAt: 6_000 }]);

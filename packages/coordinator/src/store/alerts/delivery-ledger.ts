@@ -4,7 +4,7 @@ import { StoreError } from '../errors.ts';
 import { wholeMs } from '../queries.ts';
 import type { Database, DeliveryState } from '../schema.ts';
 import type { Store, Transaction } from '../store.ts';
-import { type LaneId, passOnTurns, type QueuedRow } from './delivery-queue.ts';
+import { type DeliveryPair, passOnTurns, type QueuedRow } from './delivery-queue.ts';
 
 /*
  * Records the fate of deliveries: attempts, ends, the states of channels, and what channels know of
@@ -31,7 +31,7 @@ export type AttemptEntry = {
 /** A step in the life of a delivery, with its consequences for its channel. */
 export type DeliveryStep = {
   deliveryId: number;
-  lane: LaneId;
+  pair: DeliveryPair;
   /** Null: nothing was sent. */
   attempt: AttemptEntry | null;
   /** Why it is not delivered; null: it is, or was left out. */
@@ -64,8 +64,8 @@ export type ChannelState = { state: 'ok' | 'failing' | 'stopped' | 'taken-up'; r
 export type StoppedChannel = { readonly notificationId: number; readonly reason: string | null };
 
 /**
- * Writes steps of different lanes. Whatever a channel takes makes its other deliveries due, each once until its own
- * wait is over.
+ * Writes steps of different pairs. A delivered message makes the other waiting deliveries of its channel due, each once
+ * until its own wait is over.
  *
  * @param now epoch ms: the end of the deliveries that are over
  * @returns the channels that are stopped by this
@@ -115,7 +115,7 @@ export async function recordSteps(
   await keep(tx, written);
   await passOnTurns(
     tx,
-    written.flatMap(({ lane, state }) => (state === 'pending' ? [] : [lane])),
+    written.flatMap(({ pair, state }) => (state === 'pending' ? [] : [pair])),
   );
   await hastenAfter(tx, written);
   return writeChannelStates(tx, written.flatMap(changedChannel), now);
@@ -123,7 +123,7 @@ export async function recordSteps(
 
 async function hastenAfter(tx: Transaction, steps: readonly DeliveryStep[]): Promise<void> {
   const taking = new Set(
-    steps.flatMap(({ lane, state }) => (state === 'delivered' ? [lane.notificationId] : [])),
+    steps.flatMap(({ pair, state }) => (state === 'delivered' ? [pair.notificationId] : [])),
   );
   if (taking.size === 0) return;
   await tx.runEach(
@@ -132,8 +132,8 @@ async function hastenAfter(tx: Transaction, steps: readonly DeliveryStep[]): Pro
   );
 }
 
-function changedChannel({ lane, channel }: DeliveryStep): NewState[] {
-  return channel === null ? [] : [{ notificationId: lane.notificationId, ...channel }];
+function changedChannel({ pair, channel }: DeliveryStep): NewState[] {
+  return channel === null ? [] : [{ notificationId: pair.notificationId, ...channel }];
 }
 
 type WrittenAttempt = AttemptEntry & { readonly nextAttemptAt: number | null };
@@ -161,10 +161,10 @@ async function insertAttempts(tx: Transaction, attempts: readonly WrittenAttempt
 
 /** Remembers what channels heard of, and what their kinds keep. */
 async function announce(tx: Transaction, steps: readonly DeliveryStep[], now: number): Promise<void> {
-  const rows = steps.flatMap(({ lane, announced }) =>
+  const rows = steps.flatMap(({ pair, announced }) =>
     announced === null
       ? []
-      : [[lane.notificationId, announced.incident, announced.thread, wholeMs(now)] as const],
+      : [[pair.notificationId, announced.incident, announced.thread, wholeMs(now)] as const],
   );
   if (rows.length === 0) return;
   await tx.runEach(
@@ -177,8 +177,8 @@ async function announce(tx: Transaction, steps: readonly DeliveryStep[], now: nu
 
 /** Remembers what kinds keep of their channels. */
 async function keep(tx: Transaction, steps: readonly DeliveryStep[]): Promise<void> {
-  const rows = steps.flatMap(({ lane, kept }) =>
-    kept === null ? [] : [[kept, lane.notificationId] as const],
+  const rows = steps.flatMap(({ pair, kept }) =>
+    kept === null ? [] : [[kept, pair.notificationId] as const],
   );
   if (rows.length > 0) await tx.runEach('UPDATE notifications SET kept = ? WHERE id = ?', rows);
 }

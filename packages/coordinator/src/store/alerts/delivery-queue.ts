@@ -16,13 +16,13 @@ import { alertText, openAlert } from './stored-alerts.ts';
 const UIDS_PER_READ = 500;
 
 /**
- * The deliveries of one monitor to one channel: a lane. Mails of status pages have lanes too: their `notificationId` is
- * a recipient, see `declaration/channels.ts`, and their `monitorId` is none.
+ * A monitor and a channel. The deliveries of a pair are sent one after the other. A mail of a status page has a
+ * pair too: its `notificationId` is a recipient's (see `declaration/channels.ts`), and its `monitorId` is no monitor's.
  */
-export type LaneId = { notificationId: number; monitorId: number };
+export type DeliveryPair = { notificationId: number; monitorId: number };
 
 /** A pending delivery with the data needed to send it. */
-export type QueuedDelivery = LaneId & {
+export type QueuedDelivery = DeliveryPair & {
   id: number;
   /** The `webhook-id`. */
   uid: string;
@@ -36,7 +36,7 @@ export type QueuedDelivery = LaneId & {
   createdAt: number;
   /** When it was replayed last, epoch ms; null: never. */
   replayedAt: number | null;
-  /** Whether a younger delivery of the lane waits behind it. */
+  /** Whether a younger delivery of the pair waits behind it. */
   hasNewer: boolean;
   /** Whether one of the same incident does. */
   hasNewerOfIncident: boolean;
@@ -51,7 +51,7 @@ export type QueuedDelivery = LaneId & {
 };
 
 /** A delivery as it is queued. */
-export type QueuedRow = LaneId & {
+export type QueuedRow = DeliveryPair & {
   uid: string;
   /** The {@link Alert} as `alertText` writes it. */
   alert: string;
@@ -62,7 +62,7 @@ export type QueuedRow = LaneId & {
 };
 
 /** A delivery before it is queued. `queuedAt`: epoch ms. */
-type ToQueue = LaneId & { readonly uid: string; readonly alert: Alert; readonly queuedAt: number };
+type ToQueue = DeliveryPair & { readonly uid: string; readonly alert: Alert; readonly queuedAt: number };
 
 /** A delivery that was just committed. */
 export type NewlyQueued = ToQueue & { readonly id: number };
@@ -312,14 +312,14 @@ export type WaitingChannel = {
   /** Null: it is a recipient of a status page. */
   readonly workspaceId: number | null;
   /** Monitors with pending deliveries. */
-  readonly lanes: number;
+  readonly pairs: number;
   /** When the oldest of their next deliveries was queued or replayed, epoch ms. */
   readonly oldestQueuedAt: number;
 };
 
 export async function waitingChannels({ work }: Pick<Store, 'work'>): Promise<readonly WaitingChannel[]> {
   const { rows } = await sql<WaitingChannel>`
-    SELECT d.notification_id AS "notificationId", n.workspace_id AS "workspaceId", count(*) AS lanes,
+    SELECT d.notification_id AS "notificationId", n.workspace_id AS "workspaceId", count(*) AS pairs,
       min(coalesce(d.replayed_at, d.created_at)) AS "oldestQueuedAt"
     FROM deliveries d LEFT JOIN notifications n ON n.id = d.notification_id
     WHERE d.due_at IS NOT NULL AND ${receiverExists('d.notification_id')}
@@ -339,13 +339,13 @@ export async function lastDeliveryId({ work }: Pick<Store, 'work'>): Promise<num
 /**
  * Queues a dead delivery again, with a fresh schedule from `now` (epoch ms) on.
  *
- * @returns its lane, or why not
+ * @returns its pair, or why not
  */
 export async function replayDelivery(
   tx: Transaction,
   deliveryId: number,
   now: number,
-): Promise<LaneId | 'not-dead' | 'not-found'> {
+): Promise<DeliveryPair | 'not-dead' | 'not-found'> {
   const delivery = await tx.db
     .selectFrom('deliveries')
     .select(['state', 'notification_id', 'monitor_id'])
@@ -382,12 +382,12 @@ export async function deadDeliveries(
   return rows.map(({ id }) => id);
 }
 
-/** Queues these deliveries again, if they are dead: see {@link replayDelivery}. Answers the lane of each. */
+/** Queues these deliveries again, if they are dead: see {@link replayDelivery}. Returns the pair of each. */
 export async function replayDeliveries(
   tx: Transaction,
   ids: readonly number[],
   now: number,
-): Promise<LaneId[]> {
+): Promise<DeliveryPair[]> {
   const rows = await tx.db
     .updateTable('deliveries')
     .set({ state: 'pending', replayed_at: wholeMs(now), next_attempt_at: null, finished_at: null })
@@ -395,22 +395,22 @@ export async function replayDeliveries(
     .where('state', '=', 'dead')
     .returning(['notification_id', 'monitor_id'])
     .execute();
-  const lanes = rows.map((row) => ({ notificationId: row.notification_id, monitorId: row.monitor_id }));
-  if (lanes.length === 0) return [];
+  const pairs = rows.map((row) => ({ notificationId: row.notification_id, monitorId: row.monitor_id }));
+  if (pairs.length === 0) return [];
   await tx.runEach(
     "UPDATE deliveries SET due_at = NULL WHERE state = 'pending' AND notification_id = ? AND monitor_id = ?",
-    lanes.map(({ notificationId, monitorId }) => [notificationId, monitorId]),
+    pairs.map(({ notificationId, monitorId }) => [notificationId, monitorId]),
   );
-  await passOnTurns(tx, lanes);
-  return lanes;
+  await passOnTurns(tx, pairs);
+  return pairs;
 }
 
-/** Of each lane the oldest pending delivery has its turn now. The one that had it before is over. */
-export async function passOnTurns(tx: Transaction, lanes: readonly LaneId[]): Promise<void> {
-  if (lanes.length === 0) return;
+/** Makes the oldest pending delivery of each pair due, after the delivery before it is over. */
+export async function passOnTurns(tx: Transaction, pairs: readonly DeliveryPair[]): Promise<void> {
+  if (pairs.length === 0) return;
   await tx.runEach(
     `UPDATE deliveries SET due_at = coalesce(next_attempt_at, 0) WHERE due_at IS NULL
        AND id = (SELECT min(id) FROM deliveries WHERE state = 'pending' AND notification_id = ? AND monitor_id = ?)`,
-    lanes.map(({ notificationId, monitorId }) => [notificationId, monitorId]),
+    pairs.map(({ notificationId, monitorId }) => [notificationId, monitorId]),
   );
 }

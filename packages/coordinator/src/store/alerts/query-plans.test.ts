@@ -101,8 +101,8 @@ async function callEach(
   { store, secrets, workspaceId }: ConfiguredStore,
   notificationId: number,
 ): Promise<void> {
-  const lane = { notificationId, monitorId: 1 };
-  const row: QueuedRow = { ...lane, uid: 'a', alert: '{}', incident: 'i', status: 'error', createdAt: 1 };
+  const pair = { notificationId, monitorId: 1 };
+  const row: QueuedRow = { ...pair, uid: 'a', alert: '{}', incident: 'i', status: 'error', createdAt: 1 };
   await store.commit([insertDeliveries([row]), hastenOlder([row])]);
   await deliveryIds(store, ['a']);
   const search = { notificationId, exceptMonitors: [7], limit: 10 };
@@ -128,7 +128,7 @@ async function callEach(
       tx,
       [
         {
-          lane,
+          pair,
           deliveryId: 1,
           attempt: { ...attempt, deliveryId: 1, number: 1 },
           error: null,
@@ -149,7 +149,7 @@ async function callEach(
       2,
     );
     await replayDelivery(tx, 2, 3);
-    await passOnTurns(tx, [lane]);
+    await passOnTurns(tx, [pair]);
   });
   // A wait that ends later than the clock allows is shortened: that is the second statement.
   await store.transaction((tx) => tx.query('UPDATE deliveries SET due_at = 10 WHERE id = 2'));
