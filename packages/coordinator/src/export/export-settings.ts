@@ -16,7 +16,9 @@ export type Endpoint = {
 };
 
 /**
- * A row of totals costs as much as the notes of some thirty results, which a start reads in a second or two.
+ * Interval at which totals are stored, and the largest size of kept notes. Storing one row of totals costs as
+ * much as storing the notes of about thirty results. A start reads the notes of one interval in a second or
+ * two.
  */
 const SAVE_EVERY_MS = 600_000;
 const MOST_NOTE_BYTES = 512 * 1_024 * 1_024;

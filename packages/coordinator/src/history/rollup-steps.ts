@@ -235,7 +235,7 @@ async function write(
   );
 }
 
-/** Writes data and the progress after it in one transaction. */
+/** Runs `write` and stores the new progress, in one transaction. */
 async function writeWithProgress(
   store: Store,
   progress: Progress,

@@ -41,7 +41,7 @@ export type DeclaredFileParts = {
   readonly channelProblem: ChannelStates['channelProblem'];
   readonly clock: Clock;
   readonly log: Logger;
-  /** Reads the file; by default on a thread of its own. */
+  /** Reads the file; by default {@link readDeclaration}, on a separate thread. */
   readonly read?: typeof readDeclaration | undefined;
 };
 

@@ -7,7 +7,7 @@ import type { Address } from './declaration.ts';
 
 /**
  * References between entries: `${svc_http_monitor.api.id}`. A kind refers only to kinds that precede it in
- * `DEFINITIONS`. Therefore `DEFINITIONS` is in order of dependency, and references have no cycles.
+ * `DEFINITIONS`. So the order of `DEFINITIONS` is the order of dependency, and references have no cycles.
  */
 export type Path = readonly (string | number)[];
 
