@@ -1,4 +1,4 @@
-import type { AttributesOf } from '@svc/coordinator/declaration/kinds/kinds.ts';
+import type { AttributesOf } from '@svc/coordinator/declaration/kinds/kind-tables.ts';
 import { parseResource, type ResourceKind } from '@svc/shared/resources/registry.ts';
 import { VALID } from './resources.ts';
 

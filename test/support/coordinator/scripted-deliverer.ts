@@ -1,7 +1,7 @@
 import type { SendContext, SendResult } from '@svc/coordinator/alerts/channel.ts';
 import { Deliverer, type DelivererParts } from '@svc/coordinator/alerts/deliverer.ts';
 import { storedChannels } from '@svc/coordinator/alerts/stored-channels.ts';
-import type { AttributesOf } from '@svc/coordinator/declaration/kinds/kinds.ts';
+import type { AttributesOf } from '@svc/coordinator/declaration/kinds/kind-tables.ts';
 import type { Alert, AlertStatus } from '@svc/shared/channels/alert.ts';
 import { type ConfiguredStore, silentLog } from '../configured-store.ts';
 

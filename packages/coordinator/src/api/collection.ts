@@ -7,7 +7,7 @@ import {
 } from '@svc/shared/resources/registry.ts';
 import { z } from 'zod';
 import type { ConfigurationChange, ShownBy } from '../declaration/configuration.ts';
-import type { AttributesOf } from '../declaration/kinds/kinds.ts';
+import type { AttributesOf } from '../declaration/kinds/kind-tables.ts';
 import type { Metadata, StoredIn } from '../declaration/stored.ts';
 import type { ListScope } from '../store/declaration/resource-lists.ts';
 import type { ResourceTable } from '../store/declaration/resources.ts';

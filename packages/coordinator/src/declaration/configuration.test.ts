@@ -9,7 +9,7 @@ import { addRows, addWorkspace, changeRow, rowsOf } from '../../../../test/suppo
 import type { LiveMonitor } from '../verdict/monitor.ts';
 import type { Actor, ConfigurationChange } from './configuration.ts';
 import { Conflict, Immutable, InvalidReference, NotFound, PreconditionFailed } from './errors.ts';
-import { type MonitorKind, TABLE_OF } from './kinds/kinds.ts';
+import { type MonitorKind, TABLE_OF } from './kinds/kind-tables.ts';
 import { MonitorsInMemory } from './live-monitors.ts';
 
 let parts: ConfiguredStore;

@@ -1,6 +1,6 @@
 import type { PAGE_LATENCIES, THEMES } from '@svc/shared/resources/status-page.ts';
 import type { Transaction } from '../store/store.ts';
-import type { AttributesOf, MonitorKind, ResourceKind } from './kinds/kinds.ts';
+import type { AttributesOf, MonitorKind, ResourceKind } from './kinds/kind-tables.ts';
 
 /**
  * What a monitor's removal does to the components that show it: they prevent the removal (`refuse`), they are

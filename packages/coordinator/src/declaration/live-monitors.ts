@@ -9,7 +9,7 @@ import { readAhead } from '../store/queries.ts';
 import type { Store } from '../store/store.ts';
 import { longestCheckMs } from '../verdict/check-duration.ts';
 import type { DeclaredExport, LiveMonitor, LiveMonitors } from '../verdict/monitor.ts';
-import type { AttributesOf, MonitorKind } from './kinds/kinds.ts';
+import type { AttributesOf, MonitorKind } from './kinds/kind-tables.ts';
 import { monitorAttributes } from './kinds/monitors.ts';
 
 const PAGE_ROWS = 1_000;

@@ -9,7 +9,7 @@ import { findResource, type ResourceTable, type Row } from '../store/declaration
 import type { Secrets } from '../store/declaration/secrets.ts';
 import type { Readable } from '../store/queries.ts';
 import type { Store } from '../store/store.ts';
-import type { KindIn } from './kinds/kinds.ts';
+import type { KindIn } from './kinds/kind-tables.ts';
 import { KINDS } from './kinds/registry.ts';
 import type { SecretsShown, StoredIn } from './stored.ts';
 

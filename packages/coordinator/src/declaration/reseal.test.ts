@@ -13,7 +13,7 @@ import { rowsOf } from '../../../../test/support/store-rows.ts';
 import { insertDeliveries } from '../store/alerts/delivery-queue.ts';
 import { alertText, openAlert } from '../store/alerts/stored-alerts.ts';
 import { checkSecretKey, Secrets } from '../store/declaration/secrets.ts';
-import type { AttributesOf } from './kinds/kinds.ts';
+import type { AttributesOf } from './kinds/kind-tables.ts';
 import { Reading } from './reading.ts';
 import { resealWhereDue } from './reseal.ts';
 

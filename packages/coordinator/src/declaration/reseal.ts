@@ -14,7 +14,7 @@ import {
 } from '../store/declaration/sealed-rows.ts';
 import type { Secrets } from '../store/declaration/secrets.ts';
 import type { SqlValue, Store } from '../store/store.ts';
-import type { AttributesIn } from './kinds/kinds.ts';
+import type { AttributesIn } from './kinds/kind-tables.ts';
 import { KINDS } from './kinds/registry.ts';
 import { storedIn } from './reading.ts';
 

@@ -6,7 +6,7 @@ import type { Secrets } from '../store/declaration/secrets.ts';
 import type { Transaction } from '../store/store.ts';
 import type { ChangeContext } from './configuration.ts';
 import { Conflict, NotFound, PreconditionFailed } from './errors.ts';
-import { NOUN_OF } from './kinds/kinds.ts';
+import { NOUN_OF } from './kinds/kind-tables.ts';
 
 /** State of one change that all its operations share. */
 export class ChangeScope {

@@ -23,7 +23,7 @@ import {
   type MonitorKind,
   type ResourceKind,
   TABLE_OF,
-} from './kinds/kinds.ts';
+} from './kinds/kind-tables.ts';
 import { refuseDenied } from './kinds/monitors.ts';
 import { ChangeScope, requireVersion, revisionColumns, type WriteOptions } from './scope.ts';
 import { createAll, removeAll, updateAll } from './writing.ts';

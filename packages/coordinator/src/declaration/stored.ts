@@ -5,7 +5,7 @@ import type { z } from 'zod';
 import type { ResourceTable, Row } from '../store/declaration/resources.ts';
 import type { SealPurpose, Secrets } from '../store/declaration/secrets.ts';
 import { StoreError } from '../store/errors.ts';
-import type { AttributesOf, MonitorKind, ResourceKind } from './kinds/kinds.ts';
+import type { AttributesOf, MonitorKind, ResourceKind } from './kinds/kind-tables.ts';
 
 /** Whether secrets are decrypted, or replaced by a mask without being decrypted. */
 export type SecretsShown = 'open' | 'masked';

@@ -23,7 +23,7 @@ import {
   replacingAttributes,
   sameAttributes,
   TABLE_OF,
-} from './kinds/kinds.ts';
+} from './kinds/kind-tables.ts';
 import { KINDS } from './kinds/registry.ts';
 import {
   type ChangeScope,

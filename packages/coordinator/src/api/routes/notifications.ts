@@ -1,6 +1,6 @@
 import { CHANNEL_KINDS } from '@svc/shared/channels/settings.ts';
 import type { Notification } from '@svc/shared/resources/registry.ts';
-import { sameAttributes } from '../../declaration/kinds/kinds.ts';
+import { sameAttributes } from '../../declaration/kinds/kind-tables.ts';
 import type { StoredNotification } from '../../declaration/stored.ts';
 import type { ApiParts } from '../api-parts.ts';
 import { defineResources, resourceView, serveResources } from '../collection.ts';

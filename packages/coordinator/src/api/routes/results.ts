@@ -7,7 +7,7 @@ import { MONITOR_KINDS } from '@svc/shared/resources/monitors.ts';
 import { Secret } from '@svc/shared/secret.ts';
 import { z } from 'zod';
 import type { RegionAnswer, RunNowResult } from '../../checks/manual-runs.ts';
-import type { AttributesOf, MonitorKind } from '../../declaration/kinds/kinds.ts';
+import type { AttributesOf, MonitorKind } from '../../declaration/kinds/kind-tables.ts';
 import { slotsWithOutcome } from '../../history/slots-with-outcome.ts';
 import { newestResults, type ResultRow } from '../../store/results/newest-results.ts';
 import { readResultDetail } from '../../store/results/result-detail.ts';

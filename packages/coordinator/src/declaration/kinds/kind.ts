@@ -4,7 +4,7 @@ import type { Readable } from '../../store/queries.ts';
 import type { ShownBy } from '../configuration.ts';
 import type { ChangeScope } from '../scope.ts';
 import type { SecretsShown, StoredIn } from '../stored.ts';
-import type { AttributesIn, KindIn } from './kinds.ts';
+import type { AttributesIn, KindIn } from './kind-tables.ts';
 
 /** Columns that are not made from attributes. */
 type OtherColumns =

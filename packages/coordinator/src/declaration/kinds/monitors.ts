@@ -12,7 +12,7 @@ import { Conflict, DeniedEndpoint } from '../errors.ts';
 import { type ChangeScope, refuseDeclared } from '../scope.ts';
 import { metadataOf, openedAttributesOf, type SecretsShown, type StoredIn, sealedJson } from '../stored.ts';
 import type { Kind } from './kind.ts';
-import type { AttributesIn } from './kinds.ts';
+import type { AttributesIn } from './kind-tables.ts';
 
 type Monitor = AttributesIn<'monitors'>;
 

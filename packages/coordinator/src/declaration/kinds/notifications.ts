@@ -11,7 +11,7 @@ import {
 import type { ChangeScope } from '../scope.ts';
 import { formed, metadataOf } from '../stored.ts';
 import type { Kind } from './kind.ts';
-import { sameAttributes } from './kinds.ts';
+import { sameAttributes } from './kind-tables.ts';
 
 const KIND = 'svc_notification';
 

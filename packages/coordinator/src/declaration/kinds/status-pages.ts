@@ -11,7 +11,7 @@ import { Conflict, InvalidReference } from '../errors.ts';
 import { refuseDeclared } from '../scope.ts';
 import { attributesOf, metadataOf, openedAttributesOf, sealedJson } from '../stored.ts';
 import type { Kind } from './kind.ts';
-import { type AttributesOf, sameAttributes } from './kinds.ts';
+import { type AttributesOf, sameAttributes } from './kind-tables.ts';
 
 const PAGE = 'svc_status_page';
 const GROUP = 'svc_status_page_component_group';

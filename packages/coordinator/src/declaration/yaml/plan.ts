@@ -16,7 +16,7 @@ import {
   replacingAttributes,
   sameAttributes,
   TABLE_OF,
-} from '../kinds/kinds.ts';
+} from '../kinds/kind-tables.ts';
 import { KINDS } from '../kinds/registry.ts';
 import { storedIn } from '../reading.ts';
 import { type Address, addressOf, type DeclaredEntry } from './declaration.ts';

@@ -16,7 +16,7 @@ import type { StoreWorkers } from '../../store/sqlite/store-thread.ts';
 import type { Numbered, WriterRequest } from '../../store/sqlite/thread-protocol.ts';
 import type { ConfigurationChange } from '../configuration.ts';
 import { ConfigurationError } from '../errors.ts';
-import type { ResourceKind } from '../kinds/kinds.ts';
+import type { ResourceKind } from '../kinds/kind-tables.ts';
 import { StoredConfiguration } from '../stored-configuration.ts';
 import { DeclarationError } from './declaration.ts';
 import { prepareChanges } from './plan.ts';
