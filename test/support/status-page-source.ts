@@ -119,7 +119,7 @@ export function pageSource(parts: Partial<PageSource> = {}): PageSource {
     incidents: [],
     notes: NO_NOTES,
     publicId: PUBLIC_IDS,
-    hasIcon: false,
+    iconFetchedAt: null,
     since: NOW - 14 * DAY_MS,
     now: NOW,
     ...parts,

@@ -30,8 +30,8 @@ export type PageSource = {
   readonly incidents: readonly ShownIncident[];
   readonly notes: PageNotes;
   readonly publicId: PublicIds;
-  /** Whether an image of the page's icon is stored. */
-  readonly hasIcon: boolean;
+  /** When the image of the page's icon was fetched, epoch ms; null: there is none. */
+  readonly iconFetchedAt: number | null;
   /** Beginning of the days whose incidents and maintenance are shown, epoch ms. */
   readonly since: number;
   readonly now: number;
@@ -79,8 +79,8 @@ export type SectionView = {
 /** Everything that a page shows, before it is put into a language. */
 export type PageView = {
   readonly page: StoredPage;
-  /** Whether an image of the page's icon is stored. */
-  readonly hasIcon: boolean;
+  /** When the image of the page's icon was fetched, epoch ms; null: there is none. */
+  readonly iconFetchedAt: number | null;
   readonly overall: Overall;
   readonly sections: readonly SectionView[];
   /** The time span of the shown latencies; null: none are shown. */
@@ -112,7 +112,7 @@ export function pageView(source: PageSource): PageView {
   const incidents = incidentViews(named, source.incidents, notes.incidents, publicId);
   return {
     page,
-    hasIcon: source.hasIcon,
+    iconFetchedAt: source.iconFetchedAt,
     overall: overallOf(components.flatMap(({ state }) => (state === null ? [] : [state]))),
     sections: sectionsOf(source.groups, shown, components),
     latencyRange: source.latencies?.span.range ?? null,

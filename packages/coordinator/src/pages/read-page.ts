@@ -96,7 +96,7 @@ export async function readPage(
     incidents: await shownIncidents(store, shownIds, { from: since, limit: MOST_INCIDENTS }),
     notes: await notesOf(store, page, shownIds, since),
     publicId: publicIdsOf(parts.visitorKey, page.id),
-    hasIcon: icon !== null && (await iconFetchedAt(store, page.id, icon)) !== null,
+    iconFetchedAt: icon === null ? null : await iconFetchedAt(store, page.id, icon),
     since,
     now,
   };

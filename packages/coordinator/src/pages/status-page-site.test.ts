@@ -161,7 +161,12 @@ describe('the icon of a page', () => {
     const page = { slug, icon: URL_OF_ICON, ...more };
     const { id } = await DeclaredPage.declare(api, { monitors: [], page });
     expect(await (await get(`/status/${slug}`)).text()).not.toContain('<img');
-    const fetched = { pageId: id, url: URL_OF_ICON, validator: null, problem: null, failures: 0, triedAt: 1 };
+    await fetchIcon(id, 1);
+    return id;
+  }
+
+  async function fetchIcon(pageId: number, triedAt: number) {
+    const fetched = { pageId, url: URL_OF_ICON, validator: null, problem: null, failures: 0, triedAt };
     const image = { contentType: 'image/svg+xml', content: Buffer.from(SVG) };
     await api.store.transaction((tx) => writeFetchedIcon(tx, fetched, image));
     api.clock.advance(1_000);
@@ -170,9 +175,9 @@ describe('the icon of a page', () => {
   test('is served below the page, in a sandbox, with its validator', async () => {
     await withIcon('iconic');
     const page = await get('/status/iconic');
-    expect(await page.text()).toContain('<img src="/status/iconic/icon"');
+    expect(await page.text()).toContain('<img src="/status/iconic/icon?v=1"');
     expect(page.headers.get('content-security-policy')).toContain("img-src 'self' data:;");
-    const icon = await get('/status/iconic/icon');
+    const icon = await get('/status/iconic/icon?v=1');
     expect(await icon.text()).toBe(SVG);
     expect(Object.fromEntries(icon.headers)).toMatchObject({
       'content-type': 'image/svg+xml',
@@ -183,6 +188,12 @@ describe('the icon of a page', () => {
     const again = await get('/status/iconic/icon', { 'if-none-match': icon.headers.get('etag') ?? '' });
     expect(again.status).toBe(304);
     expect((await get('/status/example/icon')).status).toBe(404);
+  });
+
+  test('has another address when it was fetched anew, because browsers keep it for an hour', async () => {
+    const id = await withIcon('new-icon');
+    await fetchIcon(id, 2);
+    expect(await (await get('/status/new-icon')).text()).toContain('<img src="/status/new-icon/icon?v=2"');
   });
 
   test('needs the same access as its page', async () => {

@@ -64,9 +64,12 @@ ${
   });
 }
 
-/** The icon, if there is one. svc serves it itself, so that visitors do not contact the icon's own server. */
-export function iconOf({ hasIcon }: PageView, { path }: Place): { icon?: string } {
-  return hasIcon ? { icon: `${path}${ICON_PATH}` } : {};
+/**
+ * The icon, if there is one. svc serves it itself, so that visitors do not contact the icon's own server. Its
+ * address changes with the image, because browsers keep an image for an hour.
+ */
+export function iconOf({ iconFetchedAt: at }: PageView, { path }: Place): { icon?: string } {
+  return at === null ? {} : { icon: `${path}${ICON_PATH}?v=${at}` };
 }
 
 function feedLinks({ page }: PageView, { words, path }: Place): Html {

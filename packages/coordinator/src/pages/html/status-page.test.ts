@@ -184,9 +184,9 @@ test('a page says that it has no components, or that its data cannot be read', (
 
 test("the icon is this service's own copy, or its own icon", () => {
   const page = storedPage({ icon: 'https://example.com/icon.png' });
-  const fetched = rendered(pageSource({ page, hasIcon: true }));
-  expect(fetched).toContain('<link rel="icon" href="/status/example/icon">');
-  expect(fetched).toContain('<img src="/status/example/icon" alt=""');
+  const fetched = rendered(pageSource({ page, iconFetchedAt: 7 }));
+  expect(fetched).toContain('<link rel="icon" href="/status/example/icon?v=7">');
+  expect(fetched).toContain('<img src="/status/example/icon?v=7" alt=""');
   const missing = rendered(pageSource({ page }));
   expect(missing).not.toContain('<img');
   for (const text of [fetched, missing]) expect(text).not.toContain('example.com/icon.png');
