@@ -1,6 +1,7 @@
 import { request as httpRequest } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RunningApi, startApi } from '../../../../test/support/api.ts';
+import { generateToken } from '../store/access/tokens.ts';
 import { formToken } from '../web/csrf.ts';
 
 let api: RunningApi;
@@ -115,6 +116,27 @@ describe('the login', () => {
     expect(second.cookies['svc-session']).not.toBe(first.cookies['svc-session']);
     const old = await visit('/', { headers: { cookie: cookieHeader(first.cookies) } });
     expect(old.headers.get('location')).toBe('/login');
+  });
+
+  test('does not come back with a token of the operator that was taken away and is set again', async () => {
+    const [kept, other] = [api.operator, generateToken()];
+    const cookies = await login();
+    const made = await api.call('POST', '/v1/login-links');
+    const link = new URL((made.body as { url: string }).url).searchParams.get('link') ?? '';
+    const isLoggedIn = async () => (await visit('/', { headers: { cookie: cookieHeader(cookies) } })).status;
+    expect(await isLoggedIn()).toBe(200);
+    for (const [secrets, status] of [
+      [[kept, other], 200],
+      [[other], 303],
+      [[kept], 303],
+    ] as const) {
+      api.clock.advance(1_000);
+      await api.tokens.setOperatorTokens(1, secrets, api.clock.wall());
+      expect([secrets, await isLoggedIn()]).toEqual([secrets, status]);
+    }
+    const form = await visit('/login');
+    const byLink = await send('/login', form.cookies, { form_token: tokenIn(form.text), link });
+    expect(byLink.status).toBe(401);
   });
 
   test('from another site is refused, also with a token of its own', async () => {

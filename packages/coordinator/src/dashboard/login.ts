@@ -1,7 +1,7 @@
 import type { ApiCalls } from '../api/in-process.ts';
 import { Problem } from '../api/problem.ts';
 import { tokenOfPurpose } from '../api/routes/access.ts';
-import type { Token, Tokens } from '../store/access/tokens.ts';
+import { type Token, type Tokens, tokenVersion } from '../store/access/tokens.ts';
 import { secretCookieOf, setCookie } from '../web/cookies.ts';
 import { formTokenField, guardedForm } from '../web/csrf.ts';
 import { Form } from '../web/forms.ts';
@@ -82,7 +82,8 @@ export class LoginPages {
     const id = taken === null ? null : tokenOfPurpose(taken.purpose);
     const token = id === null ? null : tokens.find(id);
     try {
-      if (token === null || this.#parts.viewers.isTokenExpired(token)) {
+      const isValid = token !== null && taken?.detail === tokenVersion(token);
+      if (!isValid || this.#parts.viewers.isTokenExpired(token)) {
         return calls.refuseLink({ peer, requestId });
       }
       calls.noteLogin(token, { peer, requestId });

@@ -1,5 +1,5 @@
 import type { Clock } from '@svc/shared/clock.ts';
-import type { Token, Tokens } from '../store/access/tokens.ts';
+import { type Token, type Tokens, tokenVersion } from '../store/access/tokens.ts';
 import { cookieOf, removeCookie, setCookie } from '../web/cookies.ts';
 import type { Sessions } from '../web/sessions.ts';
 import type { Visit } from '../web/site.ts';
@@ -8,8 +8,6 @@ import type { Visit } from '../web/site.ts';
 const SESSION_COOKIE = 'svc-session';
 /** Longest life of a session, ms. */
 const SESSION_LIFE_MS = 7 * 86_400_000;
-/** Constant, because tokens have no versions: a revoked token never becomes valid again. */
-const CREDENTIAL = '';
 /** How long ended sessions are remembered, ms: longer than any answer takes. */
 const ENDED_FOR_MS = 15 * 60_000;
 
@@ -36,7 +34,8 @@ export class Viewers {
     const id = /^token:(\d+)$/.exec(session?.subject ?? '')?.[1];
     if (session === null || id === undefined) return null;
     const token = tokens.find(Number(id));
-    return token === null || this.isTokenExpired(token) ? null : { token, secret: session.secret };
+    if (token === null || session.credential !== tokenVersion(token)) return null;
+    return this.isTokenExpired(token) ? null : { token, secret: session.secret };
   }
 
   /** Whether a session that was found within the last minutes is still open. It asks no database. */
@@ -63,7 +62,7 @@ export class Viewers {
     const lifeMs = Math.max(0, Math.floor(Math.min(SESSION_LIFE_MS, left)));
     const { secret } = await sessions.createSession({
       subject: `token:${token.id}`,
-      credential: CREDENTIAL,
+      credential: tokenVersion(token),
       lifeMs,
     });
     return setCookie(visit, SESSION_COOKIE, secret, Math.ceil(lifeMs / 1_000));

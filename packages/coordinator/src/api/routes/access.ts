@@ -1,6 +1,6 @@
 import { ID } from '@svc/shared/ids.ts';
 import { z } from 'zod';
-import { TOKEN_SCOPES, type Token, type Tokens } from '../../store/access/tokens.ts';
+import { TOKEN_SCOPES, type Token, type Tokens, tokenVersion } from '../../store/access/tokens.ts';
 import {
   findWorkspace,
   insertWorkspace,
@@ -286,6 +286,7 @@ export function loginLinkEndpoints({
       if (seconds > 0) throw tooMany('this token made too many login links', seconds);
       // The bearer of the link acts as the token, so the audit trail has the link as well as the login.
       const secret = await links.createLink(loginPurpose(token.id), {
+        detail: tokenVersion(token),
         lifeMs: LINK_LIFE_MS,
         also: (tx) => audit.writeLine(tx),
       });

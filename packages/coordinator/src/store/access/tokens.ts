@@ -36,6 +36,14 @@ export type Token = {
   readonly expiresAt: number | null;
 };
 
+/**
+ * What sessions and login links of a token are valid for. An operator's token that was taken away and is set
+ * again keeps its id, but it is made anew: the sessions and links of before do not come back with it.
+ */
+export function tokenVersion({ createdAt }: Token): string {
+  return String(createdAt);
+}
+
 export type TokenName = { readonly id: number; readonly name: string };
 
 /** The workspace, the scope and the name of a new token. */
