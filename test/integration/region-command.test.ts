@@ -115,7 +115,7 @@ test('a region is added, its key replaced without a gap, and removed', async () 
   expect(second).not.toBe(first);
   expect([await stateOf(first), await stateOf(second)]).toEqual([OF_AMS, OF_AMS]);
   const repeated = await region('rotate', 'hosta-ams');
-  expect(repeated).toMatchObject({ code: 0, err: expect.stringContaining('nobody uses its new key') });
+  expect(repeated).toMatchObject({ code: 0, err: expect.stringContaining('no client uses its new key') });
   expect(seedIn(repeated.out)).toBe(second);
   const switched = await connected(second);
   expect(await region('rotate', 'hosta-ams')).toMatchObject({

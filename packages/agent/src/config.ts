@@ -89,7 +89,7 @@ export const AGENT_SETTINGS = {
   referenceHosts: {
     name: 'SVC_REFERENCE_HOSTS',
     description:
-      'hosts that answer while the network works: host:port, separated by commas. When targets begin to fail and none of the hosts that answered within the last hour answers any more, checks are not_run. IPv4 and IPv6 are told apart: a target is compared with the hosts that answered by its address family',
+      'hosts that answer while the network works: host:port, separated by commas. When targets begin to fail and none of the hosts that answered within the last hour answers any more, checks are not_run. A target is compared only with hosts that answered by its address family, IPv4 or IPv6',
     defaultShown:
       'the default gateways (port 53), the name servers and the NATS server, unless they are on this machine',
     schema: referenceHosts.optional(),

@@ -209,7 +209,7 @@ export class ResultOutbox {
   #idWasTaken(number: number, entry: Entry): void {
     this.#parts.metrics.batchesDisowned += 1;
     this.#warnings.warn(
-      "the stream has a message under the id of a batch that is new: somebody tampers with the region's stream",
+      "the stream has another message under the id of a new batch: another client tampers with the region's stream",
       {
         subject: entry.subject,
       },

@@ -33,7 +33,7 @@ const COMMANDS: Readonly<Record<string, ListedCommand>> = {
     load: async () => (await import('./export/command.ts')).exportCommand,
   },
   incident: {
-    summary: 'list incidents, and write what visitors are told about them',
+    summary: 'list incidents, and write messages for visitors about them',
     load: async () => (await import('./notes/incident-command.ts')).incidentCommand,
   },
   login: {

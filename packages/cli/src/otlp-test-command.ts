@@ -17,7 +17,7 @@ export const otlpTestCommand: Command = {
   help: `Usage: npm run svc -- otlp-test MONITOR
 
 MONITOR is the id of a monitor. Its present metrics are sent once, as exports send them. The exit code is 1 where the
-endpoint did not take all of them. An endpoint that hangs is told after twice OTEL_EXPORTER_OTLP_TIMEOUT at the latest. Needs
+endpoint did not take all of them. A hanging endpoint is reported after twice OTEL_EXPORTER_OTLP_TIMEOUT at the latest. Needs
 a token of scope write.
 
 Settings, from the environment:

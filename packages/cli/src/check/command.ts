@@ -27,10 +27,10 @@ export const checkCommand: Command = {
   help: `Usage: npm run svc -- check TARGET [options]
 
 TARGET is a URL (https://www.example.com/), tcp://host:port or host:port, dns://name or name. Each region makes one attempt now; nothing is
-created or recorded, and nobody is alerted. Needs a token of scope write. With --here the attempt is made from this machine,
+created or recorded, and no alert is sent. Needs a token of scope write. With --here the attempt is made from this machine,
 with the probe and the settings of the agent (svc doctor agent --help lists them), and no token is needed.
 
-Exit code: 0 the target passed wherever it was checked; 1 it failed in a region, or nobody could check it; 2 the command or its settings
+Exit code: 0 the target passed wherever it was checked; 1 it failed in a region, or no region could check it; 2 the command or its settings
 are wrong.
 
 Options:

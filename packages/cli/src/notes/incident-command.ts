@@ -25,7 +25,7 @@ const LIST = {
 
 const UPDATE = {
   state: { value: UPDATE_STATES.join('|'), oneOf: UPDATE_STATES, description: 'how far people are' },
-  text: { value: 'TEXT', description: 'what visitors are told' },
+  text: { value: 'TEXT', description: 'the message for visitors' },
   component: { value: 'ID', repeats: true, description: 'a component that is affected; may be repeated' },
 } as const;
 
@@ -46,7 +46,7 @@ export const incidentCommand: Command = {
        npm run svc -- incident update ID --state STATE --text TEXT [options]
        npm run svc -- incident remove ID
 
-list shows the newest ${NEWEST} incidents, those of monitors and those that people wrote. create writes one for status pages. update tells more about
+list shows the newest ${NEWEST} incidents, of monitors and written by people. create writes one for status pages. update tells more about
 an incident of either kind. remove removes one that people wrote.
 
 Options of list:

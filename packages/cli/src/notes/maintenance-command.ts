@@ -18,7 +18,7 @@ const LIST = {
 
 const CREATE = {
   title: { value: 'TEXT', description: 'what is done, in one line' },
-  text: { value: 'TEXT', description: 'what visitors are told about it' },
+  text: { value: 'TEXT', description: 'the message for visitors about it' },
   from: {
     value: 'TIME',
     description: 'begin: 2026-11-25T02:00 in the time zone, or an instant with its offset',
@@ -39,8 +39,8 @@ export const maintenanceCommand: Command = {
        npm run svc -- maintenance end ID
        npm run svc -- maintenance remove ID
 
-During a window the alerts of its monitors are held, and their uptime leaves the time out. When it ends, channels are told what differs from
-what they were last told. end ends a window now, with all of its later occurrences, and keeps its past. remove removes it as if it had never been.
+During a window the alerts of its monitors are held, and their uptime leaves the time out. When it ends, channels get the changes since
+their last alert. end ends a window now, with all of its later occurrences, and keeps its past. remove removes it as if it had never been.
 
 Options of list:
 ${describeOptions(LIST)}

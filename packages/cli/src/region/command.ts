@@ -53,7 +53,7 @@ add makes an account and a key for the region, whose agents then reach their own
 agent there. For a region that is there it prints them again. Without an init before, it begins with a server on loopback.
 
 rotate gives a new key and prints the settings. The former key works beside it until "rotate REGION --finish", which refuses while an
-agent still uses it (--force ends it nevertheless). Nothing ends it by itself. As long as nobody uses the new key, rotate prints the
+agent still uses it (--force ends it nevertheless). Nothing ends it by itself. As long as no client uses the new key, rotate prints the
 same settings again.
 
 remove takes the account away: agents with its key are cut off.
@@ -138,7 +138,7 @@ async function rotate(args: readonly string[], surroundings: Surroundings): Prom
     const isNew = await folder.rotate(part, given.now === true);
     if (!isNew)
       surroundings.err.write(
-        `svc: a rotation of ${part} had begun, and nobody uses its new key: it goes on\n`,
+        `svc: a rotation of ${part} had begun, and no client uses its new key: it continues\n`,
       );
     await tellSettings(folder, part, given, surroundings);
     await reload(folder, { seed: await folder.seedOf(part), isAccepted: true }, surroundings);

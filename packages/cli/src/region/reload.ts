@@ -68,7 +68,7 @@ async function reloadAgain(folder: NatsFolder, listen: string, pid: number): Pro
   let first: string | null = null;
   for (let looks = 0; performance.now() < endsAt; ) {
     const last = await loadedAt(server, seed);
-    if (last === NOBODY) break;
+    if (last === NO_LISTENER) break;
     if (first !== null && last !== null && last !== first) return true;
     first ??= last;
     if (first !== null) {
@@ -85,13 +85,13 @@ async function reloadAgain(folder: NatsFolder, listen: string, pid: number): Pro
 const varz = z.object({ data: z.object({ config_load_time: z.string() }) });
 
 /** Nothing listens at the address: the server uses its former address until it restarts. */
-const NOBODY = 'nobody';
+const NO_LISTENER = 'no-listener';
 
 /**
  * When the server last read its configuration, in its own words. Null when it does not answer: during a
  * reload, it refuses keys that it knows.
  */
-async function loadedAt(server: Server, systemSeed: Secret): Promise<string | typeof NOBODY | null> {
+async function loadedAt(server: Server, systemSeed: Secret): Promise<string | typeof NO_LISTENER | null> {
   try {
     const trial = await NatsTrial.open({ ...server, nkeySeed: systemSeed });
     // Only this server's answer counts; in a cluster the other servers answer too, in any order.
@@ -101,7 +101,7 @@ async function loadedAt(server: Server, systemSeed: Secret): Promise<string | ty
     return found.success ? found.data.data.config_load_time : null;
   } catch (error) {
     if (!(error instanceof SvcError)) throw error;
-    return isCode(error.cause, 'CONNECTION_REFUSED') ? NOBODY : null;
+    return isCode(error.cause, 'CONNECTION_REFUSED') ? NO_LISTENER : null;
   }
 }
 

@@ -53,7 +53,7 @@ export const AGENT_COUNTERS = {
       },
     },
     advice:
-      'Any growth: somebody other than the coordinator publishes on the subject of jobs, or the coordinator is much newer than the agent. Check who has a key to NATS.',
+      'Any growth: a client other than the coordinator publishes on the subject of jobs, or the coordinator is much newer than the agent. Check who has a key to NATS.',
   }),
   droppedJobs: counter(
     'svc_agent_jobs_dropped_total',
@@ -88,7 +88,7 @@ export const AGENT_COUNTERS = {
     'Batches of results that the stream took for repeats although they were new. They were sent again.',
     {
       advice:
-        "Any growth: somebody with the region's key tampers with its stream. Give the region a new key.",
+        "Any growth: a client with the region's key tampers with its stream. Give the region a new key.",
     },
   ),
   disconnects: counter('svc_agent_nats_disconnects_total', 'Times that the connection to NATS was lost.', {

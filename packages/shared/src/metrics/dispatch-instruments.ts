@@ -98,7 +98,7 @@ export const DISPATCH_COUNTERS = {
   messagesDropped: counter(
     'svc_agent_subject_messages_dropped_total',
     "Messages on the agents' subjects that could not be read.",
-    { advice: "Any growth: somebody other than an agent publishes there. Check who has the region's key." },
+    { advice: "Any growth: a client that is no agent publishes there. Check who has the region's key." },
   ),
   heartbeatsDropped: counter(
     'svc_heartbeats_dropped_total',
@@ -112,7 +112,8 @@ export const DISPATCH_COUNTERS = {
     'svc_batches_disowned_total',
     'Batches of results that streams took for repeats although they were new, as the agents say.',
     {
-      advice: "Any growth: somebody with a region's key tampers with its stream. Give the region a new key.",
+      advice:
+        "Any growth: a client with the region's key tampers with its stream. Give the region a new key.",
     },
   ),
   ticksLate: counter(

@@ -23,7 +23,7 @@ export const RECORDING_COUNTERS = {
       },
     },
     advice:
-      'Where `malformed` or `bad-token` grows, somebody other than an agent publishes results. Check who has the key of the region that the log names.',
+      'Where `malformed` or `bad-token` grows, a client that is no agent publishes results. Check who has the key of the region that the log names.',
   }),
   messagesDropped: counter('svc_result_messages_dropped_total', 'Messages of results that were lost whole.', {
     label: {
@@ -60,7 +60,7 @@ export const RECORDING_COUNTERS = {
   ),
   becameUnknown: counter(
     'svc_monitors_became_unknown_total',
-    'Times that a monitor became `unknown` although nobody had changed it.',
+    'Times that a monitor became `unknown` without a change of its declaration.',
     { advice: 'Any growth: too few regions report. See `svc_jobs_abstained_total` and `svc_agent_sick`.' },
   ),
   transactions: counter('svc_record_transactions_total', 'Transactions that record results.', {

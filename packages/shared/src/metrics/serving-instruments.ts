@@ -28,7 +28,7 @@ export const API_COUNTERS = {
         other: 'Any other status.',
       },
     },
-    advice: 'Where `500` or `503` grows, the log has the reason. Where `401` grows, somebody tries tokens.',
+    advice: 'Where `500` or `503` grows, the log has the reason. Where `401` grows, a client tries tokens.',
   }),
   requests: counter('svc_api_requests_total', 'Requests that the API answered.', {
     openLabels: {

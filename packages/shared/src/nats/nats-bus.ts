@@ -319,7 +319,7 @@ export class NatsBus implements Bus {
     if (maxPayload >= needed) return;
     this.#log.error(
       { maxPayload, needed },
-      'the NATS server takes no messages as long as those of svc, so checks are not run and results are lost: raise max_payload to 1MB',
+      'the NATS server refuses messages of the size that svc sends, so checks are not run and results are lost: raise max_payload to 1MB',
     );
   }
 

@@ -124,9 +124,9 @@ export const OTLP_SETTINGS = {
   otlpProtocol: {
     name: 'OTEL_EXPORTER_OTLP_PROTOCOL',
     description:
-      'encoding of own metrics, and the first encoding that is tried for those of monitors: http/json or http/protobuf',
+      'encoding of own metrics, and the first encoding that is tried for metrics of monitors: http/json or http/protobuf',
     defaultShown:
-      'http/protobuf for own metrics; for those of monitors http/json, then http/protobuf if the endpoint refuses that',
+      'http/protobuf for own metrics; for metrics of monitors http/json, then http/protobuf if the endpoint refuses that',
     schema: protocol,
   },
   otlpMetricsProtocol: {
@@ -159,7 +159,7 @@ export const OTLP_SETTINGS = {
   otlpCertificate: {
     name: 'OTEL_EXPORTER_OTLP_CERTIFICATE',
     description:
-      'path of a PEM file with further authorities that are trusted for this endpoint, in addition to those of SVC_PROBE_CA',
+      'path of a PEM file with further authorities that are trusted for this endpoint, in addition to the authorities of SVC_PROBE_CA',
     schema: certificateFile.optional(),
   },
   otlpMetricsCertificate: {

@@ -29,7 +29,7 @@ export const TRUST_SETTINGS = {
   probeCa: {
     name: 'SVC_PROBE_CA',
     description:
-      "path of a PEM file with further authorities that probes, alerts and exports trust, beside those of Node and the system's store",
+      "path of a PEM file with further authorities that probes, alerts and exports trust, in addition to the authorities of Node and of the system's store",
     schema: certificateFile.optional(),
   },
 } as const satisfies SettingsTable;

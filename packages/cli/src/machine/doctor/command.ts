@@ -21,7 +21,7 @@ const OPTIONS = {
     value: 'FILE',
     repeats: true,
     description:
-      'take settings from this file, before those of the environment; the last of several files counts',
+      'take settings from this file, before the settings of the environment; the last of several files counts',
   },
   'clock-from': {
     value: 'URL',
@@ -43,7 +43,7 @@ Exit code: 0 nothing failed (there may be warnings); 1 something failed; 2 the c
 Options:
 ${describeOptions(OPTIONS)}
 
-Settings, from the environment or the file: those of the coordinator or of the agent ("npm run coordinator -- --help").
+Settings, from the environment or the file: the settings of the coordinator or of the agent ("npm run coordinator -- --help").
 `,
   async run([role, ...args], surroundings) {
     if (role !== 'coordinator' && role !== 'agent')

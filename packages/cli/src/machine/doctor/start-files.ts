@@ -42,7 +42,7 @@ function keyFinding(path: string): Promise<Finding | null> {
   return secretFinding(
     path,
     COORDINATOR_SETTINGS.secretKey.schema,
-    'put the file of a backup in its place: without this key nobody reads the stored secrets',
+    'put the file of a backup in its place: without this key the stored secrets cannot be read',
   );
 }
 
