@@ -115,7 +115,7 @@ const recorder = new Recorder({
   log,
 });
 await recorder.load();
-recorder.resumed();
+recorder.endResumption();
 metricsExport.start();
 
 /** From the report to the commit, of each message, ms. */
@@ -222,7 +222,7 @@ async function record(durationMs: number): Promise<void> {
           for (const id of ids) if (fails(id)) webhook.reported(id, outcomeOf(id, slotNow));
         unrecorded.set(sequence, performance.now());
         const position = { stream: region, created: 'b', sequence, messageId: `m${sequence}`, time: slotNow };
-        await recorder.record({ region, agent: 'agent-1', results, position });
+        await recorder.recordMessage({ region, agent: 'agent-1', results, position });
       }
     }
     await delay(TICK_MS);

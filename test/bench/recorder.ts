@@ -46,7 +46,7 @@ const recorder = new Recorder({
   log,
 });
 await recorder.load();
-recorder.resumed();
+recorder.endResumption();
 
 /**
  * The monitors in the order in which they are due. Slots are spread by a hash, so that neighbours in time have distant
@@ -166,7 +166,7 @@ async function recordPeriod(pace: number, until: number) {
       if (live !== undefined) recorder.opened(live, slot, REGIONS);
     }
     sent += parsed.results.length;
-    await recorder.record({
+    await recorder.recordMessage({
       ...parsed,
       position: { stream: 'bench', created: 'bench', sequence, messageId: `m${sequence}`, time: slotNow },
     });

@@ -87,11 +87,11 @@ export class Dispatching {
     const now = this.#parts.clock.monotonic();
     this.#scheduler?.tick(now);
     // A shortcut: many turns find no open job, and there are many regions.
-    if (this.#jobs.size === 0) return this.#untilNextSlot();
-    this.#jobs.judge(now);
+    if (this.#jobs.jobOf === 0) return this.#untilNextSlot();
+    this.#jobs.judgeSilentJobs(now);
     for (const region of this.#regionsWithJobs()) {
-      for (const job of this.#jobs.takeQueued(region, now)) {
-        this.#jobs.published(job, now);
+      for (const job of this.#jobs.takeQueuedJobs(region, now)) {
+        this.#jobs.jobPublished(job, now);
         const offer = {
           slot: job.slot,
           version: job.monitor.version,
@@ -106,12 +106,12 @@ export class Dispatching {
   /** The declaration has changed. */
   declared(before: LiveMonitor | null, after: LiveMonitor | null): void {
     if (before === after) return;
-    this.#scheduler?.changed(before, after);
+    this.#scheduler?.declarationChanged(before, after);
     if (before === null) return;
     for (const region of before.regions ?? REGIONS) {
       const isStillChecked =
         after?.active === true && (after.regions === null || after.regions.includes(region));
-      if (!isStillChecked || after?.version !== before.version) this.#jobs.withdraw(before.id, region);
+      if (!isStillChecked || after?.version !== before.version) this.#jobs.withdrawJob(before.id, region);
     }
   }
 
@@ -122,7 +122,7 @@ export class Dispatching {
   /** Three heartbeats were missed. */
   regionWent(region: Region): void {
     this.#agents.went(region);
-    this.#jobs.lost(region, this.#parts.clock.monotonic());
+    this.#jobs.loseJobs(region, this.#parts.clock.monotonic());
   }
 
   isOfferedAgain(monitorId: number, slot: number, region: Region, reason: NotRunReason): boolean {
@@ -131,12 +131,12 @@ export class Dispatching {
   }
 
   arrived(monitorId: number, slot: number, region: Region): void {
-    this.#jobs.reported(monitorId, slot, region);
+    this.#jobs.resultArrived(monitorId, slot, region);
   }
 
   settled({ monitorId, slot, region, is }: SlotOutcome): void {
-    if (is === 'reported') this.#jobs.answered(monitorId, slot, region);
-    else this.#jobs.givenBack(monitorId, slot, region, this.#parts.clock.monotonic());
+    if (is === 'reported') this.#jobs.answerRecorded(monitorId, slot, region);
+    else this.#jobs.jobGivenBack(monitorId, slot, region, this.#parts.clock.monotonic());
   }
 
   /** In the fixed order. */

@@ -119,11 +119,11 @@ export class Service {
     const given = monitor === null ? NO_SLOTS : await givenSlots(around, monitor.id);
     const service = new Service(around, monitor, given, before);
     const loadedAt = service.#slotClock.now();
-    service.#maintenanceHold.changed(await around.store.windows(loadedAt), loadedAt);
+    service.#maintenanceHold.replaceWindows(await around.store.windows(loadedAt), loadedAt);
     await service.#recorder.load();
     service.#store.isLoading = false;
     service.#batches.forget();
-    const announce = (monitorIds: readonly number[]) => service.#recorder.announce(monitorIds);
+    const announce = (monitorIds: readonly number[]) => service.#recorder.announceStatuses(monitorIds);
     void service.applyChanges().then(() => {
       service.#backlogHold.start(announce);
       service.#maintenanceHold.start(announce);
@@ -137,7 +137,7 @@ export class Service {
     this.#around.slots.resumed(this.#monitors.current);
     this.dispatching.start();
     this.#batches.note({ is: 'all-resumed' });
-    this.#recorder.resumed();
+    this.#recorder.endResumption();
     this.dispatching.tick();
   }
 
@@ -206,7 +206,7 @@ export class Service {
     if (this.knows(result.monitor))
       this.#batches.note({ is: 'reported', region, result, isOfferedAgain: false });
     const position = { stream: 'stream', created: 'stream', sequence, messageId: `m${sequence}`, time: 0 };
-    void this.#recorder.record({ region, agent: 'agent', results: [result], position });
+    void this.#recorder.recordMessage({ region, agent: 'agent', results: [result], position });
   }
 
   /** Commits what was told, until a commit takes time. Hands over what is committed. */
@@ -269,11 +269,11 @@ export class Service {
       tokens: { isValid: (token) => token === 'good' },
       slots: {
         isOfferedAgain: (...job) => this.#isOfferedAgain(...job),
-        arrived: (monitorId, slot, region) => {
+        resultArrived: (monitorId, slot, region) => {
           this.#around.slots.read(region, slot);
           this.dispatching.arrived(monitorId, slot, region);
         },
-        settled: (outcome) => this.dispatching.settled(outcome),
+        outcomeRecorded: (outcome) => this.dispatching.settled(outcome),
       },
       clock: this.#clock,
       slotClock: this.#slotClock,
@@ -281,7 +281,7 @@ export class Service {
       closesIncidents,
       newKey: () => `key-${++keys}`,
       newIncidentKey: () => `key-${++keys}`,
-      onRead: (results) => this.#backlogHold.read(results),
+      onResults: (results) => this.#backlogHold.holdBacklog(results),
       isHeld: (monitorId) => this.#backlogHold.isHeld(monitorId),
       onDeclared: (_, monitor) => {
         this.#monitors.current = monitor;

@@ -288,18 +288,18 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'a late report of a region whose first slot is open waits for the end of the slot',
     file: 'verdict/slot-life.ts',
-    from: 'if (canEnter(frame, state, monitor)) enter(',
-    to: 'if (frame.now < 0) enter(',
+    from: 'if (canEnter(frame, state, monitor)) enterRegions(',
+    to: 'if (frame.now < 0) enterRegions(',
     story: DECLARED_AGAIN,
   },
   {
     name: 'a region that abstains has passed',
     file: 'verdict/evaluation.ts',
-    from: "excuse(this.frame, evaluated.state, evaluated.monitor, slot, region, 'dispatch');",
+    from: "excuseRegion(this.frame, evaluated.state, evaluated.monitor, slot, region, 'dispatch');",
     to: `{
       const pass = { monitor: id, version, slot, token: '', started_at: slot, attempts: [] } as unknown as CheckResult;
       const vote = voteOf(this.frame, evaluated.monitor, pass, 'passed', region);
-      report(this.frame, evaluated.state, evaluated.monitor, vote);
+      takeReport(this.frame, evaluated.state, evaluated.monitor, vote);
     }`,
   },
   {
@@ -394,7 +394,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'what a window held is not announced when the window is removed',
     file: 'verdict/evaluation.ts',
-    from: 'for (const monitorId of new Set([...held, ...holds])) this.announced(monitorId);',
+    from: 'for (const monitorId of new Set([...held, ...holds])) this.announceUntold(monitorId);',
     to: '',
     story: REMOVED_WINDOW,
   },
@@ -426,7 +426,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'what an earlier process held is not announced at the end of a start',
     file: 'checks/recorder.ts',
-    from: 'if (links.some(({ announced }) => announced !== status)) this.announce([id]);',
+    from: 'if (links.some(({ announced }) => announced !== status)) this.announceStatuses([id]);',
     to: '',
     story: ENDED_IN_DOWNTIME,
   },
@@ -490,7 +490,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'nobody looks at votes that are too old under a shorter period',
     file: 'verdict/declared-effects.ts',
-    from: '    evaluation.look({ state, monitor: after });\n',
+    from: '    evaluation.judgeByTime({ state, monitor: after });\n',
     to: '',
     story: SHORTER_PERIOD,
   },
@@ -518,13 +518,13 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'a status that is unknown clears what was told',
     file: 'verdict/announcing.ts',
-    from: "if (status === 'unknown' || frame.isHeld(state)) return;\n  state.links = updated(",
+    from: "if (status === 'unknown' || frame.isHeld(state)) return;\n  state.links = updateLinks(",
     to: `if (frame.isHeld(state)) return;
   if (status === 'unknown') {
     state.links = state.links.map((link) => ({ ...link, announced: 'active' as const }));
     return;
   }
-  state.links = updated(`,
+  state.links = updateLinks(`,
     story: UNKNOWN_IN_OUTAGE,
   },
   {

@@ -19,7 +19,7 @@ import { DeclaredMonitors, KeptSlots, log } from './dispatch-parts.ts';
 class KeptRecovery implements SlotRecovery {
   resumedCount = 0;
 
-  resumed(): void {
+  endResumption(): void {
     this.resumedCount += 1;
   }
 }

@@ -78,7 +78,7 @@ export class Recording {
   states!: States;
   slotClock!: SlotClock;
   /** What dispatch was told of results as they came. */
-  readonly arrivals: Parameters<SlotOutcomes['arrived']>[] = [];
+  readonly arrivals: Parameters<SlotOutcomes['resultArrived']>[] = [];
   isOfferedAgain: SlotOutcomes['isOfferedAgain'] = () => false;
   /** Nothing is announced about monitors while it says so. */
   isHeld: (monitorId: number) => boolean = () => false;
@@ -124,7 +124,7 @@ export class Recording {
     const { slotClock } = this;
     this.maintenance = new MaintenanceHold({ clock, slotClock });
     const loadedAt = slotClock.now();
-    this.maintenance.changed(await loadWindows(this.store, loadedAt), loadedAt);
+    this.maintenance.replaceWindows(await loadWindows(this.store, loadedAt), loadedAt);
     this.recorder = new Recorder({
       store: this.#recordingStore(),
       states: this.states,
@@ -135,8 +135,8 @@ export class Recording {
       tokens: { isValid: (token) => token === 'good' },
       slots: {
         isOfferedAgain: (...job) => this.isOfferedAgain(...job),
-        arrived: (...arrival) => this.arrivals.push(arrival),
-        settled: (outcome) => this.outcomes.push(outcome),
+        resultArrived: (...arrival) => this.arrivals.push(arrival),
+        outcomeRecorded: (outcome) => this.outcomes.push(outcome),
       },
       clock,
       slotClock: this.slotClock,
@@ -144,7 +144,7 @@ export class Recording {
       closesIncidents,
       newKey: () => `key-${++this.#keys}`,
       newIncidentKey: () => `key-${++this.#keys}`,
-      onRead: (results) => this.onRead(results),
+      onResults: (results) => this.onRead(results),
       isHeld: (monitorId) => this.isHeld(monitorId),
       onDeclared: (id, monitor) => {
         if (monitor === null) this.monitors.delete(id);
@@ -154,7 +154,7 @@ export class Recording {
     });
     this.recorder.onTransition((change) => this.changes.push(change));
     await this.recorder.load();
-    this.maintenance.start((monitorIds) => this.recorder.announce(monitorIds));
+    this.maintenance.start((monitorIds) => this.recorder.announceStatuses(monitorIds));
   }
 
   /** Ends without recording the queued events, and starts from the file. */
@@ -284,7 +284,7 @@ export class Recording {
 
   async report(monitorId: number, slot: number, region: Region, facts: Facts | Outcome): Promise<void> {
     const full = typeof facts === 'string' ? { outcome: facts } : facts;
-    void this.recorder.record(this.message(monitorId, slot, region, full));
+    void this.recorder.recordMessage(this.message(monitorId, slot, region, full));
     await this.recorder.flushed();
   }
 

@@ -152,7 +152,7 @@ export class Deliverer {
 
   #compareClocks(): void {
     const { clock } = this.#parts;
-    this.#passed.look(clock.wall(), clock.monotonic());
+    this.#passed.compareClocks(clock.wall(), clock.monotonic());
   }
 
   /** Starts all pending deliveries, and those that are queued during the start. */
@@ -224,7 +224,7 @@ export class Deliverer {
     if (found === null) throw new StoreError('store-constraint', `there is no channel ${notificationId}`);
     const queue = this.#queueOf(notificationId);
     const { generation } = queue;
-    tokensOf(queue, found)?.take(startedAt);
+    tokensOf(queue, found)?.takeToken(startedAt);
     // A channel that was read is kept for longer than a test takes, and with it the count of its changes.
     this.#readDue(queue);
     const { signal } = this.#abort;
@@ -454,7 +454,7 @@ export class Deliverer {
   /** Begins a message. The caller has asked {@link #mayBegin} before. */
   #startSending(queue: ChannelQueue, found: FoundChannel, delivery: QueuedDelivery, turn: Turn): void {
     const now = this.#parts.clock.monotonic();
-    tokensOf(queue, found)?.take(now);
+    tokensOf(queue, found)?.takeToken(now);
     this.#kinds.takeToken(found, now);
     this.#places.takePlace(found.workspaceId);
     queue.inProgress.add(delivery.monitorId);

@@ -66,7 +66,7 @@ export class KindRates {
 
   /** Counts a message that begins. @param now on the monotonic clock, ms */
   takeToken({ kind }: FoundChannel, now: number): void {
-    this.#gateOf(kind)?.tokens.take(now);
+    this.#gateOf(kind)?.tokens.takeToken(now);
   }
 
   forgetChannel(queue: ChannelQueue): void {

@@ -56,7 +56,7 @@ export class AfterCommit {
   }
 
   /** Notes a position that was recorded before the start. */
-  loaded(position: StreamPosition): void {
+  setLoadedPosition(position: StreamPosition): void {
     this.#positions.set(position.stream, position);
   }
 
@@ -64,7 +64,7 @@ export class AfterCommit {
    * @param deliveryIds ids of the deliveries that the batch has queued, in order; null: the channel is gone
    * @param exportNote of the batch; null: nothing of it is exported
    */
-  committed(
+  applyCommit(
     batch: readonly RecorderEvent[],
     { evaluation, positions, reported, givenBack }: EvaluatedBatch,
     deliveryIds: readonly (number | null)[],
@@ -76,13 +76,13 @@ export class AfterCommit {
       () => this.#applyStates(evaluation),
       () => this.#applyWindows(evaluation),
       () => this.#applyDeclared(batch),
-      () => this.#movedAll(positions),
-      () => this.#noted(exportNote),
-      () => this.#settle(reported, givenBack),
-      () => this.feed.tell(reported),
-      () => this.#tellChanges(evaluation),
-      () => this.#tellQueued(evaluation, deliveryIds),
-      () => this.#tellApplied(batch),
+      () => this.#movePositions(positions),
+      () => this.#passExportNote(exportNote),
+      () => this.#reportOutcomes(reported, givenBack),
+      () => this.feed.handOutResults(reported),
+      () => this.#reportChanges(evaluation),
+      () => this.#reportQueued(evaluation, deliveryIds),
+      () => this.#reportApplied(batch),
     ];
     for (const step of steps) this.#carryOut(step);
   }
@@ -109,7 +109,7 @@ export class AfterCommit {
 
   #applyWindows({ windows, frame }: Evaluation): void {
     const { maintenance } = this.#parts;
-    if (windows !== maintenance.windows) maintenance.changed(windows, frame.instants.slotNow);
+    if (windows !== maintenance.windows) maintenance.replaceWindows(windows, frame.instants.slotNow);
   }
 
   #applyDeclared(batch: readonly RecorderEvent[]): void {
@@ -132,16 +132,16 @@ export class AfterCommit {
     }
   }
 
-  #movedAll(positions: ReadonlyMap<string, StreamPosition>): void {
-    for (const position of positions.values()) this.#moved(position);
+  #movePositions(positions: ReadonlyMap<string, StreamPosition>): void {
+    for (const position of positions.values()) this.#positionMoved(position);
   }
 
-  #moved(position: StreamPosition): void {
+  #positionMoved(position: StreamPosition): void {
     this.#positions.set(position.stream, position);
     for (const listener of this.#positionListeners) listener(position);
   }
 
-  #settle(reported: readonly RecordedResult[], givenBack: ReadonlySet<CheckResult>): void {
+  #reportOutcomes(reported: readonly RecordedResult[], givenBack: ReadonlySet<CheckResult>): void {
     const { slots } = this.#parts;
     // By index, as the other loops over results: an iterator makes an object for each.
     for (let index = 0; index < reported.length; index += 1) {
@@ -149,33 +149,33 @@ export class AfterCommit {
       const { monitor: monitorId, slot } = result;
       const is = givenBack.has(result) ? 'given-back' : 'reported';
       const { reason, timed_out } = result;
-      slots.settled({ monitorId, slot, region, is, timedOut: timed_out === true, reason });
+      slots.outcomeRecorded({ monitorId, slot, region, is, timedOut: timed_out === true, reason });
     }
   }
 
-  #tellChanges(evaluation: Evaluation): void {
+  #reportChanges(evaluation: Evaluation): void {
     for (const change of evaluation.changes) {
       if (change.to === 'unknown' && !DECLARED.has(change.reason)) this.#becameUnknown(change);
       for (const listener of this.#changeListeners) listener(change);
     }
   }
 
-  #noted(note: ExportNote | null): void {
+  #passExportNote(note: ExportNote | null): void {
     if (note !== null) this.#parts.exports?.countExportNote(note);
   }
 
-  #tellQueued({ writes }: Evaluation, ids: readonly (number | null)[]): void {
+  #reportQueued({ writes }: Evaluation, ids: readonly (number | null)[]): void {
     writes.deliveries.forEach((delivery, index) => {
       const id = ids[index] ?? null;
       if (id !== null) this.#parts.onQueued(id, delivery);
     });
   }
 
-  #tellApplied(batch: readonly RecorderEvent[]): void {
+  #reportApplied(batch: readonly RecorderEvent[]): void {
     for (const event of batch) if (event.kind === 'declared') event.onApplied();
   }
 
   #becameUnknown({ monitor: { id, name }, reason }: StatusChange): void {
-    this.#drops.add('monitor-unknown', { monitor: id, name, reason }, 'a monitor has become unknown');
+    this.#drops.countDrop('monitor-unknown', { monitor: id, name, reason }, 'a monitor has become unknown');
   }
 }

@@ -31,7 +31,7 @@ beforeEach(() => {
 });
 
 function beat(agent: string, facts: Partial<Heartbeat> = {}, region = REGION) {
-  return agents.heartbeat(region, {
+  return agents.takeHeartbeat(region, {
     v: 1,
     kind: 'heartbeat',
     agent,
@@ -69,7 +69,7 @@ describe('agents with one id', () => {
       beat('same', { boot: 'b' });
       clock.advance(2_000);
     }
-    agents.judge(REGION, clock.monotonic());
+    agents.forgetSilentAgents(REGION, clock.monotonic());
     expect(gone).toEqual(['same/a']);
     expect(clock.monotonic()).toBeLessThan(SILENCE_MS);
     expect(said('same id')).toEqual([]);
@@ -112,7 +112,7 @@ describe('whoever invents agents fills no log', () => {
         invent(250, { boot });
       }
       clock.advance(SILENCE_MS);
-      agents.judge(REGION, clock.monotonic());
+      agents.forgetSilentAgents(REGION, clock.monotonic());
     }
   }
 

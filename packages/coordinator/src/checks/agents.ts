@@ -144,7 +144,7 @@ export class Agents {
 
   /** The number of sick agents, by sickness. */
   get sick(): Readonly<Record<Sickness, number>> {
-    return this.#sickAgents.counts();
+    return this.#sickAgents.countSicknesses();
   }
 
   /** Whether no region came to life lately, so that the live regions are probably all. */
@@ -173,7 +173,7 @@ export class Agents {
    *
    * @returns null when the region already has too many agents
    */
-  seen(region: Region, id: string, bootId: string): KnownAgent | null {
+  noteSignOfLife(region: Region, id: string, bootId: string): KnownAgent | null {
     const { agents } = this.#of(region);
     const key = keyOf(id, bootId);
     let agent = agents.get(key);
@@ -195,8 +195,8 @@ export class Agents {
   }
 
   /** @returns null when the region already has too many agents */
-  heartbeat(region: Region, message: Heartbeat): KnownAgent | null {
-    const agent = this.seen(region, message.agent, message.boot);
+  takeHeartbeat(region: Region, message: Heartbeat): KnownAgent | null {
+    const agent = this.noteSignOfLife(region, message.agent, message.boot);
     if (agent === null) return null;
     if (agent.serial === 0) {
       this.#log.info('an agent has connected', { region, agent: agent.id, version: message.version }, region);
@@ -214,7 +214,7 @@ export class Agents {
     agent.isDraining = message.draining;
     agent.machine = message.machine ?? '';
     agent.sicknesses = sicknessesOf(message);
-    this.#sickAgents.heard(agent);
+    this.#sickAgents.trackSicknesses(agent);
     this.#disowned(agent, message.disowned ?? 0);
     this.#update(region, agent.lastSeenWall);
     return agent;
@@ -231,7 +231,7 @@ export class Agents {
    * Forgets the region's agents that were silent at `asOf` and still are. All messages that had arrived by
    * then must be handled.
    */
-  judge(region: Region, asOf: number): void {
+  forgetSilentAgents(region: Region, asOf: number): void {
     const { agents } = this.#of(region);
     let lastSeenAt = 0;
     for (const agent of agents.values()) {
@@ -239,7 +239,7 @@ export class Agents {
       lastSeenAt = Math.max(lastSeenAt, agent.lastSeenWall);
       agents.delete(keyOf(agent.id, agent.bootId));
       this.#known.delete(agent);
-      this.#sickAgents.gone(agent);
+      this.#sickAgents.forgetAgent(agent);
       this.#parts.counters.agentsGone += 1;
       this.#log.warn(GONE, { region, agent: agent.id }, region);
       this.#parts.onGone(agent);
@@ -252,7 +252,7 @@ export class Agents {
    * Notes that the region is heard from now on, for the first time or again. Before, none of its agents could
    * be heard, so the count of silence restarts.
    */
-  hears(region: Region): void {
+  restartSilence(region: Region): void {
     const now = this.#parts.clock.monotonic();
     for (const agent of this.#of(region).agents.values()) agent.lastSeenAt = now;
   }

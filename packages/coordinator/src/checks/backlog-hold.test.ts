@@ -10,7 +10,7 @@ function bench() {
   hold.start((ids) => ended.push(...ids));
   /** A result of a check that began so long ago and took so long, ms. */
   const read = (ageMs: number, tookMs = 100, more: Partial<CheckResult> = {}): void =>
-    hold.read([
+    hold.holdBacklog([
       {
         monitor: 7,
         version: 1,

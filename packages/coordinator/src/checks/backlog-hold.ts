@@ -57,8 +57,8 @@ export class BacklogHold {
   }
 
   /** Results have come and are evaluated next. */
-  read(results: readonly CheckResult[]): void {
-    if (this.#spent.size > 0) this.#forget();
+  holdBacklog(results: readonly CheckResult[]): void {
+    if (this.#spent.size > 0) this.#forgetSpent();
     const slotNow = this.#parts.slotClock.now();
     for (let index = 0; index < results.length; index += 1) {
       const result = results[index] as CheckResult;
@@ -89,7 +89,7 @@ export class BacklogHold {
   }
 
   /** A backlog may have held every monitor there is. */
-  #forget(): void {
+  #forgetSpent(): void {
     const now = this.#parts.clock.monotonic();
     for (const [monitorId, { until }] of this.#spent) {
       if (until > now) return;

@@ -15,16 +15,16 @@ beforeEach(async () => {
   startHold();
   await it.declare(liveMonitor(1));
   await it.channel(10, 'webhook', [1]);
-  it.recorder.resumed();
+  it.recorder.endResumption();
   await it.slot(1, Object.fromEntries(THREE.map((region: Region) => [region, 'passed'])));
 });
 
 function startHold(): void {
   const { clock, slotClock } = it;
   hold = new BacklogHold({ clock, slotClock });
-  it.onRead = (results) => hold.read(results);
+  it.onRead = (results) => hold.holdBacklog(results);
   it.isHeld = (monitorId) => hold.isHeld(monitorId);
-  hold.start((ids) => it.recorder.announce(ids));
+  hold.start((ids) => it.recorder.announceStatuses(ids));
 }
 
 afterEach(async () => {
@@ -89,7 +89,7 @@ test.each([
   await it.pass(5_000);
   expect(it.alerts()).toEqual([]);
   for (const ago of [2, 1, 0]) await read(ago, rest);
-  it.recorder.resumed();
+  it.recorder.endResumption();
   await it.pass(5_000);
   expect(it.status(1)).toBe(status);
   expect(it.alerts()).toEqual(alerts);

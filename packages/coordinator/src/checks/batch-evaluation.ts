@@ -3,7 +3,7 @@ import type { Region } from '@svc/shared/regions.ts';
 import type { ResultKey, StreamPosition } from '../store/results/recording-store.ts';
 import { Evaluation } from '../verdict/evaluation.ts';
 import { ALL_REGIONS, bitOf, NO_REGIONS, type RegionSet, regionsOf } from '../verdict/region-set.ts';
-import { type MessageEvent, type RecorderEvent, tell } from './events.ts';
+import { applyEvent, type MessageEvent, type RecorderEvent } from './events.ts';
 import type { RecorderParts } from './recorder-parts.ts';
 import type { RecordedResult } from './result-feed.ts';
 
@@ -46,7 +46,7 @@ export class BatchEvaluation {
         this.#report(evaluation, event, priors, reported, givenBack);
         if (event.position !== null) positions.set(event.position.stream, event.position);
       } else {
-        tell(evaluation, event);
+        applyEvent(evaluation, event);
         if (event.kind === 'declared') changesUntil = event.until;
       }
     }

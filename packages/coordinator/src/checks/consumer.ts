@@ -187,7 +187,7 @@ export class ResultConsumer {
     const info = await this.#parts.streams.ensure(region, { maxBytes });
     if (info.maxBytes < maxBytes) {
       const details = { stream: resultsStream(region), maxBytes: info.maxBytes, wanted: maxBytes };
-      this.#failures.add(
+      this.#failures.countDrop(
         'limit-refused',
         details,
         'NATS has no room for the full limit of a stream of results: give NATS more disk space, or lower SVC_RESULTS_MAX_BYTES',
@@ -265,7 +265,7 @@ export class ResultConsumer {
       const { region, isNew } = results[index] as RecordedResult;
       if (isNew) count += 1;
       if (count === 0 || results[index + 1]?.region === region) continue;
-      this.#readers.get(resultsStream(region))?.recordedNew(count);
+      this.#readers.get(resultsStream(region))?.countNew(count);
       count = 0;
     }
   }
@@ -297,7 +297,7 @@ export class ResultConsumer {
 
   #failed(error: unknown): void {
     const details = { error: messageOf(error) };
-    this.#failures.add(
+    this.#failures.countDrop(
       'reading-failed',
       details,
       'maintaining the streams of results failed: svc tries again',

@@ -93,7 +93,13 @@ test('jobs reach the agents of their regions', async () => {
   for (const { offers, region } of three) {
     expect(offers).toHaveLength(1);
     expect(rig.tokens.isValid(offers[0]?.token ?? '', 1, region, slot)).toBe(true);
-    rig.dispatch.settled({ monitorId: 1, slot: slot, region: region, is: 'reported', timedOut: false });
+    rig.dispatch.outcomeRecorded({
+      monitorId: 1,
+      slot: slot,
+      region: region,
+      is: 'reported',
+      timedOut: false,
+    });
   }
   expect(rig.dispatch.inFlight).toBe(0);
 });

@@ -56,7 +56,7 @@ function report(agent: TestAgent): void {
 }
 
 function settle(monitorId: number, slot: number, region: Region, timedOut = false): void {
-  rig.dispatch.settled({ monitorId, slot, region, is: 'reported', timedOut });
+  rig.dispatch.outcomeRecorded({ monitorId, slot, region, is: 'reported', timedOut });
 }
 
 /** Opened slots whose instants have come. */
@@ -138,7 +138,7 @@ describe('from the slot to the result', () => {
       const slot = agent?.offers.at(-1)?.slot ?? 0;
       if (agent) agent.held = [];
       const timedOut = reason === undefined && agent?.offers.length === 1;
-      rig.dispatch.settled({ monitorId: 1, slot, region: FRA, is: 'reported', timedOut, reason });
+      rig.dispatch.outcomeRecorded({ monitorId: 1, slot, region: FRA, is: 'reported', timedOut, reason });
       await rig.clock.advanceSettling(45_000);
     }
     expect(agent?.offers.map(({ slow }) => slow)).toEqual([undefined, true, true, true, undefined]);

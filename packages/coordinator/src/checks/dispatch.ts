@@ -47,7 +47,7 @@ export type DispatchParts = {
   floorSlot: (monitorId: number) => number;
   /**
    * Whether all results that the region's stream held a moment ago (up to 2 s) are recorded and were reported
-   * to {@link Dispatch.settled}. Asked in every tick while it matters.
+   * to {@link Dispatch.outcomeRecorded}. Asked in every tick while it matters.
    */
   readerCaughtUp: (region: Region) => boolean;
   recovery: SlotRecovery;
@@ -75,7 +75,7 @@ export class Dispatch implements SlotOutcomes {
   readonly #absent: AbsentRegions;
   readonly #silence: SilenceJudge;
   /** Regions that lost an agent which had not given back what it held. */
-  readonly #bereft = new Set<Region>();
+  readonly #lostAgentIn = new Set<Region>();
   readonly #stopping = new AbortController();
   #listening: Promise<void> | null = null;
   #stops: (() => void)[] = [];
@@ -95,9 +95,9 @@ export class Dispatch implements SlotOutcomes {
       clock,
       log,
       counters,
-      onRegionLive: (region) => presence.came(region),
-      onRegionLost: (region, lastSeenAt) => this.#absent.lost(region, lastSeenAt),
-      onGone: (agent) => this.#gone(agent),
+      onRegionLive: (region) => presence.regionCame(region),
+      onRegionLost: (region, lastSeenAt) => this.#absent.regionLost(region, lastSeenAt),
+      onGone: (agent) => this.#agentGone(agent),
     });
     this.#overload = new Overload({
       ...parts,
@@ -132,8 +132,8 @@ export class Dispatch implements SlotOutcomes {
       clock,
       log,
       counters,
-      onHeartbeat: (region, message) => void this.agents.heartbeat(region, message),
-      onReading: (region) => this.agents.hears(region),
+      onHeartbeat: (region, message) => void this.agents.takeHeartbeat(region, message),
+      onReading: (region) => this.agents.restartSilence(region),
     });
     this.#silence = new SilenceJudge({
       bus,
@@ -147,7 +147,7 @@ export class Dispatch implements SlotOutcomes {
 
   /** Number of jobs that are not reported yet. */
   get inFlight(): number {
-    return this.#jobs.size;
+    return this.#jobs.jobOf;
   }
 
   /** The regions that active monitors declare or that have a live agent, in the fixed order. */
@@ -167,8 +167,8 @@ export class Dispatch implements SlotOutcomes {
     presence.start();
     this.#stops.push(bus.onConnection((isConnected) => this.#connectionChanged(isConnected)));
     for (const monitor of monitors.values()) {
-      this.#absent.changed(null, monitor);
-      this.#overload.changed(null, monitor);
+      this.#absent.declarationChanged(null, monitor);
+      this.#overload.declarationChanged(null, monitor);
     }
     this.#stops.push(monitors.onChange((before, after) => this.#declarationChanged(before, after)));
     await this.#readers.open();
@@ -207,25 +207,25 @@ export class Dispatch implements SlotOutcomes {
     return this.#jobs.isAskedAgain(monitorId, slot, region, this.#parts.clock.monotonic());
   }
 
-  arrived(monitorId: number, slot: number, region: Region, tookMs: number | null): void {
+  resultArrived(monitorId: number, slot: number, region: Region, tookMs: number | null): void {
     const job = this.#jobs.get(monitorId, region);
     // Checks that timed out before wait for their half of the agents' places, while the others begin in time.
     if (tookMs !== null && job?.slot === slot && !job.isAskedAgain && !this.#slowChecks.has(job.key)) {
       const delayMs = this.#parts.clock.monotonic() - job.startAt - tookMs;
       this.counters.resultDelay.record(Math.max(0, delayMs) / 1_000);
     }
-    this.#jobs.reported(monitorId, slot, region);
+    this.#jobs.resultArrived(monitorId, slot, region);
   }
 
-  settled(outcome: SlotOutcome): void {
+  outcomeRecorded(outcome: SlotOutcome): void {
     const { monitorId, slot, region, is } = outcome;
     switch (is) {
       case 'reported':
-        this.#reported(outcome);
-        this.#jobs.answered(monitorId, slot, region);
+        this.#countAnswer(outcome);
+        this.#jobs.answerRecorded(monitorId, slot, region);
         return;
       case 'given-back':
-        this.#jobs.givenBack(monitorId, slot, region, this.#parts.clock.monotonic());
+        this.#jobs.jobGivenBack(monitorId, slot, region, this.#parts.clock.monotonic());
         return;
       default:
         is satisfies never;
@@ -233,11 +233,11 @@ export class Dispatch implements SlotOutcomes {
   }
 
   /** The job has not ended yet, and knows its agent. */
-  #reported({ monitorId, region, timedOut, reason }: SlotOutcome): void {
+  #countAnswer({ monitorId, region, timedOut, reason }: SlotOutcome): void {
     const key = jobKey(monitorId, region);
-    this.#overload.recorded();
+    this.#overload.resultRecorded();
     // A check that was not run says nothing about its target.
-    if (reason === undefined) this.#slowChecks.set(key, timedOut);
+    if (reason === undefined) this.#slowChecks.markCheck(key, timedOut);
   }
 
   /**
@@ -266,24 +266,24 @@ export class Dispatch implements SlotOutcomes {
       this.#endRestart();
       if (this.#knowsRegions(now)) this.#scheduler.tick(now);
       this.#judgeJobs(now);
-      this.#publisher.publish(now);
+      this.#publisher.publishJobs(now);
       this.#absent.tick(now);
     } catch (error) {
       log.error({ error }, 'dispatch failed in a tick');
     }
-    this.#silence.judge(now);
+    this.#silence.judgeSilence(now);
   }
 
   /** What it had not given back is lost. This is called before its region counts as without agents. */
-  #gone({ region, isDraining }: KnownAgent): void {
-    if (!isDraining) this.#bereft.add(region);
+  #agentGone({ region, isDraining }: KnownAgent): void {
+    if (!isDraining) this.#lostAgentIn.add(region);
   }
 
   /** The restart is over when all that was reported before it is read. */
   #endRestart(): void {
     if (this.#unread.size === 0) return;
     for (const region of this.#unread) if (this.#parts.readerCaughtUp(region)) this.#unread.delete(region);
-    if (this.#unread.size === 0) this.#parts.recovery.resumed();
+    if (this.#unread.size === 0) this.#parts.recovery.endResumption();
   }
 
   #knowsRegions(now: number): boolean {
@@ -296,35 +296,35 @@ export class Dispatch implements SlotOutcomes {
   }
 
   #judgeJobs(now: number): void {
-    for (const region of this.#bereft) this.#jobs.lost(region, now);
-    this.#bereft.clear();
+    for (const region of this.#lostAgentIn) this.#jobs.loseJobs(region, now);
+    this.#lostAgentIn.clear();
     if (now >= this.#reconnectedUntil) {
       // What went out before, or while agents were not back, may be lost.
-      for (const region of REGIONS) this.#jobs.lost(region, now);
+      for (const region of REGIONS) this.#jobs.loseJobs(region, now);
       this.#reconnectedUntil = Number.POSITIVE_INFINITY;
     }
-    if (this.#silence.canJudge(now)) this.#jobs.judge(now);
+    if (this.#silence.canJudge(now)) this.#jobs.judgeSilentJobs(now);
   }
 
   #declarationChanged(before: LiveMonitor | null, after: LiveMonitor | null): void {
-    this.#absent.changed(before, after);
-    this.#overload.changed(before, after);
+    this.#absent.declarationChanged(before, after);
+    this.#overload.declarationChanged(before, after);
     // Before its start the scheduler plans nothing; then it takes the monitors as they are.
-    if (this.#isDispatching) this.#scheduler.changed(before, after);
+    if (this.#isDispatching) this.#scheduler.declarationChanged(before, after);
     if (before === null) return;
     const isSameProbe = after?.version === before.version;
-    if (!isSameProbe) this.#slowChecks.forget(before.id);
+    if (!isSameProbe) this.#slowChecks.forgetMonitor(before.id);
     for (const region of before.regions ?? REGIONS) {
       const isStillChecked =
         after?.active === true && (after.regions === null || after.regions.includes(region));
-      if (!isStillChecked || !isSameProbe) this.#jobs.withdraw(before.id, region);
+      if (!isStillChecked || !isSameProbe) this.#jobs.withdrawJob(before.id, region);
     }
   }
 
   #connectionChanged(isConnected: boolean): void {
     if (!isConnected) return;
     const { clock } = this.#parts;
-    for (const region of REGIONS) this.agents.hears(region);
+    for (const region of REGIONS) this.agents.restartSilence(region);
     this.#reconnectedUntil = clock.monotonic() + HEARTBEAT_ROUND_MS;
     this.#silence.waitUntil(clock.monotonic() + HEARTBEAT_ROUND_MS);
   }

@@ -22,7 +22,7 @@ export class DropLog<Kind extends string> {
   }
 
   /** Counts an event. It logs the first one and the first after each quiet time, with `details`. */
-  add(kind: Kind, details: object, message: string, count = 1): void {
+  countDrop(kind: Kind, details: object, message: string, count = 1): void {
     this.#counts[kind] += count;
     const now = this.#clock.monotonic();
     const quiet = this.#quiet.get(kind);

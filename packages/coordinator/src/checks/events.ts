@@ -99,7 +99,7 @@ export function weightOf(event: RecorderEvent): number {
  * Splits a message into one event for each result, so that one that cannot be recorded leaves the others. The
  * last one moves the position.
  */
-export function split(event: RecorderEvent): readonly RecorderEvent[] {
+export function splitMessage(event: RecorderEvent): readonly RecorderEvent[] {
   if (event.kind !== 'message') return [event];
   const { results, position } = event;
   return results.map((result, index) => {
@@ -112,7 +112,7 @@ export function split(event: RecorderEvent): readonly RecorderEvent[] {
  * Applies an event to the evaluation. Messages are not among them: the recorder asks the store about those
  * first.
  */
-export function tell(evaluation: Evaluation, event: SlotEvent | DeclaredEvent): void {
+export function applyEvent(evaluation: Evaluation, event: SlotEvent | DeclaredEvent): void {
   switch (event.kind) {
     case 'opened':
       evaluation.opened(event.monitor, event.slot, event.regions);
@@ -127,13 +127,13 @@ export function tell(evaluation: Evaluation, event: SlotEvent | DeclaredEvent): 
       evaluation.skipped(event.monitor, event.slot, event.region);
       return;
     case 'due':
-      evaluation.due(event.monitorId);
+      evaluation.timePassed(event.monitorId);
       return;
     case 'resumed-all':
       evaluation.resumedAll(event.monitorId);
       return;
     case 'announced':
-      evaluation.announced(event.monitorId);
+      evaluation.announceUntold(event.monitorId);
       return;
     case 'resumption-over':
       evaluation.resumptionOver();

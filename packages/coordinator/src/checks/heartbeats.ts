@@ -93,7 +93,7 @@ export class HeartbeatReaders {
           count = 0;
         }
         count += 1;
-        this.#take(region, message);
+        this.#takeHeartbeat(region, message);
         if (count < MAX_KEPT_HEARTBEATS) return;
         return pause(clock, from + HEARTBEAT_INTERVAL_MS - now, ends);
       },
@@ -107,7 +107,7 @@ export class HeartbeatReaders {
     await reading.close();
   }
 
-  #take(region: Region, { subject, data }: StreamMessage): void {
+  #takeHeartbeat(region: Region, { subject, data }: StreamMessage): void {
     const { counters, onHeartbeat } = this.#parts;
     const read = readHeartbeat(data);
     if (read !== null) {
@@ -175,7 +175,7 @@ export class SilenceJudge {
    *
    * @param asOf monotonic instant, ms
    */
-  judge(asOf: number): void {
+  judgeSilence(asOf: number): void {
     const { bus, agents } = this.#parts;
     if (!this.canJudge(asOf)) return;
     const concerned = [...new Set(agents.silentRegions(asOf))].filter((region) => !this.#judging.has(region));
@@ -191,7 +191,7 @@ export class SilenceJudge {
     try {
       await flushed;
       if (!readers.isRead(region) || signal.aborted || asOf < this.#from) return;
-      agents.judge(region, asOf);
+      agents.forgetSilentAgents(region, asOf);
     } catch (error) {
       // The bus itself says that it is lost, somewhat later.
       if (bus.isConnected && !isCode(error, 'bus-disconnected'))

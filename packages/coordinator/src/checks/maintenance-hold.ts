@@ -59,7 +59,7 @@ export class MaintenanceHold {
    *
    * @param since the instant of the evaluation that took the windows over, epoch ms on the slots' clock
    */
-  changed(windows: Windows, since: number): void {
+  replaceWindows(windows: Windows, since: number): void {
     const before = this.#windows;
     this.#windows = windows;
     for (const window of windows.values()) {

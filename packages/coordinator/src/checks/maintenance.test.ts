@@ -14,7 +14,7 @@ beforeEach(async () => {
   it = await Recording.open();
   await it.declare(liveMonitor(1));
   await it.channel(10, 'webhook', [1]);
-  it.recorder.resumed();
+  it.recorder.endResumption();
   await period('passed');
 });
 
@@ -118,7 +118,7 @@ test('what a window held survives a restart in the window, and one over its end'
   await it.window([1], now(), end);
   await period('failed');
   await it.restart();
-  it.recorder.resumed();
+  it.recorder.endResumption();
   await it.recorder.flushed();
   expect(told()).toEqual([]);
   await period('failed');
@@ -128,7 +128,7 @@ test('what a window held survives a restart in the window, and one over its end'
   // Nothing is told before the reports from before are read: they may say that it has recovered.
   await it.pass(2_000);
   expect(told()).toEqual([]);
-  it.recorder.resumed();
+  it.recorder.endResumption();
   await it.recorder.flushed();
   expect(told()).toEqual(['error']);
 });
@@ -142,7 +142,7 @@ test('a window that ends while the start is under way tells nothing before the r
   await it.pass(2_000);
   expect(told()).toEqual([]);
   for (const region of THREE) await it.report(1, now() - 3_000, region, 'passed');
-  it.recorder.resumed();
+  it.recorder.endResumption();
   await it.recorder.flushed();
   expect(told()).toEqual([]);
 });
@@ -153,7 +153,7 @@ test('what a window held is not told by a start that comes after its votes have 
   await period('failed');
   it.clock.advance(9 * PERIOD);
   await it.restart();
-  it.recorder.resumed();
+  it.recorder.endResumption();
   await it.recorder.flushed();
   expect(it.status(1)).toBe('unknown');
   expect(told()).toEqual([]);
@@ -205,7 +205,7 @@ test('a window that ends in a start lets out what is written at that moment', as
   await it.report(1, slot, A, 'failed');
   it.duringNextWrite = () => {
     it.clock.advance(2_000);
-    it.recorder.resumed();
+    it.recorder.endResumption();
   };
   await it.report(1, slot, B, 'failed');
   expect(it.status(1)).toBe('error');
@@ -219,9 +219,9 @@ test('a window that is removed in a start lets out what is written together with
   const slot = now();
   it.recorder.opened(liveMonitor(1), slot, THREE);
   it.duringNextWrite = () => {
-    void it.recorder.record(it.message(1, slot, B, { outcome: 'failed' }));
+    void it.recorder.recordMessage(it.message(1, slot, B, { outcome: 'failed' }));
     void it.recorder.declare([{ kind: 'maintenance', windowId: id, window: null }], 0);
-    it.duringNextWrite = () => it.recorder.resumed();
+    it.duringNextWrite = () => it.recorder.endResumption();
   };
   await it.report(1, slot, A, 'failed');
   await it.pass(1_000);
@@ -236,9 +236,9 @@ test('a window that is removed before the slots of a start are named lets out wh
   await it.report(1, slot, A, 'failed');
   await it.restart();
   it.duringNextWrite = () => {
-    void it.recorder.record(it.message(1, slot, B, { outcome: 'failed' }));
+    void it.recorder.recordMessage(it.message(1, slot, B, { outcome: 'failed' }));
     void it.recorder.declare([{ kind: 'maintenance', windowId: id, window: null }], 0);
-    it.recorder.resumed();
+    it.recorder.endResumption();
   };
   await it.declare(liveMonitor(2));
   await it.pass(1_000);
@@ -257,23 +257,23 @@ test('what a removed window held is not told by a start that still waits for a s
   await it.restart();
   await it.removeWindow(id);
   it.recorder.opened(liveMonitor(1), slot, [B, C]);
-  it.recorder.resumed();
+  it.recorder.endResumption();
   await it.recorder.flushed();
   expect(it.status(1)).toBe('unknown');
   expect(told()).toEqual([]);
 });
 
 test('subscribers of pages wait as channels do: for the window, for a backlog, and for the reports from before a start', async () => {
-  expect(it.recorder.holds(1)).toBe(false);
+  expect(it.recorder.holdsAnnouncements(1)).toBe(false);
   const end = now() + PERIOD;
   await it.window([1], now(), end);
-  expect(it.recorder.holds(1)).toBe(true);
+  expect(it.recorder.holdsAnnouncements(1)).toBe(true);
   it.clock.advance(end - now());
   await it.restart();
-  expect(it.recorder.holds(1)).toBe(true);
-  it.recorder.resumed();
+  expect(it.recorder.holdsAnnouncements(1)).toBe(true);
+  it.recorder.endResumption();
   await it.recorder.flushed();
-  expect(it.recorder.holds(1)).toBe(false);
+  expect(it.recorder.holdsAnnouncements(1)).toBe(false);
   it.isHeld = () => true;
-  expect(it.recorder.holds(1)).toBe(true);
+  expect(it.recorder.holdsAnnouncements(1)).toBe(true);
 });

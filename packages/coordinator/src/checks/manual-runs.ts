@@ -55,7 +55,7 @@ export class ManualRuns {
       if (!message.isNoResponders) return;
       const [run, index] = message.subject.slice(this.#inbox.length + 1).split('.');
       const region = REGIONS[Number(index)];
-      if (run !== undefined && region !== undefined) this.#settle(run, region, null);
+      if (run !== undefined && region !== undefined) this.#takeAnswer(run, region, null);
     });
     this.#stopListening = () => subscription.close();
   }
@@ -115,10 +115,10 @@ export class ManualRuns {
     } catch {
       // Nobody's agent sends this.
     }
-    this.#settle(id, region, answer);
+    this.#takeAnswer(id, region, answer);
   }
 
-  #settle(id: string, region: Region, answer: RegionAnswer | null): void {
+  #takeAnswer(id: string, region: Region, answer: RegionAnswer | null): void {
     const run = this.#runs.get(id);
     if (run === undefined || !run.waiting.delete(region)) return;
     if (answer !== null) run.answers.set(region, answer);

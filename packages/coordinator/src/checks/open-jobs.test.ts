@@ -34,41 +34,41 @@ beforeEach(() => {
 
 /** Publishes what waits in the region, and answers it. */
 function publish(now: number, region: Region = FRA): Job[] {
-  const taken = jobs.takeQueued(region, now);
-  for (const job of taken) jobs.published(job, now);
+  const taken = jobs.takeQueuedJobs(region, now);
+  for (const job of taken) jobs.jobPublished(job, now);
   return taken;
 }
 
 function ask(monitor = MONITOR, region: Region = FRA): void {
-  jobs.open(monitor, SLOT, region, 0, 0);
+  jobs.openJob(monitor, SLOT, region, 0, 0);
   publish(0, region);
 }
 
 describe('a region that is silent', () => {
   test('when its longest check and 10 s are over is asked once more, then it abstains', () => {
     ask();
-    jobs.judge(10_999);
-    expect(jobs.takeQueued(FRA, 10_999)).toEqual([]);
-    jobs.judge(11_000);
+    jobs.judgeSilentJobs(10_999);
+    expect(jobs.takeQueuedJobs(FRA, 10_999)).toEqual([]);
+    jobs.judgeSilentJobs(11_000);
     expect(publish(11_000)).toMatchObject([{ slot: SLOT, startAt: 11_000, startBy: 21_000 }]);
     expect(counters.asked).toEqual({ first: 1, again: 1 });
-    jobs.judge(21_999);
+    jobs.judgeSilentJobs(21_999);
     expect(sink.abstentions).toEqual([]);
-    jobs.judge(22_000);
+    jobs.judgeSilentJobs(22_000);
     expect(sink.abstentions).toEqual([{ id: 1, slot: SLOT, region: FRA, reason: 'job-lost' }]);
-    expect(jobs.size).toBe(0);
+    expect(jobs.jobOf).toBe(0);
   });
 
   test('abstains when less than half of the period is left', () => {
     ask({ ...MONITOR, longestCheckMs: 5_001 });
-    jobs.judge(15_001);
+    jobs.judgeSilentJobs(15_001);
     expect(sink.abstentions).toMatchObject([{ region: FRA, reason: 'job-lost' }]);
   });
 
   test('abstains when it has no agent', () => {
     ask();
     live.delete(FRA);
-    jobs.judge(11_000);
+    jobs.judgeSilentJobs(11_000);
     expect(sink.abstentions).toMatchObject([{ region: FRA, reason: 'job-lost' }]);
   });
 
@@ -76,11 +76,11 @@ describe('a region that is silent', () => {
     ask();
     ask(MONITOR, PAR);
     unread.add(FRA);
-    jobs.judge(11_000);
+    jobs.judgeSilentJobs(11_000);
     expect([publish(11_000), publish(11_000, PAR)].map(({ length }) => length)).toEqual([0, 1]);
     unread.clear();
-    jobs.reported(1, SLOT, FRA);
-    jobs.judge(12_000);
+    jobs.resultArrived(1, SLOT, FRA);
+    jobs.judgeSilentJobs(12_000);
     expect(jobs.get(1, FRA)).toBeUndefined();
     expect(sink.abstentions).toEqual([]);
   });
@@ -88,8 +88,8 @@ describe('a region that is silent', () => {
   test('is judged at once when its agent or the connection is gone', () => {
     ask();
     ask(MONITOR, PAR);
-    jobs.lost(FRA, 2_000);
-    jobs.judge(2_000);
+    jobs.loseJobs(FRA, 2_000);
+    jobs.judgeSilentJobs(2_000);
     expect([publish(2_000), publish(2_000, PAR)].map(({ length }) => length)).toEqual([1, 0]);
   });
 });
@@ -98,27 +98,27 @@ describe('a job that is given back', () => {
   test('is sent once more, to which only one answer is waited for', () => {
     ask();
     expect(jobs.isAskedAgain(1, SLOT, FRA, 3_000)).toBe(true);
-    jobs.givenBack(1, SLOT, FRA, 3_000);
+    jobs.jobGivenBack(1, SLOT, FRA, 3_000);
     expect(publish(3_000)).toMatchObject([{ slot: SLOT, isAskedAgain: true }]);
     expect(jobs.isAskedAgain(1, SLOT, FRA, 4_000)).toBe(false);
     // Told a second time, as after a batch that was recorded anew.
-    jobs.givenBack(1, SLOT, FRA, 4_000);
+    jobs.jobGivenBack(1, SLOT, FRA, 4_000);
     expect(publish(4_000)).toEqual([]);
     expect(sink.abstentions).toEqual([]);
   });
 
   test('is given up when that is recorded too late', () => {
     ask();
-    jobs.givenBack(1, SLOT, FRA, 15_001);
+    jobs.jobGivenBack(1, SLOT, FRA, 15_001);
     expect(sink.abstentions).toEqual([{ id: 1, slot: SLOT, region: FRA, reason: 'job-lost' }]);
   });
 
   test('is another one than the region was asked about last: nothing', () => {
     ask();
     expect(jobs.isAskedAgain(1, SLOT - 30_000, FRA, 0)).toBe(false);
-    jobs.givenBack(1, SLOT - 30_000, FRA, 0);
-    jobs.givenBack(2, SLOT, FRA, 0);
-    expect(jobs.size).toBe(1);
+    jobs.jobGivenBack(1, SLOT - 30_000, FRA, 0);
+    jobs.jobGivenBack(2, SLOT, FRA, 0);
+    expect(jobs.jobOf).toBe(1);
   });
 });
 
@@ -126,7 +126,7 @@ describe('a check runs', () => {
   test('until its region has answered, or is silent', () => {
     ask();
     expect([jobs.isRunning(1, FRA, 10_999), jobs.isRunning(1, FRA, 11_000)]).toEqual([true, false]);
-    jobs.answered(1, SLOT, FRA);
+    jobs.answerRecorded(1, SLOT, FRA);
     expect(jobs.isRunning(1, FRA, 1)).toBe(false);
   });
 
@@ -134,40 +134,40 @@ describe('a check runs', () => {
     ask();
     isBehind = true;
     expect(jobs.isRunning(1, FRA, 1)).toBe(false);
-    jobs.open(MONITOR, SLOT + 30_000, FRA, 30_000, 29_800);
-    jobs.reported(1, SLOT, FRA);
+    jobs.openJob(MONITOR, SLOT + 30_000, FRA, 30_000, 29_800);
+    jobs.resultArrived(1, SLOT, FRA);
     expect(jobs.get(1, FRA)?.slot).toBe(SLOT + 30_000);
     expect(sink.abstentions).toEqual([]);
   });
 
   test('no more when nobody waits for it', () => {
     ask();
-    jobs.withdraw(1, FRA);
+    jobs.withdrawJob(1, FRA);
     expect(jobs.isRunning(1, FRA, 1)).toBe(false);
-    jobs.judge(60_000);
+    jobs.judgeSilentJobs(60_000);
     expect(sink.abstentions).toEqual([]);
   });
 });
 
 test('a region that has reported the slot before it was asked is not asked', () => {
-  jobs.reported(1, SLOT, FRA);
-  jobs.open(MONITOR, SLOT, FRA, 0, 0);
-  jobs.open(MONITOR, SLOT, PAR, 0, 0);
+  jobs.resultArrived(1, SLOT, FRA);
+  jobs.openJob(MONITOR, SLOT, FRA, 0, 0);
+  jobs.openJob(MONITOR, SLOT, PAR, 0, 0);
   expect([publish(0), publish(0, PAR)].map(({ length }) => length)).toEqual([0, 1]);
 });
 
 test('a job waits for its time, and for the connection as long as its check may begin', () => {
-  jobs.open(MONITOR, SLOT, FRA, 400, 0);
-  const taken = jobs.takeQueued(FRA, 0);
+  jobs.openJob(MONITOR, SLOT, FRA, 400, 0);
+  const taken = jobs.takeQueuedJobs(FRA, 0);
   expect(taken).toHaveLength(1);
-  jobs.putBack(taken);
-  expect(jobs.takeQueued(FRA, 10_400)).toEqual([]);
+  jobs.putBackJobs(taken);
+  expect(jobs.takeQueuedJobs(FRA, 10_400)).toEqual([]);
   expect(sink.abstentions).toEqual([{ id: 1, slot: SLOT, region: FRA, reason: 'no-agent' }]);
 });
 
 test('a job that cannot be published abstains', () => {
-  jobs.open(MONITOR, SLOT, FRA, 0, 0);
-  for (const job of jobs.takeQueued(FRA, 0)) jobs.unpublishable(job);
+  jobs.openJob(MONITOR, SLOT, FRA, 0, 0);
+  for (const job of jobs.takeQueuedJobs(FRA, 0)) jobs.giveUpUnpublishable(job);
   expect(sink.abstentions).toMatchObject([{ reason: 'internal-error' }]);
-  expect(jobs.size).toBe(0);
+  expect(jobs.jobOf).toBe(0);
 });

@@ -46,7 +46,7 @@ export type OpenJobsParts = {
   /** Whether the region has an agent that takes jobs. */
   isLive: (region: Region) => boolean;
   /**
-   * Whether all results that the region's stream held a moment ago were reported to {@link OpenJobs.answered}. It may
+   * Whether all results that the region's stream held a moment ago were reported to {@link OpenJobs.answerRecorded}. It may
    * answer no at first and find out in the meantime.
    */
   readerCaughtUp: (region: Region) => boolean;
@@ -80,7 +80,7 @@ export class OpenJobs {
     this.#parts = parts;
   }
 
-  get size(): number {
+  get jobOf(): number {
     return this.#jobs.size;
   }
 
@@ -97,10 +97,10 @@ export class OpenJobs {
    *
    * @param slotAt the slot's instant, which may lie ahead or in the past
    */
-  open(monitor: LiveMonitor, slot: number, region: Region, slotAt: number, now: number): void {
+  openJob(monitor: LiveMonitor, slot: number, region: Region, slotAt: number, now: number): void {
     const key = jobKey(monitor.id, region);
     const before = this.#jobs.get(key);
-    if (before !== undefined) this.#end(before);
+    if (before !== undefined) this.#endJob(before);
     if (this.#unasked.get(key) === slot) return;
     const startAt = Math.max(now, slotAt);
     const job: Job = {
@@ -132,7 +132,7 @@ export class OpenJobs {
    * Takes the jobs of the region that are to be published now, oldest first. Those whose time has passed while there was no
    * connection are given up.
    */
-  takeQueued(region: Region, now: number): Job[] {
+  takeQueuedJobs(region: Region, now: number): Job[] {
     const taken: Job[] = [];
     const index = regionIndex(region);
     const queued = this.#queuedIn(region);
@@ -147,11 +147,11 @@ export class OpenJobs {
   }
 
   /** There is no connection: the jobs go on waiting to be published. */
-  putBack(jobs: readonly Job[]): void {
+  putBackJobs(jobs: readonly Job[]): void {
     for (const job of jobs) this.#queuedIn(job.region).push(job);
   }
 
-  published(job: Job, now: number): void {
+  jobPublished(job: Job, now: number): void {
     const { asked } = this.#parts.counters;
     if (job.isAskedAgain) asked.again += 1;
     else asked.first += 1;
@@ -161,7 +161,7 @@ export class OpenJobs {
   }
 
   /** Ends a job that cannot be published at all. */
-  unpublishable(job: Job): void {
+  giveUpUnpublishable(job: Job): void {
     this.#abstain(job, 'internal-error');
   }
 
@@ -169,9 +169,9 @@ export class OpenJobs {
    * The region's result is read. One that comes before the region was asked answers a job of an earlier life: the region is
    * not asked about the slot again.
    */
-  reported(monitorId: number, slot: number, region: Region): void {
-    const job = this.#find(monitorId, slot, region);
-    if (job !== undefined) this.#end(job);
+  resultArrived(monitorId: number, slot: number, region: Region): void {
+    const job = this.#jobOfSlot(monitorId, slot, region);
+    if (job !== undefined) this.#endJob(job);
     else {
       if (this.#unasked.size >= MOST_UNASKED) this.#unasked.clear();
       this.#unasked.set(jobKey(monitorId, region), slot);
@@ -179,26 +179,26 @@ export class OpenJobs {
   }
 
   /** The region's answer is recorded. */
-  answered(monitorId: number, slot: number, region: Region): void {
-    const job = this.#find(monitorId, slot, region);
-    if (job !== undefined) this.#end(job);
+  answerRecorded(monitorId: number, slot: number, region: Region): void {
+    const job = this.#jobOfSlot(monitorId, slot, region);
+    if (job !== undefined) this.#endJob(job);
   }
 
   /** Whether the region is asked once more if its agent gives the job back unrun. */
   isAskedAgain(monitorId: number, slot: number, region: Region, now: number): boolean {
-    const job = this.#find(monitorId, slot, region);
+    const job = this.#jobOfSlot(monitorId, slot, region);
     return job !== undefined && this.#isAskable(job, now);
   }
 
   /** The agent has given the job back without running it, and that is recorded. */
-  givenBack(monitorId: number, slot: number, region: Region, now: number): void {
-    const job = this.#find(monitorId, slot, region);
+  jobGivenBack(monitorId: number, slot: number, region: Region, now: number): void {
+    const job = this.#jobOfSlot(monitorId, slot, region);
     // Where it was asked once more by its silence, that is waited for.
     if (job !== undefined && !job.isAskedAgain) this.#askAgain(job, now);
   }
 
   /** What the region was asked may be lost: its agent is gone, or the connection was. */
-  lost(region: Region, now: number): void {
+  loseJobs(region: Region, now: number): void {
     for (const job of this.#jobs.values()) {
       if (job.region !== region || !job.isPublished) continue;
       job.silentAt = now;
@@ -207,13 +207,13 @@ export class OpenJobs {
   }
 
   /** Nobody waits for the job: the probed attributes changed, or the region no longer checks this monitor. */
-  withdraw(monitorId: number, region: Region): void {
+  withdrawJob(monitorId: number, region: Region): void {
     const job = this.get(monitorId, region);
-    if (job !== undefined) this.#end(job);
+    if (job !== undefined) this.#endJob(job);
   }
 
   /** Asks silent regions once more, or gives them up. To be called in every tick in which silence means something. */
-  judge(now: number): void {
+  judgeSilentJobs(now: number): void {
     for (const asked of this.#asked) {
       for (let job = asked.peek(); job !== undefined && job.dueAt <= now; job = asked.peek()) {
         // Its result may lie in the stream.
@@ -246,17 +246,17 @@ export class OpenJobs {
 
   #abstain(job: Job, reason: NotRunReason & keyof DispatchCounters['abstained']): void {
     this.#parts.counters.abstained[reason] += 1;
-    this.#end(job);
+    this.#endJob(job);
     this.#parts.events.abstained(job.monitor, job.slot, job.region, reason);
   }
 
-  #end(job: Job): void {
+  #endJob(job: Job): void {
     job.isOver = true;
     this.#askedIn(job.region).delete(job);
     if (this.#jobs.get(job.key) === job) this.#jobs.delete(job.key);
   }
 
-  #find(monitorId: number, slot: number, region: Region): Job | undefined {
+  #jobOfSlot(monitorId: number, slot: number, region: Region): Job | undefined {
     const job = this.get(monitorId, region);
     return job?.slot === slot ? job : undefined;
   }

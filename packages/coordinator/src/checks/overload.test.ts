@@ -32,7 +32,7 @@ beforeEach(() => {
 /** Seconds pass, each of which records a result. */
 function pass(seconds: number, during: () => void = () => {}): void {
   for (let second = 0; second < seconds; second += 1) {
-    overload.recorded();
+    overload.resultRecorded();
     during();
     clock.advance(1_000);
     overload.tick(clock.monotonic());
@@ -53,7 +53,7 @@ function runs(monitor = liveMonitor(1), isFirst = false): { whole: number; fra: 
 const ALL = { whole: 64, fra: 64, east: 64 };
 
 describe('slots are left out', () => {
-  beforeEach(() => overload.changed(null, liveMonitor(1)));
+  beforeEach(() => overload.declarationChanged(null, liveMonitor(1)));
 
   test('in a region whose agents refuse checks or begin them seconds late, and in no other', () => {
     loads.set(FRA, OVERLOADED);
@@ -122,12 +122,12 @@ describe('slots are left out', () => {
 });
 
 test('a workspace that asks for little is not thinned for one that asks for much', () => {
-  for (let id = 1; id <= 10; id += 1) overload.changed(null, liveMonitor(id));
-  overload.changed(null, liveMonitor(11, { workspaceId: 2 }));
+  for (let id = 1; id <= 10; id += 1) overload.declarationChanged(null, liveMonitor(id));
+  overload.declarationChanged(null, liveMonitor(11, { workspaceId: 2 }));
   loads.set(FRA, OVERLOADED);
   pass(9);
   expect([runs(liveMonitor(1)).fra, runs(liveMonitor(11, { workspaceId: 2 })).fra]).toEqual([16, 64]);
-  for (let id = 2; id <= 10; id += 1) overload.changed(liveMonitor(id), null);
+  for (let id = 2; id <= 10; id += 1) overload.declarationChanged(liveMonitor(id), null);
   expect(runs(liveMonitor(11, { workspaceId: 2 })).fra).toBe(16);
 });
 

@@ -84,9 +84,9 @@ export class Overload implements Shedding {
     this.#lookAt = now + LOOK_MS;
   }
 
-  changed(before: LiveMonitor | null, after: LiveMonitor | null): void {
-    this.#ask(before, -1);
-    this.#ask(after, 1);
+  declarationChanged(before: LiveMonitor | null, after: LiveMonitor | null): void {
+    this.#countAsked(before, -1);
+    this.#countAsked(after, 1);
   }
 
   admitsSlot(monitor: LiveMonitor, asking: AskingSlot, jobs: number): boolean {
@@ -108,7 +108,7 @@ export class Overload implements Shedding {
   }
 
   /** A result is recorded. */
-  recorded(): void {
+  resultRecorded(): void {
     this.#recorded += 1;
   }
 
@@ -134,19 +134,19 @@ export class Overload implements Shedding {
     this.#latestBeforeMs = this.#latestMs;
     this.#recorded = this.#latestMs = 0;
     if (lags || isBehind) this.#cause = lags ? 'recording' : 'scheduling';
-    if (this.#look(this.#whole, lags || isBehind, now))
+    if (this.#updateThinning(this.#whole, lags || isBehind, now))
       this.#alarm(this.#cause, { factor: this.#whole.state.factor });
   }
 
   #lookAtRegion(region: Region, now: number): void {
     const thinned = this.#of(region);
     const isOverloaded = isRegionOverloaded(this.#parts.agents.loadOf(region), thinned.state);
-    if (this.#look(thinned, isOverloaded, now))
+    if (this.#updateThinning(thinned, isOverloaded, now))
       this.#alarm('region', { region, factor: thinned.state.factor });
   }
 
   /** @returns whether the factor has grown */
-  #look(thinned: Thinned, isOverloaded: boolean, now: number): boolean {
+  #updateThinning(thinned: Thinned, isOverloaded: boolean, now: number): boolean {
     const { factor } = thinned.state;
     thinned.state = nextThinning(thinned.state, isOverloaded, now);
     return thinned.state.factor > factor;
@@ -162,7 +162,7 @@ export class Overload implements Shedding {
     return runsUnder(factor, id, slot, periodMs);
   }
 
-  #ask(monitor: LiveMonitor | null, sign: 1 | -1): void {
+  #countAsked(monitor: LiveMonitor | null, sign: 1 | -1): void {
     if (monitor === null || !monitor.active) return;
     const { workspaceId, periodMs } = monitor;
     this.#asked.set(workspaceId, (this.#asked.get(workspaceId) ?? 0) + (sign * 86_400_000) / periodMs);

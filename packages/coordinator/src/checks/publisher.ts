@@ -44,15 +44,15 @@ export class Publisher {
   }
 
   /** Publishes queued jobs. While disconnected they wait as long as they are of use. */
-  publish(now: number): void {
+  publishJobs(now: number): void {
     for (const region of REGIONS) this.#publishRegion(region, now);
   }
 
   #publishRegion(region: Region, now: number): void {
     const { bus, jobs } = this.#parts;
-    const queued = jobs.takeQueued(region, now);
+    const queued = jobs.takeQueuedJobs(region, now);
     if (!bus.isConnected) {
-      jobs.putBack(queued);
+      jobs.putBackJobs(queued);
       return;
     }
     let from = 0;
@@ -128,16 +128,16 @@ export class Publisher {
       bus.publish(this.#subjects[regionIndex(region)] as string, this.#message.copy());
     } catch (error) {
       if (!bus.isConnected) {
-        jobs.putBack(queued.slice(from));
+        jobs.putBackJobs(queued.slice(from));
         return false;
       }
       // The message is larger than this server allows; another try would not help.
       log.error({ region, jobs: until - from, error: messageOf(error) }, 'cannot publish jobs');
-      for (let index = from; index < until; index += 1) jobs.unpublishable(queued[index] as Job);
+      for (let index = from; index < until; index += 1) jobs.giveUpUnpublishable(queued[index] as Job);
       return true;
     }
     counters.messages += 1;
-    for (let index = from; index < until; index += 1) jobs.published(queued[index] as Job, now);
+    for (let index = from; index < until; index += 1) jobs.jobPublished(queued[index] as Job, now);
     return true;
   }
 }
@@ -154,13 +154,13 @@ export class SlowChecks {
     return this.#slow.has(key);
   }
 
-  set(key: number, timedOut: boolean): void {
+  markCheck(key: number, timedOut: boolean): void {
     if (timedOut) this.#slow.add(key);
     else if (this.#slow.size > 0) this.#slow.delete(key);
   }
 
   /** The monitor was removed or changed. */
-  forget(monitorId: number): void {
+  forgetMonitor(monitorId: number): void {
     if (this.#slow.size === 0) return;
     for (const region of REGIONS) this.#slow.delete(jobKey(monitorId, region));
   }

@@ -9,7 +9,7 @@ function lag(aheadMs = 0) {
   const clock = new FakeClock();
   const lag = new ReadingLag(clock);
   const read = (ageMs: number, pending: number) =>
-    lag.read({ time: clock.wall() + aheadMs - ageMs, pending });
+    lag.measureLag({ time: clock.wall() + aheadMs - ageMs, pending });
   read(5, 0);
   return { clock, lag, read };
 }
@@ -28,7 +28,7 @@ describe.each([0, HOUR, -HOUR])('with the clock of the server %d ms ahead', (ahe
 
 test('nothing is known while the first messages are those of a backlog', () => {
   const reading = new ReadingLag(new FakeClock());
-  reading.read({ time: 0, pending: 10 });
+  reading.measureLag({ time: 0, pending: 10 });
   expect(reading.ms).toBe(0);
 });
 
@@ -36,7 +36,7 @@ test.each([HOUR, -HOUR])('our clock is set by %d ms: no lag', (ms) => {
   const { clock, lag: reading } = lag();
   const time = clock.wall();
   clock.stepWall(ms);
-  reading.read({ time, pending: 3 });
+  reading.measureLag({ time, pending: 3 });
   expect(reading.ms).toBe(0);
 });
 
@@ -60,26 +60,26 @@ test.each([
 ])('%s', (_what, results, bytes, fresh, isWorthIt) => {
   const worth = new ReadingWorth();
   for (let message = 0; message < 100; message += 1) {
-    if (bytes > 0) worth.read(results, bytes);
-    worth.recorded(fresh);
+    if (bytes > 0) worth.countRead(results, bytes);
+    worth.countNew(fresh);
   }
   expect(worth.isWorthIt(0)).toBe(isWorthIt);
 });
 
 test('what waits to be recorded is no reason yet', () => {
   const worth = new ReadingWorth();
-  worth.read(512, KIBIBYTE);
+  worth.countRead(512, KIBIBYTE);
   expect(worth.isWorthIt(512)).toBe(true);
   expect(worth.isWorthIt(0)).toBe(false);
 });
 
 test('a region that comes to reason is believed again', () => {
   const worth = new ReadingWorth();
-  for (let message = 0; message < 1_000; message += 1) worth.read(0, 256 * KIBIBYTE);
+  for (let message = 0; message < 1_000; message += 1) worth.countRead(0, 256 * KIBIBYTE);
   expect(worth.isWorthIt(0)).toBe(false);
   for (let message = 0; message < 100; message += 1) {
-    worth.read(500, KIBIBYTE);
-    worth.recorded(500);
+    worth.countRead(500, KIBIBYTE);
+    worth.countNew(500);
   }
   expect(worth.isWorthIt(0)).toBe(true);
 });

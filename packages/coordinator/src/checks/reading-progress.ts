@@ -39,11 +39,11 @@ export class ReadingProgress {
     const look = this.#looks.get(region) ?? { isLooking: false, caughtUpAt: Number.NEGATIVE_INFINITY };
     this.#looks.set(region, look);
     if (this.#clock.monotonic() - look.caughtUpAt <= GOOD_FOR_MS) return true;
-    if (!look.isLooking) void this.#look(consumer, region, look);
+    if (!look.isLooking) void this.#askConsumer(consumer, region, look);
     return false;
   }
 
-  async #look(consumer: Consumer, region: Region | undefined, look: Look): Promise<void> {
+  async #askConsumer(consumer: Consumer, region: Region | undefined, look: Look): Promise<void> {
     look.isLooking = true;
     const askedAt = this.#clock.monotonic();
     try {
@@ -73,7 +73,7 @@ export class ReadingLag {
     this.#clock = clock;
   }
 
-  read({ time, pending = 0 }: Pick<StreamMessage, 'time' | 'pending'>): void {
+  measureLag({ time, pending = 0 }: Pick<StreamMessage, 'time' | 'pending'>): void {
     const age = { wall: this.#clock.wall() - time, monotonic: this.#clock.monotonic() - time };
     if (pending === 0) this.#usual = age;
     const usual = this.#usual ?? age;
@@ -99,7 +99,7 @@ export class ReadingWorth {
   #fresh = 0;
 
   /** Notes that a message with this many results was read. */
-  read(results: number, bytes: number): void {
+  countRead(results: number, bytes: number): void {
     this.#cost += Math.max(1, results, bytes / BYTES_PER_RESULT);
     if (this.#cost <= REMEMBERED) return;
     this.#cost /= 2;
@@ -107,7 +107,7 @@ export class ReadingWorth {
   }
 
   /** Notes that this many of its results were recorded for the first time. */
-  recorded(results: number): void {
+  countNew(results: number): void {
     this.#fresh += results;
   }
 

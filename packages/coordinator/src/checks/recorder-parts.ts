@@ -58,7 +58,7 @@ export type RecorderParts = {
      * Called after the commit, when a window was created, changed or removed. `since` is the instant at which the
      * evaluation saw what they hold, epoch ms on the slots' clock.
      */
-    changed(windows: Windows, since: number): void;
+    replaceWindows(windows: Windows, since: number): void;
   };
   readonly presence: RecentRegions;
   /**
@@ -80,7 +80,7 @@ export type RecorderParts = {
   /** Undefined: nothing is exported. */
   readonly exports?: ExportNotes | undefined;
   /** Called for the results of a message that will be evaluated. */
-  readonly onRead: (results: readonly CheckResult[]) => void;
+  readonly onResults: (results: readonly CheckResult[]) => void;
   /** Whether announcements about the monitor are held back now. */
   readonly isHeld: (monitorId: number) => boolean;
   /**

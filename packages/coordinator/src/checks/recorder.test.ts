@@ -13,7 +13,7 @@ beforeEach(async () => {
   it = await Recording.open();
   await it.declare(liveMonitor(1));
   await it.channel(10, 'webhook', [1]);
-  it.recorder.resumed();
+  it.recorder.endResumption();
 });
 
 afterEach(() => it.dispose());
@@ -118,7 +118,8 @@ test('a failing commit is tried again, and neither memory nor the database has s
   it.commitFailure = new StoreError('store-full', 'in the middle of the transaction');
   const slot = it.clock.wall();
   it.recorder.opened(liveMonitor(1), slot, THREE);
-  for (const region of THREE) void it.recorder.record(it.message(1, slot, region, { outcome: 'failed' }));
+  for (const region of THREE)
+    void it.recorder.recordMessage(it.message(1, slot, region, { outcome: 'failed' }));
   await it.clock.advanceSettling(2_000);
   expect(it.recorder.isFailing).toBe(true);
   expect(it.status(1)).toBe('active');
@@ -148,7 +149,7 @@ test('a job that was given back is offered again only after the commit', async (
   it.recorder.opened(liveMonitor(1), slot, THREE);
   it.isOfferedAgain = () => true;
   it.commitFailure = new StoreError('store-full', 'no space');
-  void it.recorder.record(it.message(1, slot, A, { outcome: 'not_run', reason: 'shutting-down' }));
+  void it.recorder.recordMessage(it.message(1, slot, A, { outcome: 'not_run', reason: 'shutting-down' }));
   await it.clock.advanceSettling(2_000);
   expect(it.recorder.isFailing).toBe(true);
   expect(it.outcomes).toEqual([]);
@@ -170,18 +171,18 @@ test("a result that differs from its region's last vote waits for no others, and
         resolve();
       });
     });
-  void it.recorder.record(it.message(1, slot, A, { outcome: 'passed' }));
+  void it.recorder.recordMessage(it.message(1, slot, A, { outcome: 'passed' }));
   it.clock.advance(249);
   await settle();
   expect(waiting()).toBe(2);
   const first = committed();
   it.clock.advance(1);
   await first;
-  void it.recorder.record(it.message(1, slot, C, { outcome: 'passed' }));
+  void it.recorder.recordMessage(it.message(1, slot, C, { outcome: 'passed' }));
   await settle();
   expect(waiting()).toBe(1);
   const second = committed();
-  void it.recorder.record(it.message(1, slot, B, { outcome: 'failed' }));
+  void it.recorder.recordMessage(it.message(1, slot, B, { outcome: 'failed' }));
   await second;
   expect(it.recorder.counts.results).toBe(6);
 });
@@ -189,12 +190,12 @@ test("a result that differs from its region's last vote waits for no others, and
 test('of a region without a vote a pass waits for others, and a failure does not', async () => {
   const slot = it.clock.wall();
   it.recorder.opened(liveMonitor(1), slot, THREE);
-  void it.recorder.record(it.message(1, slot, A, { outcome: 'passed' }));
+  void it.recorder.recordMessage(it.message(1, slot, A, { outcome: 'passed' }));
   it.clock.advance(249);
   await settle();
   expect(it.recorder.counts.results).toBe(0);
   const committed = new Promise<void>((resolve) => it.recorder.onPosition(() => resolve()));
-  void it.recorder.record(it.message(1, slot, B, { outcome: 'failed' }));
+  void it.recorder.recordMessage(it.message(1, slot, B, { outcome: 'failed' }));
   await committed;
   expect(it.recorder.counts.results).toBe(2);
 });
@@ -215,7 +216,7 @@ describe('after a restart', () => {
     await inStatus('passed');
     await inStatus('failed');
     await it.restart();
-    it.recorder.resumed();
+    it.recorder.endResumption();
     await inStatus('failed');
     await inStatus('passed');
     expect(it.alerts()).toEqual(['error', 'recovered']);
@@ -230,7 +231,7 @@ describe('after a restart', () => {
     await it.restart();
     expect(it.states.get(1)?.open).toMatchObject([{ slot, isGivenKnown: false }]);
     it.recorder.opened(liveMonitor(1), slot, [B, C]);
-    it.recorder.resumed();
+    it.recorder.endResumption();
     await it.report(1, slot, B, 'failed');
     expect(it.alerts()).toEqual(['error']);
   });

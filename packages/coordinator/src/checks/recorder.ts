@@ -7,7 +7,7 @@ import type { DeclaredChange } from '../verdict/declared-effects.ts';
 import type { StatusChange } from '../verdict/frame.ts';
 import type { LiveMonitor } from '../verdict/monitor.ts';
 import { regionSet } from '../verdict/region-set.ts';
-import { restarted } from '../verdict/restart.ts';
+import { restoreState } from '../verdict/restart.ts';
 import type { SlotEvents, SlotRecovery } from '../verdict/slots.ts';
 import { BELIEVED_AHEAD_MS } from '../verdict/status.ts';
 import { AfterCommit } from './after-commit.ts';
@@ -20,7 +20,7 @@ import {
   type RecorderEvent,
   type ResultMessage,
   type SlotEvent,
-  split,
+  splitMessage,
   weightOf,
 } from './events.ts';
 import { DROPS, type RecorderDrops, type RecorderParts } from './recorder-parts.ts';
@@ -56,7 +56,7 @@ export class Recorder implements SlotEvents, SlotRecovery {
   readonly #after: AfterCommit;
   readonly #queue: BatchQueue<RecorderEvent>;
   /** Monitors of which something else is probed than before the start; null: this process has given slots. */
-  #probedOtherwise: Set<number> | null = new Set();
+  #changedProbes: Set<number> | null = new Set();
   #cancelResume: () => void = () => {};
   #isStopped = false;
 
@@ -74,7 +74,7 @@ export class Recorder implements SlotEvents, SlotRecovery {
       clock,
       log,
       weightOf,
-      split,
+      split: splitMessage,
       write: (batch) => this.#record(batch),
       onSetAside: (event, error) => this.#setAside(event, error),
     });
@@ -89,7 +89,7 @@ export class Recorder implements SlotEvents, SlotRecovery {
     const newestBelieved = aheadSlot === null ? now + BELIEVED_AHEAD_MS : now;
     for await (const chunk of store.states(now)) {
       const evaluation = this.#batches.begin();
-      for (const stored of chunk) restarted(evaluation, stored, monitors.get(stored.id), newestBelieved);
+      for (const stored of chunk) restoreState(evaluation, stored, monitors.get(stored.id), newestBelieved);
       evaluation.finish();
       const { writes } = evaluation;
       if (writes.states.length > 0) {
@@ -99,10 +99,10 @@ export class Recorder implements SlotEvents, SlotRecovery {
         if (state !== null) states.set(state);
       });
     }
-    for (const position of await store.positions()) this.#after.loaded(position);
+    for (const position of await store.positions()) this.#after.setLoadedPosition(position);
     this.#deadlines.armAll();
     // A stop that came meanwhile found no timer to cancel.
-    if (!this.#isStopped) this.#cancelResume = clock.after(RESUME_WITHIN_MS, () => this.resumed());
+    if (!this.#isStopped) this.#cancelResume = clock.after(RESUME_WITHIN_MS, () => this.endResumption());
   }
 
   /** Records the queued events, as far as the database accepts them, and stops. */
@@ -160,11 +160,11 @@ export class Recorder implements SlotEvents, SlotRecovery {
    * Queues a message of a stream. Tokens are checked here. The message is recorded whole, so that its
    * position moves with its results. Resolves when the next message may come.
    */
-  record(message: ResultMessage): Promise<void> | undefined {
+  recordMessage(message: ResultMessage): Promise<void> | undefined {
     this.#messages += 1;
-    const { event, isUrgent } = this.#intake.take(message);
+    const { event, isUrgent } = this.#intake.takeMessage(message);
     this.#queue.push(event, isUrgent);
-    this.#intake.taken(event);
+    this.#intake.reportArrivals(event);
     return this.#queue.room();
   }
 
@@ -176,13 +176,13 @@ export class Recorder implements SlotEvents, SlotRecovery {
   }
 
   /** Tells the channels of these monitors what they have not been told, at the end of a hold or of a maintenance window. */
-  announce(monitorIds: Iterable<number>): void {
+  announceStatuses(monitorIds: Iterable<number>): void {
     for (const monitorId of monitorIds) this.#queue.push({ kind: 'announced', monitorId }, true);
   }
 
   opened(monitor: LiveMonitor, slot: number, regions: readonly Region[]): void {
     if (regions.length === 0) return;
-    this.#probedOtherwise = null;
+    this.#changedProbes = null;
     this.#pushLocal({ kind: 'opened', monitor, slot, regions: regionSet(regions) });
   }
 
@@ -203,7 +203,7 @@ export class Recorder implements SlotEvents, SlotRecovery {
    * before the start. Ask it before the first slot is opened.
    */
   floorSlot(monitorId: number): number {
-    if (this.#probedOtherwise?.has(monitorId)) return Number.POSITIVE_INFINITY;
+    if (this.#changedProbes?.has(monitorId)) return Number.POSITIVE_INFINITY;
     return this.#parts.states.get(monitorId)?.floorSlot ?? 0;
   }
 
@@ -213,21 +213,21 @@ export class Recorder implements SlotEvents, SlotRecovery {
    *
    * Call it when the streams are read. It happens by itself two minutes after the start.
    */
-  resumed(): void {
+  endResumption(): void {
     this.#cancelResume();
     this.#queue.push({ kind: 'resumption-over' }, false);
     for (const { id, open } of this.#parts.states.values()) {
       if (open.some(({ isGivenKnown }) => !isGivenKnown))
         this.#queue.push({ kind: 'resumed-all', monitorId: id }, false);
     }
-    this.#tellHeldBack();
+    this.#announceHeldBack();
   }
 
   /**
    * Whether announcements about the monitor are held back now: the reports from before a start are not read yet, or a
    * backlog or a maintenance window holds them.
    */
-  holds(monitorId: number): boolean {
+  holdsAnnouncements(monitorId: number): boolean {
     const { isHeld, maintenance, slotClock, states } = this.#parts;
     const isWaiting = !this.#batches.isResumed && states.get(monitorId)?.isDecided !== true;
     if (isWaiting || isHeld(monitorId)) return true;
@@ -250,46 +250,50 @@ export class Recorder implements SlotEvents, SlotRecovery {
       changesUntil,
       exportNote,
     });
-    this.#noteProbes(batch);
-    this.#after.committed(batch, evaluated, ids, exportNote);
-    if (batch.some(({ kind }) => kind === 'resumption-over')) this.#goOn();
+    this.#noteChangedProbes(batch);
+    this.#after.applyCommit(batch, evaluated, ids, exportNote);
+    if (batch.some(({ kind }) => kind === 'resumption-over')) this.#finishResumption();
   }
 
   /** Notes what is probed otherwise than the states of before the commit say. */
-  #noteProbes(batch: readonly RecorderEvent[]): void {
+  #noteChangedProbes(batch: readonly RecorderEvent[]): void {
     for (const event of batch) {
       if (event.kind !== 'declared') continue;
       for (const change of event.changes) {
         if (change.kind !== 'monitor' || change.monitor === null) continue;
         const version = this.#parts.states.get(change.monitorId)?.version ?? null;
         if (version !== null && version !== change.monitor.version)
-          this.#probedOtherwise?.add(change.monitorId);
+          this.#changedProbes?.add(change.monitorId);
       }
     }
   }
 
   /** The start is over, and that is recorded. */
-  #goOn(): void {
+  #finishResumption(): void {
     this.#batches.isResumed = true;
     // A batch that was under way may have changed a status that nobody was told.
-    this.#tellHeldBack();
+    this.#announceHeldBack();
     this.#deadlines.armAll();
     this.#deadlines.start();
   }
 
-  #tellHeldBack(): void {
+  #announceHeldBack(): void {
     for (const { id, status, votes, links } of this.#parts.states.values()) {
       if (status === 'unknown') continue;
       // Votes that were set aside together with a clock that was ahead will not age.
       if (votes.length === 0) this.#queue.push({ kind: 'due', monitorId: id }, false);
       // A commit changes a status and queues its alerts together. They differ only when something held them.
-      if (links.some(({ announced }) => announced !== status)) this.announce([id]);
+      if (links.some(({ announced }) => announced !== status)) this.announceStatuses([id]);
     }
   }
 
   #pushLocal(event: SlotEvent): void {
     if (this.#queue.length >= WAITING_EVENTS) {
-      this.#drops.add('event-overflow', {}, 'the database accepts no writes: dropped an event of dispatch');
+      this.#drops.countDrop(
+        'event-overflow',
+        {},
+        'the database accepts no writes: dropped an event of dispatch',
+      );
       return;
     }
     this.#queue.push(event, false);
@@ -298,9 +302,9 @@ export class Recorder implements SlotEvents, SlotRecovery {
   #setAside(event: RecorderEvent, error: unknown): void {
     const result = event.kind === 'message' ? event.results[0] : undefined;
     const details = { error, event: event.kind, monitor: result?.monitor, slot: result?.slot };
-    this.#drops.add('unrecordable', details, 'set aside an event that cannot be recorded');
+    this.#drops.countDrop('unrecordable', details, 'set aside an event that cannot be recorded');
     if (event.kind === 'declared') event.onFailed(error);
-    if (event.kind === 'resumption-over') this.#goOn();
+    if (event.kind === 'resumption-over') this.#finishResumption();
   }
 }
 
@@ -322,7 +326,7 @@ class Intake {
   }
 
   /** Checks the tokens of the message, and reports its results before it is queued. */
-  take({ region, agent, results, position }: ResultMessage): TakenMessage {
+  takeMessage({ region, agent, results, position }: ResultMessage): TakenMessage {
     const valid: CheckResult[] = [];
     let isUrgent = false;
     for (let index = 0; region !== null && index < results.length; index += 1) {
@@ -331,30 +335,34 @@ class Intake {
       valid.push(result);
       isUrgent ||= this.#isNews(result, region);
     }
-    this.#parts.onRead(valid);
+    this.#parts.onResults(valid);
     return { event: { kind: 'message', region, agent, results: valid, position }, isUrgent };
   }
 
   /** The message is queued. A `not_run` may be offered again, which its evaluation finds out. */
-  taken({ region, results }: MessageEvent): void {
+  reportArrivals({ region, results }: MessageEvent): void {
     if (region === null) return;
     for (let index = 0; index < results.length; index += 1) {
       const result = results[index] as CheckResult;
       const { outcome, monitor, slot } = result;
       if (outcome === 'not_run') continue;
       const tookMs = outcome === 'failed' ? null : lastedMs(result);
-      this.#parts.slots.arrived(monitor, slot, region, tookMs);
+      this.#parts.slots.resultArrived(monitor, slot, region, tookMs);
     }
   }
 
   #isValid({ monitor, slot, token }: CheckResult, region: Region): boolean {
     const { tokens, monitors } = this.#parts;
     if (!tokens.isValid(token, monitor, region, slot)) {
-      this.#drops.add('bad-token', { monitor, slot, region }, 'dropped a result without a valid token');
+      this.#drops.countDrop('bad-token', { monitor, slot, region }, 'dropped a result without a valid token');
       return false;
     }
     if (monitors.get(monitor) !== undefined) return true;
-    this.#drops.add('unknown-monitor', { monitor, slot, region }, 'dropped a result of an unknown monitor');
+    this.#drops.countDrop(
+      'unknown-monitor',
+      { monitor, slot, region },
+      'dropped a result of an unknown monitor',
+    );
     return false;
   }
 

@@ -43,9 +43,9 @@ test('a region that never had an agent is not electable', async () => {
 
 test('for 24 h after its last agent a region is electable, over restarts too', async () => {
   const presence = await loaded();
-  presence.came(FRA);
+  presence.regionCame(FRA);
   expect(presence.live()).toEqual([FRA]);
-  presence.went(FRA, clock.wall());
+  presence.regionLost(FRA, clock.wall());
   await presence.stop();
   clock.advance(24 * HOUR - 1);
   expect((await loaded()).hadAgentWithin24h(FRA)).toBe(true);
@@ -56,7 +56,7 @@ test('for 24 h after its last agent a region is electable, over restarts too', a
 test('while a region is live it is written down again and again', async () => {
   const presence = await loaded();
   presence.start();
-  presence.came(FRA);
+  presence.regionCame(FRA);
   clock.advance(5 * 60_000);
   await presence.stop();
   expect((await loaded()).lastSeenAt(FRA)).toBe(clock.wall());
@@ -65,13 +65,13 @@ test('while a region is live it is written down again and again', async () => {
 test('an absence is one interval, over restarts too', async () => {
   const began = clock.wall();
   const first = await loaded();
-  first.came(PAR);
-  first.went(PAR, began);
+  first.regionCame(PAR);
+  first.regionLost(PAR, began);
   await first.stop();
   clock.advance(HOUR);
   const second = await loaded();
-  second.missAbsent(() => true);
-  second.came(PAR);
+  second.beginAbsences(() => true);
+  second.regionCame(PAR);
   await second.stop();
   expect((await absences()).filter(({ region }) => region === PAR)).toEqual([
     { region: PAR, started_at: began, ended_at: began + HOUR },
@@ -80,14 +80,14 @@ test('an absence is one interval, over restarts too', async () => {
 
 test('regions that are declared or were there before are missed; others are not', async () => {
   const before = await loaded();
-  before.came(PAR);
+  before.regionCame(PAR);
   await before.stop();
   const seenAt = clock.wall();
   clock.advance(HOUR);
   const presence = await loaded();
-  presence.came(EAST);
-  presence.missAbsent((region) => region === FRA || region === EAST);
-  presence.missAbsent((region) => region === FRA);
+  presence.regionCame(EAST);
+  presence.beginAbsences((region) => region === FRA || region === EAST);
+  presence.beginAbsences((region) => region === FRA);
   await presence.stop();
   expect(await absences()).toEqual([
     { region: FRA, started_at: clock.wall(), ended_at: null },
@@ -97,13 +97,13 @@ test('regions that are declared or were there before are missed; others are not'
 
 test('instants are stored as whole milliseconds, and edges of an absence in their order', async () => {
   const presence = await loaded();
-  presence.came(FRA);
+  presence.regionCame(FRA);
   clock.advance(10.25);
   const wentAt = clock.wall() - 0.5;
-  presence.went(FRA, wentAt);
+  presence.regionLost(FRA, wentAt);
   clock.advance(1_000.5);
-  presence.came(FRA);
-  presence.went(FRA, clock.wall());
+  presence.regionCame(FRA);
+  presence.regionLost(FRA, clock.wall());
   await presence.stop();
   const [first, second] = await absences();
   expect(first).toEqual({
@@ -131,8 +131,8 @@ test('what could not be saved is saved later', async () => {
       transaction: (work) => (isBroken ? Promise.reject(new Error('disk full')) : store.transaction(work)),
     },
   });
-  presence.came(FRA);
-  presence.went(FRA, clock.wall());
+  presence.regionCame(FRA);
+  presence.regionLost(FRA, clock.wall());
   await presence.stop();
   expect(await absences()).toEqual([]);
   isBroken = false;

@@ -82,7 +82,7 @@ export class RegionPresence {
   }
 
   /** The region has a live agent again. */
-  came(region: Region): void {
+  regionCame(region: Region): void {
     const now = this.#clock.wall();
     this.#live = REGIONS.filter((each) => each === region || this.#live.includes(each));
     this.#lastSeenAt.set(region, now);
@@ -92,7 +92,7 @@ export class RegionPresence {
   }
 
   /** The region lost its last live agent, which was heard of at `lastSeenAt`. */
-  went(region: Region, lastSeenAt: number): void {
+  regionLost(region: Region, lastSeenAt: number): void {
     this.#live = this.#live.filter((each) => each !== region);
     this.#lastSeenAt.set(region, lastSeenAt);
     this.#began(region, lastSeenAt);
@@ -105,7 +105,7 @@ export class RegionPresence {
    *
    * @returns the regions whose absence has begun with this call
    */
-  missAbsent(isDeclared: (region: Region) => boolean): Region[] {
+  beginAbsences(isDeclared: (region: Region) => boolean): Region[] {
     const missed: Region[] = [];
     for (const region of REGIONS) {
       if (this.#live.includes(region)) continue;
@@ -177,8 +177,8 @@ export class AbsentRegions {
     this.#lookAt = now + LOOK_EVERY_MS;
   }
 
-  changed(before: LiveMonitor | null, after: LiveMonitor | null): void {
-    this.#declared.changed(before, after);
+  declarationChanged(before: LiveMonitor | null, after: LiveMonitor | null): void {
+    this.#declared.recount(before, after);
   }
 
   /** Whether an active monitor declares the region. */
@@ -193,8 +193,8 @@ export class AbsentRegions {
   }
 
   /** A region has lost its last agent. */
-  lost(region: Region, lastSeenAt: number): void {
-    this.#parts.presence.went(region, lastSeenAt);
+  regionLost(region: Region, lastSeenAt: number): void {
+    this.#parts.presence.regionLost(region, lastSeenAt);
     this.#alarm(region, 'a region that monitors declare has lost its last agent');
   }
 
@@ -206,7 +206,7 @@ export class AbsentRegions {
   tick(now: number): void {
     if (now < this.#lookAt) return;
     this.#lookAt = now + LOOK_EVERY_MS;
-    const missed = this.#parts.presence.missAbsent((region) => this.#declared.count(region) > 0);
+    const missed = this.#parts.presence.beginAbsences((region) => this.#declared.count(region) > 0);
     for (const region of missed) this.#alarm(region, 'a region that monitors declare has no agent');
   }
 
@@ -226,7 +226,7 @@ class DeclaredRegions {
     return this.#counts.get(region) ?? 0;
   }
 
-  changed(before: LiveMonitor | null, after: LiveMonitor | null): void {
+  recount(before: LiveMonitor | null, after: LiveMonitor | null): void {
     this.#add(before, -1);
     this.#add(after, 1);
   }

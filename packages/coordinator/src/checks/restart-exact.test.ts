@@ -10,7 +10,7 @@ let it: Recording;
 beforeEach(async () => {
   it = await Recording.open();
   await it.declare(liveMonitor(1));
-  it.recorder.resumed();
+  it.recorder.endResumption();
 });
 afterEach(() => it.dispose());
 
@@ -135,7 +135,7 @@ describe('a vote that has aged is no vote under a longer period', () => {
       await it.declare(longer);
       if (isRestarted) {
         await restart();
-        it.recorder.resumed();
+        it.recorder.endResumption();
       }
       const slot = it.clock.wall();
       it.recorder.opened(longer, slot, THREE);

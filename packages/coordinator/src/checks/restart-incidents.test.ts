@@ -14,7 +14,7 @@ beforeEach(async () => {
   it = await Recording.open();
   await it.declare(liveMonitor(1));
   await it.channel(10, 'webhook', [1]);
-  it.recorder.resumed();
+  it.recorder.endResumption();
 });
 afterEach(() => it.dispose());
 
@@ -41,7 +41,7 @@ describe('a status whose votes a start sets aside', () => {
     ['stays one', ['failed', 'failed'], ['error']],
     ['becomes degraded, and recovers', ['degraded', 'passed'], ['error', 'degraded', 'recovered']],
   ] as const)('leaves an incident open, which %s', async (_, outcomes, alerts) => {
-    it.recorder.resumed();
+    it.recorder.endResumption();
     await it.recorder.flushed();
     await it.recorder.flushed();
     expect(it.status(1)).toBe('unknown');
@@ -56,8 +56,9 @@ describe('a status whose votes a start sets aside', () => {
 
   test('is left alone where results are read in the same batch', async () => {
     const slot = it.clock.wall();
-    it.recorder.resumed();
-    for (const region of THREE) void it.recorder.record(it.message(1, slot, region, { outcome: 'passed' }));
+    it.recorder.endResumption();
+    for (const region of THREE)
+      void it.recorder.recordMessage(it.message(1, slot, region, { outcome: 'passed' }));
     await it.recorder.flushed();
     await it.pass(PERIOD);
     expect(it.alerts()).toEqual(['error', 'recovered']);
@@ -66,12 +67,12 @@ describe('a status whose votes a start sets aside', () => {
 
   test.each([1, 2])('began no later than it ends, after %i starts', async (starts) => {
     for (let start = 1; start < starts; start += 1) {
-      it.recorder.resumed();
+      it.recorder.endResumption();
       await it.recorder.flushed();
       await it.restart();
     }
     const startedAt = it.clock.wall();
-    it.recorder.resumed();
+    it.recorder.endResumption();
     for (let slot = 0; slot < 2; slot += 1) await period('passed');
     const [incident] = await incidents();
     expect(incident?.opened_at).toBeLessThanOrEqual(incident?.closed_at as number);
@@ -81,11 +82,11 @@ describe('a status whose votes a start sets aside', () => {
 
   test('keeps its incident over further crashes', async () => {
     for (let life = 0; life < 3; life += 1) {
-      it.recorder.resumed();
+      it.recorder.endResumption();
       await it.recorder.flushed();
       await it.restart();
     }
-    it.recorder.resumed();
+    it.recorder.endResumption();
     await period('passed');
     await period('passed');
     expect(it.alerts()).toEqual(['error', 'recovered']);
@@ -107,22 +108,22 @@ describe('what an earlier life held back', () => {
   test('is told once, however often the start is said to be over', async () => {
     await it.pass(5_000);
     expect(it.alerts()).toEqual([]);
-    it.recorder.resumed();
-    it.recorder.resumed();
+    it.recorder.endResumption();
+    it.recorder.endResumption();
     await it.pass(40_000);
     expect(it.alerts()).toEqual(['error']);
     await it.restart();
-    it.recorder.resumed();
+    it.recorder.endResumption();
     await it.pass(40_000);
     expect(it.alerts()).toEqual(['error']);
   });
 
   test('is not told at the end of a hold while reports from before are not read', async () => {
-    it.recorder.announce([1]);
+    it.recorder.announceStatuses([1]);
     await it.pass(1_000);
     expect(it.alerts()).toEqual([]);
     for (const region of THREE) await it.report(1, it.clock.wall(), region, 'passed');
-    it.recorder.resumed();
+    it.recorder.endResumption();
     await it.pass(40_000);
     expect(it.status(1)).toBe('active');
     expect(it.alerts()).toEqual([]);
@@ -148,9 +149,9 @@ describe('what an earlier life held back', () => {
   });
 
   test('is told by the next life where this one ends before it is committed', async () => {
-    it.recorder.resumed();
+    it.recorder.endResumption();
     await it.restart();
-    it.recorder.resumed();
+    it.recorder.endResumption();
     await it.pass(1_000);
     const told = (await it.rows<{ n: number }>('SELECT count(*) AS n FROM deliveries'))[0]?.n;
     expect(told).toBe(1);
@@ -158,7 +159,7 @@ describe('what an earlier life held back', () => {
 
   test('is told to nobody where it is over by then', async () => {
     for (const region of THREE) await it.report(1, it.clock.wall(), region, 'passed');
-    it.recorder.resumed();
+    it.recorder.endResumption();
     await it.pass(40_000);
     expect(it.status(1)).toBe('active');
     expect(it.alerts()).toEqual([]);
@@ -171,7 +172,8 @@ test('a channel that is told of an incident in a start, and unlinked meanwhile, 
   await it.restart();
   const slot = it.clock.wall();
   it.recorder.opened(liveMonitor(1), slot, THREE);
-  for (const region of THREE) void it.recorder.record(it.message(1, slot, region, { outcome: 'failed' }));
+  for (const region of THREE)
+    void it.recorder.recordMessage(it.message(1, slot, region, { outcome: 'failed' }));
   // The rows change before what the reports make of the status is written.
   const link = {
     notificationId: 20,
@@ -199,7 +201,7 @@ test('a channel that is linked while nobody runs is told of an incident only whe
   const told = () => it.enqueued.filter(({ notificationId }) => notificationId === 20);
   expect(told()).toEqual([]);
   for (const region of THREE) await it.report(1, it.clock.wall(), region, 'passed');
-  it.recorder.resumed();
+  it.recorder.endResumption();
   await it.pass(35_000);
   expect(it.alerts()).toEqual(['error', 'recovered']);
   expect(told()).toEqual([]);
@@ -210,7 +212,7 @@ test('a channel that is linked while nobody runs is told of an incident that las
   await period('failed');
   await it.restart();
   await it.channel(20, 'webhook', [1]);
-  it.recorder.resumed();
+  it.recorder.endResumption();
   await it.pass(1_000);
   expect(it.enqueued.map(({ notificationId, alert }) => [notificationId, alert.status])).toEqual([
     [10, 'error'],
@@ -224,7 +226,7 @@ test('a channel that is linked while the slots of a start are named is told of a
   await it.restart();
   it.duringNextWrite = () => {
     it.recorder.opened(liveMonitor(1), it.clock.wall() - 1_000, THREE);
-    it.recorder.resumed();
+    it.recorder.endResumption();
     void it.channel(20, 'webhook', [1]);
   };
   await it.declare(liveMonitor(2));
@@ -258,7 +260,7 @@ describe('a channel that is linked again, and told of an incident before that is
   test('is told that it is over, and of the present one, after a start', async () => {
     await it.restart();
     await it.recorder.declare([unlinked, linked], 2);
-    it.recorder.resumed();
+    it.recorder.endResumption();
     await it.recorder.flushed();
     expect(told()).toEqual([['error', undefined], closed, ['error', undefined]]);
   });
@@ -267,7 +269,7 @@ describe('a channel that is linked again, and told of an incident before that is
     await it.recorder.declare([unlinked], 1);
     await it.restart();
     await it.recorder.declare([linked], 2);
-    it.recorder.resumed();
+    it.recorder.endResumption();
     await it.recorder.flushed();
     expect(told()).toEqual([['error', undefined], closed, ['error', undefined]]);
   });
@@ -281,7 +283,7 @@ test('a channel of another kind is told of an incident after a start, where the 
   expect(it.alerts()).toEqual(['error']);
   await it.restart();
   await it.recorder.declare([{ kind: 'channel', notificationId: 10, providerType: 'incident_a' }], 1);
-  it.recorder.resumed();
+  it.recorder.endResumption();
   await it.recorder.flushed();
   expect(it.alerts()).toEqual(['error', 'error']);
 });

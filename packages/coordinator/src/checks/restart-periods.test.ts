@@ -45,7 +45,7 @@ test.each([
   'a restart after the period changed from $before to $after ms loses no vote',
   async ({ before, after }) => {
     await it.declare(liveMonitor(1, { periodMs: before }));
-    it.recorder.resumed();
+    it.recorder.endResumption();
     let decided = 0;
     for (let round = 0; round < 3; round += 1) {
       decided = await nextSlot(before, after);
@@ -66,14 +66,14 @@ test.each([
 
 test('a first slot, on no grid, is found again, and so are those on the grid after it', async () => {
   await it.declare(liveMonitor(1));
-  it.recorder.resumed();
+  it.recorder.endResumption();
   const first = it.clock.wall() + 7;
   expect(isOnGrid(1, first, MINUTE / 2)).toBe(false);
   it.clock.advance(7);
   for (const region of THREE) await it.report(1, first, region, 'passed');
   await restart();
   expect(known()).toEqual({ [A]: ['passed', first], [B]: ['passed', first], [C]: ['passed', first] });
-  it.recorder.resumed();
+  it.recorder.endResumption();
   const second = await nextSlot(MINUTE / 2, 0);
   for (const region of [A, B]) await it.report(1, second, region, 'failed');
   await restart();
@@ -82,7 +82,7 @@ test('a first slot, on no grid, is found again, and so are those on the grid aft
 
 test('decisions since the state was written are found, each region at its newest', async () => {
   await it.declare(liveMonitor(1));
-  it.recorder.resumed();
+  it.recorder.endResumption();
   const slots: number[] = [];
   for (let round = 0; round < 3; round += 1) {
     slots.push(await nextSlot(MINUTE / 2, 0));
@@ -98,20 +98,20 @@ test('decisions since the state was written are found, each region at its newest
 
 test('a kill between the row of a longer period and its effects lets no vote age early', async () => {
   await it.declare(liveMonitor(1, { periodMs: MINUTE / 2 }));
-  it.recorder.resumed();
+  it.recorder.endResumption();
   await nextSlot(MINUTE / 2, 0);
   await it.slot(1, { [A]: 'passed', [B]: 'passed', [C]: 'passed' });
   it.monitors.set(liveMonitor(1, { periodMs: 60 * MINUTE }));
   await it.restart();
   await it.declare(liveMonitor(1, { periodMs: 60 * MINUTE }));
-  it.recorder.resumed();
+  it.recorder.endResumption();
   await it.pass(60 * MINUTE);
   expect(it.status(1)).toBe('active');
 });
 
 test('a kill between the row of other regions and its effects opens no decided slot again', async () => {
   await it.declare(liveMonitor(1));
-  it.recorder.resumed();
+  it.recorder.endResumption();
   let slot = 0;
   for (let round = 0; round < 2; round += 1) {
     slot = await nextSlot(MINUTE / 2, 0);

@@ -14,7 +14,7 @@ let it: Recording;
 beforeEach(async () => {
   it = await Recording.open();
   await it.declare(liveMonitor(1));
-  it.recorder.resumed();
+  it.recorder.endResumption();
   await untilGrid(PERIOD);
 });
 afterEach(() => it.dispose());
@@ -41,7 +41,7 @@ test('after a downtime in which all votes aged, the status is unknown since the 
   await it.recorder.stop();
   it.clock.advance(HOUR);
   await it.restart();
-  it.recorder.resumed();
+  it.recorder.endResumption();
   await it.pass(1_000);
   expect(it.status(1)).toBe('unknown');
   const [newest] = await it.rows<{ at: number }>('SELECT at FROM transitions ORDER BY id DESC LIMIT 1');
@@ -58,7 +58,7 @@ test('results that were read too late to vote do not vote', async () => {
   const votes = it.states.get(1)?.votes.map(({ outcome }) => outcome);
   expect(votes).not.toContain('failed');
   await restart();
-  it.recorder.resumed();
+  it.recorder.endResumption();
   await it.recorder.flushed();
   expect(it.states.get(1)?.votes.map(({ outcome }) => outcome)).toEqual(votes);
   expect(it.status(1)).toBe('unknown');
@@ -73,7 +73,7 @@ test('results recorded long before are not new when they come again', async () =
   await it.recorder.stop();
   it.clock.advance(HOUR);
   await it.restart();
-  it.recorder.resumed();
+  it.recorder.endResumption();
   await it.report(1, slot, A, 'passed');
   expect(it.recorder.counts).toMatchObject({ results: 1, duplicates: 1 });
 });
@@ -92,7 +92,7 @@ test.each([
   await period('passed');
   await rounds();
   await restart();
-  it.recorder.resumed();
+  it.recorder.endResumption();
   const end = it.clock.wall() + 6 * PERIOD;
   await rounds();
   // Writes what is not written yet.
@@ -111,7 +111,7 @@ test('a state of which the version is not known loses its votes with the first c
   await it.recorder.stop();
   await it.write('UPDATE monitor_states SET version = NULL');
   await it.restart();
-  it.recorder.resumed();
+  it.recorder.endResumption();
   expect(it.status(1)).toBe('error');
   await it.declare(liveMonitor(1, { version: 2 }));
   expect(it.states.get(1)).toMatchObject({ status: 'unknown', reason: 'probe-changed', votes: [] });
@@ -125,7 +125,7 @@ test('a change that is applied before a start has resumed is about none of the s
   await it.restart();
   await it.declare(liveMonitor(1, { version: 2 }));
   expect(it.states.get(1)?.floorSlot).toBeGreaterThanOrEqual(given);
-  it.recorder.resumed();
+  it.recorder.endResumption();
   await untilGrid(PERIOD);
   await period('passed');
   expect(it.status(1)).toBe('active');
@@ -154,7 +154,7 @@ test('a status of a clock that was ahead dates no later one', async () => {
   await it.recorder.stop();
   it.clock.stepWall(-24 * HOUR);
   await it.restart();
-  it.recorder.resumed();
+  it.recorder.endResumption();
   const slot = await period('failed');
   expect(it.states.get(1)).toMatchObject({ status: 'error', since: slot });
   // The history is in the order of its dates.
@@ -171,7 +171,7 @@ test('a status whose votes were set aside is unknown until the next slot also wh
   await it.recorder.stop();
   it.clock.stepWall(-1.5 * PERIOD);
   await it.restart();
-  it.recorder.resumed();
+  it.recorder.endResumption();
   await it.pass(1_000);
   expect(it.states.get(1)).toMatchObject({ status: 'unknown', reason: 'too-few-votes' });
   it.aheadSlot = null;

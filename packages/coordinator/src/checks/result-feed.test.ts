@@ -11,7 +11,7 @@ let it: Recording;
 beforeEach(async () => {
   it = await Recording.open();
   await it.declare(liveMonitor(1));
-  it.recorder.resumed();
+  it.recorder.endResumption();
 });
 
 afterEach(() => it.dispose());

@@ -34,7 +34,7 @@ export class ResultFeed {
     return () => this.#listeners.delete(listener);
   }
 
-  tell(results: readonly RecordedResult[]): void {
+  handOutResults(results: readonly RecordedResult[]): void {
     if (results.length === 0) return;
     for (const listener of this.#listeners) {
       setImmediate(() => {

@@ -14,7 +14,7 @@ beforeEach(async () => {
   await it.declare(liveMonitor(1));
   await it.channel(10, 'webhook', [1]);
   await it.channel(20, 'incident_a', [1]);
-  it.recorder.resumed();
+  it.recorder.endResumption();
 });
 
 afterEach(() => it.dispose());
@@ -579,7 +579,7 @@ describe('a hold', () => {
   });
   const end = async () => {
     it.isHeld = () => false;
-    it.recorder.announce([1]);
+    it.recorder.announceStatuses([1]);
     await it.recorder.flushed();
   };
 
@@ -635,7 +635,7 @@ describe('restarts', () => {
     await it.report(1, slot, A, 'failed');
     await it.recorder.stop();
     await it.restart();
-    it.recorder.resumed();
+    it.recorder.endResumption();
     await it.recorder.flushed();
     expect(it.states.get(1)?.decidedSlot).toBe(slot);
     expect(it.status(1)).toBe('active');
@@ -657,7 +657,7 @@ test('what cannot be recorded for a reason of its own is set aside, and the rest
   const [good] = message.results;
   if (good === undefined) throw new Error('no result');
   const bad = { ...good, slot: null as unknown as number };
-  void it.recorder.record({ ...message, results: [bad, good] });
+  void it.recorder.recordMessage({ ...message, results: [bad, good] });
   await it.report(1, slot, B, 'passed');
   expect(it.recorder.dropped.unrecordable).toBe(1);
   expect(await it.rows('SELECT 1 FROM results')).toHaveLength(2);

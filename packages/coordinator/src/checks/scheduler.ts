@@ -141,7 +141,7 @@ export class Scheduler {
    * Takes a change of the declaration. A monitor that is new, active again or changed in its probed
    * attributes gets a slot at once.
    */
-  changed(before: LiveMonitor | null, after: LiveMonitor | null): void {
+  declarationChanged(before: LiveMonitor | null, after: LiveMonitor | null): void {
     const id = (before ?? after)?.id;
     if (id === undefined) return;
     const plan = this.#plans.get(id);
@@ -188,7 +188,7 @@ export class Scheduler {
     for (let plan = this.#due.peek(); plan !== undefined && plan.dueAt <= until; plan = this.#due.peek()) {
       const isAhead = plan.dueAt > now;
       if (isAhead ? jobs >= JOBS_AHEAD_PER_TICK : this.#allowance < 1) return;
-      jobs += this.#take(plan, now, monotonic);
+      jobs += this.#openDue(plan, now, monotonic);
     }
   }
 
@@ -198,7 +198,7 @@ export class Scheduler {
   }
 
   /** @returns the number of opened jobs */
-  #take(plan: Plan, now: number, monotonic: number): number {
+  #openDue(plan: Plan, now: number, monotonic: number): number {
     const { periodMs } = plan.monitor;
     const due = dueSlot(plan.dueAt, now, periodMs, plan.phase);
     if (due.is === 'missed') {
@@ -249,7 +249,7 @@ export class Scheduler {
     for (let index = 0; index < live.length; index += 1) {
       const region = live[index] as Region;
       if (running.includes(region) || leftOut.includes(region)) continue;
-      openJobs.open(monitor, slot, region, slotAt, monotonic);
+      openJobs.openJob(monitor, slot, region, slotAt, monotonic);
       jobs += 1;
     }
     return jobs;

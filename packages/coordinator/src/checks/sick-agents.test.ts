@@ -29,16 +29,16 @@ const agent = (more: Partial<SickAgent> = {}): SickAgent => ({
 
 test('two agents with one id are told apart', () => {
   const { agents, lines } = bench();
-  agents.heard(agent({ sicknesses: ['starved'] }));
-  agents.heard(agent({ bootId: 'b2' }));
-  expect(agents.counts()).toMatchObject({ starved: 1 });
+  agents.trackSicknesses(agent({ sicknesses: ['starved'] }));
+  agents.trackSicknesses(agent({ bootId: 'b2' }));
+  expect(agents.countSicknesses()).toMatchObject({ starved: 1 });
   expect(lines.filter(({ msg }) => msg === 'an agent has recovered')).toEqual([]);
 });
 
 test('an agent that begins to be sick raises the alarm once, which names its machine', () => {
   const { agents, alarms, counters, lines } = bench();
-  agents.heard(agent());
-  for (let beat = 0; beat < 5; beat += 1) agents.heard(agent({ sicknesses: ['starved'] }));
+  agents.trackSicknesses(agent());
+  for (let beat = 0; beat < 5; beat += 1) agents.trackSicknesses(agent({ sicknesses: ['starved'] }));
   expect(alarms()).toHaveLength(1);
   expect(alarms()[0]).toMatchObject({
     machine: 'probe-1',
@@ -46,12 +46,12 @@ test('an agent that begins to be sick raises the alarm once, which names its mac
     region: 'hosta-fra',
     agent: 'a1',
   });
-  agents.heard(agent({ sicknesses: ['starved', 'network-down'] }));
+  agents.trackSicknesses(agent({ sicknesses: ['starved', 'network-down'] }));
   expect(alarms().map(({ sick }) => sick)).toEqual(['starved', 'network-down']);
-  expect(agents.counts()).toEqual({ starved: 1, 'network-down': 1 });
-  agents.heard(agent());
+  expect(agents.countSicknesses()).toEqual({ starved: 1, 'network-down': 1 });
+  agents.trackSicknesses(agent());
   expect(lines.at(-1)?.msg).toBe('an agent has recovered');
-  expect(agents.counts()).toEqual({ starved: 0, 'network-down': 0 });
+  expect(agents.countSicknesses()).toEqual({ starved: 0, 'network-down': 0 });
   expect(counters.sicknesses).toEqual({ starved: 1, 'network-down': 1 });
 });
 
@@ -59,8 +59,8 @@ test('one that comes and goes is counted each time and logged once a minute', ()
   const { agents, alarms, counters, clock } = bench();
   for (let minute = 0; minute < 2; minute += 1) {
     for (let time = 0; time < 10; time += 1) {
-      agents.heard(agent({ sicknesses: ['network-down'] }));
-      agents.heard(agent());
+      agents.trackSicknesses(agent({ sicknesses: ['network-down'] }));
+      agents.trackSicknesses(agent());
     }
     clock.advance(60_000);
   }
@@ -70,9 +70,9 @@ test('one that comes and goes is counted each time and logged once a minute', ()
 
 test('agents are told apart by region too, and one that is gone is not sick any more', () => {
   const { agents, alarms } = bench();
-  agents.heard(agent({ sicknesses: ['starved'] }));
-  agents.heard(agent({ region: 'hostb-par', machine: 'probe-2', sicknesses: ['starved'] }));
+  agents.trackSicknesses(agent({ sicknesses: ['starved'] }));
+  agents.trackSicknesses(agent({ region: 'hostb-par', machine: 'probe-2', sicknesses: ['starved'] }));
   expect(alarms().map(({ machine }) => machine)).toEqual(['probe-1', 'probe-2']);
-  agents.gone(agent());
-  expect(agents.counts().starved).toBe(1);
+  agents.forgetAgent(agent());
+  expect(agents.countSicknesses().starved).toBe(1);
 });

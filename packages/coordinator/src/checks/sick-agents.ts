@@ -44,7 +44,7 @@ export class SickAgents {
   }
 
   /** To be called with each heartbeat. */
-  heard(agent: SickAgent): void {
+  trackSicknesses(agent: SickAgent): void {
     const { id, region, machine, sicknesses } = agent;
     const key = keyOf(agent);
     const before = this.#sick.get(key) ?? [];
@@ -59,11 +59,11 @@ export class SickAgents {
     this.#parts.log.info('an agent has recovered', details, region);
   }
 
-  gone(agent: SickAgent): void {
+  forgetAgent(agent: SickAgent): void {
     this.#sick.delete(keyOf(agent));
   }
 
-  counts(): Record<Sickness, number> {
+  countSicknesses(): Record<Sickness, number> {
     const counts = Object.fromEntries(SICKNESSES.map((each) => [each, 0])) as Record<Sickness, number>;
     for (const sicknesses of this.#sick.values()) for (const each of sicknesses) counts[each] += 1;
     return counts;

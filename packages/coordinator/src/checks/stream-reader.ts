@@ -42,7 +42,7 @@ export type StreamReaderParts = {
   readonly streams: ResultStreams;
   /** Creates the stream where it is missing, and returns its present state. */
   readonly prepare: () => Promise<StreamInfo>;
-  readonly recorder: Pick<Recorder, 'record' | 'positionIn' | 'flushed' | 'onPosition'>;
+  readonly recorder: Pick<Recorder, 'recordMessage' | 'positionIn' | 'flushed' | 'onPosition'>;
   readonly drops: DropLog<(typeof DROPS)[number]>;
   readonly failures: DropLog<(typeof FAILURES)[number]>;
   readonly timeSlices: TimeSlices;
@@ -81,7 +81,7 @@ export class StreamReader {
   }
 
   start(): void {
-    this.#stopListening = this.#parts.recorder.onPosition((position) => this.#moved(position));
+    this.#stopListening = this.#parts.recorder.onPosition((position) => this.#positionMoved(position));
     this.#running = this.#run();
   }
 
@@ -89,7 +89,7 @@ export class StreamReader {
   async stop(): Promise<void> {
     this.#stopping.abort();
     this.#stopListening();
-    this.#tell();
+    this.#notifyWaiting();
     await this.#running;
   }
 
@@ -102,8 +102,8 @@ export class StreamReader {
   }
 
   /** Notes that this many results of the stream were recorded for the first time. */
-  recordedNew(results: number): void {
-    this.#worth.recorded(results);
+  countNew(results: number): void {
+    this.#worth.countNew(results);
   }
 
   /** Whether the stream is read and recorded up to `sequence`. */
@@ -114,7 +114,7 @@ export class StreamReader {
   /** Resolves when the stream is recorded up to `sequence`; false when the reading ended meanwhile. */
   async recordedUpTo(sequence: number): Promise<boolean> {
     while (this.#recorded !== null && this.#recorded < sequence && !this.#stopping.signal.aborted) {
-      await this.#change();
+      await this.#nextChange();
     }
     return this.hasRecorded(sequence);
   }
@@ -146,7 +146,7 @@ export class StreamReader {
         await this.#readOnce();
       } catch (error) {
         this.#hasFailed = true;
-        failures.add(
+        failures.countDrop(
           'reading-failed',
           { stream, error: messageOf(error) },
           'reading results failed: svc tries again',
@@ -193,7 +193,7 @@ export class StreamReader {
     const { stream, recorder, streams, drops } = this.#parts;
     const position = recorder.positionIn(stream);
     const again = (why: string): number => {
-      drops.add(
+      drops.countDrop(
         'stream-replaced',
         { stream, sequence: position?.sequence ?? 0, why, ...info },
         'the stream of results was replaced: svc reads all of it, and its earlier unread messages are lost',
@@ -211,48 +211,48 @@ export class StreamReader {
       return again('it holds another message at the recorded position');
     }
     const lost = info.firstSequence - sequence - 1;
-    if (lost > 0) this.#lost(lost, time);
+    if (lost > 0) this.#countLost(lost, time);
     return sequence + 1;
   }
 
   /** Handles a message in its turn, and waits until the next one may come. */
   async #handle(message: StreamMessage): Promise<void> {
     const { timeSlices } = this.#parts;
-    const pause = () => (this.#stopping.signal.aborted ? undefined : timeSlices.wait());
+    const pause = () => (this.#stopping.signal.aborted ? undefined : timeSlices.waitForTurn());
     for (let turn = pause(); turn !== undefined; turn = pause()) await turn;
     const parsed = await parseResults(message, pause);
     if (this.#stopping.signal.aborted) return;
     const room = this.#record(message, parsed);
     if (room !== undefined) await this.#unlessStopped(room);
-    while (this.#waitingResults > WAITING_RESULTS && !this.#stopping.signal.aborted) await this.#change();
+    while (this.#waitingResults > WAITING_RESULTS && !this.#stopping.signal.aborted) await this.#nextChange();
   }
 
   /** @returns what to wait for before the next message is read; undefined: nothing */
   #record(message: StreamMessage, parsed: ParsedResults | string): Promise<void> | undefined {
     const { stream, recorder, drops } = this.#parts;
-    this.#lag.read(message);
+    this.#lag.measureLag(message);
     const { sequence, messageId, time } = message;
-    if (sequence > this.#expected) this.#lost(sequence - this.#expected, time);
+    if (sequence > this.#expected) this.#countLost(sequence - this.#expected, time);
     this.#expected = sequence + 1;
     const position = { stream, created: this.#created, sequence, messageId, time };
     try {
       if (typeof parsed === 'string') {
         const details = { subject: message.subject, sequence, why: parsed };
-        drops.add('malformed-message', details, 'dropped a message that is not a batch of results');
-        this.#worth.read(0, message.data.length);
-        this.#waits(sequence, 1);
-        return recorder.record({ region: null, agent: '', results: [], position });
+        drops.countDrop('malformed-message', details, 'dropped a message that is not a batch of results');
+        this.#worth.countRead(0, message.data.length);
+        this.#addWaiting(sequence, 1);
+        return recorder.recordMessage({ region: null, agent: '', results: [], position });
       }
       const { region, agent, results, malformed } = parsed;
       if (malformed > 0) {
         const details = { region, agent, sequence };
-        drops.add('malformed-result', details, 'dropped results that cannot be read', malformed);
+        drops.countDrop('malformed-result', details, 'dropped results that cannot be read', malformed);
       }
-      this.#worth.read(results.length + malformed, message.data.length);
-      this.#waits(sequence, Math.max(1, results.length));
-      return recorder.record({ region, agent, results, position });
+      this.#worth.countRead(results.length + malformed, message.data.length);
+      this.#addWaiting(sequence, Math.max(1, results.length));
+      return recorder.recordMessage({ region, agent, results, position });
     } catch (error) {
-      drops.add(
+      drops.countDrop(
         'handling-failed',
         { stream, error, sequence },
         'dropped a message that could not be handled',
@@ -261,12 +261,12 @@ export class StreamReader {
     }
   }
 
-  #waits(sequence: number, results: number): void {
+  #addWaiting(sequence: number, results: number): void {
     this.#waiting.push({ sequence, results });
     this.#waitingResults += results;
   }
 
-  #moved({ stream, created, sequence }: StreamPosition): void {
+  #positionMoved({ stream, created, sequence }: StreamPosition): void {
     if (stream !== this.#parts.stream || created !== this.#created || this.#recorded === null) return;
     const stillWaits = this.#waiting.findIndex((message) => message.sequence > sequence);
     const done = this.#waiting.splice(0, stillWaits === -1 ? this.#waiting.length : stillWaits);
@@ -285,8 +285,8 @@ export class StreamReader {
     unregister();
   }
 
-  #lost(count: number, time: number): void {
-    this.#parts.drops.add(
+  #countLost(count: number, time: number): void {
+    this.#parts.drops.countDrop(
       'results-dropped',
       { stream: this.#parts.stream, messages: count, after: new Date(time).toISOString() },
       'results were lost: the stream dropped messages before they were read. Raise SVC_RESULTS_MAX_BYTES',
@@ -297,11 +297,11 @@ export class StreamReader {
   #setRecorded(sequence: number | null): void {
     this.#recorded = sequence;
     if (sequence === null) this.#purgedBelow = 0;
-    this.#tell();
+    this.#notifyWaiting();
   }
 
   /** Resolves when something is recorded, the reading begins or ends, or the reader is stopped. */
-  #change(): Promise<void> {
+  #nextChange(): Promise<void> {
     return new Promise((resolve) => {
       const listener = () => {
         this.#changeListeners.delete(listener);
@@ -311,7 +311,7 @@ export class StreamReader {
     });
   }
 
-  #tell(): void {
+  #notifyWaiting(): void {
     for (const listener of [...this.#changeListeners]) listener();
   }
 }
@@ -335,7 +335,7 @@ export class TimeSlices {
   }
 
   /** Undefined: go on. Otherwise wait, and call again. */
-  wait(): Promise<void> | undefined {
+  waitForTurn(): Promise<void> | undefined {
     if (this.#startedAt === null) {
       this.#startedAt = this.#clock.monotonic();
       this.#next = setImmediate().then(() => {

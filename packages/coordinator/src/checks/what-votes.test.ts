@@ -14,7 +14,7 @@ let it: Recording;
 beforeEach(async () => {
   it = await Recording.open();
   await it.declare(liveMonitor(1));
-  it.recorder.resumed();
+  it.recorder.endResumption();
   const now = it.clock.wall();
   await it.pass(gridSlotFrom(now + 1, PERIOD, phaseOf(1, PERIOD)) - now);
 });
@@ -152,7 +152,7 @@ describe('after a start that opened a slot again, time decides later ones', () =
     const slot = await undecided();
     await restart();
     it.recorder.opened(liveMonitor(1), slot, [C]);
-    it.recorder.resumed();
+    it.recorder.endResumption();
     await it.pass(PERIOD);
     const next = await undecided();
     expect(open()).toEqual([next]);
@@ -164,7 +164,7 @@ describe('after a start that opened a slot again, time decides later ones', () =
     await undecided();
     await restart();
     it.commitFailure = new TypeError('a defect');
-    it.recorder.resumed();
+    it.recorder.endResumption();
     await it.recorder.flushed();
     it.commitFailure = null;
     expect(it.recorder.dropped.unrecordable).toBe(2);
@@ -178,7 +178,7 @@ describe('after a start that opened a slot again, time decides later ones', () =
     const slot = await it.slot(1, all('passed'));
     await restart();
     it.recorder.opened(liveMonitor(1), slot, [C]);
-    it.recorder.resumed();
+    it.recorder.endResumption();
     await it.recorder.flushed();
     expect(open()).toEqual([]);
   });

@@ -2,7 +2,12 @@ import { type RecentDays, recentDays } from '../store/history/uptime-days.ts';
 import { windowTimesOf } from '../store/incidents/maintenance-windows.ts';
 import { type MonitorSpan, statusesIn, statusHistories } from '../store/states/transitions.ts';
 import type { Store } from '../store/store.ts';
-import { merged, type Occurrence, occurrencesIn, type WindowTimes } from '../verdict/maintenance-window.ts';
+import {
+  mergeSpans,
+  type Occurrence,
+  occurrencesIn,
+  type WindowTimes,
+} from '../verdict/maintenance-window.ts';
 import { bucketsUntil, DAY_MS, SUMMARY_RANGES, type SummaryRange } from '../verdict/summary-range.ts';
 import { addTimes, NO_TIMES, type StatusTimes, timesBetween, withMaintenance } from '../verdict/uptime.ts';
 
@@ -141,7 +146,7 @@ async function timesInWindows(
   if (windows.size === 0) return new Map();
   const occurrences = occurrencesOfEach(windows, edges);
   const pieces = [...windows].flatMap(([monitorId, times]) =>
-    piecesOf(monitorId, merged(times.flatMap((window) => occurrences.get(window) ?? [])), edges),
+    piecesOf(monitorId, mergeSpans(times.flatMap((window) => occurrences.get(window) ?? [])), edges),
   );
   const statuses = await statusesIn(store, pieces);
   const found = new Map<number, StatusTimes[]>(

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { liveMonitor, Recording } from '../../../../test/support/coordinator/recording.ts';
 import { insertWindow } from '../store/incidents/maintenance-windows.ts';
-import { merged, type Occurrence, type WindowTimes } from '../verdict/maintenance-window.ts';
+import { mergeSpans, type Occurrence, type WindowTimes } from '../verdict/maintenance-window.ts';
 import { MONITOR_STATUSES, type MonitorStatus } from '../verdict/monitor.ts';
 import { DAY_MS, HOUR_MS } from '../verdict/summary-range.ts';
 import {
@@ -316,7 +316,7 @@ describe('whatever the windows and changes are', () => {
   test('merged spans never overlap or touch, and cover the same instants', () => {
     fc.assert(
       fc.property(spans, (given) => {
-        const found = merged(given);
+        const found = mergeSpans(given);
         for (const [index, { from, until }] of found.entries()) {
           expect(from).toBeLessThan(until);
           expect(from).toBeGreaterThan(found[index - 1]?.until ?? -1);
@@ -336,7 +336,7 @@ describe('whatever the windows and changes are', () => {
     fc.assert(
       fc.property(histories, spans, (history, windows) => {
         const [whole = NO_TIMES] = timesBetween(history, [0, 700]);
-        const inside = merged(windows)
+        const inside = mergeSpans(windows)
           .map(({ from, until }) => timesBetween(history, [from, until])[0] ?? NO_TIMES)
           .reduce(addTimes, NO_TIMES);
         const split = withMaintenance(whole, inside);

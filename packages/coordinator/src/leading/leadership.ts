@@ -193,7 +193,7 @@ export async function buildLeadership(parts: LeadershipParts): Promise<BuiltLead
     rollups,
     retention,
     metricsExport,
-    news: createNews(parts, deliverer, (monitorId) => recorder.holds(monitorId)),
+    news: createNews(parts, deliverer, (monitorId) => recorder.holdsAnnouncements(monitorId)),
     domainChecks: domainChecksOf(parts, config.publicUrl),
     iconFetches: createIconFetches(parts),
     newestSlots: loaded.newestSlots,
@@ -235,7 +235,7 @@ async function loadMaintenance(
 ): Promise<MaintenanceHold> {
   const hold = new MaintenanceHold({ clock, slotClock });
   const loadedAt = slotClock.now();
-  hold.changed(await loadWindows(store, loadedAt), loadedAt);
+  hold.replaceWindows(await loadWindows(store, loadedAt), loadedAt);
   for (const { id, timeZone } of await windowsOfUnknownZones(store))
     log.warn(
       { window: id, timeZone },
@@ -277,7 +277,7 @@ function createRecorder(
     newIncidentKey: incidentKeys(installationId),
     closesIncidents,
     exports: parts.metricsExport,
-    onRead: (results) => backlogHold.read(results),
+    onResults: (results) => backlogHold.holdBacklog(results),
     isHeld: (monitorId) => backlogHold.isHeld(monitorId),
     onDeclared: (id, monitor) => monitors.replace(monitors.get(id) ?? null, monitor),
     onChannel: (kind, notificationId) => {
@@ -332,12 +332,12 @@ class ToDispatch implements SlotOutcomes {
     return this.#dispatch?.isOfferedAgain(monitorId, slot, region, reason) ?? false;
   }
 
-  arrived(monitorId: number, slot: number, region: Region, tookMs: number | null): void {
-    this.#dispatch?.arrived(monitorId, slot, region, tookMs);
+  resultArrived(monitorId: number, slot: number, region: Region, tookMs: number | null): void {
+    this.#dispatch?.resultArrived(monitorId, slot, region, tookMs);
   }
 
-  settled(outcome: SlotOutcome): void {
-    this.#dispatch?.settled(outcome);
+  outcomeRecorded(outcome: SlotOutcome): void {
+    this.#dispatch?.outcomeRecorded(outcome);
   }
 }
 

@@ -192,7 +192,7 @@ class Leadership {
     await this.#begin('icons of status pages', iconFetches, () => iconFetches.start());
     this.#applier = applier;
     await this.#begin('changes', applier, () => applier.applyRemaining());
-    const announce = (monitorIds: readonly number[]) => recorder.announce(monitorIds);
+    const announce = (monitorIds: readonly number[]) => recorder.announceStatuses(monitorIds);
     await this.#begin('hold of a backlog', backlogHold, () => backlogHold.start(announce));
     await this.#begin('maintenance windows', maintenanceHold, () => maintenanceHold.start(announce));
     await this.#begin('consumer', consumer, () => consumer.start());

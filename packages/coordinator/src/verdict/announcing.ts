@@ -11,7 +11,7 @@ import { announcement } from './transition.ts';
  *
  * @param counted the votes of the status
  */
-export function announce(
+export function announceStatus(
   frame: Frame,
   state: MonitorState,
   monitor: AlertedMonitor,
@@ -19,16 +19,16 @@ export function announce(
 ): void {
   const { status, reason, since: at } = state;
   if (status === 'unknown' || frame.isHeld(state)) return;
-  state.links = updated(state.links, (link) => {
+  state.links = updateLinks(state.links, (link) => {
     const told = announcement(link.announced, status);
     // The alerts of a channel keep their key, even when another incident has begun during a hold.
     const incident = link.incident ?? state.incident;
     if (told === null || incident === null) return link;
     const since = (link.incident === null ? state.incidentSince : link.incidentSince) ?? null;
     const facts = { monitor, status: told, votes: counted, at, reason, incident, since };
-    deliver(frame, state.id, link, alertOf(facts));
+    queueDelivery(frame, state.id, link, alertOf(facts));
     const isOver = status === 'active';
-    return written(frame, state.id, {
+    return writeLink(frame, state.id, {
       ...link,
       announced: status,
       incident: isOver ? null : incident,
@@ -48,10 +48,10 @@ export function closeIncident(
   counted: readonly Vote[],
   closure: Closure,
 ): void {
-  state.links = updated(state.links, (link) => {
+  state.links = updateLinks(state.links, (link) => {
     if (link.announced === 'active') return link;
     closeOn(frame, state.id, link, monitor, counted, closure);
-    return written(frame, state.id, { ...link, announced: 'active', incident: null, incidentSince: null });
+    return writeLink(frame, state.id, { ...link, announced: 'active', incident: null, incidentSince: null });
   });
   if (state.incident === null) return;
   frame.writes.closedIncidents.push({ key: state.incident, at: frame.instants.slotNow, closure });
@@ -81,16 +81,16 @@ export function closeOn(
     since: link.incidentSince ?? null,
     closure,
   });
-  deliver(frame, monitorId, link, alert);
+  queueDelivery(frame, monitorId, link, alert);
 }
 
 /** The channel is not linked any more. A row that links it again may have got what this link was told: it begins anew. */
-export function unlinked(frame: Frame, monitorId: number, { notificationId, providerType }: Link): void {
+export function writeUnlinked(frame: Frame, monitorId: number, { notificationId, providerType }: Link): void {
   const none = { announced: 'active', incident: null } as const;
   frame.writes.announcements.push({ monitorId, notificationId, providerType, ...none });
 }
 
-function deliver(frame: Frame, monitorId: number, link: Link, alert: ReturnType<typeof alertOf>): void {
+function queueDelivery(frame: Frame, monitorId: number, link: Link, alert: ReturnType<typeof alertOf>): void {
   frame.writes.deliveries.push({
     uid: frame.newKey(),
     notificationId: link.notificationId,
@@ -100,14 +100,14 @@ function deliver(frame: Frame, monitorId: number, link: Link, alert: ReturnType<
   });
 }
 
-function written(frame: Frame, monitorId: number, link: Link): Link {
+function writeLink(frame: Frame, monitorId: number, link: Link): Link {
   const { notificationId, providerType, announced, incident } = link;
   frame.writes.announcements.push({ monitorId, notificationId, providerType, announced, incident });
   return { ...link, isTold: true };
 }
 
 /** Returns `links` itself when nothing changes, because most monitors share one empty array. */
-function updated(links: readonly Link[], change: (link: Link) => Link): readonly Link[] {
+function updateLinks(links: readonly Link[], change: (link: Link) => Link): readonly Link[] {
   const next = links.map(change);
   return next.some((link, index) => link !== links[index]) ? next : links;
 }

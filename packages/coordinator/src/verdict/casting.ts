@@ -38,7 +38,7 @@ export function voteOf(
  *
  * @returns whether a region's vote changed
  */
-export function cast(
+export function castReports(
   frame: Frame,
   state: MonitorState,
   monitor: LiveMonitor,

@@ -1,11 +1,11 @@
 import type { Closure } from '@svc/shared/channels/alert.ts';
-import { type AlertedMonitor, closeIncident, closeOn, unlinked } from './announcing.ts';
+import { type AlertedMonitor, closeIncident, closeOn, writeUnlinked } from './announcing.ts';
 import type { Evaluation } from './evaluation.ts';
 import { keepFindable } from './kept-results.ts';
 import type { LiveWindow } from './maintenance-window.ts';
 import type { LiveMonitor } from './monitor.ts';
 import { hasRegion, regionSet } from './region-set.ts';
-import { judgeAnew, settle } from './slot-life.ts';
+import { decideSlots, judgeAnew } from './slot-life.ts';
 import type { Link, MonitorState } from './state.ts';
 import { freshForMs } from './status.ts';
 import { changeStatus } from './status-change.ts';
@@ -82,21 +82,21 @@ export type RemovedMonitor = Omit<AlertedMonitor, 'id'> & {
 /** Handles a monitor that was created or changed. */
 export function monitorDeclared(evaluation: Evaluation, after: LiveMonitor): void {
   const before = evaluation.monitor(after.id);
-  evaluation.declare(after.id, after);
+  evaluation.setDeclared(after.id, after);
   const state = evaluation.state(after.id);
   if (before !== undefined) ageByJump(evaluation.frame, state, before);
   if (before?.periodMs !== after.periodMs) keepUndecidedFindable(evaluation, state, after);
   // A region that is added again enters anew: nobody waits for its vote until it is given a slot.
   if (after.regions !== null) state.entered &= regionSet(after.regions);
   if (!after.active) {
-    end(evaluation, state, after, 'deactivated', 'monitor-deactivated');
+    endVotes(evaluation, state, after, 'deactivated', 'monitor-deactivated');
   } else if (isProbedOtherwise(state, before, after)) {
-    end(evaluation, state, after, 'probe-changed', null);
+    endVotes(evaluation, state, after, 'probe-changed', null);
   } else {
     if (before !== undefined) shiftExpiries(state, before, after, evaluation.frame.now);
     dropRegions(evaluation, state, after);
     // Under a shorter period, votes may have aged by now.
-    evaluation.look({ state, monitor: after });
+    evaluation.judgeByTime({ state, monitor: after });
   }
   state.version = after.version;
   evaluation.frame.unwritten.add(state);
@@ -105,7 +105,7 @@ export function monitorDeclared(evaluation: Evaluation, after: LiveMonitor): voi
 /** Handles a monitor that is gone, together with its rows. */
 function monitorRemoved(evaluation: Evaluation, id: number, removed: RemovedMonitor | null): void {
   const monitor = evaluation.monitor(id);
-  const state = evaluation.drafts.find(id);
+  const state = evaluation.drafts.findDraft(id);
   if (monitor !== undefined && state !== null) {
     const counted = countedVotes(evaluation.frame, state, monitor);
     closeIncident(evaluation.frame, state, monitor, counted, 'monitor-deleted');
@@ -119,8 +119,8 @@ function monitorRemoved(evaluation: Evaluation, id: number, removed: RemovedMoni
       'monitor-deleted',
     );
   }
-  evaluation.declare(id, null);
-  evaluation.drafts.delete(id);
+  evaluation.setDeclared(id, null);
+  evaluation.drafts.deleteDraft(id);
   evaluation.writes.removed.push(id);
 }
 
@@ -136,7 +136,7 @@ function channelLinked(
   if (!state.links.some(({ notificationId }) => notificationId === channel.notificationId)) {
     state.links = [...state.links, { ...channel, announced: 'active', incident: null }];
   }
-  evaluation.announced(monitorId);
+  evaluation.announceUntold(monitorId);
 }
 
 /**
@@ -150,7 +150,7 @@ function channelUnlinked(
   link: Link | null,
 ): void {
   const monitor = evaluation.monitor(monitorId);
-  const state = evaluation.drafts.find(monitorId);
+  const state = evaluation.drafts.findDraft(monitorId);
   if (monitor === undefined || state === null) return;
   const present = state.links.find((each) => each.notificationId === notificationId) ?? null;
   // A start has the links of the rows: where the channel was linked again meanwhile, that is another one, which was told
@@ -158,7 +158,7 @@ function channelUnlinked(
   const known = present?.isTold === true || present?.incident != null ? present : (link ?? present);
   state.links = state.links.filter((each) => each.notificationId !== notificationId);
   if (known === null) return;
-  unlinked(evaluation.frame, monitorId, known);
+  writeUnlinked(evaluation.frame, monitorId, known);
   const counted = countedVotes(evaluation.frame, state, monitor);
   // A link that was told nothing does not say when the incident began.
   const isOfState = known.incident === state.incident;
@@ -182,7 +182,7 @@ function channelChanged(
     state.links = state.links.map((link) =>
       isFormer(link) ? { notificationId, providerType, announced: 'active', incident: null } : link,
     );
-    evaluation.announced(state.id);
+    evaluation.announceUntold(state.id);
   }
 }
 
@@ -209,7 +209,7 @@ function isProbedOtherwise(
  * Ends votes and open slots, because they are about something that is not checked any more. A result on its
  * way will not vote either.
  */
-function end(
+function endVotes(
   evaluation: Evaluation,
   state: MonitorState,
   monitor: LiveMonitor,
@@ -268,7 +268,7 @@ function dropRegions(evaluation: Evaluation, state: MonitorState, monitor: LiveM
   }
   const votes = state.votes.filter(({ region }) => hasRegion(declared, region));
   if (votes.length === state.votes.length) {
-    settle(evaluation.frame, state, monitor);
+    decideSlots(evaluation.frame, state, monitor);
     return;
   }
   state.votes = votes;

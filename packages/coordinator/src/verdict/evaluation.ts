@@ -1,6 +1,6 @@
 import type { CheckResult, NotRunReason } from '@svc/shared/messages/check-result.ts';
 import type { Region } from '@svc/shared/regions.ts';
-import { announce } from './announcing.ts';
+import { announceStatus } from './announcing.ts';
 import { isAhead, voteOf } from './casting.ts';
 import type { Frame, Instants, StatusChange } from './frame.ts';
 import { isOutcomeUnknown, KeptResults, type Report } from './kept-results.ts';
@@ -8,11 +8,19 @@ import type { LiveWindow, Windows } from './maintenance-window.ts';
 import type { LiveMonitor } from './monitor.ts';
 import { looksLaterMs } from './next-instant.ts';
 import type { RegionSet } from './region-set.ts';
-import { excuse, give, giveNobody, isOver, leaveOut, report, settle } from './slot-life.ts';
+import {
+  closeGiving,
+  decideSlots,
+  excuseRegion,
+  giveSlot,
+  isOver,
+  leaveOutRegions,
+  takeReport,
+} from './slot-life.ts';
 import { Drafts, type MonitorState, type States } from './state.ts';
 import { freshForMs, type Vote, type VoteOutcome } from './status.ts';
 import { flushIntervals } from './status-change.ts';
-import { age, areTooFew, countedVotes } from './verdicts.ts';
+import { ageVotes, areTooFew, countedVotes } from './verdicts.ts';
 import { noWrites, type StoredVote, type Writes, type WrittenVotes } from './writes.ts';
 
 /**
@@ -107,19 +115,19 @@ export class Evaluation {
   }
 
   /** Sets the declaration of a monitor from here on. Null: removed. */
-  declare(id: number, monitor: LiveMonitor | null): void {
+  setDeclared(id: number, monitor: LiveMonitor | null): void {
     this.#declared.set(id, monitor);
   }
 
   state(monitorId: number): MonitorState {
-    return this.drafts.open(monitorId, this.frame.instants.slotNow);
+    return this.drafts.openDraft(monitorId, this.frame.instants.slotNow);
   }
 
   /** The states of the monitors that the channel is linked to. */
   linkedTo(notificationId: number): MonitorState[] {
     const isLinked = ({ links }: Readonly<MonitorState>) =>
       links.some((link) => link.notificationId === notificationId);
-    for (const state of this.#input.states.values()) if (isLinked(state)) this.drafts.find(state.id);
+    for (const state of this.#input.states.values()) if (isLinked(state)) this.drafts.findDraft(state.id);
     const linked: MonitorState[] = [];
     this.drafts.forEach((state) => {
       if (state !== null && isLinked(state)) linked.push(state);
@@ -131,14 +139,14 @@ export class Evaluation {
   opened({ id, version }: LiveMonitor, slot: number, given: RegionSet): void {
     const evaluated = this.#evaluated(id, version);
     if (evaluated === null || isOver(evaluated.state, slot)) return;
-    give(this.frame, evaluated.state, evaluated.monitor, slot, given);
+    giveSlot(this.frame, evaluated.state, evaluated.monitor, slot, given);
   }
 
   /** After a restart: slots that were not opened since wait for no region. */
   resumedAll(monitorId: number): void {
     const known = this.#known(monitorId);
     if (known === null) return;
-    giveNobody(this.frame, known.state, known.monitor);
+    closeGiving(this.frame, known.state, known.monitor);
   }
 
   /** After a restart: the reports from before are read. */
@@ -154,7 +162,7 @@ export class Evaluation {
   reported(monitor: LiveMonitor, news: Report): boolean {
     const { result, region } = news;
     const { slot, outcome } = result;
-    const isKept = this.#results.keep(monitor, news);
+    const isKept = this.#results.keepResult(monitor, news);
     if (!isKept && outcome !== 'not_run') return false;
     const state = this.#evaluated(monitor.id, result.version, region)?.state;
     if (state === undefined) {
@@ -168,7 +176,7 @@ export class Evaluation {
       this.#vote(state, monitor, news, outcome);
     } else if (!news.isOfferedAgain) {
       // A second `not_run` is not recorded, but it is the region's answer nevertheless.
-      excuse(this.frame, state, monitor, slot, region, 'region');
+      excuseRegion(this.frame, state, monitor, slot, region, 'region');
     }
     return isKept;
   }
@@ -179,7 +187,7 @@ export class Evaluation {
    * the clock was set back: the first slot of the present ones comes before it, and votes.
    */
   #passOver({ id, active, version }: LiveMonitor, { slot, version: ofResult }: CheckResult): void {
-    const state = this.drafts.find(id);
+    const state = this.drafts.findDraft(id);
     if (state === null || !active || ofResult >= version || slot > this.frame.instants.slotNow) return;
     // Late reports about a slot of the present ones still vote.
     if (state.decidedSlot > state.floorSlot) return;
@@ -190,7 +198,7 @@ export class Evaluation {
   }
 
   #vote(state: MonitorState, monitor: LiveMonitor, { result, region }: Report, outcome: VoteOutcome): void {
-    report(this.frame, state, monitor, voteOf(this.frame, monitor, result, outcome, region));
+    takeReport(this.frame, state, monitor, voteOf(this.frame, monitor, result, outcome, region));
   }
 
   /** The region will not report the slot. It is recorded as `not_run`, unless it has a row already. */
@@ -203,34 +211,36 @@ export class Evaluation {
   /** The region has reported that it did not run the check: nobody waits for it. It records nothing. */
   answered({ id, version }: LiveMonitor, slot: number, region: Region): void {
     const evaluated = this.#evaluated(id, version, region);
-    if (evaluated !== null) excuse(this.frame, evaluated.state, evaluated.monitor, slot, region, 'region');
+    if (evaluated !== null)
+      excuseRegion(this.frame, evaluated.state, evaluated.monitor, slot, region, 'region');
   }
 
   /** The region is given no job of the slot, because its check of an earlier one still runs. */
   skipped({ id, version }: LiveMonitor, slot: number, region: Region): void {
     const evaluated = this.#evaluated(id, version, region);
-    if (evaluated !== null) excuse(this.frame, evaluated.state, evaluated.monitor, slot, region, 'dispatch');
+    if (evaluated !== null)
+      excuseRegion(this.frame, evaluated.state, evaluated.monitor, slot, region, 'dispatch');
   }
 
   /** Under overload the regions are given no job of the slot, which need not be open. */
   leftOut({ id, version }: LiveMonitor, slot: number, regions: RegionSet): void {
     const evaluated = this.#evaluated(id, version);
-    if (evaluated !== null) leaveOut(this.frame, evaluated.state, evaluated.monitor, slot, regions);
+    if (evaluated !== null) leaveOutRegions(this.frame, evaluated.state, evaluated.monitor, slot, regions);
   }
 
   /** Handles the passing of time: deadlines of slots, ages of votes. */
-  due(monitorId: number): void {
+  timePassed(monitorId: number): void {
     const known = this.#known(monitorId);
     if (known === null) return;
-    this.look(known);
+    this.judgeByTime(known);
   }
 
-  /** As {@link due}, as a part of another event. */
-  look({ state, monitor }: Evaluated): void {
+  /** As {@link timePassed}, as a part of another event. */
+  judgeByTime({ state, monitor }: Evaluated): void {
     const { frame } = this;
-    settle(frame, state, monitor);
+    decideSlots(frame, state, monitor);
     // A vote that aged long ago has a monitor looked at while those of the others may be replaced at once.
-    if (areTooFew(frame, state, monitor, frame.now - looksLaterMs(state))) age(frame, state, monitor);
+    if (areTooFew(frame, state, monitor, frame.now - looksLaterMs(state))) ageVotes(frame, state, monitor);
   }
 
   /**
@@ -241,18 +251,23 @@ export class Evaluation {
     const before = this.#windows.get(id);
     this.#windows = this.#windows.with(id, window);
     const [held, holds] = [new Set(before?.monitorIds), new Set(window?.monitorIds)];
-    for (const monitorId of new Set([...held, ...holds])) this.announced(monitorId);
+    for (const monitorId of new Set([...held, ...holds])) this.announceUntold(monitorId);
   }
 
   /**
    * Tells a monitor's channels what they have not been told yet: a new link, after a start, or at the end of a hold.
    * Nobody is told what has aged.
    */
-  announced(monitorId: number): void {
+  announceUntold(monitorId: number): void {
     const known = this.#known(monitorId);
     if (known === null || this.frame.isHeld(known.state)) return;
-    this.look(known);
-    announce(this.frame, known.state, known.monitor, countedVotes(this.frame, known.state, known.monitor));
+    this.judgeByTime(known);
+    announceStatus(
+      this.frame,
+      known.state,
+      known.monitor,
+      countedVotes(this.frame, known.state, known.monitor),
+    );
   }
 
   /** Whether only the store knows if the region's result of the slot is recorded. */
@@ -272,7 +287,7 @@ export class Evaluation {
   /** A declared monitor with its state; null when one of them is missing. */
   #known(monitorId: number): Evaluated | null {
     const monitor = this.monitor(monitorId);
-    const state = this.drafts.find(monitorId);
+    const state = this.drafts.findDraft(monitorId);
     return monitor === undefined || state === null ? null : { state, monitor };
   }
 
@@ -312,12 +327,12 @@ function addStateWrites(
   for (const state of unwritten) {
     moved.add(state);
     // Removed meanwhile.
-    if (drafts.find(state.id) !== state) continue;
+    if (drafts.findDraft(state.id) !== state) continue;
     const { id, status, since, reason, version, floorSlot, entered, incident } = state;
     writes.states.push({ id, status, since, reason, version, floorSlot, entered, incident });
   }
   for (const state of moved) {
-    if (drafts.find(state.id) !== state) continue;
+    if (drafts.findDraft(state.id) !== state) continue;
     flushIntervals(frame, state);
     writes.votes.push(writtenVotes(frame, state, monitorOf(state.id)));
   }

@@ -33,7 +33,7 @@ export class KeptResults {
    *
    * @returns whether the result is recorded
    */
-  keep(monitor: LiveMonitor, { result, region, agent, prior }: Report): boolean {
+  keepResult(monitor: LiveMonitor, { result, region, agent, prior }: Report): boolean {
     const { slot, outcome } = result;
     const isFinal = prior !== null && prior !== 'not_run';
     // Dispatch may have given up a result of this batch that an earlier batch has recorded.
@@ -113,19 +113,19 @@ export class KeptOutcomes {
   readonly #kept = new Map<number, Kept>();
 
   of(monitorId: number, slot: number, region: Region): Outcome | undefined {
-    return find(this.#kept.get(keyOf(monitorId, region)), slot)?.outcome;
+    return outcomeOfSlot(this.#kept.get(keyOf(monitorId, region)), slot)?.outcome;
   }
 
   set(monitorId: number, slot: number, region: Region, outcome: Outcome): void {
     const key = keyOf(monitorId, region);
     const before = this.#kept.get(key);
-    const known = find(before, slot);
+    const known = outcomeOfSlot(before, slot);
     if (known === undefined) this.#kept.set(key, { slot, outcome, before });
     else known.outcome = outcome;
   }
 }
 
-function find(newest: Kept | undefined, slot: number): Kept | undefined {
+function outcomeOfSlot(newest: Kept | undefined, slot: number): Kept | undefined {
   let kept = newest;
   while (kept !== undefined && kept.slot !== slot) kept = kept.before;
   return kept;

@@ -196,7 +196,7 @@ function dateOf(day: number): number {
 }
 
 /** The same time in as few spans as possible, ascending. */
-export function merged(spans: readonly Occurrence[]): Occurrence[] {
+export function mergeSpans(spans: readonly Occurrence[]): Occurrence[] {
   const found: Occurrence[] = [];
   for (const span of [...spans].sort((a, b) => a.from - b.from)) {
     const last = found.at(-1);

@@ -23,7 +23,7 @@ class Clocks {
   }
 
   look(): void {
-    this.passed.look(this.wall, this.monotonic);
+    this.passed.compareClocks(this.wall, this.monotonic);
   }
 }
 

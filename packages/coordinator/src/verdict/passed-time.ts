@@ -1,6 +1,6 @@
 import { DELIVERY_LIFETIME_MS } from './backoff.ts';
 
-/** Time between two calls of {@link PassedTime.look}, ms. It must be shorter than the smallest jump. */
+/** Time between two calls of {@link PassedTime.compareClocks}, ms. It must be shorter than the smallest jump. */
 export const LOOK_AT_CLOCK_EVERY_MS = 60_000;
 /** Smallest step of the wall clock that counts as a jump, ms. Smaller ones hardly change an age. */
 const SMALLEST_JUMP_MS = 2 * LOOK_AT_CLOCK_EVERY_MS;
@@ -28,7 +28,7 @@ export class PassedTime {
   }
 
   /** Compares the clocks. To be called at least every {@link LOOK_AT_CLOCK_EVERY_MS}. */
-  look(wall: number, monotonic: number): void {
+  compareClocks(wall: number, monotonic: number): void {
     const expected = this.#wall + monotonic - this.#monotonic;
     const byMs = wall - expected;
     this.#wall = wall;

@@ -6,11 +6,11 @@ test('a burst at once, then as many as the rate allows', () => {
   const tokens = new TokenBucket({ perMinute: 60, burst: 3 });
   for (let sent = 0; sent < 3; sent += 1) {
     expect(tokens.availableAt(0)).toBe(0);
-    tokens.take(0);
+    tokens.takeToken(0);
   }
   expect(tokens.availableAt(0)).toBe(1_000);
   expect(tokens.availableAt(1_000)).toBe(1_000);
-  tokens.take(1_000);
+  tokens.takeToken(1_000);
   expect(tokens.availableAt(1_000)).toBe(2_000);
 });
 
@@ -27,7 +27,7 @@ test('never more than the burst and what the time allows', () => {
         for (const waitMs of waits) {
           now += waitMs;
           if (tokens.availableAt(now) > now) continue;
-          tokens.take(now);
+          tokens.takeToken(now);
           taken += 1;
         }
         expect(taken).toBeLessThanOrEqual(burst + (now * perMinute) / 60_000 + 1e-6);

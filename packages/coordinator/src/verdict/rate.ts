@@ -27,7 +27,7 @@ export class TokenBucket {
   }
 
   /** Takes a token. The caller has seen that one is there. */
-  take(now: number): void {
+  takeToken(now: number): void {
     this.#fullAt = Math.max(this.#fullAt, now) + this.#msPerToken;
   }
 }

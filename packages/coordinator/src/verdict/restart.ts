@@ -1,6 +1,6 @@
 import type { Evaluation } from './evaluation.ts';
 import type { LiveMonitor } from './monitor.ts';
-import { reopen } from './slot-life.ts';
+import { reopenSlot } from './slot-life.ts';
 import { type MonitorState, newState } from './state.ts';
 import { BELIEVED_AHEAD_MS, freshForMs, type Vote } from './status.ts';
 import type { StoredVote, WrittenState, WrittenVotes } from './writes.ts';
@@ -16,7 +16,7 @@ export type StoredState = WrittenState &
  * @param newestBelieved later slots and instants are of a clock that was ahead, epoch ms; default: a minute after
  *   the present
  */
-export function restarted(
+export function restoreState(
   evaluation: Evaluation,
   stored: StoredState,
   monitor: LiveMonitor | undefined,
@@ -24,7 +24,7 @@ export function restarted(
 ): void {
   const { votes, open, writtenAt, ...rest } = stored;
   const { instants } = evaluation.frame;
-  const state = evaluation.drafts.put({
+  const state = evaluation.drafts.putDraft({
     ...newState(stored.id, stored.since),
     ...rest,
     votes: [],
@@ -51,7 +51,7 @@ export function restarted(
     if (slot > newestBelieved || slot <= state.floorSlot) continue;
     const ofMonitor = reports.filter(({ region }) => monitor.regions?.includes(region) !== false);
     const votesOf = ofMonitor.map((report) => withExpiry(evaluation, report, monitor, agedUntil));
-    reopen(evaluation.frame, state, monitor, slot, votesOf);
+    reopenSlot(evaluation.frame, state, monitor, slot, votesOf);
   }
   // The votes that made the status are set aside. Older ones made another one: nothing is known until the next slot.
   if (isStatusAhead && votes.some(({ slot }) => slot > newestBelieved)) state.votes = [];

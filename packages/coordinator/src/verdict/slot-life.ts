@@ -1,6 +1,6 @@
 import type { Region } from '@svc/shared/regions.ts';
-import { announce } from './announcing.ts';
-import { cast, oldestVotable } from './casting.ts';
+import { announceStatus } from './announcing.ts';
+import { castReports, oldestVotable } from './casting.ts';
 import { type OpenSlot, type SlotDecision, slotDecision } from './decision.ts';
 import type { Frame } from './frame.ts';
 import type { LiveMonitor } from './monitor.ts';
@@ -8,13 +8,13 @@ import { ALL_REGIONS, bitOf, NO_REGIONS, type RegionSet, regionSet, sizeOf } fro
 import { type MonitorState, openSlotOf } from './state.ts';
 import { freshForMs, isCounted, tally, type Vote, verdict } from './status.ts';
 import {
-  age,
   ageByJump,
+  ageVotes,
   countedVotes,
   electorateFor,
   followsAgeing,
   hasAgedVote,
-  judge,
+  judgeVotes,
   standingStatus,
 } from './verdicts.ts';
 
@@ -23,7 +23,7 @@ import {
 const NONE: readonly never[] = [];
 
 /** The slot was given to `regions`. */
-export function give(
+export function giveSlot(
   frame: Frame,
   state: MonitorState,
   monitor: LiveMonitor,
@@ -34,7 +34,7 @@ export function give(
   // Dispatch hears of a change after this does: a region that is not the monitor's any more was given nothing.
   open.given |= monitor.regions === null ? regions : regions & regionSet(monitor.regions);
   open.isGivenKnown = true;
-  settle(frame, state, monitor);
+  decideSlots(frame, state, monitor);
   if (canEnter(frame, state, monitor)) judgeAnew(frame, state, monitor, slot);
 }
 
@@ -42,16 +42,16 @@ export function give(
  * After a restart: slots whose given regions nobody has named wait for no region. Those that no region has answered either are
  * not known any more: they may be given again.
  */
-export function giveNobody(frame: Frame, state: MonitorState, monitor: LiveMonitor): void {
+export function closeGiving(frame: Frame, state: MonitorState, monitor: LiveMonitor): void {
   state.open = state.open.filter(({ isGivenKnown, answered }) => isGivenKnown || answered !== NO_REGIONS);
   for (const open of state.open) open.isGivenKnown = true;
-  settle(frame, state, monitor);
+  decideSlots(frame, state, monitor);
 }
 
 /** Handles a region's outcome of a slot: a report while the slot is open, otherwise a vote at once. */
-export function report(frame: Frame, state: MonitorState, monitor: LiveMonitor, vote: Vote): void {
+export function takeReport(frame: Frame, state: MonitorState, monitor: LiveMonitor, vote: Vote): void {
   // Aged votes may have made a slot certain. It is then decided without this report.
-  if (hasAgedVote(state, frame.now)) settle(frame, state, monitor);
+  if (hasAgedVote(state, frame.now)) decideSlots(frame, state, monitor);
   if (isOver(state, vote.slot)) {
     reportLate(frame, state, monitor, vote);
     return;
@@ -60,7 +60,7 @@ export function report(frame: Frame, state: MonitorState, monitor: LiveMonitor, 
   open.reports = withReport(open.reports, vote);
   frame.moved.add(state);
   markAnswered(open, vote.region);
-  settle(frame, state, monitor);
+  decideSlots(frame, state, monitor);
 }
 
 /**
@@ -68,7 +68,7 @@ export function report(frame: Frame, state: MonitorState, monitor: LiveMonitor, 
  * Dispatch says it without knowing that: after a restart it excuses regions that have come since, and they get no
  * part in the electorate.
  */
-export function excuse(
+export function excuseRegion(
   frame: Frame,
   state: MonitorState,
   monitor: LiveMonitor,
@@ -77,19 +77,19 @@ export function excuse(
   saidBy: 'region' | 'dispatch',
 ): void {
   // As in `report`.
-  if (hasAgedVote(state, frame.now)) settle(frame, state, monitor);
+  if (hasAgedVote(state, frame.now)) decideSlots(frame, state, monitor);
   if (isOver(state, slot)) return;
   const open = openSlot(frame, state, monitor, slot);
   if (saidBy === 'region') markAnswered(open, region);
   else open.answered |= bitOf(region);
-  settle(frame, state, monitor);
+  decideSlots(frame, state, monitor);
 }
 
 /**
  * Under overload the regions are given no job of the slot. The monitor's period is longer then, so their votes count for a
  * period longer, but no longer than if they were cast now. That is written, so that a start goes on with it.
  */
-export function leaveOut(
+export function leaveOutRegions(
   frame: Frame,
   state: MonitorState,
   monitor: LiveMonitor,
@@ -106,11 +106,11 @@ export function leaveOut(
   const open = openSlotOf(state, slot);
   if (open === undefined) return;
   open.answered |= regions;
-  settle(frame, state, monitor);
+  decideSlots(frame, state, monitor);
 }
 
 /** After a restart: the slot is not decided, and has these reports. */
-export function reopen(
+export function reopenSlot(
   frame: Frame,
   state: MonitorState,
   monitor: LiveMonitor,
@@ -127,7 +127,7 @@ export function reopen(
  *
  * @returns whether there was a verdict on the votes of one of them
  */
-export function settle(frame: Frame, state: MonitorState, monitor: LiveMonitor): boolean {
+export function decideSlots(frame: Frame, state: MonitorState, monitor: LiveMonitor): boolean {
   ageByJump(frame, state, monitor);
   let isJudged = false;
   for (let index = 0; index < state.open.length; ) {
@@ -137,7 +137,7 @@ export function settle(frame: Frame, state: MonitorState, monitor: LiveMonitor):
       continue;
     }
     state.open.splice(index, 1);
-    isJudged = decide(frame, state, monitor, open) || isJudged;
+    isJudged = decideSlot(frame, state, monitor, open) || isJudged;
     index = 0;
   }
   return isJudged;
@@ -172,12 +172,12 @@ function decisionOf(
  *
  * @returns whether there was a verdict
  */
-function decide(frame: Frame, state: MonitorState, monitor: LiveMonitor, open: OpenSlot): boolean {
+function decideSlot(frame: Frame, state: MonitorState, monitor: LiveMonitor, open: OpenSlot): boolean {
   const isFirst = !state.isDecided;
   state.isDecided = true;
   const isJudged = judgeSlot(frame, state, monitor, open);
   // Channels may be told from here on what an earlier process held back.
-  if (isFirst) announce(frame, state, monitor, countedVotes(frame, state, monitor));
+  if (isFirst) announceStatus(frame, state, monitor, countedVotes(frame, state, monitor));
   return isJudged;
 }
 
@@ -190,15 +190,15 @@ function judgeSlot(frame: Frame, state: MonitorState, monitor: LiveMonitor, open
   }
   const isCast = castNews(frame, state, monitor, open.reports, open.given);
   // Ageing is dated at the expiry as far as it left too few votes for the electorate of before.
-  if (!isCast) age(frame, state, monitor);
+  if (!isCast) ageVotes(frame, state, monitor);
   const joining = open.given & ~state.entered;
-  enter(frame, state, open.given);
+  enterRegions(frame, state, open.given);
   if (!isCast) {
-    age(frame, state, monitor, frame.instants.slotNow);
+    ageVotes(frame, state, monitor, frame.instants.slotNow);
     // Late reports of a region that was declared again count from here on.
     if (joining === NO_REGIONS || tally(state.votes, joining, frame.now).total === 0) return false;
   }
-  judge(frame, state, monitor, open.slot);
+  judgeVotes(frame, state, monitor, open.slot);
   return true;
 }
 
@@ -219,11 +219,11 @@ function castNews(
 ): boolean {
   const before = state.votes;
   const isAged = standingStatus(frame, state, monitor) !== state.status;
-  if (!cast(frame, state, monitor, reports)) return false;
+  if (!castReports(frame, state, monitor, reports)) return false;
   if (!isAged || !followsAgeing(frame, state, monitor, joining)) return true;
   const after = state.votes;
   state.votes = before;
-  age(frame, state, monitor);
+  ageVotes(frame, state, monitor);
   state.votes = after;
   return true;
 }
@@ -253,7 +253,7 @@ function givenNow({ open }: Readonly<MonitorState>): RegionSet {
 }
 
 /** A region without an agent for 24 h enters anew, with the first slot that it is given then. */
-function enter(frame: Frame, state: MonitorState, given: RegionSet): void {
+function enterRegions(frame: Frame, state: MonitorState, given: RegionSet): void {
   const entered = (state.entered & frame.electable) | given;
   if (entered !== state.entered) frame.unwritten.add(state);
   state.entered = entered;
@@ -280,10 +280,10 @@ export function judgeAnew(
   monitor: LiveMonitor,
   slot: number | null,
 ): void {
-  if (canEnter(frame, state, monitor)) enter(frame, state, givenNow(state));
-  if (settle(frame, state, monitor)) return;
-  judge(frame, state, monitor, slot);
-  settle(frame, state, monitor);
+  if (canEnter(frame, state, monitor)) enterRegions(frame, state, givenNow(state));
+  if (decideSlots(frame, state, monitor)) return;
+  judgeVotes(frame, state, monitor, slot);
+  decideSlots(frame, state, monitor);
 }
 
 /** The region was given the slot, and has answered. */

@@ -53,16 +53,16 @@ export interface SlotOutcomes {
    * @param tookMs duration of the check; null where its agent may have kept the report back, because it finds
    *   out first whether a failure is its own network's
    */
-  arrived(monitorId: number, slot: number, region: Region, tookMs: number | null): void;
+  resultArrived(monitorId: number, slot: number, region: Region, tookMs: number | null): void;
   /**
    * The outcome is committed. A job that was given back is offered again now, or abstains when its bound has
    * passed.
    */
-  settled(outcome: SlotOutcome): void;
+  outcomeRecorded(outcome: SlotOutcome): void;
 }
 
 /** What dispatch tells after a restart. */
 export interface SlotRecovery {
   /** Ends the restart: the streams are read, and slots of before wait for no region. */
-  resumed(): void;
+  endResumption(): void;
 }

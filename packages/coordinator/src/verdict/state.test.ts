@@ -63,14 +63,14 @@ test('a draft leaves the standing votes and slots alone until it is set', () => 
   const states = new States();
   states.set({ ...newState(1, 0), votes: [{ ...cast }] });
   const open = { slot: 1, given: 0, answered: 0, isGivenKnown: true, deadline: 1, reports: [] };
-  const draft = new Drafts(states).open(1, 0);
+  const draft = new Drafts(states).openDraft(1, 0);
   draft.votes = [{ ...cast, slot: cast.slot + 1 }];
   draft.open.push(open);
   expect(states.get(1)).toMatchObject({ votes: [cast], open: [] });
   states.set(draft);
   expect(states.get(1)).toMatchObject({ votes: [{ slot: cast.slot + 1 }], open: [open] });
   states.set({ ...draft, open: [] });
-  new Drafts(states).open(1, 0).open.push(open);
+  new Drafts(states).openDraft(1, 0).open.push(open);
   expect(states.get(1)?.open).toEqual([]);
 });
 

@@ -156,24 +156,24 @@ export class Drafts {
   }
 
   /** The state to change, created with status `unknown` since `now` (epoch ms) where there is none. */
-  open(id: number, now: number): MonitorState {
-    return this.find(id) ?? this.put(newState(id, now));
+  openDraft(id: number, now: number): MonitorState {
+    return this.findDraft(id) ?? this.putDraft(newState(id, now));
   }
 
   /** The state to change; null: there is none. */
-  find(id: number): MonitorState | null {
+  findDraft(id: number): MonitorState | null {
     const draft = this.#drafts.get(id);
     if (draft !== undefined) return draft;
     const state = this.#states.get(id);
-    return state === undefined ? null : this.put(copyOf(state));
+    return state === undefined ? null : this.putDraft(copyOf(state));
   }
 
-  put(state: MonitorState): MonitorState {
+  putDraft(state: MonitorState): MonitorState {
     this.#drafts.set(state.id, state);
     return state;
   }
 
-  delete(id: number): void {
+  deleteDraft(id: number): void {
     this.#drafts.set(id, null);
   }
 

@@ -1,4 +1,4 @@
-import { announce } from './announcing.ts';
+import { announceStatus } from './announcing.ts';
 import type { Frame } from './frame.ts';
 import type { LiveMonitor, MonitorStatus } from './monitor.ts';
 import type { RegionSet } from './region-set.ts';
@@ -47,7 +47,7 @@ export function changeStatus(
   frame.writes.transitions.push({ monitorId: state.id, from, to: status, reason, at, slot, votes, incident });
   frame.changes.push({ monitor, from, to: status, reason, at, slot, votes });
   const counted = state.votes.filter((vote) => isCounted(vote, next.electorate, frame.now));
-  announce(frame, state, monitor, counted);
+  announceStatus(frame, state, monitor, counted);
   return true;
 }
 

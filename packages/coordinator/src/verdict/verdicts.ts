@@ -30,7 +30,12 @@ export function countedVotes(frame: Frame, state: Readonly<MonitorState>, monito
 }
 
 /** Judges the present votes. `slot` is the slot that caused it; null: none did. */
-export function judge(frame: Frame, state: MonitorState, monitor: LiveMonitor, slot: number | null): void {
+export function judgeVotes(
+  frame: Frame,
+  state: MonitorState,
+  monitor: LiveMonitor,
+  slot: number | null,
+): void {
   const electorate = electorateFor(frame, state, monitor);
   const { status, reason } = verdict(state.votes, electorate, state.status, frame.now);
   const at = frame.instants.slotNow;
@@ -44,7 +49,7 @@ export function judge(frame: Frame, state: MonitorState, monitor: LiveMonitor, s
  *
  * @param notBefore when the electorate grew, epoch ms on the slots' clock: the votes were enough until then
  */
-export function age(
+export function ageVotes(
   frame: Frame,
   state: MonitorState,
   monitor: LiveMonitor,
@@ -67,7 +72,7 @@ export function age(
  */
 export function ageByJump(frame: Frame, state: MonitorState, monitor: LiveMonitor): void {
   if (!hasAgedVote(state, frame.jumpedAt)) return;
-  if (areTooFew(frame, state, monitor, frame.jumpedAt)) age(frame, state, monitor);
+  if (areTooFew(frame, state, monitor, frame.jumpedAt)) ageVotes(frame, state, monitor);
 }
 
 /**

@@ -14,7 +14,7 @@ import {
 import { windowsOfMonitor } from '../../store/incidents/maintenance-windows.ts';
 import type { Store } from '../../store/store.ts';
 import { lastedMs, longestCheckMs } from '../../verdict/check-duration.ts';
-import { type LiveWindow, merged, occurrencesIn, Windows } from '../../verdict/maintenance-window.ts';
+import { type LiveWindow, mergeSpans, occurrencesIn, Windows } from '../../verdict/maintenance-window.ts';
 import type { LiveMonitor, MonitorStatus } from '../../verdict/monitor.ts';
 import { freshForMs, votableForMs } from '../../verdict/status.ts';
 import { addTimes, NO_TIMES, type StatusTimes, timesBetween, withMaintenance } from '../../verdict/uptime.ts';
@@ -151,7 +151,7 @@ function timesOf(
 ): StatusTimes {
   const history = [{ at: from, status: before }, ...changes.map(({ at, to }) => ({ at, status: to }))];
   const timesIn = (span: Span) => timesBetween(history, [span.from, span.until])[0] ?? NO_TIMES;
-  const maintenance = merged(windows.flatMap(({ times }) => occurrencesIn(times, from, until)))
+  const maintenance = mergeSpans(windows.flatMap(({ times }) => occurrencesIn(times, from, until)))
     .map((each) => ({ from: Math.max(from, each.from), until: Math.min(until, each.until) }))
     .map(timesIn)
     .reduce(addTimes, NO_TIMES);

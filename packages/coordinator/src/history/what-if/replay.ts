@@ -71,7 +71,7 @@ export class Replay {
       this.#at = Math.max(this.#at, Math.ceil(next));
       looked = this.#at;
       const evaluation = this.#begin();
-      evaluation.due(this.#monitor.id);
+      evaluation.timePassed(this.#monitor.id);
       this.#end(evaluation);
     }
   }
@@ -99,7 +99,7 @@ export class Replay {
   /** Begins another version of the probed attributes. The first version ends no votes. */
   #probeAs(version: number, evaluation: Evaluation): void {
     const next = { ...this.#monitor, version };
-    if (this.#monitor.version === 0) evaluation.declare(next.id, next);
+    if (this.#monitor.version === 0) evaluation.setDeclared(next.id, next);
     else monitorDeclared(evaluation, next);
     this.#monitor = next;
   }

@@ -62,7 +62,7 @@ export class PasswordGuesses {
       isKnown: right || visitor.isKnown,
     });
     if (right) return { is: 'right' };
-    if (!visitor.isKnown) page.take(now);
+    if (!visitor.isKnown) page.takeToken(now);
     return { is: 'wrong' };
   }
 
@@ -114,7 +114,7 @@ export class MailLimits {
   countRequest(peer: string, now: number): number {
     const bucket = this.#bucket('peer', peer);
     const waitMs = bucket.availableAt(now) - now;
-    if (waitMs === 0) bucket.take(now);
+    if (waitMs === 0) bucket.takeToken(now);
     return waitMs;
   }
 
@@ -135,7 +135,7 @@ export class MailLimits {
     ] as const;
     const reached = buckets.find(([, bucket]) => bucket.availableAt(now) > now);
     if (reached !== undefined) return reached[0];
-    for (const [, bucket] of buckets) bucket.take(now);
+    for (const [, bucket] of buckets) bucket.takeToken(now);
     return null;
   }
 
