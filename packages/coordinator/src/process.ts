@@ -35,8 +35,8 @@ import { generateToken } from './store/access/tokens.ts';
 import { generateSecretKey } from './store/declaration/secrets.ts';
 
 /**
- * Bound on the stop, ms. Parts that take longer are abandoned: several wait for a database that takes nothing, one
- * after the other.
+ * Bound on the stop, ms. Parts that take longer are abandoned: several wait for a database that takes
+ * nothing, one after the other.
  */
 const STOP_WITHIN_MS = 4_500;
 

@@ -57,7 +57,9 @@ export type ServingParts = {
   readonly visitorKey: Secret<Uint8Array>;
   /** Applies the effects of changes of the declaration, where this coordinator leads. */
   readonly effects: ChangeEffects;
-  /** What the API uses of the present leadership, or of the last one; null: this coordinator has not led yet. */
+  /**
+   * What the API uses of the present leadership, or of the last one; null: this coordinator has not led yet.
+   */
   readonly leader: () => LeaderServices | null;
   readonly isLeading: () => boolean;
   readonly bus: Pick<Bus, 'isConnected' | 'onConnection'>;

@@ -10,12 +10,12 @@ import type { RecorderEvent } from './events.ts';
 import type { RecorderDrops, RecorderParts } from './recorder-parts.ts';
 import { type RecordedResult, ResultFeed } from './result-feed.ts';
 
-/** Reasons of `unknown` that somebody asked for. */
+/** Reasons of `unknown` that follow from a change of the declaration. */
 const DECLARED: ReadonlySet<string> = new Set(['deactivated', 'probe-changed']);
 
 /**
- * The steps after a commit: memory takes the durable state, and others are told, in one order. A step that fails is
- * logged and stops no other: the batch is recorded, and its alerts must be sent whatever a listener does.
+ * The steps after a commit, in a fixed order: memory takes the durable state, then listeners are called. A
+ * failed step is logged and does not stop the others: the batch is recorded, and its alerts must be sent.
  */
 export class AfterCommit {
   readonly feed: ResultFeed;
@@ -50,19 +50,21 @@ export class AfterCommit {
     return () => this.#positionListeners.delete(listener);
   }
 
-  /** Where the reading of the stream continues; null when nothing of it was ever recorded. */
+  /** The last recorded position in the stream; null: nothing of it was ever recorded. */
   positionIn(stream: string): StreamPosition | null {
     return this.#positions.get(stream) ?? null;
   }
 
-  /** Notes a position that was recorded before the start. */
+  /** Sets a position that was recorded before the start. */
   setLoadedPosition(position: StreamPosition): void {
     this.#positions.set(position.stream, position);
   }
 
   /**
+   * Carries out the steps after the commit of a batch.
+   *
    * @param deliveryIds ids of the deliveries that the batch has queued, in order; null: the channel is gone
-   * @param exportNote of the batch; null: nothing of it is exported
+   * @param exportNote the exported part of the batch; null: nothing of it is exported
    */
   applyCommit(
     batch: readonly RecorderEvent[],
@@ -143,7 +145,7 @@ export class AfterCommit {
 
   #reportOutcomes(reported: readonly RecordedResult[], givenBack: ReadonlySet<CheckResult>): void {
     const { slots } = this.#parts;
-    // By index, as the other loops over results: an iterator makes an object for each.
+    // By index, like the other loops over results: an iterator would allocate an object for each result.
     for (let index = 0; index < reported.length; index += 1) {
       const { result, region } = reported[index] as RecordedResult;
       const { monitor: monitorId, slot } = result;

@@ -14,21 +14,21 @@ import { ThrottledLog } from '@svc/shared/throttled-log.ts';
 import type { AgentLoad } from '../verdict/thinning.ts';
 import { SickAgents } from './sick-agents.ts';
 
-/** Time within which every agent that lives is heard, ms: one interval of heartbeats and their possible delay. */
+/** Time within which each live agent sends a heartbeat, ms: one interval and the possible delay. */
 export const HEARTBEAT_ROUND_MS = HEARTBEAT_INTERVAL_MS + 500;
 /** Silence after which an agent counts as gone, ms: three heartbeats and their possible delay. */
 export const SILENCE_MS = HEARTBEATS_MISSED * HEARTBEAT_INTERVAL_MS + 500;
 /**
- * The same for an agent after whose last message another life of the same id began. It was mostly restarted,
- * so its jobs can be offered again sooner.
+ * The same for an agent that another process with the same id has followed, ms. The agent was probably
+ * restarted, so its jobs can be offered again sooner.
  */
 const REPLACED_SILENCE_MS = 2 * HEARTBEAT_INTERVAL_MS + 500;
 /**
- * Most log lines of one text about the agents of one region in 10 s. A fleet of twenty agents is logged in full, and
- * invented agents fill no log.
+ * Most log lines of one text about the agents of one region in 10 s. Twenty real agents are logged in full,
+ * and forged agents cannot fill the log.
  */
 export const MOST_LINES = 20;
-/** Least time between two log lines about disowned batches of a region, ms. */
+/** Least time between two log lines about the disowned batches of a region, ms. */
 const TELL_DISOWNED_EVERY_MS = 10_000;
 /** Time without a new live region after which the set of regions counts as settled, ms. */
 const SETTLED_MS = 500;
@@ -37,7 +37,7 @@ const SETTLED_MS = 500;
 export class KnownAgent {
   /** Set by its operator, or generated. */
   readonly id: string;
-  /** Names this life of the agent. */
+  /** Random id of this process of the agent. */
   readonly bootId: string;
   readonly region: Region;
   version = '';
@@ -45,7 +45,7 @@ export class KnownAgent {
   capacity = 0;
   running = 0;
   held = 0;
-  /** What it did between its last two heartbeats. */
+  /** Checks between its last two heartbeats. */
   load: Omit<AgentLoad, 'isStarved'> = { begun: 0, late: 0, behind: 0 };
   loopDelayMs = 0;
   /** Its wall clock minus this process's, ms, including the travel time. */
@@ -56,15 +56,15 @@ export class KnownAgent {
   machine = '';
   /** Faults that it has found in itself. */
   sicknesses: readonly Sickness[] = [];
-  /** Batches of results that the server's stream disowned. */
+  /** Batches of its results that the stream refused as repetitions although they were new. */
   disownedBatches = 0;
-  /** Another life of the same id began after its last message. */
+  /** Another process with the same id has started after its last message. */
   isReplaced = false;
   /** Monotonic ms. */
   lastSeenAt = 0;
   /** Epoch ms. */
   lastSeenWall = 0;
-  /** Heartbeats so far. */
+  /** Number of heartbeats so far. */
   serial = 0;
 
   constructor(id: string, region: Region, bootId: string) {
@@ -85,7 +85,7 @@ export type AgentsParts = {
    * (epoch ms).
    */
   onRegionLost: (region: Region, lastSeenAt: number) => void;
-  /** Called after three missed heartbeats; the agent is forgotten already. */
+  /** Called after three missed heartbeats, when the agent is already forgotten. */
   onGone: (agent: KnownAgent) => void;
 };
 
@@ -95,9 +95,9 @@ type RegionAgents = {
   /** Ids that several agents use, and that were logged. */
   sharedIds: Set<string>;
   isLive: boolean;
-  /** Disowned batches that were not logged yet. */
+  /** Disowned batches that are not logged yet. */
   disownedUntold: number;
-  /** Earliest time of the next log line about them, monotonic ms. */
+  /** Earliest time of the next log line about disowned batches, monotonic ms. */
   tellDisownedAt: number;
 };
 
@@ -147,7 +147,7 @@ export class Agents {
     return this.#sickAgents.countSicknesses();
   }
 
-  /** Whether no region came to life lately, so that the live regions are probably all. */
+  /** Whether no region has become live lately, so that the list of live regions is probably complete. */
   isSettled(): boolean {
     return this.#parts.clock.monotonic() - this.#liveSince >= SETTLED_MS;
   }
@@ -169,7 +169,7 @@ export class Agents {
   }
 
   /**
-   * Notes a sign of life other than a heartbeat.
+   * Finds or adds the agent, and sets when it was last seen.
    *
    * @returns null when the region already has too many agents
    */
@@ -194,7 +194,11 @@ export class Agents {
     return agent;
   }
 
-  /** @returns null when the region already has too many agents */
+  /**
+   * Takes a heartbeat.
+   *
+   * @returns null when the region already has too many agents
+   */
   takeHeartbeat(region: Region, message: Heartbeat): KnownAgent | null {
     const agent = this.noteSignOfLife(region, message.agent, message.boot);
     if (agent === null) return null;
@@ -220,7 +224,10 @@ export class Agents {
     return agent;
   }
 
-  /** The regions of all agents that had been silent for too long at `asOf` (monotonic ms). Asked in every tick. */
+  /**
+   * The regions with an agent that had been silent for too long at `asOf` (monotonic ms). Called in every
+   * tick.
+   */
   silentRegions(asOf: number): readonly Region[] {
     const regions: Region[] = [];
     for (const agent of this.#known) if (isSilent(agent, asOf)) regions.push(agent.region);
@@ -228,8 +235,8 @@ export class Agents {
   }
 
   /**
-   * Forgets the region's agents that were silent at `asOf` and still are. All messages that had arrived by
-   * then must be handled.
+   * Forgets the region's agents that were silent for too long at `asOf` and still are. The caller has handled
+   * all messages that had arrived by then.
    */
   forgetSilentAgents(region: Region, asOf: number): void {
     const { agents } = this.#of(region);
@@ -249,15 +256,15 @@ export class Agents {
   }
 
   /**
-   * Notes that the region is heard from now on, for the first time or again. Before, none of its agents could
-   * be heard, so the count of silence restarts.
+   * Restarts the silence of the region's agents now. Called when the reading of the region's heartbeats
+   * begins, for the first time or again: before that, no agent could be heard.
    */
   restartSilence(region: Region): void {
     const now = this.#parts.clock.monotonic();
     for (const agent of this.#of(region).agents.values()) agent.lastSeenAt = now;
   }
 
-  /** An agent that is heard after another one with its id began: both are alive. */
+  /** Warns that two live agents share an id: an agent was heard after another one with its id had started. */
   #sharesId(agent: KnownAgent): void {
     agent.isReplaced = false;
     const { sharedIds } = this.#of(agent.region);
@@ -274,7 +281,7 @@ export class Agents {
     if (further <= 0) return;
     this.#parts.counters.batchesDisowned += further;
     const { region, id } = agent;
-    // A manipulated stream can report any number, any number of times.
+    // A manipulated stream can cause any number of these, any number of times.
     const state = this.#of(region);
     state.disownedUntold += further;
     const now = this.#parts.clock.monotonic();
@@ -309,7 +316,7 @@ export class Agents {
   }
 
   #of(region: Region): RegionAgents {
-    // The constructor put in every region.
+    // The constructor has added every region.
     return this.#regions.get(region) as RegionAgents;
   }
 }
@@ -321,7 +328,7 @@ function isSilent(agent: KnownAgent, asOf: number): boolean {
   return asOf - agent.lastSeenAt >= (agent.isReplaced ? REPLACED_SILENCE_MS : SILENCE_MS);
 }
 
-/** An id with a line feed can only be made like another id of the same region. */
+/** An id with a line feed can only collide with another id of the same region. */
 function keyOf(id: string, bootId: string): string {
   return `${id}\n${bootId}`;
 }

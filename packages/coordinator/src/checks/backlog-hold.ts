@@ -4,17 +4,17 @@ import { checkEnd } from '../verdict/check-duration.ts';
 import { Deadlines } from './deadlines.ts';
 
 /**
- * A result that is read this long after its check ended comes from a backlog, ms. The end counts and not the slot: four
- * attempts of 45 s are reported at once when they are over.
+ * A result that is read this long after the end of its check comes from a backlog, ms. The slot does not
+ * count: four attempts of 45 s are reported together at their end.
  */
 const OLD_MS = 30_000;
-/** The backlog of a monitor is over when none of its results was old for this long, ms. */
+/** The backlog of a monitor is over when no old result of it has come for this long, ms. */
 const QUIET_MS = 3_000;
-/** Longest time that a monitor is held in all, however long its backlog is or however many there are, ms. */
+/** Longest total time for which a monitor is held, over all its backlogs, ms. */
 const LONGEST_MS = 60_000;
 /**
- * Time after the end of the first hold at which that total begins again, ms. Old results cannot delay alerts
- * at will.
+ * Time after the end of the first hold at which the total restarts, ms. An agent that sends old results can
+ * therefore not delay alerts for ever.
  */
 const NOT_AGAIN_MS = 600_000;
 
@@ -25,14 +25,17 @@ export type BacklogHoldParts = {
 
 /**
  * Holds announcements about monitors whose results come from a backlog: the uplink of the coordinator or of
- * agents was down, and the kept results are read in one go. The results are recorded, and vote as far as they
- * are young enough. Only the status at the end of the backlog is announced.
+ * agents was down, and the kept results are now read together. The results are recorded, and those that are
+ * young enough become votes. Only the status at the end of the backlog is announced.
  */
 export class BacklogHold {
   readonly #parts: BacklogHoldParts;
   /** Holds by monitor: begin, end, and latest end, monotonic ms. */
   readonly #held = new Map<number, { readonly began: number; until: number; readonly latest: number }>();
-  /** Recent held time by monitor, ms, and when it is forgotten, monotonic ms; the first is forgotten first. */
+  /**
+   * Total held time by monitor (ms) and when it is forgotten (monotonic ms). Entries are in the order in
+   * which they are forgotten.
+   */
   readonly #spent = new Map<number, { readonly heldMs: number; readonly until: number }>();
   readonly #deadlines: Deadlines;
 
@@ -44,8 +47,8 @@ export class BacklogHold {
   }
 
   /**
-   * @param announce called when the holds of these monitors are over. It tells the channels of these monitors the present
-   *   status
+   * @param announce called when the holds of these monitors are over. It tells the channels of these monitors
+   *   the present status
    */
   start(announce: (monitorIds: readonly number[]) => void): void {
     this.#announce = announce;
@@ -56,7 +59,7 @@ export class BacklogHold {
     this.#deadlines.stop();
   }
 
-  /** Results have come and are evaluated next. */
+  /** Takes results that are evaluated next, and holds the monitors of old ones. */
   holdBacklog(results: readonly CheckResult[]): void {
     if (this.#spent.size > 0) this.#forgetSpent();
     const slotNow = this.#parts.slotClock.now();
@@ -79,7 +82,7 @@ export class BacklogHold {
     } else held.until = Math.min(now + QUIET_MS, held.latest);
   }
 
-  /** Monitors of which something is kept. */
+  /** Number of entries in memory. */
   get size(): number {
     return this.#held.size + this.#spent.size;
   }
@@ -88,7 +91,7 @@ export class BacklogHold {
     return this.#held.has(monitorId);
   }
 
-  /** A backlog may have held every monitor there is. */
+  /** Forgets expired totals. A backlog may have held every monitor, so they must not stay in memory. */
   #forgetSpent(): void {
     const now = this.#parts.clock.monotonic();
     for (const [monitorId, { until }] of this.#spent) {
@@ -97,7 +100,7 @@ export class BacklogHold {
     }
   }
 
-  /** The recent held time that still counts; undefined: none. */
+  /** The total held time that still counts; undefined: none. */
   #spentOf(monitorId: number, now: number): { heldMs: number; until: number } | undefined {
     const spent = this.#spent.get(monitorId);
     if (spent === undefined || spent.until > now) return spent;

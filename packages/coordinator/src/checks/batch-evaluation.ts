@@ -23,11 +23,11 @@ export type EvaluatedBatch = {
 
 /**
  * Evaluates batches of events: it asks the store which of their results are recorded already, and hands them
- * to one evaluation. It changes nothing; a dropped evaluation leaves no trace.
+ * to one evaluation. It changes no state, so an evaluation whose write fails can be dropped.
  */
 export class BatchEvaluation {
   readonly #parts: RecorderParts;
-  /** Whether the reports from before the start are read. */
+  /** Whether the reports from before the start have been read. */
   isResumed = false;
 
   constructor(parts: RecorderParts) {
@@ -57,7 +57,7 @@ export class BatchEvaluation {
   /** Begins an evaluation at this moment. */
   begin(): Evaluation {
     const { states, monitors, maintenance, rollups, clock, slotClock, isHeld, closesIncidents } = this.#parts;
-    // This comes first, because it notices a jump.
+    // This comes first, because reading the clock notices a jump.
     const slotNow = slotClock.now();
     const { jumpedMs, jumpedAt } = slotClock;
     const wall = Math.floor(clock.wall());
@@ -76,7 +76,10 @@ export class BatchEvaluation {
     });
   }
 
-  /** The outcomes of the batch's results that are recorded already, where only the store knows. */
+  /**
+   * The recorded outcomes of the batch's results, for results of which only the store knows whether they are
+   * recorded.
+   */
   async #priors(batch: readonly RecorderEvent[], evaluation: Evaluation): Promise<Priors> {
     const asked: { result: CheckResult; key: ResultKey }[] = [];
     for (const event of batch) {
@@ -104,7 +107,7 @@ export class BatchEvaluation {
     for (let index = 0; index < results.length; index += 1) {
       const result = results[index] as CheckResult;
       const monitor = evaluation.monitor(result.monitor);
-      // Removed since it was queued.
+      // The monitor was removed after the result was queued.
       if (monitor === undefined) continue;
       const isOfferedAgain = this.#isOfferedAgain(result, region);
       if (isOfferedAgain) givenBack.add(result);

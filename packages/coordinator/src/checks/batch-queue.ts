@@ -8,7 +8,7 @@ import { StoreError } from '../store/errors.ts';
 const BATCH_WEIGHT = 512;
 /** Longest that an event waits for others to share its transaction, ms. */
 const BATCH_WAIT_MS = 250;
-/** Weight that may wait. Above it, callers that can pause are asked to. */
+/** Weight of waiting events from which callers are asked to pause. */
 const WAITING_WEIGHT = 16_384;
 const RETRY_FIRST_MS = 100;
 const RETRY_LONGEST_MS = 5_000;
@@ -30,8 +30,9 @@ export type BatchQueueParts<E> = {
  * A queue of events that are written in order, many at a time. An event leaves the queue only after its
  * commit.
  *
- * While the database cannot write, the same batch is tried again with growing waits. An event that is itself
- * the problem is found by writing one at a time. It is set aside, so that it does not stop the others.
+ * While the database cannot write, the same batch is tried again with growing waits. When an event itself
+ * cannot be written, writing one event at a time finds it. It is set aside, so that it does not stop the
+ * others.
  */
 export class BatchQueue<E> {
   readonly #parts: BatchQueueParts<E>;
@@ -40,12 +41,12 @@ export class BatchQueue<E> {
   /** When each event was queued, monotonic ms. */
   #queuedAt: number[] = [];
   #weight = 0;
-  /** Whether somebody waits for a queued event, so that the next batch is written at once. */
+  /** Whether a queued event is urgent, so that the next batch is written at once. */
   #isUrgent = false;
   #cancelTimer: (() => void) | null = null;
   #flushing: Promise<void> | null = null;
   #failures = 0;
-  /** Number of events that are written in transactions of their own, because one of them is the problem. */
+  /** Number of events still to be written one by one, because one of them cannot be written. */
   #oneByOne = 0;
   /** Whether the next failure ends the queue. */
   #isEnding = false;
@@ -68,13 +69,13 @@ export class BatchQueue<E> {
     return this.#failures > 0;
   }
 
-  /** How long the oldest event has waited, ms; 0 without any. */
+  /** How long the oldest event has waited, ms; 0 when none waits. */
   get oldestMs(): number {
     const oldest = this.#queuedAt[0];
     return oldest === undefined ? 0 : this.#parts.clock.monotonic() - oldest;
   }
 
-  /** @param isUrgent neither this event nor those queued before it wait for others */
+  /** @param isUrgent write this event, and all events queued before it, without waiting for others */
   push(event: E, isUrgent: boolean): void {
     this.#events.push(event);
     this.#queuedAt.push(this.#parts.clock.monotonic());
@@ -84,7 +85,7 @@ export class BatchQueue<E> {
     else this.#flushLater();
   }
 
-  /** Resolves when more events may come; undefined: at once. */
+  /** Resolves when more events may be pushed; undefined: at once. */
   room(): Promise<void> | undefined {
     if (this.#weight < WAITING_WEIGHT) return undefined;
     return new Promise((resolve) => this.#waitingForRoom.push(resolve));
@@ -142,7 +143,7 @@ export class BatchQueue<E> {
       try {
         await this.#parts.write(batch);
         this.#written(batch);
-        // Transactions follow each other in microtasks. Without this, a long queue would hold the thread.
+        // Transactions follow each other in microtasks. Without this, a long queue would block the thread.
         if (this.#events.length > 0) await setImmediate();
         return;
       } catch (error) {
@@ -200,7 +201,7 @@ export class BatchQueue<E> {
     this.#parts.onSetAside(event, error);
   }
 
-  /** Replaces the first events of the queue by others. */
+  /** Replaces the first events of the queue with others. */
   #leave(first: readonly E[], instead: readonly E[]): void {
     const queuedAt = this.#queuedAt[0] ?? 0;
     this.#events = instead.concat(this.#events.slice(first.length));
@@ -224,7 +225,7 @@ export class BatchQueue<E> {
   }
 }
 
-/** Whether the event is the problem and not the database, so that further tries would fail for ever. */
+/** Whether the error is about the event and not the database, so that each further try would fail too. */
 function isOwnFault(error: unknown): boolean {
   return !(error instanceof StoreError) || error.code === 'store-constraint';
 }

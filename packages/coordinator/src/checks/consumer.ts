@@ -18,19 +18,24 @@ export type ConsumerParts = {
   readonly bus: Pick<Bus, 'isConnected' | 'onConnection'>;
   readonly streams: ResultStreams;
   readonly recorder: StreamReaderParts['recorder'] & Pick<Recorder, 'feed'>;
-  /** Whether the region shares the limit equally and gets its stream before it needs it. */
+  /**
+   * Whether the region had an agent lately. It then has an equal part of the limit, and its stream is created
+   * ahead.
+   */
   readonly hadAgentWithin24h: (region: Region) => boolean;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Bound on all streams' files together, bytes. A region's oldest results are dropped above its part. */
+  /**
+   * Bound on the files of all streams together, bytes. A region's oldest results are dropped above its part.
+   */
   readonly maxBytes: number;
 };
 
 /**
  * Reads every region's stream of results into the recorder for as long as it runs. It works across
- * reconnects, with one reading of each stream for each connection. Streams are read at the same time, message
- * by message in turns. The results of one stream that wait to be recorded are bounded, so a region's backlog
- * delays others by a few batches at most.
+ * reconnects: each connection begins a new reading of each stream. Streams take turns, one message at a time.
+ * The number of unrecorded results of one stream is bounded, so a region's backlog delays the others by a few
+ * batches at most.
  */
 export class ResultConsumer {
   readonly #parts: ConsumerParts;
@@ -38,9 +43,9 @@ export class ResultConsumer {
   readonly #failures: DropLog<(typeof FAILURES)[number]>;
   readonly #timeSlices: TimeSlices;
   readonly #stopping = new AbortController();
-  /** Readers by stream, of the streams that are read now. */
+  /** The present readers, by stream. */
   readonly #readers = new Map<string, StreamReader>();
-  /** Regions that got their first agent and whose stream was not checked yet. */
+  /** Regions that got their first agent and whose stream is not checked yet. */
   readonly #joining = new Set<Region>();
   #join: Promise<void> | null = null;
   /** Whether the streams of regions are read. */
@@ -64,7 +69,7 @@ export class ResultConsumer {
     this.#running = this.#run();
   }
 
-  /** Stops reading. Read messages are the recorder's. */
+  /** Stops reading. The recorder still has the messages that were read. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     this.#cancelMaintenance();
@@ -73,7 +78,7 @@ export class ResultConsumer {
     await this.#join;
   }
 
-  /** The region has its first live agent, and gets a stream from now on. */
+  /** Called when the region has its first live agent: it gets a stream. */
   regionCame(region: Region): void {
     if (this.#readers.has(resultsStream(region))) return;
     this.#joining.add(region);
@@ -90,7 +95,9 @@ export class ResultConsumer {
     return this.#drops.counts;
   }
 
-  /** The sizes and limits of the regions' streams, as they were up to {@link MAINTAIN_EVERY_MS} ago, bytes. */
+  /**
+   * The sizes and limits of the regions' streams, as they were up to {@link MAINTAIN_EVERY_MS} ago, bytes.
+   */
   get streamSizes(): readonly {
     readonly region: Region;
     readonly bytes: number;
@@ -103,8 +110,8 @@ export class ResultConsumer {
   }
 
   /**
-   * The largest lag of any stream, ms: how much later than usual its last message was read. Unread messages
-   * in it are as old.
+   * The largest lag of any stream, ms: how much later than usual its last message was read. Its unread
+   * messages are as late.
    */
   get lagMs(): number {
     let lagMs = 0;
@@ -218,7 +225,7 @@ export class ResultConsumer {
     while (this.#joining.size > 0 && !this.#stopping.signal.aborted) {
       const regions = [...this.#joining];
       this.#joining.clear();
-      // Without a connection there is nothing to do: after the next one every region with an agent gets a
+      // Without a connection there is nothing to do: the next connection gives every region with an agent a
       // stream.
       if (!this.#parts.bus.isConnected) continue;
       try {
@@ -227,7 +234,7 @@ export class ResultConsumer {
       } catch (error) {
         this.#failed(error);
       }
-      // Where a stream could not be created, its reader tries again.
+      // If a stream could not be created, its reader tries again.
       if (this.#isReading) for (const region of regions) this.#read(region);
     }
   }
@@ -259,7 +266,7 @@ export class ResultConsumer {
   }
 
   #recorded(results: readonly RecordedResult[]): void {
-    // Results of one message follow each other.
+    // The results of one region follow each other, because a message has one region.
     let count = 0;
     for (let index = 0; index < results.length; index += 1) {
       const { region, isNew } = results[index] as RecordedResult;

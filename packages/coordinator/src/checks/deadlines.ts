@@ -3,17 +3,17 @@ import { isDue, nextInstant } from '../verdict/next-instant.ts';
 import type { MonitorState } from '../verdict/state.ts';
 import type { RecorderParts } from './recorder-parts.ts';
 
-/** Instants closer together than this share one timer, ms. */
+/** Instants that are closer together than this share one timer, ms. */
 const COARSENESS_MS = 100;
 /** Most alarms in one turn of the event loop, because all of them may be due at once after an outage. */
 const ALARMS_PER_TURN = 2_000;
-/** The instant of an id whose alarm is under way. */
+/** The instant of an id while its alarm is handled. */
 const NONE_YET = Number.POSITIVE_INFINITY;
 
 /**
- * One alarm for each id on one shared timer: a heap of the instants at which something must be looked at. An
- * alarm may come early, because it is not removed when the id's instant moves on. It never comes late.
- * `onDue` looks at what is due and arms the id anew.
+ * One alarm for each id on one shared timer. An alarm may come early, because the old one stays when the id
+ * is armed for a later instant. It never comes late. `onDue` checks what is really due, and arms the id
+ * again.
  */
 export class Deadlines {
   readonly #clock: Clock;
@@ -30,7 +30,7 @@ export class Deadlines {
     this.#onDue = onDue;
   }
 
-  /** Alarms wait until this is called. */
+  /** Lets alarms come. They wait until this is called. */
   start(): void {
     this.#isRunning = true;
     this.#schedule();
@@ -69,14 +69,17 @@ export class Deadlines {
       const at = this.#heap.first;
       if (at > now) break;
       const id = this.#heap.pop();
-      // An entry that an earlier one of the same id replaced says nothing.
+      // An earlier entry has replaced this one of the same id.
       if (id === undefined || this.#armed.get(id) !== at) continue;
       this.#alarm(id);
     }
     this.#schedule();
   }
 
-  /** Mostly the alarm arms the id anew. To remove each id first would make the map's table grow again and again. */
+  /**
+   * Usually the alarm arms the id again. Deleting each id first would make the map rebuild its table again
+   * and again.
+   */
   #alarm(id: number): void {
     this.#armed.set(id, NONE_YET);
     this.#onDue(id);
@@ -84,12 +87,12 @@ export class Deadlines {
   }
 }
 
-/** Places at first. */
+/** Places of a new heap. */
 const LEAST_PLACES = 64;
 
 /**
- * Instants with an id each, the earliest first: a binary heap in two columns of numbers. It takes 16 bytes for each, where
- * objects with two members take 64: there is one for every monitor.
+ * Instants with their ids, the earliest first: a binary heap in two arrays of numbers. An entry takes 16
+ * bytes, an object with two members would take 64. There is one entry for every monitor.
  */
 export class InstantHeap {
   #instants = new Float64Array(LEAST_PLACES);
@@ -116,13 +119,14 @@ export class InstantHeap {
     this.#rise(this.#size - 1, instant, id);
   }
 
-  /** Takes the earliest out. @returns its id; undefined: there is none */
+  /** Removes the earliest entry. @returns its id; undefined: the heap is empty */
   pop(): number | undefined {
     if (this.#size === 0) return undefined;
     const first = this.#ids[0];
     this.#size -= 1;
     this.#sink(this.#instants[this.#size] as number, this.#ids[this.#size] as number);
-    // Far fewer than half, so that one more or less does not copy all of them each time.
+    // Shrinks at a quarter and not at half, so that one entry more or less does not copy the arrays each
+    // time.
     if (this.#ids.length > LEAST_PLACES && this.#size < this.#ids.length / 4)
       this.#resize(this.#ids.length / 2);
     return first;
@@ -166,7 +170,7 @@ export class InstantHeap {
 }
 
 /**
- * Makes sure that each monitor is looked at when its slots are over and its votes have aged, although nothing
+ * Has each monitor evaluated when the time of its slots is over or its votes have expired, although no report
  * arrives.
  */
 export class MonitorDeadlines {
@@ -176,8 +180,8 @@ export class MonitorDeadlines {
   readonly #ignoreJumps: () => void;
 
   /**
-   * @param onDue called when looking at the monitor now may change something; once for each time that it is
-   *   armed
+   * @param onDue called when evaluating the monitor now may change something; at most once for each time that
+   *   it is armed
    */
   constructor(
     parts: Pick<RecorderParts, 'clock' | 'states' | 'slotClock'>,
@@ -189,7 +193,7 @@ export class MonitorDeadlines {
     this.#ignoreJumps = parts.slotClock.onJump(() => this.armAll());
   }
 
-  /** Deadlines wait until this is called. */
+  /** Lets deadlines come. They wait until this is called. */
   start(): void {
     this.#deadlines.start();
   }
@@ -199,14 +203,15 @@ export class MonitorDeadlines {
     this.#deadlines.stop();
   }
 
-  /** Arms all monitors: at the start, and when a jump has aged votes. */
+  /** Arms all monitors: at the start, and when a jump of the clock has aged votes. */
   armAll(): void {
     for (const state of this.#parts.states.values()) this.arm(state, Number.NEGATIVE_INFINITY);
   }
 
   /**
-   * Arms a monitor after its state changed. `now`: votes that expired before it are not looked at again, ms
-   * on the clock of their `expiresAt`.
+   * Arms a monitor after its state has changed.
+   *
+   * @param now votes that expired before it cause no alarm, ms on the clock of `Vote.expiresAt`
    */
   arm(state: Readonly<MonitorState>, now: number): void {
     const at = nextInstant(state, now, this.#parts.slotClock.jumpedMs);

@@ -658,7 +658,8 @@ describe('the start', () => {
   test('slots of two clocks that were ahead, of which the second ended earlier, are not repeated', async () => {
     const ahead = gridSlotFrom(NOW + 3_600_000, 30_000, phaseOf(1, 30_000));
     const slots: number[][] = [];
-    // The first of them has found the clock right; the other one finds it set back again, by a minute and a half.
+    // The first of them has found the clock right; the other one finds it set back again, by a minute and a
+    // half.
     for (const at of [NOW, NOW - 91_000]) {
       rig = memoryRig({ store, monitors: [liveMonitor(1)], newest: { 1: at - 30_000 }, ahead, at });
       const starting = rig.dispatch.start();

@@ -39,25 +39,28 @@ export type DispatchParts = {
   events: SlotEvents;
   tokens: Pick<JobTokens, 'tokenOf'>;
   slotClock: SlotClock;
-  /** Must be loaded before. */
+  /** It is loaded already. */
   presence: RegionPresence;
-  /** Newest slot that the monitor was given, as far as recorded and believed; null: none. Asked at the start. */
+  /** Newest recorded and believed slot that the monitor was given; null: none. Called at the start. */
   newestSlot: (monitorId: number) => number | null;
-  /** Slots up to this one are not about what is probed now; 0: none is known. Asked at the start. */
+  /**
+   * Slots up to this one were given before the probed attributes changed; 0: none is known. Called at the
+   * start.
+   */
   floorSlot: (monitorId: number) => number;
   /**
    * Whether all results that the region's stream held a moment ago (up to 2 s) are recorded and were reported
-   * to {@link Dispatch.outcomeRecorded}. Asked in every tick while it matters.
+   * to {@link Dispatch.outcomeRecorded}. Called in every tick while it matters.
    */
   readerCaughtUp: (region: Region) => boolean;
   recovery: SlotRecovery;
-  /** Answers what waits to be recorded. Called every second. */
+  /** Returns the size and age of unrecorded events. Called every second. */
   backlog: () => Backlog;
 };
 
 /**
- * Gives checks to regions: from the slot that is due to the recorded result. It lives for one term of
- * leading, and is not started a second time.
+ * Gives checks to regions, and follows each from its due slot to the recorded result. It lives for one
+ * leadership, and is not started a second time.
  */
 export class Dispatch implements SlotOutcomes {
   readonly counters: DispatchCounters = createTotals(DISPATCH_COUNTERS);
@@ -74,16 +77,16 @@ export class Dispatch implements SlotOutcomes {
   readonly #slowChecks = new SlowChecks();
   readonly #absent: AbsentRegions;
   readonly #silence: SilenceJudge;
-  /** Regions that lost an agent which had not given back what it held. */
+  /** Regions that lost an agent which had not given back its jobs. */
   readonly #lostAgentIn = new Set<Region>();
   readonly #stopping = new AbortController();
   #listening: Promise<void> | null = null;
   #stops: (() => void)[] = [];
   #isDispatching = false;
-  /** The agents' own connections are back at this monotonic instant; infinite: nothing was lost with a connection. */
+  /** Monotonic instant by which agents have reconnected too; infinite: no connection was lost. */
   #reconnectedUntil = Number.POSITIVE_INFINITY;
   #tickDueAt = 0;
-  /** Slots are opened when agents are known, at this monotonic instant at the latest. */
+  /** Slots are opened when the agents are known, and at this monotonic instant at the latest. */
   #openFrom = 0;
 
   constructor(parts: DispatchParts) {
@@ -175,9 +178,9 @@ export class Dispatch implements SlotOutcomes {
   }
 
   /**
-   * Listens, unless {@link listen} was called before, and begins to dispatch. The first slots are opened when the regions
-   * are known: when all that monitors declare are live, half a second after the last one came to life, or after a round of
-   * heartbeats.
+   * Listens, unless {@link listen} was called before, and begins to dispatch. The first slots are opened when
+   * the regions are known: when all declared regions are live, half a second after the last region became
+   * live, or after one interval of heartbeats.
    */
   async start(): Promise<void> {
     const { clock } = this.#parts;
@@ -192,7 +195,7 @@ export class Dispatch implements SlotOutcomes {
     this.#tick();
   }
 
-  /** Stops. Agents keep the jobs under way, and report them to the next life. */
+  /** Stops. Agents keep their jobs, and report them to the next leadership. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     for (const stop of this.#stops) stop();
@@ -209,7 +212,8 @@ export class Dispatch implements SlotOutcomes {
 
   resultArrived(monitorId: number, slot: number, region: Region, tookMs: number | null): void {
     const job = this.#jobs.get(monitorId, region);
-    // Checks that timed out before wait for their half of the agents' places, while the others begin in time.
+    // Checks that timed out last time wait for their half of the agents' capacity, and do not count as
+    // delayed.
     if (tookMs !== null && job?.slot === slot && !job.isAskedAgain && !this.#slowChecks.has(job.key)) {
       const delayMs = this.#parts.clock.monotonic() - job.startAt - tookMs;
       this.counters.resultDelay.record(Math.max(0, delayMs) / 1_000);
@@ -232,11 +236,11 @@ export class Dispatch implements SlotOutcomes {
     }
   }
 
-  /** The job has not ended yet, and knows its agent. */
+  /** Counts a recorded answer, and marks its check as slow or not. */
   #countAnswer({ monitorId, region, timedOut, reason }: SlotOutcome): void {
     const key = jobKey(monitorId, region);
     this.#overload.resultRecorded();
-    // A check that was not run says nothing about its target.
+    // A check that was not run says nothing about the speed of its target.
     if (reason === undefined) this.#slowChecks.markCheck(key, timedOut);
   }
 
@@ -251,7 +255,7 @@ export class Dispatch implements SlotOutcomes {
     return this.#runs.run(checkText, regions, timeoutMs);
   }
 
-  /** The one place that handles dispatch's failures: they are logged, and tried again with the next tick. */
+  /** Does the work of one tick. A failure is logged here, and the next tick tries again. */
   #tick(): void {
     const { clock, log } = this.#parts;
     const now = clock.monotonic();
@@ -274,12 +278,12 @@ export class Dispatch implements SlotOutcomes {
     this.#silence.judgeSilence(now);
   }
 
-  /** What it had not given back is lost. This is called before its region counts as without agents. */
+  /** Called before the agent's region counts as lost. Jobs that the agent had not given back are lost. */
   #agentGone({ region, isDraining }: KnownAgent): void {
     if (!isDraining) this.#lostAgentIn.add(region);
   }
 
-  /** The restart is over when all that was reported before it is read. */
+  /** Ends the resumption when all results from before the start are read. */
   #endRestart(): void {
     if (this.#unread.size === 0) return;
     for (const region of this.#unread) if (this.#parts.readerCaughtUp(region)) this.#unread.delete(region);
@@ -299,7 +303,7 @@ export class Dispatch implements SlotOutcomes {
     for (const region of this.#lostAgentIn) this.#jobs.loseJobs(region, now);
     this.#lostAgentIn.clear();
     if (now >= this.#reconnectedUntil) {
-      // What went out before, or while agents were not back, may be lost.
+      // Jobs that were sent before agents had reconnected may be lost.
       for (const region of REGIONS) this.#jobs.loseJobs(region, now);
       this.#reconnectedUntil = Number.POSITIVE_INFINITY;
     }
@@ -309,7 +313,7 @@ export class Dispatch implements SlotOutcomes {
   #declarationChanged(before: LiveMonitor | null, after: LiveMonitor | null): void {
     this.#absent.declarationChanged(before, after);
     this.#overload.declarationChanged(before, after);
-    // Before its start the scheduler plans nothing; then it takes the monitors as they are.
+    // The scheduler reads all monitors when it starts, so earlier changes need not be passed on.
     if (this.#isDispatching) this.#scheduler.declarationChanged(before, after);
     if (before === null) return;
     const isSameProbe = after?.version === before.version;

@@ -17,12 +17,12 @@ export class DueQueue<T extends Due> {
     return this.#heap.length;
   }
 
-  /** The earliest, which stays inside. */
+  /** The earliest item, which stays inside. */
   peek(): T | undefined {
     return this.#heap[0];
   }
 
-  /** Puts `item` in, or moves it when it is inside already. */
+  /** Adds `item`, or moves it when it is inside already. */
   set(item: T, dueAt: number): void {
     const before = item.dueAt;
     item.dueAt = dueAt;
@@ -36,7 +36,7 @@ export class DueQueue<T extends Due> {
     }
   }
 
-  /** Takes `item` out; nothing happens when it is not inside. */
+  /** Removes `item`, if it is inside. */
   delete(item: T): void {
     const index = item.queueIndex;
     if (index < 0) return;
@@ -47,7 +47,9 @@ export class DueQueue<T extends Due> {
     else this.#sink(last, index);
   }
 
-  /** Gives each item the due time that `dueAtOf` answers, in a third of the time that moving them one by one takes. */
+  /**
+   * Gives each item the due time that `dueAtOf` returns. Moving items one by one takes three times as long.
+   */
   setAll(dueAtOf: (item: T) => number): void {
     for (const item of this.#heap) item.dueAt = dueAtOf(item);
     for (let index = (this.#heap.length >> 1) - 1; index >= 0; index -= 1)

@@ -8,7 +8,7 @@ import type { RegionSet } from '../verdict/region-set.ts';
 
 /** A message of a stream of results. */
 export type ResultMessage = {
-  /** null: nothing in it could be read, and only its position is recorded. */
+  /** Null: the message could not be read, and only its position is recorded. */
   readonly region: Region | null;
   readonly agent: string;
   readonly results: readonly CheckResult[];
@@ -21,21 +21,21 @@ export type MessageEvent = {
   readonly region: Region | null;
   readonly agent: string;
   readonly results: readonly CheckResult[];
-  /** The position that moves with these results; null while others of the same message follow. */
+  /** The position that is recorded with these results; null: further results of the same message follow. */
   readonly position: StreamPosition | null;
 };
 
-/** Changes of the declaration, whose effects are applied together. */
+/** Changes of the declaration. Their effects are applied together. */
 export type DeclaredEvent = {
   readonly kind: 'declared';
   readonly changes: readonly DeclaredChange[];
-  /** The last of the changes in the log. */
+  /** Id of the last of the changes in the log. */
   readonly until: number;
   readonly onApplied: () => void;
   readonly onFailed: (error: unknown) => void;
 };
 
-/** Events of slots and monitors, one after the other. */
+/** Events of slots and of monitors. */
 export type SlotEvent =
   | {
       readonly kind: 'opened' | 'left-out';
@@ -57,21 +57,23 @@ export type SlotEvent =
       readonly region: Region;
     }
   | { readonly kind: 'due' | 'resumed-all' | 'announced'; readonly monitorId: number }
-  /** The end of a start: all that came before it is recorded with it. */
+  /**
+   * The results from before a start are read. All events before this one are recorded with it, or earlier.
+   */
   | { readonly kind: 'resumption-over' };
 
 export type RecorderEvent = MessageEvent | DeclaredEvent | SlotEvent;
 
-/** What it costs to look at a monitor and to tell its channels. */
+/** Cost of evaluating a monitor and announcing its status to its channels. */
 const ANNOUNCED_WEIGHT = 4;
 
-/** A window is an announcement for each of its monitors. */
+/** A maintenance window costs an announcement for each of its monitors. */
 function weightOfChange(change: DeclaredChange): number {
   if (change.kind !== 'maintenance') return 1;
   return 1 + ANNOUNCED_WEIGHT * (change.window?.monitorIds.length ?? 0);
 }
 
-/** Costs of events, measured in recorded results. */
+/** Cost of the event, measured in recorded results. */
 export function weightOf(event: RecorderEvent): number {
   switch (event.kind) {
     case 'message':
@@ -96,8 +98,8 @@ export function weightOf(event: RecorderEvent): number {
 }
 
 /**
- * Splits a message into one event for each result, so that one that cannot be recorded leaves the others. The
- * last one moves the position.
+ * Splits a message into one event for each result, so that a result that cannot be recorded does not cost the
+ * others. The last event moves the position.
  */
 export function splitMessage(event: RecorderEvent): readonly RecorderEvent[] {
   if (event.kind !== 'message') return [event];
@@ -109,8 +111,8 @@ export function splitMessage(event: RecorderEvent): readonly RecorderEvent[] {
 }
 
 /**
- * Applies an event to the evaluation. Messages are not among them: the recorder asks the store about those
- * first.
+ * Applies an event to the evaluation. Messages are handled elsewhere, because the store is asked about their
+ * results first.
  */
 export function applyEvent(evaluation: Evaluation, event: SlotEvent | DeclaredEvent): void {
   switch (event.kind) {

@@ -14,7 +14,7 @@ import { ThrottledLog } from '@svc/shared/throttled-log.ts';
 import { aborted, pause } from '@svc/shared/waiting.ts';
 import type { Agents } from './agents.ts';
 
-/** Wait until a reading that has ended is begun again, ms. */
+/** Wait before a reading that has ended begins again, ms. */
 const RETRY_MS = 500;
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
@@ -25,13 +25,14 @@ export type HeartbeatReadersParts = {
   readonly log: Logger;
   readonly counters: Pick<DispatchCounters, 'messagesDropped'>;
   readonly onHeartbeat: (region: Region, message: Heartbeat) => void;
-  /** Called when the region's heartbeats begin to be read, for the first time or again. */
+  /** Called when the reading of the region's heartbeats begins, for the first time or again. */
   readonly onReading: (region: Region) => void;
 };
 
 /**
- * Reads the heartbeats of all regions. NATS keeps the newest of each agent, and of so many agents. At most as many
- * heartbeats of a region are read in 2 s, whatever somebody with its key sends.
+ * Reads the heartbeats of all regions. NATS keeps the newest heartbeat of each agent, for a bounded number of
+ * agents. At most that number of heartbeats of a region is read in 2 s, whatever a sender with the region's
+ * key does.
  */
 export class HeartbeatReaders {
   readonly #parts: HeartbeatReadersParts;
@@ -46,7 +47,7 @@ export class HeartbeatReaders {
     this.#log = new ThrottledLog(parts.log, parts.clock);
   }
 
-  /** Resolves when each region is read, or its first attempt has failed. */
+  /** Resolves when the heartbeats of each region are read, or the first attempt to read them has failed. */
   async open(): Promise<void> {
     const firsts = REGIONS.map(() => Promise.withResolvers<void>());
     this.#running = REGIONS.map((region, index) => this.#run(region, firsts[index]?.resolve ?? (() => {})));
@@ -70,7 +71,7 @@ export class HeartbeatReaders {
       try {
         await this.#readUntilEnd(region, onFirst);
       } catch (error) {
-        // The bus itself says that it is not connected.
+        // The bus itself reports a lost connection.
         if (bus.isConnected) this.#log.warn(UNREAD, { region, error: messageOf(error) });
       }
       onFirst();
@@ -119,7 +120,7 @@ export class HeartbeatReaders {
   }
 }
 
-/** Null where the message is no heartbeat. */
+/** @returns null: the message is not a heartbeat */
 export function readHeartbeat(data: Uint8Array): Heartbeat | null {
   try {
     return heartbeat.safeParse(JSON.parse(utf8.decode(data))).data ?? null;
@@ -130,26 +131,26 @@ export function readHeartbeat(data: Uint8Array): Heartbeat | null {
 
 const DROPPED = 'dropped a heartbeat that cannot be read';
 const UNREAD =
-  'cannot read the heartbeats of a region: svc tries again, and takes its agents for alive meanwhile';
+  'cannot read the heartbeats of a region: svc tries again, and counts its agents as alive meanwhile';
 
 export type SilenceJudgeParts = {
   readonly bus: Pick<Bus, 'isConnected' | 'flush'>;
   readonly log: Logger;
   readonly readers: Pick<HeartbeatReaders, 'isRead'>;
   readonly agents: Agents;
-  /** Aborts when dispatch stops: no verdict is made any more. */
+  /** Aborts when dispatch stops. No agent is judged after that. */
   readonly signal: AbortSignal;
 };
 
 /**
- * Decides from silence that an agent is gone. It judges only messages that did not come, so it waits until all messages that
- * have arrived are handled.
+ * Decides from silence that an agent is gone. It first waits until all messages that have arrived are
+ * handled, so that only a message that was not sent counts as silence.
  */
 export class SilenceJudge {
   readonly #parts: SilenceJudgeParts;
   /** Monotonic instant before which silence means nothing, ms. */
   #from = 0;
-  /** Regions for which a check is under way whether all arrived messages are handled. */
+  /** Regions whose silence is being judged. */
   readonly #judging = new Set<Region>();
 
   constructor(parts: SilenceJudgeParts) {
@@ -157,7 +158,7 @@ export class SilenceJudge {
   }
 
   /**
-   * Judges no silence before `from`, because this process stood still or was not connected.
+   * Judges no silence before `from`. Called when this process stood still or was not connected.
    *
    * @param from monotonic instant, ms; an earlier one than before changes nothing
    */
@@ -171,7 +172,7 @@ export class SilenceJudge {
   }
 
   /**
-   * Judges the silence of each region with an agent that is overdue. Call it in every tick.
+   * Judges the silence of each region with an overdue agent. Called in every tick.
    *
    * @param asOf monotonic instant, ms
    */
@@ -184,7 +185,9 @@ export class SilenceJudge {
     for (const region of concerned) void this.#judgeRegion(region, asOf, flushed);
   }
 
-  /** The round trip comes before the verdict: afterwards every message that was sent in time is handled. */
+  /**
+   * Waits for a round trip to the server before it judges: after that, every message sent in time is handled.
+   */
   async #judgeRegion(region: Region, asOf: number, flushed: Promise<void>): Promise<void> {
     const { bus, log, readers, agents, signal } = this.#parts;
     this.#judging.add(region);
@@ -193,7 +196,7 @@ export class SilenceJudge {
       if (!readers.isRead(region) || signal.aborted || asOf < this.#from) return;
       agents.forgetSilentAgents(region, asOf);
     } catch (error) {
-      // The bus itself says that it is lost, somewhat later.
+      // The bus itself reports a lost connection, somewhat later.
       if (bus.isConnected && !isCode(error, 'bus-disconnected'))
         log.error({ error, region }, 'cannot judge the silence of a region');
     } finally {

@@ -7,15 +7,20 @@ import { regionIndex } from './job.ts';
 const KEY_BYTES = 32;
 /** base64url characters of a token: 132 bits. */
 const TOKEN_LENGTH = 22;
-/** Regions whose tokens are parts of one output. */
+/** Number of regions whose tokens are parts of one output. */
 const REGIONS_PER_OUTPUT = 8;
-/** One block of SHAKE256 (FIPS 202), bytes: eight tokens of 16.5 bytes fit, and more would cost a second round. */
+/**
+ * One block of SHAKE256 (FIPS 202), bytes: eight tokens of 16.5 bytes fit, and more would cost a second
+ * round.
+ */
 const OUTPUT_BYTES = 136;
 /** Characters of all tokens of an output. */
 const OUTPUT_LENGTH = REGIONS_PER_OUTPUT * TOKEN_LENGTH;
-/** Outputs that are kept, 1.4 MiB: several times as many as there are jobs under way at 2,000 checks a second. */
+/**
+ * Outputs that are kept, 1.4 MiB: several times as many as there are jobs under way at 2,000 checks a second.
+ */
 const MOST_KEPT = 8_192;
-/** Distance of the places of one monitor's groups. */
+/** Distance between the places of one monitor's groups. */
 const GROUP_PLACES = MOST_KEPT / 4;
 /** Ends the key, so that no other use of it hashes the same. */
 const PURPOSE = 'svc-job ';
@@ -23,26 +28,32 @@ const MAX_MESSAGE_BYTES = 64;
 const AS_TEXT = { outputEncoding: 'base64url', outputLength: OUTPUT_BYTES } as const;
 
 /**
- * Proof that a job was given to a region: a part of SHAKE256 of (key, monitor, slot, group of regions), another one for
- * each region of the group. It is the same for every offer of the job, and can be checked without memory of it: after a
- * restart, tokens of jobs come back that this process does not know.
+ * Proves that a job was given to a region. A token is a part of SHAKE256 of (key, monitor, slot, group of
+ * regions); each region of the group has its own part. Every offer of a job has the same token. A token can
+ * be checked without memory of the job, because results of jobs from before a restart still come.
  *
- * A hash costs a microsecond, so the regions of a slot share it. The output is as long as all their tokens together:
- * knowing one part of it tells nothing about the others. A key in front of the message is a sound MAC with a sponge,
- * whose output does not tell its state.
+ * A hash costs a microsecond, so the regions of a group share it. One part of the output reveals nothing
+ * about the other parts. A key before the message makes a sound MAC with a sponge function, because the
+ * output of a sponge does not reveal its state.
  *
- * The last outputs are kept until another monitor needs their place: each token is asked for again when the result
- * comes, a second after it was given out. They lie in one piece of bytes, because text that lives for a second is
- * garbage of the old generation.
+ * An output is kept until another monitor needs its place: each token is needed again when the result comes,
+ * about a second after the job was sent. Outputs lie in one buffer, because strings that live for a second
+ * would fill the old generation of the heap.
  */
 export class JobTokens {
   /** The key and the purpose, then the message. */
   readonly #input = Buffer.alloc(KEY_BYTES + PURPOSE.length + MAX_MESSAGE_BYTES);
-  /** The beginning of it that a message of this length fills: a view of a buffer costs as much as a hash. */
+  /**
+   * Views of the input by the length of the message. They are made once, because making a view costs as much
+   * as a hash.
+   */
   readonly #filled = Array.from({ length: MAX_MESSAGE_BYTES + 1 }, (_, length) =>
     this.#input.subarray(0, KEY_BYTES + PURPOSE.length + length),
   );
-  /** Outputs by place, and what they are of; the slot of an empty place is NaN, which equals no slot. */
+  /**
+   * Outputs by place, with their monitor, slot and group. The slot of an empty place is NaN, which equals no
+   * slot.
+   */
   readonly #outputs = Buffer.alloc(MOST_KEPT * OUTPUT_LENGTH);
   readonly #monitors = new Float64Array(MOST_KEPT);
   readonly #slots = new Float64Array(MOST_KEPT).fill(Number.NaN);
@@ -63,13 +74,13 @@ export class JobTokens {
     return this.#outputs.toString('latin1', from, from + TOKEN_LENGTH);
   }
 
-  /** Compared in constant time. */
+  /** Whether the token is that of the job. The comparison takes constant time. */
   isValid(token: string, monitor: number, region: Region, slot: number): boolean {
     if (token.length !== TOKEN_LENGTH) return false;
     return isSameToken(token, this.#outputs, this.#startOf(monitor, region, slot));
   }
 
-  /** Where the token begins in the outputs. */
+  /** Index of the first byte of the token in the outputs. */
   #startOf(monitor: number, region: Region, slot: number): number {
     const index = regionIndex(region);
     const part = index % REGIONS_PER_OUTPUT;
@@ -77,7 +88,7 @@ export class JobTokens {
     return this.#placeOf(monitor, slot, group) * OUTPUT_LENGTH + part * TOKEN_LENGTH;
   }
 
-  /** The place of the output, which is made when it is not there. */
+  /** The place of the output. The output is made if it is not there. */
   #placeOf(monitor: number, slot: number, group: number): number {
     const place = (monitor + group * GROUP_PLACES) % MOST_KEPT;
     if (this.#monitors[place] !== monitor || this.#slots[place] !== slot || this.#groups[place] !== group) {
@@ -97,7 +108,9 @@ export class JobTokens {
   }
 }
 
-/** Compares a token with the characters from `start` on, in a time that does not depend on where they differ. */
+/**
+ * Compares a token with the characters from `start` on, in a time that does not depend on where they differ.
+ */
 function isSameToken(token: string, characters: Uint8Array, start: number): boolean {
   let difference = 0;
   for (let index = 0; index < TOKEN_LENGTH; index += 1) {

@@ -1,6 +1,6 @@
 import { REGIONS, type Region } from '@svc/shared/regions.ts';
 
-/** More than there are regions. */
+/** Factor of the monitor's id in a key: more than the number of regions. */
 const KEYS_PER_MONITOR = 32;
 
 const INDEX: ReadonlyMap<Region, number> = new Map(REGIONS.map((region, index) => [region, index]));

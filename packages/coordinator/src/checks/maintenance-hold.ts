@@ -2,9 +2,9 @@ import type { Clock } from '@svc/shared/clock.ts';
 import { nextOccurrence, Windows } from '../verdict/maintenance-window.ts';
 import { Deadlines } from './deadlines.ts';
 
-/** The slots' clock follows the system's clock by at most a tenth faster than time passes. */
+/** The slots' clock runs at most a tenth faster than the monotonic clock, apart from jumps. */
 const FASTEST = 1.1;
-/** A window is looked at so often at least, because a timer of Node takes at most 24 days, ms. */
+/** Longest wait until a window is checked again, ms. A timer of Node takes at most 24 days. */
 const LOOK_EVERY_MS = 12 * 3_600_000;
 
 export type MaintenanceHoldParts = {
@@ -13,9 +13,9 @@ export type MaintenanceHoldParts = {
 };
 
 /**
- * Holds announcements during maintenance windows. The evaluation itself asks {@link windows} whether a monitor is
- * held at its instant. This keeps the windows between evaluations, and notices when an occurrence is over, because
- * nothing else happens then.
+ * Holds announcements during maintenance windows. The evaluation asks {@link windows} whether a monitor is
+ * held. This class keeps the windows between evaluations, and announces statuses at the end of an occurrence,
+ * when no other event may come.
  */
 export class MaintenanceHold {
   readonly #parts: MaintenanceHoldParts;
@@ -54,10 +54,10 @@ export class MaintenanceHold {
   }
 
   /**
-   * Takes other windows. What they held no longer at `since` has been told. An occurrence that has ended after it ends
-   * here: the change took its time to be written.
+   * Replaces the windows. The evaluation has announced statuses that the new windows no longer held at
+   * `since`. An occurrence that ended after `since`, while the change was written, ends here.
    *
-   * @param since the instant of the evaluation that took the windows over, epoch ms on the slots' clock
+   * @param since the instant of the evaluation that changed the windows, epoch ms on the slots' clock
    */
   replaceWindows(windows: Windows, since: number): void {
     const before = this.#windows;
@@ -81,7 +81,9 @@ export class MaintenanceHold {
     this.#arm(windowId);
   }
 
-  /** @param since the next end is the first one after it, if none is known, epoch ms on the slots' clock */
+  /**
+   * @param since if no end is known, the next end is the first one after this, epoch ms on the slots' clock
+   */
   #arm(windowId: number, since = this.#parts.slotClock.now()): void {
     const window = this.#windows.get(windowId);
     if (window === undefined) return;

@@ -8,8 +8,8 @@ import { REGIONS, type Region } from '@svc/shared/regions.ts';
 import type { Secret } from '@svc/shared/secret.ts';
 
 /**
- * Time after the check's time-out after which a region without an answer counts as silent, ms: an agent may take 2.25 s to find
- * out whether its own network is down, and the way to a region and back may take 2 s.
+ * Time after the check's time-out after which a region without an answer counts as silent, ms. An agent may
+ * need 2.25 s to find out whether its own network is down, and the way to a region and back may take 2 s.
  */
 const MARGIN_MS = 5_000;
 /** Most runs at once; each may take two minutes. */
@@ -20,7 +20,7 @@ export type RunNowResult = RunOutcome['result'];
 /** `agent` and `result` are null when the region did not answer. */
 export type RegionAnswer = { region: Region; agent: string | null; result: RunNowResult | null };
 
-/** Too many checks are run by hand at the moment. */
+/** The most checks by hand are already running. */
 class TooManyRuns extends SvcError {
   readonly retryable = true;
 
@@ -36,7 +36,7 @@ type Run = { answers: Map<Region, RegionAnswer>; waiting: Set<Region>; end: () =
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
-/** Runs checks by hand: one attempt per region, whose outcomes are collected and not recorded. */
+/** Runs checks by hand: one attempt per region. The outcomes are collected and not recorded. */
 export class ManualRuns {
   readonly #bus: Bus;
   readonly #clock: Clock;
@@ -60,15 +60,15 @@ export class ManualRuns {
     this.#stopListening = () => subscription.close();
   }
 
-  /** Ends the waiting runs; their missing regions count as silent. */
+  /** Ends all runs. Regions that have not answered count as silent. */
   stop(): void {
     this.#stopListening();
     for (const run of this.#runs.values()) run.end();
   }
 
   /**
-   * Resolves when every region has answered or turned out to have no agent, at the latest 5 s after
-   * the time-out; answers come in the order of `regions`.
+   * Runs the check in the regions. Resolves when every region has answered or has no agent, at the latest 5 s
+   * after the time-out. Answers are in the order of `regions`.
    *
    * @param checkText JSON text of the check
    * @throws TooManyRuns
@@ -76,13 +76,13 @@ export class ManualRuns {
    */
   async run(checkText: Secret, regions: readonly Region[], timeoutMs: number): Promise<RegionAnswer[]> {
     if (this.#runs.size >= MAX_RUNS) throw new TooManyRuns();
-    // Not a counter: an answer to a run from before a restart must not count for another run.
+    // Random and not a counter: an answer to a run from before a restart must not count for another run.
     const id = randomUUID();
     const { promise, resolve } = Promise.withResolvers<void>();
     const run: Run = { answers: new Map(), waiting: new Set(regions), end: resolve };
     this.#runs.set(id, run);
     const cancel = this.#clock.after(timeoutMs + MARGIN_MS, resolve);
-    // One message of each region is taken, whatever comes.
+    // Only the first message of each region is read.
     const subscriptions = regions.map((region) =>
       this.#bus.subscribe(runSubject(region, id), (message) => this.#answered(id, region, message), {
         max: 1,
@@ -104,7 +104,7 @@ export class ManualRuns {
     return regions.map((region) => run.answers.get(region) ?? { region, agent: null, result: null });
   }
 
-  /** An answer that cannot be read counts as silence. */
+  /** Takes a region's answer. An answer that cannot be read counts as silence. */
   #answered(id: string, region: Region, { data }: BusMessage): void {
     let answer: RegionAnswer | null = null;
     try {
@@ -113,7 +113,7 @@ export class ManualRuns {
         answer = { region, agent, result };
       }
     } catch {
-      // Nobody's agent sends this.
+      // No real agent sends this.
     }
     this.#takeAnswer(id, region, answer);
   }

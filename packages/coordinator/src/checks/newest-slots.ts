@@ -11,12 +11,12 @@ import { gridSlotUntil, phaseOf } from '../verdict/schedule.ts';
 import { BELIEVED_AHEAD_MS } from '../verdict/status.ts';
 
 /**
- * A slot that lies this many periods before the newest of all says no more than an older one: the monitor's
- * next slot is due either way.
+ * Number of periods before the newest recorded slot that are searched. If a monitor's newest slot is older,
+ * its next slot is due anyway.
  */
 const PERIODS = 2;
 
-/** The recorded slots that monitors were given. */
+/** The newest slots that monitors were given, as far as they are recorded. */
 export type GivenSlots = {
   /** The newest believed slot of each monitor; monitors without one are missing. */
   readonly newest: Map<number, number>;
@@ -25,12 +25,12 @@ export type GivenSlots = {
 };
 
 /**
- * Loads the newest slot that each monitor was given, as far as it is recorded: decided, with a result of the
- * last two periods before the newest of all, or off the grid. Older slots do not change when the monitor is
- * due. It reads on the reading thread.
+ * Loads the newest slot that each monitor was given, as far as it is recorded: it is decided, or off the
+ * grid, or has a result of the last two periods before the newest slot of all. Older slots do not change when
+ * the monitor is due. The queries run on the reading thread.
  *
- * If a clock was ahead once, recorded slots lie in the future for as long as it was ahead. Until the last of
- * them is past, only slots up to the present are believed: every start finds its position from them.
+ * If a clock was ahead once, recorded slots lie in the future. Until the last of them is past, only slots up
+ * to the present are believed.
  *
  * @param wall the present, epoch ms
  */
@@ -53,8 +53,8 @@ export async function loadNewestSlots(
   for (let periodsBack = 0; periodsBack <= PERIODS; periodsBack += 1) {
     const slots = new Set<number>();
     for (const { id, periodMs } of monitors.values()) {
-      // The grid of the period declared now: slots of an earlier period are remembered as off the grid, or
-      // are as old as the last decision that was written.
+      // On the grid of the present period. Slots of an earlier period are stored as off the grid, or are as
+      // old as the last written decision.
       const latest = gridSlotUntil(Math.min(recorded, until), periodMs, phaseOf(id, periodMs));
       const slot = latest - periodsBack * periodMs;
       if (slot > (newest.get(id) ?? 0)) slots.add(slot);
@@ -64,7 +64,7 @@ export async function loadNewestSlots(
   return { newest, ahead };
 }
 
-/** The newest slot for the slot clock; null when nothing was ever recorded. */
+/** The newest of the slots, for the slot clock; null: there are none. */
 export function newestOf(slots: ReadonlyMap<number, number>): number | null {
   let newest: number | null = null;
   for (const slot of slots.values()) {

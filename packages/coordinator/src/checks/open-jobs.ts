@@ -6,18 +6,21 @@ import type { SlotEvents } from '../verdict/slots.ts';
 import { type Due, DueQueue } from './due-queue.ts';
 import { jobKey, regionIndex } from './job.ts';
 
-/** Time beyond its longest possible check after which a region counts as silent, ms: waiting, reporting, the way. */
+/**
+ * Time after its longest possible check after which a region counts as silent, ms: for waiting, reporting and
+ * travel.
+ */
 const SILENT_AFTER_MS = 10_000;
 /** Longest time after its slot in which a check may begin, ms. */
 const MOST_LATE_MS = 10_000;
-/** Most reports that are remembered although the region was not asked. */
+/** Most remembered results that came before this process asked the region. */
 const MOST_UNASKED = 100_000;
-/** A region whose results are not read is looked at again after so long, ms. */
+/** Time after which a region whose results are not read yet is judged again, ms. */
 const UNREAD_AGAIN_MS = 1_000;
 
 /**
- * One check in one region, from the opening of its slot until the region has answered. `dueAt`: when its silence is judged.
- * All instants are monotonic ms.
+ * One check in one region, from the opening of its slot until the region has answered. `dueAt` is when its
+ * silence is judged. All instants are monotonic ms.
  */
 export type Job = Due & {
   /** The monitor as declared when the slot was opened. */
@@ -25,18 +28,18 @@ export type Job = Due & {
   readonly slot: number;
   readonly region: Region;
   readonly key: number;
-  /** Until then the region may be asked once more: half of the slot's period. */
+  /** Until this instant the region may be asked once more: half of a period after the slot. */
   readonly askableUntil: number;
-  /** The slot, or when it was asked: the check begins then, even if the job is published earlier. */
+  /** When the check begins, even if the job is published earlier: the slot, or the instant of asking. */
   startAt: number;
-  /** After it the check does not begin any more. */
+  /** After this instant the check does not begin any more. */
   startBy: number;
-  /** When the region counts as silent. */
+  /** From this instant the region counts as silent. */
   silentAt: number;
-  /** Whether it was asked once more. */
+  /** Whether the region was asked once more. */
   isAskedAgain: boolean;
   isPublished: boolean;
-  /** It is not in the table any more. */
+  /** Whether the job is removed. */
   isOver: boolean;
 };
 
@@ -46,8 +49,8 @@ export type OpenJobsParts = {
   /** Whether the region has an agent that takes jobs. */
   isLive: (region: Region) => boolean;
   /**
-   * Whether all results that the region's stream held a moment ago were reported to {@link OpenJobs.answerRecorded}. It may
-   * answer no at first and find out in the meantime.
+   * Whether all results that the region's stream held a moment ago were reported to
+   * {@link OpenJobs.answerRecorded}. The first answer may be no while it finds out.
    */
   readerCaughtUp: (region: Region) => boolean;
   /** Whether results lie unread for seconds, so that a check without an answer may have ended long ago. */
@@ -55,25 +58,26 @@ export type OpenJobsParts = {
 };
 
 /**
- * What regions were asked and have not answered: at most one job per monitor and region. A job is a message that may be
- * lost, and nobody says that he took it.
+ * The jobs that regions were asked to run and have not answered: at most one per monitor and region. A job is
+ * a message that may be lost, and agents do not confirm it.
  *
  *     open ──▶ queued ──published──▶ asked ──the region has answered──▶ over
  *                 ▲                   │
  *                 └── once more ◀── silent, lost or given back ──▶ the region abstains
  *
- * A region is silent when its longest possible check and 10 s are over. It is asked once more while half of the slot's
- * period is left. Agents refuse what they hold or have finished, so a job that was not lost runs once.
+ * A region is silent when its longest possible check and 10 s are over. It is asked once more until half of a
+ * period after the slot. Agents refuse jobs that they hold or have finished, so a job that was not lost runs
+ * once.
  */
 export class OpenJobs {
   readonly #parts: OpenJobsParts;
   readonly #jobs = new Map<number, Job>();
-  /** Jobs that wait to be published, per region in the fixed order. */
+  /** Jobs that wait to be published, by region in the fixed order. */
   readonly #queued: Job[][] = REGIONS.map(() => []);
-  /** Published jobs by when their silence is judged, per region in the fixed order. */
+  /** Published jobs in the order in which their silence is judged, by region in the fixed order. */
   readonly #asked: readonly DueQueue<Job>[] = REGIONS.map(() => new DueQueue<Job>());
 
-  /** The slot that the region reported last without being asked, by key. */
+  /** The last slot that the region reported before it was asked, by key. */
   readonly #unasked = new Map<number, number>();
 
   constructor(parts: OpenJobsParts) {
@@ -93,9 +97,9 @@ export class OpenJobs {
   }
 
   /**
-   * Asks the region. Its job of an earlier slot, if there is one, is not waited for any more.
+   * Opens a job: the region is asked next. A job of an earlier slot ends.
    *
-   * @param slotAt the slot's instant, which may lie ahead or in the past
+   * @param slotAt the slot's instant, monotonic ms; it may lie ahead or in the past
    */
   openJob(monitor: LiveMonitor, slot: number, region: Region, slotAt: number, now: number): void {
     const key = jobKey(monitor.id, region);
@@ -129,8 +133,8 @@ export class OpenJobs {
   }
 
   /**
-   * Takes the jobs of the region that are to be published now, oldest first. Those whose time has passed while there was no
-   * connection are given up.
+   * Takes the region's jobs that are to be published now, oldest first. A job whose time passed while there
+   * was no connection is given up.
    */
   takeQueuedJobs(region: Region, now: number): Job[] {
     const taken: Job[] = [];
@@ -146,7 +150,7 @@ export class OpenJobs {
     return taken;
   }
 
-  /** There is no connection: the jobs go on waiting to be published. */
+  /** Queues the jobs again, because there is no connection. */
   putBackJobs(jobs: readonly Job[]): void {
     for (const job of jobs) this.#queuedIn(job.region).push(job);
   }
@@ -166,8 +170,8 @@ export class OpenJobs {
   }
 
   /**
-   * The region's result is read. One that comes before the region was asked answers a job of an earlier life: the region is
-   * not asked about the slot again.
+   * Called when the region's result is read. A result that comes before the region was asked answers a job
+   * from before the start: the region is not asked about the slot.
    */
   resultArrived(monitorId: number, slot: number, region: Region): void {
     const job = this.#jobOfSlot(monitorId, slot, region);
@@ -178,7 +182,7 @@ export class OpenJobs {
     }
   }
 
-  /** The region's answer is recorded. */
+  /** Called when the region's answer is recorded. */
   answerRecorded(monitorId: number, slot: number, region: Region): void {
     const job = this.#jobOfSlot(monitorId, slot, region);
     if (job !== undefined) this.#endJob(job);
@@ -190,14 +194,14 @@ export class OpenJobs {
     return job !== undefined && this.#isAskable(job, now);
   }
 
-  /** The agent has given the job back without running it, and that is recorded. */
+  /** Called when it is recorded that the agent has given the job back without running it. */
   jobGivenBack(monitorId: number, slot: number, region: Region, now: number): void {
     const job = this.#jobOfSlot(monitorId, slot, region);
-    // Where it was asked once more by its silence, that is waited for.
+    // A region that was already asked once more still has that job.
     if (job !== undefined && !job.isAskedAgain) this.#askAgain(job, now);
   }
 
-  /** What the region was asked may be lost: its agent is gone, or the connection was. */
+  /** Counts the region's published jobs as silent now: its agent is gone, or the connection was lost. */
   loseJobs(region: Region, now: number): void {
     for (const job of this.#jobs.values()) {
       if (job.region !== region || !job.isPublished) continue;
@@ -206,17 +210,20 @@ export class OpenJobs {
     }
   }
 
-  /** Nobody waits for the job: the probed attributes changed, or the region no longer checks this monitor. */
+  /** Ends the job: the probed attributes changed, or the region no longer checks this monitor. */
   withdrawJob(monitorId: number, region: Region): void {
     const job = this.get(monitorId, region);
     if (job !== undefined) this.#endJob(job);
   }
 
-  /** Asks silent regions once more, or gives them up. To be called in every tick in which silence means something. */
+  /**
+   * Asks silent regions once more, or gives their jobs up. Called in every tick in which silence can be
+   * judged.
+   */
   judgeSilentJobs(now: number): void {
     for (const asked of this.#asked) {
       for (let job = asked.peek(); job !== undefined && job.dueAt <= now; job = asked.peek()) {
-        // Its result may lie in the stream.
+        // Its result may be unread in the stream.
         if (!this.#parts.readerCaughtUp(job.region)) asked.set(job, now + UNREAD_AGAIN_MS);
         else {
           this.#parts.counters.jobsLost += 1;
@@ -261,7 +268,7 @@ export class OpenJobs {
     return job?.slot === slot ? job : undefined;
   }
 
-  // Every region has both.
+  // The constructor has made both for every region.
   #queuedIn(region: Region): Job[] {
     return this.#queued[regionIndex(region)] as Job[];
   }

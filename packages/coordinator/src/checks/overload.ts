@@ -19,11 +19,11 @@ import type { Agents } from './agents.ts';
 import { regionIndex } from './job.ts';
 import type { AskingSlot, Shedding } from './scheduler.ts';
 
-/** Interval of the looks at the signs of overload, ms. */
+/** Interval at which the signs of overload are checked, ms. */
 const LOOK_MS = 1_000;
 /**
- * While slots are left out, and in the trial after it, a check begins within this time of its slot or not at all, ms: what
- * runs is in time, and nothing waits at the agents when there is too much again.
+ * Longest delay of a check after its slot while slots are left out, and in the trial after that, ms. A check
+ * that cannot begin in time does not run, so no queue grows at the agents.
  */
 const SHORT_WAIT_MS = 250;
 /** Least time between two alarms of one kind, ms. */
@@ -45,33 +45,33 @@ export type OverloadParts = {
   log: Logger;
   agents: Pick<Agents, 'loadOf'>;
   counters: DispatchCounters;
-  /** Answers what waits to be recorded. Called every second. */
+  /** Returns the size and age of unrecorded events. Called every second. */
   backlog: () => Backlog;
 };
 
-/** The thinning of the whole, or of a region. */
+/** The thinning of all regions together, or of one region. */
 type Thinned = { state: Thinning };
 
 /**
- * Leaves out slots while more is asked for than can be done. There is a factor for the whole, which doubles while the
- * recording lags or slots are opened seconds late, and one for each region, which doubles while its agents refuse checks
- * for want of room or begin them seconds late. A region's factor leaves slots out in that region only. A first slot is
- * never left out.
+ * Leaves out slots while more checks are due than can run. A common factor doubles while the recording lags
+ * or slots are opened seconds late. Each region also has a factor, which doubles while its agents have no
+ * room for checks or begin them seconds late; it leaves slots out in that region only. A first slot is never
+ * left out.
  */
 export class Overload implements Shedding {
   readonly #parts: OverloadParts;
   readonly #whole: Thinned;
   readonly #regions: readonly Thinned[];
-  /** Slots a day that the active monitors of each workspace ask for: whole numbers. */
+  /** Slots a day of the active monitors, by workspace: whole numbers. */
   readonly #asked = new Map<number, number>();
-  /** Of the workspace that asks for most; null: not known. */
+  /** The largest of these numbers; null: not known. */
   #mostAsked: number | null = null;
   readonly #alarmedAt = new Map<string, number>();
   #cause: Cause = 'recording';
   #lookAt: number;
   #backlog: Backlog = { events: 0, oldestMs: 0 };
   #recorded = 0;
-  /** How late the latest slot of this second was opened, and of the second before, ms. */
+  /** The longest delay of an opened slot in this second, and in the second before, ms. */
   #latestMs = 0;
   #latestBeforeMs = 0;
 
@@ -102,23 +102,30 @@ export class Overload implements Shedding {
     return false;
   }
 
-  /** Whether what is reported lies unrecorded for seconds. */
+  /** Whether the oldest unrecorded event has waited for seconds. */
   get isBehind(): boolean {
     return this.#backlog.oldestMs >= LAG_MS;
   }
 
-  /** A result is recorded. */
+  /** Counts a recorded result. */
   resultRecorded(): void {
     this.#recorded += 1;
   }
 
-  /** Longest time after its slot, ms, in which a check of the region may begin; infinite: as long as it is of use. */
+  /**
+   * Longest time after its slot in which a check of the region may begin, ms; infinite: overload sets no
+   * bound.
+   */
   startWithinMs(region: Region): number {
     const isWatched = [this.#whole, this.#of(region)].some(({ state }) => state.factor > 1 || state.isTrial);
     return isWatched ? SHORT_WAIT_MS : Number.POSITIVE_INFINITY;
   }
 
-  /** To be called in every tick. `now`: monotonic ms. */
+  /**
+   * Called in every tick.
+   *
+   * @param now monotonic, ms
+   */
   tick(now: number): void {
     if (now < this.#lookAt) return;
     this.#lookAt = now + LOOK_MS;

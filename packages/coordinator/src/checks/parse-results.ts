@@ -18,7 +18,7 @@ export type ParsedResults = {
   malformed: number;
 };
 
-/** Shorter messages need no outline check: parsing one takes 3 ms at most, whatever it holds. */
+/** Shorter messages need no outline check: parsing one takes at most 3 ms, whatever it contains. */
 const LOOK_FROM_BYTES = 64 * 1_024;
 
 /**
@@ -27,16 +27,17 @@ const LOOK_FROM_BYTES = 64 * 1_024;
  */
 const MOST: Outline = { lists: 4_096, objects: 8_192, texts: 22_000, commas: 40_000 };
 
-/** Number of entries after which the pause is asked for. An entry that is not a result takes up to 80 µs. */
+/** Number of entries after which `pause` is called. An entry that is not a result takes up to 80 µs. */
 const ENTRIES_AT_ONCE = 16;
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true });
 
 /**
- * Reads the results of a stream's message. Each is parsed by itself, so that a bad one does not cost the others. The subject says which region speaks.
+ * Reads the results of a stream's message. Each result is parsed by itself, so that a bad one does not cost
+ * the others. The subject names the region.
  *
- * @param pause returns what to wait for before the thread is held any longer; undefined: nothing. It is
- *   called now and then
+ * @param pause called between entries; returns a promise to wait for before the thread is used any longer;
+ *   undefined: go on
  * @returns the problem as text, when the message as a whole is not a batch of results
  */
 export async function parseResults(

@@ -27,23 +27,23 @@ export type PublisherParts = {
 /**
  * Sends queued jobs to their regions.
  *
- * A message holds up to 512 jobs and 256 KiB (one larger job goes alone), with the subject for their results and the time
- * to wait until each slot. The bytes of a job are put around the monitor's part, which was encoded when the monitor was
+ * A message holds up to 512 jobs and 256 KiB; a larger job goes alone. It has the subject for the results
+ * and, for each job, the time to wait until its slot. The check of a monitor was encoded when the monitor was
  * declared.
  */
 export class Publisher {
   readonly #parts: PublisherParts;
   readonly #subjects = REGIONS.map(jobsSubject);
-  /** The message that is put together. */
+  /** The message that is being composed. */
   readonly #message = new TextBytes(2 * LIMITS.messageBytes);
-  /** Of the message's region. */
+  /** The bound on the start of checks in the message's region, ms: see {@link Overload.startWithinMs}. */
   #startWithinMs = 0;
 
   constructor(parts: PublisherParts) {
     this.#parts = parts;
   }
 
-  /** Publishes queued jobs. While disconnected they wait as long as they are of use. */
+  /** Publishes queued jobs. Without a connection they wait until they are too late. */
   publishJobs(now: number): void {
     for (const region of REGIONS) this.#publishRegion(region, now);
   }
@@ -67,10 +67,10 @@ export class Publisher {
   }
 
   /**
-   * Appends a job to the message, which it begins when it is the first.
+   * Appends a job to the message. The first job begins a new message.
    *
    * @param before jobs in the message
-   * @returns false, with nothing appended: the message would be too long. Never for the first job
+   * @returns false: the message would be too long, and nothing is appended. The first job always fits
    */
   #append(job: Job, before: number, now: number): boolean {
     const message = this.#message;
@@ -117,7 +117,7 @@ export class Publisher {
   }
 
   /**
-   * Sends the message, which holds the jobs from `from` to before `until`.
+   * Sends the message with the jobs from index `from` up to, but not including, `until`.
    *
    * @returns false when the connection is gone; the jobs from `from` on stay queued
    */
@@ -144,7 +144,7 @@ export class Publisher {
 
 /**
  * The monitors whose last attempt timed out, by region. Their jobs are marked, because an agent gives such
- * checks at most half of its capacity. This is not kept over a restart: one round of results restores it.
+ * checks at most half of its capacity. Nothing is stored: one round of results restores it after a start.
  */
 export class SlowChecks {
   /** Keys of (monitor, region). */
@@ -159,7 +159,7 @@ export class SlowChecks {
     else if (this.#slow.size > 0) this.#slow.delete(key);
   }
 
-  /** The monitor was removed or changed. */
+  /** Forgets a monitor that was removed or changed. */
   forgetMonitor(monitorId: number): void {
     if (this.#slow.size === 0) return;
     for (const region of REGIONS) this.#slow.delete(jobKey(monitorId, region));

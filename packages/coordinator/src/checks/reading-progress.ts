@@ -14,14 +14,14 @@ type Consumer = {
 type Look = { isLooking: boolean; caughtUpAt: number };
 
 /**
- * Says without waiting whether everything in a region's stream, or in all streams, is recorded. The first
- * question starts a look and gets a no; the caller asks again. A yes may be a second and a half old, which is
- * enough for jobs that have been gone for two heartbeats.
+ * Tells without waiting whether everything in a region's stream, or in all streams, is recorded. The first
+ * call asks the consumer and returns false; the caller calls again later. A true answer may be 1.5 s old,
+ * which is new enough for jobs that are lost after two missed heartbeats.
  */
 export class ReadingProgress {
   #consumer: Consumer | null = null;
   readonly #clock: Clock;
-  /** Looks by region; undefined: all regions. */
+  /** The last questions by region; undefined: all regions. */
   readonly #looks = new Map<Region | undefined, Look>();
 
   constructor(clock: Clock) {
@@ -56,8 +56,8 @@ export class ReadingProgress {
 }
 
 /**
- * Measures how much later than usual messages of a stream are read. The server's clock may differ from this
- * machine's, so the age of a message that no other follows counts as the usual one.
+ * Measures how much later than usual the messages of a stream are read. The server's clock may differ from
+ * this machine's, so the age of the last message in the stream counts as the usual age.
  *
  * The lag is measured on the wall clock and on the monotonic clock, and the smaller one counts. Setting a
  * clock changes only one of them, whether it is this machine's or a server's on this machine.
@@ -90,15 +90,15 @@ const REMEMBERED = 8_192;
  * Judges whether reading a stream is worthwhile: at least half of the cost must be results that were not
  * known.
  *
- * A coordinator that cannot keep up with results gives out fewer jobs to all regions. The backlog of a region
- * that sends garbage, forged results or repetitions must not count for that, because it would cost other
- * regions checks.
+ * A coordinator that cannot keep up with results gives fewer jobs to all regions. A backlog of garbage,
+ * forged results or repetitions must not count as such, because one region could then take checks from the
+ * others.
  */
 export class ReadingWorth {
   #cost = 0;
   #fresh = 0;
 
-  /** Notes that a message with this many results was read. */
+  /** Counts a read message with this many results. */
   countRead(results: number, bytes: number): void {
     this.#cost += Math.max(1, results, bytes / BYTES_PER_RESULT);
     if (this.#cost <= REMEMBERED) return;
@@ -106,12 +106,12 @@ export class ReadingWorth {
     this.#fresh /= 2;
   }
 
-  /** Notes that this many of its results were recorded for the first time. */
+  /** Counts results that were recorded for the first time. */
   countNew(results: number): void {
     this.#fresh += results;
   }
 
-  /** @param waiting results that were read and whose novelty is not known yet */
+  /** @param waiting number of results that are read and not recorded yet, so that they may be new or not */
   isWorthIt(waiting: number): boolean {
     return 2 * this.#fresh >= this.#cost - waiting;
   }

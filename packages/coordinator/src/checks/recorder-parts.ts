@@ -12,15 +12,15 @@ import type { NewDelivery } from '../verdict/writes.ts';
 import type { DropLog } from './drop-log.ts';
 import type { RecordedResult } from './result-feed.ts';
 
-/* The parts that the recorder needs. */
+/* The parts that the recorder needs, as interfaces. */
 
-/** The facts about regions that the evaluation needs. Dispatch keeps them. */
+/** The facts about regions that the evaluation needs. `RegionPresence` implements this. */
 export interface RecentRegions {
   /** Whether the region has a live agent, or had one within the last 24 h. */
   hadAgentWithin24h(region: Region): boolean;
 }
 
-/** The slots' clock. Dispatch keeps it. */
+/** The slots' clock. `SlotClock` implements this. */
 export interface SlotTime {
   /** Whole epoch ms; never goes back. */
   now(): number;
@@ -28,13 +28,16 @@ export interface SlotTime {
   readonly jumpedMs: number;
   /** Monotonic instant of the last jump; null: there was none. */
   readonly jumpedAt: number | null;
-  /** The newest slot of a clock that was ahead, as the start has found it; null: none lies ahead. */
+  /**
+   * The newest recorded slot in the future, given under a clock that was ahead; null: none. Found at the
+   * start.
+   */
   readonly aheadSlot: number | null;
   /** Registers a listener for jumps. It runs in the middle of any read of the clock. */
   onJump(listener: () => void): () => void;
 }
 
-/** Checks the proof that a job was given to the region. Dispatch makes the proofs. */
+/** Checks the proof that a job was given to the region. `JobTokens` implements this. */
 export interface TokenCheck {
   isValid(token: string, monitor: number, region: Region, slot: number): boolean;
 }
@@ -43,7 +46,7 @@ export interface TokenCheck {
 export interface ExportNotes {
   /** The exported part of these results, which is written in their transaction; null: nothing. */
   makeExportNote(recorded: readonly RecordedResult[]): ExportNote | null;
-  /** The transaction is committed. Notes come in their order. */
+  /** Called after the commit, in the order of the transactions. */
   countExportNote(note: ExportNote): void;
 }
 
@@ -51,19 +54,19 @@ export type RecorderParts = {
   readonly store: RecordingStore;
   readonly states: States;
   readonly monitors: Pick<LiveMonitors, 'get'>;
-  /** The maintenance windows. `MaintenanceHold` is such a part. */
+  /** The maintenance windows. `MaintenanceHold` implements this. */
   readonly maintenance: {
     readonly windows: Windows;
     /**
-     * Called after the commit, when a window was created, changed or removed. `since` is the instant at which the
-     * evaluation saw what they hold, epoch ms on the slots' clock.
+     * Called after the commit, when a window was created, changed or removed. `since` is the instant of the
+     * evaluation, epoch ms on the slots' clock.
      */
     replaceWindows(windows: Windows, since: number): void;
   };
   readonly presence: RecentRegions;
   /**
-   * Results with a slot before `claimedUntil` (epoch ms) have their hour rolled up again. `Rollups` is such a
-   * part.
+   * A result with a slot before `claimedUntil` (epoch ms) has its hour rolled up again. `Rollups` implements
+   * this.
    */
   readonly rollups: { readonly claimedUntil: number };
   readonly tokens: TokenCheck;
@@ -75,7 +78,7 @@ export type RecorderParts = {
   readonly newKey: () => string;
   /** Makes keys of incidents that no other installation makes. */
   readonly newIncidentKey: (monitorId: number) => string;
-  /** Whether channels of this kind are told of an incident that ends without a recovery. */
+  /** Whether channels of this kind get an alert when an incident ends without a recovery. */
   readonly closesIncidents: (providerType: string) => boolean;
   /** Undefined: nothing is exported. */
   readonly exports?: ExportNotes | undefined;
@@ -103,8 +106,8 @@ export const DROPS = [
   /** An event cannot be recorded itself. It was set aside so that the rest goes on. */
   'unrecordable',
   /**
-   * A monitor became `unknown` although nobody changed it. Nothing was dropped, but it needs the same
-   * attention.
+   * A monitor became `unknown` without a change of the declaration. Nothing was dropped, but it needs the
+   * same attention.
    */
   'monitor-unknown',
 ] as const;

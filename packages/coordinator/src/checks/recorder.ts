@@ -27,24 +27,24 @@ import { DROPS, type RecorderDrops, type RecorderParts } from './recorder-parts.
 import type { ResultFeed } from './result-feed.ts';
 
 /**
- * Most events of dispatch that wait while the database cannot write. Further ones are dropped, and deadlines
- * decide.
+ * Most events of dispatch that wait while the database cannot write. Further events are dropped; then the
+ * slots are decided by their deadlines.
  */
 const WAITING_EVENTS = 200_000;
-/** Without word from dispatch for this long after a start, slots and votes are judged as they are, ms. */
+/** Time after a start at which the resumption ends, even if dispatch has not ended it, ms. */
 const RESUME_WITHIN_MS = 2 * 60_000;
 
 /**
- * Records the reports of regions, the events of dispatch and the changes that people declare, in order and
- * many at a time. It asks the store which of them are new, evaluates, and writes the result in one
+ * Records the results of regions, the events of dispatch and the changes of the declaration, in order and in
+ * batches. It asks the store which results are new, evaluates the batch, and writes everything in one
  * transaction.
  *
  *     reports ──▶ intake ─┐
  *     dispatch, people ───┼─▶ queue ──▶ a batch ──▶ evaluation ──▶ store ──▶ after the commit: states in
- *     deadlines ──────────┘                                                  memory, and everybody who is told
+ *     deadlines ──────────┘                                                  memory, then the listeners
  *
- * Memory follows the commit, and others are told only after it. While the database cannot write, the reading
- * of results pauses, and nothing becomes a verdict.
+ * Memory and listeners follow the commit. While the database cannot write, the reading of results pauses, and
+ * there are no verdicts.
  */
 export class Recorder implements SlotEvents, SlotRecovery {
   readonly #parts: RecorderParts;
@@ -55,7 +55,10 @@ export class Recorder implements SlotEvents, SlotRecovery {
   readonly #deadlines: MonitorDeadlines;
   readonly #after: AfterCommit;
   readonly #queue: BatchQueue<RecorderEvent>;
-  /** Monitors of which something else is probed than before the start; null: this process has given slots. */
+  /**
+   * Monitors whose probed attributes changed before this process opened its first slot; null: it has opened
+   * one.
+   */
   #changedProbes: Set<number> | null = new Set();
   #cancelResume: () => void = () => {};
   #isStopped = false;
@@ -80,12 +83,12 @@ export class Recorder implements SlotEvents, SlotRecovery {
     });
   }
 
-  /** Loads the stored states and positions. Call it first, after the monitors are loaded. */
+  /** Loads the stored states and positions. It is called first, after the monitors are loaded. */
   async load(): Promise<void> {
     const { store, states, monitors, slotClock, clock } = this.#parts;
     const now = slotClock.now();
     const { aheadSlot } = slotClock;
-    // While slots lie far ahead, those of the next minute may be of either clock.
+    // While recorded slots lie far in the future, slots of the next minute may come from either clock.
     const newestBelieved = aheadSlot === null ? now + BELIEVED_AHEAD_MS : now;
     for await (const chunk of store.states(now)) {
       const evaluation = this.#batches.begin();
@@ -101,7 +104,7 @@ export class Recorder implements SlotEvents, SlotRecovery {
     }
     for (const position of await store.positions()) this.#after.setLoadedPosition(position);
     this.#deadlines.armAll();
-    // A stop that came meanwhile found no timer to cancel.
+    // A stop during the load found no timer to cancel.
     if (!this.#isStopped) this.#cancelResume = clock.after(RESUME_WITHIN_MS, () => this.endResumption());
   }
 
@@ -117,7 +120,7 @@ export class Recorder implements SlotEvents, SlotRecovery {
     }
   }
 
-  /** Where the reading of the stream continues; null where nothing of it was ever recorded. */
+  /** The last recorded position in the stream; null: nothing of it was ever recorded. */
   positionIn(stream: string): StreamPosition | null {
     return this.#after.positionIn(stream);
   }
@@ -141,7 +144,7 @@ export class Recorder implements SlotEvents, SlotRecovery {
     return this.#queue.isFailing;
   }
 
-  /** The events that wait to be recorded, and how long the oldest one has waited, ms. */
+  /** The number of events that wait to be recorded, and how long the oldest one has waited, ms. */
   get backlog(): { readonly events: number; readonly oldestMs: number } {
     return { events: this.#queue.length, oldestMs: this.#queue.oldestMs };
   }
@@ -151,14 +154,17 @@ export class Recorder implements SlotEvents, SlotRecovery {
     return this.#after.onTransition(listener);
   }
 
-  /** Called after each commit, for each stream whose position it moved. Must not throw. Returns a function that unregisters. */
+  /**
+   * Called after each commit, for each stream whose position it moved. It must not throw. Returns a function
+   * that unregisters it.
+   */
   onPosition(listener: (position: StreamPosition) => void): () => void {
     return this.#after.onPosition(listener);
   }
 
   /**
-   * Queues a message of a stream. Tokens are checked here. The message is recorded whole, so that its
-   * position moves with its results. Resolves when the next message may come.
+   * Checks the tokens of a message of a stream, and queues it. The message is recorded as a whole, so that
+   * its position moves with its results. Resolves when the next message may come; undefined: at once.
    */
   recordMessage(message: ResultMessage): Promise<void> | undefined {
     this.#messages += 1;
@@ -168,14 +174,20 @@ export class Recorder implements SlotEvents, SlotRecovery {
     return this.#queue.room();
   }
 
-  /** Applies changes of the declaration. `until` is the last of them in the log. Resolves after the commit. */
+  /**
+   * Applies changes of the declaration. `until` is the id of the last of them in the log. Resolves after the
+   * commit.
+   */
   declare(changes: readonly DeclaredChange[], until: number): Promise<void> {
     return new Promise((onApplied, onFailed) => {
       this.#queue.push({ kind: 'declared', changes, until, onApplied, onFailed }, true);
     });
   }
 
-  /** Tells the channels of these monitors what they have not been told, at the end of a hold or of a maintenance window. */
+  /**
+   * Announces the present status of these monitors to channels that do not know it. Called at the end of a
+   * hold.
+   */
   announceStatuses(monitorIds: Iterable<number>): void {
     for (const monitorId of monitorIds) this.#queue.push({ kind: 'announced', monitorId }, true);
   }
@@ -199,8 +211,8 @@ export class Recorder implements SlotEvents, SlotRecovery {
   }
 
   /**
-   * Slots up to this one are not about what is probed now, epoch ms; 0: none is known. Infinite: none that was given
-   * before the start. Ask it before the first slot is opened.
+   * Slots up to this one were given before the probed attributes changed, epoch ms; 0: none is known;
+   * infinite: all slots from before the start. It is called before the first slot is opened.
    */
   floorSlot(monitorId: number): number {
     if (this.#changedProbes?.has(monitorId)) return Number.POSITIVE_INFINITY;
@@ -208,10 +220,11 @@ export class Recorder implements SlotEvents, SlotRecovery {
   }
 
   /**
-   * Ends the start. Slots that this process did not open wait for no region. When that is recorded, deadlines and
-   * ages are looked at, and channels are told what an earlier process held back.
+   * Ends the resumption after a start. Slots that this process did not open no longer wait for a region. When
+   * that is recorded, deadlines count, votes expire, and statuses that an earlier process held back are
+   * announced.
    *
-   * Call it when the streams are read. It happens by itself two minutes after the start.
+   * Called when the results from before the start are read. It happens by itself two minutes after the start.
    */
   endResumption(): void {
     this.#cancelResume();
@@ -224,8 +237,8 @@ export class Recorder implements SlotEvents, SlotRecovery {
   }
 
   /**
-   * Whether announcements about the monitor are held back now: the reports from before a start are not read yet, or a
-   * backlog or a maintenance window holds them.
+   * Whether announcements about the monitor are held back now: because results from before the start are not
+   * read yet, by a backlog, or by a maintenance window.
    */
   holdsAnnouncements(monitorId: number): boolean {
     const { isHeld, maintenance, slotClock, states } = this.#parts;
@@ -255,7 +268,7 @@ export class Recorder implements SlotEvents, SlotRecovery {
     if (batch.some(({ kind }) => kind === 'resumption-over')) this.#finishResumption();
   }
 
-  /** Notes what is probed otherwise than the states of before the commit say. */
+  /** Records monitors whose probed attributes this commit changed. */
   #noteChangedProbes(batch: readonly RecorderEvent[]): void {
     for (const event of batch) {
       if (event.kind !== 'declared') continue;
@@ -268,10 +281,10 @@ export class Recorder implements SlotEvents, SlotRecovery {
     }
   }
 
-  /** The start is over, and that is recorded. */
+  /** Lets deadlines come and announcements go out. Called when the end of the resumption is recorded. */
   #finishResumption(): void {
     this.#batches.isResumed = true;
-    // A batch that was under way may have changed a status that nobody was told.
+    // A batch in progress may have changed a status without announcing it.
     this.#announceHeldBack();
     this.#deadlines.armAll();
     this.#deadlines.start();
@@ -280,9 +293,10 @@ export class Recorder implements SlotEvents, SlotRecovery {
   #announceHeldBack(): void {
     for (const { id, status, votes, links } of this.#parts.states.values()) {
       if (status === 'unknown') continue;
-      // Votes that were set aside together with a clock that was ahead will not age.
+      // Votes of a clock that was ahead were dropped at the start, so none of them will expire.
       if (votes.length === 0) this.#queue.push({ kind: 'due', monitorId: id }, false);
-      // A commit changes a status and queues its alerts together. They differ only when something held them.
+      // One commit changes a status and queues its alerts. So the two differ only if the announcement was
+      // held.
       if (links.some(({ announced }) => announced !== status)) this.announceStatuses([id]);
     }
   }
@@ -308,14 +322,17 @@ export class Recorder implements SlotEvents, SlotRecovery {
   }
 }
 
-/** A message as it is queued. */
+/** A message, as it is queued. */
 export type TakenMessage = {
   readonly event: MessageEvent;
-  /** Whether somebody waits for it. */
+  /** Whether it must not wait for others to share its transaction. */
   readonly isUrgent: boolean;
 };
 
-/** Takes messages of the streams: it drops results without a job, and tells others which results have come. */
+/**
+ * Takes messages of the streams: it drops results without a valid job token, and reports which results have
+ * come.
+ */
 class Intake {
   readonly #parts: RecorderParts;
   readonly #drops: RecorderDrops;
@@ -325,7 +342,7 @@ class Intake {
     this.#drops = drops;
   }
 
-  /** Checks the tokens of the message, and reports its results before it is queued. */
+  /** Checks the tokens of the message, and hands its valid results to `onResults` before it is queued. */
   takeMessage({ region, agent, results, position }: ResultMessage): TakenMessage {
     const valid: CheckResult[] = [];
     let isUrgent = false;
@@ -339,7 +356,10 @@ class Intake {
     return { event: { kind: 'message', region, agent, results: valid, position }, isUrgent };
   }
 
-  /** The message is queued. A `not_run` may be offered again, which its evaluation finds out. */
+  /**
+   * Reports the results of a queued message to dispatch. A `not_run` is left to the evaluation: it may be
+   * offered again.
+   */
   reportArrivals({ region, results }: MessageEvent): void {
     if (region === null) return;
     for (let index = 0; index < results.length; index += 1) {
@@ -367,8 +387,9 @@ class Intake {
   }
 
   /**
-   * Whether the result differs from the region's last vote, so that it must not wait. Of regions without a vote a pass
-   * may wait: it alerts nobody, and while tens of thousands of new monitors begin, each message has such passes.
+   * Whether the result differs from the region's last vote, so that it must not wait. A pass of a region
+   * without a vote may wait: it causes no alert, and when many monitors are new, every message has such
+   * passes.
    */
   #isNews({ monitor, outcome }: CheckResult, region: Region): boolean {
     if (outcome === 'not_run') return false;

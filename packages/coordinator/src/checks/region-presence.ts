@@ -28,7 +28,7 @@ export class RegionPresence {
   readonly #lastSeenAt = new Map<Region, number>();
   /** Regions whose absence has begun and not ended. */
   readonly #absent = new Set<Region>();
-  /** Not yet written. */
+  /** Begins and ends of absences that are not written yet. */
   #unsaved: AbsenceEdge[] = [];
   #saving: Promise<void> | null = null;
   #stopTimer: () => void = () => {};
@@ -40,7 +40,7 @@ export class RegionPresence {
     this.#log = log;
   }
 
-  /** Loads the stored presence. To be called before any question. */
+  /** Loads the stored presence. It must be called before any other method. */
   async load(): Promise<void> {
     const { lastSeen, absent } = await storedPresence(this.#store);
     for (const { region, at } of lastSeen) if (isRegion(region)) this.#lastSeenAt.set(region, at);
@@ -51,7 +51,7 @@ export class RegionPresence {
     this.#stopTimer = this.#clock.every(SAVE_EVERY_MS, () => this.#saveSoon());
   }
 
-  /** Stops, and saves what is unsaved. */
+  /** Stops, and saves unsaved changes. */
   async stop(): Promise<void> {
     this.#stopTimer();
     await this.#saving;
@@ -91,7 +91,7 @@ export class RegionPresence {
     this.#onCame(region);
   }
 
-  /** The region lost its last live agent, which was heard of at `lastSeenAt`. */
+  /** The region lost its last live agent, whose last message came at `lastSeenAt`. */
   regionLost(region: Region, lastSeenAt: number): void {
     this.#live = this.#live.filter((each) => each !== region);
     this.#lastSeenAt.set(region, lastSeenAt);
@@ -186,7 +186,7 @@ export class AbsentRegions {
     return this.#declared.count(region) > 0;
   }
 
-  /** Whether active monitors declare regions, and all of these are live. */
+  /** Whether active monitors declare any region, and all declared regions are live. */
   areAllLive(isLive: (region: Region) => boolean): boolean {
     const declared = REGIONS.filter((region) => this.isDeclared(region));
     return declared.length > 0 && declared.every(isLive);
@@ -199,7 +199,7 @@ export class AbsentRegions {
   }
 
   /**
-   * To be called in every tick.
+   * Called in every tick.
    *
    * @param now monotonic, ms
    */
@@ -218,7 +218,7 @@ export class AbsentRegions {
   }
 }
 
-/** The regions that active monitors declare, with the number of monitors; `null` counts for none. */
+/** Number of active monitors that declare each region. A monitor of all regions (`null`) counts in none. */
 class DeclaredRegions {
   readonly #counts = new Map<Region, number>(REGIONS.map((region) => [region, 0]));
 

@@ -4,7 +4,7 @@ import type { CheckResult } from '@svc/shared/messages/check-result.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import type { LiveMonitor } from '../verdict/monitor.ts';
 
-/** A durable result. */
+/** A result that is committed. */
 export type RecordedResult = {
   readonly result: CheckResult;
   /** The monitor as it was declared when the result was recorded. */
@@ -17,8 +17,8 @@ export type RecordedResult = {
 export type ResultListener = (results: readonly RecordedResult[]) => void;
 
 /**
- * Hands recorded results on, in order. Each listener runs in a turn of the event loop of its own, so that
- * none delays the recording. An error of one listener does not affect the others.
+ * Hands recorded results to listeners, in order. Each listener runs in its own turn of the event loop, so
+ * that none delays the recording. An error of one listener does not affect the others.
  */
 export class ResultFeed {
   readonly #log: Logger;

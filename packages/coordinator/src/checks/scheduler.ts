@@ -18,9 +18,9 @@ import type { SlotClock } from './slot-clock.ts';
 export interface LiveRegions {
   live(): readonly Region[];
   isLive(region: Region): boolean;
-  /** Whether no region came to life just now. */
+  /** Whether no region has become live lately. */
   isSettled(): boolean;
-  /** Grows with every region that comes to life. */
+  /** Grows with every region that becomes live. */
   readonly liveSerial: number;
 }
 
@@ -28,17 +28,20 @@ export interface LiveRegions {
 export type AskingSlot = {
   /** Epoch ms. */
   readonly slot: number;
-  /** It is the monitor's first one since it was declared, activated or probed otherwise. */
+  /**
+   * Whether it is the monitor's first slot since it was created or activated, or since its probed attributes
+   * changed.
+   */
   readonly isFirst: boolean;
-  /** Time since the slot, ms. */
+  /** Delay after the slot, ms. */
   readonly lateMs: number;
 };
 
-/** Decides which slots are skipped when more is requested than can be done. */
+/** Decides which slots are left out under overload. */
 export interface Shedding {
-  /** Whether the slot is run at all. Called once per slot. */
+  /** Whether the slot runs at all. Called once per slot. */
   admitsSlot(monitor: LiveMonitor, asking: AskingSlot, jobs: number): boolean;
-  /** Whether it is run in the region. Called once per slot and region. */
+  /** Whether the slot runs in the region. Called once per slot and region. */
   admits(monitor: LiveMonitor, asking: AskingSlot, region: Region): boolean;
 }
 
@@ -50,9 +53,12 @@ export type SchedulerParts = {
   events: SlotEvents;
   counters: DispatchCounters;
   overload: Shedding;
-  /** Newest slot that the monitor was given, as far as recorded and believed; null: none. Asked at the start. */
+  /** Newest recorded and believed slot that the monitor was given; null: none. Called at the start. */
   newestSlot: (monitorId: number) => number | null;
-  /** Slots up to this one are not about what is probed now; 0: none is known. Asked at the start. */
+  /**
+   * Slots up to this one were given before the probed attributes changed; 0: none is known. Called at the
+   * start.
+   */
   floorSlot: (monitorId: number) => number;
 };
 
@@ -60,9 +66,9 @@ export type SchedulerParts = {
 export type Plan = Due & {
   monitor: LiveMonitor;
   phase: number;
-  /** Its next slot is the first since it was created or activated. */
+  /** Whether its next slot is the first since it was created or activated. */
   isFirst: boolean;
-  /** Newest slot that it was given, at most {@link AHEAD_MS} ahead; 0: none. */
+  /** The newest slot that it was given, at most {@link AHEAD_MS} ahead of now; 0: none. */
   lastSlot: number;
 };
 
@@ -73,7 +79,7 @@ function isCheckedAnew(before: LiveMonitor, after: LiveMonitor): boolean {
 
 /** Most slots opened per second, unless twice the declared rate is more. */
 const CATCH_UP_PER_SECOND = 500;
-/** Time whose slots may be caught up in one tick, ms. */
+/** Time whose allowance can be saved up, ms. */
 const BURST_MS = 100;
 /** Longest time before their instants at which slots are opened, ms. */
 export const AHEAD_MS = 400;
@@ -84,8 +90,8 @@ export const AHEAD_MS = 400;
  */
 const LEAST_AHEAD_MS = 200;
 /**
- * Allowance that a skipped late slot costs: skipping takes a tenth of the time of opening. A standstill
- * under overload is then caught up within some ticks, and not with slots that are as late as it was long.
+ * Allowance that a skipped late slot costs: skipping takes a tenth of the time of opening. So the slots of a
+ * standstill under overload are skipped within a few ticks, and the slots after it are not late.
  */
 const SKIPPED_COST = 0.1;
 /** Jobs opened ahead in one tick, so that a tick stays below 20 ms. */
@@ -94,12 +100,11 @@ const JOBS_AHEAD_PER_TICK = 1_500;
 const NONE: readonly never[] = [];
 
 /**
- * Opens the slots of active monitors, somewhat before they are due. For
- * each slot it decides which regions get the job, notifies the evaluation, and asks them
- * ({@link OpenJobs}).
+ * Opens the slots of active monitors, shortly before they are due. For each slot it decides which regions get
+ * a job, notifies the evaluation, and opens the jobs ({@link OpenJobs}).
  *
- * The first slot of a monitor waits for agents: until all its regions are live, or until no region has come
- * to life for half a second. Later slots go to the regions that are live.
+ * The first slot of a monitor waits for agents: until all its regions are live, or until no region has become
+ * live for half a second. Later slots go to the regions that are live.
  */
 export class Scheduler {
   readonly #parts: SchedulerParts;
@@ -107,7 +112,10 @@ export class Scheduler {
   readonly #due = new DueQueue<Plan>();
   /** First slots that wait for a live region. */
   readonly #parked = new Set<Plan>();
-  /** Newest slots, not past yet, of monitors that are no longer scheduled: they must not be given again. */
+  /**
+   * The newest slots of monitors that are no longer scheduled, until they are past: they must not be given
+   * again.
+   */
   readonly #endedSlots = new Map<number, number>();
   /** Slots are opened ahead up to this time on the slot clock. */
   #aheadUntil = 0;
@@ -116,7 +124,7 @@ export class Scheduler {
   #nextFirstAt = 0;
   /** Slots per second of all active monitors together. */
   #slotsPerSecond = 0;
-  /** Slots that may be opened now; grows with time. */
+  /** Number of slots that may be opened now. It grows with time. */
   #allowance = 0;
   #tickedAt: number | null = null;
 
@@ -138,8 +146,8 @@ export class Scheduler {
   }
 
   /**
-   * Takes a change of the declaration. A monitor that is new, active again or changed in its probed
-   * attributes gets a slot at once.
+   * Takes a change of the declaration. A monitor that is new or active again, or whose probed attributes
+   * changed, gets a slot at once.
    */
   declarationChanged(before: LiveMonitor | null, after: LiveMonitor | null): void {
     const id = (before ?? after)?.id;
@@ -161,7 +169,7 @@ export class Scheduler {
     this.#slotsPerSecond += 1_000 / after.periodMs - 1_000 / periodMs;
     plan.phase = this.#phaseOf(after);
     if (this.#parked.delete(plan)) {
-      // It may have got a region that is live.
+      // The change may have added a live region.
       this.#planFirst(plan, now);
       return;
     }
@@ -174,7 +182,7 @@ export class Scheduler {
   /**
    * Opens the due slots.
    *
-   * @param monotonic for the bounds of the jobs, ms
+   * @param monotonic the present instant, from which the bounds of jobs count, ms
    */
   tick(monotonic: number): void {
     const { slotClock, regions } = this.#parts;
@@ -240,7 +248,7 @@ export class Scheduler {
       return null;
     }
     counters.slots.dispatched += 1;
-    // With all of them: the evaluation is told right after which get no job, and then waits for the other regions.
+    // The evaluation first gets all live regions, and right after that those that get no job.
     events.opened(monitor, slot, live);
     for (const region of running) events.skipped(monitor, slot, region);
     if (leftOut.length > 0) events.leftOut(monitor, slot, leftOut);
@@ -255,7 +263,7 @@ export class Scheduler {
     return jobs;
   }
 
-  /** The monitor's regions that have an agent; mostly all that it declares. */
+  /** The monitor's regions that are live. */
   #liveOf({ regions: declared }: LiveMonitor): readonly Region[] {
     const { regions } = this.#parts;
     if (declared === null) return regions.live();
@@ -265,7 +273,7 @@ export class Scheduler {
     return declared;
   }
 
-  /** The regions in which the check of an earlier slot still runs. */
+  /** The regions in which the check of an earlier slot still runs. It counts them as skipped. */
   #running({ id }: LiveMonitor, live: readonly Region[], now: number): readonly Region[] {
     const { jobs, counters } = this.#parts;
     const running = live.filter((region) => jobs.isRunning(id, region, now));
@@ -292,17 +300,18 @@ export class Scheduler {
       this.#planFirst(plan, now);
       return;
     }
-    // An activation in the future was written under a clock that was ahead.
+    // A clock that was ahead may have dated the activation in the future.
     const isActivatedSince = newest < monitor.activatedAt && monitor.activatedAt <= now;
-    // The change was made while nobody led, or before this start dispatched.
+    // The change was made while no coordinator led, or before this one dispatched.
     const isProbedOtherwiseSince = newest <= floorSlot(monitor.id);
     if (isActivatedSince || isProbedOtherwiseSince) this.#planFirst(plan, now);
     else this.#due.set(plan, slotAfterRestart(newest, now, monitor.periodMs, plan.phase));
   }
 
   /**
-   * Plans a first slot at once, behind the first slots of others, or at the slot of the grid when that comes
-   * earlier. It always comes after the last slot, which may lie ahead or in this very millisecond.
+   * Plans a first slot as soon as possible, after the first slots of other monitors, or at the slot on the
+   * grid if that is earlier. It is always later than the last slot, which may lie ahead or in this
+   * millisecond.
    */
   #planFirst(plan: Plan, now: number): void {
     plan.isFirst = true;
@@ -358,7 +367,7 @@ export class Scheduler {
     return gridSlotFrom(now, monitor.periodMs, phase);
   }
 
-  /** Whether all its regions are live, or some are and no region came to life just now. */
+  /** Whether all its regions are live, or some are and no region has become live lately. */
   #hasItsRegions({ regions: declared }: LiveMonitor): boolean {
     const { regions } = this.#parts;
     if (declared?.every((region) => regions.isLive(region)) === true) return true;
@@ -369,11 +378,12 @@ export class Scheduler {
   #park(plan: Plan): void {
     this.#due.delete(plan);
     this.#parked.add(plan);
-    // Checked again even if no further region comes to life: the set may just not be settled yet.
+    // Forces another check, even if no further region becomes live: the set of live regions may not be
+    // settled.
     if (!this.#parts.regions.isSettled()) this.#parkedSerial = -1;
   }
 
-  /** Opens first slots that waited for regions which came to life. */
+  /** Plans the first slots that waited for regions, as far as these are live now. */
   #unpark(now: number): void {
     const { regions } = this.#parts;
     if (regions.isSettled()) this.#parkedSerial = regions.liveSerial;
@@ -384,7 +394,7 @@ export class Scheduler {
     }
   }
 
-  /** The clock went forward: the slots in between are skipped. All at once, because they are those of all monitors. */
+  /** Skips the slots before `now` after a jump of the clock, for all monitors together. */
   #skipTo(now: number): void {
     const { slots } = this.#parts.counters;
     this.#due.setAll((plan) => {
@@ -395,7 +405,10 @@ export class Scheduler {
     });
   }
 
-  /** Limits a late tick with many slots to open: they are spread over the next ticks instead of one burst. */
+  /**
+   * Earns the allowance since the last tick. It is bounded, so that many late slots spread over several
+   * ticks.
+   */
   #earnAllowance(now: number): void {
     const elapsed = this.#tickedAt === null ? BURST_MS : now - this.#tickedAt;
     this.#tickedAt = now;

@@ -4,9 +4,9 @@ import type { DispatchCounters } from '@svc/shared/metrics/dispatch-instruments.
 import type { Region } from '@svc/shared/regions.ts';
 import type { ThrottledLog } from '@svc/shared/throttled-log.ts';
 
-/** Least time between two alarms about one agent and sickness, ms: some sicknesses come and go. */
+/** Least time between two alarms about one agent and sickness, ms. Some sicknesses come and go. */
 const ALARM_EVERY_MS = 60_000;
-/** Most remembered alarms; above that all are forgotten. */
+/** Most remembered alarms. Above that number, all are forgotten. */
 const MAX_REMEMBERED = 10_000;
 
 const ADVICE = {
@@ -43,7 +43,7 @@ export class SickAgents {
     this.#parts = parts;
   }
 
-  /** To be called with each heartbeat. */
+  /** Called with each heartbeat. */
   trackSicknesses(agent: SickAgent): void {
     const { id, region, machine, sicknesses } = agent;
     const key = keyOf(agent);

@@ -4,19 +4,20 @@ import type { Logger } from '@svc/shared/log.ts';
 /** A wall clock further ahead than this is followed at once, and the slots in between are skipped, ms. */
 const JUMP_MS = 10_000;
 /**
- * Part by which the clock runs faster or slower to make up for smaller differences, and for a wall clock that
- * was set back.
+ * Largest part by which the clock runs faster or slower than the monotonic clock, to reduce small differences
+ * from the wall clock, and any difference after the wall clock was set back.
  */
 const SLEW = 0.1;
-/** Grids are moved by this much at most, ms; shorter than any period. */
+/** Longest shift of the grids, ms. It is shorter than any period. */
 const MOST_SHIFT_MS = 9_973;
 
 /**
  * The time that slots follow, epoch ms.
  *
  * It starts at the wall clock, then runs with the monotonic clock and approaches the wall clock slowly. So it
- * never goes back, and setting a clock does not repeat slots. When the wall clock was set forward by more
- * than 10 s (or the machine slept), it jumps: ages then grow by the jump, which no monotonic clock shows.
+ * never goes back, and setting the wall clock back repeats no slot. When the wall clock is set forward by
+ * more than 10 s, or the machine slept, it jumps. Ages then grow by the jump, which the monotonic clock does
+ * not show.
  */
 export class SlotClock {
   readonly #clock: Clock;
@@ -28,14 +29,13 @@ export class SlotClock {
   #jumpedAt: number | null = null;
   readonly #listeners = new Set<() => void>();
   /**
-   * The newest slot of a clock that was ahead: slots up to it are recorded although their instants are still
-   * to come. Null: none.
+   * The newest recorded slot in the future, given under a clock that was ahead; null: none.
    */
   readonly aheadSlot: number | null;
   /**
-   * Amount by which the grids of all monitors are moved, ms. Slots of a clock that was ahead must not be given
-   * again: results of a recorded slot would count as repeated. The amount follows from the instant of the
-   * start, because earlier starts may have moved them too, for other clocks.
+   * Shift of the grids of all monitors, ms. It keeps new slots apart from recorded slots in the future, whose
+   * results would count as repetitions. The shift follows from the instant of the start, because earlier
+   * starts may have had other shifts.
    */
   readonly gridShiftMs: number;
   /** Forward jumps so far. */
@@ -44,8 +44,8 @@ export class SlotClock {
   jumpedMs = 0;
 
   /**
-   * @param newestSlot newest slot ever given out that is believed; null: none
-   * @param aheadSlot newest slot that lies too far ahead to be believed; null: none
+   * @param newestSlot newest recorded slot that is believed; null: none
+   * @param aheadSlot  newest recorded slot that is too far in the future to be believed; null: none
    */
   constructor(clock: Clock, newestSlot: number | null, log: Logger, aheadSlot: number | null = null) {
     this.#clock = clock;
@@ -63,7 +63,7 @@ export class SlotClock {
     this.gridShiftMs = aheadSlot === null ? 0 : 1 + (Math.floor(this.#now) % MOST_SHIFT_MS);
   }
 
-  /** Whole ms. */
+  /** The present time, whole epoch ms. */
   now(): number {
     const jumps = this.jumps;
     this.#read();

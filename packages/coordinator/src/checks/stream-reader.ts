@@ -11,10 +11,10 @@ import { ReadingLag, ReadingWorth } from './reading-progress.ts';
 import type { Recorder } from './recorder.ts';
 
 const RETRY_MS = 500;
-/** How long recorded messages stay in the stream, ms. */
+/** How long a recorded message stays in the stream, ms. */
 const KEEP_RECORDED_MS = 60_000;
 /**
- * Most results of one stream that wait to be recorded: four batches. Results of other streams wait behind
+ * Most results of one stream that wait to be recorded: four batches. Results of other streams queue behind
  * them.
  */
 const WAITING_RESULTS = 2_048;
@@ -51,9 +51,9 @@ export type StreamReaderParts = {
 };
 
 /**
- * Reads one stream of results into the recorder, from its start to its stop, even when the stream is emptied,
- * restored or created anew. The database's position is the truth. Where the stream contradicts it, everything
- * in the stream is read again, and the primary key drops repetitions.
+ * Reads one stream of results into the recorder, even when the stream is emptied, restored or created anew.
+ * The position in the database is the truth. If the stream contradicts it, the whole stream is read again,
+ * and results that are recorded already are dropped.
  */
 export class StreamReader {
   readonly #parts: StreamReaderParts;
@@ -67,11 +67,11 @@ export class StreamReader {
   /** Last recorded sequence of the stream that is read now; null while none is read. */
   #recorded: number | null = null;
   #expected = 1;
-  /** When the stream that is read now, or was read last, was created; empty before the first. */
+  /** When the present or last stream was created; empty: none was read yet. */
   #created = '';
   #purgedBelow = 0;
   #history: { at: number; sequence: number }[] = [];
-  /** Messages that were read and are not recorded yet, with their numbers of results. */
+  /** Messages that are read and not recorded yet, with their numbers of results. */
   #waiting: { sequence: number; results: number }[] = [];
   #waitingResults = 0;
 
@@ -85,7 +85,7 @@ export class StreamReader {
     this.#running = this.#run();
   }
 
-  /** Stops reading. Read messages are the recorder's. */
+  /** Stops reading. The recorder still has the messages that were read. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     this.#stopListening();
@@ -94,14 +94,14 @@ export class StreamReader {
   }
 
   /**
-   * How much later than usual the last message was read, ms; unread messages are as old. It is 0 where most
-   * of the stream was not worth reading.
+   * How much later than usual the last message was read, ms. Unread messages are as late. It is 0 if most of
+   * the stream was not worth reading.
    */
   get lagMs(): number {
     return this.#worth.isWorthIt(this.#waitingResults) ? this.#lag.ms : 0;
   }
 
-  /** Notes that this many results of the stream were recorded for the first time. */
+  /** Counts results of the stream that were recorded for the first time. */
   countNew(results: number): void {
     this.#worth.countNew(results);
   }
@@ -111,7 +111,10 @@ export class StreamReader {
     return this.#recorded !== null && this.#recorded >= sequence;
   }
 
-  /** Resolves when the stream is recorded up to `sequence`; false when the reading ended meanwhile. */
+  /**
+   * Resolves with true when the stream is recorded up to `sequence`, with false when the reading ended
+   * before.
+   */
   async recordedUpTo(sequence: number): Promise<boolean> {
     while (this.#recorded !== null && this.#recorded < sequence && !this.#stopping.signal.aborted) {
       await this.#nextChange();
@@ -119,7 +122,7 @@ export class StreamReader {
     return this.hasRecorded(sequence);
   }
 
-  /** Purges messages that were recorded a minute ago. Never rejects. Call it now and then. */
+  /** Purges messages that were recorded at least a minute ago. Never rejects. Called every 10 s. */
   async purge(): Promise<void> {
     const { stream, streams, clock, log } = this.#parts;
     const recorded = this.#recorded;
@@ -160,7 +163,7 @@ export class StreamReader {
   /** Reads until the reading ends or the reader is stopped. */
   async #readOnce(): Promise<void> {
     const { stream, streams, recorder, prepare, log } = this.#parts;
-    // Messages that were read before must be recorded, because the position would otherwise be out of date.
+    // Waits until earlier messages are recorded, because the position would be out of date otherwise.
     await this.#unlessStopped(recorder.flushed());
     if (this.#stopping.signal.aborted) return;
     const info = await prepare();
@@ -200,7 +203,7 @@ export class StreamReader {
       );
       return 1;
     };
-    // A stream of which nothing is recorded yet is known from the reading before this one.
+    // If nothing of the stream is recorded, the last reading tells which stream it was.
     const known = position?.created ?? this.#created;
     if (known !== '' && known !== info.created) return again('it was created anew');
     if (position === null) return 1;
@@ -320,13 +323,13 @@ export class StreamReader {
 const SLICE_MS = 5;
 
 /**
- * Shares the thread among those who handle messages, and with everything else. After a slice of 5 ms of a turn of the
- * event loop, each handler waits for the next turn. There the handlers continue in order of arrival, with one
- * message each.
+ * Shares the thread among the readers of streams, and with everything else. Readers use at most 5 ms of each
+ * turn of the event loop. After that, each waits for the next turn, where they continue in order of arrival,
+ * with one message each.
  */
 export class TimeSlices {
   readonly #clock: Clock;
-  /** Begin of this turn's handling, monotonic ms; null: nothing was handled in this turn. */
+  /** When the first message of this turn was handled, monotonic ms; null: none was. */
   #startedAt: number | null = null;
   #next: Promise<void> = Promise.resolve();
 
@@ -334,7 +337,7 @@ export class TimeSlices {
     this.#clock = clock;
   }
 
-  /** Undefined: go on. Otherwise wait, and call again. */
+  /** @returns undefined: go on. Otherwise wait for the promise, and call again */
   waitForTurn(): Promise<void> | undefined {
     if (this.#startedAt === null) {
       this.#startedAt = this.#clock.monotonic();

@@ -8,7 +8,9 @@ import type { NewlyQueued } from '../store/alerts/delivery-queue.ts';
 import type { BuiltLeadership, LeadershipParts } from './leadership.ts';
 import { leadingMeasurements } from './measurements.ts';
 
-/** What the API uses of a leader: state in memory and operations that exist only while a coordinator leads. */
+/**
+ * What the API uses of a leader: state in memory and operations that exist only while a coordinator leads.
+ */
 export type LeaderServices = Pick<
   ApiParts,
   | 'monitors'
@@ -31,8 +33,8 @@ export type LeaderServices = Pick<
 /**
  * The same services whether this coordinator leads or not. While it does not lead:
  *
- * - statuses and votes are the last known ones, because no verdict is made meanwhile; before the first leadership
- *   every monitor is `unknown`;
+ * - statuses and votes are the last known ones, because no verdict is made meanwhile; before the first
+ *   leadership every monitor is `unknown`;
  * - no agents are shown, because this process does not hear them, and parts that do not run have no metrics;
  * - the state of the declared file is the last known one, because the file is not applied meanwhile;
  * - operations that need a leader are refused;

@@ -55,7 +55,10 @@ import type { Backlog } from '../verdict/thinning.ts';
 
 /** The operator has set these addresses: the guard lets all of them pass. */
 const OPERATORS_ADDRESSES = { base: 'agent', deny: [], allow: ['0.0.0.0/0', '::/0'] } as const;
-/** Bounds on the look-ups of names for the export. The process has four threads for them, which alerts and NATS use too. */
+/**
+ * Bounds on the look-ups of names for the export. The process has four threads for them, which alerts and
+ * NATS use too.
+ */
 const EXPORT_LOOKUPS = { atOnce: 2, ofSuspects: 1 };
 
 /** The settings that only the leader uses. */
@@ -129,8 +132,8 @@ type Loaded = {
 };
 
 /**
- * Builds all parts of one leadership from the stored data, in the order of the data. Nothing runs yet, so nothing
- * must be stopped when it fails.
+ * Builds all parts of one leadership from the stored data, in the order of the data. Nothing runs yet, so
+ * nothing must be stopped when it fails.
  *
  * @throws StoreError
  */
@@ -318,8 +321,8 @@ function createDispatch(
 }
 
 /**
- * Tells dispatch what the recorder has read and recorded. It is built before the recorder, and connected to dispatch
- * afterwards, because dispatch needs the recorder. Nothing is read before both exist.
+ * Tells dispatch what the recorder has read and recorded. It is built before the recorder, and connected to
+ * dispatch afterwards, because dispatch needs the recorder. Nothing is read before both exist.
  */
 class ToDispatch implements SlotOutcomes {
   #dispatch: SlotOutcomes | null = null;

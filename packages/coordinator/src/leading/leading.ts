@@ -41,8 +41,8 @@ export class Leading implements ChangeEffects {
    * Resolves when the declaration is applied and results are read. Jobs are given out a few seconds later at
    * most. After a failure nothing runs, and it may be called again.
    *
-   * @throws StoreError, DeclarationError (an invalid declared file at the first start), LeadershipEnded ({@link
-   *   stop} was called meanwhile)
+   * @throws StoreError, DeclarationError (an invalid declared file at the first start), LeadershipEnded
+   *   ({@link stop} was called meanwhile)
    */
   async start(): Promise<{ dispatching: Promise<void> }> {
     if (this.#leadership !== null) throw new TypeError('it leads already');
@@ -128,8 +128,8 @@ class Leadership {
    * Resolves when the declaration is applied and results are read. Jobs are given out a few seconds later at
    * most.
    *
-   * @throws StoreError, DeclarationError (an invalid declared file at the first start), LeadershipEnded. Nothing
-   *   runs any more then
+   * @throws StoreError, DeclarationError (an invalid declared file at the first start), LeadershipEnded.
+   *   Nothing runs any more then
    */
   async start(): Promise<{ dispatching: Promise<void> }> {
     const starting = this.#start();
@@ -143,8 +143,8 @@ class Leadership {
   }
 
   /**
-   * Stops the leadership. It may be called during the start, which then fails. It waits for the writes that the parts still
-   * have: a database that accepts none refuses each of them after 5 s.
+   * Stops the leadership. It may be called during the start, which then fails. It waits for the writes that
+   * the parts still have: a database that accepts none refuses each of them after 5 s.
    */
   stop(): Promise<void> {
     this.#stopping ??= this.#stop();
