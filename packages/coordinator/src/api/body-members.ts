@@ -60,6 +60,11 @@ export function instantText(at: number): string {
   return new Date(at).toISOString();
 }
 
+/** An instant that an answer may lack: {@link instantText}, or null. */
+export function instantTextOrNull(at: number | null | undefined): string | null {
+  return at === null || at === undefined ? null : instantText(at);
+}
+
 /** Schema of a longer text that people write, with its line breaks. */
 export function noteText(description: string) {
   return textUpTo(LIMITS.noteText)

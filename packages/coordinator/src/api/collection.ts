@@ -12,6 +12,7 @@ import type { Metadata, StoredIn } from '../declaration/stored.ts';
 import type { ListScope } from '../store/declaration/resource-lists.ts';
 import type { ResourceTable } from '../store/declaration/resources.ts';
 import type { ApiParts } from './api-parts.ts';
+import { instantText } from './body-members.ts';
 import { idOf, type ServedEndpoint, workspaceOf } from './endpoint.ts';
 import { nameFilter, offsetPage, typeFilter } from './lists.ts';
 import {
@@ -268,7 +269,7 @@ export function resourceView(stored: Declared, computed: object): Readonly<Recor
     id: String(stored.id),
     ...presented(stored.kind, stored.attributes),
     ...computed,
-    created_at: new Date(stored.createdAt).toISOString(),
-    updated_at: new Date(stored.updatedAt).toISOString(),
+    created_at: instantText(stored.createdAt),
+    updated_at: instantText(stored.updatedAt),
   };
 }

@@ -11,7 +11,7 @@ import type { Transaction } from '../../store/store.ts';
 import { OneTimeLinks } from '../../web/one-time-links.ts';
 import { createdTokenView, tokenView, workspaceView } from '../answers.ts';
 import type { ApiParts } from '../api-parts.ts';
-import { instantText, nameSchema } from '../body-members.ts';
+import { instantText, instantTextOrNull, nameSchema } from '../body-members.ts';
 import {
   type ApiRequest,
   endpoint,
@@ -220,13 +220,9 @@ function tokenViewOf(tokens: Tokens, token: Token): z.infer<typeof tokenView> {
     operator: token.isOperator,
     created_at: instantText(token.createdAt),
     created_by: createdBy === null ? null : { id: String(createdBy.id), name: createdBy.name },
-    expires_at: instantOrNull(token.expiresAt),
-    last_used_at: instantOrNull(tokens.lastUsedAt(token.id)),
+    expires_at: instantTextOrNull(token.expiresAt),
+    last_used_at: instantTextOrNull(tokens.lastUsedAt(token.id)),
   };
-}
-
-function instantOrNull(at: number | null): string | null {
-  return at === null ? null : instantText(at);
 }
 
 /** Life of a link, ms. */

@@ -11,6 +11,7 @@ import { MONITOR_STATUSES } from '../../verdict/monitor.ts';
 import { id, instant } from '../answers.ts';
 import type { ApiParts } from '../api-parts.ts';
 import { AtOnce } from '../at-once.ts';
+import { instantText, instantTextOrNull } from '../body-members.ts';
 import { endpoint, idOf, ok, type ServedEndpoint, serve, workspaceOf } from '../endpoint.ts';
 import { Problem } from '../problem.ts';
 
@@ -118,8 +119,8 @@ function serviceState({ measurements, parts, errors }: ServiceStateParts): Servi
       message,
       detail,
       count,
-      first_at: new Date(firstAt).toISOString(),
-      last_at: new Date(lastAt).toISOString(),
+      first_at: instantText(firstAt),
+      last_at: instantText(lastAt),
     })),
   };
 }
@@ -381,9 +382,8 @@ function viewOf(state: EndpointState): EndpointView {
     monitors: state.monitors,
     encoding: state.encoding,
     failing: state.isFailing,
-    last_success_at: lastSuccessAt === null ? null : new Date(lastSuccessAt).toISOString(),
-    last_error:
-      lastError === null ? null : { at: new Date(lastError.at).toISOString(), message: lastError.message },
+    last_success_at: instantTextOrNull(lastSuccessAt),
+    last_error: lastError === null ? null : { at: instantText(lastError.at), message: lastError.message },
     points_taken: state.taken,
     points_rejected: state.rejected,
     points_dropped: state.dropped,
@@ -401,7 +401,7 @@ function overdueView({
   return {
     notification_id: String(notificationId),
     monitors: pairs,
-    oldest_at: new Date(oldestQueuedAt).toISOString(),
+    oldest_at: instantText(oldestQueuedAt),
   };
 }
 

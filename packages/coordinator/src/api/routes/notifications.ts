@@ -3,6 +3,7 @@ import type { Notification } from '@svc/shared/resources/registry.ts';
 import { sameAttributes } from '../../declaration/kinds/kind-tables.ts';
 import type { StoredNotification } from '../../declaration/stored.ts';
 import type { ApiParts } from '../api-parts.ts';
+import { instantTextOrNull } from '../body-members.ts';
 import { defineResources, resourceView, serveResources } from '../collection.ts';
 import type { ServedEndpoint } from '../endpoint.ts';
 import { invalid } from '../problem.ts';
@@ -50,6 +51,6 @@ function notificationView(stored: StoredNotification): object {
   return resourceView(stored, {
     state,
     state_reason: stateReason,
-    stopped_at: stoppedAt === null ? null : new Date(stoppedAt).toISOString(),
+    stopped_at: instantTextOrNull(stoppedAt),
   });
 }

@@ -16,6 +16,7 @@ import { listSubscribers, type Recipient, removeRecipient } from '../../store/pa
 import { pageHeaders } from '../../web/headers.ts';
 import { id } from '../answers.ts';
 import type { ApiParts } from '../api-parts.ts';
+import { instantTextOrNull } from '../body-members.ts';
 import { defineResources, resourceView, serveResources } from '../collection.ts';
 import {
   type ApiRequest,
@@ -261,13 +262,9 @@ function domainViewOf(
     state: checked?.state ?? 'pending',
     problem: checked?.problem ?? null,
     points_to: { cname: name, addresses: [...addresses] },
-    checked_at: instant(checked?.checkedAt),
-    verified_at: instant(checked?.verifiedAt),
+    checked_at: instantTextOrNull(checked?.checkedAt),
+    verified_at: instantTextOrNull(checked?.verifiedAt),
   };
-}
-
-function instant(at: number | null | undefined): string | null {
-  return at === null || at === undefined ? null : new Date(at).toISOString();
 }
 
 export const pagePreview = endpoint({
@@ -413,6 +410,6 @@ function subscriberViewOf(
     language,
     state: subscription === 'stopped' ? 'stopped' : isHeld ? 'held' : 'confirmed',
     problem: stoppedFor,
-    confirmed_at: confirmedAt === null ? null : new Date(confirmedAt).toISOString(),
+    confirmed_at: instantTextOrNull(confirmedAt),
   };
 }
