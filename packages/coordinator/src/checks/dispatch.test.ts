@@ -262,11 +262,27 @@ describe('silence', () => {
     const silence = keepBeating(agent);
     await rig.clock.advanceSettling(100);
     agent.isDraining = true;
+    agent.held = [];
     agent.beat();
     silence();
     keepBeating(new TestAgent(rig.bus, FRA, 'other'));
     await rig.clock.advanceSettling(7_000);
     expect(rig.dispatch.counters).toMatchObject({ agentsGone: 1, asked: { first: 1, again: 0 } });
+  });
+
+  test('of an agent that is killed while it drains: its region is asked once more what it has not answered', async () => {
+    await begin([liveMonitor(1, { longestCheckMs: 60_000 })], []);
+    const agent = new TestAgent(rig.bus, FRA);
+    const silence = keepBeating(agent);
+    await rig.clock.advanceSettling(100);
+    agent.isDraining = true;
+    agent.beat();
+    silence();
+    agent.close();
+    const other = new TestAgent(rig.bus, FRA, 'other');
+    keepBeating(other);
+    await rig.clock.advanceSettling(7_000);
+    expect(other.offers.map(({ slot }) => slot)).toEqual([rig.sink.opens[0]?.slot]);
   });
 
   test('of an agent that comes back some seconds after the connection does not count', async () => {

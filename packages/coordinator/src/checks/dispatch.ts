@@ -278,9 +278,12 @@ export class Dispatch implements SlotOutcomes {
     this.#silence.judgeSilence(now);
   }
 
-  /** Called before the agent's region counts as lost. Jobs that the agent had not given back are lost. */
-  #agentGone({ region, isDraining }: KnownAgent): void {
-    if (!isDraining) this.#lostAgentIn.add(region);
+  /**
+   * Called before the agent's region counts as lost. Jobs that the agent had not given back are lost; the last heartbeat of one
+   * that has drained says that it holds none.
+   */
+  #agentGone({ region, isDraining, held }: KnownAgent): void {
+    if (!isDraining || held > 0) this.#lostAgentIn.add(region);
   }
 
   /** Ends the resumption when all results from before the start are read. */
