@@ -23,7 +23,7 @@ export function createLogger(part: string, level: string, errors: RecentErrors |
       base: { part },
       timestamp: () => `,"time":${Date.now()}`,
       errorKey: 'error',
-      ...(errors === null ? {} : { hooks: { logMethod: noting(errors) } }),
+      ...(errors === null ? {} : { hooks: { logMethod: recording(errors) } }),
     },
     new LogSink(process.stderr.fd, (lines) => log.warn({ lines }, LINES_DROPPED)),
   );
@@ -37,7 +37,7 @@ const ERROR = 50;
 
 type LogMethod = NonNullable<NonNullable<LoggerOptions['hooks']>['logMethod']>;
 
-function noting(errors: RecentErrors): LogMethod {
+function recording(errors: RecentErrors): LogMethod {
   return function note(args, method, level) {
     if (level >= ERROR) {
       const [members, message] = args as readonly unknown[];
@@ -143,7 +143,7 @@ export class LogSink {
         this.#lose(rest);
         break;
       }
-      this.#tellDropped();
+      this.#reportDropped();
     }
     this.#isWriting = wasWriting;
   }
@@ -181,7 +181,7 @@ export class LogSink {
     } else {
       const rest = this.#restOf(chunk, bytes);
       if (rest.bytes.length > 0) this.#refused = rest;
-      else this.#tellDropped();
+      else this.#reportDropped();
     }
     this.#writeNext();
   }
@@ -222,7 +222,7 @@ export class LogSink {
     for (const byte of bytes.subarray(1)) if (byte === LINE_FEED) this.#dropped += 1;
   }
 
-  #tellDropped(): void {
+  #reportDropped(): void {
     if (this.#dropped === 0 || this.#isFull) return;
     const lines = this.#dropped;
     this.#dropped = 0;

@@ -6,7 +6,7 @@ const INTERVAL_MS = 10_000;
 type Level = 'info' | 'warn' | 'error';
 
 /** Lines about one subject in the current interval. */
-type Told = { until: number; lines: number; leftOut: number };
+type SubjectLines = { until: number; lines: number; leftOut: number };
 
 /**
  * Logs lines about foreign input: at most `mostLines` about one subject in 10 s. The next line has the number
@@ -16,7 +16,7 @@ export class ThrottledLog {
   readonly #log: Logger;
   readonly #clock: Pick<Clock, 'monotonic'>;
   readonly #mostLines: number;
-  readonly #told = new Map<string, Told>();
+  readonly #subjects = new Map<string, SubjectLines>();
 
   /** @param mostLines lines about one subject in 10 s, >= 1 */
   constructor(log: Logger, clock: Pick<Clock, 'monotonic'>, mostLines = 1) {
@@ -44,22 +44,22 @@ export class ThrottledLog {
 
   #write(level: Level, message: string, details: object, about = ''): void {
     const now = this.#clock.monotonic();
-    const told = this.#toldOf(`${about} ${message}`, now);
-    if (told.lines >= this.#mostLines) {
-      told.leftOut += 1;
+    const subject = this.#linesAbout(`${about} ${message}`, now);
+    if (subject.lines >= this.#mostLines) {
+      subject.leftOut += 1;
       return;
     }
-    told.lines += 1;
-    const leftOut = told.leftOut === 0 ? {} : { leftOut: told.leftOut };
+    subject.lines += 1;
+    const leftOut = subject.leftOut === 0 ? {} : { leftOut: subject.leftOut };
     this.#log[level]({ ...details, ...leftOut }, message);
-    told.leftOut = 0;
+    subject.leftOut = 0;
   }
 
-  #toldOf(thing: string, now: number): Told {
-    const before = this.#told.get(thing);
+  #linesAbout(key: string, now: number): SubjectLines {
+    const before = this.#subjects.get(key);
     if (before !== undefined && now < before.until) return before;
-    const told = { until: now + INTERVAL_MS, lines: 0, leftOut: before?.leftOut ?? 0 };
-    this.#told.set(thing, told);
-    return told;
+    const subject = { until: now + INTERVAL_MS, lines: 0, leftOut: before?.leftOut ?? 0 };
+    this.#subjects.set(key, subject);
+    return subject;
   }
 }

@@ -1,5 +1,5 @@
 import { KnownServer } from './known-server.ts';
-import { type AskPolicy, type DnsReply, isTelling, OpenQuestion } from './open-question.ts';
+import { type AskPolicy, type DnsReply, knowsName, OpenQuestion } from './open-question.ts';
 import type { DnsQuestion } from './packet.ts';
 import type { Cancel } from './query.ts';
 import { type ServerAddress, serverName } from './servers.ts';
@@ -82,7 +82,7 @@ export class DnsClient {
       answered: (message) => {
         ended();
         this.#silence.recordReply(question.name, this.#now());
-        if (isTelling(message)) server.recordReply();
+        if (knowsName(message)) server.recordReply();
       },
       failed: ended,
       garbage: () => {},

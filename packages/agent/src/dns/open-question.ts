@@ -92,7 +92,7 @@ export class OpenQuestion implements Bounded {
   /** @param askForOther asks for another name that the servers have answered before */
   start(askForOther: (name: string) => void): void {
     this.#askForOther = askForOther;
-    this.#shared.silence.asked(this.#question.name, this.#startedAt);
+    this.#shared.silence.recordQuestion(this.#question.name, this.#startedAt);
     this.next();
   }
 
@@ -148,8 +148,8 @@ export class OpenQuestion implements Bounded {
   #noteEnd(): void {
     const { silence, now } = this.#shared;
     const { name } = this.#question;
-    silence.ended(name);
-    if (!this.#isHeard && now() - this.#startedAt >= SILENT_AFTER_MS) silence.gaveUp(name);
+    silence.recordEnd(name);
+    if (!this.#isHeard && now() - this.#startedAt >= SILENT_AFTER_MS) silence.recordGivenUp(name);
   }
 
   #noteHeard(): void {
@@ -182,7 +182,7 @@ export class OpenQuestion implements Bounded {
     server.recordReply();
     this.#noteHeard();
     this.#unheard.delete(server);
-    if (isTelling(message)) {
+    if (knowsName(message)) {
       if (withEdns) server.answeredEdns();
       else if (server.takesEdns) server.answeredPlainOnly();
     }
@@ -206,7 +206,7 @@ export class OpenQuestion implements Bounded {
   #answered(server: KnownServer, message: DnsMessage, withEdns: boolean): void {
     if (this.#isDone) return;
     const { rcode, isReferral } = message;
-    if (isTelling(message)) {
+    if (knowsName(message)) {
       this.#finish({ kind: 'answer', message });
     } else if (withEdns && EDNS_REFUSALS.has(rcode)) {
       this.#send(server, false);
@@ -271,7 +271,7 @@ export class OpenQuestion implements Bounded {
   /** Every server has said that it cannot help, or could not be reached. */
   #noneLeft(): void {
     const { silence, now } = this.#shared;
-    if (!this.#isHeard) silence.unreachable(now());
+    if (!this.#isHeard) silence.recordUnreachable(now());
     this.#finish({ kind: this.#isHeard ? 'failed' : 'unreachable', why: this.#reasons.join(', ') });
   }
 
@@ -295,7 +295,7 @@ export class OpenQuestion implements Bounded {
 }
 
 /** Whether the server knows the name, or knows that it does not exist: RCODE 0 or 3. */
-export function isTelling({ rcode, isReferral }: DnsMessage): boolean {
+export function knowsName({ rcode, isReferral }: DnsMessage): boolean {
   return !isReferral && (rcode === RCODE.ok || rcode === RCODE.noSuchName);
 }
 

@@ -35,24 +35,24 @@ export class Silence {
   /** When a question ended because no server could be reached. */
   #unreachableAt = Number.NEGATIVE_INFINITY;
 
-  asked(name: string, now: number): void {
+  recordQuestion(name: string, now: number): void {
     const waiting = this.#waiting.get(name);
     if (waiting === undefined) this.#waiting.set(name, { count: 1, since: now });
     else waiting.count += 1;
   }
 
-  /** Records the end of a question. Call it once for each question given to {@link asked}. */
-  ended(name: string): void {
+  /** Records the end of a question. Call it once for each question given to {@link recordQuestion}. */
+  recordEnd(name: string): void {
     const waiting = this.#waiting.get(name);
     if (waiting !== undefined && --waiting.count === 0) this.#waiting.delete(name);
   }
 
-  gaveUp(name: string): void {
+  recordGivenUp(name: string): void {
     if (this.#givenUp.size < MAX_SILENT) this.#givenUp.add(name);
   }
 
   /** Records that no server of a question could be reached: all refused, or there was no route to them. */
-  unreachable(now: number): void {
+  recordUnreachable(now: number): void {
     this.#unreachableAt = now;
   }
 

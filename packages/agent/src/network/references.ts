@@ -74,7 +74,7 @@ export class References {
   readonly #stopping = new AbortController();
   readonly #stops: (() => void)[] = [];
   /** The scopes whose loss was logged. */
-  readonly #told = new Set<Scope>();
+  readonly #loggedLosses = new Set<Scope>();
   #next: Promise<Round> | null = null;
   #startedAt = Number.NEGATIVE_INFINITY;
   #roundBeganAt = Number.NEGATIVE_INFINITY;
@@ -154,7 +154,7 @@ export class References {
     const forgotten = families.length === 0 ? BOTH_FAMILIES : families;
     for (const scope of ['all', ...forgotten] as const) {
       this.#reach[scope].forgetAnswers();
-      this.#told.delete(scope);
+      this.#loggedLosses.delete(scope);
     }
     all.copyAnswersOf(four);
     all.copyAnswersOf(six);
@@ -217,7 +217,7 @@ export class References {
     const heardBy = new Set<Scope>();
     const heard = (name: string, scope: Scope): void => {
       heardBy.add(scope);
-      if (this.#reach[scope].recordAnswer(name, clock.monotonic())) this.#tellBack(scope);
+      if (this.#reach[scope].recordAnswer(name, clock.monotonic())) this.#logReturn(scope);
       // One answer is enough. The others are awaited only to record them.
       answers[scope].resolve('answered');
     };
@@ -242,8 +242,8 @@ export class References {
     if (this.#stopping.signal.aborted || !reach.recordMiss(counting.length > 0, clock.monotonic()))
       return 'none';
     const isCovered = scope !== 'all' && this.#reach.all.goneSince !== null;
-    if (!isCovered && !this.#told.has(scope)) {
-      this.#told.add(scope);
+    if (!isCovered && !this.#loggedLosses.has(scope)) {
+      this.#loggedLosses.add(scope);
       log.warn(
         { references: counting, by: NAMES[scope] },
         'no reference host answers any more: the network of the agent may be down',
@@ -252,8 +252,8 @@ export class References {
     return 'gone';
   }
 
-  #tellBack(scope: Scope): void {
-    if (!this.#told.delete(scope)) return;
+  #logReturn(scope: Scope): void {
+    if (!this.#loggedLosses.delete(scope)) return;
     this.#parts.log.info({ event: 'recovered', by: NAMES[scope] }, 'reference hosts answer again');
   }
 

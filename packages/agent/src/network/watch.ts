@@ -114,11 +114,11 @@ export class NetworkWatch {
    */
   get isDown(): boolean {
     const { references, clock } = this.#parts;
-    const telling = this.#countTellingCutOff(NO_FAMILY);
-    if (telling > 0 && references.goneSince(NO_FAMILY) !== null) return true;
-    if (telling > 1 && clock.monotonic() - this.#cutOffAt < SICK_MS) return true;
+    const conclusive = this.#countConclusiveCutOffs(NO_FAMILY);
+    if (conclusive > 0 && references.goneSince(NO_FAMILY) !== null) return true;
+    if (conclusive > 1 && clock.monotonic() - this.#cutOffAt < SICK_MS) return true;
     return [ONLY_IPV4, ONLY_IPV6].some(
-      (family) => references.goneSince(family) !== null && this.#countTellingCutOff(family) > 0,
+      (family) => references.goneSince(family) !== null && this.#countConclusiveCutOffs(family) > 0,
     );
   }
 
@@ -128,7 +128,7 @@ export class NetworkWatch {
    *
    * @param by the family of all these hosts; empty: any
    */
-  #countTellingCutOff(by: Families): number {
+  #countConclusiveCutOffs(by: Families): number {
     const oldest = this.#parts.clock.monotonic() - CUT_OFF_MS;
     const answeredAt = this.#lastAnswerAt[by[0] ?? 'all'];
     let all = 0;

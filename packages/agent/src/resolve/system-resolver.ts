@@ -134,7 +134,7 @@ class Search {
   }
 
   async run(): Promise<ResolvedAddress[]> {
-    let telling: NotFound | undefined;
+    let reason: NotFound | undefined;
     for (const name of this.#names()) {
       const result = await this.#askFor(name);
       if (result.kind === 'found') return result.addresses;
@@ -142,9 +142,9 @@ class Search {
       if (result.kind === 'silent' || result.kind === 'unreachable' || result.kind === 'unable') {
         throw this.#error(result);
       }
-      if (result.kind !== 'no-name') telling ??= result;
+      if (result.kind !== 'no-name') reason ??= result;
     }
-    throw this.#error(telling ?? { kind: 'no-name' });
+    throw this.#error(reason ?? { kind: 'no-name' });
   }
 
   #names(): string[] {

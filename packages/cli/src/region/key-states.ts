@@ -19,14 +19,14 @@ export type KeyState = {
 /**
  * The keys of the folder, with the connections that its server reports.
  *
- * @param told receives each name of a server that has no address and cannot be asked
+ * @param warn receives each name of a server that has no address and cannot be asked
  */
-export async function keyStates(folder: NatsFolder, told: (line: string) => void): Promise<KeyState[]> {
+export async function keyStates(folder: NatsFolder, warn: (line: string) => void): Promise<KeyState[]> {
   const { state } = folder;
   const names = await lookUpNames(new Set(namesOfServers(state.url)));
   for (const name of names.keys()) {
     const problem = nameProblem(name, names);
-    if (problem !== null) told(problem);
+    if (problem !== null) warn(problem);
   }
   const url = resolvedServers(state.url, names);
   const counts =

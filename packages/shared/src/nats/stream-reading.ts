@@ -273,10 +273,10 @@ class Reading implements StreamReading {
     this.#stopTimer();
     this.#unsubscribe();
     this.#removeConsumer();
-    if (!this.#isClosed) void this.#worked.then(() => this.#tellEnd(error));
+    if (!this.#isClosed) void this.#worked.then(() => this.#reportEnd(error));
   }
 
-  #tellEnd(error: unknown): void {
+  #reportEnd(error: unknown): void {
     if (!this.#isClosed) this.#parts.onEnd(error);
   }
 

@@ -62,16 +62,16 @@ export function tooMany(count: number, maximum: number): string {
 
 /** Describes the allowed texts, after a value or a name. */
 export function notOneOf(options: readonly unknown[]): string {
-  let said = saidOf.get(options);
-  if (said === undefined) {
-    said = `is not one of ${options.join(', ')}`;
-    saidOf.set(options, said);
+  let text = textsOfOptions.get(options);
+  if (text === undefined) {
+    text = `is not one of ${options.join(', ')}`;
+    textsOfOptions.set(options, text);
   }
-  return said;
+  return text;
 }
 
 /** A large body may hold a hundred thousand wrong choices from the same options. */
-const saidOf = new WeakMap<readonly unknown[], string>();
+const textsOfOptions = new WeakMap<readonly unknown[], string>();
 
 /** The message for a text that is none of these: the text, the allowed ones, and the nearest of them. */
 export function wrongChoice(given: string, options: readonly string[]): string {

@@ -385,9 +385,9 @@ export class Exchange implements SocketListener {
       this.#startAgainOverHttp2(this.#socket);
       return;
     }
-    const told = failure.kind === 'failed' ? (this.#unanswered ?? failure) : failure;
+    const reported = failure.kind === 'failed' ? (this.#unanswered ?? failure) : failure;
     this.close();
-    this.#listener.onFailure(told);
+    this.#listener.onFailure(reported);
   }
 
   /**
