@@ -1,17 +1,18 @@
 import { type RawBuilder, sql } from 'kysely';
 
 /*
- * The SQL of queries that differs between databases, for SQLite. Queries of all other files use only what
- * PostgreSQL has as well. Both have the aggregates `latency_histogram` and `merged_histogram`
- * (`sqlite/statements.ts`). `migrations/`, and the files that hold a connection of SQLite, are SQLite's alone.
+ * The parts of queries that differ between databases, in the form of SQLite. The queries of all other files
+ * use only what PostgreSQL has as well. Both databases get the aggregates `latency_histogram` and
+ * `merged_histogram` (`sqlite/statements.ts`). `migrations/`, and the files that hold a connection of SQLite,
+ * are SQLite's alone.
  */
 
 /** Query: the names of all tables. */
 export const TABLE_NAMES = sql<{ name: string }>`SELECT name FROM sqlite_master WHERE type = 'table'`;
 
 /**
- * Statement: the connection overwrites whole freed pages, or only what it frees in pages that it writes anyway, as it
- * does after it was opened.
+ * Statement: which freed content the connection overwrites. `pages`: whole freed pages too. `written`: only
+ * content in pages that it writes anyway, which is the state after opening.
  */
 export function overwriteFreed(what: 'pages' | 'written'): string {
   return `PRAGMA secure_delete = ${what === 'pages' ? 'ON' : 'FAST'}`;
@@ -54,10 +55,12 @@ export function jsonRows(values: readonly string[], orderedBy: readonly string[]
   return sql<string>`json_group_array(json_array(${columns(values)})${order})`;
 }
 
+/** The greatest of the values in one row. */
 export function greatest(...values: readonly RawBuilder<number>[]): RawBuilder<number> {
   return sql<number>`max(${sql.join(values)})`;
 }
 
+/** The least of the values in one row. */
 export function least(...values: readonly RawBuilder<number>[]): RawBuilder<number> {
   return sql<number>`min(${sql.join(values)})`;
 }

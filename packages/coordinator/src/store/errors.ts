@@ -37,13 +37,13 @@ const CODE_OF: ReadonlyMap<number, StoreErrorCode> = new Map([
   [11, 'store-corrupt'],
   [13, 'store-full'],
   [14, 'store-io'],
-  // Locks on the index of the journal that last: SQLite gives up after 10 s.
+  // A lock on the journal's index that lasts: SQLite gives up after 10 s.
   [15, 'store-busy'],
   [19, 'store-constraint'],
   [26, 'store-corrupt'],
 ]);
 
-/** What a person can do about it. */
+/** What the operator can do about it. */
 const ADVICE: Partial<Record<StoreErrorCode, string>> = {
   'store-busy': 'end the program that locks it',
   'store-full': 'make room on its disk',
@@ -57,7 +57,7 @@ export function isSqliteFailure(error: unknown): error is Error & SqliteFailure 
   return error instanceof Error && 'errcode' in error && typeof error.errcode === 'number';
 }
 
-/** Whether a statement has waited in vain for a lock of another program. */
+/** Whether a statement failed because another program kept its lock for too long. */
 export function isBusy({ errcode }: SqliteFailure): boolean {
   return CODE_OF.get(errcode & 0xff) === 'store-busy';
 }

@@ -7,7 +7,7 @@ import type { SqlStep, Store } from './store.ts';
 /** Outcomes that the export counts: `not_run` says nothing about the target, and may be replaced later. */
 export const COUNTED_OUTCOMES = ['passed', 'degraded', 'failed'] as const;
 
-/** What the export counts of a recorded result. */
+/** The members of a recorded result that the export counts. */
 const countedResult = z.object({
   monitor: z.number(),
   region: z.string(),
@@ -33,16 +33,16 @@ export type ExportNote = {
 
 export type StoredExportTotals = {
   readonly monitorId: number;
-  /** Notes up to this one are in it. */
+  /** The totals include the notes up to this one. */
   readonly until: number;
   readonly text: string;
 };
 
-/** Fact: notes up to this one are in all totals, and gone. */
+/** Fact: the id of the last note that all totals include and that is removed. */
 const NOTES_UNTIL = 'export_notes_until';
-/** Notes of one read: each has up to some hundred results. */
+/** Notes that are read at once. Each has up to some hundred results. */
 const NOTES_PER_READ = 10;
-/** Notes, or totals, of one transaction that deletes. */
+/** Notes, or totals, that one transaction deletes. */
 const ROWS_PER_DELETE = 500;
 
 export function insertNote({ id, results }: ExportNote): SqlStep {
@@ -50,7 +50,7 @@ export function insertNote({ id, results }: ExportNote): SqlStep {
   return { sql: 'INSERT INTO export_notes (id, note) VALUES (?, ?)', rows: [[id, note]] };
 }
 
-/** Id of the last note; 0: there was none yet. */
+/** The id of the last note; 0: no note was ever written. */
 export async function lastNote({ read }: Pick<Store, 'read'>): Promise<number> {
   const until = Number((await readFact(read, NOTES_UNTIL)) ?? 0);
   const { id } = await read
@@ -60,7 +60,10 @@ export async function lastNote({ read }: Pick<Store, 'read'>): Promise<number> {
   return Math.max(until, id ?? 0);
 }
 
-/** The next notes after this one, in their order. A note that cannot be read (a newer version wrote it) has no results. */
+/**
+ * The next notes after this id, in their order. A note that this version cannot read counts as one without
+ * results.
+ */
 export async function notesAfter({ read }: Pick<Store, 'read'>, id: number): Promise<ExportNote[]> {
   const rows = await read
     .selectFrom('export_notes')
@@ -80,7 +83,7 @@ function resultsIn(note: Uint8Array): CountedResult[] {
   }
 }
 
-/** Of these monitors, where there are some. */
+/** The stored totals of these monitors. A monitor without totals is missing. */
 export async function totalsOf(
   { read }: Pick<Store, 'read'>,
   monitorIds: readonly number[],
@@ -95,13 +98,13 @@ export async function totalsOf(
   );
 }
 
-/** Ids of all monitors with totals. */
+/** The ids of all monitors with totals. */
 export async function monitorsWithTotals({ read }: Pick<Store, 'read'>): Promise<number[]> {
   const rows = await read.selectFrom('export_totals').select('monitor_id').execute();
   return rows.map(({ monitor_id }) => monitor_id);
 }
 
-/** Totals of a monitor that was removed meanwhile are left out. */
+/** Writes nothing for a monitor that was removed in between. */
 const WRITE_TOTALS = `INSERT INTO export_totals (monitor_id, until, totals)
   SELECT id, ?, ? FROM monitors WHERE id = ?
   ON CONFLICT (monitor_id) DO UPDATE SET until = excluded.until, totals = excluded.totals`;
@@ -124,7 +127,7 @@ export async function removeTotals(store: Store, monitorIds: readonly number[]):
   );
 }
 
-/** All totals have the notes up to this one: they go, some at a time. */
+/** Removes the notes up to this id, in chunks. To be called when all totals include them. */
 export async function removeNotes(store: Store, until: number): Promise<void> {
   for (;;) {
     const removed = await store.transaction(async (tx) => {
@@ -139,7 +142,7 @@ export async function removeNotes(store: Store, until: number): Promise<void> {
   }
 }
 
-/** Bytes of all notes. The database reads their lengths, and not the notes. */
+/** The size of all notes, bytes. The database reads only their lengths. */
 export async function bytesOfNotes({ read }: Pick<Store, 'read'>): Promise<number> {
   const { bytes } = await read
     .selectFrom('export_notes')
@@ -149,8 +152,8 @@ export async function bytesOfNotes({ read }: Pick<Store, 'read'>): Promise<numbe
 }
 
 /**
- * Removes everything that is stored of counts, and then the notes up to this one. In this order, a start in between finds
- * monitors without totals, which begin anew, and none with fewer counts than before.
+ * Removes all totals, and then the notes up to this id. After a crash in between, monitors without totals
+ * begin to count anew; no monitor goes on with a lower count than before.
  */
 export async function removeCounts(store: Store, until: number): Promise<void> {
   for (;;) {

@@ -4,7 +4,11 @@ import type { BelievedTime } from '../verdict/believed-time.ts';
 import type { Database } from './schema.ts';
 import type { Store } from './store.ts';
 
-/** Single values that belong to no table. Known keys: installation_id, job_key, secret_probe, declared_digest, declared_sources, believed_time, sealed_with, export_notes_until, updates_told, windows_told_since. */
+/**
+ * Reads a fact: a single value that belongs to no other table. Known keys: installation_id, job_key,
+ * secret_probe, declared_digest, declared_sources, believed_time, sealed_with, export_notes_until,
+ * updates_told, windows_told_since.
+ */
 export async function readFact(db: Kysely<Database>, key: string): Promise<string | null> {
   const row = await db.selectFrom('facts').select('value').where('key', '=', key).executeTakeFirst();
   return row?.value ?? null;
@@ -23,6 +27,7 @@ export async function writeFact(db: Kysely<Database>, key: string, value: string
     .execute();
 }
 
+/** The stored fact. Where there is none, `make` makes it and it is stored. */
 export async function factOrNew(db: Kysely<Database>, key: string, make: () => string): Promise<string> {
   const known = await readFact(db, key);
   if (known !== null) return known;
@@ -31,7 +36,7 @@ export async function factOrNew(db: Kysely<Database>, key: string, make: () => s
   return made;
 }
 
-const KEY = 'believed_time';
+const BELIEVED_TIME = 'believed_time';
 
 const storedTime = z.object({
   at: z.int(),
@@ -44,11 +49,11 @@ const storedTime = z.object({
  * @throws ZodError when the stored value cannot be read
  */
 export async function storedBelievedTime({ read }: Store): Promise<BelievedTime | null> {
-  const text = await readFact(read, KEY);
+  const text = await readFact(read, BELIEVED_TIME);
   return text === null ? null : storedTime.parse(JSON.parse(text));
 }
 
 export async function writeBelievedTime(store: Store, { at, doubt }: BelievedTime): Promise<void> {
   const text = JSON.stringify({ at: Math.floor(at), doubt });
-  await store.transaction(({ db }) => writeFact(db, KEY, text));
+  await store.transaction(({ db }) => writeFact(db, BELIEVED_TIME, text));
 }

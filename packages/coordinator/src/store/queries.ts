@@ -12,7 +12,7 @@ export function readingOf(reading: Readable): Kysely<Database> {
 /** Ids in one query; SQLite takes at most 32,766 parameters. */
 const IDS_PER_QUERY = 500;
 
-/** The ids in pieces that one query takes. */
+/** Splits the ids into pieces that fit one query. */
 export function* idChunks(ids: readonly number[]): Generator<readonly number[]> {
   for (let start = 0; start < ids.length; start += IDS_PER_QUERY) {
     yield ids.slice(start, start + IDS_PER_QUERY);
@@ -20,10 +20,10 @@ export function* idChunks(ids: readonly number[]): Generator<readonly number[]> 
 }
 
 /**
- * Yields pages of rows by ascending id. Each page is asked for while the caller works on the page before, so
- * that neither thread waits for the other.
+ * Yields pages of rows by ascending id. The next page is requested while the caller works on the current one,
+ * so that neither thread waits for the other.
  *
- * @param pageAfter the next rows after this id; none: the end
+ * @param pageAfter reads the next rows after an id; no rows: the end
  */
 export async function* readAhead<Row>(
   pageAfter: (id: number) => Promise<readonly Row[]>,
@@ -34,7 +34,7 @@ export async function* readAhead<Row>(
     const last = rows.at(-1);
     if (last === undefined) return;
     next = pageAfter(idOf(last));
-    // A caller that stops early asks for no more pages; otherwise the next turn throws the error.
+    // The next turn throws the error. A caller that stops early never sees it.
     next.catch(() => {});
     yield rows;
   }

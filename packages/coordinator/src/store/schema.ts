@@ -14,14 +14,14 @@ type RollupRow = {
   latency: Uint8Array | null;
 };
 
-/** States of a delivery. Only `pending` is not the end; a dead one can be replayed. */
+/** States of a delivery. All but `pending` are final, except that a dead delivery can be replayed. */
 export const DELIVERY_STATES = ['pending', 'delivered', 'dead', 'superseded'] as const;
 export type DeliveryState = (typeof DELIVERY_STATES)[number];
 
 /** Whether the owner of an address gets the news of a page. */
 export type Subscription = 'none' | 'asked' | 'confirmed' | 'stopped';
 
-/** Of a resource that is declared, whoever declares it. */
+/** The columns of every declared resource, from the API or a declared file. */
 type DeclaredRow = {
   id: Generated<number>;
   workspace_id: number;

@@ -5,8 +5,8 @@ import type { Database } from './schema.ts';
 export type SqlValue = string | number | bigint | null | Uint8Array;
 
 /**
- * The effect of a statement for one row of parameters. `id`: that of the inserted row, in a table that gives ids; it says
- * nothing where nothing was inserted.
+ * The effect of a statement for one row of parameters. `id` is the id of the inserted row, in a table that
+ * gives ids. It means nothing where no row was inserted.
  */
 export type RowOutcome = { readonly changes: number; readonly id: number };
 
@@ -14,9 +14,9 @@ export type RowOutcome = { readonly changes: number; readonly id: number };
 export type SqlStep = { readonly sql: string; readonly rows: readonly (readonly SqlValue[])[] };
 
 /**
- * The database. It writes on one thread and reads on others: a wait for a disk, or for a lock of another
- * program, never holds the caller's thread, and a write never delays a read. There is one writer at a time.
- * Transactions queue in memory, so those of the recorder and of a long declaration never interleave.
+ * The database. It writes on one thread and reads on others. So a wait for the disk, or for another program's
+ * lock, never holds the caller's thread, and a write never delays a read. One transaction is written at a
+ * time; the others wait in memory.
  */
 export interface Store {
   /**
@@ -27,17 +27,17 @@ export interface Store {
    */
   readonly read: Kysely<Database>;
   /**
-   * As `read`, on a thread that answers no pages and no requests of the API: for work that must not wait
-   * behind them. The first query starts the thread.
+   * As `read`, on a thread of its own for work that must not wait behind the reads of pages and of the API.
+   * The first query starts the thread.
    */
   readonly work: Kysely<Database>;
   /**
    * Runs `work` inside BEGIN IMMEDIATE … COMMIT.
    *
-   * When `work` throws, or when a statement or the COMMIT fails, everything is rolled back, no `onCommit`
-   * task runs, and the error is passed on. `work` may await: each statement is a message to the writing
-   * thread, and the next transaction starts after this one. `work` must not start another transaction and
-   * wait for it: it would wait for itself.
+   * When `work` throws, or a statement or the COMMIT fails, the transaction is rolled back, no `onCommit`
+   * task runs, and the error is passed on. Each statement is a message to the writing thread. The next
+   * transaction starts after this one, so `work` must not wait for another transaction: it would wait for
+   * ever.
    *
    * @throws StoreError for failures of the database; `store-overloaded` when too many transactions wait;
    *   `retryable` says whether a later try may succeed
@@ -46,26 +46,29 @@ export interface Store {
   /** As {@link transaction}, for what people declare and write: {@link declarations} counts it. */
   declare<T>(work: (tx: Transaction) => T | Promise<T>): Promise<T>;
   /**
-   * How many transactions of {@link declare} have ended in this process. What was read before the last one may have been
-   * withdrawn by it.
+   * How many transactions of {@link declare} have ended in this process. Each may withdraw what was read
+   * before it.
    */
   readonly declarations: number;
   /**
-   * Runs a whole transaction in one message: all steps and the commit, or nothing. It is for the recorder: it
-   * goes before all waiting transactions, and is never refused because of their number.
+   * Runs a whole transaction in one message: all steps and the commit, or nothing. Only the recorder calls
+   * it. The transaction runs before all waiting ones, and is never refused because of their number.
    *
-   * @returns for each step the outcomes of its rows, which are made when they are asked for
+   * @returns for each step the outcomes of its rows, made while the caller iterates
    * @throws StoreError for failures of the database; `store-unanswered` when the commit is nevertheless
    *   durable
    */
   commit(steps: readonly SqlStep[]): Promise<readonly Iterable<RowOutcome>[]>;
-  /** Closes the store. Earlier requests are finished first; later requests fail with `store-closed`. */
+  /**
+   * Closes the store when the transactions that were started before have ended. Later ones, and all waiting
+   * reads, fail with `store-closed`.
+   */
   close(): Promise<void>;
 }
 
 /**
- * Statements inside a transaction; refused after its end. As in PostgreSQL, a failed statement fails the
- * whole transaction, even when its error is caught.
+ * The statements of one transaction. They are refused after its end. As in PostgreSQL, a failed statement
+ * fails the whole transaction, even when its error is caught.
  */
 export interface Transaction {
   /** Query builder on the writing connection. */

@@ -7,11 +7,11 @@ import type { Store, Transaction } from '../store.ts';
 import { type DeliveryPair, passOnTurns, type QueuedRow } from './delivery-queue.ts';
 
 /*
- * Records the fate of deliveries: attempts, ends, the states of channels, and what channels know of
- * incidents.
+ * Records the attempts and the ends of deliveries, the states of channels, and the incidents that channels
+ * were told about.
  */
 
-/** How an attempt ended, as the ledger keeps it. */
+/** An attempt as the ledger keeps it. */
 export type AttemptEntry = {
   deliveryId: number;
   /** From 1 on. */
@@ -34,28 +34,28 @@ export type DeliveryStep = {
   pair: DeliveryPair;
   /** Null: nothing was sent. */
   attempt: AttemptEntry | null;
-  /** Why it is not delivered; null: it is, or was left out. */
+  /** Why the attempt failed; null: it succeeded, or the delivery was left out. */
   error: string | null;
-  /** All but `pending` end the delivery. */
+  /** `pending`: there will be a further attempt. The other states end the delivery. */
   state: DeliveryState;
   /** Epoch ms; null when the delivery is over. */
   nextAttemptAt: number | null;
   /** The channel's new state; null: unchanged. */
   channel: ChannelState | null;
-  /** The channel has, or may have, heard of this incident now; null: nothing new. */
+  /** The incident that the channel was, or may have been, told about by this step; null: none. */
   announced: AnnouncedIncident | null;
-  /** What the kind keeps of the channel from now on; null: what it kept before. */
+  /** The new text that the channel's code stores for the channel; null: unchanged. */
   kept: string | null;
-  /** Whether it stays in the group of its last message, because that may have arrived. */
+  /** Whether the delivery keeps the id of its last grouped message, because that message may have arrived. */
   isGroupKept: boolean;
 };
 
-/** @property thread what the kind keeps from now on; null: what it kept before */
+/** @property thread the new text that the channel's code stores for the incident; null: unchanged */
 export type AnnouncedIncident = { readonly incident: string; readonly thread: string | null };
 
 /**
- * - `ok`, `failing`: after an attempt. Neither takes up a channel that is stopped.
- * - `stopped`: its address is dead. It stays until the channel is changed or tested.
+ * - `ok`, `failing`: the result of an attempt. Neither changes a stopped channel.
+ * - `stopped`: its address is dead. The state lasts until the channel is changed or a test is delivered.
  * - `taken-up`: a test was delivered.
  */
 export type ChannelState = { state: 'ok' | 'failing' | 'stopped' | 'taken-up'; reason: string | null };
@@ -64,11 +64,11 @@ export type ChannelState = { state: 'ok' | 'failing' | 'stopped' | 'taken-up'; r
 export type StoppedChannel = { readonly notificationId: number; readonly reason: string | null };
 
 /**
- * Writes steps of different pairs. A delivered message makes the other waiting deliveries of its channel due, each once
- * until its own wait is over.
+ * Writes steps of different pairs. A delivered message makes the other waiting deliveries of its channel due,
+ * each once until its own wait is over.
  *
- * @param now epoch ms: the end of the deliveries that are over
- * @returns the channels that are stopped by this
+ * @param now epoch ms: the stored end of deliveries that a step ends
+ * @returns the channels that these steps stopped
  */
 export async function recordSteps(
   tx: Transaction,
@@ -77,7 +77,7 @@ export async function recordSteps(
 ): Promise<readonly StoppedChannel[]> {
   const older = `SELECT 1 FROM deliveries o WHERE o.state = 'pending' AND o.notification_id = deliveries.notification_id
     AND o.monitor_id = deliveries.monitor_id AND o.id < deliveries.id`;
-  // A younger one that came during the attempt.
+  // A younger delivery that was queued during the attempt.
   const younger = `SELECT 1 FROM deliveries y WHERE y.state = 'pending' AND y.notification_id = deliveries.notification_id
     AND y.monitor_id = deliveries.monitor_id AND y.id > deliveries.id AND y.created_at > ?`;
   const outcomes = await tx.runEach(
@@ -159,7 +159,7 @@ async function insertAttempts(tx: Transaction, attempts: readonly WrittenAttempt
   );
 }
 
-/** Remembers what channels heard of, and what their kinds keep. */
+/** Stores the incidents that channels were told about, with what their code stores for each. */
 async function announce(tx: Transaction, steps: readonly DeliveryStep[], now: number): Promise<void> {
   const rows = steps.flatMap(({ pair, announced }) =>
     announced === null
@@ -175,7 +175,7 @@ async function announce(tx: Transaction, steps: readonly DeliveryStep[], now: nu
   );
 }
 
-/** Remembers what kinds keep of their channels. */
+/** Stores the texts that the code of channels keeps for them. */
 async function keep(tx: Transaction, steps: readonly DeliveryStep[]): Promise<void> {
   const rows = steps.flatMap(({ pair, kept }) =>
     kept === null ? [] : [[kept, pair.notificationId] as const],
@@ -186,8 +186,8 @@ async function keep(tx: Transaction, steps: readonly DeliveryStep[]): Promise<vo
 type NewState = ChannelState & { readonly notificationId: number };
 
 /**
- * A channel's state follows from its last attempt. It is not part of the channel's declaration, so the row
- * version stays. Answers the channels that are stopped by this.
+ * Writes the states of channels after their last attempts. The state is not declared, so the row version
+ * stays. Answers the channels that this stopped.
  */
 async function writeChannelStates(
   tx: Transaction,
@@ -208,7 +208,9 @@ async function writeChannelStates(
   return stopped;
 }
 
-/** A recipient of a page has one state only: whether its address is dead. Nobody is told of that. */
+/**
+ * Stops page recipients whose address is dead. They have no other state, and no notice is sent about them.
+ */
 async function stopRecipients(tx: Transaction, states: readonly NewState[]): Promise<void> {
   const rows = states.flatMap(({ notificationId, reason }) => {
     const recipient = recipientOf(notificationId);
@@ -248,7 +250,7 @@ function stateRow({ notificationId, state, reason }: NewState, now: number): (st
   }
 }
 
-/** The end of a delivery that bypassed the queue. */
+/** The end of a delivery that was never queued. */
 export type FinishedDelivery = {
   attempt: Omit<AttemptEntry, 'deliveryId' | 'number'>;
   state: 'delivered' | 'dead';
@@ -256,10 +258,10 @@ export type FinishedDelivery = {
 };
 
 /**
- * Writes a delivery that bypassed the queue, with its one attempt.
+ * Writes a delivery that was sent without being queued, with its one attempt.
  *
- * @param now epoch ms: its end
- * @returns its id, and the channel if this stopped it
+ * @param now epoch ms: the end of the delivery
+ * @returns its id, and the channel if the attempt stopped it
  * @throws StoreError `store-constraint` when the channel is gone
  */
 export async function insertFinished(
@@ -294,7 +296,6 @@ export async function insertFinished(
 }
 
 /** A row of the ledger of deliveries. */
-
 export type DeliveryRow = Selectable<Database['deliveries']>;
 export type AttemptRow = Omit<Selectable<Database['delivery_attempts']>, 'delivery_id'>;
 
@@ -303,7 +304,7 @@ export type DeliverySearch = {
   readonly of: { readonly notificationId: number } | { readonly monitorId: number };
   /** null: all. */
   readonly state: DeliveryRow['state'] | null;
-  /** Only those with a smaller id; null: from the newest on. */
+  /** Only deliveries with a smaller id; null: from the newest on. */
   readonly beforeId: number | null;
   /** > 0 */
   readonly limit: number;

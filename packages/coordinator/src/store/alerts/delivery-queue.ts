@@ -7,10 +7,11 @@ import type { SqlStep, Store, Transaction } from '../store.ts';
 import { alertText, openAlert } from './stored-alerts.ts';
 
 /*
- * The outbox: deliveries that wait. `delivery-ledger.ts` writes what becomes of them.
+ * The outbox: the deliveries that wait. `delivery-ledger.ts` records their attempts and ends.
  *
- * The deliveries of one monitor to one channel are sent one after the other. So only the oldest pending one has a
- * `due_at`. Whatever ends, replays or queues deliveries passes it on in the same transaction.
+ * The deliveries of one monitor to one channel (a lane) are sent one after the other, so only the oldest
+ * pending one has a `due_at`. Each transaction that ends, replays or queues deliveries gives the next one its
+ * `due_at`.
  */
 
 const UIDS_PER_READ = 500;
@@ -28,9 +29,9 @@ export type QueuedDelivery = DeliveryPair & {
   uid: string;
   /** Null: this version cannot read the stored alert. */
   alert: Alert | null;
-  /** Attempts made before, all together; the next one's number is one more. */
+  /** All attempts so far. The number of the next attempt is one higher. */
   attempts: number;
-  /** Attempts since the delivery was queued or replayed: its place in the back-off. */
+  /** Attempts since the delivery was queued or last replayed: its position in the back-off. */
   tries: number;
   /** When it was queued, epoch ms. */
   createdAt: number;
@@ -38,13 +39,13 @@ export type QueuedDelivery = DeliveryPair & {
   replayedAt: number | null;
   /** Whether a younger delivery of the pair waits behind it. */
   hasNewer: boolean;
-  /** Whether one of the same incident does. */
+  /** Whether a younger delivery of the same incident waits behind it. */
   hasNewerOfIncident: boolean;
-  /** Whether the channel has, or may have, an earlier alert of the incident. */
+  /** Whether the channel has, or may have, received an earlier alert of the incident. */
   isAnnounced: boolean;
-  /** What the kind of the channel keeps of the incident; null: nothing. */
+  /** What the channel's code stored for the incident, such as a message's id; null: nothing. */
   thread: string | null;
-  /** Id of the message for many alerts in which it may have arrived; null: there is none. */
+  /** The id of the grouped message in which it may have arrived; null: it was in none. */
   groupUid: string | null;
   /** When it may be sent, epoch ms; 0: at once. */
   dueAt: number;
@@ -64,10 +65,10 @@ export type QueuedRow = DeliveryPair & {
 /** A delivery before it is queued. `queuedAt`: epoch ms. */
 type ToQueue = DeliveryPair & { readonly uid: string; readonly alert: Alert; readonly queuedAt: number };
 
-/** A delivery that was just committed. */
+/** A queued delivery after its commit. */
 export type NewlyQueued = ToQueue & { readonly id: number };
 
-/** The members of a row that follow from its alert. */
+/** The row of a delivery, with the columns that follow from its alert. */
 export function rowOf(secrets: Secrets, delivery: ToQueue): QueuedRow {
   const { uid, notificationId, monitorId, alert, queuedAt } = delivery;
   const { incident, status } = alert;
@@ -78,18 +79,18 @@ export function rowOf(secrets: Secrets, delivery: ToQueue): QueuedRow {
 const INSERT_DELIVERY = insertFor('notifications', 'notifications.id');
 
 /**
- * Queues deliveries. A delivery to a channel that was removed meanwhile is not queued: its row's `changes` is
- * 0, as for one whose uid is queued already. The other rows of the transaction are written.
+ * Queues deliveries. A delivery is left out when its channel was removed or its uid is already queued: the
+ * `changes` of its row are 0. The other rows are written.
  */
 export function insertDeliveries(rows: readonly QueuedRow[]): SqlStep {
   return { sql: INSERT_DELIVERY, rows: rows.map((row) => parametersOf(row, row.notificationId)) };
 }
 
 /**
- * Queues deliveries in a transaction of others.
+ * Queues deliveries in the caller's transaction.
  *
- * @param parts.insert   {@link insertDeliveries}, or what queues for other receivers
- * @param parts.onQueued called after the commit for each that was queued
+ * @param parts.insert {@link insertDeliveries}, or the same for other receivers
+ * @param parts.onQueued called after the commit, for each queued delivery
  */
 export async function queueDeliveries<D extends ToQueue>(
   tx: Transaction,
@@ -133,19 +134,20 @@ export function parametersOf(row: QueuedRow, id: number | null) {
 }
 
 /**
- * A younger alert makes the one before it due, which may be at the end of a long wait. To be written after
- * {@link insertDeliveries} of the same rows.
+ * Makes the oldest delivery of a lane due when a younger one is queued, even in the middle of a long
+ * back-off. To be run after {@link insertDeliveries} of the same rows.
  */
 export function hastenOlder(rows: readonly QueuedRow[]): SqlStep {
   return {
-    // The plus keeps SQLite from looking through all that wait for the channel.
+    // The plus keeps SQLite from using the index of due deliveries, which would read all that wait for the
+    // channel.
     sql: `UPDATE deliveries SET due_at = 0
       WHERE state = 'pending' AND notification_id = ? AND monitor_id = ? AND +due_at > 0`,
     rows: rows.map(({ notificationId, monitorId }) => [notificationId, monitorId]),
   };
 }
 
-/** Ids of queued deliveries, in the order of their uids; null: the channel was gone. */
+/** The ids of queued deliveries, in the order of the uids; null: the channel was removed. */
 export async function deliveryIds({ work }: Store, uids: readonly string[]): Promise<(number | null)[]> {
   const ids = new Map<string, number>();
   for (let start = 0; start < uids.length; start += UIDS_PER_READ) {
@@ -157,9 +159,9 @@ export async function deliveryIds({ work }: Store, uids: readonly string[]): Pro
 }
 
 /**
- * The deliveries of a channel that are sent next, those that are due first; of each monitor at most one.
+ * The deliveries of a channel to send next, by due time: at most one for each monitor.
  *
- * @param exceptMonitors whose deliveries are being sent
+ * @param exceptMonitors monitors whose deliveries are being sent
  */
 export async function nextDeliveries(
   { work }: Pick<Store, 'work'>,
@@ -181,10 +183,11 @@ export type NextSearch = {
 };
 
 /**
- * The deliveries of a channel that may go in one message with others, by their ids, also those that wait.
+ * The deliveries of a channel that may be sent in one message, by id. It includes deliveries whose back-off
+ * has not ended.
  *
- * @property queued    of these instants, both left out, epoch ms
- * @property groupUid  of the message in which they may have arrived; null: of none
+ * @property queued only deliveries queued between these instants, exclusive, epoch ms
+ * @property groupUid only deliveries of this earlier grouped message; null: only those that were in none
  */
 export async function groupableDeliveries(
   { work }: Pick<Store, 'work'>,
@@ -199,7 +202,7 @@ export async function groupableDeliveries(
     sql`d.notification_id = ${notificationId} AND d.due_at IS NOT NULL ${without(exceptMonitors)}
       AND d.replayed_at IS NULL AND d.created_at > ${queued.after} AND d.created_at < ${queued.before}
       AND ${groupUid === null ? sql`d.group_uid IS NULL` : sql`d.group_uid = ${groupUid}`}`,
-    // Not by the index of the channel's whole ledger.
+    // The sum keeps SQLite from using the index over all of the channel's deliveries.
     sql`d.id + 0`,
     limit,
   ).execute(work);
@@ -211,7 +214,7 @@ function without(monitors: Iterable<number>): RawBuilder<unknown> {
   return ids.length === 0 ? sql`` : sql`AND d.monitor_id NOT IN (${sql.join(ids)})`;
 }
 
-/** Answers 0 or 1, as SQLite does, or a boolean, as others do. */
+/** 0 or 1 from SQLite, a boolean from other databases. */
 type Flag = number | boolean;
 
 type HeadRow = {
@@ -269,7 +272,7 @@ function queuedDelivery(secrets: Secrets, row: HeadRow): QueuedDelivery {
   };
 }
 
-/** Notes that these deliveries go in one message, before it is sent. */
+/** Stores that these deliveries go in one message. To be committed before the message is sent. */
 export async function joinGroup(tx: Transaction, ids: readonly number[], groupUid: string): Promise<void> {
   await tx.runEach(
     'UPDATE deliveries SET group_uid = ? WHERE id = ?',
@@ -283,7 +286,7 @@ export type DueChannel = { readonly notificationId: number; readonly dueAt: numb
 /**
  * The channels with pending deliveries.
  *
- * @param notAfter a wait that ends later is of a clock that was set back since: it ends at once. Epoch ms
+ * @param notAfter epoch ms. A wait that ends later was written before the clock was set back; it ends now
  */
 export async function dueChannels(store: Store, notAfter: number): Promise<readonly DueChannel[]> {
   const { rows } = await sql<DueChannel & { readonly lastDueAt: number }>`
@@ -296,7 +299,7 @@ export async function dueChannels(store: Store, notAfter: number): Promise<reado
   return dueChannels(store, notAfter);
 }
 
-/** Makes all deliveries of a channel due that wait for a further attempt. */
+/** Makes all deliveries of a channel due that are in their back-off. */
 export async function hastenChannel({ db }: Transaction, notificationId: number): Promise<void> {
   await db
     .updateTable('deliveries')
@@ -306,12 +309,12 @@ export async function hastenChannel({ db }: Transaction, notificationId: number)
     .execute();
 }
 
-/** A channel, or another receiver, with pending deliveries. */
+/** A channel or a recipient with pending deliveries. */
 export type WaitingChannel = {
   readonly notificationId: number;
   /** Null: it is a recipient of a status page. */
   readonly workspaceId: number | null;
-  /** Monitors with pending deliveries. */
+  /** The number of monitors with pending deliveries to it. */
   readonly pairs: number;
   /** When the oldest of their next deliveries was queued or replayed, epoch ms. */
   readonly oldestQueuedAt: number;
@@ -337,7 +340,7 @@ export async function lastDeliveryId({ work }: Pick<Store, 'work'>): Promise<num
 }
 
 /**
- * Queues a dead delivery again, with a fresh schedule from `now` (epoch ms) on.
+ * Queues a dead delivery again. Its back-off starts anew at `now`, epoch ms.
  *
  * @returns its pair, or why not
  */
@@ -358,9 +361,10 @@ export async function replayDelivery(
 }
 
 /**
- * The oldest dead deliveries of a channel that are about a monitor, in the order of their ids, at most `limit`.
+ * The oldest dead deliveries of a channel, by id, at most `limit`. Test alerts, which belong to no monitor,
+ * are left out.
  *
- * @param after only those with a higher id
+ * @param after only deliveries with a higher id
  */
 export async function deadDeliveries(
   { work }: Pick<Store, 'work'>,

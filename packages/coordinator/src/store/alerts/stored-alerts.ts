@@ -5,8 +5,8 @@ import { z } from 'zod';
 import type { Secrets } from '../declaration/secrets.ts';
 
 /*
- * Alerts as deliveries store them, in JSON. A monitor's address whose query is a secret is masked there, and
- * the sealed address stands beside it.
+ * Alerts as deliveries store them, in JSON. An address of a monitor with a secret in it is masked, and stored
+ * sealed as `sealed_url`.
  */
 
 const PURPOSE = 'deliveries.url';
@@ -23,8 +23,8 @@ export function alertText(secrets: Secrets, alert: Alert): string {
 }
 
 /**
- * The alert as it is sent. The answer is null for an alert that cannot be read: an error would hold up
- * everything recorded in the same transaction. If the sealed address does not open, the alert keeps the mask.
+ * The alert to send; null: this version cannot read it. It does not throw, so that one unreadable alert does
+ * not stop the others. If the sealed address does not open, the alert keeps the mask.
  */
 export function openAlert(secrets: Secrets, text: string): Alert | null {
   const stored: unknown = JSON.parse(text);
@@ -55,6 +55,6 @@ function openedUrl(secrets: Secrets, stored: unknown): string | null {
   try {
     return secrets.open(PURPOSE, Buffer.from(data.sealed_url, 'base64')).reveal();
   } catch {
-    return null; // Told by the mask that stays.
+    return null; // The alert is sent with the mask.
   }
 }

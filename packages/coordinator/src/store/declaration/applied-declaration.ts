@@ -50,7 +50,7 @@ export function appliedDigest({ db }: Transaction): Promise<string | null> {
   return readFact(db, DIGEST);
 }
 
-/** Answers null when none was applied, or when its sources are not known. */
+/** The sources of the last applied declaration; null: none was applied, or its sources cannot be read. */
 export async function appliedDeclaration(source: Readable): Promise<AppliedDeclaration | null> {
   const db = readingOf(source);
   const stored = await readFact(db, SOURCES);
@@ -70,11 +70,11 @@ export async function writeAppliedDeclaration(
 }
 
 /**
- * Describes the rows that the declared file owns, by table: how many, which ones, and how often they were
- * changed.
+ * Describes the rows that the declared file owns: for each table their number, the sum of their ids, and the
+ * sum of their versions.
  *
- * Equal texts at two moments mean that nobody has changed, removed, released or replaced one of the rows
- * between them. That holds because row versions only grow and no id is given twice.
+ * Equal texts at two moments mean that none of the rows was changed, removed, released or replaced in
+ * between: row versions only grow, and no id is given twice.
  */
 export async function ownedRows(source: Readable, workspaceId: number): Promise<string> {
   const counts: string[] = [];
@@ -94,7 +94,7 @@ export async function ownedRows(source: Readable, workspaceId: number): Promise<
   return counts.join(', ');
 }
 
-/** As {@link ownedRows}, with the rows that a start without a file released. */
+/** As {@link ownedRows}, including rows that a start without a file released. */
 export async function declaredRows(source: Readable, workspaceId: number): Promise<string> {
   const counts: string[] = [];
   for (const table of RESOURCE_TABLES) {

@@ -6,7 +6,7 @@ import type { SqlStep, SqlValue, Store, Transaction } from '../store.ts';
 import { ANNOUNCED } from './links.ts';
 
 /**
- * The log of changes of the declaration.
+ * The log of changes to the declaration.
  *
  * A transaction that changes rows appends the changes to the log. The leading coordinator applies their
  * effects (votes that end, announcements, scheduling, memory), and removes the entries in the transaction
@@ -50,9 +50,9 @@ export type NewChange =
       readonly notificationId: number;
       readonly link: RemovedLink;
     }
-  /** Its settings may be others, and it is no longer stopped. */
+  /** The settings of a channel may have changed, and it is no longer stopped. */
   | { readonly kind: 'channel'; readonly notificationId: number }
-  /** With its links and its pending deliveries. */
+  /** A channel was removed with its links and its pending deliveries. */
   | { readonly kind: 'channel-removed'; readonly notificationId: number }
   /** A maintenance window was created, changed or removed. */
   | { readonly kind: 'maintenance'; readonly windowId: number };
@@ -81,7 +81,10 @@ export async function appendChanges(tx: Transaction, changes: readonly NewChange
   return written.at(-1)?.id ?? null;
 }
 
-/** The next entries in their order. Reads of pages and of the API delay no effects. */
+/**
+ * The next entries in their order. The query runs on the connection for `work`, so reads of pages and of the
+ * API do not delay it.
+ */
 export async function changesAfter(store: Store, afterId: number, limit: number): Promise<Change[]> {
   const rows = await store.work
     .selectFrom('changes as c')
@@ -95,7 +98,7 @@ export async function changesAfter(store: Store, afterId: number, limit: number)
   return rows.map(changeOf);
 }
 
-/** Removes the entries up to `untilId`. It belongs into the transaction that stores their effects. */
+/** Removes the entries up to `untilId`. To be run in the transaction that stores their effects. */
 export function removeChanges(untilId: number): SqlStep {
   return { sql: 'DELETE FROM changes WHERE id <= ?', rows: [[untilId]] };
 }
@@ -123,7 +126,7 @@ function changeOf({ id, kind, monitor_id, notification_id, detail, provider_type
   }
 }
 
-/** One entry that cannot be read must not hold up all later ones. */
+/** An unreadable detail does not throw, so that one entry does not stop all later ones. */
 function read<T>(schema: z.ZodType<T>, detail: string): T | typeof UNREADABLE {
   try {
     const parsed = schema.safeParse(JSON.parse(detail));

@@ -15,11 +15,11 @@ export type SealedChannel = {
   readonly groupsAlerts: boolean;
   /** Why the channel is stopped; null: it is not. */
   readonly stoppedFor: string | null;
-  /** What its kind keeps of it; null: nothing. */
+  /** The text that the channel's code stored for it; null: none. */
   readonly kept: string | null;
 };
 
-/** Null when there is none. */
+/** The channel as it is stored; null: there is no such channel. */
 export async function findChannel(store: Store, notificationId: number): Promise<SealedChannel | null> {
   const row = await store.work
     .selectFrom('notifications')
@@ -47,8 +47,8 @@ export async function findChannel(store: Store, notificationId: number): Promise
 }
 
 /**
- * Settings as a channel's row keeps them. They are sealed as a whole, because the addresses of most channels
- * are secrets themselves.
+ * Seals a channel's settings for its row. They are sealed as a whole, because the addresses of most channels
+ * are secrets.
  */
 export function sealSettings(secrets: Secrets, settings: object): Uint8Array {
   return secrets.seal(SEAL, JSON.stringify(settings));
@@ -64,8 +64,8 @@ export function openSettings(secrets: Secrets, sealed: Uint8Array): Secret<unkno
 }
 
 /**
- * Sets a channel's state. Answers false when the workspace has no such channel. The row version stays, and so
- * does the state of a channel that is stopped: nothing but a change of its settings or a test takes it up.
+ * Sets a channel's state. Answers false when the workspace has no such channel. The row version stays. A
+ * stopped channel stays stopped until its settings change or a test is delivered.
  */
 export async function setChannelState(
   tx: Transaction,
@@ -97,7 +97,8 @@ export async function channelsOfFile(
 }
 
 /**
- * Gives channels a new version: the list of monitors is part of a channel's answer.
+ * Gives channels a new row version after a change of their links: the API answers the monitors of a channel
+ * with it.
  *
  * @param now epoch ms
  */
@@ -109,16 +110,17 @@ export async function reviseChannels(tx: Transaction, ids: readonly number[], no
 }
 
 /*
- * Who deliveries go to. Their column `notification_id` has the id of a channel, which is positive, or the negated id of
- * a recipient of a status page's mails. So both have one outbox and one ledger.
+ * The receivers of deliveries. The column `notification_id` of a delivery has the id of a channel, which is
+ * positive, or the negated id of a page recipient. So channels and recipients share one outbox and one
+ * ledger.
  */
 
-/** The receiver that a recipient is. */
+/** The receiver of deliveries to a page recipient. */
 export function receiverOf(recipientId: number): number {
   return -recipientId;
 }
 
-/** The recipient that a receiver is; null: it is a channel. */
+/** The id of the page recipient behind a receiver; null: the receiver is a channel. */
 export function recipientOf(receiver: number): number | null {
   return receiver < 0 ? -receiver : null;
 }
@@ -132,8 +134,8 @@ export function receiverExists(column: string): RawBuilder<boolean> {
 }
 
 /**
- * The channels of the same workspace that are of these kinds and not stopped, without this one: those that
- * work first, at most `most`.
+ * The other channels of the channel's workspace that are of these kinds and not stopped, at most `most`.
+ * Working channels come before failing ones.
  */
 export async function otherChannels(
   { db }: Transaction,
@@ -157,7 +159,7 @@ export async function otherChannels(
   return rows.map(({ id }) => id);
 }
 
-/** What people call the channel: its name, or its kind and id; null: it is gone. */
+/** The channel's name for people: its declared name, or its kind and id; null: the channel was removed. */
 export async function channelNamed(
   { db }: Transaction,
   notificationId: number,

@@ -6,8 +6,8 @@ import type { Database } from '../schema.ts';
 import type { Transaction } from '../store.ts';
 
 /**
- * The statuses that a link remembers: a link enables a channel for a monitor, and keeps the status that the
- * channel was last told.
+ * The statuses that a link stores. A link enables a channel for a monitor, and stores the status of the last
+ * alert.
  */
 export const ANNOUNCED = ['active', 'degraded', 'error'] as const satisfies readonly Announced[];
 
@@ -17,7 +17,7 @@ export const ANNOUNCED = ['active', 'degraded', 'error'] as const satisfies read
  */
 const LINKS_TOGETHER = 2_000;
 
-/** The linked monitors of these channels, ascending; a channel without any is missing. */
+/** The linked monitors of each of these channels, ascending. A channel without links is missing. */
 export async function linkedMonitors(
   source: Readable,
   notificationIds: readonly number[],
@@ -35,7 +35,7 @@ export async function linkedMonitors(
     for (const { id, monitorId } of rows) appendTo(linked, id, monitorId);
     const last = rows.at(-1);
     if (last === undefined || rows.length < LINKS_TOGETHER) break;
-    // The last channel may have more. It is read alone, because the index then finds where to go on.
+    // The last channel may have more links. It is read alone, so that the index finds where to continue.
     for await (const links of linksAfter(readingOf(source), last.id, last.monitorId)) {
       for (const { monitorId } of links) appendTo(linked, last.id, monitorId);
     }
@@ -51,11 +51,11 @@ export type FailingChannel = {
   readonly reason: string | null;
 };
 
-/** The failing channels of one monitor: the first of them by id, and how many there are. */
+/** The failing channels of one monitor: the first ones by id, and the number of all. */
 export type FailingChannels = { readonly first: readonly FailingChannel[]; readonly total: number };
 
 /**
- * The failing channels that these monitors are linked to; a monitor without one is missing.
+ * The failing channels that these monitors are linked to. A monitor without one is missing.
  *
  * @param most channels listed for one monitor, > 0
  */
@@ -91,7 +91,7 @@ export type ChannelLink = {
   readonly incidentSince: number | null;
 };
 
-/** In pieces, by ascending id of the monitor. */
+/** Yields the links of a channel in chunks, by ascending id of the monitor. */
 export function linksOfChannel(
   { db }: Transaction,
   notificationId: number,
@@ -121,7 +121,7 @@ async function* linksAfter(
   }
 }
 
-/** Links the monitors to the channel. The links begin as told that the monitor is active. */
+/** Links the monitors to the channel. The stored status of a new link is `active`. */
 export async function insertLinks(
   tx: Transaction,
   notificationId: number,
@@ -136,7 +136,7 @@ export async function insertLinks(
   }
 }
 
-/** @param monitorIds as many as {@link linksOfChannel} answers together */
+/** @param monitorIds at most as many as one chunk of {@link linksOfChannel} */
 export async function removeLinks(
   tx: Transaction,
   notificationId: number,
@@ -149,8 +149,8 @@ export async function removeLinks(
 }
 
 /**
- * Makes the links of a channel those of one that was told nothing, and forgets what its former kind kept of the
- * incidents that it may still be told of.
+ * Resets the links of a channel as if it had got no alert, and removes the threads of incidents that it may
+ * still get alerts about: its former kind wrote them.
  */
 export async function beginLinksAnew({ db }: Transaction, notificationId: number): Promise<void> {
   await sql`DELETE FROM delivery_threads WHERE notification_id = ${notificationId} AND incident IN (

@@ -3,11 +3,14 @@ import type { MonitorStatus } from '../../verdict/monitor.ts';
 import { containsText, numbersAs } from '../dialect.ts';
 import type { Store } from '../store.ts';
 
-/** What a list of monitors shows: the status, or that a monitor is not checked. The most urgent is first. */
+/**
+ * The states that a list of monitors shows: the statuses, and `paused` for a monitor that is not checked. The
+ * most urgent is first.
+ */
 export const SHOWN_STATES = ['error', 'degraded', 'unknown', 'active', 'paused'] as const;
 export type ShownState = (typeof SHOWN_STATES)[number];
 
-/** Orders of the list. `state`: the most urgent first, and among equals the newest change first. */
+/** Orders of the list. `state` puts the most urgent state first, and within a state the newest change. */
 export const OVERVIEW_ORDERS = ['state', 'name', '-name', 'since', '-since'] as const;
 export type OverviewOrder = (typeof OVERVIEW_ORDERS)[number];
 
@@ -17,9 +20,9 @@ export type OverviewSearch = {
   readonly nameContains?: string | undefined;
   readonly type?: string | undefined;
   readonly state?: ShownState | undefined;
-  /** Ids of the maintenance windows that are under way. */
+  /** The ids of the maintenance windows that are in progress. */
   readonly windowsUnderWay: readonly number[];
-  /** Whether only monitors under maintenance are listed, or only others. */
+  /** Whether the list has only monitors under maintenance, or only the others. */
   readonly isUnderMaintenance?: boolean | undefined;
   readonly order: OverviewOrder;
   readonly limit: number;
@@ -34,7 +37,7 @@ export type OverviewRow = {
   readonly status: MonitorStatus;
   /** When the status began, epoch ms; null: there was no verdict yet. */
   readonly since: number | null;
-  /** 1 while a maintenance window of the monitor is under way. */
+  /** 1 while a maintenance window of the monitor is in progress. */
   readonly maintenance: number;
 };
 
@@ -54,7 +57,7 @@ const ORDERS: Readonly<Record<OverviewOrder, RawBuilder<unknown>>> = {
   '-since': sql`s.since DESC NULLS LAST, m.id DESC`,
 };
 
-/** A page of the monitors with their states, and how many of the search are in each state. */
+/** Part of a list of monitors with their states, and the number of matching monitors in each state. */
 export async function monitorOverview(
   store: Store,
   search: OverviewSearch,
@@ -67,7 +70,7 @@ export async function monitorOverview(
   return { rows, counts, underMaintenance };
 }
 
-/** It asks only for columns of the index `monitors_overview`: the rows themselves are many times larger. */
+/** It reads only columns of the index `monitors_overview`, because the rows are many times larger. */
 async function pageOf({ read }: Store, search: OverviewSearch): Promise<OverviewRow[]> {
   const { state, order, limit, offset } = search;
   const conditions = [...searched(search), ...(state === undefined ? [] : [sql`${STATE} = ${state}`])];
@@ -112,7 +115,7 @@ function underMaintenance({ windowsUnderWay }: OverviewSearch): RawBuilder<unkno
     WHERE window_id IN (SELECT value FROM ${numbersAs(windowsUnderWay, 'ids')}))`;
 }
 
-/** Conditions of everything but the state. */
+/** The conditions of a search, without the condition on the state. */
 function searched(search: OverviewSearch): RawBuilder<unknown>[] {
   const { isUnderMaintenance: wanted } = search;
   if (wanted === undefined) return filtered(search);

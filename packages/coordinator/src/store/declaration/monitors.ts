@@ -15,7 +15,7 @@ export function monitorsAfter(store: Store, afterId: number, limit: number): Pro
     .execute();
 }
 
-/** Those of these monitors that exist, of any workspace, in no order. */
+/** The existing monitors of these ids, of any workspace, in any order. */
 export async function monitorsOf(source: Readable, ids: readonly number[]): Promise<Row<'monitors'>[]> {
   const rows: Row<'monitors'>[] = [];
   for (const some of idChunks(ids)) {
@@ -42,7 +42,7 @@ export async function monitorCreatedAt(
 
 const publicity = z.object({ public: z.boolean().default(false) });
 
-/** Which of these monitors are not public. */
+/** The monitors of these that are not public. */
 export async function hiddenMonitors(store: Store, ids: readonly number[]): Promise<ReadonlySet<number>> {
   const hidden = new Set<number>();
   for (const some of idChunks(ids)) {
@@ -58,7 +58,7 @@ export async function hiddenMonitors(store: Store, ids: readonly number[]): Prom
   return hidden;
 }
 
-/** A monitor's open incident, and the statuses that its channels were told. */
+/** A monitor's open incident, and the status of the last alert to each of its channels. */
 export type AlertedState = {
   readonly incident: string | null;
   readonly links: readonly {
@@ -70,7 +70,7 @@ export type AlertedState = {
   }[];
 };
 
-/** The states of those monitors that exist; links by ascending id of the channel. */
+/** The states of the existing monitors of these ids, with their links by ascending id of the channel. */
 export async function standingsOf(
   { db }: Transaction,
   monitorIds: readonly number[],
@@ -99,7 +99,7 @@ export async function standingsOf(
   return standings;
 }
 
-/** What refers to a monitor: the first of each kind by id, and how many there are. */
+/** The components and channels that refer to a monitor: the first ones by id, and the number of all. */
 export type MonitorUses = {
   readonly components: {
     readonly first: readonly { readonly id: number; readonly pageId: number; readonly slug: string }[];
@@ -118,7 +118,7 @@ export type MonitorUses = {
 /**
  * The components of status pages that show a monitor, and the channels that it is linked to.
  *
- * @param most of each, > 0
+ * @param most listed components, and listed channels, > 0
  */
 export async function usesOfMonitor(source: Readable, monitorId: number, most: number): Promise<MonitorUses> {
   const db = readingOf(source);

@@ -29,7 +29,9 @@ const FILTERED: {
   },
 };
 
-/** Size of a row's columns that may be large, bytes. Those of the other tables have some kilobytes at most. */
+/**
+ * The size of a row's large columns, bytes, by table. Rows of the other tables have some kilobytes at most.
+ */
 const SIZES: { readonly [T in ResourceTable]: RawBuilder<number> } = {
   monitors: sql<number>`octet_length(attributes) + coalesce(octet_length(secrets_sealed), 0)`,
   notifications: sql<number>`octet_length(settings_sealed)`,
@@ -63,7 +65,8 @@ export async function listResources<T extends ResourceTable>(
     const portion = await findResources(source, table, scope.workspaceId, ids);
     rows.push(...portion.sort((one, other) => one.id - other.id));
   }
-  // The end was reached. Counting would read all rows again, which is slow with a filter by name.
+  // The end of the list is reached, so the total is known. Counting would read all rows again, which is slow
+  // with a filter by name.
   const isEnd = listed.length < limit && (listed.length > 0 || offset === 0);
   const { total } = isEnd
     ? { total: offset + listed.length }
@@ -71,7 +74,10 @@ export async function listResources<T extends ResourceTable>(
   return { rows, total };
 }
 
-/** Ids in their order, in portions of at most {@link PORTION_BYTES}, or of one row that is larger. */
+/**
+ * Splits the ids, in their order, into portions of at most {@link PORTION_BYTES}. A larger row is a portion
+ * of its own.
+ */
 export function portionsOf(listed: readonly { readonly id: number; readonly bytes: number }[]): number[][] {
   const portions: number[][] = [];
   let room = 0;

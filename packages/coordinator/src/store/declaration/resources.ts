@@ -14,7 +14,7 @@ export const RESOURCE_TABLES: readonly ResourceTable[] = [
   'components',
 ];
 
-/** This is not a mapped type, so that a statement about all tables holds for any one of them. */
+/** A declared interface, not a mapped type, so that code for all tables type-checks for each of them. */
 interface Rows {
   monitors: Selectable<Database['monitors']>;
   notifications: Selectable<Database['notifications']>;
@@ -30,10 +30,10 @@ export type RowChange<T extends ResourceTable> = Updateable<Database[T]>;
 /** The columns of a row that say who may write it. */
 export type OwnedRow = Pick<Row<ResourceTable>, 'id' | 'owner' | 'local_name'>;
 
-/** The columns of a row that say what it is, where a declared file named it. The type of a monitor tells its kind. */
+/** The columns that identify a row that a declared file names. For a monitor they include its type. */
 export type NamedRow<T extends ResourceTable> = Pick<Row<T>, keyof OwnedRow | ('type' & keyof Row<T>)>;
 
-/** Rows in a page of {@link namedByFile}. Taking over a page takes some 1 ms. */
+/** Rows in a page of {@link namedByFile}. A page takes the main thread some 1 ms. */
 const PAGE_ROWS = 1_000;
 
 /**
@@ -55,7 +55,7 @@ export async function findResource<T extends ResourceTable>(
   return row as Row<T> | undefined;
 }
 
-/** The rows of these ids that the workspace has, in no order. */
+/** The rows of these ids that belong to the workspace, in any order. */
 export async function findResources<T extends ResourceTable>(
   source: Readable,
   table: T,
@@ -75,7 +75,7 @@ export async function findResources<T extends ResourceTable>(
   return found;
 }
 
-/** Which of these ids the workspace has. */
+/** The ids of these whose rows belong to the workspace. */
 export async function existingResources(
   source: Readable,
   table: ResourceTable,
@@ -104,7 +104,7 @@ function valuesOf(row: object, columns: readonly string[]): SqlValue[] {
 /**
  * Inserts rows. Returns the new ids in the order of the rows.
  *
- * @param rows all with the same columns; the others begin with their defaults
+ * @param rows all with the same columns. The other columns get their defaults
  */
 export async function insertResources<T extends ResourceTable>(
   tx: Transaction,
@@ -122,10 +122,10 @@ export async function insertResources<T extends ResourceTable>(
   return written.map(({ id }) => id);
 }
 
-/** The columns that a row gets, without `undefined`. */
+/** The new values of some columns of a row, none of them `undefined`. */
 export type RowUpdate<T extends ResourceTable> = { readonly id: number; readonly change: RowChange<T> };
 
-/** Changes rows, each at most once, by one statement for all that get the same columns. */
+/** Changes rows, each at most once. Rows that change the same columns share one statement. */
 export async function updateResources<T extends ResourceTable>(
   tx: Transaction,
   table: T,
@@ -142,10 +142,7 @@ export async function updateResources<T extends ResourceTable>(
   }
 }
 
-/**
- * Removes rows. Rows that refer to them must be gone, except links, states and deliveries: the database
- * removes those with them.
- */
+/** Removes rows. The caller has removed the rows that refer to them, except links, states and deliveries. */
 export async function removeResources(
   tx: Transaction,
   table: ResourceTable,
@@ -158,8 +155,8 @@ export async function removeResources(
 }
 
 /**
- * Yields rows of the workspace that a declared file names, or named before a start without a file released them, by
- * ascending id, a page at a time.
+ * Yields the rows of the workspace that a declared file names, in pages, by ascending id. Rows that a start
+ * without a file released are included.
  */
 export async function* namedByFile<T extends ResourceTable>(
   source: Readable,

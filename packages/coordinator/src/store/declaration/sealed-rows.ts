@@ -5,13 +5,13 @@ import type { ResourceTable, Row } from './resources.ts';
 import type { SealPurpose, Secrets } from './secrets.ts';
 
 /*
- * Pages of sealed values, so that they can be sealed anew. The versions of the rows stay: users see no
- * change.
+ * Reads and writes sealed values in pages, for sealing them with a new key. Row versions stay, because users
+ * see no change.
  */
 
 const PAGE_ROWS = 200;
 
-/** Fact that names the key of all seals. */
+/** Fact: the name of the key of all seals. */
 const SEALED_WITH = 'sealed_with';
 
 /** The name of the key; null in a new database. */
@@ -23,7 +23,10 @@ export async function writeSealedWith(store: Store, name: string): Promise<void>
   await store.transaction(({ db }) => writeFact(db, SEALED_WITH, name));
 }
 
-/** Runs `work` while the database also overwrites whole freed pages: they held what the former key opens. */
+/**
+ * Runs `work` while the database also overwrites whole freed pages, because those held values that the former
+ * key opens.
+ */
 export async function overwritingFreedPages(store: Store, work: () => Promise<void>): Promise<void> {
   await store.transaction((tx) => tx.query(overwriteFreed('pages')));
   try {

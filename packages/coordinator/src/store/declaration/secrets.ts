@@ -27,8 +27,8 @@ export type SealPurpose = `${string}.${string}`;
 /** Seals secrets at rest with AES-256-GCM under the installation's key. */
 export class Secrets {
   /**
-   * A KeyObject, not the bytes: Node makes a KeyObject of bytes at every call, which takes four times as long
-   * as opening.
+   * A KeyObject instead of bytes. From bytes, Node would make one at every call, which takes four times as
+   * long as opening.
    */
   readonly #key: KeyObject;
   /** The previous key, while a new one replaces it. It opens seals and makes none. */
@@ -47,7 +47,7 @@ export class Secrets {
     this.#previous = previous === null ? null : createSecretKey(previous);
   }
 
-  /** A name that tells keys apart; the key cannot be found from it. */
+  /** A name that tells keys apart. The key cannot be derived from it. */
   get keyName(): string {
     return createHmac('sha256', this.#key).update('svc:name of the key').digest('hex').slice(0, 16);
   }
@@ -76,8 +76,8 @@ export class Secrets {
   }
 
   /**
-   * A keyed hash of the text: equal texts have equal fingerprints. Without the key nobody can test guesses of
-   * the text.
+   * A keyed hash of the text: equal texts have equal fingerprints. Without the key, guesses of the text
+   * cannot be tested.
    */
   fingerprint(purpose: SealPurpose, text: string): string {
     return fingerprintOf(this.#key, purpose, text);
@@ -136,8 +136,8 @@ export function generateSecretKey(): string {
 }
 
 /**
- * Checks at the start that the key is the one that the database was begun with: a value sealed at the first
- * start must open.
+ * Checks at the start that the key belongs to the database: a value that was sealed at the first start must
+ * open.
  *
  * @throws StoreError `store-key`
  */

@@ -7,8 +7,8 @@ import type { OwnedRow } from './resources.ts';
 type Names = { readonly slug: string; readonly custom_domain: string | null };
 
 /**
- * Answers which of a page's names another page has; null: none. Slugs are unique over all workspaces. A domain is unique
- * in its workspace only: whoever declares one has not shown that it is theirs.
+ * Answers which of a page's names another page has; null: neither. Slugs are unique over all workspaces. A
+ * domain is unique only in its workspace, because declaring a domain does not prove that one owns it.
  *
  * @param exceptId the page itself; 0 for a new one
  */
@@ -51,7 +51,7 @@ export function componentsOfMonitors(
     .execute();
 }
 
-/** Those of these components that exist, of any workspace, with the monitors that they show. */
+/** The existing components of these ids, of any workspace, with the monitors that they show. */
 export async function componentsByIds(
   source: Readable,
   ids: readonly number[],
@@ -72,7 +72,7 @@ export async function removeComponents(tx: Transaction, ids: readonly number[]):
 }
 
 /**
- * Detaches components from their monitors: they stay on their pages and show nothing.
+ * Detaches components from their monitors. They stay on their pages and show nothing.
  *
  * @param now epoch ms
  */
@@ -97,7 +97,7 @@ export function componentsOfGroups(
 }
 
 /**
- * Takes the components out of groups: they stay on their page.
+ * Takes all components out of these groups. They stay on their pages.
  *
  * @param now epoch ms
  */
@@ -116,13 +116,13 @@ export async function removePartsOfPage({ db }: Transaction, part: PagePart, pag
   await db.deleteFrom(part).where('page_id', '=', pageId).execute();
 }
 
-/** A component of any page of a workspace, as lists to choose from show it. */
+/** A component of any status page of a workspace, for lists to choose from. */
 export type NamedComponent = {
   readonly id: number;
   readonly page_id: number;
   readonly page_title: string;
   readonly monitor_id: number | null;
-  /** Its own name, or that of its monitor; null: it has neither. */
+  /** Its own name, or else the name of its monitor; null: it has neither. */
   readonly name: string | null;
 };
 
@@ -135,7 +135,7 @@ export type ComponentSearch = {
   readonly offset: number;
 };
 
-/** A page of the components of all status pages, by page and id, and the number of all that are found. */
+/** Part of a list of the components of all status pages, by page and id, and the number of all matches. */
 export async function findComponents(
   source: Readable,
   { workspaceId, ids, pageId, nameContains, limit, offset }: ComponentSearch,

@@ -10,7 +10,7 @@ const DEFAULT_WORKSPACE = 'default';
 export type Workspace = Selectable<Database['workspaces']>;
 
 /**
- * Answers the id of the default workspace, which the first start makes and the declared file uses.
+ * Answers the id of the default workspace, which the first start makes. The declared file belongs to it.
  *
  * @param now epoch ms
  */
@@ -31,8 +31,8 @@ export async function ensureDefaultWorkspace(store: Store, now: number): Promise
 }
 
 /**
- * A page of the workspaces by ascending id; `only` limits it to one workspace. Case does not matter for ASCII
- * letters in `nameContains`.
+ * Part of the list of workspaces by ascending id. `only` limits the list to one workspace. `nameContains`
+ * ignores the case of ASCII letters.
  */
 export async function listWorkspaces(
   store: Store,

@@ -13,7 +13,7 @@ import { readResultDetail } from '../results/result-detail.ts';
 import type { TimeSpan } from '../results/result-series.ts';
 import type { Store } from '../store.ts';
 
-/* What a monitor's status was, and what its channels were told, in the past. */
+/* The recorded past of one monitor, which a what-if replay reads: statuses, incidents, alerts and results. */
 
 type Reading = Pick<Store, 'read'>;
 
@@ -71,7 +71,7 @@ export function linkedChannels(
     .execute();
 }
 
-/** The status that a channel was last told about the monitor before an instant (epoch ms). */
+/** The status of the last alert to a channel about the monitor, up to an instant (epoch ms). */
 export async function announcedAt(
   { read }: Reading,
   { monitorId, notificationId, at }: { monitorId: number; notificationId: number; at: number },
@@ -179,12 +179,12 @@ export type RecordedRow = {
 
 type Row = Omit<RecordedRow, 'region' | 'attempts' | 'given'> & {
   readonly region: string;
-  /** Only where there was more than one attempt. */
+  /** Null where there was only one attempt. */
   readonly detail: string | null;
 };
 
 /**
- * The results of a monitor in the order in which they were recorded, some thousand slots at a time.
+ * Yields the results of a monitor in the order in which they were recorded, some thousand slots per chunk.
  *
  * @param span of slots, epoch ms: `from` <= slot < `until`
  */
@@ -203,7 +203,7 @@ export async function* resultsAsRecorded(
       FROM ${numbersAs(asked, 'candidate')} CROSS JOIN results
       WHERE slot = candidate.value AND monitor_id = ${monitorId}`.execute(read);
     waiting = [...waiting, ...recordedRows(rows)].sort(inOrder);
-    // Results of the next slots may be recorded before these.
+    // Results of the next slots may have been recorded before some of these, so those wait.
     const next = slots[first + SLOTS] ?? Number.POSITIVE_INFINITY;
     const later = waiting.findIndex(({ recordedAt }) => recordedAt >= next);
     yield waiting.splice(0, later === -1 ? waiting.length : later);

@@ -5,9 +5,8 @@ import { greatest, least } from '../dialect.ts';
 import type { Store, Transaction } from '../store.ts';
 
 /*
- * Deletion of expired rows, a chunk at a time. Each function deletes or inspects one chunk in a transaction
- * of its own, so that no other work waits for long. Instants are epoch ms; rows from before the cutoff are
- * deleted.
+ * Deletion of expired rows in chunks. Each call deletes or inspects one chunk in its own transaction, so that
+ * no other work waits for long. Instants are epoch ms. Rows older than the cutoff are deleted.
  */
 
 /** Rows per transaction. */
@@ -16,15 +15,14 @@ const CHUNK_ROWS = 1_000;
 const CHUNK_DELIVERIES = 200;
 
 /**
- * Deletes results of whole hours, oldest first, those of deleted monitors included. It keeps results that are
- * not rolled up, and all results of an hour whose roll-up does not count all of them yet. It deletes nothing
- * before the roll-ups have begun.
+ * Deletes results of whole hours, oldest first, including results of deleted monitors. It keeps all results
+ * of an hour whose roll-up does not count all of them yet. It deletes nothing before the first roll-up.
  *
- * @returns the number of deleted results; 0: none is left
+ * @returns the number of deleted results; 0: there was nothing to delete
  */
 export function deleteResults(store: Store, cutoff: number): Promise<number> {
   return store.transaction(async (tx) => {
-    // The stored hour may be later than the cutoff, when the clock was ahead as it was written.
+    // The stored hour may be later than the cutoff: it was written while the clock was ahead.
     const until = Math.min(await resultsFromOn(tx, cutoff), hourOf(cutoff));
     // Results lie in the order of time, so the end of the chunk is found by counting.
     const [end] = await tx.query<{ slot: number; monitor_id: number; region: string }>(
@@ -43,8 +41,8 @@ export function deleteResults(store: Store, cutoff: number): Promise<number> {
 }
 
 /**
- * Moves and answers the beginning of the first hour whose results stay. Earlier hours are not rolled up again
- * from now on.
+ * Moves the first hour whose results stay, and answers its beginning. Earlier hours are never rolled up
+ * again.
  */
 async function resultsFromOn(tx: Transaction, cutoff: number): Promise<number> {
   const rolledUp = least(
@@ -69,7 +67,7 @@ export function deleteOffGridSlots(store: Store, cutoff: number): Promise<number
   );
 }
 
-/** Deletes finished deliveries, by their end. */
+/** Deletes deliveries that ended before the cutoff. */
 export function deleteDeliveries(store: Store, cutoff: number): Promise<number> {
   return store.transaction((tx) =>
     deleted(
@@ -81,7 +79,10 @@ export function deleteDeliveries(store: Store, cutoff: number): Promise<number> 
   );
 }
 
-/** Deletes what channels were told of incidents, by the last alert; not of open incidents. */
+/**
+ * Deletes the stored threads of channels whose last alert is older than the cutoff. Threads of open incidents
+ * stay.
+ */
 export function deleteThreads(store: Store, cutoff: number): Promise<number> {
   return store.transaction((tx) =>
     deleted(
@@ -97,7 +98,8 @@ export function deleteThreads(store: Store, cutoff: number): Promise<number> {
 }
 
 /**
- * Channels, and recipients of pages, that are gone and whose deliveries are not; at most 100. It looks at each once.
+ * Removed channels and page recipients that still have deliveries, at most 100. The recursion steps from
+ * receiver to receiver, and does not read each delivery.
  */
 export async function removedChannels({ read }: Store): Promise<number[]> {
   const { rows } = await sql<{ id: number }>`
@@ -112,7 +114,10 @@ export async function removedChannels({ read }: Store): Promise<number[]> {
   return rows.map(({ id }) => id);
 }
 
-/** Deletes some of what is left of a removed channel: deliveries first. Answers 0 when nothing is left. */
+/**
+ * Deletes a chunk of a removed channel's rows: first its deliveries, then its threads. Answers 0 when nothing
+ * is left.
+ */
 export function deleteOfChannel(store: Store, notificationId: number): Promise<number> {
   return store.transaction(async (tx) => {
     const deliveries = await deleted(
@@ -131,10 +136,7 @@ export function deleteOfChannel(store: Store, notificationId: number): Promise<n
   });
 }
 
-/**
- * Deletes history entries that changed the reason but not the status, by the time at which the reason was
- * last given.
- */
+/** Deletes intervals of one status whose reason was last given before the cutoff. */
 export function deleteReasonChanges(store: Store, cutoff: number): Promise<number> {
   return store.transaction((tx) =>
     deleted(
@@ -147,7 +149,7 @@ export function deleteReasonChanges(store: Store, cutoff: number): Promise<numbe
   );
 }
 
-/** Deletes incidents that have ended. */
+/** Deletes incidents that ended before the cutoff. */
 export function deleteIncidents(store: Store, cutoff: number): Promise<number> {
   return store.transaction((tx) =>
     deleted(
@@ -170,7 +172,7 @@ export function deleteAuditLines(store: Store, cutoff: number): Promise<number> 
   );
 }
 
-/** Deletes absences of regions that have ended. */
+/** Deletes absences of regions that ended before the cutoff. */
 export function deleteAbsences(store: Store, cutoff: number): Promise<number> {
   return store.transaction((tx) =>
     deleted(
@@ -182,14 +184,14 @@ export function deleteAbsences(store: Store, cutoff: number): Promise<number> {
   );
 }
 
-/** The last change of status that a sweep looked at. */
+/** The last change of status that a sweep inspected. */
 export type ChangeCursor = { readonly at: number; readonly id: number };
 
 /**
  * Deletes changes of status that no summary needs any more.
  *
- * The newest change before the cutoff of each existing monitor stays, because it tells the status at the
- * cutoff. Every sweep looks at these changes again without deleting them, so a sweep continues from a cursor.
+ * Of each existing monitor the newest change before the cutoff stays, because it tells the status at the
+ * cutoff. A sweep continues from a cursor, so that it does not read these changes again in each chunk.
  *
  * @param after null: begin with the oldest
  * @returns null: there are no more
@@ -214,7 +216,7 @@ export async function deleteStatusChanges(
   return { deleted: obsolete.length, after: { at: last.at, id: last.id } };
 }
 
-/** Read outside the writing transaction: an obsolete change stays obsolete. */
+/** This reads outside the writing transaction, because an obsolete change stays obsolete. */
 async function oldChanges(
   { read }: Store,
   cutoff: number,

@@ -10,8 +10,8 @@ import type { Store, Transaction } from '../store.ts';
 const CHUNK_ROWS = 1_000;
 
 /**
- * Adds rows to hours that may have rows already: those from slots off the monitor's grid are read separately.
- * Rows of removed monitors are left out.
+ * Adds rows to hours that may already have rows, because slots off a monitor's grid are read separately. Rows
+ * of removed monitors are left out.
  */
 export async function addToHours(tx: Transaction, rows: readonly HourRow[]): Promise<void> {
   if (rows.length === 0) return;
@@ -108,7 +108,7 @@ export async function writeDays(
   );
 }
 
-/** Deletes the monitors' roll-ups of hours and days that began earlier, epoch ms. */
+/** Deletes the monitors' roll-ups of hours and days that began before these instants, epoch ms. */
 export async function expireRollups(
   tx: Transaction,
   monitorIds: readonly number[],
@@ -124,15 +124,14 @@ export async function expireRollups(
   }
 }
 
-/** A deleted monitor that still has roll-ups; null: there is none. */
+/** The id of a deleted monitor that still has roll-ups; null: there is none. */
 export async function removedMonitor({ read }: Store): Promise<number | null> {
   const row = await read.selectFrom('removed_monitors').select('monitor_id').executeTakeFirst();
   return row?.monitor_id ?? null;
 }
 
 /**
- * Deletes some of a deleted monitor's remaining roll-ups; the last call also deletes the note that it has
- * any.
+ * Deletes a chunk of a deleted monitor's roll-ups. The last call also deletes its row in `removed_monitors`.
  */
 export async function removeSome(tx: Transaction, monitorId: number): Promise<void> {
   for (const table of ['rollup_hours', 'rollup_days']) {
@@ -203,7 +202,7 @@ export async function hoursWith(
 /**
  * A monitor's roll-ups of a span, summed up by bucket: `key` is the bucket's beginning, epoch ms.
  *
- * @param region null: all of them together
+ * @param region null: all regions together
  */
 export function rollupsByBucket(
   store: Pick<Store, 'read'>,
@@ -264,7 +263,9 @@ function rowsIn(
     .execute();
 }
 
-/** Sums up on the reading thread: 400 days of 28 regions are too many rows for the main thread. */
+/**
+ * Sums up in the query, on the reading thread: 400 days of 28 regions are too many rows for the main thread.
+ */
 async function addedUp<K>(
   { read }: Pick<Store, 'read'>,
   search: { table: RollupTable; monitorId: number; span: TimeSpan; region: string | null },

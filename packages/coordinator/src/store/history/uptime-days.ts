@@ -6,10 +6,12 @@ import { greatest, jsonRows, numbersAs } from '../dialect.ts';
 import { historyOf } from '../states/transitions.ts';
 import type { Store, Transaction } from '../store.ts';
 
-/** How long a monitor had each status on a day (its beginning in UTC, epoch ms), in maintenance windows too. */
+/**
+ * How long a monitor had each status on a day, maintenance included. `day` is its beginning in UTC, epoch ms.
+ */
 export type UptimeDay = { monitorId: number; day: number; times: StatusTimes };
 
-/** Replaces the days' rows. Removed monitors, and days of which nothing is known, get no row. */
+/** Replaces the rows of the days. A removed monitor, or a day without a known status, gets no row. */
 export async function writeUptimes(tx: Transaction, days: readonly UptimeDay[]): Promise<void> {
   const known = days.filter(({ times }) => times.active + times.degraded + times.error > 0);
   if (known.length === 0) return;
@@ -31,7 +33,7 @@ export async function writeUptimes(tx: Transaction, days: readonly UptimeDay[]):
 /** The known uptime of a monitor's last days. */
 export type RecentDays = {
   id: number;
-  /** Beginning of the first day that is not rolled up, or of the first day in the request. */
+  /** Beginning of the first day that is not rolled up, or of the first requested day if that is later. */
   since: number;
   /** Earlier days that are rolled up, in any order. */
   rolledUp: { at: number; times: StatusTimes }[];
@@ -70,7 +72,7 @@ export async function recentDays(
   return rows.map(({ id, since, days, before, changes }) => ({
     id,
     since,
-    // Made by the query, of columns with these types.
+    // The query made this text from columns of these types, so it is not parsed by a schema.
     rolledUp: (JSON.parse(days) as StoredDay[]).map(([at, active, degraded, error]) => ({
       at,
       times: { active, degraded, error, unknown: DAY_MS - active - degraded - error, maintenance: 0 },

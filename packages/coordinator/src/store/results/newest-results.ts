@@ -5,7 +5,7 @@ import type { Database } from '../schema.ts';
 import type { Store } from '../store.ts';
 import { slotsOfMonitor } from './recorded-slots.ts';
 
-/** Slots per query: few at first, which are mostly enough, then more. */
+/** Slots per query. The first query has few, which is mostly enough. */
 const FIRST_CHUNK = 100;
 const LARGEST_CHUNK = 4_000;
 const GROWTH = 4;
@@ -14,17 +14,17 @@ export type ResultRow = Selectable<Database['results']>;
 
 export type ResultSearch = {
   monitorId: number;
-  /** No slot before it is looked at, epoch ms. */
+  /** The first slot of the search, epoch ms. */
   since: number;
-  /** No slot from here on is looked at, epoch ms; null: no such bound. */
+  /** The search ends before this slot, epoch ms; null: no such bound. */
   before: number | null;
   /** null: all. */
   region: string | null;
   /** null: all. */
   outcome: ResultRow['outcome'] | null;
-  /** Whether a slot may have such a result; the others are not looked at. Left out: each slot may. */
+  /** Whether a slot may have such a result; other slots are skipped. Left out: every slot may. */
   mayHave?: (slot: number) => boolean;
-  /** The last row that the caller knows already; null: begin with the newest. */
+  /** The last row of the page before; null: begin with the newest row. */
   after: { slot: number; region: string } | null;
   /** > 0 */
   limit: number;
@@ -33,8 +33,8 @@ export type ResultSearch = {
 /**
  * The newest results of a monitor, by slot and region, both descending.
  *
- * The key of the table begins with the slot, so this looks at each slot that the monitor can have had. That
- * takes a few µs for each slot, and 14 days have 40,000 of them.
+ * The key of the table begins with the slot, so the search looks up each slot that the monitor can have had.
+ * Each takes a few µs, and 14 days have 40,000 slots.
  */
 export async function newestResults(
   { read: db }: Pick<Store, 'read'>,
@@ -70,7 +70,7 @@ async function slotRange(
   db: Kysely<Database>,
   { since, before, after }: ResultSearch,
 ): Promise<SlotRange | null> {
-  // Each aggregate alone is one step in the table; both in one query would read all of it.
+  // Alone, each aggregate is one step in the table. Both in one query would read the whole table.
   const { oldest, newest } = await db
     .selectNoFrom([
       (of) =>

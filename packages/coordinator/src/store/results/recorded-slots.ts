@@ -5,16 +5,16 @@ import { numbersAs } from '../dialect.ts';
 import type { Database } from '../schema.ts';
 import type { Store } from '../store.ts';
 
-/** Rows or slots asked for per query. */
+/** Rows, or slots, per query. */
 const CHUNK = 2_000;
 
-/** A slot (epoch ms) that the monitor `id` was given. */
+/** A slot of the monitor `id`, epoch ms. */
 export type GivenSlot = { readonly id: number; readonly slot: number };
 
 /** Places of monitors per query: 100,000 monitors have 167 in a step of slots. */
 const PLACES = 10 * SLOT_STEP_MS;
 
-/** The slot that each monitor decided last; 0: none. In any order. */
+/** The last decided slot of each monitor, in any order; 0: none is decided. */
 export async function* decidedSlots({ read }: Store): AsyncGenerator<GivenSlot> {
   for (let place = 0; place < FINEST_PERIOD_MS; place += PLACES) {
     yield* await read
@@ -26,7 +26,10 @@ export async function* decidedSlots({ read }: Store): AsyncGenerator<GivenSlot> 
   }
 }
 
-/** The newest slot off the grid, up to `until`, of each monitor that has one, deleted monitors' included. By id. */
+/**
+ * The newest slot off the grid, up to `until`, of each monitor that has one, by ascending id. Deleted
+ * monitors are included.
+ */
 export function newestOffGridSlots({ read }: Store, until: number): AsyncGenerator<GivenSlot> {
   return inPages((after) =>
     read
@@ -41,7 +44,7 @@ export function newestOffGridSlots({ read }: Store, until: number): AsyncGenerat
   );
 }
 
-/** @param page rows by ascending id, those after this one */
+/** @param page reads the next rows after an id, ascending */
 async function* inPages(page: (after: number) => Promise<GivenSlot[]>): AsyncGenerator<GivenSlot> {
   for (let after = 0; ; ) {
     const rows = await page(after);
@@ -52,7 +55,7 @@ async function* inPages(page: (after: number) => Promise<GivenSlot[]>): AsyncGen
   }
 }
 
-/** The newest slot with a result of any monitor; null: there is none. */
+/** The newest slot that has a result of any monitor; null: there are no results. */
 export async function newestRecordedSlot({ read }: Store): Promise<number | null> {
   const row = await read
     .selectFrom('results')
@@ -61,7 +64,7 @@ export async function newestRecordedSlot({ read }: Store): Promise<number | null
   return row?.slot ?? null;
 }
 
-/** All monitors with a result of one of these slots. */
+/** Yields each monitor and slot with a result, of these slots. */
 export async function* recordedAt({ read }: Store, slots: readonly number[]): AsyncGenerator<GivenSlot> {
   for (let first = 0; first < slots.length; first += CHUNK) {
     const { rows } = await sql<GivenSlot>`
@@ -73,8 +76,8 @@ export async function* recordedAt({ read }: Store, slots: readonly number[]): As
 }
 
 /**
- * The slots that results of a monitor may have, newest first, whatever its periods were: those every 30 s on
- * its grids, and those remembered as off the grid.
+ * All slots that a monitor's results may have, newest first, whatever its periods were: every 30 s on its
+ * grid, and the slots that are stored as off the grid.
  */
 export async function slotsOfMonitor(
   db: Kysely<Database>,

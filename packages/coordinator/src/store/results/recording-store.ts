@@ -32,11 +32,11 @@ import { abstentionDetail, resultDetail } from './result-detail.ts';
 export type RecordedBatch = {
   readonly writes: Writes;
   /**
-   * How far streams were read for this batch, at most one position for each stream. Streams without one are
-   * where they were.
+   * How far streams were read for this batch: at most one position for each stream. The other streams stay at
+   * their stored positions.
    */
   readonly positions: readonly StreamPosition[];
-  /** This batch applies the changes of the declaration up to this one; null: none. */
+  /** The batch applies the logged changes of the declaration up to this id; null: none. */
   readonly changesUntil: number | null;
   /** The note of the batch for the export; null: nothing of the batch is exported. */
   readonly exportNote: ExportNote | null;
@@ -50,10 +50,10 @@ export interface RecordingStore {
    * Writes the batch in one transaction. Resolves when it is durable.
    *
    * @returns the ids of `writes.deliveries`, in their order; null: the channel is gone
-   * @throws StoreError when nothing of it was written
+   * @throws StoreError when nothing of the batch was written
    */
   record(batch: RecordedBatch): Promise<readonly (number | null)[]>;
-  /** Yields the states of all monitors, some at a time. `now`: the slots' clock, epoch ms. */
+  /** Yields the states of all monitors, in chunks. `now` is on the slots' clock, epoch ms. */
   states(now: number): AsyncIterable<readonly StoredState[]>;
   positions(): Promise<readonly StreamPosition[]>;
 }
@@ -75,8 +75,8 @@ export function createRecordingStore(store: Store, secrets: Secrets): RecordingS
         ]);
         return Array.from(outcomes[0] ?? [], ({ changes, id }) => (changes === 0 ? null : id));
       } catch (error) {
-        // The batch was written. Recorded again, its results would be known ones without votes, and its
-        // alerts would be new ones.
+        // The batch was written. A second try would find its results already recorded, and so cast no votes,
+        // and would send its alerts twice.
         if (!(error instanceof StoreError) || error.code !== 'store-unanswered') throw error;
         return deliveryIds(
           store,
@@ -113,7 +113,10 @@ function stepsOf({ writes, positions, changesUntil, exportNote }: RecordedBatch)
 /** A position in the reading of a stream of results. */
 export type StreamPosition = {
   readonly stream: string;
-  /** The stream's creation time as the server writes it: another time means another stream. */
+  /**
+   * The stream's creation time as the server writes it. A stream that was deleted and made anew has another
+   * one.
+   */
   readonly created: string;
   readonly sequence: number;
   readonly messageId: string;
@@ -121,7 +124,7 @@ export type StreamPosition = {
   readonly time: number;
 };
 
-/** Answers the position of each stream that was ever read. */
+/** The position of each stream that was ever read. */
 async function readPositions(store: Store): Promise<StreamPosition[]> {
   const rows = await store.read.selectFrom('stream_positions').selectAll().execute();
   return rows.map(
@@ -151,7 +154,7 @@ export type ResultKey = { readonly monitorId: number; readonly slot: number; rea
 
 /**
  * The recorded outcomes of these keys, in their order; null: nothing is recorded. Everything committed before
- * the call is seen. A batch waits for the answer, so reads of pages and of the API must not come before it.
+ * the call is seen. A batch waits for the answer, so the query runs on the connection for `work`.
  */
 async function recordedOutcomes(store: Store, keys: readonly ResultKey[]): Promise<(Outcome | null)[]> {
   const slots = keys.map(({ slot, monitorId }) => [slot, monitorId] as const);
@@ -165,7 +168,7 @@ async function recordedOutcomes(store: Store, keys: readonly ResultKey[]): Promi
   return keys.map(({ monitorId, slot, region }) => known.get(`${monitorId} ${slot} ${region}`) ?? null);
 }
 
-/** The first result that is not `not_run` stays. It replaces a recorded `not_run`. */
+/** The first result that is not `not_run` stays for good. It replaces a recorded `not_run`. */
 const INSERT_RESULT = `
   INSERT INTO results (slot, monitor_id, region, outcome, version, latency, status_code, error_message,
     detail, agent, recorded_at)
@@ -196,7 +199,7 @@ function insertResults(results: readonly ReportedResult[], recordedAt: number): 
   };
 }
 
-/** As {@link insertResults}. */
+/** As {@link insertResults}, for regions that did not run the check. */
 function insertAbstentions(abstentions: readonly Abstention[], recordedAt: number): SqlStep {
   return {
     sql: INSERT_RESULT,
@@ -216,9 +219,7 @@ function insertAbstentions(abstentions: readonly Abstention[], recordedAt: numbe
   };
 }
 
-/**
- * Remembers slots that are not on the grid of the monitor's period, because they cannot be found otherwise.
- */
+/** Stores slots that are not on the grid of the monitor's period. No computation would find them again. */
 function rememberSlots(slots: readonly MonitorSlot[]): SqlStep {
   return {
     sql: 'INSERT INTO off_grid_slots (monitor_id, slot) VALUES (?, ?) ON CONFLICT DO NOTHING',
@@ -226,7 +227,7 @@ function rememberSlots(slots: readonly MonitorSlot[]): SqlStep {
   };
 }
 
-/** Marks hours that got a result after they were rolled up, or shortly before. */
+/** Marks hours that must be rolled up again: a result came after the roll-up, or shortly before it. */
 export function markForRepair(slots: readonly MonitorSlot[]): SqlStep {
   return {
     sql: `INSERT INTO rollup_repairs (hour, monitor_id) VALUES (?, ?)

@@ -1,10 +1,10 @@
 import { wholeMs } from '../queries.ts';
 import type { Store, Transaction } from '../store.ts';
 
-/** Instants are epoch ms. */
+/** The stored presence of the regions. Instants are epoch ms. */
 export type StoredPresence = {
   lastSeen: readonly { region: string; at: number }[];
-  /** Regions whose absence has begun and not ended. */
+  /** Regions without a live agent now. */
   absent: readonly string[];
 };
 
@@ -21,8 +21,8 @@ export async function storedPresence(store: Store): Promise<StoredPresence> {
 }
 
 /**
- * When the absences that last have begun, epoch ms, by region. An absence is stored up to a minute after a
- * coordinator has begun to lead, or after a monitor has declared a region that never had an agent.
+ * The beginning of each absence that still lasts, epoch ms, by region. An absence is stored at most a minute
+ * after a coordinator has begun to lead, or after a monitor has declared a region that never had an agent.
  */
 export async function lastingAbsences(store: Store): Promise<ReadonlyMap<string, number>> {
   const rows = await store.read
@@ -34,8 +34,8 @@ export async function lastingAbsences(store: Store): Promise<ReadonlyMap<string,
 }
 
 /**
- * When each region last had a live agent, epoch ms. The value may be a minute old while the region has one. A
- * region that never had an agent is missing.
+ * The last time each region had a live agent, epoch ms. While the region has one, the value is up to a minute
+ * old. A region that never had an agent is missing.
  */
 export async function regionsLastSeen(store: Store): Promise<ReadonlyMap<string, number>> {
   const rows = await store.read.selectFrom('region_presence').selectAll().execute();
@@ -63,7 +63,7 @@ export async function writeAbsences(tx: Transaction, edges: readonly AbsenceEdge
   }
 }
 
-/** Joins neighbours of the same kind; mostly there is one run. */
+/** Joins neighbouring edges of the same kind into runs. */
 function runsOf(edges: readonly AbsenceEdge[]): { kind: AbsenceEdge['kind']; run: AbsenceEdge[] }[] {
   const runs: { kind: AbsenceEdge['kind']; run: AbsenceEdge[] }[] = [];
   for (const edge of edges) {

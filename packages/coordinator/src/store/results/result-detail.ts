@@ -14,8 +14,8 @@ import { z } from 'zod';
 export const PHASES = ['dns', 'connect', 'tls', 'first_byte', 'transfer'] as const satisfies (keyof Phases)[];
 
 /**
- * The content of `results.detail`. There are many rows, so it does not repeat the columns: a single attempt
- * that was the result has no `attempts`. Members that a later version adds are ignored.
+ * The content of `results.detail`. To save space it does not repeat the columns: where one attempt was the
+ * whole check, `attempts` is left out. Members that a later version adds are ignored.
  */
 const detail = z.object({
   reason: z.enum(NOT_RUN_REASONS).optional(),
@@ -47,7 +47,7 @@ export function resultDetail(result: CheckResult): string {
   return isUsual(result) ? usualDetail(result) : fullDetail(result);
 }
 
-/** A usual result has nothing but its start and its phases. */
+/** Whether the detail of a result has only its start and its phases. */
 function isUsual(result: CheckResult): boolean {
   return (
     result.reason === undefined &&
@@ -58,7 +58,7 @@ function isUsual(result: CheckResult): boolean {
   );
 }
 
-/** The text that is made. It is made for every result, so it leaves nothing else behind. */
+/** A buffer that every call writes anew, so that the text of a result leaves no other garbage. */
 const DETAIL = new TextBytes(256);
 
 /** Makes the same text as {@link fullDetail} for a usual result, in a twentieth of the time. */
@@ -122,7 +122,7 @@ export function readResultDetail(text: string | null, columns: Columns): ResultD
   };
 }
 
-/** True when {@link onlyAttempt} can rebuild the attempt from the columns. */
+/** Whether {@link onlyAttempt} can rebuild the attempt from the columns. */
 function isSaidByColumns(result: CheckResult): boolean {
   const [only] = result.attempts;
   return (

@@ -22,7 +22,7 @@ export type HourRow = Counts & { monitor_id: number; at: number; region: string 
 /** Epoch ms: `from` <= slot < `until`. */
 export type TimeSpan = { readonly from: number; readonly until: number };
 
-/** The latency of a failure says how long the failure took; percentiles leave it out. */
+/** Percentiles leave out failures: their latency is the time that the failure took. */
 const COUNTED = sql`
   count(*) FILTER (WHERE outcome = 'passed') AS passed,
   count(*) FILTER (WHERE outcome = 'degraded') AS degraded,
@@ -31,11 +31,11 @@ const COUNTED = sql`
   latency_histogram(CASE WHEN outcome IN ('passed', 'degraded') THEN latency END) AS latency`;
 
 /**
- * The results of an hour whose slots lie in this part of each half minute, summed up by monitor and region.
+ * The results of an hour whose slots lie in one part of each half minute, summed up by monitor and region.
  *
- * Results are stored in the order of their slots. All slots of a monitor, except those off its grid, lie in
- * the same part of the half minute. One read therefore holds a whole series, and every result is in exactly
- * one read.
+ * Results are stored in the order of their slots. All slots of a monitor, except those off its grid, lie at
+ * the same place in the half minute. So one call has all of a monitor's results on the grid, and every result
+ * is in exactly one call.
  *
  * @param part ms after a full half minute: `from` <= phase < `until`
  */
@@ -59,8 +59,8 @@ export async function seriesOfPhases(
 const SLOTS = 4_000;
 
 /**
- * One monitor's results, summed up by hour and region, in any order. Many slots are read in several queries,
- * so an hour may have more than one row for a region.
+ * One monitor's results, summed up by hour and region, in any order. Many slots take several queries, so an
+ * hour may have more than one row for a region.
  *
  * @param bucketMs other width than an hour, ms; `at` of a row is then a multiple of it
  */
@@ -93,14 +93,14 @@ export async function firstSlotFrom({ read }: Pick<Store, 'read'>, from: number)
   return slot;
 }
 
-/** The results of a bucket, which begins at `at` (epoch ms), and the sums of their phases, ms. */
+/** The number of results in the bucket that begins at `at` (epoch ms), and the sums of their phases, ms. */
 export type PhaseSums = { at: number; results: number } & { [Phase in keyof Phases]-?: number };
 
 export type PhaseSearch = {
   monitorId: number;
   /** null: all. */
   region: string | null;
-  /** Epoch ms; `from` is not after any of the slots. */
+  /** Epoch ms. `from` is at or before the first slot. */
   buckets: { from: number; bucketMs: number };
 };
 

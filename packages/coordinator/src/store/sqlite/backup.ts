@@ -7,12 +7,15 @@ import { parseSecretKey, Secrets } from '../declaration/secrets.ts';
 import { MIGRATIONS } from '../migrations/index.ts';
 import { BUSY_LIMIT_MS } from './write-requests.ts';
 
-/** All pages in one step: a step sees one moment of the database, and a write between two steps would begin it anew. */
+/**
+ * Pages per step of a backup: all of them. A step sees one moment of the database, and a write between two
+ * steps would start the backup anew.
+ */
 const ALL_PAGES = 2 ** 31 - 1;
 
 /**
- * Copies the database as it is at one moment, while a coordinator may use it. It reads only, and delays no write: the
- * journal keeps writes of this time.
+ * Copies the database as it is at one moment. A coordinator may use it meanwhile: the copy only reads, and
+ * the journal takes the writes.
  *
  * @param to a path that does not exist; only its owner may read the file
  * @throws SvcError `bad-backup`
@@ -31,9 +34,10 @@ export async function copyDatabase(from: string, to: string): Promise<void> {
 }
 
 /**
- * Checks a database that nobody uses: its pages, that svc made it, and that the keys open its secrets.
+ * Checks a database that no process uses: its pages, whether svc made it, and whether the keys open its
+ * secrets.
  *
- * @param keys null: they are not known, and not checked
+ * @param keys null: the keys are not known and not checked
  * @throws SvcError `bad-backup` with the fault
  */
 export function checkDatabase(path: string, keys: SecretKeys | null): void {
@@ -66,8 +70,9 @@ export function checkDatabase(path: string, keys: SecretKeys | null): void {
 }
 
 /**
- * Lets exported counts begin anew in a database that nobody uses. A receiver has seen higher ones since the backup, and
- * would take lower ones with the same start for counts after a reset (OpenTelemetry's data model, "Resets and Gaps").
+ * Removes the exported counts from a database that no process uses, so that they begin anew. Since the
+ * backup, a receiver has seen higher counts. It would take lower ones with the same start for a reset
+ * (OpenTelemetry's data model, "Resets and Gaps").
  */
 export function forgetExportedCounts(path: string): void {
   const database = new DatabaseSync(path);

@@ -1,26 +1,29 @@
 import type { Clock } from '@svc/shared/clock.ts';
 import { StoreError } from '../errors.ts';
 
-/** ms from a commit to the checkpoint that moves it, together with all commits in between. */
+/** Time from a commit to the checkpoint that moves it and all later commits, ms. */
 export const INTERVAL_MS = 3_000;
 
 /** Frames of 4 KiB (64 MiB) above which the next transaction waits until no read uses the journal. */
 export const JOURNAL_FRAMES_LIMIT = 16_384;
 
-/** Longest time that a transaction waits until no read uses the journal, ms. */
+/** Longest wait of a transaction until no read uses the journal, ms. */
 export const RESTART_WAIT_MS = 250;
-/** ms until the next such wait after a read has outlasted one. */
+/** Time until the next such wait, after a read has outlasted one, ms. */
 const RESTART_AGAIN_MS = 30_000;
 
 const FRAME_BYTES = 4_096;
 
-/** The one row of `PRAGMA wal_checkpoint`: frames in the journal, and how many of them are in the database file now. */
+/**
+ * The row that `PRAGMA wal_checkpoint` answers: the frames in the journal, and how many of them are in the
+ * database file now.
+ */
 export type CheckpointRow = { busy: number; log: number; checkpointed: number };
 
 type Parts = {
   /**
-   * PASSIVE moves the frames that no read holds back, and waits for nobody. RESTART also waits for reads, at
-   * most {@link RESTART_WAIT_MS}, so that the next transaction writes from the journal's beginning; `busy` is
+   * PASSIVE moves the frames that no read holds back, and does not wait. RESTART also waits for reads, at
+   * most {@link RESTART_WAIT_MS}, so that the next transaction writes from the journal's beginning. `busy` is
    * 1 when the wait ran out.
    */
   readonly checkpoint: (mode: 'PASSIVE' | 'RESTART') => CheckpointRow;
@@ -32,23 +35,23 @@ type Parts = {
 /**
  * Moves the journal (SQLite's WAL) into the database file, on the writing thread, between two transactions.
  *
- * SQLite starts the journal anew when a transaction begins after all of it was moved and no read uses it.
+ * SQLite starts the journal anew when a transaction begins, all frames were moved, and no read uses them.
  * That happens by itself between reads. Under dense reads it may never happen, so this class waits for it
- * once the journal is longer than {@link JOURNAL_FRAMES_LIMIT}. A read that does not end (a shell with an
- * open transaction) costs transactions this wait every 30 s; the journal grows until that read ends.
+ * once the journal is longer than {@link JOURNAL_FRAMES_LIMIT}. While a read does not end (a shell with an
+ * open transaction), transactions pay for this wait every 30 s, and the journal grows.
  */
 export class Checkpoints {
   readonly #parts: Parts;
   #cancelTimer: (() => void) | null = null;
   #isDue = false;
-  /** No wait for reads before this monotonic instant. */
+  /** The next wait for reads is not before this monotonic instant, ms. */
   #restartAt = 0;
 
   constructor(parts: Parts) {
     this.#parts = parts;
   }
 
-  /** To be called after every commit; cheap. */
+  /** To be called after every commit. It only starts a timer. */
   committed(): void {
     if (this.#isDue) return;
     this.#cancelTimer ??= this.#parts.clock.after(INTERVAL_MS, () => {

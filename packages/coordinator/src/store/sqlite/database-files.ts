@@ -17,8 +17,8 @@ export type DatabaseSizes = {
 };
 
 /**
- * Measures the database's files now and then, because whoever asks for their sizes cannot wait for a disk. A
- * measurement that a stalled disk holds up is awaited: there is never a second one beside it.
+ * Measures the database's files every 15 s, so that metrics need not wait for the disk. While a stalled disk
+ * holds up one measurement, no second one starts.
  */
 export class FileSizes {
   readonly #path: string;
@@ -47,7 +47,7 @@ export class FileSizes {
     this.#cancel();
   }
 
-  /** Resolves when the sizes are known. Where a file cannot be read, the last known sizes stay. */
+  /** Resolves when a measurement has ended. Where a file cannot be read, the last known sizes stay. */
   measure(): Promise<void> {
     this.#measuring ??= this.#measure().finally(() => {
       this.#measuring = null;
@@ -59,13 +59,13 @@ export class FileSizes {
     try {
       const [file, journal, disk] = await Promise.all([
         stat(this.#path),
-        // The journal is gone after a clean end of the last program.
+        // The journal does not exist after the last program has closed the database.
         stat(`${this.#path}-wal`).catch(() => ({ size: 0 })),
         statfs(dirname(this.#path)),
       ]);
       this.#sizes = { file: file.size, journal: journal.size, free: disk.bavail * disk.bsize };
     } catch {
-      // A user who cannot read the file cannot write it either, and the recorder reports that.
+      // A process that cannot read the file cannot write it either, and the recorder reports that.
     }
   }
 }

@@ -17,7 +17,7 @@ const MIGRATION_TABLE = 'kysely_migration';
 export async function migrate(execute: Execute, path: string): Promise<string[]> {
   const db = new Kysely<Database>({ dialect: sqliteDialect(execute) });
   const applied = await appliedTo(db, path);
-  // The migrator looks at every table before it finds that there is nothing to do.
+  // The migrator reads the definition of every table before it finds that there is nothing to do.
   if (Object.keys(MIGRATIONS).every((name) => applied.has(name))) return [];
   const migrator = new Migrator({
     db,
@@ -36,7 +36,10 @@ export async function migrate(execute: Execute, path: string): Promise<string[]>
     .map(({ migrationName }) => migrationName);
 }
 
-/** The names of the migrations that the database has. Refuses one of a newer version, and that of another program. */
+/**
+ * The names of the migrations that the database has. Refuses a database of a newer version, or of another
+ * program.
+ */
 async function appliedTo(db: Kysely<Database>, path: string): Promise<ReadonlySet<string>> {
   const tables = await TABLE_NAMES.execute(db);
   if (tables.rows.length === 0) return new Set();

@@ -32,14 +32,14 @@ export function openReading(path: string): Pick<Store, 'read'> & { close(): void
   return { read: new Kysely<Database>({ dialect }), close };
 }
 
-/** The next request that has come already, taken out of its turn; undefined: there is none. */
+/** Takes the next request that has already arrived; undefined: there is none. */
 type TakeNext = () => Numbered<ReaderRequest> | undefined;
 
 /**
  * Answers the requests of `port` on one connection.
  *
- * Where another program locks the database against reading, SQLite waits up to 10 s for it. The requests that have come
- * meanwhile fail with the one that has waited: each of them would hold all later ones for as long again.
+ * Where another program locks the database against reading, SQLite waits up to 10 s. When that wait fails,
+ * the requests that arrived during it fail too: otherwise each would wait as long again.
  *
  * @returns a function that closes the connection
  */

@@ -6,7 +6,7 @@ import { sqliteDialect } from './sqlite-dialect.ts';
 import { StoreThread, type StoreWorkers } from './store-thread.ts';
 import type { ReaderRequest } from './thread-protocol.ts';
 
-/** Requests that may wait for the reading thread; a page asks for a few at a time. */
+/** Most requests that may wait for the reading thread. A page makes a few at a time. */
 export const MAX_WAITING_READS = 1_000;
 
 /** The main thread's side of a reading thread. */
@@ -24,7 +24,9 @@ export class Reader {
     });
   }
 
-  /** Rejects waiting queries with `store-closed`. A running query cannot be interrupted, so this waits for it. */
+  /**
+   * Rejects waiting queries with `store-closed`, and waits for the running one, which cannot be interrupted.
+   */
   close(): Promise<void> {
     return this.#thread.close();
   }

@@ -10,7 +10,7 @@ import {
 } from 'kysely';
 import type { StatementOutcome } from './statements.ts';
 
-/** Runs one statement, on whatever thread the implementation uses. Rejects with StoreError. */
+/** Runs one statement on the thread of its connection. Rejects with a StoreError. */
 export type Execute = (sql: string, parameters: readonly unknown[]) => Promise<StatementOutcome>;
 
 /** A Kysely dialect for SQLite: one connection that runs statements one after the other through `execute`. */

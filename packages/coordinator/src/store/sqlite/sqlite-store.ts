@@ -7,10 +7,10 @@ import type { RowOutcome, SqlStep, Store, Transaction } from '../store.ts';
 import type { Reader } from './reader.ts';
 import type { Writer } from './writer.ts';
 
-/** Most waiting transactions. On a disk that stalls, each holds a request of the API with its body. */
+/** Most transactions that may wait. While the disk stalls, each holds a request of the API with its body. */
 export const MAX_WAITING_TRANSACTIONS = 1_000;
 
-/** Longest time that tasks after a commit hold the thread before other events get a turn, ms. */
+/** Time for which tasks after a commit hold the thread before other events get a turn, ms. */
 const TURN_MS = 10;
 
 type Parts = {
@@ -26,9 +26,9 @@ type Parts = {
 /**
  * {@link Store} over one SQLite file; made by `openStore`.
  *
- * One transaction is written at a time. Those of the recorder go before waiting ones: a flood of requests, or requests
- * that a stalled disk has let pile up, must not delay verdicts and alerts. There is never more than one of the recorder,
- * so waiting ones get a turn in between. Otherwise the order of asking counts.
+ * One transaction is written at a time, in the order of the calls. Only the recorder's transactions overtake
+ * waiting ones, so that a flood of requests, or a queue behind a stalled disk, does not delay verdicts and
+ * alerts. The recorder has at most one transaction under way, so the waiting ones get a turn in between.
  */
 export class SqliteStore implements Store {
   readonly read: Kysely<Database>;
@@ -60,7 +60,7 @@ export class SqliteStore implements Store {
     try {
       return await this.transaction(work);
     } finally {
-      // Also after a failure: a commit whose answer is lost may be durable.
+      // Failed ones count too: a commit whose answer is lost may be durable.
       this.#declarations += 1;
     }
   }
@@ -79,7 +79,7 @@ export class SqliteStore implements Store {
     return this.#closing;
   }
 
-  /** Runs `work` when no other work runs. Its outcome is passed on, and never stops the next work. */
+  /** Runs `work` when no other work runs. The next work runs whether this one succeeds or fails. */
   #alone<T>(queue: (() => Promise<void>)[], work: () => Promise<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       queue.push(() => work().then(resolve, reject));
@@ -112,7 +112,7 @@ export class SqliteStore implements Store {
   async #close(): Promise<void> {
     const { writer, reader, workReader, unlock } = this.#parts;
     await Promise.all([reader.close(), workReader.close()]);
-    // After the readers: the last connection moves the journal into the file and removes it.
+    // The writer closes last: the last connection moves the journal into the file and removes it.
     await writer.close().finally(unlock);
   }
 }

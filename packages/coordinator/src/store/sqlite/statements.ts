@@ -7,12 +7,12 @@ import {
   type LatencyHistogram,
 } from '../../verdict/latency-histogram.ts';
 
-/** `changes` is the number of rows written, 0 for statements that only read. */
+/** `changes` is the number of answered rows, or of written rows where the statement answers none. */
 export type StatementOutcome = { rows: unknown[]; changes: number; lastInsertRowid: number };
 
 /**
- * `changes` and `lastInsertRowid` of each row, one after the other, in one block of memory instead of
- * objects.
+ * `changes` and `lastInsertRowid` of each row in turn, in one block of memory instead of an object for each
+ * row.
  */
 export type PackedWritten = Float64Array;
 
@@ -20,10 +20,10 @@ type Prepared = { readonly statement: StatementSync; readonly answersRows: boole
 
 const KEPT_STATEMENTS = 256;
 
-/** Runs statements by their text and keeps the last used ones prepared. Belongs to one connection. */
+/** Runs the statements of one connection, and keeps the last used ones prepared. */
 export class Statements {
   readonly #sqlite: DatabaseSync;
-  /** In order of use: the first was not used for the longest time. */
+  /** By text. The least recently used one is first. */
   readonly #prepared = new Map<string, Prepared>();
 
   constructor(sqlite: DatabaseSync) {
@@ -79,7 +79,7 @@ export class Statements {
  * - `latency_histogram(latency)`: a histogram of latencies in ms
  * - `merged_histogram(histogram)`: the sum of stored histograms
  *
- * Both leave out null, and answer a stored histogram, or null for an empty one.
+ * Both skip null. They answer a histogram as it is stored, or null for an empty one.
  */
 export function registerSqlFunctions(sqlite: DatabaseSync): void {
   const histogramOf = (add: (histogram: LatencyHistogram, value: SQLOutputValue) => void) => ({

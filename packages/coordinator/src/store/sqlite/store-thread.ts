@@ -9,7 +9,7 @@ export type StoreWorker = Pick<Worker, 'postMessage' | 'ref' | 'unref'> & {
   on(event: 'message', listener: (message: unknown) => void): unknown;
   on(event: 'error', listener: (error: unknown) => void): unknown;
   on(event: 'exit', listener: () => void): unknown;
-  /** Ends the thread; waits for the running statement, which cannot be interrupted. */
+  /** Ends the thread after its running statement, which cannot be interrupted. */
   terminate(): Promise<unknown>;
 };
 
@@ -20,27 +20,27 @@ export type StoreWorkers = {
 };
 
 /**
- * MiB. The threads keep little in V8's memory: the rows of one request. Without a limit V8 lets the garbage
- * of young objects grow to 16 to 64 MiB in each thread before it collects it.
+ * MiB. A thread keeps little in V8's memory: the rows of one request. Without a limit, V8 lets the garbage of
+ * young objects grow to 16 to 64 MiB in each thread.
  */
 const LIMITS = { maxYoungGenerationSizeMb: 4 };
 
-/** Starts a thread for each. */
+/** Starts a thread for the writer and for each reader. */
 export const STORE_THREADS: StoreWorkers = {
   writer: (data) => start(new URL('./write-worker.ts', import.meta.url), 'store-writer', data),
   reader: (data) => start(new URL('./read-worker.ts', import.meta.url), 'store-reader', data),
 };
 
 function start(url: URL, name: string, workerData: WriterData | ReaderData): Worker {
-  // A size on the command line is meant for the main thread, which has already read it. V8 would prefer it
-  // to this thread's own limit.
+  // V8 would prefer a size from the command line to this thread's own limit. The main thread has already read
+  // that size.
   setFlagsFromString('--max-semi-space-size=0');
   return new Worker(url, { name, workerData, resourceLimits: LIMITS });
 }
 
 type Parts<Notice> = {
   readonly start: () => StoreWorker;
-  /** What the thread does, for people and for the code of its loss. */
+  /** What the thread does: for log lines, and for the error code when it dies. */
   readonly does: 'reads' | 'writes';
   /** Takes messages that answer no request. */
   readonly onNotice?: (notice: Notice) => void;
@@ -65,7 +65,7 @@ export class StoreThread<Request, Answer, Notice extends object = never> {
     this.#parts = parts;
   }
 
-  /** How often the thread has died: what a connection of before held is gone. */
+  /** How often the thread has died. A transaction that was open then is lost. */
   get deaths(): number {
     return this.#deaths;
   }
@@ -81,7 +81,7 @@ export class StoreThread<Request, Answer, Notice extends object = never> {
     return new Promise((resolve, reject) => {
       this.#worker ??= this.#start();
       const id = ++this.#lastId;
-      // Before the bookkeeping, because a request that cannot be cloned throws here.
+      // This comes first, because a request that cannot be cloned throws here.
       this.#worker.postMessage({ id, request } satisfies Numbered<Request>);
       this.#waiting.set(id, { resolve, reject });
       if (this.#waiting.size === 1) this.#worker.ref();
@@ -110,7 +110,7 @@ export class StoreThread<Request, Answer, Notice extends object = never> {
       if ('id' in message) this.#settle(message);
       else onNotice?.(message);
     });
-    // An open store alone keeps no process alive; a request without an answer does.
+    // An open store does not keep the process alive, but a request without an answer does.
     worker.unref();
     worker.on('error', (error) => log.error({ error, does }, 'a thread of the database failed'));
     worker.on('exit', () => {

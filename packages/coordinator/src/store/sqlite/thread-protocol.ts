@@ -12,15 +12,15 @@ export type ReaderRequest = { readonly sql: string; readonly parameters: readonl
 export type WriterData = {
   readonly path: string;
   /**
-   * One Int32: the number of commits that are durable. When the thread dies between a commit and its answer, the main
-   * thread learns from it that the transaction was committed.
+   * One Int32: the number of durable commits. When the thread dies between a commit and its answer, it tells
+   * the main thread that the transaction was committed.
    */
   readonly commits: SharedArrayBuffer;
 };
 
 /**
- * Rows of parameters cross as plain nested arrays. Measured against one flat array and against JSON, these
- * cost the two threads the least (decision 0140).
+ * Rows of parameters cross as nested arrays. They cost both threads less than a flat array or JSON does
+ * (measured, decision 0140).
  */
 export type WriterRequest =
   | { readonly kind: 'run'; readonly sql: string; readonly parameters: readonly unknown[] }
@@ -29,7 +29,7 @@ export type WriterRequest =
   | { readonly kind: 'begin' | 'commit' | 'rollback' }
   /** A whole transaction. */
   | { readonly kind: 'script'; readonly steps: readonly SqlStep[] }
-  /** Closes the connection. SQLite moves the journal into the file then. */
+  /** Closes the connection, which moves the journal into the database file. */
   | { readonly kind: 'close' };
 
 export type WriterAnswer = StatementOutcome | PackedWritten | PackedWritten[] | null;
@@ -49,7 +49,7 @@ export type ServedPort = Pick<MessagePort, 'postMessage'> & {
   on<Message>(event: 'message', listener: (message: Message) => void): unknown;
 };
 
-/** Answers one message; an error becomes an answer. */
+/** Answers one message. An error is answered too. */
 export function replyTo<Request, Answer>(
   { id, request }: Numbered<Request>,
   answer: (request: Request) => Answer,

@@ -16,8 +16,8 @@ import {
 } from './thread-protocol.ts';
 
 /**
- * ms that a transaction waits for another program's lock (a backup, a shell) before it fails with
- * `store-busy`. The wait holds the writing thread.
+ * Longest wait of a transaction for another program's lock (a backup, a shell), ms. After it, the transaction
+ * fails with `store-busy`. The wait holds the writing thread.
  */
 export const BUSY_LIMIT_MS = 5_000;
 
@@ -47,8 +47,7 @@ export function serveWrites(port: ServedPort, { path, commits }: WriterData, clo
 type WriteConnection = { readonly sqlite: DatabaseSync; readonly statements: Statements };
 
 /**
- * Opens the file at `path` for writing, and creates it when there is none. The message of an error names the
- * file.
+ * Opens the file at `path` for writing, and creates it where there is none. Messages of errors name the file.
  */
 function openWriteConnection(path: string): WriteConnection {
   let sqlite: DatabaseSync | undefined;
@@ -56,9 +55,9 @@ function openWriteConnection(path: string): WriteConnection {
     // SQLite gives the journal and its index the mode of the database file.
     closeSync(openSync(path, 'a', 0o600));
     sqlite = new DatabaseSync(path, { timeout: BUSY_LIMIT_MS, enableForeignKeyConstraints: true });
-    // SQLite overwrites deleted and replaced content where it writes the page anyway, so that secrets are not
-    // left behind. Checkpoints run between transactions, not inside a commit. The limit truncates the journal
-    // when it starts anew.
+    // secure_delete: SQLite overwrites deleted content in pages that it writes anyway, so that no secrets
+    // stay. wal_autocheckpoint: checkpoints run between transactions, not inside a commit.
+    // journal_size_limit: the journal is truncated when it starts anew.
     sqlite.exec(`
       PRAGMA journal_mode = WAL;
       PRAGMA synchronous = FULL;
@@ -84,10 +83,7 @@ type Parts = {
   readonly clock: Clock;
 };
 
-/**
- * The work of the writing thread: it carries out requests on its one connection, which the first request
- * opens.
- */
+/** Carries out the requests to the writing thread on its one connection. The first request opens it. */
 class WriteRequests {
   readonly #parts: Parts;
   readonly #checkpoints: Checkpoints;
@@ -125,7 +121,7 @@ class WriteRequests {
     }
   }
 
-  /** Runs long work that no caller waits for. To be called when an answer is on its way. */
+  /** Runs a due checkpoint, which no caller waits for. To be called when the answer was sent. */
   afterAnswer(): void {
     this.#checkpoints.runIfDue();
   }

@@ -10,11 +10,11 @@ import type { WriterAnswer, WriterNotice, WriterRequest } from './thread-protoco
 
 type WriterThread = StoreThread<WriterRequest, WriterAnswer, WriterNotice>;
 
-/** The main thread's side of the writing thread. The caller ensures that there is one transaction at a time. */
+/** The main thread's side of the writing thread. The caller runs one transaction at a time. */
 export class Writer {
   readonly #thread: WriterThread;
   readonly #log: Logger;
-  /** Counts durable commits, including those whose answers never came. */
+  /** The number of durable commits, including commits whose answer was lost. */
   readonly #commits: Int32Array;
 
   constructor(path: string, workers: StoreWorkers, log: Logger) {
@@ -36,9 +36,9 @@ export class Writer {
   }
 
   /**
-   * Runs `work` in a transaction, which is rolled back where that fails.
+   * Runs `work` in a transaction, which is rolled back when `work` or the commit fails.
    *
-   * @returns what `work` returned, and the tasks to run now
+   * @returns the result of `work`, and the tasks to run after the commit
    */
   async transaction<T>(
     work: (tx: Transaction) => T | Promise<T>,
@@ -75,15 +75,15 @@ export class Writer {
       await transaction.rollBack();
     } catch (error) {
       // The caller gets the error that made the transaction fail. If this failure lasts, the next transaction
-      // fails.
+      // reports it.
       this.#log.error({ error }, 'cannot roll back a transaction');
     }
   }
 
   /**
-   * Makes a request that ends with a commit. If the thread dies after the commit and before its answer, the
-   * transaction is durable. The answer is then `ifUnanswered`. Where the caller needs the real answer, it is
-   * an error that must not lead to a second try.
+   * Makes a request that ends with a commit. If the thread dies between the commit and its answer, the
+   * transaction is durable. The answer is then `ifUnanswered`. Without one, the error is `store-unanswered`,
+   * after which the caller must not write again.
    */
   async #durable(request: () => Promise<WriterAnswer>, ifUnanswered?: WriterAnswer): Promise<WriterAnswer> {
     const before = Atomics.load(this.#commits, 0);
@@ -98,14 +98,17 @@ export class Writer {
   }
 }
 
-/** A transaction that has begun on the writing thread. It is gone when the thread dies, with its connection. */
+/** A transaction that has begun on the writing thread. It is lost when the thread dies. */
 class OpenTransaction implements Transaction {
   readonly db: Kysely<Database>;
-  /** What {@link onCommit} registered. */
+  /** The tasks that {@link onCommit} registered. */
   readonly tasks: (() => void)[] = [];
   readonly #thread: WriterThread;
   readonly #deaths: number;
-  /** The newest request. Each waits for the one before and fails with it, so a failed transaction stays failed. */
+  /**
+   * The newest request. Each request waits for the previous one and fails with it, so a failed transaction
+   * stays failed.
+   */
   #last: Promise<WriterAnswer> = Promise.resolve(null);
   #isOver = false;
 

@@ -12,10 +12,10 @@ import { readAhead } from '../queries.ts';
 import type { SqlStep, Store } from '../store.ts';
 import { openSlotsText, readOpenSlots, readVotes, votesText } from './stored-votes.ts';
 
-/** States read at a time. */
+/** States per page. */
 const CHUNK = 500;
 
-/** Writes nothing for a monitor whose row is gone: its removal is applied afterwards. */
+/** Writes nothing for a monitor whose row was removed. The removal is applied in a later batch. */
 const UPSERT = `
   INSERT INTO monitor_states (monitor_id, status, since, reason, version, floor_slot, entered, incident)
   SELECT id, ?, ?, ?, ?, ?, ?, ? FROM monitors WHERE id = ?
@@ -96,7 +96,7 @@ type StateRow = {
   opened_at: number | null;
 };
 
-/** Yields the states of all monitors, some hundred at a time. `now`: the slots' clock, epoch ms. */
+/** Yields the states of all monitors, in chunks of some hundred. `now` is on the slots' clock, epoch ms. */
 export async function* storedStates(store: Store, now: number): AsyncGenerator<readonly StoredState[]> {
   yield* readAhead(
     (after) => statesAfter(store, after, now),
@@ -202,8 +202,8 @@ async function linksBetween(store: Store, after: number, until: number): Promise
 }
 
 /**
- * The intervals that may be continued: the newest of each reason that belongs to the present status and is
- * the present reason or recent.
+ * The intervals that may still be lengthened: the newest interval of each reason of the present status, where
+ * it is the present reason or recent.
  */
 async function intervalsBetween(
   store: Store,

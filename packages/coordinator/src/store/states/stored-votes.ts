@@ -4,8 +4,9 @@ import type { Vote, VoteOutcome } from '../../verdict/status.ts';
 import type { CountedVote, StoredVote, WrittenVotes } from '../../verdict/writes.ts';
 
 /*
- * Votes as text. Those of states are written with every slot, so they are arrays without names, whose instants are
- * differences; what is as usual at the end of one is left out. The votes of transitions are read by people, and have names.
+ * Votes as text. The votes of a state are written with every slot, so each is an array without names, with
+ * differences instead of instants, and usual values at its end are left out. The votes of a transition are
+ * shown to people, so they are objects with names.
  */
 
 /** Letters of the outcomes in `monitor_votes`. */
@@ -16,7 +17,7 @@ const OUTCOMES = { p: 'passed', d: 'degraded', f: 'failed' } as const;
 const compactVote = z.tuple([
   z.enum(REGIONS),
   z.enum(['p', 'd', 'f']),
-  /** Its slot, relative to the newest decided slot, or to the open slot that it is about. */
+  /** Its slot, relative to the newest decided slot or to its open slot, ms. */
   z.int(),
   /** When it became a vote. */
   z.number(),
@@ -29,7 +30,7 @@ const compactVote = z.tuple([
   z.int().nullable().default(null),
   /** Newest slot that did not fail, back from the slot; null: as {@link usualOf}. */
   z.int().nullable().default(null),
-  /** How much sooner it expires than its age says, ms. */
+  /** How much earlier it expires than by its age, ms. */
   z.int().default(0),
 ]);
 const compactVotes = z.array(compactVote);
@@ -90,7 +91,7 @@ export function toTransitionVote(vote: CountedVote): TransitionVote {
   };
 }
 
-/** Of a region's first vote. */
+/** The values that a region's first vote has. */
 function usualOf(outcome: VoteOutcome, slot: number): Pick<Vote, 'failedSince' | 'upSlot'> {
   return outcome === 'failed' ? { failedSince: slot, upSlot: 0 } : { failedSince: null, upSlot: slot };
 }

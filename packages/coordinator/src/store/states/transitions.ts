@@ -8,7 +8,7 @@ import type { Database } from '../schema.ts';
 import type { SqlStep, Store } from '../store.ts';
 import { toTransitionVote } from './stored-votes.ts';
 
-/** Spans in one query; it takes some 5 ms. */
+/** Spans per query, which takes some 5 ms. */
 const SPANS_PER_QUERY = 500;
 
 /**
@@ -23,7 +23,7 @@ export async function statusHistories(
   monitorIds: readonly number[],
   { from, until }: TimeSpan,
 ): Promise<ReadonlyMap<number, readonly StatusSince[]>> {
-  // One text per monitor: thousands of rows would hold the main thread for longer.
+  // One text per monitor costs the main thread less time than thousands of rows.
   const { rows } = await sql<{ id: number; before: MonitorStatus | null; changes: string }>`
     SELECT monitor.value AS id,
       (SELECT to_status FROM transitions
@@ -70,7 +70,7 @@ export async function statusesIn(
  * @param changes JSON of the later instants and statuses
  */
 export function historyOf(from: number, before: MonitorStatus | null, changes: string): StatusSince[] {
-  // Made by the query, of columns with these types.
+  // The query made this text from columns of these types, so it is not parsed by a schema.
   const list = (JSON.parse(changes) as [number, MonitorStatus][]).map(([at, status]) => ({ at, status }));
   return before === null ? list : [{ at: from, status: before }, ...list];
 }
@@ -78,9 +78,9 @@ export function historyOf(from: number, before: MonitorStatus | null, changes: s
 export type TransitionRow = Selectable<Database['transitions']>;
 
 /**
- * The newest changes of a monitor's verdict, by descending id.
+ * The newest transitions of a monitor, by descending id.
  *
- * @param search.beforeId only those with a smaller id; null: from the newest on
+ * @param search.beforeId only transitions with a smaller id; null: from the newest on
  */
 export function newestTransitions(
   store: Store,
@@ -114,8 +114,8 @@ export function insertTransitions(transitions: readonly NewTransition[]): SqlSte
 }
 
 /**
- * Corrects the dates of changes of these monitors that are later than the newest change: they were written
- * under a clock that was ahead.
+ * Moves earlier changes of these monitors that have later dates back to the date of the new change. They were
+ * written while the clock was ahead.
  */
 export function redateTransitions(transitions: readonly NewTransition[]): SqlStep {
   return {
@@ -159,7 +159,7 @@ export function openIncidents(incidents: Writes['openedIncidents']): SqlStep {
   };
 }
 
-/** An incident that began under a clock that was ahead gets the date of its end as its begin. */
+/** Closes incidents. An incident that was opened while the clock was ahead gets its end as its beginning. */
 export function closeIncidents(incidents: Writes['closedIncidents']): SqlStep {
   return {
     sql: `UPDATE incidents SET closed_at = ?, closure = ?,
