@@ -8,7 +8,7 @@ import type { HeldBack } from './starvation.ts';
 export type AttemptVerdict = {
   outcome: Outcome;
   reason?: NotRunReason;
-  /** Reason for people, where the probe itself has none. */
+  /** Reason for people, when the probe itself gave none. */
   message?: string;
 };
 
@@ -20,15 +20,15 @@ type JudgedCheck = Pick<Check, 'degraded_at'> & Pick<HttpCheck, 'certificate_exp
  * delays of the agent itself during the attempt.
  *
  * A starved agent cannot tell a target's time-out from its own, nor whether a target was slow. A stall of the
- * event loop voids a time-out. It voids a slowness where the stall is as long as the excess. An agent that
- * waited for a CPU for a large part of the attempt was late at every step, so both are voided whatever the
- * delay was. Both findings stand nevertheless where the agent was free for long enough, because the target
+ * event loop voids a time-out. It voids a slow answer when it is at least as long as the excess. An agent
+ * that waited for a CPU for a large part of the attempt was late at every step, so both are voided whatever
+ * the delay was. Both findings stand nevertheless when the agent was free for long enough, because the target
  * had that time to answer.
  *
  * Failures of other kinds, and a certificate that expires too soon, always stand: they were seen, not
  * inferred from time.
  *
- * @param heldBack called only where the verdict depends on it
+ * @param heldBack called only when the verdict depends on it
  * @param wallNow epoch ms
  */
 export function judgeAttempt(
@@ -51,7 +51,8 @@ export function judgeAttempt(
     case 'passed': {
       const message = expiryNotice(found.certificateExpiresAt, check.certificate_expiry_days, wallNow);
       if (message !== undefined) return { outcome: 'degraded', message };
-      // The latency is compared as it is shown: 800.04 ms is shown as 800.0, and equal is fast enough.
+      // The rounded latency is compared, because people see that one: 800.04 ms is shown as 800.0, which a
+      // limit of 800 allows.
       const latency = roundMs(found.latency);
       if (check.degraded_at === 0 || latency <= check.degraded_at) return { outcome: 'passed' };
       const { loopDelayMs, isWaiting, freeMs } = heldBack(found.latency);

@@ -18,7 +18,7 @@ const WAITED_PART = 0.25;
 /**
  * A part of the attempt under pressure. When the whole machine is short of CPU, everything that the agent
  * asks (a resolver, a proxy, a target beside it) waits too, so less waiting of its own is enough. Pressure
- * alone tells nothing: work of low priority causes it without delaying anybody.
+ * alone shows nothing: work of low priority causes it without delaying others.
  */
 const PRESSED_PART = 0.8;
 const WAITED_UNDER_PRESSURE = 0.1;
@@ -61,7 +61,7 @@ export function waitingParts(samples: readonly CpuSample[], from: number, to: nu
 /**
  * Time that the agent waited between two samples, ms.
  *
- * The count of the thread's own waiting includes waits for the quota, so it is used where it exists. The
+ * The count of the thread's own waiting includes waits for the quota, so it is used when it exists. The
  * throttling of the cgroup is summed over the CPUs and over everything that shares the quota, so it says more
  * than the agent waited. It is used only where there is no other count.
  */

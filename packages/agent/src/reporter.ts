@@ -127,9 +127,9 @@ const GENERATION_LIMIT = 65_536;
 type Last = { readonly version: number; readonly outcome: Outcome };
 
 /**
- * The last outcome that this agent reported about each monitor. It tells a result that may change the
- * region's vote from one that repeats it. A wrong guess never makes a result wrong; it only changes how long
- * a batch waits.
+ * The last outcome that this agent reported about each monitor. It distinguishes a result that may change the
+ * region's vote from a result that repeats it. A wrong guess never makes a result wrong; it only changes how
+ * long a batch waits.
  *
  * There are two generations. The older one is dropped as a whole, which needs no timer and no instant per
  * monitor.

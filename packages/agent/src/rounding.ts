@@ -14,7 +14,7 @@ export function roundMs(milliseconds: number): number {
 /**
  * Rounds phases to one decimal so that they add up exactly to the shown latency.
  *
- * Each phase is rounded down. The missing tenths go to the phases that lost most. Where the exact phases did
+ * Each phase is rounded down. The missing tenths go to the phases that lost most. When the exact phases did
  * not add up, because time passed between two of them, the longest phase takes the difference.
  */
 export function roundPhases(latency: number, phases: Phases): Phases {

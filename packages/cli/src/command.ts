@@ -24,7 +24,7 @@ type Run = Command['run'];
 /**
  * Runs the action that the first argument names.
  *
- * @param command name of the command, for the error that lists its actions, of which there are two at least
+ * @param command name of the command, for the error that lists its actions; it has at least two
  */
 export function runOf(command: string, actions: Readonly<Record<string, Run>>): Run {
   const used = Object.keys(actions).map((name) => `"${command} ${name}"`);

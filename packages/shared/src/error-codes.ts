@@ -82,7 +82,7 @@ const BUS_CODES = {
   'stream-too-large': 'NATS has no room for the results of a region.',
 } as const;
 
-/** Codes of probing. The operating system's own codes, such as ECONNREFUSED, occur beside them. */
+/** Codes of probing. The operating system's own codes, such as ECONNREFUSED, occur too. */
 const PROBE_CODES = {
   ENOTFOUND: 'The name does not exist.',
   ENODATA: 'The name exists and has no address.',

@@ -47,7 +47,7 @@ export const LIMITS = {
   certificateExpiryDays: 398,
   listDefault: 50,
   listMaximum: 100,
-  /** The largest monitor, `checkBytes`, with members that the service ignores beside it. */
+  /** The largest monitor, `checkBytes`, and room for members that the service ignores. */
   apiBodyBytes: 320 * 1_024,
   jobsPerMessage: 512,
   resultsPerMessage: 512,

@@ -3,7 +3,7 @@ import { messageOf } from './errors.ts';
 /** A logged error, with the number of lines in the same words since the start of the process. */
 export type RecentError = {
   readonly message: string;
-  /** The plain members of the line, `region=hosta-fra error=…`; '' where it has none. */
+  /** The plain members of the line, `region=hosta-fra error=…`; '' when it has none. */
   readonly detail: string;
   readonly count: number;
   /** When it was logged first and last, epoch ms. */

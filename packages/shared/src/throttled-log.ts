@@ -31,8 +31,8 @@ export class ThrottledLog {
 
   /**
    * @param message a constant: lines of different texts have different subjects
-   * @param about tells subjects of one text apart. It must be one of a few known names, such as a region, and
-   *   never a name that a client chooses, because each is remembered
+   * @param about distinguishes subjects with the same text. It must be one of a few known names, such as a
+   *   region, and never a name that a client chooses, because each is remembered
    */
   warn(message: string, details: object, about?: string): void {
     this.#write('warn', message, details, about);

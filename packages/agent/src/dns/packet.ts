@@ -33,7 +33,7 @@ export type DnsMessage = {
    * Whether the answer is a referral: it only names other servers, and this server will not ask them itself.
    */
   isReferral: boolean;
-  /** Null when the message repeats no question, or one that no probe asks. */
+  /** Null when the message repeats no question, or a question of a type that no probe asks. */
   question: DnsQuestion | null;
   /** The records of the answer section that have a known type and class IN. */
   answers: DnsRecord[];

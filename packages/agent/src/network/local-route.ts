@@ -17,7 +17,7 @@ export type NoRoute = { readonly reason: NotRunReason; readonly message: string 
  * address itself. Null when dialling makes sense.
  *
  * A route may exist nevertheless, through a router that announces itself and no prefix. Packets would then
- * have a sender that nobody can answer, and the time-out would say nothing about the target.
+ * have a sender that no answer can reach, and the time-out would say nothing about the target.
  */
 export function noIpv6For(addresses: readonly ResolvedAddress[]): NoRoute | null {
   const isNeeded = addresses.every(({ address, family }) => family === 6 && isBeyondLink(address));
@@ -79,7 +79,7 @@ function ownIpv6Reach(): ReturnType<typeof ipv6Reach> {
 /**
  * The IPv6 addresses that connections can leave from. While the kernel still asks whether an address is free
  * (tentative, the first seconds after boot), `networkInterfaces` lists it and nothing leaves from it: the
- * packets then have the sender `::1`, and no answer comes. The flags are those of `if_addr.h`.
+ * packets then have the sender `::1`, and no answer comes. The flags are defined in `if_addr.h`.
  */
 function usableIpv6(): string[] {
   if (process.platform !== 'linux') {
@@ -106,8 +106,9 @@ export function usableAddresses(table: string): string[] {
 }
 
 /**
- * How far the IPv6 addresses of a machine reach (RFC 4291, section 2.5). Unique local ones (RFC 4193) reach
- * within the site. Those of the loopback interface count: machines that speak BGP have their address there.
+ * How far the IPv6 addresses of a machine reach (RFC 4291, section 2.5). Unique local addresses (RFC 4193)
+ * reach within the site. Addresses of the loopback interface count, because machines that speak BGP have
+ * their address there.
  */
 export function ipv6Reach(addresses: readonly string[]): 'link' | 'site' | 'world' {
   const own = addresses.filter(isBeyondLink);

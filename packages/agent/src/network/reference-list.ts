@@ -131,7 +131,7 @@ const UP_BY_GATEWAY = 0x3;
 
 /**
  * Addresses of the default gateways in the kernel's main table, the IPv4 one first. A link-local address has
- * its interface. A family without a gateway is left out, and so are both where the system is not Linux.
+ * its interface. A family without a gateway is left out. On other systems than Linux, the list is empty.
  */
 function defaultGateways(): string[] {
   return [gatewayIn(textOf(ROUTES)), ipv6GatewayIn(textOf(IPV6_ROUTES))].filter((each) => each !== null);
@@ -236,7 +236,7 @@ export function dnsReference(server: ServerAddress, client: DnsClient): Referenc
 /**
  * A reference that answers when a round trip to the NATS server ends.
  *
- * @param family address family of all its addresses; null: it has both, and nothing tells which one is used
+ * @param family address family of all its addresses; null: it has both, and the used one is not known
  */
 function natsReference(name: string, bus: Bus, family: () => Family | null): Reference {
   return {

@@ -60,7 +60,7 @@ type ReferencesParts = {
  * nothing about it. Failures that come together share a round.
  *
  * IPv4 and IPv6 fail independently, so each family is judged by the references that answered over it ({@link
- * Reach}). Where no reference of a family counts, all references together speak for it. Several families
+ * Reach}). When no reference of a family counts, all references together speak for it. Several families
  * together are gone when each of them is.
  */
 export class References {
@@ -147,7 +147,7 @@ export class References {
 
   /**
    * Forgets all answers by these families, after the references proved to say nothing about the network. None
-   * counts until it answers again. Where no family is known, all answers are forgotten.
+   * counts until it answers again. When the families are not known, all answers are forgotten.
    */
   forgetAnswers(families: Families): void {
     const { all, 4: four, 6: six } = this.#reach;

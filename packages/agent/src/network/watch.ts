@@ -107,7 +107,7 @@ export class NetworkWatch {
   }
 
   /**
-   * Whether the agent's network is down, or that of one address family. While the references are gone, one
+   * Whether the agent's network is down, for one address family or both. While the references are gone, one
    * host that was cut off after the last answer of any host is enough. Otherwise several hosts must have been
    * cut off, the last one within ten seconds. Hosts that never have a route from here, while others answer,
    * do not count.

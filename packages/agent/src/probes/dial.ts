@@ -42,7 +42,7 @@ export type DialResult = DialTimes &
     | { kind: 'connected'; socket: Socket; address: ResolvedAddress }
     /**
      * The target failed. `code` is the system's (`ECONNREFUSED`), the resolver's, or `ETIMEDOUT` for svc's
-     * own bound. `families` are those of the addresses that were dialled.
+     * own bound. `families`: the families of the dialled addresses.
      */
     | { kind: 'failed'; code: string; message: string; timedOut: boolean; families?: Families }
     /** The operator's rules deny every address of the host; nothing was dialled. */

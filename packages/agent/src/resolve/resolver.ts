@@ -27,7 +27,7 @@ export interface Resolver {
   close(): Promise<void>;
 }
 
-/** Why a name has no address. The codes are those of the system's resolver where it has one. */
+/** Why a name has no address. The codes are the codes of the system's resolver, as far as it has one. */
 export type ResolveErrorCode =
   /** NXDOMAIN: the name does not exist. */
   | 'ENOTFOUND'

@@ -177,7 +177,7 @@ export class NatsFolder {
     return isThere;
   }
 
-  /** @throws UsageError where the part has no account */
+  /** @throws UsageError when the part has no account */
   #known(part: Part): PartKeys {
     const known = keysOf(this.state, part);
     if (known === undefined)

@@ -79,8 +79,8 @@ const answer = z.object({
 });
 
 /**
- * Number of connections of each public key, at all servers of the cluster; null where no server can be asked.
- * This command itself does not count.
+ * Number of connections of each public key, at all servers of the cluster; null when no server can be asked.
+ * The connection of this command does not count.
  *
  * @param parts with the key of the system account
  */

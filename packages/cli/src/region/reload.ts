@@ -105,7 +105,7 @@ async function loadedAt(server: Server, systemSeed: Secret): Promise<string | ty
   }
 }
 
-/** The process of the file, where it is a nats-server of this machine. */
+/** The process that the file names, if it is a nats-server of this machine. */
 async function runningServer(pidFile: string): Promise<number | null> {
   const pid = Number(await readFile(pidFile, 'utf8').catch(() => ''));
   if (!Number.isInteger(pid) || pid <= 1) return null;

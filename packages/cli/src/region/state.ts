@@ -7,7 +7,7 @@ import { z } from 'zod';
  */
 export type Part = 'coordinator' | 'system' | Region;
 
-/** Public keys of a part. `former` is valid beside `key` while the key is being replaced. */
+/** Public keys of a part. `former` stays valid while the key is being replaced. */
 const partKeys = z.object({
   key: z.string(),
   former: z.string().nullable(),
@@ -25,7 +25,7 @@ export const natsState = z.object({
    * Path of the CA's certificate on the machines of agents and coordinator; null: the system knows the CA.
    */
   ca: z.string().nullable(),
-  /** The servers by the name of their configuration: one, or those of a cluster. */
+  /** The servers by the name of their configuration: a single server, or all of a cluster. */
   servers: z.record(z.string(), z.object({ listen: z.string(), pidFile: z.string() })),
   coordinator: partKeys,
   system: partKeys,

@@ -40,7 +40,7 @@ export function evaluateResponse(
 export type JudgedAssertion = { readonly assertion: string; readonly failure: string | null };
 
 /**
- * Judges every assertion by itself, for people who try a check. The order is that of {@link
+ * Judges every assertion by itself, for people who try a check. The order is the same as in {@link
  * evaluateResponse}.
  */
 export function judgeResponse(assertions: ResponseAssertions, response: ObservedResponse): JudgedAssertion[] {

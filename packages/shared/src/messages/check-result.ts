@@ -121,7 +121,7 @@ const finding = z.object({
 });
 
 /**
- * The finding of a region, whatever asked for the check. Latency and phases are those of the last attempt.
+ * The finding of a region in a scheduled or a manual check. Latency and phases belong to the last attempt.
  */
 export const runResult = finding.refine(isBoundedFinding, 'a value out of its bounds');
 
@@ -216,7 +216,7 @@ const LONGEST_AGENT_ID = 128;
  * `svc.results.<region>`, or the subject that the jobs' batch named: up to 512 results and 256 KiB, sent with
  * a `Nats-Msg-Id`.
  *
- * A batch has up to 64 results where the jobs' batch named no subject. The results are parsed one by one with
+ * A batch has up to 64 results when the jobs' batch named no subject. The results are parsed one by one with
  * {@link checkResult}.
  */
 export const resultBatch = z.object({

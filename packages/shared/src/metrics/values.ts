@@ -136,7 +136,7 @@ export class Distribution implements DistributionValues {
 
 /** One time series. */
 export type Point = {
-  /** Empty where the instrument has no label. */
+  /** Empty when the instrument has no label. */
   readonly labels: Readonly<Record<string, string>>;
   readonly value: number | DistributionValues;
 };
@@ -173,7 +173,7 @@ function pointsOf({ label }: Instrument, value: unknown): Point[] {
   }
   if (value instanceof Series) return value.points();
   if (label === null) return [{ labels: {}, value: value as number }];
-  // The order is that of the declaration, whatever the order of the values is.
+  // The order is the order of the declaration, not of the values.
   return Object.keys(label.values).map((each) => ({
     labels: { [label.name]: each },
     value: (value as Record<string, number>)[each] as number,

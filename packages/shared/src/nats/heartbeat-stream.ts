@@ -50,7 +50,7 @@ const configOf = (region: Region) =>
   }) satisfies Partial<StreamConfig>;
 
 /**
- * `Bus.readHeartbeats` has the contract. The stream lies in memory, so it is made anew where a server has
+ * `Bus.readHeartbeats` has the contract. The stream lies in memory, so it is created again when a server has
  * lost it.
  */
 export async function readHeartbeats(

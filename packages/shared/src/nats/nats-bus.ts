@@ -266,8 +266,8 @@ export class NatsBus implements Bus {
    * Asks the server and resolves with its answer. For `heartbeat-stream.ts`, `result-streams.ts` and
    * `stream-reading.ts` only, beside this file.
    *
-   * @throws BusDisconnected without a connection, and as soon as it is lost: the client would wait for an
-   *   answer that cannot come any more
+   * @throws BusDisconnected without a connection, and as soon as it is lost, because the client would wait
+   *   for an answer that can no longer come
    */
   async unlessLost<T>(ask: () => Promise<T>): Promise<T> {
     if (!this.#isConnected) throw new BusDisconnected();

@@ -28,7 +28,7 @@ const EXPIRES_MS = 30_000;
 const HEARTBEAT_MS = 5_000;
 /** After a silence of this length the consumer counts as gone, ms. */
 const SILENCE_MS = 3 * HEARTBEAT_MS;
-/** The server removes a consumer that nobody asks for messages for this long, ms. */
+/** The server removes a consumer that gets no request for this long, ms. */
 const INACTIVE_MS = 300_000;
 
 const WAITING = { expires: nanos(EXPIRES_MS), idle_heartbeat: nanos(HEARTBEAT_MS) };
@@ -42,7 +42,7 @@ export type ReadableBus = Pick<Bus, 'isConnected' | 'publish' | 'inbox' | 'onCon
 
 export type ReadingOptions = {
   /**
-   * When the stream to read was created, as the server tells it. Left out: any stream of the name is read.
+   * When the stream to read was created, in the server's notation. Left out: any stream of the name is read.
    */
   created?: string | undefined;
   /** Most bytes that are asked for and not handled. Default {@link READ_AHEAD_BYTES}. */
@@ -69,7 +69,7 @@ export type MessageHandler = (message: StreamMessage) => Promise<void> | void;
  * position decides. A reading ends at the first sign of trouble, and its owner starts the next one.
  *
  * @throws NatsError when the stream does not exist
- * @throws StreamReadEnded when the stream is another one than that of `created`
+ * @throws StreamReadEnded when the stream was not created at `created`
  */
 export async function readStream(
   bus: ReadableBus,
@@ -133,8 +133,8 @@ class Reading implements StreamReading {
   /** Most messages that the last request may still bring. */
   #wanted = 0;
   /**
-   * Bytes of messages that the last request may still bring. The server says so when the next message is
-   * larger. It says nothing when none are left.
+   * Bytes of messages that the last request may still bring. The server reports when the next message is
+   * larger. It sends nothing when no bytes are left.
    */
   #wantedBytes = 0;
   /** Whether the last request has brought a message. */

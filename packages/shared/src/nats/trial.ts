@@ -81,15 +81,15 @@ export class NatsTrial {
     };
   }
 
-  /** Time of one round trip, ms. @throws SvcError `nats-unreachable` where the server does not answer */
+  /** Time of one round trip, ms. @throws SvcError `nats-unreachable` when the server does not answer */
   async roundTripMs(): Promise<number> {
     return await answered(this.#connection.rtt());
   }
 
   /**
-   * Whether the server lets this key publish there. `payload` is sent where it does.
+   * Whether the server lets this key publish on the subject. If so, `payload` is sent.
    *
-   * @throws SvcError `nats-unreachable` where the server does not answer
+   * @throws SvcError `nats-unreachable` when the server does not answer
    */
   async mayPublish(subject: string, payload = ''): Promise<boolean> {
     this.#connection.publish(subject, payload);
@@ -98,10 +98,10 @@ export class NatsTrial {
   }
 
   /**
-   * Whether the server lets this key subscribe there. The subscription ends in the same packet in which it
-   * begins, so it takes no message from anybody.
+   * Whether the server lets this key subscribe to the subject. The subscription ends in the same packet in
+   * which it begins, so it takes no message away from others.
    *
-   * @throws SvcError `nats-unreachable` where the server does not answer
+   * @throws SvcError `nats-unreachable` when the server does not answer
    */
   async maySubscribe(subject: string, queue?: string): Promise<boolean> {
     let isRefused = false;

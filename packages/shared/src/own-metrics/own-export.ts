@@ -26,8 +26,7 @@ export class OwnExport {
   }
 
   /**
-   * Exports once more and stops; the values are those of the call. It may be called twice, and the first call
-   * counts.
+   * Exports the present values once more and stops. It may be called twice; the first call counts.
    *
    * @param withinMs time for the last export; then its connection is cut
    */

@@ -70,7 +70,7 @@ export type OwnExportSettings = {
   /** At most `intervalMs`. */
   readonly timeoutMs: number;
   readonly tls: ExportTls;
-  /** Attributes of the resource that the operator has set; they go before those of the process. */
+  /** Attributes of the resource that the operator has set. They override the attributes of the process. */
   readonly resource: readonly (readonly [name: string, value: string])[];
 };
 

@@ -7,7 +7,7 @@ import type { OwnExportSettings } from './own-metrics-settings.ts';
 export type OwnExportParts = {
   /** Null: nothing is exported, and nothing of OpenTelemetry is loaded. */
   readonly settings: OwnExportSettings | null;
-  /** Attributes of the resource that the process gives; those of the settings go before them. */
+  /** Attributes of the resource from the process. Attributes of the settings override them. */
   readonly resource: Readonly<Record<string, string>>;
   readonly measurements: () => readonly Measurement[];
   /** Authorities beyond Node's, PEM. */

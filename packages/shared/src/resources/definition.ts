@@ -17,11 +17,13 @@ export type ResourceDefinition = {
   readonly attributes: Attributes;
   readonly blocks: Blocks;
   /**
-   * Constant members of every normalized value (`type: 'http'`). Where a request holds one, its value must
+   * Constant members of every normalized value (`type: 'http'`). When a request holds one, its value must
    * match.
    */
   readonly constants: Readonly<Record<string, string>>;
-  /** Members of API answers beside the computed attributes. They are ignored when they are sent back. */
+  /**
+   * Members of API answers in addition to the computed attributes. They are ignored when they are sent back.
+   */
   readonly apiMembers: readonly string[];
   /** Rules over more than one attribute. */
   readonly rules: readonly Rule[];

@@ -38,7 +38,7 @@ export function kindOfType<T extends CheckKind>(type: T): KindOfType<T> {
 
 export const MONITOR_KINDS = MONITOR_TYPES.map(kindOfType) as [MonitorKind, ...MonitorKind[]];
 
-/** A table's lines about all kinds of monitor, where they are the same but for the kind. */
+/** The lines of a table for all kinds of monitor, when only the kind differs. */
 export function forMonitors<V>(line: (type: CheckKind) => V): { readonly [K in MonitorKind]: V } {
   const lines = MONITOR_TYPES.map((type) => [kindOfType(type), line(type)]);
   return Object.fromEntries(lines) as { [K in MonitorKind]: V };

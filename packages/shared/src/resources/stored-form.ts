@@ -54,7 +54,7 @@ export const storedChannel = channelForm('kind', {}, (settings) =>
   settings.transform((opened) => new Secret(opened)),
 ) as z.ZodType<OpenedChannel>;
 
-/** A form with settings for each kind of channel, told apart by this member. */
+/** A form with settings for each kind of channel; this member names the kind. */
 function channelForm(
   discriminator: string,
   members: z.ZodRawShape,

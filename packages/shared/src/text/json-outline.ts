@@ -36,7 +36,7 @@ export function isWithinOutline(json: Uint8Array, most: Outline): boolean {
   return lists >= 0 && objects >= 0 && texts >= 0 && commas >= 0;
 }
 
-/** Index of the quote that ends the string; beyond the last byte where none does. */
+/** Index of the quote that ends the string; beyond the last byte when there is none. */
 function endOfText(json: Uint8Array, from: number): number {
   let at = from;
   for (let byte = json[at]; byte !== QUOTE && byte !== undefined; byte = json[at]) {

@@ -71,7 +71,7 @@ export class TextBytes {
     this.#digits(low, high > 0 ? 9 : 1);
   }
 
-  /** Appends a number as `String` writes it; one that is at least 0 and has one decimal at most is quick. */
+  /** Appends a number as `String` writes it. Numbers of at least 0 with one decimal at most are fast. */
   decimal(value: number): void {
     const tenths = Math.round(value * 10);
     if (!(tenths >= 0 && tenths <= MOST_TENTHS) || tenths / 10 !== value) {

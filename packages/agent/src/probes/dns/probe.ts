@@ -30,7 +30,7 @@ export type DnsProbeOptions = {
 /** Longest wait before an unanswered query is repeated, ms. */
 const LONGEST_WAIT_MS = 5_000;
 
-/** Types of which the name must have a record when there are no assertions. */
+/** Without assertions, the name must have a record of one of these types. */
 const ADDRESS_TYPES: readonly RecordType[] = ['A', 'AAAA'];
 
 /**

@@ -15,7 +15,7 @@ import type { Semaphore } from './semaphore.ts';
 
 const MAX_CODINGS = 2;
 
-/** Window that decoders of `Content-Encoding: zstd` must accept, and no more (RFC 9659). */
+/** The largest window that decoders of `Content-Encoding: zstd` must accept (RFC 9659). */
 const ZSTD_WINDOW_LOG = 23;
 
 /**
@@ -225,8 +225,8 @@ const HEADER_CHECKSUM = 0x02;
 const RESERVED = 0xe0;
 
 /**
- * Where the compressed data of the first gzip member begin (RFC 1952, section 2.3); undefined when `bytes` do
- * not begin with a whole, valid header.
+ * Offset at which the compressed data of the first gzip member begin (RFC 1952, section 2.3); undefined when
+ * `bytes` do not begin with a whole, valid header.
  */
 function gzipDataStart(bytes: Uint8Array): number | undefined {
   const flags = bytes[3] ?? RESERVED;

@@ -3,7 +3,7 @@ import type { HttpCheck } from '@svc/shared/messages/check.ts';
 
 type Header = HttpCheck['headers'][number];
 
-/** One request of an attempt: the declared one, or the one that a redirect asks for. */
+/** One request of an attempt: the declared request, or a request that a redirect asks for. */
 export type Hop = {
   url: URL;
   method: HttpCheck['method'];

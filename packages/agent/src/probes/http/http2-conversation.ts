@@ -201,7 +201,7 @@ export const HTTP2_WITHOUT_TLS =
 export const HTTP2_NOT_AGREED = 'the target speaks HTTP/2 without agreeing to it in the TLS handshake (ALPN)';
 
 /**
- * Whether the first bytes of a connection are those of an HTTP/2 server. Its preface is a SETTINGS frame (RFC
+ * Whether the first bytes of a connection come from an HTTP/2 server. Its preface is a SETTINGS frame (RFC
  * 9113, section 3.4); some servers send GOAWAY at once. No answer of HTTP/1.x begins with a zero byte.
  */
 export function isHttp2(firstBytes: Uint8Array): boolean {

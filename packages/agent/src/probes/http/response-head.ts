@@ -37,7 +37,7 @@ const FRAMING_NAME = /(?:^|[\0\r])(?:content-length|transfer-encoding)[\0\r]*:/i
 
 /**
  * Reads a status line and a header section. Lines end with LF, with or without CR before it (RFC 9112,
- * section 2.2). Folded lines are joined by a space, as section 5.2 tells user agents to do.
+ * section 2.2). Folded lines are joined by a space, as section 5.2 requires of user agents.
  *
  * An odd line (no colon, no name, a name that is not a token, CR in its value) is skipped with the folded
  * lines after it, as clients do. An odd line that names a framing header is refused, because some readers

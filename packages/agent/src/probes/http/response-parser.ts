@@ -186,7 +186,7 @@ export class ResponseParser {
       return;
     }
     this.#listener.onHead(head);
-    // The framing does not matter when nobody reads the body.
+    // The framing does not matter when the body is not read.
     if (this.#state !== 'head') return;
     const framing = framingOf(this.#method, head);
     this.#state = STATE_OF_FRAMING[framing.kind];

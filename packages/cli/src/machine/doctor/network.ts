@@ -13,7 +13,7 @@ import { ANSWER_MS, onceWithin } from './once-within.ts';
 const dns = findingsOf('dns');
 const egress = findingsOf('egress');
 
-/** A name that does not exist (RFC 6761, section 6.4): a working server says so. */
+/** A name that does not exist (RFC 6761, section 6.4): a working server answers that. */
 const NO_NAME = 'svc-doctor.invalid';
 const SAYS_NO = new Set(['ENOTFOUND', 'ENODATA']);
 
