@@ -58,7 +58,7 @@ describe.skipIf(skipsBrowser)('the login', () => {
     const late = await second.newPage();
     await late.goto(link);
     await late.getByRole('button', { name: 'Log in to the dashboard' }).click();
-    await late.getByRole('alert').getByText('has been used').waitFor();
+    await late.getByRole('alert').getByText('was already used').waitFor();
     await second.close();
   });
 

@@ -59,7 +59,7 @@ describe.skipIf(skipsBrowser)('incidents and maintenance in the dashboard', () =
     await page.getByRole('button', { name: 'End now: Update' }).click();
     await page.getByText('The window has ended.').waitFor();
     await page.getByRole('button', { name: 'Remove: Update' }).click();
-    await page.getByText('The window is removed').waitFor();
+    await page.getByText('The window was removed').waitFor();
 
     await page.goto(`${api.url}/incidents/new`);
     await page.getByLabel('Title').fill('Mails wait <i>');
