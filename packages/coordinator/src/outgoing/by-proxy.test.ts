@@ -54,7 +54,7 @@ test.each(['http', 'https'])('%s goes through a tunnel', async (scheme) => {
   expect(proxy.asked).toEqual(['secure.test:8443']);
 });
 
-test('an address is judged by the guard, by a proxy or not', async () => {
+test('the guard judges an address with and without a proxy', async () => {
   const proxy = await startForwardProxy(1);
   closing.push(() => proxy.close());
   for (const url of ['http://10.0.0.1/', 'http://127.0.0.1/', 'http://[::1]/']) {
@@ -63,7 +63,7 @@ test('an address is judged by the guard, by a proxy or not', async () => {
   expect(proxy.asked).toEqual([]);
 });
 
-test('a proxy that denies, and one that is not there, are said', async () => {
+test('the error names a proxy that denies or is not there', async () => {
   const denying = createHttpServer();
   denying.on('connect', (_request, client: Socket) => client.end('HTTP/1.1 403 Forbidden\r\n\r\n'));
   const port = await listening(denying);

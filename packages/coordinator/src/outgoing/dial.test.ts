@@ -8,7 +8,7 @@ import { guardedConnector } from './dial.ts';
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
 
-test('a dial that was given up keeps nothing alive while its name is still asked for', async () => {
+test('an abandoned dial keeps nothing in memory while its lookup goes on', async () => {
   const connect = guardedConnector({
     guard: createEgressGuard({ base: 'channel', deny: [], allow: [] }),
     resolve: () => NEVER,

@@ -7,7 +7,7 @@ import { checkAlternativeNames } from '@svc/shared/server-trust.ts';
 import { buildConnector } from 'undici';
 import type { Resolve } from './names.ts';
 
-/** A connector like undici's. `signal` ends a dial whose caller no longer waits. */
+/** A connector like undici's. `signal` ends the dial when its caller stops waiting. */
 export type GuardedConnector = (
   options: buildConnector.Options,
   signal: AbortSignal,
@@ -16,21 +16,21 @@ export type GuardedConnector = (
 
 export type GuardedDial = {
   readonly guard: EgressGuard;
-  /** Keeps itself from taking all threads that the process has for names: see `fairly`. */
+  /** Resolves names. It limits how many of the process's threads for names it takes: see `fairly`. */
   readonly resolve: Resolve;
-  /** Called once, at the first connection. */
+  /** Called once, at the first connection over TLS. */
   readonly secureContext: () => SecureContext;
   /** Chooses the proxy; undefined: every connection is direct. */
   readonly proxyFor: ProxyFor | undefined;
 };
 
 /**
- * A connector for undici that asks the guard about the address that is really dialled. A `lookup` alone is
- * not enough, because sockets never call it for IP literals.
+ * A connector for undici that checks each dialled address with the guard. A guarded `lookup` alone is not
+ * enough, because sockets do not call it for IP literals.
  *
  * Where a proxy is set for the host, the proxy resolves and allows names, and the guard judges only literals
- * (decision 0262). TLS is verified, and only HTTP/1.1 is spoken. The caller keeps the time-out: a socket
- * that is not connected yet outlives the client that asked for it, and only the signal ends it.
+ * (decision 0262). TLS is verified, and only HTTP/1.1 is spoken. The caller keeps the time-out: a socket that
+ * is not connected yet outlives the client that asked for it, and only the signal ends it.
  */
 export function guardedConnector(dial: GuardedDial): GuardedConnector {
   const { guard, resolve, secureContext, proxyFor } = dial;
@@ -71,15 +71,15 @@ function connectTo(dialled: Dialled, done: (error: Error | null, socket: Socket 
   const failed = (error: Error) => done(error, null);
   socket.once('error', failed);
   socket.once('connect', () => {
-    // From here on the user of the socket learns of its end from the socket itself.
+    // From here on, the user of the socket gets its errors from the socket itself.
     socket.off('error', failed).on('error', () => {});
     done(null, socket);
   });
 }
 
 /**
- * A lookup cannot be ended, and may wait for its turn for an hour: it must not keep the socket, its client and the
- * body alive so long when nobody waits any more.
+ * Releases the callback of a lookup when the dial ends. A lookup cannot be ended, and may wait for an hour
+ * for its turn. Until then its callback would keep the socket, the client and the body in memory.
  */
 function releasedBy(signal: AbortSignal, lookup: LookupFunction): LookupFunction {
   return (hostname, options, callback) => {
@@ -98,7 +98,7 @@ function targetOf({ hostname, port, protocol }: buildConnector.Options): { host:
 }
 
 /**
- * Gives the socket only the allowed addresses of a name. When none is left, the error is {@link
+ * Gives the socket only the allowed addresses of a name. Where none is allowed, the error is {@link
  * EgressDeniedError}.
  */
 function guardedLookup(guard: EgressGuard, resolve: Resolve): LookupFunction {
@@ -136,8 +136,8 @@ export class ProxyError extends SvcError {
  * Opens a connection to the target through a tunnel of the proxy. The proxy's own address is exempt from the
  * guard, because the operator has set it.
  *
- * @param target its host is a name, which the proxy resolves, or an IP literal without brackets. The signal ends a
- *   dial whose caller no longer waits. The caller keeps the time-out.
+ * @param target `host` is a name, which the proxy resolves, or an IP literal without brackets. `signal` ends
+ *   the dial; there is no other time-out.
  */
 function connectBy(
   proxy: HttpProxy,

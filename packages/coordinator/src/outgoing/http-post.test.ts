@@ -82,7 +82,7 @@ describe('the exchange', () => {
     expect(result.kind === 'answered' && Buffer.byteLength(result.excerpt)).toBe(900);
   });
 
-  test('what a receiver repeats of the secrets is masked', async () => {
+  test('secrets that a receiver repeats are masked', async () => {
     const receiver = await receive();
     receiver.answerWith((_request, response) =>
       response.writeHead(401).end('bad token "tok+en/123" tok%2Ben%2F123\n!'),
@@ -91,7 +91,7 @@ describe('the exchange', () => {
     expect(result).toMatchObject({ excerpt: 'bad token "********" ******** !' });
   });
 
-  test('a status that came counts, even when the body breaks off', async () => {
+  test('a status counts even when the body breaks off', async () => {
     const port = await listen(
       createSocketServer((socket) => {
         socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nhalf'));
@@ -103,7 +103,7 @@ describe('the exchange', () => {
     });
   });
 
-  test('says when what answers does not speak HTTP', async () => {
+  test('an answer that is not HTTP is reported', async () => {
     const port = await listen(
       createSocketServer((socket) => {
         socket.once('data', () => socket.end('220 mail.example ESMTP\r\n'));
@@ -165,7 +165,7 @@ describe('no answer', () => {
     });
   });
 
-  test('a certificate that nobody vouches for is refused', async () => {
+  test('a certificate of an unknown authority is refused', async () => {
     const receiver = createSecureServer(
       { key: SELF_SIGNED.key, cert: SELF_SIGNED.cert },
       (_request, response) => response.end(),
@@ -211,7 +211,7 @@ describe('no answer', () => {
     expect(requests).toBe(0);
   });
 
-  test('a receiver that asks for a certificate is shown that of the client', async () => {
+  test('a receiver that requests a certificate gets the client’s', async () => {
     const seen: string[] = [];
     const receiver = createSecureServer(
       { ...SELF_SIGNED, ca: SELF_SIGNED.cert, requestCert: true, rejectUnauthorized: true },
@@ -231,7 +231,7 @@ describe('no answer', () => {
     expect(await without(request(url))).toMatchObject({ kind: 'unanswered' });
   });
 
-  test('what cannot be sent is said without its value', async () => {
+  test('the error about an invalid request does not repeat its value', async () => {
     const result = await poster()(request('http://127.0.0.1:1/', { headers: [['x', 'se\r\ncret']] }));
     expect(result).toMatchObject({ failure: 'invalid-request' });
     expect(JSON.stringify(result)).not.toContain('cret');
@@ -253,7 +253,7 @@ describe('the guard sees the address that is dialled', () => {
     expect(receiver.requests).toHaveLength(0);
   });
 
-  test('of several addresses only the allowed ones are dialled', async () => {
+  test('of several addresses, only the allowed ones are dialled', async () => {
     const receiver = await receive();
     const resolve: Resolve = async () => [
       { address: '169.254.169.254', family: 4 },
@@ -263,7 +263,7 @@ describe('the guard sees the address that is dialled', () => {
     expect(await poster(['127.0.0.1'], resolve)(request(url))).toMatchObject({ kind: 'answered' });
   });
 
-  test('one query per name at a time', async () => {
+  test('a name has one query at a time', async () => {
     const receiver = await receive();
     let queries = 0;
     const resolve: Resolve = async () => {
@@ -279,7 +279,7 @@ describe('the guard sees the address that is dialled', () => {
   });
 });
 
-test('configured headers win over ours whatever their case, framing ones are left out', () => {
+test('configured headers replace ours whatever their case, and framing headers are dropped', () => {
   const merged = mergeHeaders({ 'content-type': 'application/json', 'user-agent': 'svc' }, [
     { key: 'Content-Type', value: 'application/vnd.x+json' },
     { key: 'Content-Length', value: '1' },

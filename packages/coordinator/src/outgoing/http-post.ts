@@ -8,9 +8,12 @@ import { Client, type Dispatcher } from 'undici';
 import { guardedConnector, ProxyError } from './dial.ts';
 import { fairly, type Lookups, type Resolve, resolveAsSystem } from './names.ts';
 
-/** Bound on the connection, ms. */
+/** Time limit for the connection, ms. */
 const CONNECT_TIMEOUT_MS = 5_000;
-/** Bound on the whole exchange by default, ms: the name, the connection, the request and the read part of the reply. */
+/**
+ * Default time limit for the whole exchange, ms: the name, the connection, the request, and the part of the
+ * reply that is read.
+ */
 const TOTAL_TIMEOUT_MS = 15_000;
 const REPLY_BYTES = 64 * 1_024;
 
@@ -20,7 +23,7 @@ export type PostRequest = {
   readonly url: string;
   /** Names and values, already merged by {@link mergeHeaders}. */
   readonly headers: readonly (readonly [name: string, value: string])[];
-  /** Left out: there is none. */
+  /** Left out: the request has no body. */
   readonly body?: string | Uint8Array;
   /** Most bytes of the reply that are read; left out: 64 KiB. */
   readonly replyBytes?: number;
@@ -34,13 +37,13 @@ export type PostReply = {
   statusCode: number;
   /** Wait from `Retry-After` (seconds or date), ms, >= 0. */
   retryAfterMs?: number;
-  /** By names in lower case; for the channel to read, never for logs. */
+  /** By names in lower case. For the channel's code only, never for logs. */
   headers: Readonly<Record<string, string | string[] | undefined>>;
-  /** The first bytes up to the bound, for the caller to read; never for logs. */
+  /** The text of the bytes that were read, at most `replyBytes`. For the caller only, never for logs. */
   body: string;
-  /** The same, as it came. */
+  /** The bytes that were read. */
   bytes: Uint8Array;
-  /** Whether that is the whole reply. */
+  /** Whether `body` is the whole reply. */
   isWhole: boolean;
   /** The part of the reply that people may see: one masked line of at most 900 bytes, '' when there was no body. */
   excerpt: string;
@@ -73,18 +76,17 @@ export type HttpPostParts = {
   lookups?: Lookups;
   /** PEM certificates of authorities that are trusted in addition to those of this process. */
   ca?: readonly string[];
-  /** The certificate for receivers that ask for one. */
+  /** The client certificate for receivers that request one. */
   identity?: ClientIdentity | undefined;
-  /** Bound on the whole exchange, ms; on the connection too, where it is shorter than that of connections. */
+  /** Time limit for the whole exchange, ms. A limit under 5 s bounds the connection too. */
   timeoutMs?: number;
-  /** Undefined: every connection goes directly. */
+  /** Undefined: every connection is direct. */
   proxyFor?: ProxyFor | undefined;
 };
 
 /**
- * Creates a function that posts over a fresh connection for each request. Alerts are rare, and a kept
- * connection that the receiver has closed meanwhile would cost an alert its first attempt. TLS sessions are
- * resumed.
+ * Creates a function that opens a new connection for each request. Alerts are rare, and a kept connection
+ * that the receiver has closed would cost an alert its first attempt. TLS sessions are resumed.
  */
 export function createHttpPost({
   clock,
@@ -96,7 +98,7 @@ export function createHttpPost({
   timeoutMs = TOTAL_TIMEOUT_MS,
   proxyFor,
 }: HttpPostParts): HttpPost {
-  // With further authorities this takes long, so it is done before any alert waits for it.
+  // With further authorities this takes long, so it runs before the first alert.
   const own = ca.length === 0 && identity === undefined ? undefined : trustedContext(ca, identity);
   const connect = guardedConnector({
     guard,
@@ -129,7 +131,7 @@ export function createHttpPost({
         bodyTimeout: 0,
       });
       const opened = client;
-      // A request that still waits for its connection does not see its signal, so the client is destroyed.
+      // A request that waits for its connection ignores its signal, so the client is destroyed.
       abort.signal.addEventListener('abort', () =>
         opened.destroy(abort.signal.reason as Error).catch(() => {}),
       );
@@ -160,14 +162,16 @@ export function createHttpPost({
       cancelTotal();
       cancelConnect();
       request.signal.removeEventListener('abort', onAbort);
-      // This is not awaited: it only waits for the socket to end, and nothing may delay the delivery's
-      // result.
+      // This is not awaited, because it only waits for the socket to close, which must not delay the result.
       client?.destroy(EXCHANGE_OVER).catch(() => {});
     }
   };
 }
 
-/** Nobody gets it. Without a reason undici makes an error with its stack for each request, which takes long. */
+/**
+ * The reason for destroying a client after its exchange. Without one, undici makes an error with a stack for
+ * each request, which is slow.
+ */
 const EXCHANGE_OVER = new SvcError('post-aborted', 'the exchange is over');
 
 class PostAborted extends SvcError {
@@ -180,8 +184,8 @@ class PostAborted extends SvcError {
 }
 
 /**
- * Reads the reply's body. The receiver has already answered with its status, so a body that breaks off or
- * never ends changes nothing.
+ * Reads the reply's body up to the bound. The status has already arrived, so a body that breaks off or never
+ * ends is no failure.
  */
 async function readReply(
   body: Dispatcher.ResponseData['body'],
@@ -199,7 +203,7 @@ async function readReply(
       if (!isWhole) break;
     }
   } catch {
-    // The part that has come is all there is.
+    // The body broke off. The bytes so far are answered.
     isWhole = false;
   }
   return { bytes: Buffer.concat(chunks).subarray(0, mostBytes), isWhole };
@@ -221,7 +225,7 @@ export function parseRetryAfter(value: string | string[] | undefined, now: numbe
   return Number.isNaN(date) ? undefined : Math.max(0, date - now);
 }
 
-/** Headers that frame the request. Configured headers of these names are left out. */
+/** Names of headers that frame the request. Configured headers of these names are dropped. */
 const FRAMING = new Set([
   'host',
   'content-length',
@@ -235,8 +239,8 @@ const FRAMING = new Set([
 ]);
 
 /**
- * Merges svc's headers with the configured ones, which win (names ignore case), except for the framing
- * headers.
+ * Merges svc's headers with the configured ones. A configured header replaces svc's header of the same name
+ * (case is ignored), and framing headers are dropped.
  */
 export function mergeHeaders(
   ours: Readonly<Record<string, string>>,
@@ -253,7 +257,7 @@ export function mergeHeaders(
   ];
 }
 
-/** Describes an error by its code, because messages of libraries may carry URLs and header values. */
+/** Describes an error by its code, because messages of libraries may have URLs and header values in them. */
 function failureOf(error: unknown): { failure: PostFailure; error: string } {
   if (error instanceof PostAborted) return { failure: error.failure, error: error.message };
   if (error instanceof ProxyError) return { failure: 'unreachable', error: error.message };
@@ -263,7 +267,7 @@ function failureOf(error: unknown): { failure: PostFailure; error: string } {
       error: `${error.message}: add the range to SVC_CHANNEL_EGRESS_ALLOW to allow it`,
     };
   }
-  // Happy eyeballs: several addresses failed, and the first one stands for all.
+  // Several addresses were tried and failed. The error of the first is reported.
   if (error instanceof AggregateError && error.errors.length > 0) return failureOf(error.errors[0]);
   const code = codeOf(error);
   if (code === 'ERR_INVALID_URL')

@@ -18,7 +18,7 @@ function zones() {
 
 const DEAD = ['dead-1', 'dead-2', 'dead-3', 'dead-4', 'dead-5'];
 
-test('names that failed before share two places, and others never wait for them', async () => {
+test('names that failed before share two threads, and others never wait for them', async () => {
   const { asked, resolve, failOldest, waiting } = zones();
   const first = DEAD.map((name) => resolve(name).catch(() => 'failed'));
   for (const _ of DEAD) failOldest();
@@ -37,7 +37,7 @@ test('names that failed before share two places, and others never wait for them'
   expect(asked).toEqual(['dead-1', 'dead-2', 'alive', 'dead-3', 'dead-4', 'dead-5']);
 });
 
-test('names that never answer leave threads for others from their first query on', async () => {
+test('names whose servers are silent leave threads for others from their first query on', async () => {
   const dns = await DnsTestServer.start(({ name, type }) => {
     if (name.startsWith('dead')) return null;
     return type === 'A' && name.startsWith('alive') ? { records: [a(name, '192.0.2.1')] } : { rcode: 3 };
@@ -88,7 +88,7 @@ test('a name that answers again is no longer suspect', async () => {
   await Promise.all(running);
 });
 
-test('no more names are asked for at once than there are places', async () => {
+test('the number of lookups at once is limited', async () => {
   const { asked, resolve: _any, failOldest, waiting } = zones();
   const resolve = fairly(
     (hostname) => {

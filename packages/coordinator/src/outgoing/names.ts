@@ -14,30 +14,30 @@ export const resolveAsSystem: Resolve = (hostname) =>
     });
   });
 
-/** Of the four threads that the system's resolver has for the whole process. */
+/** How many of the process's four threads for names the lookups may take. */
 export type Lookups = {
-  /** At once, of all names. */
+  /** Threads for all names together. */
   readonly atOnce: number;
-  /** At once, of names whose last query failed, or whose name servers are silent. */
+  /** Threads for suspects: names whose last query failed, or whose name servers do not answer. */
   readonly ofSuspects: number;
 };
 
 /** For alerts. */
 const LOOKUPS: Lookups = { atOnce: Number.POSITIVE_INFINITY, ofSuspects: 2 };
-/** Most suspects that are remembered. Beyond this all are forgotten, which costs some threads once. */
+/** Most suspects in memory. Above it all are dropped, and each must fail once more to be a suspect again. */
 const MAX_SUSPECTS = 10_000;
 
-/** Time after which a name server that does not answer is silent, ms. */
+/** Time without an answer after which a name server counts as silent, ms. */
 const SILENT_AFTER_MS = 1_000;
 
-/** Whether the name servers say nothing about a name. It takes no thread, and never rejects. */
+/** Whether the name servers do not answer for a name. It takes no thread and never rejects. */
 export type IsSilent = (hostname: string) => Promise<boolean>;
 
 /**
- * Asks name servers for one kind of address, once. Every answer counts, also one that the name does not exist.
- * The answer itself is not used: only the system knows the hosts file and the search list.
+ * Sends one query to the name servers. Any answer counts, even that the name does not exist. Its content is
+ * not used, because only the system knows the hosts file and the search list.
  *
- * @param servers left out: those of the system, as they are at each question
+ * @param servers left out: the system's servers at the time of each query
  */
 export function silentNames(servers?: readonly string[]): IsSilent {
   return async (hostname) => {
@@ -53,11 +53,11 @@ export function silentNames(servers?: readonly string[]): IsSilent {
 }
 
 /**
- * Keeps receivers with a dead zone from delaying all others: one query for each name at a time, and names
- * whose last query failed share few places. So do names whose servers are silent when asked before, because
- * a query of the system holds its thread for many seconds and cannot be ended.
+ * Keeps receivers whose names do not resolve from delaying the others. Each name has one query at a time, and
+ * suspects share few threads. The servers of a name are asked first, without a thread: a query of the system
+ * to silent servers holds its thread for many seconds and cannot be ended.
  *
- * @param isSilent null: nothing is asked before
+ * @param isSilent asks the servers first; null: no such query
  */
 export function fairly(
   resolve: Resolve,
@@ -92,7 +92,7 @@ export function fairly(
   };
 }
 
-/** Places that are taken in the order of asking. */
+/** A number of places, given out in the order of the requests. */
 class Places {
   readonly #queue: (() => void)[] = [];
   #free: number;
@@ -102,7 +102,7 @@ class Places {
   }
 
   async taken<T>(work: () => Promise<T>): Promise<T> {
-    // A place that becomes free is handed on without being counted as free in between.
+    // A place that becomes free goes directly to the next in the queue, without being counted as free.
     if (this.#free === 0) await new Promise<void>((resume) => this.#queue.push(resume));
     else this.#free -= 1;
     try {

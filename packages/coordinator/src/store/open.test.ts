@@ -81,14 +81,14 @@ describe('reads', () => {
     expect(outcomes.filter((code) => code === 'store-overloaded')).toHaveLength(1);
   });
 
-  test('a reading thread that cannot do its work fails what waits; the next read starts another', async () => {
+  test('a reading thread that dies fails the waiting reads, and the next read starts another thread', async () => {
     await rename(path, `${path}.away`);
     expect(await errorCodeOf(names())).toBe('store-reader-lost');
     await rename(`${path}.away`, path);
     expect(await names()).toEqual([]);
   });
 
-  test('bytes come back as they went', async () => {
+  test('bytes are read as they were written', async () => {
     const bytes = new Uint8Array([0, 255, 7]);
     const { rows } = await sql<{ bytes: Uint8Array }>`SELECT ${bytes} AS bytes`.execute(store.read);
     expect(rows).toEqual([{ bytes }]);
@@ -98,7 +98,7 @@ describe('reads', () => {
 describe('closing', () => {
   beforeEach(openedWithThreads);
 
-  test('ends what waits, and everything after', async () => {
+  test('waiting and later calls fail', async () => {
     const reading = Promise.all(Array.from({ length: 50 }, () => errorCodeOf(names())));
     // One turn: they are on their way, and the thread that is to answer still starts.
     await new Promise((resolve) => setImmediate(resolve));
@@ -109,7 +109,7 @@ describe('closing', () => {
     expect(await errorCodeOf(store.transaction(() => 1))).toBe('store-closed');
   });
 
-  test('waits for the transactions that were asked for', async () => {
+  test('it waits for the transactions that were started', async () => {
     const writing = [store.transaction(insertWorkspace('a')), store.transaction(insertWorkspace('b'))];
     await store.close();
     await Promise.all(writing);
@@ -117,7 +117,7 @@ describe('closing', () => {
     expect(await names()).toEqual(['a', 'b']);
   });
 
-  test('leaves one file: the journal is moved into it', async () => {
+  test('one file is left: the journal is moved into it', async () => {
     await store.transaction(insertWorkspace('a'));
     expect(await names()).toEqual(['a']);
     await store.close();
@@ -158,7 +158,7 @@ describe('opening', () => {
     expect(await errorCodeOf(opened(other))).toBe('store-foreign');
   });
 
-  test('a path that cannot be opened is told', async () => {
+  test('the error names a path that cannot be opened', async () => {
     const taken = join(folder.path, 'folder');
     await mkdir(taken);
     await expect(opened(taken)).rejects.toThrow(taken);

@@ -11,7 +11,7 @@ test.each([0, 1, 2, 3, 4])('%i rows come in their order, once each', async (coun
   expect(read).toEqual(Array.from({ length: count }, (_, index) => index + 1));
 });
 
-test('the next page is asked for before one is worked on, and no further', async () => {
+test('the next page is requested before the caller works on one, and no further page is', async () => {
   const asked: number[] = [];
   const read = readAhead((after) => {
     asked.push(after);
@@ -23,7 +23,7 @@ test('the next page is asked for before one is worked on, and no further', async
   expect(asked).toEqual([0, 2]);
 });
 
-test('a failure is thrown in its turn, and disturbs nobody who has stopped before', async () => {
+test('a failure is thrown in its turn, and not after the caller has stopped', async () => {
   const failing = () =>
     readAhead((after) => (after === 0 ? page(after, 10) : Promise.reject(new Error('lost'))), itself);
   const read = failing();

@@ -39,7 +39,7 @@ describe.each([
     store = await openStore({ path, log: silentLog, workers });
   });
 
-  test('what is committed is read, also after opening again', async () => {
+  test('a commit is read, also after the store was opened again', async () => {
     await store.transaction(insertWorkspace('a'));
     expect(await names()).toEqual(['a']);
     await store.close();
@@ -60,7 +60,7 @@ describe.each([
     expect(told).toEqual([]);
   });
 
-  test('a failing COMMIT leaves nothing either', async () => {
+  test('a failing COMMIT leaves nothing', async () => {
     const told: string[] = [];
     const failing = store.transaction(async (tx) => {
       await tx.query('PRAGMA defer_foreign_keys = 1');
@@ -84,7 +84,7 @@ describe.each([
     expect(await names()).toEqual(['a']);
   });
 
-  test('two writers queue: the second starts when the first has committed and told everybody', async () => {
+  test('two transactions queue: the second starts after the commit and the tasks of the first', async () => {
     const steps: string[] = [];
     const { opened, open } = gate();
     const first = store.transaction(async (tx) => {
@@ -114,7 +114,7 @@ describe.each([
     expect(told).toEqual([1, 3]);
   });
 
-  test('the event loop turns between tasks that hold the thread for long, and not otherwise', async () => {
+  test('the event loop gets a turn only between tasks that hold the thread for long', async () => {
     const turned: boolean[] = [];
     let hasTurned = false;
     const spin = () => {
@@ -141,7 +141,7 @@ describe.each([
     ).toBe('store-error');
   });
 
-  test('a commit is on the disk before it is answered: no loss of power takes what was announced', async () => {
+  test('a commit is on the disk before it is answered, so a power loss does not undo it', async () => {
     const modes = await store.transaction(async (tx) => [
       ...(await tx.query('PRAGMA synchronous')),
       ...(await tx.query('PRAGMA journal_mode')),

@@ -54,7 +54,7 @@ function otherProgram(): { release(): void } {
 }
 
 describe('statements of a transaction', () => {
-  test('one for many rows answers for each of them', async () => {
+  test('one statement for many rows answers an outcome for each row', async () => {
     const written = await store.transaction(async (tx) => {
       await add(tx, 'a', 'b', 'c');
       return tx.runEach("UPDATE facts SET value = 'x' WHERE key >= ?", [['b'], ['c'], ['d']]);
@@ -62,7 +62,7 @@ describe('statements of a transaction', () => {
     expect(written.map(({ changes }) => changes)).toEqual([2, 1, 0]);
   });
 
-  test('inserted rows are told by their ids', async () => {
+  test('the outcome of an inserted row has its id', async () => {
     const sql = 'INSERT INTO workspaces (name, created_at) VALUES (?, 0)';
     const written = await store.transaction((tx) => tx.runEach(sql, [['a'], ['b']]));
     expect(written).toEqual([
@@ -88,7 +88,7 @@ describe('statements of a transaction', () => {
     expect(row).toEqual({ histogram: encodeHistogram(expected) });
   });
 
-  test('one that fails fails the transaction, also where its error is caught or nobody waits for it', async () => {
+  test('a statement that fails fails the transaction, even where its error is caught or not awaited', async () => {
     const caught = store.transaction(async (tx) => {
       await add(tx, 'a');
       expect(await errorCodeOf(add(tx, 'b', 'a'))).toBe('store-constraint');
@@ -104,7 +104,7 @@ describe('statements of a transaction', () => {
     expect(await keys()).toEqual(['next']);
   });
 
-  test('they are refused once it has ended, also inside another one', async () => {
+  test('they are refused after the end of the transaction, even inside another transaction', async () => {
     const kept = await store.transaction((tx) => tx);
     await store.transaction(async () => {
       expect(await errorCodeOf(add(kept, 'a'))).toBe('store-error');
@@ -115,7 +115,7 @@ describe('statements of a transaction', () => {
 });
 
 describe('a whole transaction at once', () => {
-  test('answers per step and row', async () => {
+  test('it answers an outcome for each step and row', async () => {
     const written = await store.commit([
       facts('a', 'b'),
       { sql: 'DELETE FROM facts WHERE key < ?', rows: [['b'], ['z']] },
@@ -148,7 +148,7 @@ describe('a whole transaction at once', () => {
     expect(await keys()).toEqual(['a', 'big']);
   });
 
-  test('waits for the transaction in progress and goes before those that wait', async () => {
+  test('it waits for the transaction in progress and overtakes the waiting ones', async () => {
     const seen: string[][] = [];
     const first = store.transaction(async (tx) => {
       await add(tx, 'a');
@@ -166,7 +166,7 @@ describe('a whole transaction at once', () => {
 });
 
 describe('while the writing thread is held', () => {
-  test('reads go on, the caller goes on, and nothing is told before the commit', async () => {
+  test('reads and the caller go on, and no task runs before the commit', async () => {
     await store.commit([facts('before')]);
     const steps: string[] = [];
     const other = otherProgram();
@@ -188,7 +188,7 @@ describe('while the writing thread is held', () => {
     expect(await keys()).toEqual(['after', 'before']);
   });
 
-  test('for longer than a transaction waits, that is a retryable error', async () => {
+  test('a transaction that waits too long fails with a retryable error', async () => {
     const other = otherProgram();
     let hasBegun = false;
     const writing = store.transaction(() => {
@@ -204,7 +204,7 @@ describe('while the writing thread is held', () => {
     await store.commit([facts('a')]);
   });
 
-  test('so many transactions may wait; a whole one at once is not refused and does not wait for them', async () => {
+  test('the number of waiting transactions is limited; commit() is not refused and overtakes them', async () => {
     const other = otherProgram();
     const ends: string[] = [];
     const waiting = Array.from({ length: MAX_WAITING_TRANSACTIONS + 1 }, (_, index) =>
@@ -235,7 +235,7 @@ describe('while the writing thread is held', () => {
 describe('a writing thread that dies', () => {
   const kill = () => writingThread?.terminate();
 
-  test('leaves nothing of its transaction; the next one starts another thread', async () => {
+  test('its transaction leaves nothing, and the next transaction starts another thread', async () => {
     const told: string[] = [];
     const dying = store.transaction(async (tx) => {
       tx.onCommit(() => told.push('committed'));
@@ -250,7 +250,7 @@ describe('a writing thread that dies', () => {
     expect(await keys()).toEqual(['next']);
   });
 
-  test('at any moment: a transaction is there whole or not at all, and whole where it was answered', async () => {
+  test('whenever it dies, a transaction is stored whole or not at all, and whole where it was answered', async () => {
     for (let round = 0; round < 12; round += 1) {
       // Each round has a thread that runs already.
       await store.commit([]);

@@ -13,11 +13,11 @@ export type MailFailure =
   | 'timeout'
   | 'aborted'
   | 'broken'
-  /** Other mails had all connections; the relay was not asked. */
+  /** Other mails used all connections, so the relay was not reached. */
   | 'no-connection-free'
-  /** The relay said before how much it takes. */
+  /** The mail is larger than the size that the relay had announced. */
   | 'too-large'
-  /** The envelope cannot be sent to this relay: it does not know the characters of an address. */
+  /** The relay does not take the characters of an address. */
   | 'invalid-envelope';
 
 export type MailResult =
@@ -43,7 +43,7 @@ export class MailStopped extends SvcError {
   }
 }
 
-/** The members of nodemailer's and sockets' errors. */
+/** The members of errors from nodemailer and from sockets. */
 type SmtpError = Error & {
   readonly code?: string;
   readonly originalCode?: string;
@@ -52,11 +52,11 @@ type SmtpError = Error & {
   readonly responseCode?: number;
 };
 
-/** Describes an error without a secret, even when the relay repeats one. */
+/** Describes an error without secrets, even where the relay repeats one. */
 export function mailFailure(error: unknown, credentials: SmtpRelay['credentials']): MailResult {
   if (error instanceof MailStopped) return unanswered(error.failure, error.message);
   if (!(error instanceof Error)) return unanswered('broken', 'the connection to the relay failed');
-  // Happy eyeballs: several addresses failed, and the first one stands for all.
+  // Several addresses were tried and failed. The error of the first is reported.
   if (error instanceof AggregateError && error.errors.length > 0)
     return mailFailure(error.errors[0], credentials);
   const failed: SmtpError = error;
@@ -88,7 +88,7 @@ function stageOf({ code, command }: SmtpError): MailStage {
   return command === 'DATA' ? 'message' : 'connection';
 }
 
-/** The credentials in the forms in which they cross the connection. */
+/** The credentials in all forms in which they are sent. */
 function secretsOf(credentials: SmtpRelay['credentials']): string[] {
   if (credentials === null) return [];
   const { user, password } = credentials;
@@ -102,7 +102,7 @@ function unansweredBy(error: SmtpError): MailResult {
     return unanswered('certificate', 'the relay did not begin TLS');
   if (code === 'ETIMEDOUT' && command !== undefined)
     return unanswered('timeout', 'the relay did not answer in time');
-  // An answer of another class than the step has says nothing about the mail.
+  // A reply code that SMTP does not have at this step says nothing about the mail.
   if ((code === 'EMESSAGE' || code === 'EENVELOPE') && response !== undefined)
     return unanswered('broken', 'the relay gave an answer that SMTP does not allow at this step');
   if (code === 'EMESSAGE') return unanswered('too-large', 'the mail is larger than the relay takes');
@@ -122,7 +122,7 @@ function unansweredBy(error: SmtpError): MailResult {
   );
 }
 
-/** OpenSSL's words for a greeting in clear text, and for an answer that is no record of TLS. */
+/** OpenSSL's messages for a greeting in clear text, and for an answer that is no TLS record. */
 const NOT_TLS: ReadonlySet<string> = new Set([
   'ERR_SSL_WRONG_VERSION_NUMBER',
   'ERR_SSL_PACKET_LENGTH_TOO_LONG',

@@ -255,7 +255,7 @@ describe('no answer', () => {
   test.each([
     ['what is no SMTP', 'HTTP/1.1 400 Bad Request\r\n\r\n'],
     ['an endless line', 'x'.repeat(100_000)],
-  ])('%s is told', async (_, greeting) => {
+  ])('the error says %s', async (_, greeting) => {
     const { port } = await silent(greeting);
     const { send } = sending();
     expect(await send(request(relayAt(port)))).toMatchObject({ kind: 'unanswered', failure: 'broken' });
@@ -284,7 +284,7 @@ describe('no answer', () => {
     },
   );
 
-  test('a relay that begins no TLS at its port is told', async () => {
+  test('the error says that the relay does not begin TLS', async () => {
     const taking = await server({ startTls: true });
     const { send } = sending();
     expect(await send(request(relayAt(taking.port, { tls: 'implicit' })))).toMatchObject({
@@ -293,7 +293,7 @@ describe('no answer', () => {
     });
   });
 
-  test('a relay that is not there is told', async () => {
+  test('the error says that no relay listens', async () => {
     const { port } = await silent();
     for (const close of closing.splice(0)) await close();
     const { send } = sending();
@@ -304,7 +304,7 @@ describe('no answer', () => {
     });
   });
 
-  test('a name that is not there is told', async () => {
+  test('the error says that the name does not exist', async () => {
     const gone = Object.assign(new Error('gone'), { code: 'ENOTFOUND' });
     const { send } = sending({ resolve: () => Promise.reject(gone) });
     expect(await send(request(relayAt(25)))).toMatchObject({
@@ -315,7 +315,7 @@ describe('no answer', () => {
 });
 
 describe('connections', () => {
-  test('many mails share five of them', async () => {
+  test('many mails share five connections', async () => {
     const taking = await server();
     const { send } = sending();
     const relay = relayAt(taking.port);
@@ -325,7 +325,7 @@ describe('connections', () => {
     expect(taking.connections).toBe(5);
   });
 
-  test('a lone mail leaves none behind', async () => {
+  test('a single mail leaves no connection open', async () => {
     const taking = await server();
     const { send } = sending();
     await send(request(relayAt(taking.port)));
@@ -342,7 +342,7 @@ describe('connections', () => {
     expect(Math.max(...[...counts.values()].map((mails) => mails.length))).toBeLessThanOrEqual(100);
   });
 
-  test('a relay that ends a used connection is asked over a new one', async () => {
+  test('after the relay ends a used connection, the mail goes over a new one', async () => {
     const taking = await server();
     taking.refuse('used', { code: 421, text: '4.7.0 enough' });
     const { send } = sending();
@@ -352,7 +352,7 @@ describe('connections', () => {
     expect(taking.mails).toHaveLength(20);
   });
 
-  test('a mail that waits for one stops waiting when the caller stops, or after 15 s', async () => {
+  test('a mail stops waiting for a connection when the caller stops, or after 15 s', async () => {
     const taking = await server();
     const release = taking.hold();
     const { send, clock } = sending();

@@ -7,18 +7,18 @@ import { type MailFailure, type MailResult, MailStopped, mailFailure } from './m
 import type { SmtpRelay } from './relay.ts';
 import { SmtpSession } from './session.ts';
 
-/** Bound on the name and the connection, ms. */
+/** Time limit for the name and the connection, ms. */
 const CONNECT_TIMEOUT_MS = 5_000;
-/** Bound on everything: the wait for a connection, the dialogue, and the answer of the relay, ms. */
+/** Time limit for the whole send, ms: the wait for a connection, the dialogue, and the relay's answer. */
 const TOTAL_TIMEOUT_MS = 15_000;
-/** Most connections to the relay. Relays refuse clients that open many. */
+/** Most connections to the relay at once. Relays refuse clients that open many. */
 const CONNECTIONS = 5;
-/** Most mails over one connection. Postfix lets at most 100 pass by default. */
+/** Most mails over one connection. Postfix takes at most 100 by default. */
 const MAILS_PER_CONNECTION = 100;
 
 export type MailRequest = {
   readonly relay: SmtpRelay;
-  /** Addresses of the envelope, in ASCII where the relay may be unable to take others. */
+  /** Addresses of the envelope. They are ASCII where the relay may not take other characters. */
   readonly from: string;
   readonly to: string;
   /** The message of RFC 5322. */
@@ -41,8 +41,9 @@ export type MailParts = {
 };
 
 /**
- * Creates a function that sends mails over at most 5 connections. A connection is used again only by a mail
- * that waits for it: an idle one, which the relay may close, would cost the next alert its first attempt.
+ * Creates a function that sends mails over at most 5 connections. Only a mail that is already waiting reuses
+ * a connection. Idle connections are not kept: the relay may close them, which would cost the next alert its
+ * first attempt.
  *
  * The relay's address is exempt from the guard, because the operator has set it. No proxy is used.
  */
@@ -89,12 +90,12 @@ export function createSendMail({
 /** An open connection and the number of mails that went over it. */
 type Used = { readonly session: SmtpSession; readonly relay: SmtpRelay; mails: number };
 
-/** The places for connections. A place is handed on to the mail that has waited longest. */
+/** The connections to the relay. When a mail is sent, its place goes to the mail that has waited longest. */
 class Connections {
   readonly #waiting = new Set<(used: Used | null) => void>();
   #taken = 0;
 
-  /** Sends over a connection that another mail leaves, or over a new one. */
+  /** Sends over the connection of a mail that was just sent, or over a new one. */
   async use(
     request: MailRequest,
     signal: AbortSignal,
@@ -114,7 +115,7 @@ class Connections {
         return { kind: 'accepted' };
       }
       const session = await open();
-      // From here on a failed session must not be left to others.
+      // After a failure the session is not passed on: `left` stays null.
       await sent(session, request, signal);
       left = { session, relay: request.relay, mails: 1 };
       return { kind: 'accepted' };
@@ -152,7 +153,7 @@ class Connections {
   }
 }
 
-/** Sends over a new connection. The connection ends when that fails. */
+/** Sends over a new connection, which is closed when the send fails. */
 async function sent(session: SmtpSession, request: MailRequest, signal: AbortSignal): Promise<void> {
   try {
     await session.send(request, signal);
@@ -163,8 +164,8 @@ async function sent(session: SmtpSession, request: MailRequest, signal: AbortSig
 }
 
 /**
- * Sends over a connection that was used before. False: the relay did not want another mail over it, and has not
- * taken this one.
+ * Sends over a connection that was used before. False: the relay has closed it to further mails, and did not
+ * take this one.
  */
 async function isSent(session: SmtpSession, request: MailRequest, signal: AbortSignal): Promise<boolean> {
   try {
@@ -177,7 +178,7 @@ async function isSent(session: SmtpSession, request: MailRequest, signal: AbortS
   }
 }
 
-/** Whether the relay ended the connection before it was given the message. */
+/** Whether the relay ended the connection before it got the message. */
 function isEndOfConnection(error: unknown): boolean {
   if (!(error instanceof Error) || !('command' in error)) return false;
   const isClosing = 'responseCode' in error && error.responseCode === 421;

@@ -16,10 +16,10 @@ const IMPLICIT_TLS_PORT = 465;
 const SUBMISSION_PORT = 587;
 
 /**
- * Reads the URL of a relay. On a network TLS is never optional, because an attacker on the way could leave out the offer:
- * `smtps:` is TLS from the start, `smtp:` is STARTTLS. Only a relay on this machine is spoken to in clear, and
- * one for which the operator says so with `?starttls=never`. A relay on this machine may take a password over TLS only,
- * so svc logs in over STARTTLS where that is offered.
+ * Reads the URL of a relay. `smtps:` is TLS from the start, and `smtp:` requires STARTTLS: an attacker on the
+ * network could remove the offer of an optional one. Without TLS, svc sends only to a relay on this machine,
+ * or where the operator sets `?starttls=never`. With a password, svc uses STARTTLS on this machine where the
+ * relay offers it.
  *
  * @param text `smtp[s]://[user:password@]host[:port][?starttls=required|never]`, with percent-encoding in the
  *   user and the password

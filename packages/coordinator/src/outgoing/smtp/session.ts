@@ -19,16 +19,16 @@ export type SessionParts = {
 
 export type Envelope = { readonly from: string; readonly to: string; readonly message: Buffer };
 
-/** Bound on the answers of a relay that nodemailer keeps, bytes. */
+/** Most bytes of a relay's answer that nodemailer keeps. */
 const MOST_OF_AN_ANSWER = 64 * 1_024;
-/** nodemailer's own time limits, ms. They only catch what the caller's signal misses. */
+/** nodemailer's own time limits, ms. They end only what the caller's signal does not. */
 const NEVER_LONGER_MS = 20_000;
 
 type Done<T> = (error: Error | null | undefined, value?: T) => void;
 
 /**
- * One connection to a relay, logged in. All methods reject with the errors of nodemailer (`code`, `command`,
- * `responseCode`, `response`, `originalCode`), or of the socket while it is dialled.
+ * One connection to a relay, logged in. All methods reject with errors of nodemailer (`code`, `command`,
+ * `responseCode`, `response`, `originalCode`), or of the socket during the dial.
  */
 export class SmtpSession {
   readonly #connection: SMTPConnection;
@@ -46,8 +46,7 @@ export class SmtpSession {
   }
 
   /**
-   * Dials, says hello, begins TLS where that is asked for, and logs in. The signal ends the connection at any
-   * time, also later.
+   * Dials, greets, begins TLS where the relay's URL requires it, and logs in. The signal ends all of this.
    *
    * @param onDialled called when the connection is open
    */
@@ -91,14 +90,14 @@ export class SmtpSession {
     }
   }
 
-  /** Takes leave of the relay. It does not wait for the answer. */
+  /** Sends QUIT, and does not wait for the answer. */
   quit(): void {
     this.#connection.quit();
   }
 
   /** Closes the connection at once. It may be called twice. */
   destroy(): void {
-    // nodemailer forgets the step under way without telling it.
+    // nodemailer drops the current step without calling back.
     this.#break(new SvcError('mail-stopped', 'svc closed the connection to the relay'));
     this.#connection.close();
   }
@@ -114,7 +113,7 @@ export class SmtpSession {
   }
 }
 
-/** nodemailer begins STARTTLS where it is offered, unless it is told otherwise. */
+/** nodemailer's options for TLS. By default it begins STARTTLS where the relay offers it. */
 const BY_STARTTLS: Readonly<Record<SmtpRelay['tls'], object>> = {
   implicit: {},
   starttls: { requireTLS: true },
@@ -133,8 +132,9 @@ export function isGreeting(text: string): boolean {
 }
 
 /**
- * The name in EHLO: that of the machine, where it is a domain. Servers refuse others, such as one with an underscore
- * (findings/exim-greeting-with-underscore.sh). Then it is the address that the connection leaves from, as a literal (RFC 5321, section 4.1.3).
+ * The name in EHLO: the machine's name where it is a domain, else the connection's local address as a literal
+ * (RFC 5321, section 4.1.3). Servers refuse other names, such as one with an underscore
+ * (findings/exim-greeting-with-underscore.sh).
  */
 export function greetingOf(machine: string, address: string | undefined): string {
   if (DOMAIN.test(machine)) return machine;
@@ -155,20 +155,21 @@ function optionsOf({ host, port, tls }: SmtpRelay, { secureContext }: SessionPar
           tls: {
             secureContext: secureContext(),
             checkServerIdentity: checkAlternativeNames,
-            // A relay on this machine, which svc would else speak to in clear: its certificate is often its own.
+            // A relay on this machine often has a self-signed certificate. Without TLS, svc would send to it
+            // in clear.
             rejectUnauthorized: tls !== 'offered',
           },
         }),
     connectionTimeout: NEVER_LONGER_MS,
     greetingTimeout: NEVER_LONGER_MS,
     socketTimeout: NEVER_LONGER_MS,
-    // A relay that does not close its side would keep the connection.
+    // Without it, a relay that does not close its side would keep the connection open.
     socketCloseTimeout: 0,
     maxResponseSize: MOST_OF_AN_ANSWER,
   };
 }
 
-/** Opens the connection. nodemailer would resolve the name itself, past the places that all names share. */
+/** Opens the connection. nodemailer would resolve the name itself, outside the limit on threads for names. */
 async function dial({ host, port }: SmtpRelay, resolve: Resolve, signal: AbortSignal): Promise<Socket> {
   const lookup: LookupFunction = (name, options, callback) => {
     resolve(name).then(
@@ -187,13 +188,13 @@ async function dial({ host, port }: SmtpRelay, resolve: Resolve, signal: AbortSi
 }
 
 /**
- * The parts of nodemailer that svc uses: the dialogue and the composer of messages. They take some 18 MiB and
- * tens of milliseconds, so a coordinator that sends no mail does not load them, and one that does loads them at
- * its start.
+ * Loads the parts of nodemailer that svc uses: the dialogue and the composer of messages. They take some 18
+ * MiB and tens of milliseconds. So a coordinator that sends no mail does not load them, and one that sends
+ * mails loads them at its start.
  *
- * Its transports are not used: none ends a send by a signal, bounds it as a whole, or takes one of the places that all
- * lookups of names share. That with a pool keeps idle connections, and that without one opens a connection for each
- * of a hundred alerts, which relays refuse.
+ * nodemailer's transports are not used: none ends a send by a signal, limits its whole time, or shares the
+ * limit on threads for names. The pooled transport keeps idle connections. The other one opens a connection
+ * for each of a hundred alerts, which relays refuse.
  */
 export async function loadNodemailer() {
   const [dialogue, composer] = await Promise.all([

@@ -46,8 +46,8 @@ const INSERT = `INSERT INTO audit
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 
 /**
- * Appends lines. It must run in the transaction of the change that they describe: both are stored, or
- * neither.
+ * Appends lines. To be called in the transaction of the change that they describe, so that both are stored or
+ * neither is.
  */
 export async function appendAudit(tx: Transaction, lines: readonly AuditLine[]): Promise<void> {
   if (lines.length > 0) await tx.runEach(INSERT, lines.map(valuesOf));
@@ -79,11 +79,11 @@ export type AuditSearch = {
   readonly limit: number;
   readonly tokenId?: number | undefined;
   readonly outcome?: AuditLine['outcome'] | undefined;
-  /** Only this object and what lies below it. */
+  /** Only this object and the objects below it. */
   readonly object?: string | undefined;
 };
 
-/** Newest first. */
+/** The lines that match, newest first. */
 export function newestAudit({ read }: Store, search: AuditSearch): Promise<AuditRow[]> {
   const { workspaceId, beforeId, limit, tokenId, outcome, object } = search;
   let query = read.selectFrom('audit').selectAll().orderBy('id', 'desc').limit(limit);
@@ -92,7 +92,7 @@ export function newestAudit({ read }: Store, search: AuditSearch): Promise<Audit
   if (tokenId !== undefined) query = query.where('token_id', '=', tokenId);
   if (outcome !== undefined) query = query.where('outcome', '=', outcome);
   if (object !== undefined) {
-    // `0` comes after `/`, so this range holds the texts that begin with `<object>/`.
+    // `0` follows `/` in ASCII, so this range has the texts that begin with `<object>/`.
     query = query.where((row) =>
       row.or([
         row('object', '=', object),

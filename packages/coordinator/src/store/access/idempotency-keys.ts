@@ -10,7 +10,9 @@ export type KeptRequest = {
   readonly resourceId: number;
 };
 
-/** Answers the result of an earlier request with the key, made at `since` (epoch ms) or later. */
+/**
+ * The result of an earlier request with the key, made at `since` (epoch ms) or later; null: there was none.
+ */
 export async function keptRequest(
   { db }: Transaction,
   { workspaceId, key }: Pick<KeptRequest, 'workspaceId' | 'key'>,
@@ -27,7 +29,7 @@ export async function keptRequest(
 }
 
 /**
- * Stores a request; it replaces an older one with the same key.
+ * Stores a request. It replaces an older request with the same key.
  *
  * @param now epoch ms
  */
@@ -44,7 +46,7 @@ export async function keepRequest({ db }: Transaction, request: KeptRequest, now
     .execute();
 }
 
-/** Forgets at most `limit` requests from before `oldest` (epoch ms), oldest first. */
+/** Deletes at most `limit` requests that are older than `oldest` (epoch ms), oldest first. */
 export async function forgetRequests({ db }: Transaction, oldest: number, limit: number): Promise<void> {
   await db
     .deleteFrom('idempotency_keys')

@@ -10,11 +10,11 @@ const JOB_KEY_BYTES = 32;
 /** Values that are made at the first start of a database and never change. */
 export type Installation = {
   /**
-   * 16 hexadecimal digits. Services that several installations alert to tell their incidents apart by it, and
-   * people find the installation of an incident.
+   * 16 hexadecimal digits. It is part of each incident's key, so that a vendor with alerts of several
+   * installations keeps their incidents apart.
    */
   readonly id: string;
-  /** 32 bytes: signs the tokens of jobs, so that a result can be checked without memory of its job. */
+  /** 32 bytes. It signs the tokens of jobs, so that a result can be verified without a record of its job. */
   readonly jobKey: Secret<Uint8Array>;
 };
 
@@ -33,8 +33,8 @@ export async function loadInstallation(store: Store, secrets: Secrets): Promise<
 }
 
 /**
- * Makes the keys of incidents: `<installation>:<monitor>:<incident>`, at most 70 characters. The last part is
- * random, so a database that was restored from a backup repeats no key.
+ * Creates a maker of incident keys: `<installation>:<monitor>:<incident>`, at most 70 characters. The last
+ * part is random, so a database that was restored from a backup repeats no key.
  */
 export function incidentKeys(installationId: string): (monitorId: number) => string {
   return (monitorId) => `${installationId}:${monitorId}:${randomUUID()}`;

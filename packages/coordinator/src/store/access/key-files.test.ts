@@ -12,7 +12,7 @@ beforeEach(async () => {
 });
 afterEach(() => folder.remove());
 
-test('is made once, for its owner only', async () => {
+test('a secret is made once, and only its owner can read it', async () => {
   const data = join(folder.path, 'data');
   const made = await generatedSecret(data, 'api-token', generateToken);
   expect(made.reveal()).toMatch(/^svc_[\w-]{43}$/);
@@ -21,7 +21,7 @@ test('is made once, for its owner only', async () => {
   expect(await readdir(data)).toEqual(['api-token']);
 });
 
-test('all who start at once get the same', async () => {
+test('processes that start at once get the same secret', async () => {
   const all = await Promise.all(
     Array.from({ length: 20 }, () => generatedSecret(folder.path, 'api-token', generateToken)),
   );

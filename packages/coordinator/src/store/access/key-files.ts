@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { isCode, SvcError } from '@svc/shared/errors.ts';
 import { Secret } from '@svc/shared/secret.ts';
 
-/** File names, in the data folder, of the secrets that svc makes when the settings give none. */
+/** Names of the files in the data folder with the secrets that svc makes where no setting has them. */
 export const SECRET_KEY_FILE = 'secret-key';
-/** The previous key, which `secret-key rotate` leaves beside the new one. */
+/** The file with the previous key, which `secret-key rotate` writes. */
 export const PREVIOUS_SECRET_KEY_FILE = 'secret-key-previous';
 export const API_TOKEN_FILE = 'api-token';
 
@@ -31,7 +31,7 @@ export async function generatedSecret(folder: string, name: string, generate: ()
 /** The key of the secrets, and the previous key while secrets are sealed anew; both in base64. */
 export type SecretKeys = { readonly key: Secret; readonly previous: Secret | null };
 
-/** The keys of the data folder; the key is made by `generate` when there is none. */
+/** The keys in the data folder. `generate` makes the key where there is none. */
 export async function keptKeys(folder: string, generate: () => string): Promise<SecretKeys> {
   // The order matters: `secret-key rotate` keeps the former key before it replaces the file.
   const key = await generatedSecret(folder, SECRET_KEY_FILE, generate);
@@ -39,10 +39,10 @@ export async function keptKeys(folder: string, generate: () => string): Promise<
 }
 
 /**
- * Removes the previous key. Call it when nothing is sealed with that key any more.
+ * Removes the previous key. To be called when no value is sealed with it any more.
  *
- * @param keys the answer of {@link keptKeys}. If another rotation began since, the previous file holds the key
- *   with which everything is sealed, and stays.
+ * @param keys the answer of {@link keptKeys}. If another rotation began since, the file of the previous key
+ *   has the key that seals all values, and stays.
  */
 export async function forgetPreviousKey(folder: string, keys: SecretKeys): Promise<void> {
   if (keys.previous === null) return;
@@ -69,8 +69,8 @@ export async function readSecretFile(path: string): Promise<Secret | null> {
 }
 
 /**
- * Writes the file under another name and then links it. Unlike rename, a link never replaces a file that
- * another process made first.
+ * Writes the file under another name, and then links it. Unlike a rename, a link never replaces a file that
+ * another process created first.
  */
 async function createWhole(path: string, text: string): Promise<void> {
   const draft = `${path}.${randomBytes(6).toString('hex')}`;

@@ -48,7 +48,7 @@ export async function removeSessionsOf({ db }: Transaction, subject: string): Pr
   await db.deleteFrom('sessions').where('subject', '=', subject).execute();
 }
 
-/** A link as it is stored. */
+/** A link that works once, as it is stored. */
 export type StoredLink = {
   readonly purpose: string;
   readonly detail: string;
@@ -72,7 +72,7 @@ export async function insertLink(
   await db.insertInto('one_time_links').values({ hash, purpose, detail, expires_at: expiresAt }).execute();
 }
 
-/** Whether there is a link with this hash, expired or not. */
+/** Whether a link with this hash is stored, expired or not. */
 export async function hasLink({ read }: Store, hash: string): Promise<boolean> {
   const row = await read
     .selectFrom('one_time_links')

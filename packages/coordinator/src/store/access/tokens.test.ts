@@ -15,7 +15,7 @@ beforeEach(async () => {
 });
 afterEach(() => parts.dispose());
 
-test('a token made is found by its secret, also after a start, until it is revoked', async () => {
+test('a token is found by its secret, also after a restart, until it is revoked', async () => {
   const { workspaceId } = parts;
   const made = await tokens.create({ workspaceId, name: 'ci', scope: 'read' }, NOW);
   const { token } = made;
@@ -74,7 +74,7 @@ test('a token that was made over the API may become the operator’s', async () 
   expect(tokens.list(workspaceId)).toHaveLength(1);
 });
 
-test('a token of the operator that was taken away can come back', async () => {
+test('an operator’s token that was removed from the setting can come back', async () => {
   const { workspaceId } = parts;
   const [first, second] = [generateToken(), generateToken()];
   for (const secrets of [[first], [second], [first]]) {
@@ -87,7 +87,7 @@ test('a token of the operator that was taken away can come back', async () => {
   }
 });
 
-test('with cascade a token takes along what it made, also by one that was revoked before', async () => {
+test('with cascade, the tokens that a token made are revoked too, even through one that was already revoked', async () => {
   const { workspaceId } = parts;
   const make = async (createdBy: Token | null) =>
     (await tokens.create({ workspaceId, name: 'a', scope: 'admin', createdBy }, NOW)).token;
@@ -102,7 +102,7 @@ test('with cascade a token takes along what it made, also by one that was revoke
   expect((await Tokens.load(parts.store)).list(workspaceId)).toEqual([other]);
 });
 
-test('what a former token of the operator made can be taken away', async () => {
+test('the tokens that a former operator’s token made can be revoked', async () => {
   const { workspaceId } = parts;
   const [first, second] = [generateToken(), generateToken()];
   await tokens.setOperatorTokens(workspaceId, [first], NOW);
@@ -116,7 +116,7 @@ test('what a former token of the operator made can be taken away', async () => {
   expect(tokens.list(workspaceId).map(({ isOperator }) => isOperator)).toEqual([true]);
 });
 
-test('when a token was used is kept in memory and written now and then', async () => {
+test('the time of a token’s last use is kept in memory and written at intervals', async () => {
   const { token } = await tokens.create({ workspaceId: parts.workspaceId, name: 'ci', scope: 'read' }, NOW);
   expect(tokens.lastUsedAt(token.id)).toBeNull();
   tokens.noteUse(token.id, NOW + 5.5);

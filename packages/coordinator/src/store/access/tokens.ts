@@ -28,8 +28,8 @@ export type Token = {
   /** Epoch ms. */
   readonly createdAt: number;
   /**
-   * The token that made it, with its name. Null: the settings made it, or a version of svc that did not store
-   * this.
+   * The token that created it, with its name. Null: the settings created it, or a version of svc that did not
+   * store this.
    */
   readonly createdBy: TokenName | null;
   /** Epoch ms; null: it does not expire. */
@@ -56,14 +56,14 @@ export function generateToken(): string {
   return `svc_${randomBytes(32).toString('base64url')}`;
 }
 
-/** Tokens are long and random, so one round of a plain hash is enough: they cannot be guessed. */
+/** One round of a plain hash is enough, because tokens are long and random, and cannot be guessed. */
 function hashOf(token: string): string {
   return createHash('sha256').update(token).digest('hex');
 }
 
 /**
- * The tokens that are not revoked. They are few and every request needs one, so they are kept in memory by
- * their hash. The database keeps only the hash as well.
+ * The tokens that are not revoked, in memory by their hash: they are few, and every request needs one. The
+ * database has only their hashes too.
  */
 export class Tokens {
   readonly #store: Store;
@@ -88,12 +88,12 @@ export class Tokens {
     return tokens;
   }
 
-  /** The token of a request; null for an unknown or revoked token. The token may have expired. */
+  /** The token of a request, which may have expired; null: it is unknown or revoked. */
   lookup(token: string): Token | null {
     return this.#byHash.get(hashOf(token)) ?? null;
   }
 
-  /** The token of an id; null for an unknown or revoked one. The token may have expired. */
+  /** The token of an id, which may have expired; null: it is unknown or revoked. */
   find(id: number): Token | null {
     for (const token of this.#byHash.values()) if (token.id === id) return token;
     return null;
@@ -112,7 +112,7 @@ export class Tokens {
       .sort((a, b) => a.id - b.id);
   }
 
-  /** Makes a token. Only the answer holds the secret. */
+  /** Creates a token. Only the answer has its secret. */
   create(grant: TokenGrant, now: number): Promise<{ token: Token; secret: Secret }> {
     return this.#store.transaction((tx) => this.createIn(tx, grant, now));
   }
@@ -125,8 +125,8 @@ export class Tokens {
   }
 
   /**
-   * Revokes a token. With `cascade` it also revokes the tokens that it made, those that they made, and so on,
-   * in every workspace; the token itself may then be revoked already.
+   * Revokes a token. `cascade` also revokes all tokens that descend from it by creation, in every workspace.
+   * The token itself may then be revoked already.
    *
    * @returns 'unknown': the workspace has no such token; 'operator': SVC_API_TOKEN sets it, and only a change
    *   of the setting revokes it
@@ -166,10 +166,7 @@ export class Tokens {
     return this.#store.transaction((tx) => this.revokeIn(tx, { workspaceId, id, cascade }, now));
   }
 
-  /**
-   * Makes `secrets` the operator's tokens of the workspace; earlier operator's tokens that are not among them
-   * stop working.
-   */
+  /** Makes `secrets` the operator's tokens of the workspace, and revokes its other operator's tokens. */
   async setOperatorTokens(workspaceId: number, secrets: readonly string[], now: number): Promise<void> {
     const hashes = new Set(secrets.map(hashOf));
     const current = [...this.#byHash].filter(([, { isOperator }]) => isOperator);
@@ -198,7 +195,7 @@ export class Tokens {
     });
   }
 
-  /** When a request last used the token, epoch ms; null: never, or before this was stored. */
+  /** The time of the last request with the token, epoch ms; null: there was none since this is stored. */
   lastUsedAt(tokenId: number): number | null {
     return this.#lastUsed.get(tokenId) ?? null;
   }
@@ -232,7 +229,7 @@ export class Tokens {
     for (const [hash, token] of this.#byHash) if (isEnded(token, hash)) this.#byHash.delete(hash);
   }
 
-  /** A token that exists already, revoked or made over the API, becomes the granted one. */
+  /** A token that already exists, revoked or created over the API, becomes the operator's token. */
   async #put(
     tx: Transaction,
     secret: string,

@@ -58,7 +58,7 @@ const queue = (rows: readonly QueuedRow[]) => {
   return parts.store.transaction((tx) => tx.runEach(sql, parameters));
 };
 
-test('a delivery to a channel that is gone is left out, and the others are queued under their ids', async () => {
+test('a delivery to a removed channel is left out, and the others are queued under their ids', async () => {
   const outcomes = await queue([row('a'), row('b', channel + 1), row('c')]);
   expect(outcomes.map(({ changes }) => changes)).toEqual([1, 0, 1]);
   const stored = await parts.store.read.selectFrom('deliveries').select(['id', 'uid', 'state']).execute();
@@ -142,7 +142,7 @@ test('the oldest delivery of a pair is due, then the next, and nothing of a deli
   ]);
 });
 
-test('a younger delivery makes the one before it due, also where it came during the attempt', async () => {
+test('a younger delivery makes the older one due, also where it was queued during the attempt', async () => {
   const [first] = await queue([row('a')]);
   await record(stepOf(first?.id, 'pending', { at: 900 }));
   expect(await nextIds()).toEqual(['a 6000']);
@@ -155,7 +155,7 @@ test('a younger delivery makes the one before it due, also where it came during 
   expect(await nextIds()).toEqual(['a 6000']);
 });
 
-test('a delivery that arrives makes what waits for its channel due, each once until its own wait is over', async () => {
+test('a successful delivery makes the waiting ones of its channel due, each once before its own back-off ends', async () => {
   const [a, b] = await queue([row('a', channel, 1), row('b', channel, 2)]);
   await record(stepOf(a?.id, 'pending', { monitorId: 1, at: 2_000, nextAttemptAt: 7_000 }));
   await record(stepOf(b?.id, 'delivered', { monitorId: 2 }));
@@ -174,7 +174,7 @@ test('a delivery that arrives makes what waits for its channel due, each once un
   expect(await nextIds()).toEqual(['a 0']);
 });
 
-test('a replayed delivery is before the younger ones, also while one of them is sent', async () => {
+test('a replayed delivery comes before the younger ones, even while one of them is being sent', async () => {
   const [a, b] = await queue([row('a'), row('b')]);
   await parts.store.transaction((tx) =>
     tx.runEach("UPDATE deliveries SET state = 'dead', due_at = NULL WHERE id = ?", [[a?.id ?? 0]]),
@@ -191,7 +191,7 @@ test('a replayed delivery is before the younger ones, also while one of them is 
   expect(await nextIds()).toEqual(['b 0']);
 });
 
-test('only what is dead is replayed', async () => {
+test('only dead deliveries are replayed', async () => {
   const [queued] = await queue([row('a')]);
   const id = queued?.id ?? 0;
   const replayed = (deliveryId: number) =>

@@ -64,8 +64,8 @@ export type ChannelState = { state: 'ok' | 'failing' | 'stopped' | 'taken-up'; r
 export type StoppedChannel = { readonly notificationId: number; readonly reason: string | null };
 
 /**
- * Writes steps of different pairs. A delivered message makes the other waiting deliveries of its channel due,
- * each once until its own wait is over.
+ * Writes steps of different pairs. A delivered message makes the other waiting deliveries of its channel due:
+ * each at most once before its own back-off ends.
  *
  * @param now epoch ms: the stored end of deliveries that a step ends
  * @returns the channels that these steps stopped

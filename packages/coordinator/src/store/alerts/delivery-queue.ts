@@ -9,7 +9,7 @@ import { alertText, openAlert } from './stored-alerts.ts';
 /*
  * The outbox: the deliveries that wait. `delivery-ledger.ts` records their attempts and ends.
  *
- * The deliveries of one monitor to one channel (a lane) are sent one after the other, so only the oldest
+ * The deliveries of one monitor to one channel (a pair) are sent one after the other, so only the oldest
  * pending one has a `due_at`. Each transaction that ends, replays or queues deliveries gives the next one its
  * `due_at`.
  */
@@ -134,7 +134,7 @@ export function parametersOf(row: QueuedRow, id: number | null) {
 }
 
 /**
- * Makes the oldest delivery of a lane due when a younger one is queued, even in the middle of a long
+ * Makes the oldest delivery of a pair due when a younger one is queued, even in the middle of a long
  * back-off. To be run after {@link insertDeliveries} of the same rows.
  */
 export function hastenOlder(rows: readonly QueuedRow[]): SqlStep {
@@ -342,7 +342,7 @@ export async function lastDeliveryId({ work }: Pick<Store, 'work'>): Promise<num
 /**
  * Queues a dead delivery again. Its back-off starts anew at `now`, epoch ms.
  *
- * @returns its pair, or why not
+ * @returns its pair, or the reason why it was not queued
  */
 export async function replayDelivery(
   tx: Transaction,
@@ -386,7 +386,7 @@ export async function deadDeliveries(
   return rows.map(({ id }) => id);
 }
 
-/** Queues these deliveries again, if they are dead: see {@link replayDelivery}. Returns the pair of each. */
+/** Queues the dead ones of these deliveries again, as {@link replayDelivery} does. Returns their pairs. */
 export async function replayDeliveries(
   tx: Transaction,
   ids: readonly number[],
@@ -409,7 +409,7 @@ export async function replayDeliveries(
   return pairs;
 }
 
-/** Makes the oldest pending delivery of each pair due, after the delivery before it is over. */
+/** Gives the oldest pending delivery of each pair its `due_at`, after the delivery before it has ended. */
 export async function passOnTurns(tx: Transaction, pairs: readonly DeliveryPair[]): Promise<void> {
   if (pairs.length === 0) return;
   await tx.runEach(

@@ -96,7 +96,7 @@ describe('a change of the declaration is logged', () => {
     ]);
   });
 
-  test('a link with the kind of its channel, and its end with what was announced', async () => {
+  test('a link with the kind of its channel, and its removal with the announced status', async () => {
     const [a, b] = [await create('svc_http_monitor'), await create('svc_tcp_monitor')];
     await logged();
     const notificationId = await create('svc_notification', webhook(a));
@@ -122,7 +122,7 @@ describe('a change of the declaration is logged', () => {
     });
   });
 
-  test('a removed channel, whose links are of no kind from then on', async () => {
+  test('a removed channel, whose links have no kind from then on', async () => {
     const monitorId = await create('svc_http_monitor');
     await logged();
     const notificationId = await create('svc_notification', webhook(monitorId));
@@ -133,7 +133,7 @@ describe('a change of the declaration is logged', () => {
     ]);
   });
 
-  test('not what changes nothing outside its row', async () => {
+  test('a change without effect outside its row is not logged', async () => {
     const id = await create('svc_http_monitor');
     await logged();
     await change((open) => open.update('svc_http_monitor', id, attributes('svc_http_monitor')));
@@ -146,7 +146,7 @@ describe('a change of the declaration is logged', () => {
     expect(await log()).toEqual([]);
   });
 
-  test('nothing of a change that failed', async () => {
+  test('a change that failed is not logged', async () => {
     const failing = change(async (open) => {
       await open.create('svc_http_monitor', attributes('svc_http_monitor'));
       await open.remove('svc_http_monitor', 99);
@@ -157,7 +157,7 @@ describe('a change of the declaration is logged', () => {
   });
 });
 
-test('effects are asked for once per commit, up to its last entry, and awaited', async () => {
+test('effects are requested once per commit, up to its last entry, and awaited', async () => {
   const id = await create('svc_http_monitor');
   await create('svc_status_page');
   await create('svc_notification', webhook(id));

@@ -12,7 +12,7 @@ import { checkSecretKey, generateSecretKey, parseSecretKey, Secrets } from './se
 const secrets = new Secrets(randomBytes(32));
 
 describe('sealing', () => {
-  test('every text comes back, and never twice as the same bytes', () => {
+  test('every text opens, and no two seals of it are equal', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme' }), (text) => {
         const sealed = secrets.seal('monitors.http', text);
@@ -51,7 +51,7 @@ test('a secret key is 32 bytes in base64', () => {
   }
 });
 
-test('a database opens with the key it was begun with and refuses another', async () => {
+test('a database opens with its first key and refuses another', async () => {
   const folder = await temporaryFolder();
   const store = await openStoreInProcess(join(folder.path, 'svc.db'), silentLog);
   await checkSecretKey(store, secrets);
@@ -64,7 +64,7 @@ test('a database opens with the key it was begun with and refuses another', asyn
   await folder.remove();
 });
 
-test('keys of incidents say whose they are, and are never the same', () => {
+test('an incident’s key names its installation and monitor, and none is repeated', () => {
   const keyOf = incidentKeys('5f0c2a9be1d74836');
   expect(keyOf(12)).toMatch(/^5f0c2a9be1d74836:12:[0-9a-f-]{36}$/);
   expect(keyOf(12)).not.toBe(keyOf(12));

@@ -10,19 +10,22 @@ import type { Transaction } from '../store.ts';
 export type IncidentRow = Selectable<Database['incidents']>;
 
 /**
- * An incident, with the pages that it names. Those of monitors and those that people write are rows of one table with one
- * kind of id, so updates belong to either.
+ * An incident with the pages that it names. Incidents of monitors and incidents that people write are rows of
+ * one table, so updates can belong to both.
  */
 export type StoredIncident = IncidentRow & { readonly pageIds: readonly number[] };
 
 const componentList = z.array(z.number().int());
 
-/** What people told about an incident. */
+/** An update that people wrote about an incident. */
 export type StoredUpdate = Omit<Selectable<Database['incident_updates']>, 'component_ids'> & {
   readonly componentIds: readonly number[];
 };
 
-/** What an operator says of an incident. Null: an incident of a monitor has the name of the monitor. */
+/**
+ * The parts of an incident that an operator writes. `title` null: the incident of a monitor, which has the
+ * monitor's name.
+ */
 export type IncidentContent = {
   readonly title: string | null;
   readonly impact: Impact;
@@ -47,7 +50,7 @@ export type IncidentSearch = {
   readonly pageId?: number | undefined;
 };
 
-/** Newest first. */
+/** The incidents that match, newest first. */
 export async function newestIncidents(source: Readable, search: IncidentSearch): Promise<StoredIncident[]> {
   const { workspaceId, beforeId, limit, isOpen, monitorId, pageId } = search;
   let query = readingOf(source).selectFrom('incidents').selectAll().where('workspace_id', '=', workspaceId);
@@ -58,7 +61,7 @@ export async function newestIncidents(source: Readable, search: IncidentSearch):
   return withPages(source, await query.orderBy('id', 'desc').limit(limit).execute());
 }
 
-/** Null: it does not exist, or it belongs to another workspace. */
+/** An incident of the workspace; null: there is none with this id. */
 export async function findIncident(
   source: Readable,
   workspaceId: number,
@@ -74,8 +77,9 @@ export async function findIncident(
 }
 
 /**
- * Incidents that name the page, and incidents of these monitors that name no page, which people wrote about and which
- * are open or ended after `from` (epoch ms). Newest first; 200 at most.
+ * The incidents that a page shows with text: incidents that name the page, and incidents of these monitors
+ * that name no page. People wrote about them, and they are open or ended after `from` (epoch ms). Newest
+ * first, at most 200.
  */
 export async function writtenIncidents(
   source: Readable,
@@ -154,8 +158,8 @@ export async function updatesOf(
 }
 
 /**
- * The next published updates in the order of their commits, with their incidents: the durable event of each update.
- * Whoever tells others of them keeps the id of the last one. An update that is removed before it is read is missing.
+ * The next updates in the order of their commits, with their incidents. The caller stores the id of the last
+ * one that it has announced. An update that is removed before it is read is missing.
  */
 export async function updatesAfter(
   source: Readable,
@@ -256,7 +260,7 @@ async function insertPages(tx: Transaction, incidentId: number, pageIds: readonl
   );
 }
 
-/** Incidents that name the page, and those of its monitors that name none. */
+/** Incidents that name the page, and incidents of its monitors that name no page. */
 function ofPage(pageId: number) {
   return sql<boolean>`(id IN (SELECT incident_id FROM incident_pages WHERE page_id = ${pageId})
     OR (monitor_id IN (SELECT monitor_id FROM components WHERE page_id = ${pageId})

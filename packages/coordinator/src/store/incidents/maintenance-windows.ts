@@ -24,7 +24,7 @@ const repetition = z.object({
   until: z.number().nullable(),
 }) satisfies z.ZodType<Repetition>;
 
-/** What an operator says of a window. Ids are of objects of its workspace. */
+/** The parts of a window that an operator writes. The ids are ids of its workspace's objects. */
 export type WindowContent = Omit<WindowTimes, 'endedAt'> & {
   readonly title: string;
   readonly text: string;
@@ -39,7 +39,10 @@ export type StoredWindow = WindowContent & {
   readonly workspaceId: number;
   /** Epoch ms; null: it was not ended. */
   readonly endedAt: number | null;
-  /** The zone that is stored, where this process does not know it: its times are then taken as UTC. Otherwise null. */
+  /**
+   * The stored time zone where this process does not know it, else null. The window's times are then read as
+   * UTC.
+   */
   readonly unknownTimeZone: string | null;
   readonly rowVersion: number;
   readonly createdAt: number;
@@ -52,7 +55,7 @@ type Target = 'monitors' | 'pages' | 'components';
 const COLUMN = { monitors: 'monitor_id', pages: 'page_id', components: 'component_id' } as const;
 const TARGETS = ['monitors', 'pages', 'components'] as const;
 
-/** Only windows with this object. */
+/** Only windows that name this object. */
 export type WindowFilter = { readonly target: Target; readonly id: number };
 
 /** The windows of a workspace, by ascending id. */
@@ -70,7 +73,7 @@ export async function listWindows(
   return completed(source, rows);
 }
 
-/** Null: it does not exist, or it belongs to another workspace. */
+/** A window of the workspace; null: there is none with this id. */
 export async function findWindow(
   source: Readable,
   workspaceId: number,
@@ -85,7 +88,7 @@ export async function findWindow(
   return (await completed(source, rows))[0] ?? null;
 }
 
-/** The windows that a page shows: those that name it, one of its components, or a monitor that it shows. */
+/** The windows that a page shows: they name the page, one of its components, or a monitor that it shows. */
 export async function windowsOfPage(source: Readable, pageId: number): Promise<StoredWindow[]> {
   const { rows } = await sql<WindowRow>`SELECT * FROM maintenance_windows w
     WHERE w.workspace_id = (SELECT workspace_id FROM status_pages WHERE id = ${pageId}) AND w.id IN (
@@ -99,8 +102,8 @@ export async function windowsOfPage(source: Readable, pageId: number): Promise<S
 }
 
 /**
- * The windows of these monitors, of any workspace, by monitor. A monitor without one is missing. A window of several
- * monitors is one object.
+ * The windows of these monitors, of any workspace, by monitor. A monitor without a window is missing. Several
+ * monitors share the object of their window.
  */
 export async function windowTimesOf(
   source: Readable,
@@ -320,7 +323,7 @@ function timesOf({ starts_at, ends_at, time_zone, repeat, ended_at }: WindowRow)
   return {
     startsAt: starts_at,
     endsAt: ends_at,
-    // A zone that another version of Node wrote. The evaluation must not fail because of it.
+    // Another version of Node may have known this zone. The evaluation must not fail because of it.
     timeZone: isTimeZone(time_zone) ? time_zone : 'UTC',
     repeat: repeat === null ? null : repetition.parse(JSON.parse(repeat)),
     endedAt: ended_at,
@@ -332,10 +335,12 @@ function liveOf(window: StoredWindow): LiveWindow {
   return { id, monitorIds, times: { startsAt, endsAt, timeZone, repeat, endedAt } };
 }
 
-/** Most windows that are remembered: those of ten full workspaces. */
+/** Most windows that stay in memory: ten full workspaces have as many. */
 const MOST_REMEMBERED = 10_000;
 
-/** Reads which maintenance windows are under way. It remembers the windows, which change rarely. */
+/**
+ * Finds the maintenance windows in progress. Windows change rarely, so it keeps their parsed times in memory.
+ */
 export class MaintenanceNow {
   readonly #store: Pick<Store, 'read'>;
   /** By id and version. */
@@ -346,7 +351,7 @@ export class MaintenanceNow {
   }
 
   /**
-   * Ids of the workspace's windows with an occurrence that covers the instant.
+   * The ids of the workspace's windows with an occurrence at this instant.
    *
    * @param now epoch ms on the slots' clock
    */

@@ -20,8 +20,8 @@ const ACCESS = [
     created_at INTEGER NOT NULL, created_by INTEGER, expires_at INTEGER, last_used_at INTEGER,
     revoked_at INTEGER)`,
   'CREATE INDEX tokens_created_by ON tokens (created_by) WHERE created_by IS NOT NULL',
-  // The audit trail: actions and refusals. Lines have no foreign keys, because they outlive the rows that they
-  // describe.
+  // The audit trail: actions and refusals. It has no foreign keys, because a line outlives the rows that it
+  // describes.
   `CREATE TABLE audit (
     id INTEGER PRIMARY KEY AUTOINCREMENT, at INTEGER NOT NULL, workspace_id INTEGER, actor TEXT NOT NULL,
     token_id INTEGER, token_name TEXT, action TEXT NOT NULL, object TEXT NOT NULL, outcome TEXT NOT NULL,
@@ -41,12 +41,12 @@ const ACCESS = [
   `CREATE TABLE one_time_links (
     hash TEXT PRIMARY KEY, purpose TEXT NOT NULL, detail TEXT NOT NULL, expires_at INTEGER NOT NULL)`,
   'CREATE INDEX one_time_links_expiry ON one_time_links (expires_at)',
-  // Results of POST requests with an `Idempotency-Key`; `fingerprint` is a hash of path and body.
+  // Results of POST requests with an `Idempotency-Key`. `fingerprint` is a hash of the path and the body.
   `CREATE TABLE idempotency_keys (
     workspace_id INTEGER NOT NULL REFERENCES workspaces, key TEXT NOT NULL, fingerprint TEXT NOT NULL,
     resource_id INTEGER NOT NULL, created_at INTEGER NOT NULL, PRIMARY KEY (workspace_id, key)) WITHOUT ROWID`,
   'CREATE INDEX idempotency_keys_age ON idempotency_keys (created_at)',
-  // job_key, declared_digest …
+  // Single values, see `facts.ts`.
   'CREATE TABLE facts (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID',
 ];
 
@@ -61,8 +61,8 @@ const DECLARED = [
     probe_version INTEGER NOT NULL DEFAULT 1, activated_at INTEGER NOT NULL,
     owner TEXT, local_name TEXT, row_version INTEGER NOT NULL DEFAULT 1,
     created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL)`,
-  // Lists by name or type, and the overview, read an index each instead of the whole rows, whose attributes
-  // take some kilobytes.
+  // Lists by name or type, and the overview, each read an index. The rows are larger: their attributes take
+  // some kilobytes.
   'CREATE INDEX monitors_names ON monitors (workspace_id, id, name, type)',
   'CREATE INDEX monitors_overview ON monitors (workspace_id, id, active, name, type)',
   // Deleted monitors that still have roll-ups.
@@ -80,7 +80,8 @@ const DECLARED = [
     created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL,
     stopped_at INTEGER, group_alerts INTEGER NOT NULL DEFAULT 1, kept TEXT)`,
   'CREATE INDEX notifications_workspace ON notifications (workspace_id, id)',
-  // A link enables a channel for a monitor. It remembers the status that the channel was last told.
+  // A link enables a channel for a monitor. `announced` is the status of the last alert to the channel about
+  // the monitor.
   `CREATE TABLE links (
     monitor_id INTEGER NOT NULL REFERENCES monitors ON DELETE CASCADE,
     notification_id INTEGER NOT NULL REFERENCES notifications ON DELETE CASCADE,
@@ -129,8 +130,8 @@ const EVALUATION = [
     outcome TEXT NOT NULL, version INTEGER NOT NULL, latency REAL, status_code INTEGER,
     error_message TEXT, detail TEXT, agent TEXT, recorded_at INTEGER NOT NULL,
     PRIMARY KEY (slot, monitor_id, region)) WITHOUT ROWID`,
-  // Reads of one monitor's results look at the slots that it can have had: those on the grid of its period,
-  // and those in this table. The latter were given off the grid, or on the grid of an earlier period.
+  // Slots of a monitor that are not on its grid. Reads of one monitor's results look up the slots on the grid
+  // and these.
   `CREATE TABLE off_grid_slots (
     monitor_id INTEGER NOT NULL, slot INTEGER NOT NULL, PRIMARY KEY (monitor_id, slot)) WITHOUT ROWID`,
   // For the retention.
@@ -190,8 +191,8 @@ const TOTALS = [
   `CREATE TABLE rollup_days (
     monitor_id INTEGER NOT NULL, at INTEGER NOT NULL, region TEXT NOT NULL, ${COUNTS}, latency BLOB,
     PRIMARY KEY (monitor_id, at, region)) WITHOUT ROWID`,
-  // ms of the day beginning at `at` during which the monitor had each status; the rest is not known. A
-  // monitor with no known status that day has no row.
+  // How long the monitor had each status on the day that begins at `at`, ms. For the rest of the day the
+  // status is unknown. A monitor without a known status that day has no row.
   `CREATE TABLE uptime_days (
     monitor_id INTEGER NOT NULL, at INTEGER NOT NULL, active_ms INTEGER NOT NULL,
     degraded_ms INTEGER NOT NULL, error_ms INTEGER NOT NULL, PRIMARY KEY (monitor_id, at)) WITHOUT ROWID`,
@@ -202,8 +203,8 @@ const TOTALS = [
   `CREATE TABLE rollup_progress (
     id INTEGER PRIMARY KEY CHECK (id = 1), hour INTEGER NOT NULL, phase INTEGER NOT NULL,
     day INTEGER NOT NULL, after_monitor INTEGER NOT NULL, results_from INTEGER NOT NULL DEFAULT 0)`,
-  // Hours that got a result after they were rolled up, or shortly before. `marks` grows with each such
-  // result.
+  // Hours that must be rolled up again, because a result came after the roll-up or shortly before it. `marks`
+  // counts such results.
   `CREATE TABLE rollup_repairs (
     hour INTEGER NOT NULL, monitor_id INTEGER NOT NULL, marks INTEGER NOT NULL DEFAULT 1,
     PRIMARY KEY (hour, monitor_id)) WITHOUT ROWID`,
@@ -247,8 +248,8 @@ const DELIVERY = [
     delivery_id INTEGER NOT NULL REFERENCES deliveries ON DELETE CASCADE, number INTEGER NOT NULL,
     at INTEGER NOT NULL, duration REAL NOT NULL, outcome TEXT NOT NULL, status_code INTEGER, error TEXT,
     reason TEXT, reply TEXT, next_attempt_at INTEGER, PRIMARY KEY (delivery_id, number)) WITHOUT ROWID`,
-  // The incidents that a channel has, or may have, heard of. `thread`: what its kind keeps between the alerts
-  // of an incident. `at`: the last alert.
+  // The incidents that a channel was, or may have been, told about. `thread`: what the channel's code stores
+  // between the alerts of an incident, such as a message's id. `at`: the time of the last alert.
   `CREATE TABLE delivery_threads (
     notification_id INTEGER NOT NULL, incident TEXT NOT NULL, thread TEXT, at INTEGER NOT NULL,
     PRIMARY KEY (notification_id, incident)) WITHOUT ROWID`,
@@ -271,7 +272,7 @@ const NOTES = [
     monitor_id INTEGER NOT NULL REFERENCES monitors ON DELETE CASCADE,
     PRIMARY KEY (window_id, monitor_id)) WITHOUT ROWID`,
   'CREATE INDEX maintenance_monitors_monitor ON maintenance_monitors (monitor_id)',
-  // Pages that show a window beside those that show its monitors, and components that it names.
+  // Pages that show a window although they do not show its monitors, and components that it names.
   `CREATE TABLE maintenance_pages (
     window_id INTEGER NOT NULL REFERENCES maintenance_windows ON DELETE CASCADE,
     page_id INTEGER NOT NULL REFERENCES status_pages ON DELETE CASCADE,
@@ -297,8 +298,8 @@ const NOTES = [
     page_id INTEGER NOT NULL REFERENCES status_pages ON DELETE CASCADE,
     PRIMARY KEY (incident_id, page_id)) WITHOUT ROWID`,
   'CREATE INDEX incident_pages_page ON incident_pages (page_id)',
-  // What people tell about an incident. `component_ids`: JSON array of the affected components. Ids grow in the
-  // order of the commits: subscribers are told by them.
+  // Updates that people write about an incident. `component_ids`: JSON array of the affected components. Ids
+  // grow in the order of the commits, so one id says which updates subscribers were told.
   `CREATE TABLE incident_updates (
     id INTEGER PRIMARY KEY AUTOINCREMENT, incident_id INTEGER NOT NULL REFERENCES incidents ON DELETE CASCADE,
     state TEXT NOT NULL, text TEXT NOT NULL, component_ids TEXT NOT NULL, at INTEGER NOT NULL,
@@ -321,17 +322,19 @@ const VISITORS = [
   // For the retention.
   `CREATE INDEX page_recipients_unconfirmed ON page_recipients (asked_at)
     WHERE subscription IN ('none', 'asked')`,
-  // What subscribers are told and have not all been told: `after_recipient` is the last one whose mail is queued.
+  // Announcements to subscribers whose mails are not all queued yet. `after_recipient`: the last recipient
+  // whose mail is queued.
   `CREATE TABLE page_announcements (
     id INTEGER PRIMARY KEY AUTOINCREMENT, uid TEXT NOT NULL UNIQUE,
     page_id INTEGER NOT NULL REFERENCES status_pages ON DELETE CASCADE,
     content TEXT NOT NULL, created_at INTEGER NOT NULL, after_recipient INTEGER NOT NULL DEFAULT 0)`,
-  // The status that the subscribers of a page were last told of a monitor; without a row: active.
+  // The status of a monitor that the subscribers of a page were last told. No row: active.
   `CREATE TABLE page_told (
     page_id INTEGER NOT NULL REFERENCES status_pages ON DELETE CASCADE,
     monitor_id INTEGER NOT NULL, status TEXT NOT NULL, PRIMARY KEY (page_id, monitor_id)) WITHOUT ROWID`,
-  // What the subscribers of a page were told of a maintenance window: `announced_from`: the beginning that was
-  // announced; `begun_from`: that of the time whose beginning was told; `is_over`: its end was told too.
+  // What the subscribers of a page were told about a maintenance window. `announced_from`: the beginning that
+  // was announced. `begun_from`: the beginning of the occurrence whose start was announced. `is_over`, 0 or
+  // 1: its end was announced too.
   `CREATE TABLE page_windows_told (
     page_id INTEGER NOT NULL REFERENCES status_pages ON DELETE CASCADE,
     window_id INTEGER NOT NULL REFERENCES maintenance_windows ON DELETE CASCADE,
@@ -345,9 +348,9 @@ const VISITORS = [
     declared TEXT NOT NULL, domain TEXT NOT NULL, state TEXT NOT NULL, problem TEXT,
     failures INTEGER NOT NULL DEFAULT 0, checked_at INTEGER NOT NULL, verified_at INTEGER)`,
   'CREATE INDEX page_domains_domain ON page_domains (domain)',
-  // The icon of a page as it was last fetched. `url`: as the page had it then; the icon of another address counts for
-  // nothing. `content`: null, it could not be fetched yet. `validator`: the `ETag` of its server. `problem`: why the last
-  // try failed.
+  // The icon of a page as it was last fetched. `url`: the page's icon URL at that time; after a change of the
+  // URL the row is ignored. `content` null: it was never fetched. `validator`: the `ETag` of the server's
+  // answer. `problem`: why the last try failed.
   `CREATE TABLE page_icons (
     page_id INTEGER PRIMARY KEY REFERENCES status_pages ON DELETE CASCADE,
     url TEXT NOT NULL, content_type TEXT, content BLOB, validator TEXT, problem TEXT,

@@ -1,8 +1,8 @@
 /*
- * What status pages show, and the numbers that say that it changed. `status_pages.shown_version` grows with each row that
- * people write of what the page shows, and `monitor_states.shown_version` with each change that checks bring about. The
- * database raises them itself, so no writer can forget to. The two are apart because a page is shared by all its monitors:
- * those who record checks each write only rows of their own monitors.
+ * The triggers that raise the versions of what status pages show. `status_pages.shown_version` grows with
+ * each write by people to what the page shows, and `monitor_states.shown_version` with each change that
+ * checks cause. Triggers do it, so that no writer can forget it. There are two numbers because a page is
+ * shared by many monitors: recording a check writes only rows of its own monitor.
  */
 
 type Shown = {
@@ -31,14 +31,14 @@ const SHOWN: readonly Shown[] = [
   {
     table: 'status_pages',
     on: ['UPDATE'],
-    // Not by these triggers.
+    // Not where a trigger itself has raised the number.
     when: 'old.shown_version = new.shown_version',
     pages: (row) => `${row}.id`,
   },
   { table: 'component_groups', on: ALWAYS, pages: (row) => `${row}.page_id` },
   { table: 'components', on: ALWAYS, pages: (row) => `${row}.page_id` },
   { table: 'page_icons', on: ALWAYS, pages: (row) => `${row}.page_id` },
-  // A monitor that a component shows is neither new nor removed.
+  // Only updates: a new monitor has no component yet, and a monitor with a component cannot be removed.
   { table: 'monitors', on: ['UPDATE'], pages: (row) => ofComponentsWith(`${row}.id`) },
   { table: 'maintenance_windows', on: ALWAYS, pages: (row) => ofWindow(`${row}.id`) },
   { table: 'maintenance_pages', on: ALWAYS, pages: (row) => `${row}.page_id` },
@@ -58,7 +58,7 @@ const SHOWN: readonly Shown[] = [
     table: 'incident_pages',
     on: ALWAYS,
     pages: (row) => `${row}.page_id`,
-    // Pages that show the monitor show its incident only where no page is named.
+    // Pages that show the monitor show its incident only where the incident names no page.
     monitors: (row) => `SELECT monitor_id FROM incidents WHERE id = ${row}.incident_id`,
   },
   {
@@ -73,7 +73,7 @@ const SHOWN: readonly Shown[] = [
     when: 'old.status <> new.status OR old.since <> new.since',
     monitors: (row) => `${row}.monitor_id`,
   },
-  // Intervals of one status are not shown.
+  // Pages do not show intervals of one status.
   {
     table: 'transitions',
     on: ['INSERT', 'UPDATE OF at'],

@@ -7,18 +7,18 @@ import { type Readable, readingOf, wholeMs } from '../queries.ts';
 import type { Transaction } from '../store.ts';
 
 /*
- * What the subscribers of status pages are told: the statuses that they were told last, and the announcements whose
- * mails are being queued.
+ * What the subscribers of status pages were told, and the announcements whose mails are being queued. This
+ * part: statuses.
  */
 
-/** Rows that are read at once. A look that has found as many changes leaves the others to the next. */
+/** Rows that are read at once. A call that has found as many changes leaves the rest to the next call. */
 const ROWS_PER_READ = 500;
 
-/** A shown monitor whose status is another one than the page's subscribers were told. */
+/** A shown monitor whose status differs from the last status that the page's subscribers were told. */
 export type UntoldChange = {
   readonly pageId: number;
   readonly monitorId: number;
-  /** What the page calls it. */
+  /** The name of the monitor on the page. */
   readonly name: string;
   readonly status: 'active' | 'degraded' | 'error';
 };
@@ -33,20 +33,20 @@ type ChangeRow = {
 };
 
 /**
- * The changes that subscribers were not told, by page and component. A page counts while it has subscribers, or while
- * its subscribers were told of a problem. It tells nothing that it does not show: not while it is unpublished, and no
- * monitor that is not public where everybody may see the page.
+ * The changes that subscribers were not told yet, by page and component. A page counts while it has
+ * subscribers, or while its subscribers know of a problem that has not ended. Unpublished pages are left out.
+ * So are monitors that are not public, on pages with public access.
  *
- * @param isHeld whether nobody is told of the monitor now
+ * @param isHeld whether announcements about the monitor are held now
  */
 export async function untoldChanges(
   source: Readable,
   isHeld: (monitorId: number) => boolean,
 ): Promise<UntoldChange[]> {
-  // A page may show a monitor twice: its first component names it.
+  // A page may show a monitor twice. The first component gives it its name.
   const found = new Map<string, UntoldChange>();
   let rows = await changesAfter(source, { page_id: 0, id: 0 });
-  // Held ones stay untold for hours: those behind them must not wait for their end.
+  // Held changes stay for hours. The changes behind them must not wait that long, so reading goes on.
   for (;;) {
     for (const row of rows) {
       const key = `${row.page_id} ${row.monitor_id}`;
@@ -61,7 +61,7 @@ export async function untoldChanges(
   return [...found.values()];
 }
 
-/** The next components after this one, by page and id, whose monitors have a status that was not told. */
+/** The next components after this one, by page and id, whose monitors have a status that was not told yet. */
 async function changesAfter(
   source: Readable,
   { page_id: pageId, id }: Pick<ChangeRow, 'page_id' | 'id'>,
@@ -82,7 +82,7 @@ async function changesAfter(
   return rows;
 }
 
-/** Notes what the subscribers of pages are told now. */
+/** Stores the statuses that the subscribers of pages are told now. */
 export async function noteTold(tx: Transaction, changes: readonly UntoldChange[]): Promise<void> {
   const over = changes.filter(({ status }) => status === 'active');
   const told = changes.filter(({ status }) => status !== 'active');
@@ -101,7 +101,7 @@ export async function noteTold(tx: Transaction, changes: readonly UntoldChange[]
   }
 }
 
-/** Forgets what was told of monitors that their pages do not show any more. */
+/** Deletes the told statuses of monitors that their pages do not show any more. */
 export async function forgetHidden({ db }: Transaction): Promise<void> {
   await db
     .deleteFrom('page_told')
@@ -129,7 +129,7 @@ export type StoredAnnouncement = {
   readonly afterRecipient: number;
 };
 
-/** Stores an announcement; one with this uid, where there is one, stays as it is. @param at epoch ms */
+/** Stores an announcement. A stored one with the same uid stays as it is. @param at epoch ms */
 export async function insertAnnouncement(
   { db }: Transaction,
   { uid, pageId, content }: Pick<StoredAnnouncement, 'uid' | 'pageId' | 'content'>,
@@ -142,7 +142,7 @@ export async function insertAnnouncement(
     .execute();
 }
 
-/** The oldest announcement whose mails are not all queued; null: there is none. */
+/** The oldest announcement with mails that are not queued yet; null: there is none. */
 export async function oldestAnnouncement(source: Readable): Promise<StoredAnnouncement | null> {
   const row = await readingOf(source)
     .selectFrom('page_announcements')
@@ -153,7 +153,9 @@ export async function oldestAnnouncement(source: Readable): Promise<StoredAnnoun
   return row ?? null;
 }
 
-/** Mails are queued up to this recipient; null: all are, and the announcement is removed. */
+/**
+ * Stores that mails are queued up to this recipient. Null: all are queued, and the announcement is removed.
+ */
 export async function advanceAnnouncement(
   { db }: Transaction,
   id: number,
@@ -170,28 +172,31 @@ export async function advanceAnnouncement(
 }
 
 /*
- * What operators tell about incidents, for the subscribers of pages. Ids of updates grow in the order of the commits, so
- * one number says which of them were told.
+ * Updates that operators write about incidents. The ids of updates grow in the order of the commits, so one
+ * number says which of them subscribers were told.
  */
 
 const UPDATES_TOLD = 'updates_told';
-/** Updates that one look takes. */
+/** Updates per call. */
 const UPDATES_PER_LOOK = 50;
 
 export type IncidentNews = { readonly update: StoredUpdate; readonly incident: StoredIncident };
 
-/** Updates that subscribers were not told, by ascending id. None before {@link beginTellingUpdates}. */
+/**
+ * The updates that subscribers were not told yet, by ascending id. There are none before {@link
+ * beginTellingUpdates}.
+ */
 export async function untoldUpdates(source: Readable): Promise<IncidentNews[]> {
   const told = await readFact(readingOf(source), UPDATES_TOLD);
   return told === null ? [] : updatesAfter(source, Number(told), UPDATES_PER_LOOK);
 }
 
-/** Notes that updates up to this one are told. */
+/** Stores that the updates up to this id were announced. */
 export async function noteUpdatesTold({ db }: Transaction, id: number): Promise<void> {
   await writeFact(db, UPDATES_TOLD, String(id));
 }
 
-/** Updates of before the first start of a version that tells them count as told. */
+/** At its first call, all stored updates count as told. Later calls change nothing. */
 export async function beginTellingUpdates({ db }: Transaction): Promise<void> {
   if ((await readFact(db, UPDATES_TOLD)) !== null) return;
   const newest = await db
@@ -204,7 +209,7 @@ export async function beginTellingUpdates({ db }: Transaction): Promise<void> {
 /** A published page that shows an incident. */
 export type TellingPage = {
   readonly pageId: number;
-  /** What the page calls the incident's monitor; null: it does not show it. */
+  /** The name of the incident's monitor on the page; null: the page does not show it. */
   readonly monitorName: string | null;
   /** Names of the affected components that the page shows. */
   readonly components: readonly string[];
@@ -213,8 +218,8 @@ export type TellingPage = {
 type ShownRow = { page_id: number; name: string | null; is_monitor: number; is_affected: number };
 
 /**
- * The published pages that show an incident: those that it names, otherwise those that show its monitor. A page that
- * everybody may see shows only monitors that are public.
+ * The published pages that show an incident: the pages that it names, or else the pages that show its
+ * monitor. A page with public access shows only public monitors.
  */
 export async function pagesOfIncident(
   source: Readable,
@@ -250,7 +255,7 @@ function isMonitor(row: ShownRow): boolean {
   return row.is_monitor === 1;
 }
 
-/** Those of these pages that are published, ascending. */
+/** The published ones of these pages, ascending. */
 export async function publishedOf(source: Readable, ids: readonly number[]): Promise<number[]> {
   const rows = await readingOf(source)
     .selectFrom('status_pages')
@@ -262,22 +267,25 @@ export async function publishedOf(source: Readable, ids: readonly number[]): Pro
   return rows.map(({ id }) => id);
 }
 
-/** What the subscribers of pages were told of maintenance windows. */
+/** What the subscribers of pages were told about maintenance windows. */
 
 const WINDOWS_TOLD_SINCE = 'windows_told_since';
 
-/** The first start of a version that tells of windows, epoch ms; null: there was none. */
+/** The first start of a version that announces windows, epoch ms; null: there was none. */
 export async function windowsToldSince(source: Readable): Promise<number | null> {
   const since = await readFact(readingOf(source), WINDOWS_TOLD_SINCE);
   return since === null ? null : Number(since);
 }
 
-/** Windows of before are not announced. @param now epoch ms */
+/**
+ * At its first call, stores `now` as {@link windowsToldSince}. Later calls change nothing. @param now epoch
+ * ms
+ */
 export async function beginTellingWindows({ db }: Transaction, now: number): Promise<void> {
   await factOrNew(db, WINDOWS_TOLD_SINCE, () => String(Math.floor(now)));
 }
 
-/** What was told of a window on a page. Instants are epoch ms. */
+/** What the subscribers of a page were told about a window. Instants are epoch ms. */
 export type ToldWindow = {
   readonly pageId: number;
   readonly windowId: number;
@@ -286,7 +294,7 @@ export type ToldWindow = {
   readonly isOver: boolean;
 };
 
-/** By page and window. */
+/** What was told about each window, by page and window. */
 export async function toldWindows(source: Readable): Promise<ToldWindow[]> {
   const rows = await readingOf(source)
     .selectFrom('page_windows_told')

@@ -4,9 +4,9 @@ import type { Store, Transaction } from '../store.ts';
 /** What the last check found of a page's custom domain. Instants are epoch ms. */
 export type CheckedDomain = {
   readonly pageId: number;
-  /** As the page declared it at the check. */
+  /** The domain as the page declared it at the time of the check. */
   readonly declared: string;
-  /** Its ASCII form: what browsers ask for. */
+  /** The ASCII form of the domain, which browsers request. */
   readonly domain: string;
   /** `verified`: it points here, and the page is served under it. */
   readonly state: 'verified' | 'pending';
@@ -30,7 +30,7 @@ const COLUMNS = [
   'd.verified_at as verifiedAt',
 ] as const;
 
-/** The last check of the page's present domain; null: it was not checked yet, or has another domain since. */
+/** The last check of the page's present domain; null: this domain was not checked yet. */
 export async function checkedDomain(source: Readable, pageId: number): Promise<CheckedDomain | null> {
   return (await checkedDomains(source, [pageId])).get(pageId) ?? null;
 }
@@ -61,8 +61,8 @@ export async function checkedDomains(
 export type ServedDomain = { readonly pageId: number; readonly slug: string };
 
 /**
- * The published page that is served under this domain; null: none is. Of two pages that declare two forms of one name,
- * it is the older one.
+ * The published page that is served under this domain; null: there is none. Where two pages declare two forms
+ * of one name, the older page is served.
  *
  * @param domain in ASCII, in lower case
  */
@@ -83,7 +83,8 @@ export async function pageOfDomain(source: Readable, domain: string): Promise<Se
 }
 
 /**
- * Whether another page holds a domain: it declares the name, and it is verified for that page, which need not be published.
+ * Whether another page holds the domain: that page declares it, and the domain is verified for it. The page
+ * need not be published.
  *
  * @param domain in ASCII, in lower case
  */
@@ -104,7 +105,7 @@ export type DeclaredDomain = {
   readonly checked: CheckedDomain | null;
 };
 
-/** Domains of pages after this one, by ascending page. */
+/** The declared domains of the next pages after this id, by ascending page. */
 export async function declaredDomains(
   { work }: Pick<Store, 'work'>,
   afterPage: number,
@@ -144,7 +145,7 @@ export async function declaredDomains(
   });
 }
 
-/** Writes a check, unless the page is gone or has another domain by now. */
+/** Writes a check, unless the page was removed or has another domain by now. */
 export async function writeCheckedDomain({ db }: Transaction, checked: CheckedDomain): Promise<void> {
   const { pageId, declared, domain, state, problem, failures } = checked;
   const page = await db

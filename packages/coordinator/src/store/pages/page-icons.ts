@@ -6,9 +6,9 @@ import type { Store, Transaction } from '../store.ts';
 /** How the icon of a page was last fetched. Instants are epoch ms. */
 export type FetchedIcon = {
   readonly pageId: number;
-  /** As the page had it then. */
+  /** The icon's URL as the page declared it then. */
   readonly url: string;
-  /** `ETag` of its server; null: none. */
+  /** The `ETag` of the server's answer; null: it had none. */
   readonly validator: string | null;
   /** Why the last try failed; null: it did not. */
   readonly problem: string | null;
@@ -27,7 +27,7 @@ export type DeclaredIcon = {
   readonly fetched: FetchedIcon | null;
 };
 
-/** Icons of pages after this one, by ascending page. */
+/** The declared icons of the next pages after this id, by ascending page. */
 export async function declaredIcons(
   { work }: Pick<Store, 'work'>,
   afterPage: number,
@@ -59,7 +59,8 @@ export async function declaredIcons(
 }
 
 /**
- * Notes a try. The image of another address is removed; that of this one stays where there is no new one.
+ * Writes the outcome of a fetch. Without a new image, the stored one stays if it came from the same URL, and
+ * is removed otherwise.
  *
  * @param image null: there is no new one
  */

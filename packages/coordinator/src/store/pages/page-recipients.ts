@@ -22,7 +22,7 @@ export type Recipient = {
   readonly stoppedFor: string | null;
   /** Epoch ms; null: never. */
   readonly confirmedAt: number | null;
-  /** Version of what let it see the page when it subscribed; null: that is not known. */
+  /** The version of the credential that opened the page to it when it subscribed; null: not known. */
   readonly credential: string | null;
 };
 
@@ -33,9 +33,9 @@ const CHUNK_ROWS = 500;
 const LISTED: readonly Subscription[] = ['confirmed', 'stopped'];
 
 /**
- * The recipient of this address, which is made where there is none.
+ * The recipient with this address. It is created where there is none.
  *
- * @param now epoch ms; it counts as asked now
+ * @param now epoch ms, stored as the time of its last request
  */
 export async function recipientAt(
   { db }: Transaction,
@@ -52,7 +52,10 @@ export async function recipientAt(
   return recipientIn(row);
 }
 
-/** The recipient asked for the news and has to confirm that. One that gets them already keeps getting them. */
+/**
+ * Stores that the recipient asked to subscribe, which it has to confirm. A confirmed subscription stays
+ * confirmed.
+ */
 export async function askSubscription({ db }: Transaction, id: number, language: string): Promise<void> {
   await db
     .updateTable('page_recipients')
@@ -63,7 +66,7 @@ export async function askSubscription({ db }: Transaction, id: number, language:
 }
 
 /**
- * The owner of the address wants the news.
+ * Stores that the owner of the address has confirmed the subscription.
  *
  * @returns the recipient; null: it is gone
  */
@@ -82,7 +85,7 @@ export async function confirmSubscription(
   return row === undefined ? null : recipientIn(row);
 }
 
-/** Removes a recipient with everything that waits for it. Answers the removed one; null: there was none. */
+/** Removes a recipient, and answers it; null: there was none. The retention removes its pending mails. */
 export async function removeRecipient(
   { db }: Transaction,
   { id, pageId }: { readonly id: number; readonly pageId?: number },
@@ -111,7 +114,10 @@ export async function findRecipient(
   return row === undefined ? null : { ...recipientIn(row), workspaceId: row.workspace_id, slug: row.slug };
 }
 
-/** A part of the page's subscribers by ascending id, and the number of all. Those who did not confirm are none. */
+/**
+ * Part of the page's list of subscribers by ascending id, and the number of all. Unconfirmed ones are left
+ * out.
+ */
 export async function listSubscribers(
   { read }: Store,
   pageId: number,
@@ -128,7 +134,7 @@ export async function listSubscribers(
   return { rows: rows.map(recipientIn), total };
 }
 
-/** The subscribers of a page after this one that get its news, by ascending id. */
+/** The next confirmed subscribers of a page after this id, by ascending id. */
 export async function subscribersAfter(
   source: Readable,
   pageId: number,
@@ -148,8 +154,8 @@ export async function subscribersAfter(
 }
 
 /**
- * Deletes some recipients that are no subscribers and asked for nothing since `cutoff` (epoch ms). Answers their
- * number; 0: none is left.
+ * Deletes a chunk of recipients that are no subscribers and whose last request was before `cutoff` (epoch
+ * ms). Answers their number; 0: there was nothing to delete.
  */
 export async function deleteUnconfirmed(store: Store, cutoff: number): Promise<number> {
   return store.transaction(async ({ db }) => {
@@ -179,21 +185,21 @@ function recipientIn(row: RecipientRow): Recipient {
   };
 }
 
-/** What the mails of a page need to know of it. */
+/** The parts of a page that its mails need. */
 export type MailPage = {
   readonly id: number;
   readonly workspaceId: number;
   readonly title: string;
   readonly slug: string;
-  /** The domain of its own that it is served under, in ASCII; null: none. */
+  /** The page's own domain, in ASCII; null: it has none that is verified. */
   readonly domain: string | null;
-  /** The domains whose addresses it is for; null: it is for every address. */
+  /** Only addresses of these domains may see the page; null: every address may. */
   readonly mailDomains: readonly string[] | null;
 };
 
 const domainList = z.array(z.string());
 
-/** Null: the page is gone, or is not published. */
+/** The published page of this id, for its mails; null: there is none. */
 export async function mailPage(source: Readable, pageId: number): Promise<MailPage | null> {
   const row = await readingOf(source)
     .selectFrom('status_pages as p')
@@ -221,8 +227,8 @@ export async function mailPage(source: Readable, pageId: number): Promise<MailPa
 const INSERT_PAGE_MAIL = insertFor('page_recipients', '-page_recipients.id');
 
 /**
- * Queues mails of status pages. A mail to a recipient that was removed meanwhile is not queued: its row's `changes` is
- * 0, as it is for a mail whose uid is already queued.
+ * Queues mails of status pages. A mail is left out when its recipient was removed or its uid is already
+ * queued: the `changes` of its row are 0.
  *
  * @param rows each `notificationId` is a recipient's, see `declaration/channels.ts`
  */

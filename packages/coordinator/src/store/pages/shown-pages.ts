@@ -11,10 +11,12 @@ type Source = Pick<Store, 'read'>;
 export type PageName = { readonly slug: string };
 
 /**
- * The published page of this name, with its version: a text that changes with each commit that changes what the page shows
- * (`migrations/shown-versions.ts`), and not with time. Undefined: there is none, or it is not published.
+ * The published page of this name, with its version: a text that changes with each commit that changes what
+ * the page shows (`migrations/shown-versions.ts`), and not with time. Undefined: there is none, or it is not
+ * published.
  *
- * What the page shows is to be read after it: a commit in between changes the version, and the page is read anew.
+ * Read the version before the content: a commit in between changes the version, so that the page is read
+ * anew.
  */
 export async function publishedPage(
   { read }: Source,
@@ -34,7 +36,8 @@ export async function publishedPage(
     .where('p.slug', '=', slug)
     .executeTakeFirst();
   if (row === undefined) return undefined;
-  // The numbers of the monitors only grow, and those of other monitors are added up only after a change of the page.
+  // Each monitor's number only grows, and the set of monitors changes only with the page's own number, so the
+  // sum never repeats.
   return { row, version: `${row.id}.${row.shown_version}.${row.of_monitors ?? 0}` };
 }
 
@@ -57,17 +60,17 @@ export async function partsOfShownPage(
   return { groups, components: components as Row<'components'>[] };
 }
 
-/** A monitor as far as pages may show it. */
+/** The parts of a monitor that pages may show. */
 export type ShownMonitor = {
   readonly id: number;
   readonly name: string;
   readonly isPublic: boolean;
   readonly status: MonitorStatus;
-  /** Since when it has the status, epoch ms; null: it never had another one than `unknown`. */
+  /** The beginning of the status, epoch ms; null: the status was always `unknown`. */
   readonly since: number | null;
 };
 
-/** Those of these monitors that exist, in no order, without what is probed. */
+/** The existing monitors of these ids, in any order, without their probed attributes. */
 export async function shownMonitors({ read }: Source, ids: readonly number[]): Promise<ShownMonitor[]> {
   const found: ShownMonitor[] = [];
   for (const some of idChunks(ids)) {
@@ -90,7 +93,7 @@ export type ShownIncident = {
   readonly id: number;
   readonly monitorId: number;
   readonly openedAt: number;
-  /** Null: it lasts. */
+  /** Null: the incident has not ended. */
   readonly closedAt: number | null;
   /** Why it ended without a recovery; null: the monitor recovered, or it lasts. */
   readonly closure: string | null;
@@ -113,7 +116,7 @@ type IncidentRow = {
 };
 
 /**
- * The incidents of these monitors that last, or that ended at `from` or later: the latest `limit`, newest first.
+ * The incidents of these monitors that are open or ended at `from` or later: at most `limit`, newest first.
  *
  * @param from epoch ms
  */
@@ -141,7 +144,7 @@ export async function shownIncidents(
     closedAt: row.closed_at,
     closure: row.closure,
     wasDown: Boolean(row.was_down),
-    // Made by the query, of columns with these types.
+    // The query made this text from columns of these types, so it is not parsed by a schema.
     changes: (JSON.parse(row.changes) as [number, MonitorStatus][]).map(([at, status]) => ({ at, status })),
   }));
 }

@@ -64,7 +64,7 @@ async function addHistory(): Promise<(string | number)[][]> {
     .flatMap((slot) => REGIONS.toReversed().map((region) => [slot, region]));
 }
 
-test('finds every result, whatever the period was, newest first', async () => {
+test('every result is found, whatever the period was, newest first', async () => {
   const expected = await addHistory();
   expect(await found()).toEqual(expected);
   expect(await found({ limit: 5 })).toEqual(expected.slice(0, 5));
@@ -73,7 +73,7 @@ test('finds every result, whatever the period was, newest first', async () => {
   );
 });
 
-test('pages join without a gap or a repeat', async () => {
+test('pages follow each other without a gap or a repeat', async () => {
   const expected = await addHistory();
   const pages: (string | number)[][] = [];
   for (let after: ResultSearch['after'] = null; ; ) {
@@ -86,13 +86,13 @@ test('pages join without a gap or a repeat', async () => {
   expect(pages).toEqual(expected);
 });
 
-test('nothing before the time that is asked for', async () => {
+test('no result before the start of the search is found', async () => {
   const expected = await addHistory();
   const since = NOW - 46.5 * HOUR;
   expect(await found({ since })).toEqual(expected.filter(([slot = 0]) => Number(slot) >= since));
 });
 
-test('nothing where nothing is', async () => {
+test('a monitor without results has none', async () => {
   expect(await found()).toEqual([]);
   await addResults(2, [NOW]);
   expect(await found()).toEqual([]);

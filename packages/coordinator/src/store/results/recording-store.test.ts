@@ -73,7 +73,7 @@ const answeringNothing = (store: Store): Store => ({
   },
 });
 
-test('a batch answers the ids of its deliveries, and null where the channel is gone', async () => {
+test('a batch answers the ids of its deliveries, and null where the channel was removed', async () => {
   const ids = await createRecordingStore(parts.store, parts.secrets).record(
     batch(delivery('first'), delivery('gone', channel + 1), delivery('second')),
   );
@@ -101,7 +101,7 @@ test('the query of a monitor’s address lies sealed in the ledger, and is sent'
   expect(head?.alert).toEqual(alert);
 });
 
-test('what is recorded is known while as many reads of pages and of the API wait as may', async () => {
+test('recorded outcomes are read even while the queue of reads for pages and the API is full', async () => {
   const recording = createRecordingStore(parts.store, parts.secrets);
   await rowsOf(parts.store, 'monitors');
   reads.holdFirst();

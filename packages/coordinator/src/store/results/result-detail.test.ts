@@ -99,11 +99,11 @@ describe('what is read is what was reported', () => {
   });
 });
 
-test('the usual result takes few bytes', () => {
+test('a usual result takes few bytes', () => {
   expect(written(RESULT).text).toBe('{"started_at":30012,"phases":[0.5,1,3,5,3]}');
 });
 
-test('phases are read as they were reported, whichever there are', () => {
+test('any set of phases is read as it was reported', () => {
   const ms = fc.option(
     fc.oneof(
       fc.nat().map((tenths) => tenths / 10),
@@ -124,7 +124,7 @@ test('phases are read as they were reported, whichever there are', () => {
   );
 });
 
-test('a region that did not run it has no attempts, and neither has a row without detail', () => {
+test('a check that was not run has no attempts, nor has a row without detail', () => {
   const columns = { outcome: 'not_run', latency: null, status_code: null, error_message: null } as const;
   expect(readResultDetail(abstentionDetail('no-agent'), columns)).toEqual({
     reason: 'no-agent',

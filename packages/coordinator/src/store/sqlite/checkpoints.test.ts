@@ -52,7 +52,7 @@ async function longJournal(): Promise<DatabaseSync> {
   return reading;
 }
 
-test('what was committed comes into the database file by itself', async () => {
+test('commits are moved into the database file without a call', async () => {
   await write('big', 3_000_000);
   clock.advance(INTERVAL_MS - 1);
   expect(await sizeOf(path)).toBeLessThan(1_000_000);
@@ -60,14 +60,14 @@ test('what was committed comes into the database file by itself', async () => {
   expect(await sizeOf(path)).toBeGreaterThan(3_000_000);
 });
 
-test('on its thread too', async () => {
+test('commits are moved into the database file on the real thread too', async () => {
   await store.close();
   store = await openStore({ path, log: silentLog });
   await write('big', 3_000_000);
   await expect.poll(() => sizeOf(path)).toBeGreaterThan(3_000_000);
 });
 
-test('no checkpoint comes into an open transaction; one that is due follows it', async () => {
+test('no checkpoint runs inside a transaction; a due one runs after it', async () => {
   await write('big', 3_000_000);
   await store.transaction(async (tx) => {
     clock.advance(2 * INTERVAL_MS);
@@ -79,7 +79,7 @@ test('no checkpoint comes into an open transaction; one that is due follows it',
   expect(await sizeOf(path)).toBeGreaterThan(3_000_000);
 });
 
-test('a read that never ends holds no commit for long, however long the journal is, and seldom', async () => {
+test('a read that never ends delays a commit seldom and briefly, however long the journal is', async () => {
   await longJournal();
   const waits: number[] = [];
   for (let round = 0; round < 20; round += 1) {
@@ -94,7 +94,7 @@ test('a read that never ends holds no commit for long, however long the journal 
   expect(warnings).toEqual(Array(2).fill('cannot move the journal into the database file'));
 });
 
-test('a journal that a long read has let grow starts anew after it', async () => {
+test('a journal that grew during a long read starts anew after the read', async () => {
   const reading = await longJournal();
   reading.close();
   clock.advance(INTERVAL_MS);

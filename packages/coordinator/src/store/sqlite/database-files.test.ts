@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { FakeClock } from '../../../../../test/support/fake-clock.ts';
 import { FileSizes } from './database-files.ts';
 
-test('sizes are those of the last measurement, and stay when the files are gone', async () => {
+test('the sizes are of the last measurement, and stay when the files are gone', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'svc-sizes-'));
   const path = join(folder, 'svc.db');
   const sizes = new FileSizes(path, new FakeClock());
