@@ -30,7 +30,7 @@ export type ChannelQueue = {
   /** Cancels the timer of the next read. */
   cancelTimer: () => void;
   lastReadAt: number;
-  /** Whether the last read found nothing. */
+  /** Whether the last read found nothing, and no other one was asked for since. */
   isEmpty: boolean;
 
   /** Monitors whose deliveries are being sent or recorded. */

@@ -119,6 +119,25 @@ test('a receiver that takes alerts later holds its channel, and then first gets 
   expect(monitors().slice(1)).toEqual([5, 7, 9]);
 });
 
+test('an alert that a receiver puts off for an hour is tried again, although nothing else waited meanwhile', async () => {
+  const id = await channel('webhook');
+  await queue(id, 1, 'error');
+  await stored(['delivered']);
+  const held = new Map<number, (result: SendResult) => void>();
+  answer = ({ alert }) => new Promise((resolve) => held.set(alert.monitor.id, resolve));
+  await queue(id, 2, 'error');
+  await queue(id, 3, 'error');
+  await arrived(3);
+  held.get(2)?.(OK);
+  await stored(['delivered', 'delivered', 'pending']);
+  await expect.poll(() => deliverer.sending).toBe(1);
+  held.get(3)?.({ outcome: 'retry', error: 'slow down', statusCode: 429, retryAfterMs: 60 * MINUTE });
+  await expect.poll(() => deliverer.sending).toBe(0);
+  answer = () => OK;
+  parts.clock.advance(61 * MINUTE);
+  await stored(['delivered', 'delivered', 'delivered']);
+});
+
 test('a younger alert of a monitor does not wait for the end of a long back-off', async () => {
   const id = await channel('webhook');
   answer = () => DOWN;

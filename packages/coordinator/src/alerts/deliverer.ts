@@ -308,6 +308,8 @@ export class Deliverer {
   #readDue(queue: ChannelQueue): void {
     const { found } = queue;
     queue.cancelTimer();
+    // Also where the read must wait: a channel that is dropped as idle would lose its timer.
+    queue.isEmpty = false;
     if (this.#state !== 'running' || queue.isRemoved) return;
     if (queue.isReading) {
       queue.isToReadAgain = true;
