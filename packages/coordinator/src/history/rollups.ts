@@ -2,7 +2,7 @@ import type { Clock } from '@svc/shared/clock.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import { pause } from '@svc/shared/waiting.ts';
 import { expectResultsFrom, type Progress, writeProgress } from '../store/history/rollup-progress.ts';
-import { removedMonitor, removeSome } from '../store/history/rollups.ts';
+import { removedMonitor, removeSomeRollups } from '../store/history/rollups.ts';
 import type { Store } from '../store/store.ts';
 import { dayOf, HOUR_MS } from '../verdict/summary-range.ts';
 import { closedUntil, readProgress } from './progress.ts';
@@ -156,6 +156,6 @@ export class Rollups {
 async function removeOne(store: Store): Promise<boolean> {
   const monitorId = await removedMonitor(store);
   if (monitorId === null) return false;
-  await store.transaction((tx) => removeSome(tx, monitorId));
+  await store.transaction((tx) => removeSomeRollups(tx, monitorId));
   return true;
 }

@@ -2,10 +2,14 @@ import { deniedHost, type EgressGuard } from '@svc/shared/egress.ts';
 import { probeFingerprint, targetOf } from '@svc/shared/resources/check.ts';
 import { kindOfType, MONITOR_TYPES } from '@svc/shared/resources/monitors.ts';
 import { reviseChannels } from '../../store/declaration/channels.ts';
-import { standingsOf } from '../../store/declaration/monitors.ts';
+import { alertedStatesOf } from '../../store/declaration/monitors.ts';
 import type { Row } from '../../store/declaration/resources.ts';
 import type { SealPurpose, Secrets } from '../../store/declaration/secrets.ts';
-import { componentsOfMonitors, removeComponents, showNothing } from '../../store/declaration/status-pages.ts';
+import {
+  componentsOfMonitors,
+  detachFromMonitors,
+  removeComponents,
+} from '../../store/declaration/status-pages.ts';
 import { StoreError } from '../../store/errors.ts';
 import type { ShownBy } from '../configuration.ts';
 import { Conflict, DeniedEndpoint } from '../errors.ts';
@@ -52,7 +56,7 @@ export const monitors: Kind<'monitors'> = {
   async beforeRemoval(scope, rows, shownBy) {
     const ids = rows.map(({ id }) => id);
     await settleComponents(scope, ids, shownBy);
-    const standings = await standingsOf(scope.tx, ids);
+    const standings = await alertedStatesOf(scope.tx, ids);
     const channels = new Set<number>();
     for (const row of rows) {
       await scope.giveTurn();
@@ -112,7 +116,7 @@ async function settleComponents(
   }
   const ids = components.map(({ id }) => id);
   if (shownBy === 'remove') await removeComponents(scope.tx, ids);
-  else await showNothing(scope.tx, ids, scope.now);
+  else await detachFromMonitors(scope.tx, ids, scope.now);
 }
 
 /** `component 3 of status page 2, component 4 of status page 2 and 5 more`. */

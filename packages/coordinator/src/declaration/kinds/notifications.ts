@@ -2,11 +2,11 @@ import type { Notification } from '@svc/shared/resources/registry.ts';
 import { masked } from '@svc/shared/resources/secrets.ts';
 import { openSettings, sealSettings } from '../../store/declaration/channels.ts';
 import {
-  beginLinksAnew,
   insertLinks,
   linkedMonitors,
   linksOfChannel,
   removeLinks,
+  resetLinks,
 } from '../../store/declaration/links.ts';
 import type { ChangeScope } from '../scope.ts';
 import { formed, metadataOf } from '../stored.ts';
@@ -42,7 +42,7 @@ export const notifications: Kind<'notifications'> = {
     const isLinked = new Set(monitor_ids);
     const wasLinked = new Set(before?.attributes.monitor_ids ?? []);
     // A channel of another kind has another receiver, which knows no earlier alert.
-    if (before !== null && before.row.provider_type !== provider_type) await beginLinksAnew(scope.tx, id);
+    if (before !== null && before.row.provider_type !== provider_type) await resetLinks(scope.tx, id);
     if (before !== null) await unlink(scope, { id, providerType: before.row.provider_type }, isLinked);
     if (before !== null && isFoundOtherwise(before.attributes, after)) {
       scope.logChange({ kind: 'channel', notificationId: id });

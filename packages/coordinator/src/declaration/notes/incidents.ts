@@ -13,7 +13,7 @@ import {
   replaceUpdate,
   type StoredIncident,
   type StoredUpdate,
-  setClosed,
+  setIncidentClosed,
   type UpdateContent,
   updatesOf,
 } from '../../store/incidents/incidents.ts';
@@ -169,7 +169,7 @@ class IncidentChange {
   async #follow({ id, monitor_id, closed_at }: StoredIncident): Promise<void> {
     if (monitor_id !== null) return;
     const closedAt = resolvedAt(await this.#updates(id));
-    if (closedAt !== closed_at) await setClosed(this.tx, id, closedAt);
+    if (closedAt !== closed_at) await setIncidentClosed(this.tx, id, closedAt);
   }
 
   async #find(id: number): Promise<StoredIncident> {

@@ -102,7 +102,7 @@ class Connections {
     open: () => Promise<SmtpSession>,
     onPlace: () => void,
   ): Promise<MailResult> {
-    let used = await this.#take(signal);
+    let used = await this.#takePlace(signal);
     onPlace();
     let left: Used | null = null;
     try {
@@ -110,21 +110,21 @@ class Connections {
         used.session.quit();
         used = null;
       }
-      if (used !== null && (await isSent(used.session, request, signal))) {
+      if (used !== null && (await sendOverUsed(used.session, request, signal))) {
         left = { ...used, mails: used.mails + 1 };
         return { kind: 'accepted' };
       }
       const session = await open();
       // After a failure the session is not passed on: `left` stays null.
-      await sent(session, request, signal);
+      await sendOverNew(session, request, signal);
       left = { session, relay: request.relay, mails: 1 };
       return { kind: 'accepted' };
     } finally {
-      this.#give(left);
+      this.#passPlace(left);
     }
   }
 
-  async #take(signal: AbortSignal): Promise<Used | null> {
+  async #takePlace(signal: AbortSignal): Promise<Used | null> {
     if (this.#taken < CONNECTIONS) {
       this.#taken += 1;
       return null;
@@ -141,7 +141,7 @@ class Connections {
     }
   }
 
-  #give(left: Used | null): void {
+  #passPlace(left: Used | null): void {
     const [next] = this.#waiting;
     const isWanted = next !== undefined && left !== null && left.mails < MAILS_PER_CONNECTION;
     if (!isWanted) left?.session.quit();
@@ -154,7 +154,7 @@ class Connections {
 }
 
 /** Sends over a new connection, which is closed when the send fails. */
-async function sent(session: SmtpSession, request: MailRequest, signal: AbortSignal): Promise<void> {
+async function sendOverNew(session: SmtpSession, request: MailRequest, signal: AbortSignal): Promise<void> {
   try {
     await session.send(request, signal);
   } catch (error) {
@@ -167,7 +167,11 @@ async function sent(session: SmtpSession, request: MailRequest, signal: AbortSig
  * Sends over a connection that was used before. False: the relay has closed it to further mails, and did not
  * take this one.
  */
-async function isSent(session: SmtpSession, request: MailRequest, signal: AbortSignal): Promise<boolean> {
+async function sendOverUsed(
+  session: SmtpSession,
+  request: MailRequest,
+  signal: AbortSignal,
+): Promise<boolean> {
   try {
     await session.send(request, signal);
     return true;

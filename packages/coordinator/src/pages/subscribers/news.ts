@@ -13,12 +13,12 @@ import {
   advanceAnnouncement,
   beginTellingUpdates,
   beginTellingWindows,
-  forgetHidden,
-  noteTold,
-  noteUpdatesTold,
+  forgetHiddenMonitors,
   oldestAnnouncement,
   pagesOfIncident,
   type StoredAnnouncement,
+  storeToldStatuses,
+  storeToldUpdates,
   untoldChanges,
   untoldUpdates,
 } from '../../store/pages/page-announcements.ts';
@@ -137,7 +137,7 @@ export class PageNews {
    * change.
    */
   async #announceChanges(tx: Transaction): Promise<void> {
-    await forgetHidden(tx);
+    await forgetHiddenMonitors(tx);
     const found = await untoldChanges(tx, this.#parts.isHeld);
     if (found.length === 0) return;
     const at = Math.floor(this.#parts.clock.wall());
@@ -149,7 +149,7 @@ export class PageNews {
         at,
       );
     }
-    await noteTold(tx, found);
+    await storeToldStatuses(tx, found);
   }
 
   /** Announces the updates of operators, on each page that shows the incident. */
@@ -175,7 +175,7 @@ export class PageNews {
       }
     }
     const last = updates.at(-1);
-    if (last !== undefined) await noteUpdatesTold(tx, last.update.id);
+    if (last !== undefined) await storeToldUpdates(tx, last.update.id);
   }
 
   async #beginAnnouncing(tx: Transaction): Promise<void> {

@@ -1,9 +1,9 @@
 import { derivedUuid } from '@svc/shared/ids.ts';
 import { allWindows, type StoredWindow } from '../../store/incidents/maintenance-windows.ts';
 import {
-  noteWindowTold,
   pagesOfWindow,
   publishedOf,
+  storeToldWindow,
   toldWindows,
   windowsToldSince,
 } from '../../store/pages/page-announcements.ts';
@@ -65,7 +65,11 @@ export async function unannouncedWindows(source: Readable, now: number): Promise
 export async function announceWindows(tx: Transaction, wall: number): Promise<void> {
   const now = Math.floor(wall);
   for (const untold of await unannouncedWindows(tx, now)) {
-    await noteWindowTold(tx, { pageId: untold.pageId, windowId: untold.window.id, ...untold.news.announced });
+    await storeToldWindow(tx, {
+      pageId: untold.pageId,
+      windowId: untold.window.id,
+      ...untold.news.announced,
+    });
     await announceWindow(tx, untold, now);
   }
 }

@@ -111,8 +111,8 @@ export async function recordSteps(
       attempt === null ? [] : [{ ...attempt, nextAttemptAt }],
     ),
   );
-  await announce(tx, written, now);
-  await keep(tx, written);
+  await storeThreads(tx, written, now);
+  await storeKeptTexts(tx, written);
   await passOnTurns(
     tx,
     written.flatMap(({ pair, state }) => (state === 'pending' ? [] : [pair])),
@@ -160,7 +160,7 @@ async function insertAttempts(tx: Transaction, attempts: readonly WrittenAttempt
 }
 
 /** Stores the incidents that channels were told about, with what their code stores for each. */
-async function announce(tx: Transaction, steps: readonly DeliveryStep[], now: number): Promise<void> {
+async function storeThreads(tx: Transaction, steps: readonly DeliveryStep[], now: number): Promise<void> {
   const rows = steps.flatMap(({ pair, announced }) =>
     announced === null
       ? []
@@ -176,7 +176,7 @@ async function announce(tx: Transaction, steps: readonly DeliveryStep[], now: nu
 }
 
 /** Stores the texts that the code of channels keeps for them. */
-async function keep(tx: Transaction, steps: readonly DeliveryStep[]): Promise<void> {
+async function storeKeptTexts(tx: Transaction, steps: readonly DeliveryStep[]): Promise<void> {
   const rows = steps.flatMap(({ pair, kept }) =>
     kept === null ? [] : [[kept, pair.notificationId] as const],
   );

@@ -152,7 +152,7 @@ export async function removeLinks(
  * Resets the links of a channel as if it had got no alert, and removes the threads of incidents that it may
  * still get alerts about: its former kind wrote them.
  */
-export async function beginLinksAnew({ db }: Transaction, notificationId: number): Promise<void> {
+export async function resetLinks({ db }: Transaction, notificationId: number): Promise<void> {
   await sql`DELETE FROM delivery_threads WHERE notification_id = ${notificationId} AND incident IN (
       SELECT incident FROM links WHERE notification_id = ${notificationId} AND incident IS NOT NULL
       UNION SELECT incident FROM deliveries

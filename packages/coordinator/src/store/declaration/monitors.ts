@@ -71,7 +71,7 @@ export type AlertedState = {
 };
 
 /** The states of the existing monitors of these ids, with their links by ascending id of the channel. */
-export async function standingsOf(
+export async function alertedStatesOf(
   { db }: Transaction,
   monitorIds: readonly number[],
 ): Promise<ReadonlyMap<number, AlertedState>> {

@@ -76,7 +76,11 @@ export async function removeComponents(tx: Transaction, ids: readonly number[]):
  *
  * @param now epoch ms
  */
-export async function showNothing(tx: Transaction, ids: readonly number[], now: number): Promise<void> {
+export async function detachFromMonitors(
+  tx: Transaction,
+  ids: readonly number[],
+  now: number,
+): Promise<void> {
   await tx.runEach(
     'UPDATE components SET monitor_id = NULL, row_version = row_version + 1, updated_at = ? WHERE id = ?',
     ids.map((id) => [now, id]),

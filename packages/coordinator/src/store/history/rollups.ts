@@ -133,7 +133,7 @@ export async function removedMonitor({ read }: Store): Promise<number | null> {
 /**
  * Deletes a chunk of a deleted monitor's roll-ups. The last call also deletes its row in `removed_monitors`.
  */
-export async function removeSome(tx: Transaction, monitorId: number): Promise<void> {
+export async function removeSomeRollups(tx: Transaction, monitorId: number): Promise<void> {
   for (const table of ['rollup_hours', 'rollup_days']) {
     const [outcome] = await tx.runEach(
       `DELETE FROM ${table} WHERE (monitor_id, at, region) IN (

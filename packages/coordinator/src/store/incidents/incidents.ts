@@ -126,7 +126,11 @@ export async function replaceIncident(
 }
 
 /** @param closedAt epoch ms; null: it is open */
-export async function setClosed({ db }: Transaction, id: number, closedAt: number | null): Promise<void> {
+export async function setIncidentClosed(
+  { db }: Transaction,
+  id: number,
+  closedAt: number | null,
+): Promise<void> {
   await db.updateTable('incidents').set({ closed_at: closedAt }).where('id', '=', id).execute();
 }
 

@@ -83,7 +83,7 @@ async function changesAfter(
 }
 
 /** Stores the statuses that the subscribers of pages are told now. */
-export async function noteTold(tx: Transaction, changes: readonly UntoldChange[]): Promise<void> {
+export async function storeToldStatuses(tx: Transaction, changes: readonly UntoldChange[]): Promise<void> {
   const over = changes.filter(({ status }) => status === 'active');
   const told = changes.filter(({ status }) => status !== 'active');
   if (over.length > 0) {
@@ -102,7 +102,7 @@ export async function noteTold(tx: Transaction, changes: readonly UntoldChange[]
 }
 
 /** Deletes the told statuses of monitors that their pages do not show any more. */
-export async function forgetHidden({ db }: Transaction): Promise<void> {
+export async function forgetHiddenMonitors({ db }: Transaction): Promise<void> {
   await db
     .deleteFrom('page_told')
     .where(({ not, exists, selectFrom }) =>
@@ -192,7 +192,7 @@ export async function untoldUpdates(source: Readable): Promise<IncidentNews[]> {
 }
 
 /** Stores that the updates up to this id were announced. */
-export async function noteUpdatesTold({ db }: Transaction, id: number): Promise<void> {
+export async function storeToldUpdates({ db }: Transaction, id: number): Promise<void> {
   await writeFact(db, UPDATES_TOLD, String(id));
 }
 
@@ -311,7 +311,7 @@ export async function toldWindows(source: Readable): Promise<ToldWindow[]> {
   }));
 }
 
-export async function noteWindowTold({ db }: Transaction, told: ToldWindow): Promise<void> {
+export async function storeToldWindow({ db }: Transaction, told: ToldWindow): Promise<void> {
   const values = {
     announced_from: told.announcedFrom,
     begun_from: told.begunFrom,

@@ -52,7 +52,7 @@ export class Checkpoints {
   }
 
   /** To be called after every commit. It only starts a timer. */
-  committed(): void {
+  scheduleAfterCommit(): void {
     if (this.#isDue) return;
     this.#cancelTimer ??= this.#parts.clock.after(INTERVAL_MS, () => {
       this.#cancelTimer = null;

@@ -19,7 +19,7 @@ export class Reader {
     this.db = new Kysely({
       dialect: sqliteDialect(async (sql, parameters) => {
         if (this.#thread.waiting >= MAX_WAITING_READS) throw overloaded();
-        return { rows: await this.#thread.ask({ sql, parameters }), changes: 0, lastInsertRowid: 0 };
+        return { rows: await this.#thread.sendRequest({ sql, parameters }), changes: 0, lastInsertRowid: 0 };
       }),
     });
   }

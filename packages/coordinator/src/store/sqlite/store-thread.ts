@@ -76,7 +76,7 @@ export class StoreThread<Request, Answer, Notice extends object = never> {
   }
 
   /** @throws StoreError SQLite's error, `store-closed`, `store-reader-lost` or `store-writer-lost` */
-  ask(request: Request): Promise<Answer> {
+  sendRequest(request: Request): Promise<Answer> {
     if (this.#isClosed) return Promise.reject(closedError());
     return new Promise((resolve, reject) => {
       this.#worker ??= this.#start();
@@ -107,7 +107,7 @@ export class StoreThread<Request, Answer, Notice extends object = never> {
     const worker = start();
     worker.on('message', (received) => {
       const message = received as Reply<Answer> | Notice;
-      if ('id' in message) this.#settle(message);
+      if ('id' in message) this.#settleRequest(message);
       else onNotice?.(message);
     });
     // An open store does not keep the process alive, but a request without an answer does.
@@ -121,7 +121,7 @@ export class StoreThread<Request, Answer, Notice extends object = never> {
     return worker;
   }
 
-  #settle(reply: Reply<Answer>): void {
+  #settleRequest(reply: Reply<Answer>): void {
     const waiting = this.#waiting.get(reply.id);
     if (waiting === undefined) return;
     this.#waiting.delete(reply.id);

@@ -144,7 +144,7 @@ class WriteRequests {
       throw error;
     }
     this.#parts.onDurable();
-    this.#checkpoints.committed();
+    this.#checkpoints.scheduleAfterCommit();
     return null;
   }
 

@@ -32,7 +32,7 @@ export class Writer {
 
   /** Runs a statement outside the transactions of {@link transaction} and {@link commit}: for migrations. */
   async run(sql: string, parameters: readonly unknown[]): Promise<StatementOutcome> {
-    return (await this.#thread.ask({ kind: 'run', sql, parameters })) as StatementOutcome;
+    return (await this.#thread.sendRequest({ kind: 'run', sql, parameters })) as StatementOutcome;
   }
 
   /**
@@ -43,7 +43,7 @@ export class Writer {
   async transaction<T>(
     work: (tx: Transaction) => T | Promise<T>,
   ): Promise<{ readonly outcome: T; readonly tasks: readonly (() => void)[] }> {
-    await this.#thread.ask({ kind: 'begin' });
+    await this.#thread.sendRequest({ kind: 'begin' });
     const transaction = new OpenTransaction(this.#thread);
     try {
       const outcome = await work(transaction);
@@ -57,14 +57,14 @@ export class Writer {
 
   /** Runs the steps as one transaction. */
   async commit(steps: readonly SqlStep[]): Promise<Iterable<RowOutcome>[]> {
-    const packed = await this.#durable(() => this.#thread.ask({ kind: 'script', steps }));
+    const packed = await this.#durable(() => this.#thread.sendRequest({ kind: 'script', steps }));
     return (packed as PackedWritten[]).map((written) => ({ [Symbol.iterator]: () => unpacked(written) }));
   }
 
   /** Closes the connection, which moves the journal into the file. */
   async close(): Promise<void> {
     try {
-      await this.#thread.ask({ kind: 'close' });
+      await this.#thread.sendRequest({ kind: 'close' });
     } finally {
       await this.#thread.close();
     }
@@ -139,7 +139,7 @@ class OpenTransaction implements Transaction {
 
   async rollBack(): Promise<void> {
     this.#isOver = true;
-    if (!this.#isGone()) await this.#thread.ask({ kind: 'rollback' });
+    if (!this.#isGone()) await this.#thread.sendRequest({ kind: 'rollback' });
   }
 
   async #statement(sql: string, parameters: readonly unknown[]): Promise<StatementOutcome> {
@@ -151,7 +151,7 @@ class OpenTransaction implements Transaction {
       return Promise.reject(new StoreError('store-error', 'the database was written outside a transaction'));
     this.#last = this.#last.then(() => {
       if (this.#isGone()) throw this.#thread.lost();
-      return this.#thread.ask(request);
+      return this.#thread.sendRequest(request);
     });
     return this.#last;
   }
