@@ -6,10 +6,10 @@ import type { Vote } from './status.ts';
 import { announcement } from './transition.ts';
 
 /**
- * Tells every channel of the monitor the status that it has not been told yet. This is the one place where
- * that is decided: on a change of status, when a channel is linked, at the end of a hold and after a start.
+ * Queues an alert for each channel of the monitor that does not know its status yet. This is the only place
+ * that decides it: on a change of status, when a channel is linked, at the end of a hold and after a start.
  *
- * @param counted the votes of the status
+ * @param counted the votes that counted for the status
  */
 export function announceStatus(
   frame: Frame,
@@ -21,7 +21,7 @@ export function announceStatus(
   if (status === 'unknown' || frame.isHeld(state)) return;
   state.links = updateLinks(state.links, (link) => {
     const told = announcement(link.announced, status);
-    // The alerts of a channel keep their key, even when another incident has begun during a hold.
+    // The alerts of a channel keep the key of their incident, even if another one began during a hold.
     const incident = link.incident ?? state.incident;
     if (told === null || incident === null) return link;
     const since = (link.incident === null ? state.incidentSince : link.incidentSince) ?? null;
@@ -38,8 +38,8 @@ export function announceStatus(
 }
 
 /**
- * Ends an incident without a recovery. Channels of kinds that keep incidents open are told. All channels
- * start from `active` again.
+ * Ends an incident without a recovery. Only channels of kinds that keep incidents open get an alert. For all
+ * channels the announced status is `active` again.
  */
 export function closeIncident(
   frame: Frame,
@@ -59,7 +59,9 @@ export function closeIncident(
   state.incidentSince = null;
 }
 
-/** Tells the link's channel that its incident is over and why, if its kind keeps incidents open until told. */
+/**
+ * Queues an alert that the channel's incident is over and why, if the kind of channel keeps incidents open.
+ */
 export function closeOn(
   frame: Frame,
   monitorId: number,
@@ -84,7 +86,10 @@ export function closeOn(
   queueDelivery(frame, monitorId, link, alert);
 }
 
-/** The channel is not linked any more. A row that links it again may have got what this link was told: it begins anew. */
+/**
+ * Resets the announced status of a removed link. A new row may link the channel again, and must begin from
+ * `active`.
+ */
 export function writeUnlinked(frame: Frame, monitorId: number, { notificationId, providerType }: Link): void {
   const none = { announced: 'active', incident: null } as const;
   frame.writes.announcements.push({ monitorId, notificationId, providerType, ...none });
@@ -106,15 +111,17 @@ function writeLink(frame: Frame, monitorId: number, link: Link): Link {
   return { ...link, isTold: true };
 }
 
-/** Returns `links` itself when nothing changes, because most monitors share one empty array. */
+/**
+ * Applies `change` to each link. Returns `links` itself if nothing changes: most monitors share one empty
+ * array.
+ */
 function updateLinks(links: readonly Link[], change: (link: Link) => Link): readonly Link[] {
   const next = links.map(change);
   return next.some((link, index) => link !== links[index]) ? next : links;
 }
 
 /**
- * The parts of a monitor that an alert repeats. The monitor itself may be gone, and its threshold is not kept
- * then.
+ * The attributes of a monitor that an alert contains. The threshold is missing if the monitor is removed.
  */
 export type AlertedMonitor = Pick<LiveMonitor, 'id' | 'name' | 'target' | 'type'> &
   Partial<Pick<LiveMonitor, 'degradedAtMs'>>;
@@ -134,8 +141,8 @@ export type AlertFacts = {
 };
 
 /**
- * Makes an alert. The facts of the check are those of the newest vote that supports the verdict. Without any
- * vote, because the monitor was deactivated while its status was unknown, there are no facts.
+ * Makes an alert. Its facts about the check come from the newest vote that supports the verdict. It has none
+ * if there is no vote, as when a monitor is deactivated while its status is unknown.
  */
 export function alertOf(facts: AlertFacts): Alert {
   const { monitor, status, votes, at, reason, incident, since, closure } = facts;
@@ -165,7 +172,8 @@ function newestSupporting(votes: readonly Vote[], status: AlertStatus): Vote | n
     case 'error':
       return newest(votes, (vote) => vote.outcome === 'failed');
     case 'degraded':
-      // More than half failed or are degraded. A degraded vote says more about that than a failed one.
+      // More than half of the votes failed or are degraded. A degraded vote explains that better than a
+      // failed one.
       return (
         newest(votes, (vote) => vote.outcome === 'degraded') ??
         newest(votes, (vote) => vote.outcome === 'failed')
@@ -178,7 +186,7 @@ function newestSupporting(votes: readonly Vote[], status: AlertStatus): Vote | n
   }
 }
 
-/** The vote of the newest slot; among equals the first in order. */
+/** The matching vote of the newest slot; among votes of one slot, the first. */
 function newest(votes: readonly Vote[], matches: (vote: Vote) => boolean): Vote | null {
   let found: Vote | null = null;
   for (const vote of votes) {

@@ -10,8 +10,8 @@ export const RETRY_AFTER_MAXIMUM_MS = 60 * MINUTE;
 const JITTER = 0.25;
 
 /**
- * Waits after the first, second, … failed attempt. Attempts are at 0, 5 s, 15 s, 30 s, 1, 2, 5, 10, 20, 30
- * min.
+ * Waits after the first, second, … failed attempt. Attempts are 0, 5 s, 15 s, 30 s, 1, 2, 5, 10, 20 and 30
+ * min after the first one.
  */
 const WAITS_MS = [
   5 * SECOND,
@@ -49,7 +49,7 @@ export type FailedAttempt = {
  *
  * The waits are gaps, not instants, so that a lengthened wait never causes a burst of overdue attempts. The
  * last attempt is exactly at the end of the lifetime. A delivery that waited behind another one for its whole
- * lifetime still gets one attempt before this is asked.
+ * lifetime still gets one attempt, because this function is called only after an attempt.
  */
 export function nextAttemptAt(failed: FailedAttempt): number | null {
   const leftMs = DELIVERY_LIFETIME_MS - failed.ageMs;

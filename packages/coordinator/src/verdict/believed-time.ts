@@ -1,10 +1,10 @@
 import { DAY_MS } from './summary-range.ts';
 
 /**
- * The time that decides about ages where something is deleted for good.
+ * The time from which ages count where data is deleted for good.
  *
  * The wall clock alone is not enough: a clock that is set forward by 30 days for an hour would make a month
- * of results old. No clock is known to be right. So a step forward is believed only after it has stood for
+ * of results old. No clock is known to be right. So a step forward is believed only after it has lasted for
  * long, and a step back at once. A late deletion costs disk space; an early one loses data.
  *
  *     wall clock within TOLERANCE, or behind ──▶ believed: follows the wall clock
@@ -12,11 +12,12 @@ import { DAY_MS } from './summary-range.ts';
  *     doubted for as long as the step is wide (at least a day, at most a week) ──▶ believed
  *     the step changes by more than TOLERANCE ──▶ a new doubt, from the beginning
  *
- * Time in which nobody looked, because the coordinator was down or the machine slept, is such a step too: it
- * cannot be told from a clock that was set forward.
+ * Time in which the coordinator was down or the machine slept is such a step too: it cannot be distinguished
+ * from a clock that was set forward.
  *
- * A flat bound by the wall clock at the start and the monotonic time since would never let a machine recover that starts in
- * 1970 and is corrected later. A doubt of always a week would never end where restarts are more frequent.
+ * Two simpler rules fail. The wall clock at the start plus the monotonic time since would stay wrong for a
+ * machine that starts in 1970 and is corrected later. A doubt of a week for every step would never end if
+ * restarts are more frequent.
  */
 export type BelievedTime = {
   /** Epoch ms. */

@@ -4,8 +4,8 @@ import { gridSlotUntil, phaseOf } from './schedule.ts';
 export type SlotRange = { readonly from: number; readonly until: number };
 
 /**
- * The slots that a monitor can have had in a range, newest first and each once: those on its grid of
- * `period`, and those off the grid.
+ * The slots that a monitor can have had in a range, newest first and each once: the slots on its grid of
+ * `period`, and the given slots off the grid.
  *
  * @param period ms; a divisor of all periods that the monitor had in the range, such as the shortest possible
  *   one

@@ -7,7 +7,7 @@ import type { LiveMonitor } from './monitor.ts';
 import type { MonitorState } from './state.ts';
 import { BELIEVED_AHEAD_MS, freshForMs, type Vote, type VoteOutcome, votableForMs } from './status.ts';
 
-/* From a report to a region's vote: which slots may still become votes, and from when they count. */
+/* Makes reports the votes of regions: which reports are young enough, and how long their votes count. */
 
 /** The region's result as a vote that is cast now. */
 export function voteOf(
@@ -34,7 +34,7 @@ export function voteOf(
 }
 
 /**
- * Casts the reports that are young enough to say something about now.
+ * Casts the reports that are young enough as votes.
  *
  * @returns whether a region's vote changed
  */
@@ -63,7 +63,7 @@ export function isAhead(frame: Frame, slot: number): boolean {
   return slot > frame.instants.slotNow + BELIEVED_AHEAD_MS;
 }
 
-/** The reports that are young enough, as votes that are cast now. */
+/** The reports that are young enough, with the instants of votes that are cast now. */
 function votable(frame: Frame, monitor: LiveMonitor, reports: readonly Vote[]): readonly Vote[] {
   const { slotNow: at } = frame.instants;
   const oldest = oldestVotable(frame, monitor);
@@ -72,7 +72,7 @@ function votable(frame: Frame, monitor: LiveMonitor, reports: readonly Vote[]): 
   let isSame = true;
   for (let index = 0; index < reports.length; index += 1) {
     const vote = reports[index] as Vote;
-    // A report that nothing waited for is a vote already.
+    // A report that did not wait for other regions has the present instants already.
     const isOfNow = vote.at === at && vote.expiresAt === expiresAt;
     isSame &&= isOfNow && vote.slot >= oldest;
     if (vote.slot >= oldest) votes.push(isOfNow ? vote : { ...vote, at, expiresAt });

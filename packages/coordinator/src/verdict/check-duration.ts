@@ -1,4 +1,4 @@
-/** The reported durations of a check, ms: its attempts, or the latency of the only one. */
+/** The reported durations of a check, ms: of its attempts, or the latency of its only attempt. */
 type Lasting = {
   readonly attempts: readonly { readonly started_ms: number; readonly latency: number }[];
   readonly latency?: number | undefined;
@@ -14,7 +14,7 @@ export function checkEnd(check: Lasting & { readonly slot: number }, reportedAt:
   return Math.max(check.slot, Math.min(Math.ceil(check.slot + lastedMs(check)), reportedAt));
 }
 
-/** Time from the beginning of the first attempt to the end of the last, ms. */
+/** Time from the start of the first attempt to the end of the last one, ms. */
 export function lastedMs({ attempts, latency }: Lasting): number {
   const last = attempts.at(-1);
   return last === undefined ? (latency ?? 0) : last.started_ms + last.latency;

@@ -65,7 +65,10 @@ describe('a slot is', () => {
 
   test('decided when failures are apart and stay so, whatever the missing region says', () => {
     const regions = REGIONS.slice(0, 8);
-    /** The first region is missing. So many of the others failed in the slot before, the rest of five in this one. */
+    /**
+     * The first region is missing. So many of the others failed in the slot before, the rest of five in this
+     * one.
+     */
     const slotWith = (failedBefore: number) => {
       const votes = regions.slice(1, 1 + failedBefore).map((region) => vote(region, 'failed', 1));
       const reports = regions

@@ -9,11 +9,11 @@ export type OpenSlot = {
   readonly slot: number;
   /** Regions that were given a job of the slot. */
   given: RegionSet;
-  /** Regions that have reported, abstained or been skipped: nobody waits for them. */
+  /** Regions that have reported, abstained or been skipped: the slot does not wait for them. */
   answered: RegionSet;
   /**
-   * False for a slot that a restart knows from its reports, until dispatch has said which
-   * regions still work on it. Until then every region of the electorate may.
+   * False for a slot that a start knows only from its reports, until dispatch has named the regions that
+   * still work on it. Until then every region of the electorate may.
    */
   isGivenKnown: boolean;
   /** When the slot is decided in any case, monotonic ms. */
@@ -30,7 +30,7 @@ export type SlotDecision =
   /** One period has passed. */
   | 'period-over';
 
-/** How long after a pass a region's target counts as up, ms. */
+/** Time after the end of a passed check for which the target counts as up in the region, ms. */
 const UP_AFTER_PASS_MS = 5_000;
 
 /** The time at which votes are cast. */
@@ -42,20 +42,20 @@ export type CastingTime = {
 };
 
 /**
- * Puts `news` into `votes`. Of each region the vote about the newest slot stays. A failed vote continues its
- * region's run of failures. Returns `votes` itself when nothing changes.
+ * Casts `news` into `votes`. Each region keeps its vote about the newest slot. A failed vote continues the
+ * region's run of failures. Returns `votes` itself if nothing changes.
  */
 export function castVotes(votes: readonly Vote[], news: readonly Vote[], time: CastingTime): readonly Vote[] {
-  /** A copy as soon as something changes: this is done twice for nearly every slot. */
+  /** A copy of the votes, made at the first change: this function runs twice for nearly every slot. */
   let cast: Vote[] | null = null;
-  // By index: this runs for every report, where iterators and closures would be half of what is allocated.
+  // By index: iterators and closures would be half of all allocations for a report.
   for (let each = 0; each < news.length; each += 1) {
     const vote = news[each] as Vote;
     const current: readonly Vote[] = cast ?? votes;
     const index = placeOf(current, vote.region);
     const old = current[index];
     if (old === undefined) {
-      // `push` would make room for sixteen more, and these arrays are kept for every monitor.
+      // `push` would reserve room for sixteen more votes, and every monitor keeps such an array.
       cast = current.concat(vote);
       continue;
     }
@@ -75,27 +75,27 @@ function placeOf(votes: readonly Vote[], region: Region): number {
 }
 
 /**
- * Sets since when the region's target may be down: its first failed slot, or shortly after its last pass
- * where that is earlier. Of the simulated forms, this one announces every real outage in time and still
- * separates failures of different slots (decision 0152).
+ * Sets `failedSince` of a newer vote: its first failed slot, or shortly after the region's last pass, if that
+ * is earlier. Of the simulated rules, this one announces every real outage in time and still separates
+ * failures of different slots (decision 0152).
  */
 function following(old: Vote, vote: Vote, { now, oldestSlot }: CastingTime): Vote {
   if (vote.failedSince === null) return vote;
   const { upSlot } = old;
   const isCounted = old.expiresAt > now;
   if (old.failedSince !== null) {
-    // A run continues over an aged vote as long as another region may still report about its slot.
+    // A run continues over an expired vote as long as another region may still report about its slot.
     const isRun = isCounted || old.slot >= oldestSlot;
     return { ...vote, upSlot, failedSince: isRun ? old.failedSince : vote.failedSince };
   }
-  // A pass that does not count any more says nothing about when the failure began.
+  // An expired pass says nothing about when the failure began.
   if (!isCounted) return { ...vote, upSlot };
   return { ...vote, upSlot, failedSince: Math.min(vote.failedSince, old.endedAt + UP_AFTER_PASS_MS) };
 }
 
 /**
- * Applies a report about an older slot, which does not replace its region's vote. It may belong to the vote's
- * run of failures, which then began earlier, or break it.
+ * Applies a report about an older slot, which does not replace its region's vote. The report may extend the
+ * vote's run of failures to an earlier begin, or break it.
  */
 function recounted(vote: Vote, late: Vote): Vote {
   const { failedSince, slot, upSlot } = vote;
@@ -103,19 +103,19 @@ function recounted(vote: Vote, late: Vote): Vote {
   if (late.failedSince !== null) {
     return late.failedSince < failedSince ? { ...vote, failedSince: late.failedSince } : vote;
   }
-  // The region's next check, which may have failed, began after the pass and long after its slot.
+  // The region's next check, which may have failed, began after the pass and well after its slot.
   const downAt = Math.min(slot, Math.max(late.endedAt + 1, late.slot + UP_AFTER_PASS_MS));
   return { ...vote, upSlot: late.slot, failedSince: Math.max(failedSince, downAt) };
 }
 
-/** The facts beside the slot itself that decide about it. */
+/** The facts that decide about a slot, beside the slot itself. */
 export type DecisionInput = CastingTime & {
   /** The regions' votes before this slot. */
   readonly votes: readonly Vote[];
   /** Includes the slot's own regions. */
   readonly electorate: RegionSet;
   readonly status: MonitorStatus;
-  /** Monotonic ms, so that a clock that jumps gives the regions no less time. */
+  /** Monotonic ms, so that a jump of the clock does not shorten the time of the regions. */
   readonly monotonic: number;
 };
 
@@ -132,18 +132,18 @@ export function slotDecision(open: OpenSlot, standing: DecisionInput): SlotDecis
 /**
  * Whether the missing votes cannot change the status.
  *
- * Four cases have every status that the numbers of votes may give: all missing regions failed, all were degraded, all
- * passed, and none voted (their earlier votes may age out meanwhile). A new `error` is certain only when the votes
- * that failed shared a moment, whoever else votes. Where they share none, whoever else fails, an `error` is the
- * standing status.
+ * Four cases give every status that the numbers of votes can give: all missing regions fail, all are
+ * degraded, all pass, or none votes (their earlier votes may expire meanwhile). A new `error` is certain only
+ * if the failed votes share a moment whichever other regions vote. If they share none whichever other regions
+ * fail, an `error` by numbers leaves the standing status.
  */
 function isCertain(open: OpenSlot, standing: DecisionInput, missing: RegionSet): boolean {
   const { electorate, now } = standing;
   const absent = sizeOf(missing);
   const size = sizeOf(electorate);
-  // This many missing votes can always make an error or prevent one.
+  // So many missing votes can always make or prevent an error.
   if (absent * 2 > size) return false;
-  // Reports count from the moment when they become votes, however long the slot has been open.
+  // Reports expire only after they have become votes, however long the slot has been open.
   const reports = areFresh(open.reports, now)
     ? open.reports
     : open.reports.map((report) => ({ ...report, expiresAt: Number.POSITIVE_INFINITY }));
@@ -163,11 +163,11 @@ function isCertain(open: OpenSlot, standing: DecisionInput, missing: RegionSet):
 }
 
 /**
- * Whether more than half of the votes may have failed at one moment, with failures of some missing regions about
- * `slot`. A failure that does not reach that moment would only make a majority harder, so that those regions do not
- * vote.
+ * Whether more than half of the votes may have failed at one moment, if some missing regions report failures
+ * of `slot`. A region whose failure would not reach that moment counts as not voting, because its vote would
+ * only raise the majority.
  *
- * @param cast the votes without those of the missing regions about `slot`
+ * @param cast the votes, without reports of the missing regions about `slot`
  */
 function mayCoincide(
   slot: number,

@@ -14,13 +14,13 @@ import { ageByJump, countedVotes, electorateFor } from './verdicts.ts';
 
 /*
  * The effects of a change of the declaration on statuses, votes, incidents and announcements. Every effect is
- * found by comparing the state with the present declaration, so applying a change twice does no harm: after a
- * crash the log of changes is applied again.
+ * found by comparing the state with the present declaration, so a change can be applied twice: after a crash
+ * the log of changes is applied again.
  */
 
 const NONE: readonly never[] = [];
 
-/** One change of the declaration, in the form in which its effects are applied. */
+/** One change of the declaration, as far as its effects need it. */
 export type DeclaredChange =
   /** `monitor` is the present declaration. Null: the monitor is gone, and `removed` holds its remains. */
   | {
@@ -44,7 +44,7 @@ export type DeclaredChange =
     }
   | { readonly kind: 'channel'; readonly notificationId: number; readonly providerType: string }
   | { readonly kind: 'channel-removed'; readonly notificationId: number }
-  /** `window` is the present one. Null: it is removed, or over. */
+  /** `window` is the present window. Null: it is removed, or over. */
   | { readonly kind: 'maintenance'; readonly windowId: number; readonly window: LiveWindow | null };
 
 export function applyChange(evaluation: Evaluation, change: DeclaredChange): void {
@@ -86,7 +86,7 @@ export function monitorDeclared(evaluation: Evaluation, after: LiveMonitor): voi
   const state = evaluation.state(after.id);
   if (before !== undefined) ageByJump(evaluation.frame, state, before);
   if (before?.periodMs !== after.periodMs) keepUndecidedFindable(evaluation, state, after);
-  // A region that is added again enters anew: nobody waits for its vote until it is given a slot.
+  // A region that is added again is in the electorate only after it was given a slot.
   if (after.regions !== null) state.entered &= regionSet(after.regions);
   if (!after.active) {
     endVotes(evaluation, state, after, 'deactivated', 'monitor-deactivated');
@@ -95,7 +95,7 @@ export function monitorDeclared(evaluation: Evaluation, after: LiveMonitor): voi
   } else {
     if (before !== undefined) shiftExpiries(state, before, after, evaluation.frame.now);
     dropRegions(evaluation, state, after);
-    // Under a shorter period, votes may have aged by now.
+    // With a shorter period, votes may already have expired.
     evaluation.judgeByTime({ state, monitor: after });
   }
   state.version = after.version;
@@ -124,7 +124,7 @@ function monitorRemoved(evaluation: Evaluation, id: number, removed: RemovedMoni
   evaluation.writes.removed.push(id);
 }
 
-/** Handles a new link. The channel is told the status. */
+/** Handles a new link: the status is announced to the channel. */
 function channelLinked(
   evaluation: Evaluation,
   monitorId: number,
@@ -140,8 +140,10 @@ function channelLinked(
 }
 
 /**
- * Handles a removed link. A channel of an incident kind is told that the incident is over. `link` is the
- * stored link.
+ * Handles a removed link. A channel of a kind that keeps incidents open gets an alert that its incident is
+ * over.
+ *
+ * @param link the stored link
  */
 function channelUnlinked(
   evaluation: Evaluation,
@@ -153,22 +155,23 @@ function channelUnlinked(
   const state = evaluation.drafts.findDraft(monitorId);
   if (monitor === undefined || state === null) return;
   const present = state.links.find((each) => each.notificationId === notificationId) ?? null;
-  // A start has the links of the rows: where the channel was linked again meanwhile, that is another one, which was told
-  // nothing. What is told after the row is removed, and before this, is known of the present one alone.
+  // After a start, links come from rows. If the channel was linked again meanwhile, the present link is the
+  // new one, which announced nothing, and the stored link counts. An announcement between the removal of the
+  // row and now is known only to the present link.
   const known = present?.isTold === true || present?.incident != null ? present : (link ?? present);
   state.links = state.links.filter((each) => each.notificationId !== notificationId);
   if (known === null) return;
   writeUnlinked(evaluation.frame, monitorId, known);
   const counted = countedVotes(evaluation.frame, state, monitor);
-  // A link that was told nothing does not say when the incident began.
+  // A link that announced nothing since the start does not know when the incident began.
   const isOfState = known.incident === state.incident;
   const incidentSince = known.incidentSince ?? (isOfState ? state.incidentSince : null);
   closeOn(evaluation.frame, monitorId, { ...known, incidentSince }, monitor, counted, 'channel-unlinked');
 }
 
 /**
- * Handles a changed channel. One of another kind has another receiver, which was told nothing yet: while a status
- * is announced, it is told it.
+ * Handles a changed channel. A channel of another kind has another receiver, to which nothing was announced
+ * yet. The present status is announced to it.
  */
 function channelChanged(
   evaluation: Evaluation,
@@ -186,7 +189,7 @@ function channelChanged(
   }
 }
 
-/** Handles a channel that is gone with its queue: nothing is sent. */
+/** Handles a removed channel. Its queue is removed too, so no alert is sent. */
 function channelRemoved(evaluation: Evaluation, notificationId: number): void {
   for (const state of evaluation.linkedTo(notificationId)) {
     state.links = state.links.filter((link) => link.notificationId !== notificationId);
@@ -194,7 +197,7 @@ function channelRemoved(evaluation: Evaluation, notificationId: number): void {
 }
 
 /**
- * Whether the probed attributes changed. A state without votes is about the version that was declared before.
+ * Whether the probed attributes changed. A state without votes counts as about the version declared before.
  */
 function isProbedOtherwise(
   state: MonitorState,
@@ -206,8 +209,8 @@ function isProbedOtherwise(
 }
 
 /**
- * Ends votes and open slots, because they are about something that is not checked any more. A result on its
- * way will not vote either.
+ * Ends votes and open slots, because their target or settings are not checked any more. Results that are
+ * still on their way will not vote.
  */
 function endVotes(
   evaluation: Evaluation,
@@ -220,7 +223,7 @@ function endVotes(
   if (closure !== null) {
     closeIncident(frame, state, monitor, countedVotes(evaluation.frame, state, monitor), closure);
   }
-  // This comes before the votes go, so that the history shows them.
+  // The status changes before the votes are removed, so that the history shows them.
   changeStatus(frame, state, monitor, {
     status: 'unknown',
     reason,
@@ -228,7 +231,8 @@ function endVotes(
     slot: null,
     electorate: electorateFor(frame, state, monitor),
   });
-  // After a start nobody knows which slots agents still hold. The new declaration was given none of those before now.
+  // After a start it is not known which slots agents still hold. All slots before now were given before the
+  // change.
   const unknownUntil = frame.isResumed ? 0 : frame.instants.slotNow - 1;
   state.floorSlot = Math.max(state.floorSlot, state.decidedSlot, state.open.at(-1)?.slot ?? 0, unknownUntil);
   state.decidedSlot = state.floorSlot;
@@ -237,15 +241,15 @@ function endVotes(
 }
 
 /**
- * Remembers slots before the monitor's period changes: dispatch looks for the newest one at a start, and they lie on the
- * former grid.
+ * Stores undecided slots as off the grid when the monitor's period changes. They lie on the former grid, and
+ * a start looks for the newest slot.
  */
 function keepUndecidedFindable(evaluation: Evaluation, state: MonitorState, after: LiveMonitor): void {
   if (state.decidedSlot > 0) keepFindable(evaluation.frame, after, state.decidedSlot);
   for (const { slot } of state.open) keepFindable(evaluation.frame, after, slot);
 }
 
-/** Adjusts the expiry of counting votes to the present period. Aged votes stay aged. */
+/** Adjusts the expiry of votes to the present period. Expired votes stay expired. */
 function shiftExpiries(state: MonitorState, before: LiveMonitor, after: LiveMonitor, now: number): void {
   const shift =
     freshForMs(after.periodMs, after.longestCheckMs) - freshForMs(before.periodMs, before.longestCheckMs);
@@ -255,11 +259,11 @@ function shiftExpiries(state: MonitorState, before: LiveMonitor, after: LiveMoni
   );
 }
 
-/** Removes the votes of regions that are not the monitor's any more. */
+/** Removes the votes of regions that the monitor no longer declares. */
 function dropRegions(evaluation: Evaluation, state: MonitorState, monitor: LiveMonitor): void {
   if (monitor.regions === null) return;
   const declared = regionSet(monitor.regions);
-  // A region that is declared again later enters with its first slot then.
+  // A region that is declared again later enters the electorate with its first slot.
   state.entered &= declared;
   for (const open of state.open) {
     open.given &= declared;

@@ -26,8 +26,7 @@ import { noWrites, type StoredVote, type Writes, type WrittenVotes } from './wri
 /**
  * The evaluation. It takes the reports of regions and the events of dispatch together with the states of
  * monitors, and returns changed states and a list of writes. It is pure: it has no clock, no store and no
- * randomness of its own. The caller writes the writes in one transaction, and puts the states in place only
- * after the commit.
+ * randomness. The caller stores the writes in one transaction, and replaces the states only after the commit.
  *
  * The life of a slot, for one monitor:
  *
@@ -41,9 +40,9 @@ import { noWrites, type StoredVote, type Writes, type WrittenVotes } from './wri
  *     decided ◀── a late report: becomes its region's vote at once, unless the region has voted about a newer
  *                 slot; then the open slots are judged again
  *
- * Each slot is decided by itself. Several may be open where a check takes longer than its period. Votes age,
- * and ageing alone makes a status `unknown`. A change of the probed attributes ends votes and open slots:
- * results of slots up to `floorSlot` are recorded and never vote.
+ * Each slot is decided by itself. Several are open if a check takes longer than its period. Votes expire, and
+ * when too few are left, the status becomes `unknown`. A change of the probed attributes ends votes and open
+ * slots: results of slots up to `floorSlot` are recorded and never become votes.
  */
 export type EvaluationInput = {
   readonly states: Pick<States, 'get' | 'values'>;
@@ -58,7 +57,7 @@ export type EvaluationInput = {
   'electable' | 'rolledUpUntil' | 'newKey' | 'newIncidentKey' | 'closesIncidents' | 'isResumed'
 >;
 
-/** A monitor and its state, as an event finds them. */
+/** A declared monitor and its state. */
 type Evaluated = { readonly state: MonitorState; readonly monitor: LiveMonitor };
 
 export class Evaluation {
@@ -103,12 +102,12 @@ export class Evaluation {
     return this.frame.changes;
   }
 
-  /** The maintenance windows as this evaluation leaves them. */
+  /** The maintenance windows after this evaluation. */
   get windows(): Windows {
     return this.#windows;
   }
 
-  /** The monitor as this evaluation declares it. */
+  /** The monitor, with the changes of this evaluation. */
   monitor(id: number): LiveMonitor | undefined {
     const declared = this.#declared.get(id);
     return declared === undefined ? this.#input.monitors.get(id) : (declared ?? undefined);
@@ -135,21 +134,21 @@ export class Evaluation {
     return linked;
   }
 
-  /** The slot was given to the regions `given`. */
+  /** Handles a slot that was given to the regions `given`. */
   opened({ id, version }: LiveMonitor, slot: number, given: RegionSet): void {
     const evaluated = this.#evaluated(id, version);
     if (evaluated === null || isOver(evaluated.state, slot)) return;
     giveSlot(this.frame, evaluated.state, evaluated.monitor, slot, given);
   }
 
-  /** After a restart: slots that were not opened since wait for no region. */
+  /** After a start: slots that this process did not open no longer wait for a region. */
   resumedAll(monitorId: number): void {
     const known = this.#known(monitorId);
     if (known === null) return;
     closeGiving(this.frame, known.state, known.monitor);
   }
 
-  /** After a restart: the reports from before are read. */
+  /** After a start: the reports from before it are read. */
   resumptionOver(): void {
     this.frame.isResumed = true;
   }
@@ -170,26 +169,28 @@ export class Evaluation {
       return isKept;
     }
     if (slot <= state.floorSlot) return isKept;
-    // The slot was given before the clock was set back. Its vote would hide all slots until then.
+    // The slot was given before the clock was set back. Its vote would hide the votes of all slots until
+    // then.
     if (isAhead(this.frame, slot)) return isKept;
     if (outcome !== 'not_run') {
       this.#vote(state, monitor, news, outcome);
     } else if (!news.isOfferedAgain) {
-      // A second `not_run` is not recorded, but it is the region's answer nevertheless.
+      // A second `not_run` is not recorded, but it is an answer of the region.
       excuseRegion(this.frame, state, monitor, slot, region, 'region');
     }
     return isKept;
   }
 
   /**
-   * A slot of before the probed attributes changed is over. Where a process gave it ahead and did not live to say so, the
-   * slot is no slot of the present ones, which a start asks for (decision 0062). A slot that is still to come was given before
-   * the clock was set back: the first slot of the present ones comes before it, and votes.
+   * Closes slots that were opened before the probed attributes changed. A process may have published such a
+   * slot ahead and ended before it told the evaluation. A start must then not count it as a slot of the
+   * present declaration (decision 0062). A slot that is still to come was given before the clock was set
+   * back. It is not closed: the first slot of the present declaration comes before it, and votes.
    */
   #passOver({ id, active, version }: LiveMonitor, { slot, version: ofResult }: CheckResult): void {
     const state = this.drafts.findDraft(id);
     if (state === null || !active || ofResult >= version || slot > this.frame.instants.slotNow) return;
-    // Late reports about a slot of the present ones still vote.
+    // Late reports about a decided slot of the present declaration still become votes.
     if (state.decidedSlot > state.floorSlot) return;
     if (slot <= state.floorSlot || state.open.some((open) => open.slot <= slot)) return;
     state.floorSlot = slot;
@@ -201,28 +202,33 @@ export class Evaluation {
     takeReport(this.frame, state, monitor, voteOf(this.frame, monitor, result, outcome, region));
   }
 
-  /** The region will not report the slot. It is recorded as `not_run`, unless it has a row already. */
+  /**
+   * The region will not report the slot. This is recorded as `not_run`, unless the region has a row already.
+   */
   abstained(monitor: LiveMonitor, slot: number, region: Region, reason: NotRunReason): void {
     const { id, version } = monitor;
     this.#results.keepAbstention(this.monitor(id) ?? monitor, version, slot, region, reason);
     this.skipped(monitor, slot, region);
   }
 
-  /** The region has reported that it did not run the check: nobody waits for it. It records nothing. */
+  /**
+   * The region has reported that it did not run the check: the slot does not wait for it. Nothing is
+   * recorded.
+   */
   answered({ id, version }: LiveMonitor, slot: number, region: Region): void {
     const evaluated = this.#evaluated(id, version, region);
     if (evaluated !== null)
       excuseRegion(this.frame, evaluated.state, evaluated.monitor, slot, region, 'region');
   }
 
-  /** The region is given no job of the slot, because its check of an earlier one still runs. */
+  /** The region gets no job of the slot, because its check of an earlier slot still runs. */
   skipped({ id, version }: LiveMonitor, slot: number, region: Region): void {
     const evaluated = this.#evaluated(id, version, region);
     if (evaluated !== null)
       excuseRegion(this.frame, evaluated.state, evaluated.monitor, slot, region, 'dispatch');
   }
 
-  /** Under overload the regions are given no job of the slot, which need not be open. */
+  /** The regions get no job of the slot because of overload. The slot need not be open. */
   leftOut({ id, version }: LiveMonitor, slot: number, regions: RegionSet): void {
     const evaluated = this.#evaluated(id, version);
     if (evaluated !== null) leaveOutRegions(this.frame, evaluated.state, evaluated.monitor, slot, regions);
@@ -235,17 +241,17 @@ export class Evaluation {
     this.judgeByTime(known);
   }
 
-  /** As {@link timePassed}, as a part of another event. */
+  /** Does the work of {@link timePassed} as a part of another event. */
   judgeByTime({ state, monitor }: Evaluated): void {
     const { frame } = this;
     decideSlots(frame, state, monitor);
-    // A vote that aged long ago has a monitor looked at while those of the others may be replaced at once.
+    // Waits while fresh reports may still replace the expired votes.
     if (areTooFew(frame, state, monitor, frame.now - looksLaterMs(state))) ageVotes(frame, state, monitor);
   }
 
   /**
-   * Handles a maintenance window that was created, changed or removed (null). Channels of monitors that it holds no
-   * longer are told at once, unless something else holds them.
+   * Handles a maintenance window that was created, changed or removed (null). The status of monitors that it
+   * no longer holds is announced at once, unless something else holds it.
    */
   windowChanged(id: number, window: LiveWindow | null): void {
     const before = this.#windows.get(id);
@@ -255,8 +261,8 @@ export class Evaluation {
   }
 
   /**
-   * Tells a monitor's channels what they have not been told yet: a new link, after a start, or at the end of a hold.
-   * Nobody is told what has aged.
+   * Announces a monitor's status to channels that do not know it: for a new link, after a start, or at the
+   * end of a hold. Votes expire first, so an outdated status is not announced.
    */
   announceUntold(monitorId: number): void {
     const known = this.#known(monitorId);
@@ -279,12 +285,12 @@ export class Evaluation {
     return isOutcomeUnknown(this.frame, state, monitor, slot, region);
   }
 
-  /** Completes the writes. It is the last call. */
+  /** Completes the writes. It is called last. */
   finish(): void {
     addStateWrites(this.frame, this.drafts, (id) => this.monitor(id));
   }
 
-  /** A declared monitor with its state; null when one of them is missing. */
+  /** The declared monitor with its state; null: one of them is missing. */
   #known(monitorId: number): Evaluated | null {
     const monitor = this.monitor(monitorId);
     const state = this.drafts.findDraft(monitorId);
@@ -292,8 +298,8 @@ export class Evaluation {
   }
 
   /**
-   * The state to evaluate, or null when the report has no vote in it. The monitor is the present declaration:
-   * an event of dispatch may be about a job from before its period or regions changed.
+   * The monitor as it is declared now, with its state; null: the event cannot change a vote. An event of
+   * dispatch may be about a job from before the monitor's period or regions changed.
    */
   #evaluated(monitorId: number, version: number, region?: Region): Evaluated | null {
     const monitor = this.monitor(monitorId);
@@ -302,7 +308,7 @@ export class Evaluation {
   }
 }
 
-/** Whether a report about this version (from this region) may be a vote. */
+/** Whether a report about this version, and from this region if given, may become a vote. */
 function isEvaluated(
   { active, version: declared, regions }: LiveMonitor,
   version: number,
@@ -313,10 +319,10 @@ function isEvaluated(
 }
 
 /**
- * Adds what has changed of states to the writes, so that a restart knows what was known (decision 0157). Votes and open
- * slots change with each slot, the rest seldom. It is called once, after everything was evaluated.
+ * Adds the changes of states to the writes, so that a start can restore them (decision 0157). Votes and open
+ * slots change with each slot, the rest seldom. It is called once, after all events were evaluated.
  *
- * @param monitorOf the monitor as it is declared
+ * @param monitorOf returns the monitor as it is declared
  */
 function addStateWrites(
   frame: Frame,
@@ -326,7 +332,7 @@ function addStateWrites(
   const { writes, unwritten, moved } = frame;
   for (const state of unwritten) {
     moved.add(state);
-    // Removed meanwhile.
+    // The monitor was removed by a later event.
     if (drafts.findDraft(state.id) !== state) continue;
     const { id, status, since, reason, version, floorSlot, entered, incident } = state;
     writes.states.push({ id, status, since, reason, version, floorSlot, entered, incident });

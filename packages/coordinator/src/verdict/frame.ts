@@ -20,7 +20,7 @@ export type Instants = {
   readonly jumpedAt: number | null;
 };
 
-/** A change of status, told after its commit. */
+/** A change of status. Listeners get it after the commit. */
 export type StatusChange = ChangeOfStatus & { readonly monitor: LiveMonitor };
 
 /** The data that the parts of one evaluation share. */
@@ -31,8 +31,8 @@ export type Frame = {
   /** End of the last jump of the slots' clock, on the clock of `now`; -Infinity: there was none. */
   readonly jumpedAt: number;
   /**
-   * Whether the reports from before the start are read. Until then no slot is decided because its time is up: the next
-   * message may hold the reports that it waits for.
+   * Whether the reports from before the start are read. Until then no slot is decided by its deadline,
+   * because the next message may contain the missing reports.
    */
   isResumed: boolean;
   /** Results with a slot before this instant (epoch ms) have their hour rolled up again. */
@@ -41,7 +41,7 @@ export type Frame = {
   readonly electable: RegionSet;
   /** Whether announcements about the monitor are held back now. */
   readonly isHeld: (state: Readonly<MonitorState>) => boolean;
-  /** Whether channels of this kind are told of an incident that ends without a recovery. */
+  /** Whether channels of this kind get an alert when an incident ends without a recovery. */
   readonly closesIncidents: (providerType: string) => boolean;
   /** Makes a key of a delivery that no other installation makes. */
   readonly newKey: () => string;
@@ -50,8 +50,8 @@ export type Frame = {
   readonly writes: Writes;
   /** Changes of status, in order. */
   readonly changes: StatusChange[];
-  /** States that have changed as a whole, which are written at the end. */
+  /** States to be written as a whole at the end. */
   readonly unwritten: Set<MonitorState>;
-  /** States whose votes or open slots have changed, which are written at the end. */
+  /** States whose votes and open slots are written at the end. */
   readonly moved: Set<MonitorState>;
 };

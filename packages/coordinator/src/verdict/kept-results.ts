@@ -18,10 +18,10 @@ export type Report = {
   readonly isOfferedAgain: boolean;
 };
 
-/** The results that one evaluation records, together with everything that a recorded result requires. */
+/** Adds the results of one evaluation to its writes, with everything that a recorded result requires. */
 export class KeptResults {
   readonly #frame: Frame;
-  /** Outcomes of this evaluation, because the same result may come twice in one batch. */
+  /** Outcomes of this evaluation: the same result may come twice in one batch. */
   readonly #outcomes = new KeptOutcomes();
 
   constructor(frame: Frame) {
@@ -29,14 +29,14 @@ export class KeptResults {
   }
 
   /**
-   * Records a result. The first outcome that is not `not_run` stays, and it replaces a `not_run`.
+   * Records a result. The first outcome that is not `not_run` is kept, and it replaces a `not_run`.
    *
    * @returns whether the result is recorded
    */
   keepResult(monitor: LiveMonitor, { result, region, agent, prior }: Report): boolean {
     const { slot, outcome } = result;
     const isFinal = prior !== null && prior !== 'not_run';
-    // Dispatch may have given up a result of this batch that an earlier batch has recorded.
+    // This batch may contain an abstention for a result that an earlier batch has recorded.
     const known = isFinal ? prior : (this.#outcomes.of(monitor.id, slot, region) ?? prior);
     if (known !== null && (known !== 'not_run' || outcome === 'not_run')) return false;
     this.#outcomes.set(monitor.id, slot, region, outcome);
@@ -73,16 +73,16 @@ export class KeptResults {
   }
 }
 
-/** Remembers a slot off the grid of the monitor's period, which could not be found again otherwise. */
+/** Stores a slot off the grid of the monitor's period. It could not be found again otherwise. */
 export function keepFindable({ writes }: Frame, { id, periodMs }: LiveMonitor, slot: number): void {
   if (!isOnGrid(id, slot, periodMs)) writes.offGridSlots.push({ monitorId: id, slot });
 }
 
 /**
- * Whether only the store knows if the outcome, which is not `not_run`, is recorded. An open or future slot
- * has no recorded outcome of a region that has not answered: every outcome since the last decision that may
- * be a vote is in memory. A recorded `not_run` may not be, nor what a region reported while the monitor was
- * not declared to be checked from it.
+ * Whether only the store knows if the region's outcome (not a `not_run`) is recorded. Every outcome since the
+ * last decision that may become a vote is in memory, so an open or future slot has no recorded outcome of a
+ * region that has not answered. Not in memory may be a recorded `not_run`, and results of a region from the
+ * time in which the monitor did not declare it.
  */
 export function isOutcomeUnknown(
   frame: Frame,
@@ -102,12 +102,12 @@ export function isOutcomeUnknown(
 /** Factor of the monitor's id in a key: more than the 28 regions. */
 const REGION_PLACES = 32;
 
-/** An outcome, and the one of another slot that was kept before it. */
+/** An outcome, linked to an outcome of another slot that was kept before. */
 type Kept = { readonly slot: number; outcome: Outcome; readonly before: Kept | undefined };
 
 /**
- * Outcomes by monitor, slot and region. Monitor and region are the key, because a region mostly reports one
- * slot of a monitor at a time. A text of all three would be made and hashed for every result.
+ * Outcomes by monitor, slot and region. Monitor and region are the key, because a region usually reports one
+ * slot of a monitor at a time. A string of all three would be allocated and hashed for every result.
  */
 export class KeptOutcomes {
   readonly #kept = new Map<number, Kept>();

@@ -1,18 +1,21 @@
 /**
- * Local time of a time zone. A local time is written as the epoch ms that it would be in UTC, so it is calculated
- * with like an instant and knows no gap and no repeated hour.
+ * Local time of a time zone. A local time is written as the epoch ms that it would be in UTC, so it is
+ * calculated with like an instant and knows no gap and no repeated hour.
  */
 
 const DAY_MS = 86_400_000;
 const SECOND_MS = 1_000;
 
 /**
- * By the zone's name in lower case, because `Intl` takes any case of it. A formatter costs 50 µs to make and 2 µs to use.
- * Zones are a few hundred.
+ * By the zone's name in lower case, because `Intl` takes any case of it. A formatter costs 50 µs to make and
+ * 2 µs to use. Zones are a few hundred.
  */
 const formats = new Map<string, Intl.DateTimeFormat>();
 
-/** Whether the name is a time zone of the tz database that this process knows, such as `Europe/Berlin` or `UTC`. */
+/**
+ * Whether the name is a time zone of the tz database that this process knows, such as `Europe/Berlin` or
+ * `UTC`.
+ */
 export function isTimeZone(name: string): boolean {
   // `Intl` also takes offsets such as +01:00, which have no daylight saving time and are no zones of a place.
   if (!/^[A-Za-z]/.test(name)) return false;
@@ -31,8 +34,8 @@ export function localAt(zone: string, instant: number): number {
 }
 
 /**
- * The instant of a local time. An hour that clocks skip is read with the offset before it, so 02:30 becomes 03:30; of
- * an hour that they repeat it is the first (RFC 5545, section 3.3.5).
+ * The instant of a local time. An hour that clocks skip is read with the offset before it, so 02:30 becomes
+ * 03:30; of an hour that they repeat it is the first (RFC 5545, section 3.3.5).
  *
  * @param local see {@link localAt}
  */

@@ -9,8 +9,8 @@ export type Weekday = (typeof WEEKDAYS)[number];
 export const FREQUENCIES = ['daily', 'weekly', 'monthly'] as const;
 
 /**
- * How a window repeats. Days are local days of its time zone. It is a subset of the recurrence rules of iCalendar
- * (RFC 5545, section 3.3.10), weeks beginning on Monday.
+ * How a window repeats. Days are local days of its time zone. It is a subset of the recurrence rules of
+ * iCalendar (RFC 5545, section 3.3.10), weeks beginning on Monday.
  */
 export type Repetition = {
   readonly frequency: (typeof FREQUENCIES)[number];
@@ -19,8 +19,8 @@ export type Repetition = {
   /** `weekly`: the days of the week. `monthly` with `week`: one day. Otherwise empty. */
   readonly weekdays: readonly Weekday[];
   /**
-   * `monthly` only: 1 to 4, or -1 for the last of the month. Null: the day of the month of the first occurrence;
-   * months without that day are left out.
+   * `monthly` only: 1 to 4, or -1 for the last of the month. Null: the day of the month of the first
+   * occurrence; months without that day are left out.
    */
   readonly week: number | null;
   /** No occurrence begins after this instant, epoch ms. Null: it repeats for ever. */
@@ -35,14 +35,20 @@ export type WindowTimes = {
   readonly timeZone: string;
   /** Null: it happens once. */
   readonly repeat: Repetition | null;
-  /** The whole window is over from this instant on, also in the middle of an occurrence, epoch ms. Null: it was not ended. */
+  /**
+   * The whole window is over from this instant on, also in the middle of an occurrence, epoch ms. Null: it
+   * was not ended.
+   */
   readonly endedAt: number | null;
 };
 
 /** One occurrence, from its begin until before its end, epoch ms. */
 export type Occurrence = { readonly from: number; readonly until: number };
 
-/** A window is looked at for so many days at most to find the next occurrence: February 29th comes within eight years. */
+/**
+ * A window is looked at for so many days at most to find the next occurrence: February 29th comes within
+ * eight years.
+ */
 const LONGEST_WAIT_DAYS = 8 * 366 + 31;
 /** Local days and instants differ by less than two days. */
 const SLACK_MS = 2 * DAY_MS;
@@ -50,9 +56,9 @@ const SLACK_MS = 2 * DAY_MS;
 /**
  * The occurrences that overlap a span of time, in their order.
  *
- * Each begins at the local time of the first one, and ends at the local time at which the first one ends, so that a
- * window from 02:00 to 04:00 ends at 04:00 also on the days on which clocks change. If that leaves nothing, because
- * clocks skip its end, the occurrence is as long as it usually is.
+ * Each begins at the local time of the first one, and ends at the local time at which the first one ends, so
+ * that a window from 02:00 to 04:00 ends at 04:00 also on the days on which clocks change. If that leaves
+ * nothing, because clocks skip its end, the occurrence is as long as it usually is.
  *
  * @param from  epoch ms
  * @param until epoch ms, not in it
@@ -70,7 +76,10 @@ type Looked = { readonly from: number; readonly next: Occurrence | null };
 /** A monitor may have a thousand windows, which are asked with every announcement of it. */
 const looked = new WeakMap<WindowTimes, Looked>();
 
-/** Whether an occurrence covers the instant. Of one window, later instants near the last one cost next to nothing. */
+/**
+ * Whether an occurrence covers the instant. Of one window, later instants near the last one cost next to
+ * nothing.
+ */
 export function isDuring(times: WindowTimes, instant: number): boolean {
   const last = looked.get(times);
   if (last !== undefined && isStillNext(last, instant))
@@ -95,8 +104,8 @@ export function nextOccurrence(times: WindowTimes, instant: number): Occurrence 
 export function overlapsItself(times: WindowTimes): boolean {
   if (times.repeat === null) return false;
   let end = Number.NEGATIVE_INFINITY;
-  // Where distances differ, a year of weekdays shows the shortest, and two years of months, of which one has no 29th of
-  // February.
+  // Where distances differ, a year of weekdays shows the shortest, and two years of months, of which one has
+  // no 29th of February.
   const days = times.repeat.frequency === 'monthly' ? 800 : 400;
   for (const { from, until } of occurrencesFrom(times, times.startsAt, times.startsAt + days * DAY_MS)) {
     if (from < end) return true;

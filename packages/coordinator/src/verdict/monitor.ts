@@ -21,7 +21,9 @@ export type LiveMonitor = {
   readonly workspaceId: number;
   readonly type: Check['type'];
   readonly name: string;
-  /** URL without user information and with its secret query, or URI, for alerts. Other views mask the query. */
+  /**
+   * URL without user information and with its secret query, or URI, for alerts. Other views mask the query.
+   */
   readonly target: string;
   readonly active: boolean;
   readonly periodMs: number;

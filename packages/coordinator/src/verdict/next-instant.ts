@@ -3,9 +3,10 @@ import type { MonitorState } from './state.ts';
 import type { Vote } from './status.ts';
 
 /**
- * Time by which a monitor with an open slot is looked at later for the ages of its votes, ms. Where a slot was skipped or
- * lost twice, votes age while the next check is under way: its reports, which mostly come at once, take their places, and
- * the status is not `unknown` for some milliseconds. Whoever removes an open slot judges the votes.
+ * Time by which a monitor with an open slot is looked at later for the ages of its votes, ms. Where a slot
+ * was skipped or lost twice, votes age while the next check is under way: its reports, which mostly come at
+ * once, take their places, and the status is not `unknown` for some milliseconds. Whoever removes an open
+ * slot judges the votes.
  */
 const UNDER_WAY_MS = 500;
 

@@ -1,6 +1,8 @@
 import { DELIVERY_LIFETIME_MS } from './backoff.ts';
 
-/** Time between two calls of {@link PassedTime.compareClocks}, ms. It must be shorter than the smallest jump. */
+/**
+ * Time between two calls of {@link PassedTime.compareClocks}, ms. It must be shorter than the smallest jump.
+ */
 export const LOOK_AT_CLOCK_EVERY_MS = 60_000;
 /** Smallest step of the wall clock that counts as a jump, ms. Smaller ones hardly change an age. */
 const SMALLEST_JUMP_MS = 2 * LOOK_AT_CLOCK_EVERY_MS;
@@ -10,8 +12,8 @@ type Jump = { readonly before: number; readonly byMs: number };
 
 /**
  * Ages of stored instants by the time that really passed. A wall clock that is set forward by a day makes
- * nothing a day old: alerts that wait keep the rest of their schedule. What happened while nobody looked, before
- * the start, cannot be told from a jump and counts as time that passed.
+ * nothing a day old: alerts that wait keep the rest of their schedule. What happened while nobody looked,
+ * before the start, cannot be told from a jump and counts as time that passed.
  */
 export class PassedTime {
   readonly #jumps: Jump[] = [];

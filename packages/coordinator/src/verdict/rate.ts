@@ -7,8 +7,8 @@ export type Rate = {
 };
 
 /**
- * A bucket of tokens for one {@link Rate}. It is full at first, and a send takes one token. Instants are ms of
- * one monotonic clock.
+ * A bucket of tokens for one {@link Rate}. It is full at first, and a send takes one token. Instants are ms
+ * of one monotonic clock.
  */
 export class TokenBucket {
   readonly #msPerToken: number;

@@ -13,8 +13,8 @@ export type StoredState = WrittenState &
 /**
  * Restores a monitor's state from its stored rows: it becomes what it was when the last batch was written.
  *
- * @param newestBelieved later slots and instants are of a clock that was ahead, epoch ms; default: a minute after
- *   the present
+ * @param newestBelieved later slots and instants are of a clock that was ahead, epoch ms; default: a minute
+ *   after the present
  */
 export function restoreState(
   evaluation: Evaluation,
@@ -53,13 +53,14 @@ export function restoreState(
     const votesOf = ofMonitor.map((report) => withExpiry(evaluation, report, monitor, agedUntil));
     reopenSlot(evaluation.frame, state, monitor, slot, votesOf);
   }
-  // The votes that made the status are set aside. Older ones made another one: nothing is known until the next slot.
+  // The votes that made the status are set aside. Older ones made another one: nothing is known until the
+  // next slot.
   if (isStatusAhead && votes.some(({ slot }) => slot > newestBelieved)) state.votes = [];
 }
 
 /**
- * An incident began no later than the status that it lasts with. Its row keeps the date of a clock that was ahead until it
- * ends (`closeIncidents`).
+ * An incident began no later than the status that it lasts with. Its row keeps the date of a clock that was
+ * ahead until it ends (`closeIncidents`).
  *
  * @param latest epoch ms
  */
@@ -75,7 +76,8 @@ function beginBy(state: MonitorState, latest: number): void {
 /**
  * Restores a vote's expiry. A vote from a clock that was ahead counts for no longer than others.
  *
- * @param agedUntil the present, or a later instant up to which the vote has aged, epoch ms on the slots' clock
+ * @param agedUntil the present, or a later instant up to which the vote has aged, epoch ms on the slots'
+ *   clock
  */
 function withExpiry(
   { frame: { now, instants } }: Evaluation,
@@ -85,7 +87,8 @@ function withExpiry(
 ): Vote {
   const freshMs = freshForMs(monitor.periodMs, monitor.longestCheckMs);
   const leftMs = stored.at + freshMs - stored.agedMs - agedUntil;
-  // Member by member: the vote lives as long as its monitor, and a copy of the rest takes half as much memory again.
+  // Member by member: the vote lives as long as its monitor, and a copy of the rest takes half as much memory
+  // again.
   return {
     region: stored.region,
     outcome: stored.outcome,

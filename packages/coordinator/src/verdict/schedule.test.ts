@@ -142,7 +142,9 @@ describe('after a restart', () => {
   });
 });
 
-/** Runs a monitor through `instants` with restarts, as the scheduler does; answers the slots that were run. */
+/**
+ * Runs a monitor through `instants` with restarts, as the scheduler does; answers the slots that were run.
+ */
 function run(
   id: number,
   period: number,

@@ -3,8 +3,8 @@ import { bucketsUntil, DAY_MS, HOUR_MS } from './summary-range.ts';
 const MINUTE_MS = 60_000;
 
 /**
- * The ranges of a series for a chart: a number of buckets, the one in progress included. `regionBuckets`, which
- * divides it, is the greatest number that is shown of each region.
+ * The ranges of a series for a chart: a number of buckets, the one in progress included. `regionBuckets`,
+ * which divides it, is the greatest number that is shown of each region.
  */
 export const SERIES_RANGES = {
   '1h': { bucketMs: MINUTE_MS, buckets: 60, regionBuckets: 60 },
@@ -37,7 +37,9 @@ export function seriesBuckets(range: SeriesRange, now: number, periodMs: number)
   return { from: bucketsUntil(now, bucketMs, count)[0] ?? now, bucketMs, count };
 }
 
-/** The buckets that are shown of each region: those of the whole, several joined to one where they are many. */
+/**
+ * The buckets that are shown of each region: those of the whole, several joined to one where they are many.
+ */
 export function regionBuckets(range: SeriesRange, { from, bucketMs, count }: SeriesBuckets): SeriesBuckets {
   const joined = Math.max(1, count / SERIES_RANGES[range].regionBuckets);
   return { from, bucketMs: bucketMs * joined, count: count / joined };

@@ -31,7 +31,8 @@ export function giveSlot(
   regions: RegionSet,
 ): void {
   const open = openSlot(frame, state, monitor, slot);
-  // Dispatch hears of a change after this does: a region that is not the monitor's any more was given nothing.
+  // Dispatch hears of a change after this does: a region that is not the monitor's any more was given
+  // nothing.
   open.given |= monitor.regions === null ? regions : regions & regionSet(monitor.regions);
   open.isGivenKnown = true;
   decideSlots(frame, state, monitor);
@@ -39,8 +40,8 @@ export function giveSlot(
 }
 
 /**
- * After a restart: slots whose given regions nobody has named wait for no region. Those that no region has answered either are
- * not known any more: they may be given again.
+ * After a restart: slots whose given regions nobody has named wait for no region. Those that no region has
+ * answered either are not known any more: they may be given again.
  */
 export function closeGiving(frame: Frame, state: MonitorState, monitor: LiveMonitor): void {
   state.open = state.open.filter(({ isGivenKnown, answered }) => isGivenKnown || answered !== NO_REGIONS);
@@ -64,9 +65,9 @@ export function takeReport(frame: Frame, state: MonitorState, monitor: LiveMonit
 }
 
 /**
- * Nobody waits for the region's outcome of the slot. A region that says so itself (`not_run`) was given the slot.
- * Dispatch says it without knowing that: after a restart it excuses regions that have come since, and they get no
- * part in the electorate.
+ * Nobody waits for the region's outcome of the slot. A region that says so itself (`not_run`) was given the
+ * slot. Dispatch says it without knowing that: after a restart it excuses regions that have come since, and
+ * they get no part in the electorate.
  */
 export function excuseRegion(
   frame: Frame,
@@ -86,8 +87,9 @@ export function excuseRegion(
 }
 
 /**
- * Under overload the regions are given no job of the slot. The monitor's period is longer then, so their votes count for a
- * period longer, but no longer than if they were cast now. That is written, so that a start goes on with it.
+ * Under overload the regions are given no job of the slot. The monitor's period is longer then, so their
+ * votes count for a period longer, but no longer than if they were cast now. That is written, so that a start
+ * goes on with it.
  */
 export function leaveOutRegions(
   frame: Frame,
@@ -203,9 +205,10 @@ function judgeSlot(frame: Frame, state: MonitorState, monitor: LiveMonitor, open
 }
 
 /**
- * Casts reports. Votes that aged while their check was under way made nothing unknown until now, so that reports which
- * come at once take their places. Where the verdict on them would be the status of before only because it stands, it
- * does not stand: the votes age first. So they do where too few count also with the reports.
+ * Casts reports. Votes that aged while their check was under way made nothing unknown until now, so that
+ * reports which come at once take their places. Where the verdict on them would be the status of before only
+ * because it stands, it does not stand: the votes age first. So they do where too few count also with the
+ * reports.
  *
  * @param joining regions that the slot of the reports brings into the electorate
  * @returns whether a region's vote changed
@@ -229,8 +232,9 @@ function castNews(
 }
 
 /**
- * Whether regions whose first slot is not decided can enter before it is: of all that would count then, more than half
- * have failed at one moment, by their late reports. It is an `error` whatever the slot brings, and does not wait for it.
+ * Whether regions whose first slot is not decided can enter before it is: of all that would count then, more
+ * than half have failed at one moment, by their late reports. It is an `error` whatever the slot brings, and
+ * does not wait for it.
  */
 function canEnter(frame: Frame, state: Readonly<MonitorState>, monitor: LiveMonitor): boolean {
   if (state.votes.length === 0 || state.status === 'error') return false;
@@ -271,8 +275,8 @@ function reportLate(frame: Frame, state: MonitorState, monitor: LiveMonitor, vot
 }
 
 /**
- * Judges votes that have changed between two decisions; `slot` is the slot that they are about, null: no single one.
- * The open slots come first, so that nothing is announced that they take back at once.
+ * Judges votes that have changed between two decisions; `slot` is the slot that they are about, null: no
+ * single one. The open slots come first, so that nothing is announced that they take back at once.
  */
 export function judgeAnew(
   frame: Frame,

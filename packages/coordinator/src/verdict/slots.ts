@@ -14,11 +14,14 @@ export interface SlotEvents {
   opened(monitor: LiveMonitor, slot: number, regions: readonly Region[]): void;
   /** The region will not report the slot. It is recorded as `not_run` with the reason. */
   abstained(monitor: LiveMonitor, slot: number, region: Region, reason: NotRunReason): void;
-  /** The region gets no job of the slot: its check of an earlier one still runs. This is counted and not stored as a row. */
+  /**
+   * The region gets no job of the slot: its check of an earlier one still runs. This is counted and not
+   * stored as a row.
+   */
   skipped(monitor: LiveMonitor, slot: number, region: Region): void;
   /**
-   * Under overload these regions get no job of the slot, which need not be open. Their votes count for a period longer.
-   * This is counted and not stored as a row.
+   * Under overload these regions get no job of the slot, which need not be open. Their votes count for a
+   * period longer. This is counted and not stored as a row.
    */
   leftOut(monitor: LiveMonitor, slot: number, regions: readonly Region[]): void;
 }

@@ -111,9 +111,9 @@ export function openSlotOf({ open }: Readonly<MonitorState>, slot: number): Open
 }
 
 /**
- * The states of all monitors as of the last commit. A state that changes stays the same object, and so do its votes:
- * one for each commit would outlive the young generation, and be most of what the old one has to collect. Who reads
- * votes keeps none of them over a wait.
+ * The states of all monitors as of the last commit. A state that changes stays the same object, and so do its
+ * votes: one for each commit would outlive the young generation, and be most of what the old one has to
+ * collect. Who reads votes keeps none of them over a wait.
  */
 export class States {
   readonly #states = new Map<number, MonitorState>();
@@ -192,8 +192,8 @@ function withSharedNone(state: MonitorState): MonitorState {
 }
 
 /**
- * Gives `standing` everything that `state` has. One assignment each, here and for votes: `Object.assign` takes ten
- * times as long.
+ * Gives `standing` everything that `state` has. One assignment each, here and for votes: `Object.assign`
+ * takes ten times as long.
  */
 function replace(standing: MonitorState, state: Readonly<MonitorState>): void {
   standing.status = state.status;
@@ -215,8 +215,8 @@ function replace(standing: MonitorState, state: Readonly<MonitorState>): void {
 }
 
 /**
- * The votes in the objects that stand. One new object for each report would be most of what the old generation has to
- * collect.
+ * The votes in the objects that stand. One new object for each report would be most of what the old
+ * generation has to collect.
  */
 function takenOver(standing: readonly Vote[], votes: readonly Vote[]): readonly Vote[] {
   if (!haveSameRegions(standing, votes)) return votes;
@@ -251,7 +251,8 @@ function replaceVote(standing: Writable<Vote>, vote: Vote): void {
 }
 
 /**
- * Copies a state. Drafts never change votes, reports, links and intervals in place, so the copy may share them.
+ * Copies a state. Drafts never change votes, reports, links and intervals in place, so the copy may share
+ * them.
  */
 function copyOf(state: Readonly<MonitorState>): MonitorState {
   return { ...state, open: state.open.map((open) => ({ ...open })) };

@@ -62,9 +62,10 @@ export function flushIntervals(frame: Frame, state: MonitorState): void {
 }
 
 /**
- * Changes the reason of an unchanged status. Reasons are kept as intervals, with the votes of their beginning: with a row
- * for each slot, one lossy region of 28 wrote 12 MB per monitor and day. The history then says over how many slots a reason
- * was the verdict, and the results say in which. Intervals of reasons that alternate overlap in time.
+ * Changes the reason of an unchanged status. Reasons are kept as intervals, with the votes of their
+ * beginning: with a row for each slot, one lossy region of 28 wrote 12 MB per monitor and day. The history
+ * then says over how many slots a reason was the verdict, and the results say in which. Intervals of reasons
+ * that alternate overlap in time.
  */
 function changeReason(frame: Frame, state: MonitorState, next: NewStatus): boolean {
   const { status, reason, slot } = next;

@@ -25,7 +25,10 @@ function factors(seconds: readonly boolean[]): number[] {
 
 const times = (seconds: number, isOverloaded: boolean) => Array<boolean>(seconds).fill(isOverloaded);
 
-/** The factors at the ends of spans of so many seconds, of which the first, the third and so on are overloaded. */
+/**
+ * The factors at the ends of spans of so many seconds, of which the first, the third and so on are
+ * overloaded.
+ */
 function afterEach(...spans: readonly number[]): (number | undefined)[] {
   const seen = factors(spans.flatMap((seconds, index) => times(seconds, index % 2 === 0)));
   let end = 0;

@@ -1,10 +1,12 @@
 import { spreadOf } from './schedule.ts';
 
 /**
- * Decides which slots run while more is asked for than can be done. Everything here is pure: the caller measures and acts.
+ * Decides which slots run while more is asked for than can be done. Everything here is pure: the caller
+ * measures and acts.
  *
- * Slot n of a monitor runs when (n + a hash of the monitor) is a multiple of the factor: 1, 2, 4 … Factors are powers of
- * two, so a slot that runs under a factor also runs under every smaller one, in whatever region that one holds.
+ * Slot n of a monitor runs when (n + a hash of the monitor) is a multiple of the factor: 1, 2, 4 … Factors
+ * are powers of two, so a slot that runs under a factor also runs under every smaller one, in whatever region
+ * that one holds.
  */
 
 /** Overload that lasts this long doubles the factor, ms. Agents tell of it every 2 s. */
@@ -15,8 +17,8 @@ const HALVES_AFTER_MS = 10_000;
 const MOST_CALM_MS = 80_000;
 const MOST = 16;
 /**
- * Longest time between two slots of a monitor of which others are left out, ms. An hourly monitor costs little and loses much:
- * under a factor of 16 it would not be checked for 16 hours.
+ * Longest time between two slots of a monitor of which others are left out, ms. An hourly monitor costs
+ * little and loses much: under a factor of 16 it would not be checked for 16 hours.
  */
 const LONGEST_THINNED_MS = 3_600_000;
 
@@ -60,8 +62,8 @@ export function nextThinning(before: Thinning, isOverloaded: boolean, now: numbe
 }
 
 /**
- * Whether the monitor's slot (epoch ms, on its grid) runs under the factor, which is smaller for a monitor that would
- * otherwise be checked less often than hourly.
+ * Whether the monitor's slot (epoch ms, on its grid) runs under the factor, which is smaller for a monitor
+ * that would otherwise be checked less often than hourly.
  */
 export function runsUnder(factor: number, monitorId: number, slot: number, periodMs: number): boolean {
   let ofMonitor = factor;
@@ -70,10 +72,11 @@ export function runsUnder(factor: number, monitorId: number, slot: number, perio
 }
 
 /**
- * The factor of a workspace: as much as brings it under what is left to the largest one. A workspace that asks for less
- * than that is not thinned, so none takes the place of another.
+ * The factor of a workspace: as much as brings it under what is left to the largest one. A workspace that
+ * asks for less than that is not thinned, so none takes the place of another.
  *
- * @param part slots a second that the workspace asks for, as a part of what the largest one does; 0 < part <= 1
+ * @param part slots a second that the workspace asks for, as a part of what the largest one does; 0 < part <=
+ *   1
  */
 export function factorOfWorkspace(factor: number, part: number): number {
   let ofWorkspace = 1;
@@ -103,10 +106,10 @@ export type AgentLoad = {
 };
 
 /**
- * Whether a region's agents cannot run all of its checks. Where slots are left out, checks that do not begin in time are
- * refused and none waits for seconds: there most of them are late, and not because others have the CPU. In a trial fewer
- * late ones show that it was too early.
- * Otherwise late checks say nothing: they begin late beside other programs on the machine, and thinning does not help.
+ * Whether a region's agents cannot run all of its checks. Where slots are left out, checks that do not begin
+ * in time are refused and none waits for seconds: there most of them are late, and not because others have
+ * the CPU. In a trial fewer late ones show that it was too early. Otherwise late checks say nothing: they
+ * begin late beside other programs on the machine, and thinning does not help.
  */
 export function isRegionOverloaded(
   { begun, late, behind, isStarved }: AgentLoad,
@@ -116,7 +119,10 @@ export function isRegionOverloaded(
   return areTooMany(begun, late) && (isTrial || (factor > 1 && late > begun / 2 && !isStarved));
 }
 
-/** Whether the coordinator cannot follow: it lags by some seconds, and by ever more. A backlog that shrinks is none. */
+/**
+ * Whether the coordinator cannot follow: it lags by some seconds, and by ever more. A backlog that shrinks is
+ * none.
+ */
 export function isFallingBehind(beforeMs: number, nowMs: number): boolean {
   return nowMs >= LAG_MS && nowMs >= beforeMs;
 }
@@ -133,8 +139,8 @@ export type Backlog = {
 export const LAG_MS = 5_000;
 
 /**
- * Whether the recording cannot follow: it lags by some seconds, and by ever more although it works. Nothing is recorded by
- * a disk that stands still, and everything afterwards.
+ * Whether the recording cannot follow: it lags by some seconds, and by ever more although it works. Nothing
+ * is recorded by a disk that stands still, and everything afterwards.
  */
 export function isLagging(before: Backlog, now: Backlog, recorded: number): boolean {
   return recorded > 0 && isFallingBehind(before.oldestMs, now.oldestMs);

@@ -77,8 +77,8 @@ export function uptimePercent({ active, degraded, error }: StatusTimes): number 
 }
 
 /**
- * The worst status of a time span outside of maintenance, however short it lasted; `unknown` only where nothing else is
- * known.
+ * The worst status of a time span outside of maintenance, however short it lasted; `unknown` only where
+ * nothing else is known.
  */
 export function worstStatus({ active, degraded, error }: StatusTimes): MonitorStatus {
   if (error > 0) return 'error';

@@ -67,8 +67,8 @@ export function ageVotes(
 }
 
 /**
- * Makes the status `unknown` when a jump of the slots' clock left too few votes, even when the next decision comes
- * before anybody has looked at their ages.
+ * Makes the status `unknown` when a jump of the slots' clock left too few votes, even when the next decision
+ * comes before anybody has looked at their ages.
  */
 export function ageByJump(frame: Frame, state: MonitorState, monitor: LiveMonitor): void {
   if (!hasAgedVote(state, frame.jumpedAt)) return;
@@ -76,8 +76,8 @@ export function ageByJump(frame: Frame, state: MonitorState, monitor: LiveMonito
 }
 
 /**
- * The status as far as votes carry it: `unknown` also where they have aged and nobody has looked at their ages yet, as
- * while a check is under way (`next-instant.ts`).
+ * The status as far as votes carry it: `unknown` also where they have aged and nobody has looked at their
+ * ages yet, as while a check is under way (`next-instant.ts`).
  */
 export function standingStatus(
   frame: Frame,
@@ -92,8 +92,9 @@ export function standingStatus(
 }
 
 /**
- * Whether earlier votes that have aged make the monitor `unknown` before the verdict on the present ones: that is another one
- * where `unknown` stands in place of the monitor's status, or is `unknown` too, which began when they aged.
+ * Whether earlier votes that have aged make the monitor `unknown` before the verdict on the present ones:
+ * that is another one where `unknown` stands in place of the monitor's status, or is `unknown` too, which
+ * began when they aged.
  */
 export function followsAgeing(
   frame: Frame,

@@ -67,8 +67,9 @@ export type NewDelivery = {
 /** A vote as it is stored. */
 export type StoredVote = Omit<Vote, 'expiresAt'> & {
   /**
-   * How much sooner than its age on the slots' clock says the vote expires, ms; negative: later. That clock is slewed, and
-   * votes age by the monotonic one. The rest follows from `at` and the monitor's period, which may change before a start.
+   * How much sooner than its age on the slots' clock says the vote expires, ms; negative: later. That clock
+   * is slewed, and votes age by the monotonic one. The rest follows from `at` and the monitor's period, which
+   * may change before a start.
    */
   readonly agedMs: number;
 };
@@ -112,7 +113,9 @@ export type Writes = {
   readonly announcements: {
     readonly monitorId: number;
     readonly notificationId: number;
-    /** Kind of the channel that was told. One of another kind, which it has become since, was told nothing. */
+    /**
+     * Kind of the channel that was told. One of another kind, which it has become since, was told nothing.
+     */
     readonly providerType: string;
     readonly announced: Announced;
     readonly incident: string | null;
