@@ -171,6 +171,11 @@ const ROWS: Row[] = [
     ],
   ],
   [
+    'a slug twice',
+    'svc_status_page:\n  a: { title: a, slug: a }\n  b: { title: a, slug: a }\n',
+    ['3:24: svc_status_page.b.slug: is taken by svc_status_page.a'],
+  ],
+  [
     'a dangling reference',
     `svc_http_monitor:\n  api: { name: a, ${MONITOR} }\nsvc_notification:\n  a: { provider_type: email, email: { email: a@a.example }, monitor_ids: ["\${svc_http_monitor.apo.id}"] }\n`,
     [
@@ -223,6 +228,16 @@ const ROWS: Row[] = [
     [
       `2:15: svc_status_page.a: the reference "\${svc_status_page.a.id}" must be the whole string, without other text around it`,
     ],
+  ],
+  [
+    'a group of another page',
+    [
+      'svc_status_page: { a: { title: a, slug: a }, b: { title: b, slug: b } }',
+      `svc_status_page_component_group: { g: { name: g, page_id: "\${svc_status_page.a.id}" } }`,
+      'svc_status_page_component:',
+      `  c: { type: static, page_id: "\${svc_status_page.b.id}", group_id: "\${svc_status_page_component_group.g.id}" }`,
+    ].join('\n'),
+    ['4:68: svc_status_page_component.c.group_id: is a group of another page'],
   ],
   [
     'an environment variable that is not set, beside another error',

@@ -107,3 +107,10 @@ test('an inserted value gets no suggestion, which would reveal it', () => {
     'svc_http_monitor.a.method: "POSTS" is not one of GET, POST, HEAD, PUT, PATCH, DELETE, OPTIONS: did you mean "POST"?',
   ]);
 });
+
+test('a slug that two pages share', () => {
+  const pages = { a: { title: 'a', slug: INSERTED }, b: { title: 'b', slug: INSERTED } };
+  expect(errorsOf({ svc_status_page: pages }, HIDDEN)).toEqual([
+    'svc_status_page.b.slug: is taken by svc_status_page.a',
+  ]);
+});

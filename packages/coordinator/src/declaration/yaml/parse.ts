@@ -4,6 +4,7 @@ import {
   parseResource,
   RESOURCE_KINDS,
   type ResourceKind,
+  type Resources,
 } from '@svc/shared/resources/registry.ts';
 import { nearest } from '@svc/shared/text/nearest.ts';
 import { isMap, type Node } from 'yaml';
@@ -32,7 +33,7 @@ const TOGETHER = 100;
 
 /**
  * Reads a declaration: syntax, insertions, resources, and references between them. All errors are found in
- * one reading, except conflicts with other resources, which the transaction finds. The function is pure
+ * one reading, except conflicts with resources outside the file, which the transaction finds. The function is pure
  * except for `sources`, which it may read twice.
  *
  * The text is read piece by piece, because the positions of all values take much memory. Of entries in other
@@ -49,7 +50,7 @@ export function* readDeclaration(
   pieces = piecesOf(text),
 ): Generator<readonly DeclaredEntry[], readonly LocatedError[]> {
   const source = new SourceText(text);
-  const declaration: OpenDeclaration = { source, sources, places: new Map() };
+  const declaration: OpenDeclaration = { source, sources, places: new Map(), clashes: new Clashes() };
   const syntaxErrors: SourceError[] = [];
   const errors: SourceError[] = [];
   let some: DeclaredEntry[] = [];
@@ -78,6 +79,7 @@ type OpenDeclaration = {
   readonly sources: Sources;
   /** Offset of each entry's name. Entries with errors are included. */
   readonly places: Map<Address, number>;
+  readonly clashes: Clashes;
 };
 
 /** Position of a kind in the order of dependency. */
@@ -158,7 +160,7 @@ function isNothing(node: Node): boolean {
 function readEntry(
   document: SourceDocument,
   entry: WrittenEntry,
-  { source, sources, places }: OpenDeclaration,
+  { source, sources, places, clashes }: OpenDeclaration,
 ): DeclaredEntry | null {
   const errorsBefore = document.errors.length;
   // Offsets with a reported error. Messages of the schema about the same place are dropped.
@@ -206,12 +208,62 @@ function readEntry(
     }
   }
   if (!parsed.ok || document.errors.length > errorsBefore) return null;
-  return {
+  const read = {
     kind: entry.kind,
     name: entry.key,
     attributes: parsed.value,
     ...source.position(entry.keyOffset),
   } as DeclaredEntry;
+  for (const clash of clashes.clashesOf(read)) reportIssue(document, entry, clash);
+  return read;
+}
+
+/** A broken rule over several entries. It is reported at the later one. */
+type Clash = { readonly path: readonly string[]; readonly message: string };
+
+/**
+ * Finds conflicts between entries that are valid by themselves. The transaction would find them too, but it knows
+ * only ids, which are gone once it is rolled back.
+ */
+class Clashes {
+  /** The entry that has each slug and each custom domain. */
+  readonly #takenBy = new Map<string, Address>();
+  readonly #pageOfGroup = new Map<Address, string>();
+
+  /** The conflicts of an entry with earlier ones. Entries come in order of dependency. */
+  clashesOf(entry: DeclaredEntry): Clash[] {
+    switch (entry.kind) {
+      case 'svc_status_page':
+        return this.#sharedNames(addressOf(entry), entry.attributes);
+      case 'svc_status_page_component_group':
+        this.#pageOfGroup.set(addressOf(entry), entry.attributes.page_id);
+        return [];
+      case 'svc_status_page_component':
+        return this.#groupOfOtherPage(entry.attributes);
+      default:
+        return [];
+    }
+  }
+
+  /** Slugs and custom domains must be unique. */
+  #sharedNames(address: Address, attributes: Resources['svc_status_page']): Clash[] {
+    return (['slug', 'custom_domain'] as const).flatMap((name) => {
+      const value = attributes[name];
+      if (value === null) return [];
+      const first = this.#takenBy.get(`${name} ${value}`);
+      if (first !== undefined) return [{ path: [name], message: `is taken by ${first}` }];
+      this.#takenBy.set(`${name} ${value}`, address);
+      return [];
+    });
+  }
+
+  /** A component and its group must belong to the same page. */
+  #groupOfOtherPage({ group_id, page_id }: Resources['svc_status_page_component']): Clash[] {
+    const group = referenceIn(group_id);
+    const page = group === null ? undefined : this.#pageOfGroup.get(group);
+    if (page === undefined || page === page_id) return [];
+    return [{ path: ['group_id'], message: 'is a group of another page' }];
+  }
 }
 
 type Path = Issue['path'];
@@ -242,7 +294,7 @@ function reportIssue(
   document: SourceDocument,
   entry: WrittenEntry,
   { path, message, isUnknown }: Issue,
-  reported: ReadonlySet<number>,
+  reported: ReadonlySet<number> = new Set(),
 ): void {
   const offset = document.offsetAtPath(entry.value, path, entry.keyOffset, isUnknown === true);
   if (reported.has(offset)) return;
