@@ -369,10 +369,9 @@ describe.concurrent('a start that does not come to its end', () => {
     await service.changed('Web', 'active');
     const other = await holdDatabase(service.databasePath);
     const writing = service.request('PUT', `/v1/monitors/${id}`, monitorOf('Renamed', web.url));
-    const stopped = service.stopLeading();
+    await service.stopLeading();
     expect([200, 503]).toContain((await writing).status);
     other.release();
-    await stopped;
     await service.lead();
     await service.decided(id, 1);
     expect(logged(service)).toEqual([]);
