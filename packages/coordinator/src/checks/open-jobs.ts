@@ -66,8 +66,8 @@ export type OpenJobsParts = {
  *                 └── once more ◀── silent, lost or given back ──▶ the region abstains
  *
  * A region is silent when its longest possible check and 10 s are over. It is asked once more until half of a
- * period after the slot. Agents refuse jobs that they hold or have finished, so a job that was not lost runs
- * once.
+ * period after the slot. An agent refuses a job that it holds or has finished. Another agent of the region does
+ * not know of it: where a region has several, a job that was not lost may run twice, and one result counts.
  */
 export class OpenJobs {
   readonly #parts: OpenJobsParts;
