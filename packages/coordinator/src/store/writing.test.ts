@@ -8,6 +8,7 @@ import { errorCodeOf } from '../../../../test/support/transactions.ts';
 import { addLatency, emptyHistogram, encodeHistogram } from '../verdict/latency-histogram.ts';
 import { openStore } from './open.ts';
 import { MAX_WAITING_TRANSACTIONS } from './sqlite/sqlite-store.ts';
+import { STORE_THREADS, type StoreWorker, type StoreWorkers } from './sqlite/store-thread.ts';
 import type { SqlStep, Store, Transaction } from './store.ts';
 
 let folder: Awaited<ReturnType<typeof temporaryFolder>>;
@@ -51,6 +52,44 @@ function otherProgram(): { release(): void } {
     release();
   });
   return { release };
+}
+
+/**
+ * Writing threads that can end in the turn in which an answer arrives. Node hands over the last messages of a thread
+ * and its end in one turn, without the reactions of promises in between.
+ */
+class EndingWriters implements StoreWorkers {
+  readonly reader = STORE_THREADS.reader;
+  #isToEnd = false;
+
+  /** The thread ends with its next answer. */
+  endWithNextAnswer(): void {
+    this.#isToEnd = true;
+  }
+
+  readonly writer: StoreWorkers['writer'] = (data) => {
+    const thread = STORE_THREADS.writer(data);
+    let onExit = () => {};
+    const on: StoreWorker['on'] = (event, listener: (value?: unknown) => void) => {
+      if (event === 'exit') onExit = listener;
+      else if (event === 'error') thread.on('error', listener);
+      else
+        thread.on('message', (message) => {
+          listener(message);
+          if (!this.#isToEnd) return;
+          this.#isToEnd = false;
+          onExit();
+          void thread.terminate();
+        });
+    };
+    return {
+      on,
+      postMessage: (message) => thread.postMessage(message),
+      ref: () => thread.ref(),
+      unref: () => thread.unref(),
+      terminate: () => thread.terminate(),
+    };
+  };
 }
 
 describe('statements of a transaction', () => {
@@ -247,6 +286,18 @@ describe('a writing thread that dies', () => {
     await expect(dying).rejects.toMatchObject({ code: 'store-writer-lost', retryable: true });
     await next;
     expect(told).toEqual([]);
+    expect(await keys()).toEqual(['next']);
+  });
+
+  test('a transaction leaves nothing where the thread ends in the turn that answers its begin', async () => {
+    await store.close();
+    const writers = new EndingWriters();
+    store = await openStore({ path, log: silentLog, workers: writers });
+    await store.commit([]);
+    writers.endWithNextAnswer();
+    expect(await errorCodeOf(store.transaction((tx) => add(tx, 'left', 'right')))).toBe('store-writer-lost');
+    expect(await keys()).toEqual([]);
+    await store.transaction((tx) => add(tx, 'next'));
     expect(await keys()).toEqual(['next']);
   });
 

@@ -43,8 +43,10 @@ export class Writer {
   async transaction<T>(
     work: (tx: Transaction) => T | Promise<T>,
   ): Promise<{ readonly outcome: T; readonly tasks: readonly (() => void)[] }> {
+    // Before the begin: the thread may end in the turn that answers it.
+    const { deaths } = this.#thread;
     await this.#thread.sendRequest({ kind: 'begin' });
-    const transaction = new OpenTransaction(this.#thread);
+    const transaction = new OpenTransaction(this.#thread, deaths);
     try {
       const outcome = await work(transaction);
       await this.#durable(() => transaction.commit(), null);
@@ -112,9 +114,10 @@ class OpenTransaction implements Transaction {
   #last: Promise<WriterAnswer> = Promise.resolve(null);
   #isOver = false;
 
-  constructor(thread: WriterThread) {
+  /** @param deaths how often the thread had died before the transaction began */
+  constructor(thread: WriterThread, deaths: number) {
     this.#thread = thread;
-    this.#deaths = thread.deaths;
+    this.#deaths = deaths;
     this.db = new Kysely({ dialect: sqliteDialect((sql, parameters) => this.#statement(sql, parameters)) });
   }
 
