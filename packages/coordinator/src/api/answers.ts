@@ -17,6 +17,7 @@ import { AUDIT_ACTORS, AUDIT_OUTCOMES } from '../store/access/audit.ts';
 import { TOKEN_SCOPES } from '../store/access/tokens.ts';
 import { transitionVote } from '../store/states/stored-votes.ts';
 import { MONITOR_STATUSES } from '../verdict/monitor.ts';
+import type { TransitionReason } from '../verdict/transition.ts';
 
 /*
  * Schemas of the API's answers, except the attributes of declared resources.
@@ -170,12 +171,30 @@ export const resultView = z
   });
 export type ResultView = z.infer<typeof resultView>;
 
+/** The reasons of a status in words. A stored reason may be one of a later version. */
+const REASONS: Readonly<Record<TransitionReason, string>> = {
+  'majority-failed': 'more than half of the votes failed, at one moment',
+  'failures-apart':
+    'more than half of the votes failed, but never more than half at one moment, so the status stays',
+  'majority-degraded': 'more than half of the votes failed or were degraded',
+  'minority-failed': 'some votes failed, but not more than half',
+  'minority-degraded': 'some votes were degraded, but not more than half, and none failed',
+  'all-passed': 'all votes passed',
+  'too-few-votes': 'fewer than half of the regions have a vote that counts',
+  'votes-expired': 'votes grew too old, and those of fewer than half of the regions are left',
+  'no-electorate': 'none of the regions had an agent within 24 hours',
+  'probe-changed': 'what is probed was changed, so earlier votes do not count',
+  deactivated: 'the monitor was deactivated',
+};
+
+const REASON_LIST = Object.entries(REASONS).map(([reason, meaning]) => `\`${reason}\`: ${meaning}.`);
+
 export const transitionView = z
   .object({
     id,
     from: z.enum(MONITOR_STATUSES),
     to: z.enum(MONITOR_STATUSES),
-    reason: z.string().meta({ description: 'Named reason of the verdict.' }),
+    reason: z.string().meta({ description: `Why the monitor has the status. ${REASON_LIST.join(' ')}` }),
     at: z.number(),
     slot: z.number().int().nullable(),
     incident: z.string().nullable(),
