@@ -267,7 +267,7 @@ const UNKNOWN_IN_OUTAGE: Partial<World> = {
  */
 export const MUTATIONS: readonly Mutation[] = [
   {
-    name: 'the quorum is more than half instead of half of the electorate',
+    name: 'votes from half of the electorate are too few',
     file: 'verdict/status.ts',
     from: 'total * 2 < size',
     to: 'total * 2 <= size',

@@ -6,8 +6,8 @@ import {
   electorateOf,
   failuresCoincide,
   freshForMs,
-  quorumEndsAt,
   statusOf,
+  tooFewVotesAt,
   type Vote,
   type VoteOutcome,
   verdict,
@@ -141,17 +141,17 @@ describe('ageing', () => {
     );
   });
 
-  test('the quorum ends with the vote that leaves fewer than half of the electorate', () => {
+  test('votes are too few from the expiry on that leaves those of fewer than half of the electorate', () => {
     const [a, b, c] = REGIONS;
     const electorate = regionSet([a, b, c]);
     const votes = [vote(a, 'passed', 300), vote(b, 'passed', 100), vote(c, 'passed', 200)];
-    const end = quorumEndsAt(votes, electorate);
+    const end = tooFewVotesAt(votes, electorate);
     expect(end).toBe(200);
     expect(verdict(votes, electorate, 'active', 199).status).toBe('active');
     expect(verdict(votes, electorate, 'active', 200).status).toBe('unknown');
   });
 
-  test('the verdict turns unknown exactly at the end of the quorum', () => {
+  test('the verdict turns unknown exactly when votes are too few', () => {
     const aged = fc.uniqueArray(
       fc.tuple(fc.constantFrom(...REGIONS.slice(0, 6)), fc.integer({ min: 1, max: 50 })),
       { minLength: 1, maxLength: 6, selector: ([region]) => region },
@@ -160,7 +160,7 @@ describe('ageing', () => {
       fc.property(aged, (entries) => {
         const votes = entries.map(([region, expiresAt]) => vote(region, 'passed', expiresAt));
         const electorate = regionSet(REGIONS.slice(0, 6));
-        const end = quorumEndsAt(votes, electorate);
+        const end = tooFewVotesAt(votes, electorate);
         for (let now = 0; now <= 51; now += 1) {
           expect(verdict(votes, electorate, 'active', now).status === 'unknown').toBe(
             end === null || now >= end,

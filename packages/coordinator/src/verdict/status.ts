@@ -149,7 +149,8 @@ export function failuresCoincide(failed: readonly Vote[], total: number): boolea
 }
 
 /**
- * The verdict of `votes` at `now`: a quorum of the electorate, then the majority of its fresh votes.
+ * The verdict of `votes` at `now`: `unknown` without fresh votes from half of the electorate, otherwise what the
+ * majority of the fresh votes says.
  *
  * @param standing the status until now. A standing `error` continues without a shared moment
  * @param now      ms, on the clock of the votes' `expiresAt`
@@ -183,7 +184,7 @@ export function verdict(
  * the electorate. Without an electorate it is the expiry of the last vote, because an electorate existed
  * before. Null when there were never enough votes.
  */
-export function quorumEndsAt(votes: readonly Vote[], electorate: RegionSet): number | null {
+export function tooFewVotesAt(votes: readonly Vote[], electorate: RegionSet): number | null {
   const needed = Math.ceil(sizeOf(electorate) / 2);
   const expiries: number[] = [];
   for (const vote of votes) {

@@ -2,7 +2,7 @@ import type { Frame } from './frame.ts';
 import type { LiveMonitor, MonitorStatus } from './monitor.ts';
 import { NO_REGIONS, type RegionSet, regionSet, sizeOf } from './region-set.ts';
 import type { MonitorState } from './state.ts';
-import { electorateOf, isCounted, quorumEndsAt, statusOf, tally, type Vote, verdict } from './status.ts';
+import { electorateOf, isCounted, statusOf, tally, tooFewVotesAt, type Vote, verdict } from './status.ts';
 import { changeStatus } from './status-change.ts';
 import type { TransitionReason } from './transition.ts';
 
@@ -59,7 +59,7 @@ export function ageVotes(
   const { now, instants } = frame;
   if (!areTooFew(frame, state, monitor, now)) return;
   const electorate = electorateFor(frame, state, monitor);
-  const expiredAt = quorumEndsAt(state.votes, electorate);
+  const expiredAt = tooFewVotesAt(state.votes, electorate);
   const at = Math.max(notBefore, Math.floor(instants.slotNow - Math.max(0, now - (expiredAt ?? now))));
   const reason = unknownReason(electorate, expiredAt);
   changeStatus(frame, state, monitor, { status: 'unknown', reason, at, slot: null, electorate });
