@@ -77,7 +77,7 @@ export function excuseRegion(
   region: Region,
   saidBy: 'region' | 'dispatch',
 ): void {
-  // As in `report`.
+  // As in `takeReport`.
   if (hasAgedVote(state, frame.now)) decideSlots(frame, state, monitor);
   if (isOver(state, slot)) return;
   const open = openSlot(frame, state, monitor, slot);

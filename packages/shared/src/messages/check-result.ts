@@ -213,11 +213,10 @@ function isErrorMessage(text: string | undefined): boolean {
 const LONGEST_AGENT_ID = 128;
 
 /**
- * `svc.results.<region>`, or the subject that the jobs' batch named: up to 512 results and 256 KiB, sent with
- * a `Nats-Msg-Id`.
+ * Up to 512 results and 256 KiB, sent with a `Nats-Msg-Id` on the subject that the batch of jobs named
+ * (`JobBatch.results`).
  *
- * A batch has up to 64 results when the jobs' batch named no subject. The results are parsed one by one with
- * {@link checkResult}.
+ * The results are parsed one by one with {@link checkResult}.
  */
 export const resultBatch = z.object({
   v: messageVersion,
