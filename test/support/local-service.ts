@@ -34,6 +34,8 @@ export type LocalServiceOptions = LocalAgentOptions & {
   exports?: Partial<ExportSettings>;
   /** Bound on the streams of results together, bytes. */
   resultsMaxBytes?: number;
+  /** The NATS servers to use, which the test runs. Left out: the service has a server of its own. */
+  natsUrl?: string;
   /** Further configuration of the NATS server, and the nkey seeds that it then requires. */
   accounts?: { configuration: string; seedOf: (part: 'coordinator' | Region) => string };
 };
@@ -62,7 +64,6 @@ const TOKEN = 'token-of-the-operator-in-the-tests';
  */
 export class LocalService {
   readonly clock: ScaledClock;
-  readonly nats: NatsServer;
   readonly transitions: Transition[] = [];
   /** Warnings and errors of the coordinator, the agents and their connections. */
   readonly warnings: Warning[] = [];
@@ -72,22 +73,27 @@ export class LocalService {
   readonly token = TOKEN;
   url = '';
   readonly #options: LocalServiceOptions;
+  readonly #nats: NatsServer | null;
+  readonly #natsUrl: string;
   readonly #folder: string;
   readonly #agents = new Map<Region, Agent>();
   readonly #waiting = new Set<() => void>();
   readonly #log = pino({ level: 'info' }, { write: (line: string) => this.#logged(line) });
   #coordinator: Coordinator | null = null;
 
-  private constructor(options: LocalServiceOptions, nats: NatsServer, folder: string) {
+  private constructor(options: LocalServiceOptions, nats: NatsServer | null, folder: string) {
     this.#options = options;
     this.clock = new ScaledClock(options.scale ?? 10);
-    this.nats = nats;
+    this.#nats = nats;
+    this.#natsUrl = nats?.url ?? options.natsUrl ?? '';
     this.#folder = folder;
   }
 
   static async start(options: LocalServiceOptions): Promise<LocalService> {
     const folder = await mkdtemp(join(tmpdir(), 'svc-local-'));
-    const service = new LocalService(options, await startNatsServer(options.accounts?.configuration), folder);
+    const nats =
+      options.natsUrl === undefined ? await startNatsServer(options.accounts?.configuration) : null;
+    const service = new LocalService(options, nats, folder);
     try {
       await service.declare(options.declared);
       // As the coordinator creates it, which would take an eighth of the start.
@@ -103,10 +109,16 @@ export class LocalService {
     return service;
   }
 
+  /** The service's own server. */
+  get nats(): NatsServer {
+    if (this.#nats === null) throw new Error('the servers are run by the test');
+    return this.#nats;
+  }
+
   async startCoordinator(): Promise<void> {
     const { observe } = this.#options;
     const bus = await connectBus({
-      url: this.nats.url,
+      url: this.#natsUrl,
       name: 'coordinator',
       log: this.#log,
       ...this.#keyOf('coordinator'),
@@ -167,7 +179,7 @@ export class LocalService {
 
   async startAgent(region: Region): Promise<void> {
     const bus = await connectBus({
-      url: this.nats.url,
+      url: this.#natsUrl,
       name: region,
       inboxPrefix: `_INBOX_${region}`,
       log: this.#log,
@@ -175,7 +187,7 @@ export class LocalService {
     });
     const agent = localAgent(region, this.#options, {
       bus,
-      natsUrl: this.nats.url,
+      natsUrl: this.#natsUrl,
       clock: this.clock,
       log: this.#log,
     });
@@ -303,7 +315,7 @@ export class LocalService {
   async dispose(): Promise<void> {
     await Promise.all([...this.#agents.keys()].map((region) => this.stopAgent(region)));
     await this.stopCoordinator();
-    await this.nats.dispose();
+    await this.#nats?.dispose();
     await rm(this.#folder, { recursive: true, force: true });
   }
 

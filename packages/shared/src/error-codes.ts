@@ -80,6 +80,7 @@ const BUS_CODES = {
   'stream-read-ended': 'NATS ended the reading of a stream. It is read again from the recorded position.',
   'stream-unreadable': 'A message of a stream cannot be read. svc tries again.',
   'stream-too-large': 'NATS has no room for the results of a region.',
+  'too-few-nats-servers': 'The NATS cluster has fewer running servers than a stream needs.',
 } as const;
 
 /** Codes of probing. The operating system's own codes, such as ECONNREFUSED, occur too. */

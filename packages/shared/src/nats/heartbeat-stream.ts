@@ -11,7 +11,8 @@ import { MAX_HEARTBEAT_BYTES, MAX_KEPT_HEARTBEATS } from '../messages/heartbeat.
 import { heartbeatSubject, heartbeatsStream } from '../messages/subjects.ts';
 import type { Region } from '../regions.ts';
 import { HEARTBEATS_AHEAD_BYTES, type StreamReading } from './bus.ts';
-import { type MessageHandler, type ReadableBus, readStream } from './stream-reading.ts';
+import { jetStreamManager, type MessageHandler, type ReadableBus, readStream } from './stream-reading.ts';
+import { replicasAt } from './stream-replicas.ts';
 
 /**
  * Memory of the server for a region's heartbeats, bytes. It holds the heartbeats of 1,000 agents with the
@@ -59,15 +60,18 @@ export async function readHeartbeats(
   handler: MessageHandler,
   onEnd: (error: unknown) => void,
 ): Promise<StreamReading> {
-  const manager = await bus.connection.jetstreamManager({ checkAPI: false });
-  await bus.unlessLost(() => ensureStream(manager, region));
+  const manager = await jetStreamManager(bus.connection);
+  const config = { ...configOf(region), num_replicas: replicasAt(bus.connection) };
+  await bus.unlessLost(() => ensureStream(manager, config));
   return readStream(bus, heartbeatsStream(region), 1, handler, onEnd, {
     readAheadBytes: HEARTBEATS_AHEAD_BYTES,
   });
 }
 
-async function ensureStream({ streams }: JetStreamManager, region: Region): Promise<void> {
-  const config = configOf(region);
+async function ensureStream(
+  { streams }: JetStreamManager,
+  config: Partial<StreamConfig> & { name: string },
+): Promise<void> {
   try {
     await streams.add(config);
   } catch (error) {

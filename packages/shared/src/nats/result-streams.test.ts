@@ -246,10 +246,10 @@ describe('reading', () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] });
     onTestFinished(() => void vi.useRealTimers());
     await stream.read(lastSequence + 1, () => {}, ended.handle);
-    vi.advanceTimersByTime(15_000);
+    vi.advanceTimersByTime(4_500);
     await bus.flush();
     expect(ended.messages).toEqual([]);
-    vi.advanceTimersByTime(5_000);
+    vi.advanceTimersByTime(1_500);
     await ended.count(1);
     expect(String(ended.messages[0])).toContain('the server is silent');
   });

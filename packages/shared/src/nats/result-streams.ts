@@ -15,7 +15,8 @@ import type { Region } from '../regions.ts';
 import type { ResultStreams, StreamInfo, StreamMessage, StreamReading } from './bus.ts';
 import { messageIdIn } from './headers.ts';
 import type { NatsBus } from './nats-bus.ts';
-import { readStream } from './stream-reading.ts';
+import { JETSTREAM_ANSWER_MS, jetStreamManager, readStream } from './stream-reading.ts';
+import { CLUSTER_REPLICAS, replicasAt } from './stream-replicas.ts';
 
 /**
  * NATS has no room for even a small stream. It reserves disk space for a stream's whole bound when the stream
@@ -28,6 +29,22 @@ export class StreamTooLarge extends SvcError {
     super(
       'stream-too-large',
       `NATS has no room for ${maxBytes} bytes of a region's results: give NATS more disk space, or lower SVC_RESULTS_MAX_BYTES`,
+      options,
+    );
+  }
+}
+
+/**
+ * The cluster has fewer running servers than a stream has replicas, so the stream cannot be created. An existing
+ * stream works while most of its servers run.
+ */
+export class TooFewServers extends SvcError {
+  readonly retryable = true;
+
+  constructor(options?: { cause?: unknown }) {
+    super(
+      'too-few-nats-servers',
+      `a stream lies on ${CLUSTER_REPLICAS} servers of a NATS cluster, and fewer of them are running: start the others`,
       options,
     );
   }
@@ -59,9 +76,6 @@ const storedMessage = z.object({
     .optional(),
 });
 
-/** How long the server may take for an answer, ms; the same as for the client's own requests. */
-const REQUEST_MS = 5_000;
-
 /** JetStream error code "no message found". */
 const NO_MESSAGE_FOUND = 10037;
 /** JetStream error code "insufficient storage resources available". */
@@ -72,6 +86,8 @@ const ACCOUNT_STORAGE_EXCEEDED = 10028;
 const STREAM_NAME_TAKEN = 10058;
 /** JetStream error code "stream not found". */
 const STREAM_NOT_FOUND = 10059;
+/** JetStream error code "no suitable peers for placement". */
+const TOO_FEW_PEERS = 10005;
 
 /**
  * Largest message with its headers, bytes. Agents send no larger ones, and a refused message cannot fill a
@@ -136,7 +152,7 @@ export class NatsResultStreams implements ResultStreams {
     const request = JSON.stringify({ seq: sequence });
     const { connection } = this.#bus;
     const answer = await this.#bus.unlessLost(() =>
-      connection.request(`$JS.API.STREAM.MSG.GET.${stream}`, request, { timeout: REQUEST_MS }),
+      connection.request(`$JS.API.STREAM.MSG.GET.${stream}`, request, { timeout: JETSTREAM_ANSWER_MS }),
     );
     const { error, message } = storedMessage.parse(answer.json());
     if (error?.err_code === NO_MESSAGE_FOUND) return null;
@@ -167,7 +183,12 @@ export class NatsResultStreams implements ResultStreams {
   }
 
   async #create(region: Region, maxBytes: number): Promise<StreamInfo> {
-    const config = { name: resultsStream(region), subjects: [...resultsSubjects(region)], ...COMMON };
+    const config = {
+      name: resultsStream(region),
+      subjects: [...resultsSubjects(region)],
+      num_replicas: replicasAt(this.#bus.connection),
+      ...COMMON,
+    };
     const create = (max_bytes: number) =>
       withRoom(maxBytes, async () =>
         toStreamInfo(await this.#asked(({ streams }) => streams.add({ ...config, max_bytes }))),
@@ -194,8 +215,10 @@ export class NatsResultStreams implements ResultStreams {
 
   async #update(region: Region, info: NatsStreamInfo, maxBytes: number): Promise<StreamInfo> {
     const { config } = info;
+    const replicas = replicasAt(this.#bus.connection);
     const isRight =
       config.max_bytes === maxBytes &&
+      config.num_replicas === replicas &&
       config.max_msg_size === COMMON.max_msg_size &&
       config.duplicate_window === COMMON.duplicate_window &&
       config.subjects.join() === resultsSubjects(region).join();
@@ -205,6 +228,7 @@ export class NatsResultStreams implements ResultStreams {
       max_bytes: maxBytes,
       max_msg_size: COMMON.max_msg_size,
       duplicate_window: COMMON.duplicate_window,
+      num_replicas: replicas,
     };
     return withRoom(maxBytes, async () =>
       toStreamInfo(await this.#asked(({ streams }) => streams.update(config.name, change))),
@@ -227,7 +251,7 @@ export class NatsResultStreams implements ResultStreams {
    */
   #asked<T>(ask: (manager: JetStreamManager) => Promise<T>): Promise<T> {
     return this.#bus.unlessLost(async () => {
-      this.#manager ??= await this.#bus.connection.jetstreamManager({ checkAPI: false });
+      this.#manager ??= await jetStreamManager(this.#bus.connection);
       return ask(this.#manager);
     });
   }
@@ -242,6 +266,7 @@ async function withRoom(maxBytes: number, change: () => Promise<StreamInfo>): Pr
     if (code === STORAGE_EXCEEDED || code === ACCOUNT_STORAGE_EXCEEDED) {
       throw new StreamTooLarge(maxBytes, { cause: error });
     }
+    if (code === TOO_FEW_PEERS) throw new TooFewServers({ cause: error });
     throw error;
   }
 }

@@ -25,13 +25,27 @@ const MOST_MESSAGES = 256;
 /** How long the server keeps one request open, ms. */
 const EXPIRES_MS = 30_000;
 /** Interval at which the server reports that a request stands while it has nothing to deliver, ms. */
-const HEARTBEAT_MS = 5_000;
-/** After a silence of this length the consumer counts as gone, ms. */
+const HEARTBEAT_MS = 1_500;
+/**
+ * After a silence of this length the consumer counts as gone, ms. In a cluster its server may end while the connection, to another server, goes on. A
+ * reading of heartbeats must notice that before its agents count as gone, after 6.5 s.
+ */
 const SILENCE_MS = 3 * HEARTBEAT_MS;
 /** The server removes a consumer that gets no request for this long, ms. */
 const INACTIVE_MS = 300_000;
 
 const WAITING = { expires: nanos(EXPIRES_MS), idle_heartbeat: nanos(HEARTBEAT_MS) };
+
+/**
+ * How long the server may take for an answer about streams and consumers, ms. While a cluster elects the leader of a stream, requests about it
+ * get no answer, so a long wait would only delay the next try.
+ */
+export const JETSTREAM_ANSWER_MS = 2_000;
+
+/** The client's manager of streams and consumers. */
+export function jetStreamManager(connection: NatsConnection): Promise<JetStreamManager> {
+  return connection.jetstreamManager({ checkAPI: false, timeout: JETSTREAM_ANSWER_MS });
+}
 
 /** The bus as a reading needs it. */
 export type ReadableBus = Pick<Bus, 'isConnected' | 'publish' | 'inbox' | 'onConnection'> & {
@@ -79,7 +93,7 @@ export async function readStream(
   onEnd: (error: unknown) => void,
   { created, readAheadBytes = READ_AHEAD_BYTES }: ReadingOptions = {},
 ): Promise<StreamReading> {
-  const manager = await bus.connection.jetstreamManager({ checkAPI: false });
+  const manager = await jetStreamManager(bus.connection);
   const { name } = await bus.unlessLost(() =>
     manager.consumers.add(stream, {
       ack_policy: AckPolicy.None,

@@ -1,0 +1,95 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { jetStreamManager } from '@svc/shared/nats/stream-reading.ts';
+import { connect } from 'nats';
+import { guardProcess } from '../../deploy/local/guard.ts';
+import { findNatsServer } from '../../deploy/local/nats-server.mjs';
+import { freePort } from './free-port.ts';
+
+/** Real NATS servers on loopback that form one cluster. */
+export type NatsCluster = {
+  /** The URLs of all servers, separated by commas. */
+  readonly url: string;
+  /** @param index of the server, from 0 */
+  urlOf(index: number): string;
+  /** Starts a server that does not run, for the first time or again. It keeps its store unless its disk is empty. */
+  start(index: number, disk?: 'with an empty disk'): Promise<void>;
+  /** SIGKILL, and waits for the end. */
+  kill(index: number): Promise<void>;
+  /** Number of servers that hold everything of the stream; 0 while it has no leader or cannot be asked about. */
+  currentServersOf(stream: string): Promise<number>;
+  /** Kills all servers and deletes their stores. */
+  dispose(): Promise<void>;
+};
+
+/** @param running number of the servers that are started at once; the others join by {@link NatsCluster.start} */
+export async function startNatsCluster(
+  options: { servers?: number; running?: number } = {},
+): Promise<NatsCluster> {
+  const { servers = 3, running = servers } = options;
+  const { path } = await findNatsServer();
+  const directory = await mkdtemp(join(tmpdir(), 'svc-nats-cluster-'));
+  const ports = await Promise.all(
+    Array.from({ length: servers }, async () => ({ client: await freePort(), route: await freePort() })),
+  );
+  const children: (ChildProcess | undefined)[] = [];
+  const routes = ports.map(({ route }) => `"nats://127.0.0.1:${route}"`).join(', ');
+
+  async function start(index: number, disk?: 'with an empty disk'): Promise<void> {
+    const { client, route } = ports[index] as { client: number; route: number };
+    if (disk !== undefined) await rm(join(directory, String(index)), { recursive: true, force: true });
+    const file = join(directory, `${index}.conf`);
+    await writeFile(
+      file,
+      `server_name: server-${index}
+listen: 127.0.0.1:${client}
+jetstream { store_dir: ${JSON.stringify(join(directory, String(index)))} }
+cluster { name: test, listen: 127.0.0.1:${route}, routes: [${routes}], no_advertise: true }
+`,
+    );
+    const child = spawn(path, ['-c', file], { stdio: ['ignore', 'ignore', 'pipe'] });
+    children[index] = child;
+    if (child.pid !== undefined) child.once('exit', guardProcess(child.pid));
+    child.stderr?.resume();
+    await once(child, 'spawn');
+  }
+
+  async function kill(index: number): Promise<void> {
+    const child = children[index];
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    const exited = once(child, 'exit');
+    child.kill('SIGKILL');
+    await exited;
+  }
+
+  const url = ports.map(({ client }) => `nats://127.0.0.1:${client}`).join(',');
+
+  async function currentServersOf(stream: string): Promise<number> {
+    const connection = await connect({ servers: url.split(',') });
+    try {
+      const { cluster } = await (await jetStreamManager(connection)).streams.info(stream);
+      if (cluster?.leader === undefined) return 0;
+      return 1 + (cluster.replicas ?? []).filter(({ current }) => current).length;
+    } catch {
+      return 0;
+    } finally {
+      await connection.close();
+    }
+  }
+
+  for (let index = 0; index < running; index += 1) await start(index);
+  return {
+    url,
+    urlOf: (index) => `nats://127.0.0.1:${ports[index]?.client}`,
+    start,
+    kill,
+    currentServersOf,
+    async dispose() {
+      await Promise.all(children.map((_, index) => kill(index)));
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}
