@@ -31,7 +31,7 @@ function wrong(
 function secretRequired(kind: string, name: string): Row {
   const block = kind === 'incident_b' ? { region: 'eu' } : {};
   return wrong(kind, block, `${name}: is required`, {
-    terraform: `${kind}.${name}: is required, or its write-only form`,
+    terraform: `${kind}.${name}: is required, unless its write-only form is set`,
   });
 }
 

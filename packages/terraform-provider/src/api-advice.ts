@@ -1,14 +1,14 @@
 import type { ProviderSettings } from './provider-settings.ts';
 
-/** Also as a coordinator before 0.2 says it. */
+/** The second form is the message of coordinators before 0.2. */
 const TAKEN =
   /^(?:another status page has this |".*" is the (?:slug|custom_domain) of another status page$)/s;
 const ABSENT = /^there is no (?:monitor|status page) \d+$/;
 
 /**
- * Advice for Terraform about a refusal of the API with this message; null: the message is enough.
+ * Advice that Terraform shows after the API's refusal `message`; null: the message alone is enough.
  *
- * @param isChange whether it concerns an existing object: only such an object may be part of an exchange
+ * @param isChange whether the request changes an existing object: only existing objects can exchange values
  */
 export function adviceOn(
   message: string,
@@ -17,7 +17,7 @@ export function adviceOn(
 ): string | null {
   if (TAKEN.test(message)) {
     if (!isChange) return null;
-    return `Terraform changes the pages of an apply in any order: if that page gives it up in the same apply, apply again. Pages that exchange theirs need another value in between.`;
+    return `Terraform changes the pages of an apply in any order: if that page gives the value up in the same apply, apply again. To exchange the values of two pages, first give one of them a third value.`;
   }
   if (ABSENT.test(message)) {
     const token = settings === null ? 'the token' : `the token, which comes from ${settings.token.source}`;

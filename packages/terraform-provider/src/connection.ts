@@ -9,7 +9,10 @@ import {
 import { SvcError } from '@svc/shared/errors.ts';
 import type { NotKnown, ProviderSettings } from './provider-settings.ts';
 
-/** A call before the provider's settings are known: during a plan, when they come from another resource. */
+/**
+ * A call to the API before the provider's settings are known: during a plan, another resource may still have
+ * to compute them.
+ */
 class NotConnected extends SvcError {
   constructor(names: NotKnown) {
     super(
@@ -52,7 +55,7 @@ export class Connection {
     this.#reset(null, notKnown);
   }
 
-  /** Ends waits and reads. Writes that may have been carried out get a little time to find out. */
+  /** Ends waits and reads. A write whose result is not known yet gets a little time to learn it. */
   stop(): void {
     this.#stop.abort();
   }
@@ -79,11 +82,11 @@ export class Connection {
   }
 
   /**
-   * Resolves when the API is at its expected address.
+   * Resolves when a list shows that the API answers at the base URL.
    *
-   * To be called before an object that is not found counts as removed: below a wrong path of the right server
-   * nothing is ever found. Also before a removal: its answer contains nothing that proves that it comes from
-   * the API.
+   * Call it before you treat an object that is not found as removed: under a wrong path of the right server,
+   * nothing is ever found. Call it before a removal too: the answer to a removal cannot prove that it comes
+   * from the API.
    */
   async confirmApi(): Promise<ApiAnswer> {
     this.#confirmation ??= this.#listMonitor().catch((error: unknown) => {
@@ -94,8 +97,9 @@ export class Connection {
   }
 
   /**
-   * The API's objection to the token, for a plan that makes no other request. Null: none, or the API cannot
-   * be asked now. An API that does not exist yet may exist at the apply.
+   * The error with which the API refuses the token; a plan that makes no other request asks for it. Null: the
+   * token is accepted, or the API does not answer now. An API that does not answer may still be created
+   * before the apply.
    */
   refusedToken(): Promise<ApiError | null> {
     this.#tokenCheck ??= this.#open === null ? Promise.resolve(null) : this.#checkToken();
@@ -136,7 +140,7 @@ export class Connection {
     this.#notKnown = notKnown;
     this.#confirmation = null;
     this.#tokenCheck = null;
-    // A process that serves several runs (reattached) may have been stopped in the run before.
+    // A reattached process serves several runs, and the previous run may have stopped it.
     if (this.#stop.signal.aborted) this.#stop = new AbortController();
   }
 }

@@ -1,5 +1,5 @@
-// Without static imports of our own and without top-level await: an old Node must reach the check, and the
-// bundle is CommonJS.
+// This file imports none of svc's modules statically, so that an old Node reaches the check below. It has no
+// top-level await, because the bundle is CommonJS.
 const major = Number(process.versions.node.split('.')[0]);
 if (major < 24) {
   say(
@@ -15,7 +15,7 @@ if (major < 24) {
     });
 }
 
-/** Terraform shows its user the first line of standard output when it is not a handshake. */
+/** Terraform shows the first line of standard output to its user when that line is not a handshake. */
 function say(text: string): void {
   (process.env.TF_PLUGIN_MAGIC_COOKIE === undefined ? process.stderr : process.stdout).write(`${text}\n`);
 }

@@ -95,7 +95,7 @@ export function readSettings(config: TerraformObject, environment: NodeJS.Proces
   return { kind: 'not-known', names };
 }
 
-/** Warnings shown before the token is sent. */
+/** Warns, before the token is sent, of a plain HTTP address on another machine. */
 export function plainHttpWarnings({ baseUrl }: ProviderSettings): readonly Diagnostic[] {
   if (!isReadableOnTheWay(baseUrl.value)) return [];
   const detail = `${baseUrl.value} (${baseUrl.source}) is plain HTTP to another machine: the token, and the secrets that are declared, can be read on the way. Use an address that starts with https://.`;

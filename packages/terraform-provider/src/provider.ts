@@ -49,7 +49,7 @@ export type Outcome = {
   readonly workspace?: string | null;
 };
 
-/** Capabilities of the Terraform that calls. */
+/** What the calling Terraform supports. */
 export type TerraformClient = { readonly allowsWriteOnly: boolean };
 
 /**
@@ -63,9 +63,9 @@ export interface ManagedResource {
   plan(request: PlanRequest): Plan;
   /** Problems that would make every creation fail; reported during the plan. */
   creatable(): Promise<readonly Diagnostic[]>;
-  /** @param config has the write-only values, which a plan does not have; without it there are none */
+  /** @param config contains the write-only values, which a plan does not contain; left out: there are none */
   create(planned: TerraformObject, config?: TerraformObject): Promise<Outcome>;
-  /** @param workspace of the outcome that the state comes from; null when it is not known */
+  /** @param workspace workspace in the outcome that gave the state; null: it is not known */
   read(state: TerraformObject, workspace?: string | null): Promise<Outcome>;
   update(prior: TerraformObject, planned: TerraformObject, config?: TerraformObject): Promise<Outcome>;
   remove(prior: TerraformObject): Promise<Outcome>;

@@ -29,7 +29,7 @@ export type SchemaBlock = {
   readonly attributes: Readonly<Record<string, SchemaAttribute>>;
 };
 
-/** The parts of a provider, resource or data source, as Terraform gets them. */
+/** The attributes and blocks of a provider, resource or data source. */
 export type Schema = {
   /** Version of the stored state; it grows when a stored shape changes. */
   readonly version: number;

@@ -39,7 +39,7 @@ class SvcProvider implements Provider {
     return read.kind === 'wrong' ? read.diagnostics : [];
   }
 
-  /** With unknown arguments a plan proceeds as far as it needs no answer of the API. */
+  /** While arguments are unknown, a plan works as long as it needs no answer from the API. */
   configure(config: TerraformObject, terraformVersion: string): readonly Diagnostic[] {
     const read = readSettings(config, this.#environment);
     if (read.kind === 'wrong') {

@@ -1,4 +1,4 @@
-/** A value that Terraform will only know after an apply. Never part of a state. */
+/** A value that Terraform knows only after an apply. A state never contains one. */
 export const UNKNOWN: unique symbol = Symbol('unknown');
 
 /**
@@ -15,7 +15,7 @@ export class ExactNumber {
 }
 
 /**
- * A decoded value of Terraform with its type. Lists and sets are arrays (the type tells them apart), maps and
+ * A decoded value of Terraform with its type. Lists and sets are arrays (the type says which), maps and
  * objects are plain objects. Objects have every attribute and block of their type: unset ones as null, absent
  * blocks as an empty array.
  */

@@ -31,7 +31,7 @@ export const monitorDataSource: ObjectKind = {
     url: { ...url, description: `${url.description} HTTP only.` },
     uri: computed(
       text(),
-      `TCP: ${tcpMonitor.attributes.uri.description} DNS: ${dnsMonitor.attributes.uri.description} Not of HTTP monitors.`,
+      `TCP: ${tcpMonitor.attributes.uri.description} DNS: ${dnsMonitor.attributes.uri.description} Null for HTTP monitors.`,
     ),
     periodicity,
     method: { ...method, description: `${method.description} HTTP only.` },

@@ -16,7 +16,7 @@ export type ObjectKind = {
   readonly description: string;
   /** The list that contains it. */
   readonly collection: string;
-  /** Attributes beside the id. */
+  /** All attributes but the id. */
   readonly shown: ShownAttributes;
 };
 

@@ -2,8 +2,9 @@ import type { Attribute, Attributes, Block, Value } from '@svc/shared/resources/
 import type { TerraformObject, TerraformValue } from '../value.ts';
 
 /**
- * Values of the API's JSON as Terraform's values. A value that is missing or of another type, such as from a
- * later version of the API, becomes null: a value that does not fit its type would lose the whole object.
+ * Converts a value of the API's JSON to Terraform's value. A value that is missing or has another type (a
+ * later version of the API may send one) becomes null: Terraform loses the whole object when one value does
+ * not fit its type.
  */
 export function answeredAttribute({ value }: Attribute, json: unknown): TerraformValue {
   return converted(value, json);

@@ -1,6 +1,9 @@
 import type { AttributePath, Diagnostic, PathStep } from '../provider.ts';
 
-/** A problem. Its message follows the name of its subject (`is required`), or is a sentence of its own. */
+/**
+ * A problem of an attribute. Its message follows the name of its subject (`is required`), or is a complete
+ * sentence.
+ */
 export type AttributeProblem = {
   readonly path: AttributePath;
   readonly message: string;
@@ -20,7 +23,8 @@ export function diagnosticOf({ path, message, isMissing = false, subject }: Attr
 }
 
 /**
- * Like `headers[0].key`. Keys of maps are left out: they may hold a secret that was put in the wrong place.
+ * The path as text, like `headers[0].key`. Keys of maps are left out: a user may have put a secret there by
+ * mistake.
  */
 function labelOf(path: AttributePath): string {
   const steps = path.map((step, index) => {
@@ -30,7 +34,7 @@ function labelOf(path: AttributePath): string {
   return steps.join('');
 }
 
-/** `headers key`. */
+/** The names in the path: `headers key`. */
 function nameOf(path: AttributePath): string {
   const names = path.filter((step: PathStep) => typeof step === 'string');
   return names.length === 0 ? 'configuration' : names.join(' ');

@@ -6,9 +6,9 @@ import { valueType } from './resource-schema.ts';
 import { sameValue } from './same-value.ts';
 
 /**
- * Restores secrets in an answer to a token of scope read. Masked secrets become those of the prior state, or
- * null where it has none, as after an import. A partly masked string becomes the prior one when the rest is
- * equal; otherwise it stays masked.
+ * Restores secrets in an answer to a token of scope read. A masked secret gets its value from the prior
+ * state, or null when that has none (after an import). A partly masked string becomes the prior string when
+ * their other parts are equal; otherwise it stays masked.
  */
 export function unmasked(
   { secret, value }: Attribute,
@@ -46,8 +46,8 @@ export function unmaskedBlock(
 }
 
 /**
- * Takes a member's secrets from the prior member at the same index, or from another prior member that is
- * otherwise equal.
+ * Restores each member's secrets from the prior member at the same index. If that one differs in more than
+ * its secrets, they come from a prior member that does not.
  */
 function unmaskedMembers(
   attributes: Attributes,

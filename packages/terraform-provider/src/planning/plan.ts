@@ -6,8 +6,9 @@ import { sameValue } from './same-value.ts';
 import { isWriteOnly } from './write-only.ts';
 
 /**
- * Attributes that no update through Terraform changes: those that the service sets once at creation, and
- * those of a page that only the dashboard changes. Other computed values may change with every update.
+ * Computed attributes that no update through Terraform changes. The service sets `id` and `created_at` once,
+ * and only the dashboard changes `published` and `theme` of a page. Other computed values may change with
+ * every update.
  */
 const STABLE: ReadonlySet<string> = new Set(['id', 'created_at', 'published', 'theme']);
 
@@ -72,7 +73,7 @@ function computedOf(
   return Object.fromEntries(names.map((name) => [name, planned(name)]));
 }
 
-/** Replaces values that equal the prior state by their prior form. */
+/** Uses the prior state's form of each value that is equal to it. */
 function keepingEqual(
   { attributes, blocks }: ResourceDefinition,
   wanted: TerraformObject,

@@ -5,9 +5,8 @@ import { ExactNumber, isObject, type TerraformObject, type TerraformValue, UNKNO
  * The request body of a planned resource: everything a user can set, unset attributes as null, and the block
  * of a channel as a mapping.
  *
- * @throws TypeError for an unknown value, or a number that JSON would change; validation and Terraform's
- *   order
- *   of steps let neither pass
+ * @throws TypeError for an unknown value, or a number that JSON would change. Validation and the order of
+ *   Terraform's steps let neither reach this function
  */
 export function requestBody(
   { attributes, blocks, constants }: ResourceDefinition,

@@ -11,8 +11,9 @@ import type { Schema, SchemaAttribute, SchemaBlock, SetBy, ValueType } from '../
 import { isWriteOnly } from './write-only.ts';
 
 /**
- * Terraform's schema of a resource in its form (write-only.ts). An attribute with a default is optional and
- * computed: only then does Terraform let a provider plan a value that the configuration does not have.
+ * Terraform's schema of a resource whose definition is in Terraform's form (write-only.ts). An attribute with
+ * a default is optional and computed, because only then may a provider plan a value that the configuration
+ * does not have.
  */
 export function resourceSchema({ description, attributes, blocks }: ResourceDefinition): Schema {
   return {
@@ -47,7 +48,7 @@ const SETTINGS: Readonly<Record<Presence, SetBy>> = {
   computed: 'computed',
 };
 
-/** The type of all blocks of one name together. */
+/** The type of the list of all blocks with one name. */
 export function blockType(block: Block): ValueType {
   return ['list', ['object', mapped(block.attributes, ({ value }) => valueType(value))]];
 }

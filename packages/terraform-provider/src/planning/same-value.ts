@@ -32,7 +32,9 @@ function canonical(type: ValueType, value: TerraformValue): string {
   return `{${members.join()}}`;
 }
 
-/** The text is stable for a value that is not of its type, too. */
+/**
+ * The type of a member. A value that does not fit its type gets a type as well, so that its text is stable.
+ */
 function memberType(type: ValueType, name = ''): ValueType {
   if (typeof type === 'string') return type;
   return type[0] === 'object' ? (type[1][name] ?? 'string') : type[1];

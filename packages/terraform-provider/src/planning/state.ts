@@ -50,7 +50,9 @@ export function stateAfterRead(
   };
 }
 
-/** Attributes that the API does not know, and secrets that must not be in the state. */
+/**
+ * Whether the prior value stays: the API does not know the attribute, or its secret must not be in the state.
+ */
 function keepsPrior(attributes: Attributes, name: string, prior: TerraformObject | undefined): boolean {
   return (
     isOfTerraformAlone(attributes, name) || (attributes[name]?.sensitive === true && isKeptOut(prior, name))
@@ -65,13 +67,13 @@ function keptAttribute(attribute: Attribute, prior: TerraformValue, read: Terraf
   return prior !== null && sameValue(type, normalized(attribute, prior), open) ? prior : open;
 }
 
-/** The API's form of a value: a set in its own order, null for an empty set of regions. */
+/** The value in the API's form: sets in the API's order, null for an empty set of regions. */
 function normalized(attribute: Attribute, value: TerraformValue): TerraformValue {
   const parsed = attribute.value.schema.safeParse(value);
   return parsed.success ? answeredAttribute(attribute, parsed.data) : value;
 }
 
-/** Blocks correspond by index; the answer gives their number. */
+/** Matches blocks by their index. There are as many blocks as in the answer. */
 function keptBlock(block: Block, prior: TerraformValue, read: readonly TerraformObject[]): TerraformValue {
   const before = Array.isArray(prior) ? prior.filter(isObject) : [];
   const kept = unmaskedBlock(block, before, read).map((member, index) =>

@@ -5,7 +5,10 @@ import type { Diagnostic } from '../provider.ts';
 import type { TerraformObject } from '../value.ts';
 import { diagnosticOf } from './diagnostic-text.ts';
 
-/** Secrets that are configured as the mask that the API shows in their place; the API refuses the mask. */
+/**
+ * Reports secrets whose configured value is the mask that the API shows in place of a secret. The API refuses
+ * the mask.
+ */
 export function maskProblems({ kind }: ResourceDefinition, config: TerraformObject): Diagnostic[] {
   if (!isResourceKind(kind)) return [];
   return maskIssues(kind, config).map(({ path, isMember, message }) => {

@@ -4,7 +4,10 @@ import type { AttributePath, Diagnostic } from '../provider.ts';
 import { ExactNumber, isObject, type TerraformObject, type TerraformValue, UNKNOWN } from '../value.ts';
 import { diagnosticOf } from './diagnostic-text.ts';
 
-/** Breaches of the rules over several attributes, as far as the rules read no unknown value. */
+/**
+ * Breaches of the rules about several attributes. A rule that reads an unknown value finds none, unless it
+ * has a check for unknown values (`checkUnknown`) that reads none.
+ */
 export function ruleProblems(definition: ResourceDefinition, config: TerraformObject): Diagnostic[] {
   const given = givenTo(definition, config);
   return definition.rules
@@ -28,7 +31,7 @@ function breachesOf(rule: Rule, given: Readonly<Record<string, unknown>>): reado
   );
 }
 
-/** Null when the rule read an unknown value. */
+/** The breaches; null when the check read an unknown value. */
 function knownBreaches(check: () => readonly RuleBreach[]): readonly RuleBreach[] | null {
   try {
     return check();
@@ -84,7 +87,7 @@ function isAbsent(value: TerraformValue | undefined): boolean {
   return (value ?? null) === null || (Array.isArray(value) && value.length === 0);
 }
 
-/** Terraform has a single block as a list of one. */
+/** In Terraform, a single block is a list with one member. */
 function pathOf(
   { blocks }: ResourceDefinition,
   config: TerraformObject,

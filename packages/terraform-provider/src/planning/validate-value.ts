@@ -5,10 +5,12 @@ import type { AttributePath } from '../provider.ts';
 import { ExactNumber, isObject, type TerraformValue, UNKNOWN } from '../value.ts';
 import type { AttributeProblem } from './diagnostic-text.ts';
 
-/** Of a number that is within its bounds and that a double does not hold. */
+/** For a number within its bounds that a double cannot hold exactly. */
 const INEXACT = 'has too many digits: write at most 15';
 
-/** The faults of an attribute's value by the definition's own schema. Paths start at the attribute. */
+/**
+ * The problems that the definition's own schema finds in an attribute's value. Paths start at the attribute.
+ */
 export function valueProblems({ value, secret }: Attribute, given: TerraformValue): AttributeProblem[] {
   if (given === UNKNOWN) return [];
   const parsed = value.schema.safeParse(withStandIns(given));
@@ -22,8 +24,9 @@ export function valueProblems({ value, secret }: Attribute, given: TerraformValu
 }
 
 /**
- * Replaces unknown members by an empty string, so that the other members are judged. Problems of the
- * replacement are dropped, except in maps: there it is a value like any other, and only the key can be wrong.
+ * Replaces unknown members by an empty string, so that the other members are judged. The caller drops
+ * problems of the replacement. In a map it keeps them, because there any string is a valid value and only its
+ * key can be wrong.
  */
 function withStandIns(value: TerraformValue): unknown {
   if (value === UNKNOWN) return '';
@@ -53,12 +56,12 @@ function problemOf(
       : { path, message: 'has a member that is null: remove it' };
   }
   if (isSecret || typeof at !== 'string') return { path, message: issue.message };
-  // A member of a set has no place that a path could lead to.
+  // A path cannot name a member of a set, so the message quotes it.
   const isNamed = value.type !== 'set' || issue.message.startsWith('"');
   return { path, message: isNamed ? issue.message : `${quoted(at)} ${issue.message}` };
 }
 
-/** Terraform's path for a path of the schema's. */
+/** Converts a path of the zod schema to Terraform's path. */
 function pathIn({ type }: Value, path: Issue['path']): AttributePath {
   const [first, ...rest] = path;
   if (first === undefined || type === 'set') return [];

@@ -9,8 +9,8 @@ import { valueProblems } from './validate-value.ts';
 import { definitionForm, terraformPath, writeOnlyProblems } from './write-only.ts';
 
 /**
- * Problems of a configuration, each with its place. Unknown values are not judged, and neither are rules that
- * read them. Terraform itself checks types, missing and unknown arguments, and the number of blocks, by the
+ * Problems of a configuration, each with its place. Unknown values are not judged, nor are rules that read
+ * them. Terraform itself checks types, missing and unknown arguments, and the number of blocks, by the
  * schema.
  *
  * @param definition the shared one; `config` is in Terraform's form of it (write-only.ts)
@@ -32,7 +32,7 @@ export function validateConfig(
     ),
     ...ruleProblems(definition, given),
   ];
-  // The mask has one message of its own and no others, as at the API.
+  // A mask gets its own message and no others, as in the API.
   const problems = [...others.filter((problem) => !masked.has(placeOf(problem))), ...masks];
   return [
     ...writeOnlyProblems(definition, config, allowsWriteOnly),
@@ -63,8 +63,8 @@ function attributeDiagnostics(
 }
 
 /**
- * Terraform lets through a value for a computed attribute, and a null that an expression gives to a required
- * argument.
+ * Also reports what Terraform's own checks let pass: a value for a computed attribute, and null as the result
+ * of a required argument's expression.
  */
 function problemsOf(attribute: Attribute, value: TerraformValue): AttributeProblem[] {
   if (attribute.presence === 'computed') {
@@ -73,6 +73,8 @@ function problemsOf(attribute: Attribute, value: TerraformValue): AttributeProbl
   if (value !== null) return valueProblems(attribute, value);
   if (attribute.presence !== 'required') return [];
   // Terraform itself does not require a secret that may be given write-only.
-  const message = attribute.sensitive ? 'is required, or its write-only form' : 'is required, but it is null';
+  const message = attribute.sensitive
+    ? 'is required, unless its write-only form is set'
+    : 'is required, but it is null';
   return [{ path: [], message, isMissing: true }];
 }

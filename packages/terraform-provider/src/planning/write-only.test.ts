@@ -101,7 +101,7 @@ describe('what is refused', () => {
 
   test('a channel without its secret, and one whose secret is wrong', () => {
     expect(told(notification, channel('chat_a', {}))).toEqual([
-      'chat_a.0.webhook_url: chat_a[0].webhook_url is required, or its write-only form.',
+      'chat_a.0.webhook_url: chat_a[0].webhook_url is required, unless its write-only form is set.',
     ]);
     const wrong = channel('chat_a', { webhook_url_wo: 'nonsense', webhook_url_wo_version: 1 });
     expect(told(notification, wrong)).toEqual([expect.stringMatching(/^chat_a\.0\.webhook_url_wo: /)]);

@@ -78,7 +78,7 @@ export function isWriteOnly(attributes: Attributes, name: string): boolean {
   return name.endsWith(SECRET) && attributes[name.slice(0, -SECRET.length)]?.sensitive === true;
 }
 
-/** Whether the attribute of Terraform's form is unknown to the API. */
+/** Whether only Terraform's form has the attribute, and the API does not know it. */
 export function isOfTerraformAlone(attributes: Attributes, name: string): boolean {
   const isVersion = name.endsWith(VERSION) && isWriteOnly(attributes, name.slice(0, -'_version'.length));
   return isVersion || isWriteOnly(attributes, name);
@@ -128,7 +128,7 @@ function foldedAttributes(
   return Object.fromEntries(entries);
 }
 
-/** The path in Terraform's form of a path in the definition's form. */
+/** Converts a path of the definition's form to the path of Terraform's form. */
 export function terraformPath(config: TerraformObject, path: AttributePath): AttributePath {
   let value: TerraformValue | undefined = config;
   return path.map((step) => {
@@ -144,7 +144,7 @@ export function terraformPath(config: TerraformObject, path: AttributePath): Att
 /**
  * Problems with how write-only secrets are given.
  *
- * @param isAllowed whether this Terraform supports them: an older one would keep them
+ * @param isAllowed whether this Terraform supports them: an older one would store them
  */
 export function writeOnlyProblems(
   { attributes, blocks }: ResourceDefinition,

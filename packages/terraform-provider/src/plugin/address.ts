@@ -23,12 +23,12 @@ export type AddressOptions = {
 /**
  * Chooses the address that the provider listens on.
  *
- * It is a Unix socket in a fresh directory that only this user can reach. It is TCP on the loopback interface
- * on Windows, and where such a directory cannot be made or its path is too long. A port is open to every user
- * of the machine, and any caller of the provider uses its token: without a client certificate no port is
- * used.
+ * It is a Unix socket in a fresh directory that only this user can reach. On Windows, and where such a
+ * directory cannot be made or its path is too long, it is a TCP port on the loopback interface. Every user of
+ * the machine can reach a port, and every caller of the provider uses its token, so a port needs a client
+ * certificate.
  *
- * @throws Error that says what to set, when only a port is left and nothing protects it
+ * @throws SvcError `no-private-socket` with the setting to change, when only an unprotected port is possible
  */
 export function chooseAddress({
   hasClientCertificate,
@@ -63,7 +63,7 @@ function socketIn(temporary: string, platform: NodeJS.Platform): PluginAddress |
   try {
     directory = mkdtempSync(join(temporary, 'svc-plugin-'));
   } catch (error) {
-    // Read-only or missing.
+    // The folder is read-only or missing.
     return {
       missing: `set TMPDIR to a writable folder; ${temporary} is not writable (${messageOf(error)})`,
     };
@@ -78,8 +78,8 @@ function socketIn(temporary: string, platform: NodeJS.Platform): PluginAddress |
 }
 
 /**
- * Longest path of a Unix socket. With its terminating byte it is 108 bytes on Linux, 104 on macOS and the
- * BSDs (`sys/un.h`).
+ * Longest path of a Unix socket, bytes. The system's limit includes a terminating byte: 108 bytes on Linux,
+ * 104 on macOS and the BSDs (`sys/un.h`).
  */
 function maximumPathBytes(platform: NodeJS.Platform): number {
   return platform === 'linux' ? 107 : 103;

@@ -11,7 +11,7 @@ import { privateOf, workspaceIn } from './private.ts';
 import { upgradeState } from './state-upgrade.ts';
 import { schemaMessage } from './wire-schema.ts';
 
-/** Schemas never change while the process runs: one process of Terraform may use the answer to another one. */
+/** The schemas are fixed, so Terraform may use a copy that it got from another process of this provider. */
 const CAPABILITIES = { get_provider_schema_optional: true };
 
 /** An answer in this package's types; `state` is only sent when it is set. */
@@ -25,13 +25,13 @@ type Answer = {
 const NOTHING_SAID: Answer = { diagnostics: [] };
 
 export type CallsParts = {
-  /** Called with every request; answers the same provider until it was stopped. */
+  /** Called for every request; resolves to the same provider until that one is stopped. */
   load(): Promise<Provider>;
   readonly log: PluginLog;
   onStopped(): void;
 };
 
-/** Answers the calls of Terraform for one provider. Calls share nothing and may overlap freely. */
+/** Answers Terraform's calls for one provider. Calls share no state and may overlap. */
 export class ProviderCalls implements Calls {
   readonly #parts: CallsParts;
 
@@ -211,7 +211,7 @@ export class ProviderCalls implements Calls {
     return named((await this.#parts.load()).dataSources, typeName, 'data source');
   }
 
-  /** Turns any thrown error into a diagnostic for the user, with its place in the configuration. */
+  /** Turns any thrown error into a diagnostic for the user. */
   async #attempt(action: string, work: () => Promise<Answer>): Promise<Answer> {
     try {
       return await work();
@@ -239,7 +239,7 @@ async function change(
   return prior === null ? resource.create(wanted, config) : resource.update(prior, wanted, config);
 }
 
-/** A configuration exists even when nothing in it is set. */
+/** Decodes a configuration. One in which nothing is set is an empty object, never null. */
 function configOf(schema: Schema, message: Message<'DynamicValue'> | undefined): TerraformObject {
   return decodeValue(schema, message) ?? (conform(schema, {}).value as TerraformObject);
 }

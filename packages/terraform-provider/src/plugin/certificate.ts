@@ -25,10 +25,16 @@ import {
   Version,
 } from '@peculiar/asn1-x509';
 
-/** For clocks that are a little apart (containers, virtual machines). */
+/**
+ * The certificate is valid from this time before now, ms, because clocks of containers and virtual machines
+ * may differ a little.
+ */
 const BACKDATED_MS = 30_000;
 
-/** Longer than any run of Terraform; the key never leaves this process. */
+/**
+ * Validity of the certificate, ms. It is longer than any run of Terraform, and the key never leaves this
+ * process.
+ */
 const VALID_MS = 366 * 24 * 3_600_000;
 
 const COMMON_NAME = '2.5.4.3';
@@ -96,14 +102,17 @@ function extensions(): Extensions {
   ]);
 }
 
-/** Positive, so that the integer in DER has no leading zero. */
+/**
+ * A random number whose first byte is 0x40 to 0x7f, so that the DER integer is positive and starts with no
+ * zero byte.
+ */
 function serialNumber(): ArrayBuffer {
   const bytes = randomBytes(16);
   bytes[0] = (bytes[0]! & 0x7f) | 0x40;
   return exactly(bytes);
 }
 
-/** A Buffer may be a window into a larger pool. */
+/** Copies the bytes, because a Buffer may be a window into a larger pool. */
 function exactly(buffer: Buffer): ArrayBuffer {
   return new Uint8Array(buffer).buffer;
 }

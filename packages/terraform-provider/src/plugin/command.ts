@@ -3,7 +3,7 @@ import type { PluginParts } from './process.ts';
 
 export type CommandParts = Omit<PluginParts, 'isDebug'> & {
   readonly args: readonly string[];
-  /** Of the executable. */
+  /** Name of the executable. */
   readonly name: string;
   readonly version: string;
 };
@@ -33,7 +33,7 @@ function say(text: string): void {
 function helpText(name: string, address: string): string {
   return `${name}: Terraform provider ${address}
 
-Terraform starts it; there is nothing to call by hand but:
+Terraform starts it. By hand it is only called with one of these:
 
   --debug    Serve until SIGINT or SIGTERM, and print the value of TF_REATTACH_PROVIDERS with which
              any number of terraform commands use this process: no init, no lock file, no TLS.

@@ -48,7 +48,7 @@ function blockList(
   problems: Nonconformity[],
 ): TerraformValue {
   if (raw === null || raw === undefined) return [];
-  // A dynamic block over an unknown value.
+  // This is a dynamic block over an unknown value.
   if (raw === UNKNOWN) return UNKNOWN;
   if (!Array.isArray(raw)) {
     problems.push({ path, message: `a list of blocks is required, not ${kindOf(raw)}` });
@@ -74,7 +74,7 @@ function convert(
 
 type Collection = Exclude<ValueType, string>;
 
-/** Undefined: the value is of another kind altogether. */
+/** Undefined: the value is not of this kind of collection. */
 function convertCollection(
   type: Collection,
   raw: unknown,

@@ -1,12 +1,15 @@
 import { ExactNumber } from '../value.ts';
 
 /**
- * Numbers as Terraform has them: decimals of any length. Here a JavaScript number stands for its shortest
- * decimal text (0.1 is one tenth, not the double next to it). A number that no such text expresses exactly is
- * an {@link ExactNumber}.
+ * Terraform's numbers: decimals of any length. Here a JavaScript number stands for its shortest decimal text
+ * (0.1 is one tenth, not the double next to it). A number that no such text expresses exactly is an
+ * {@link ExactNumber}.
  */
 
-/** A number in MessagePack. It is never a `number` that is whole and outside the safe range. */
+/**
+ * A number for the MessagePack encoder. A whole number outside the safe range is a bigint or a string, not a
+ * `number`.
+ */
 export type WireNumber = number | bigint | string;
 
 /** units × 10^exponent, with units not divisible by ten unless zero. */
@@ -17,7 +20,7 @@ const DECIMAL = /^([+-]?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d{1,9}))?$/;
 /** A double has at most 767 significant digits; Terraform computes with 512 bits. */
 const MAXIMUM_DIGITS = 4_096;
 
-/** The number of a text; null when the text is not a number (or is absurdly long). */
+/** Parses a number; null when the text is not a number or is longer than {@link MAXIMUM_DIGITS}. */
 export function numberFromText(text: string): number | ExactNumber | null {
   const exact = parse(text);
   if (exact === null) return null;
@@ -32,7 +35,7 @@ export function numberFromBigint(value: bigint): number | ExactNumber {
   return Number.isSafeInteger(nearest) ? nearest : (numberFromText(String(value)) as number | ExactNumber);
 }
 
-/** A double from Terraform means exactly its value: 0.1 as a double is not one tenth. */
+/** Converts a double from Terraform by its exact value: the double 0.1 is not one tenth. */
 export function numberFromDouble(value: number): number | ExactNumber {
   if (Number.isSafeInteger(value)) return value + 0;
   if (!Number.isFinite(value)) return value;
@@ -41,8 +44,8 @@ export function numberFromDouble(value: number): number | ExactNumber {
 }
 
 /**
- * Whole numbers of 64 bits stay whole, fractions become a double when it is exact, and all other numbers
- * become decimal text.
+ * Converts a number for the wire. Whole numbers of 64 bits stay whole, fractions become a double if it is
+ * exact, and all other numbers become decimal text.
  *
  * @throws RangeError for NaN, which Terraform does not have
  */
@@ -110,7 +113,7 @@ function exactly(value: number): Decimal {
     : normalized({ units: signed * 5n ** BigInt(-power), exponent: power });
 }
 
-/** Without an exponent, as Terraform writes its numbers. */
+/** The decimal text without an exponent, as Terraform writes its numbers. */
 function textOf({ units, exponent }: Decimal): string {
   const digits = String(units < 0n ? -units : units);
   const sign = units < 0n ? '-' : '';

@@ -53,7 +53,7 @@ export function encodeValue(
 }
 
 /**
- * JSON with its numbers as they are written.
+ * Parses JSON; numbers keep their written value.
  *
  * @throws ValueError when it is not JSON; the message does not quote it
  */
@@ -101,7 +101,10 @@ function unpack(bytes: Uint8Array): unknown {
   }
 }
 
-/** Members and characters take a byte at least: a length that says more reserves no memory. */
+/**
+ * Each member or character takes at least one byte. The decoder refuses a larger length before it reserves
+ * memory for it.
+ */
 function boundsFor({ length }: Uint8Array) {
   return {
     maxStrLength: length,

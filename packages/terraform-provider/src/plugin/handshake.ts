@@ -1,4 +1,4 @@
-/** Set by Terraform for its plug-ins, so that they do not run by mistake. It is not a secret. */
+/** Terraform sets this variable for its plug-ins, so that none runs by mistake. It is not a secret. */
 const COOKIE_NAME = 'TF_PLUGIN_MAGIC_COOKIE';
 const COOKIE = 'd602bf8f470bc67ca7faa0386276bbdd4330efaf76d1a219cb4d6991ca9872b2';
 

@@ -2,10 +2,10 @@ import { describeError } from './diagnostics.ts';
 
 export type Level = 'trace' | 'debug' | 'info' | 'warn' | 'error';
 
-/** Lines for Terraform's log (TF_LOG). Never the value of an attribute. */
+/** Writes lines to Terraform's log (TF_LOG). They never contain the value of an attribute. */
 export type PluginLog = (level: Level, message: string, fields?: Readonly<Record<string, unknown>>) => void;
 
-/** JSON lines in the form of go-hclog, whose level Terraform keeps. */
+/** Writes JSON lines in the form of go-hclog, so that Terraform keeps their level. */
 export function createPluginLog(write: (line: string) => void): PluginLog {
   return (level, message, fields = {}) =>
     write(
@@ -19,12 +19,15 @@ export function createPluginLog(write: (line: string) => void): PluginLog {
     );
 }
 
-/** Terraform takes a line whose timestamp has another number of digits as plain text of level debug. */
+/**
+ * The timestamp in microseconds. If it has another number of digits, Terraform reads the line as plain text
+ * of level debug.
+ */
 function inMicroseconds(date: Date): string {
   return date.toISOString().replace('Z', '000Z');
 }
 
-/** The stack frames of an error, without its message: the lines go to logs. */
+/** The stack frames of an error for a log, without its message. */
 export function framesOf(error: unknown): string {
   if (!(error instanceof Error)) return '';
   const { stack = '', message } = error;
@@ -36,8 +39,8 @@ export function framesOf(error: unknown): string {
 }
 
 /**
- * The last output of a process: after its end, Terraform shows its user the text that follows a line starting
- * with `panic: `.
+ * The last output of a crashed process. Terraform shows its user a line that starts with `panic: ` and the
+ * lines after it.
  */
 export function panicText(error: unknown): string {
   return `panic: ${describeError(error).replaceAll(/\s+/g, ' ')}\n\n${framesOf(error)}\n`;

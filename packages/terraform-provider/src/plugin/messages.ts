@@ -2,8 +2,8 @@ import protobuf from 'protobufjs/light.js';
 
 /**
  * The messages of Terraform's plug-in protocol 6 that the provider uses, as a table: `field: [number, type]`,
- * with `list` or `map` (keys are strings) for repeated fields. The wire has only numbers and types. A field
- * of the other side that this table lacks is skipped on reading.
+ * with `list` or `map` (keys are strings) for repeated fields. The wire carries only the numbers and types. A
+ * received field that this table lacks is skipped.
  */
 const MESSAGES = {
   Empty: {},
@@ -152,7 +152,7 @@ const STEP = { oneof: Object.keys(MESSAGES.Step) };
 
 let types: protobuf.Namespace | undefined;
 
-/** Built at the first use: the handshake needs no message. */
+/** The types are built at the first use, because the handshake needs no message. */
 function typeOf(name: MessageName): protobuf.Type {
   types ??= protobuf.Root.fromJSON({
     options: { syntax: 'proto3' },

@@ -4,8 +4,8 @@ type Method = { readonly request: MessageName; readonly response: MessageName };
 
 /**
  * The calls of `tfplugin6.Provider` that the provider answers. All others (functions, ephemeral resources,
- * moved state, identities, lists, actions) get "unimplemented", which tells Terraform and OpenTofu that there
- * are none.
+ * moved state, identities, lists, actions) get "unimplemented", which tells Terraform and OpenTofu that the
+ * provider has none of them.
  */
 export const METHODS = {
   GetMetadata: { request: 'Empty', response: 'MetadataResponse' },

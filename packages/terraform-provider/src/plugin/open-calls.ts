@@ -1,6 +1,6 @@
 import { SvcError } from '@svc/shared/errors.ts';
 
-/** The unanswered calls, so that a process can answer them before it ends. */
+/** The unanswered calls. A process answers them with {@link fail} before it ends. */
 export class OpenCalls {
   readonly #open = new Set<(error: Error) => void>();
 

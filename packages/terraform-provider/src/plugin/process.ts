@@ -20,16 +20,16 @@ export type PluginParts = {
   loadProvider(log: PluginLog): Promise<Provider>;
 };
 
-/** Limit for open calls after a signal; after a stop, each call has its own, shorter deadline. */
+/** Time for open calls after a signal, ms. After a stop, each call has a shorter deadline of its own. */
 const SIGNAL_LIMIT_MS = 60_000;
 
 /**
- * Terraform kills the process 2 s after it asked for the end. If Terraform itself is gone, no answer is
- * needed.
+ * Time for open calls after Shutdown, ms. Terraform kills the process 2 s after that call. If Terraform
+ * itself is gone, nothing needs an answer.
  */
 const SHUTDOWN_LIMIT_MS = 1_500;
 
-/** Time to send the last answers. */
+/** Time to send the last answers after a crash, ms. */
 const CRASH_LIMIT_MS = 500;
 
 /** Serves a provider for the life of this process. From here on, standard output belongs to Terraform. */
@@ -58,7 +58,7 @@ class PluginProcess {
       calls: new ProviderCalls({
         load: () => this.#load(),
         log: this.#log,
-        // A stopped provider does nothing any more: the next command of a debugging session needs another
+        // A stopped provider makes no more requests, so the next command of a debugging session needs another
         // one.
         onStopped: () => {
           if (parts.isDebug) this.#provider = null;
@@ -82,7 +82,7 @@ class PluginProcess {
     } else {
       process.stdout.write(handshakeLine(listening, this.#server.certificate?.der ?? null));
     }
-    // Runs while Terraform connects. Errors are reported with each call.
+    // The provider loads while Terraform connects. Each call reports an error of loading.
     this.#load().catch(() => {});
   }
 
@@ -113,7 +113,7 @@ class PluginProcess {
     if (this.#isEnding) return;
     this.#isEnding = true;
     this.#log('debug', 'the provider is ending', { why, open_calls: this.#server.openCalls.count });
-    // A provider that failed to load has told that in each call, and has nothing to stop.
+    // A provider that failed to load has nothing to stop, and each call has reported the failure.
     this.#provider?.then((provider) => provider.stop()).catch(() => {});
     void this.#server.stop(limitMs).finally(() => process.exit(0));
   }

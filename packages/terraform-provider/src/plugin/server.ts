@@ -20,7 +20,7 @@ export type PluginServerParts = {
    * connect.
    */
   readonly clientCertificate: string | null;
-  /** Called when Terraform wants this process to end, once the answer is under way. */
+  /** Called when Terraform wants this process to end, after its call is answered. */
   onShutdown(): void;
 };
 
@@ -64,8 +64,8 @@ export class PluginServer {
   }
 
   /**
-   * Takes no more calls. Ends when the open ones are answered; after `limitMs` they are answered with an
-   * error.
+   * Takes no more calls, and resolves when the open ones are answered. After `limitMs` they are answered with
+   * an error.
    */
   async stop(limitMs: number): Promise<void> {
     const closed = new Promise<void>((resolve) => this.#server.tryShutdown(() => resolve()));

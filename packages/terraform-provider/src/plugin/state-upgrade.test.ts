@@ -29,7 +29,7 @@ test('a value that cannot be used is not set, and that is said', () => {
       severity: 'warning',
       summary: 'A stored value is not used',
       detail:
-        'name: a string is required, not an object. It is taken as not set until the object has been read.',
+        'name: a string is required, not an object. It counts as not set until the object is read.',
     },
   ]);
 });

@@ -12,7 +12,8 @@ export type Upgraded = {
 
 /**
  * Converts a stored state to the shape of today's schema. Terraform calls this for every stored object on
- * every run. Removed attributes are dropped. New ones are null (blocks: empty) until the read that follows.
+ * every run. Removed attributes are dropped. New attributes are null, and new blocks empty, until the read
+ * that follows.
  */
 export function upgradeState(
   typeName: string,
@@ -42,7 +43,7 @@ export function upgradeState(
       diagnostics: problems.map((problem) => ({
         severity: 'warning',
         summary: 'A stored value is not used',
-        detail: `${describeProblem(problem)}. It is taken as not set until the object has been read.`,
+        detail: `${describeProblem(problem)}. It counts as not set until the object is read.`,
       })),
     };
   } catch (error) {

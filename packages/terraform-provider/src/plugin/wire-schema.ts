@@ -13,7 +13,7 @@ const FLAGS: Readonly<Record<SetBy, Message<'Attribute'>>> = {
   'optional-computed': { optional: true, computed: true },
 };
 
-/** A schema in Terraform's form. */
+/** The schema as a message to Terraform. */
 export function schemaMessage(schema: Schema): Message<'Schema'> {
   const { version, description, attributes, blocks } = schema;
   return {

@@ -30,8 +30,8 @@ import { type Answered, idsOf, listPath, type ResourceAtApi } from './resource-a
 const answeredObject = z.looseObject({ id: z.string().refine(isId) });
 
 /**
- * A resource over the HTTP API. Its definition gives its meaning, and its {@link ResourceAtApi} its place in
- * the API.
+ * A resource that is managed over the HTTP API. Its definition says what it means, and its
+ * {@link ResourceAtApi} where the API has it.
  */
 export class ResourceOverApi implements ManagedResource {
   readonly schema: Schema;
@@ -62,8 +62,8 @@ export class ResourceOverApi implements ManagedResource {
   }
 
   /**
-   * The key makes a repeated request answer with the object of the first attempt, so that none leaves an
-   * orphan.
+   * Creates the object. Because of the idempotency key, the API answers a repeated request with the object of
+   * the first attempt, so that no attempt leaves an orphan.
    */
   create(planned: TerraformObject, config = planned): Promise<Outcome> {
     const { definition } = this.#kind;
@@ -130,7 +130,7 @@ export class ResourceOverApi implements ManagedResource {
       try {
         await this.#connection.remove(path, this.#kind.removal);
       } catch (error) {
-        // An object that is already gone is removed, too.
+        // An object that no longer exists counts as removed.
         if (!isNotFound(error)) throw error;
       }
       return { state: null, diagnostics: [] };
@@ -141,7 +141,10 @@ export class ResourceOverApi implements ManagedResource {
     return importedState(this.#kind, this.schema, id);
   }
 
-  /** `gone`: the API's answer about another object, which proves that it is the API. */
+  /**
+   * Reads the object. `gone`: it does not exist; this is the API's answer to another request, which proves
+   * that the API answers.
+   */
   async #found(
     state: TerraformObject,
   ): Promise<{ answer: ApiAnswer; answered: Answered } | { gone: ApiAnswer }> {
@@ -156,14 +159,14 @@ export class ResourceOverApi implements ManagedResource {
   }
 
   /**
-   * In another workspace than the token's, nothing of the state would be found, and all of it would be
-   * created again.
+   * Handles an object that is not found. If the state and the token have different workspaces, this is an
+   * error: the token finds no object of the state, and Terraform would create all of them again.
    */
   #gone(state: TerraformObject, kept: string | null, asked: string | null): Outcome {
     if (kept === null || asked === null || kept === asked) return { state: null, diagnostics: [] };
     const { definition, noun } = this.#kind;
     const source = this.#connection.settings?.token.source ?? 'the configuration';
-    const detail = `The ${noun} ${String(state.id)} belongs to workspace ${kept}, and the token, which comes from ${source}, to workspace ${asked}. Use a token of workspace ${kept}; or, to make everything anew in workspace ${asked}, begin with an empty state.`;
+    const detail = `The ${noun} ${String(state.id)} belongs to workspace ${kept}, and the token, which comes from ${source}, to workspace ${asked}. Use a token of workspace ${kept}, or begin with an empty state to create everything in workspace ${asked}.`;
     return { state, diagnostics: [failure(`Cannot read the ${definition.kind}`, detail)] };
   }
 
@@ -192,7 +195,7 @@ export class ResourceOverApi implements ManagedResource {
   /** Handles a creation that failed, or that succeeded with an unusable answer. */
   async #notCreated(planned: TerraformObject, error: unknown): Promise<Outcome> {
     if (!isNotFound(error)) return this.#createdUnseen(planned, error);
-    // Either the parent does not exist, or nothing exists at a wrong address.
+    // Either the parent does not exist, or the address is wrong and finds nothing.
     await this.#connection.confirmApi();
     const parent = this.#kind.idAttributes.find((name) => name !== 'id');
     const problems = apiDiagnostics(error, this.#operation(`create the ${this.#kind.definition.kind}`));
@@ -205,8 +208,8 @@ export class ResourceOverApi implements ManagedResource {
   }
 
   /**
-   * Handles a creation that succeeded with an unusable answer. If the answer still tells the id, the object
-   * is kept (Terraform marks it tainted) instead of being lost.
+   * Handles a creation that succeeded with an unusable answer. If the answer contains the id, the object
+   * stays in the state, and Terraform marks it as tainted.
    */
   #createdUnseen(planned: TerraformObject, error: unknown): Outcome {
     const { definition } = this.#kind;
@@ -240,7 +243,10 @@ export class ResourceOverApi implements ManagedResource {
     return ids;
   }
 
-  /** All warnings of a kind have the same summary: Terraform then shows many as one with their number. */
+  /**
+   * All warnings of a kind have the same summary, so that Terraform shows many of them as one with their
+   * number.
+   */
   #warnings(answered: Answered): Diagnostic[] {
     const { noun } = this.#kind;
     return (this.#kind.warnings?.(answered) ?? []).map((warning) => ({
@@ -254,7 +260,7 @@ export class ResourceOverApi implements ManagedResource {
     return { what, schema: this.schema, settings: this.#connection.settings };
   }
 
-  /** @param state what exists when it fails */
+  /** @param state what exists after a failure */
   async #guarded(what: string, state: TerraformObject | null, run: () => Promise<Outcome>): Promise<Outcome> {
     try {
       return await run();
@@ -267,14 +273,14 @@ export class ResourceOverApi implements ManagedResource {
   }
 }
 
-/** A message for the user as it stands. */
+/** An error whose message is shown to the user unchanged. */
 class ExplainedError extends SvcError {
   constructor(message: string) {
     super('explained', message);
   }
 }
 
-/** The workspace of the token; null for an answer of an API version that does not tell it. */
+/** The workspace of the token; null when the API's version does not say it. */
 function workspaceOf({ headers }: ApiAnswer): string | null {
   return headers.get('svc-workspace');
 }
@@ -283,7 +289,10 @@ function isNotFound(error: unknown): boolean {
   return error instanceof ApiError && error.code === 'not-found';
 }
 
-/** A coordinator before 0.2 does not say it, and the header may be another program's. */
+/**
+ * The file's name. Coordinators before 0.2 do not send it, and another program may send a header that cannot
+ * be decoded.
+ */
 function fileNamed(header: string | null): string {
   try {
     return header === null ? 'the declared file' : decodeURIComponent(header);

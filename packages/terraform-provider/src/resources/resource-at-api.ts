@@ -2,7 +2,7 @@ import { isId } from '@svc/shared/ids.ts';
 import type { ResourceDefinition } from '@svc/shared/resources/definition.ts';
 import type { TerraformObject } from '../value.ts';
 
-/** The differences between the resources in the API. */
+/** What differs between the kinds of resource in the API. */
 export type ResourceAtApi = {
   readonly definition: ResourceDefinition;
   /** For messages: `monitor`. */
@@ -39,9 +39,9 @@ export function idsOf(
 }
 
 /**
- * The list that a resource is a member of; members stand under `/{id}`.
+ * The path of the list that contains a resource; each member is at `/{id}` below it.
  *
- * @param ids the attributes that its path names, all of them valid
+ * @param ids valid ids for the attributes that the path names
  */
 export function listPath({ path }: ResourceDefinition, ids: Readonly<Record<string, string>>): string {
   return path.replace(/\{(\w+)\}/g, (_all, name: string) => ids[name] ?? '');
