@@ -56,14 +56,14 @@ export const COORDINATOR_SETTINGS = {
   publicUrl: {
     name: 'SVC_PUBLIC_URL',
     description:
-      'address under which people reach the coordinator; links use it. A proxy on the same machine that passes on the host of a request needs it: over loopback, whatever SVC_LISTEN is, only this host, local names and domains of status pages are answered',
+      'address under which people reach the coordinator; links use it. Set it when a proxy on the same machine passes on the host of a request: over loopback, the coordinator answers only this host, local names and domains of status pages, whatever SVC_LISTEN is',
     defaultShown: 'http://<listen>, with TLS https://<listen>',
     schema: urlOf(['http:', 'https:']).optional(),
   },
   trustedProxies: {
     name: 'SVC_TRUSTED_PROXIES',
     description:
-      'CIDRs of the proxies in front of the API: their X-Forwarded-For names the sender of a request, for the audit trail and for the limit of failed requests',
+      'CIDRs of the proxies in front of the API. The audit trail and the limit of failed requests take the sender of a request from the X-Forwarded-For of these proxies',
     default: '',
     schema: cidrList,
   },
@@ -169,7 +169,7 @@ export const COORDINATOR_SETTINGS = {
 
 export type CoordinatorConfig = SettingsOf<typeof COORDINATOR_SETTINGS>;
 
-/** What must hold of several settings together. */
+/** Checks the rules that concern several settings at once. */
 export const checkCoordinatorSettings: SettingsCheck<CoordinatorConfig> = (config) => {
   const { problems, warnings } = checkSharedSettings(config);
   const isHalf = (config.tlsCert === undefined) !== (config.tlsKey === undefined);

@@ -43,7 +43,7 @@ export type CoordinatorParts = {
       publicUrl: string;
       /** 32 bytes in base64. */
       secretKey: Secret;
-      /** The key before, in base64, while `secretKey` takes its place; null: there is none. */
+      /** The previous key, in base64, while `secretKey` replaces it; null: there is none. */
       previousSecretKey: Secret | null;
       /** One or two. */
       apiTokens: Secret<readonly string[]>;
@@ -61,7 +61,7 @@ export type CoordinatorParts = {
   streams: ResultStreams;
   clock: Clock;
   log: Logger;
-  /** The memory that is returned to the system; default: that of this process. */
+  /** The memory that the end of the start returns to the system; default: the memory of this process. */
   memory?: ProcessMemory;
   /** The last errors of `log`; left out: they are not kept. */
   recentErrors?: () => readonly RecentError[];
@@ -90,10 +90,10 @@ export class Coordinator {
   }
 
   /**
-   * Resolves when the API listens and jobs are given out.
+   * Resolves when the API listens and jobs are dispatched.
    *
-   * @throws StoreError, DeclarationError (an invalid declared file at the first start), or the error of
-   *   listening. The started parts are then stopped
+   * @throws StoreError, DeclarationError (an invalid declared file at the first start), or the error of the
+   *   listener. The parts that were started are stopped first
    */
   async start(): Promise<{ url: string }> {
     this.#starting = this.#start();
@@ -111,10 +111,10 @@ export class Coordinator {
   }
 
   /**
-   * Leads again after {@link stopLeading}. Resolves when jobs are given out. After a failure nobody leads,
-   * and it may be called again.
+   * Leads again after {@link stopLeading}. Resolves when jobs are dispatched. After a failure this
+   * coordinator does not lead, and the method may be called again.
    *
-   * @throws StoreError, DeclarationError, LeadershipEnded (it was stopped meanwhile)
+   * @throws StoreError, DeclarationError, LeadershipEnded (leading was stopped meanwhile)
    */
   async lead(): Promise<void> {
     if (this.#leading === null || this.#stopping !== null)
@@ -217,16 +217,16 @@ export class Coordinator {
 
   async #stop(): Promise<void> {
     await this.#started.stop();
-    // It was begun first, and was sent while the other parts stopped.
+    // Waits for the last export. It began with the first stop above and ran while the other parts stopped.
     await this.#ownExport?.stop(LAST_EXPORT_MS);
-    // A start in progress ends soon, because its parts are closed now. The parts that it started until then
-    // are stopped afterwards.
+    // A start in progress fails soon, because its parts are closed now. Parts that it started meanwhile are
+    // stopped afterwards.
     await this.#starting?.catch(() => {});
     await this.#started.stop();
   }
 }
 
-/** The key of what visitors of status pages are given: nothing else is made with it. */
+/** Derives the key of the tokens that visitors of status pages get. The key has no other use. */
 function keyOfVisitors(jobKey: Secret<Uint8Array>): Uint8Array {
   return createHmac('sha256', jobKey.reveal()).update('svc:visitors of status pages').digest();
 }

@@ -12,7 +12,7 @@ const LEAST_TOKEN = 32;
 
 /**
  * The content of SVC_API_TOKEN or its file: one token, or two tokens in two lines. Both are valid at once, so
- * that one can replace the other without a moment in which a client is refused. Clients use the first.
+ * that one can replace the other without refusing any client. Clients use the first.
  */
 export const operatorTokens = z
   .string()

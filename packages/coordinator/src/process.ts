@@ -35,8 +35,8 @@ import { generateToken } from './store/access/tokens.ts';
 import { generateSecretKey } from './store/declaration/secrets.ts';
 
 /**
- * Bound on the stop, ms. Parts that take longer are abandoned: several wait for a database that takes
- * nothing, one after the other.
+ * Longest time for the stop, ms. Parts that take longer are abandoned: while the database accepts no writes,
+ * several parts wait for it one after the other.
  */
 const STOP_WITHIN_MS = 4_500;
 
@@ -69,7 +69,7 @@ export async function runCoordinator(args: readonly string[]): Promise<void> {
     coordinator = await createCoordinator(config, keys, log, errors);
     process.on('SIGHUP', () => void coordinator?.reload());
     const { url } = await coordinator.start();
-    // Everything is encrypted with the new key by now.
+    // The start has encrypted everything with the new key.
     if (config.secretKey === undefined) await forgetPreviousKey(config.dataDir, keys);
     log.info({ event: 'ready', url }, 'the coordinator is ready');
     sayReady();

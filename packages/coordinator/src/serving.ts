@@ -53,12 +53,13 @@ export type ServingParts = {
   readonly store: Store;
   readonly secrets: Secrets;
   readonly tokens: Tokens;
-  /** Makes the tokens of visitors of status pages, 32 bytes. */
+  /** Key of the tokens that visitors of status pages get, 32 bytes. */
   readonly visitorKey: Secret<Uint8Array>;
-  /** Applies the effects of changes of the declaration, where this coordinator leads. */
+  /** Applies the effects of changes of the declaration while this coordinator leads. */
   readonly effects: ChangeEffects;
   /**
-   * What the API uses of the present leadership, or of the last one; null: this coordinator has not led yet.
+   * The services of the present leadership, or of the last one, that the API uses; null: this coordinator has
+   * not led yet.
    */
   readonly leader: () => LeaderServices | null;
   readonly isLeading: () => boolean;
@@ -147,7 +148,7 @@ export class Serving {
     });
   }
 
-  /** Starts to listen. Rejects when that is impossible at the address. */
+  /** Starts to listen. Rejects when it cannot listen at the address. */
   start(): Promise<{ url: string }> {
     const { bus, clock } = this.#parts;
     this.#loopDelay.start();
@@ -208,14 +209,14 @@ export type SiteParts = Pick<
 > & {
   /** Whether the operator has set how mails are sent. */
   readonly canMail: boolean;
-  /** A mail to a visitor of a status page was queued. */
+  /** Called after a mail to a visitor of a status page was queued. */
   readonly pageMailQueued: (queued: NewlyQueued) => void;
 };
 
 /**
- * Makes everything that is served beside the API, in the order in which a request is offered to them.
+ * Makes the sites that are served beside the API. A request is offered to them in this order.
  *
- * @param calls of the API that the pages work with
+ * @param calls of the API within this process; the dashboard makes them
  */
 export function createSites(parts: SiteParts, calls: ApiCalls): readonly Site[] {
   const { domains, visitorKey: key, pageMailQueued: onQueued } = parts;

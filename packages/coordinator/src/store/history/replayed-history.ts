@@ -22,7 +22,7 @@ const PAGE = 1_000;
 
 export type PastStatus = { readonly status: MonitorStatus; readonly since: number };
 
-/** The status at an instant (epoch ms); null: there was no change before. */
+/** The status at an instant (epoch ms); null: no change up to it is recorded. */
 export async function statusAt({ read }: Reading, monitorId: number, at: number): Promise<PastStatus | null> {
   const row = await read
     .selectFrom('transitions')
@@ -159,7 +159,7 @@ async function inPages<R>(page: (after: number) => Promise<(R & { id: number })[
 /** Slots per query; each takes a few µs. */
 const SLOTS = 2_000;
 
-/** A result as the evaluation needs it, and when it was recorded. */
+/** A result as the evaluation needs it, with the instant at which it was recorded. */
 export type RecordedRow = {
   /** Epoch ms. */
   readonly recordedAt: number;
@@ -184,7 +184,8 @@ type Row = Omit<RecordedRow, 'region' | 'attempts' | 'given'> & {
 };
 
 /**
- * Yields the results of a monitor in the order in which they were recorded, some thousand slots per chunk.
+ * Yields the results of a monitor in the order in which they were recorded, in chunks of about {@link SLOTS}
+ * slots.
  *
  * @param span of slots, epoch ms: `from` <= slot < `until`
  */
@@ -203,7 +204,7 @@ export async function* resultsAsRecorded(
       FROM ${numbersAs(asked, 'candidate')} CROSS JOIN results
       WHERE slot = candidate.value AND monitor_id = ${monitorId}`.execute(read);
     waiting = [...waiting, ...recordedRows(rows)].sort(inOrder);
-    // Results of the next slots may have been recorded before some of these, so those wait.
+    // Results of later slots may have been recorded before some of these, so these wait for the next chunk.
     const next = slots[first + SLOTS] ?? Number.POSITIVE_INFINITY;
     const later = waiting.findIndex(({ recordedAt }) => recordedAt >= next);
     yield waiting.splice(0, later === -1 ? waiting.length : later);

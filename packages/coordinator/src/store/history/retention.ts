@@ -41,8 +41,8 @@ export function deleteResults(store: Store, cutoff: number): Promise<number> {
 }
 
 /**
- * Moves the first hour whose results stay, and answers its beginning. Earlier hours are never rolled up
- * again.
+ * Moves the first hour whose results stay, and returns its beginning, epoch ms. Earlier hours are never
+ * rolled up again.
  */
 async function resultsFromOn(tx: Transaction, cutoff: number): Promise<number> {
   const rolledUp = least(
@@ -115,8 +115,8 @@ export async function removedChannels({ read }: Store): Promise<number[]> {
 }
 
 /**
- * Deletes a chunk of a removed channel's rows: first its deliveries, then its threads. Answers 0 when nothing
- * is left.
+ * Deletes a chunk of a removed channel's rows: first its deliveries, then its threads. Resolves to 0 when
+ * nothing is left.
  */
 export function deleteOfChannel(store: Store, notificationId: number): Promise<number> {
   return store.transaction(async (tx) => {
@@ -136,7 +136,10 @@ export function deleteOfChannel(store: Store, notificationId: number): Promise<n
   });
 }
 
-/** Deletes intervals of one status whose reason was last given before the cutoff. */
+/**
+ * Deletes intervals in which a reason recurred without a change of status, if it was last given before the
+ * cutoff.
+ */
 export function deleteReasonChanges(store: Store, cutoff: number): Promise<number> {
   return store.transaction((tx) =>
     deleted(
@@ -190,7 +193,7 @@ export type ChangeCursor = { readonly at: number; readonly id: number };
 /**
  * Deletes changes of status that no summary needs any more.
  *
- * Of each existing monitor the newest change before the cutoff stays, because it tells the status at the
+ * For each existing monitor, the newest change before the cutoff stays, because it holds the status at the
  * cutoff. A sweep continues from a cursor, so that it does not read these changes again in each chunk.
  *
  * @param after null: begin with the oldest
@@ -216,7 +219,7 @@ export async function deleteStatusChanges(
   return { deleted: obsolete.length, after: { at: last.at, id: last.id } };
 }
 
-/** This reads outside the writing transaction, because an obsolete change stays obsolete. */
+/** Reads outside the writing transaction: a change that is obsolete stays obsolete. */
 async function oldChanges(
   { read }: Store,
   cutoff: number,

@@ -11,7 +11,7 @@ export type Progress = {
   readonly afterMonitor: number;
 };
 
-/** Null before anything was rolled up. */
+/** The stored progress; null: nothing was rolled up yet. */
 export async function storedProgress(reading: Readable): Promise<Progress | null> {
   const stored = await readingOf(reading).selectFrom('rollup_progress').selectAll().executeTakeFirst();
   if (stored === undefined) return null;
@@ -25,7 +25,7 @@ export async function storedProgress(reading: Readable): Promise<Progress | null
 export async function oldestRecorded(
   reading: Readable,
 ): Promise<{ slot: number | null; transitionAt: number | null }> {
-  // Each subquery alone is one step in its table.
+  // Each subquery takes one step in its table.
   const { rows } = await sql<{ slot: number | null; transitionAt: number | null }>`
     SELECT (SELECT min(slot) FROM results) AS slot,
       (SELECT at FROM transitions ORDER BY id LIMIT 1) AS "transitionAt"`.execute(readingOf(reading));
@@ -42,15 +42,15 @@ export async function writeProgress(tx: Transaction, progress: Progress): Promis
   );
 }
 
-/** All results of this hour (epoch ms) and of later hours are stored. */
+/** The hour, epoch ms, from which on all results are stored. */
 export async function resultsFrom(tx: Transaction): Promise<number> {
   const [row] = await tx.query<{ results_from: number }>('SELECT results_from FROM rollup_progress');
   return row?.results_from ?? 0;
 }
 
 /**
- * Expects all results from `day` on, at the latest. Needed when the clock was ahead as the retention last
- * deleted.
+ * Moves the hour from which all results are stored back to `day` (epoch ms), if it is later. This is needed
+ * when the clock was ahead during the retention's last deletion.
  */
 export async function expectResultsFrom(tx: Transaction, day: number): Promise<void> {
   await sql`UPDATE rollup_progress SET results_from = ${least(sql`results_from`, sql`${day}`)}`.execute(

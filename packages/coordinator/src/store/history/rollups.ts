@@ -247,7 +247,7 @@ export async function rollupsByRegionAndBucket(
   });
 }
 
-/** A monitor's roll-ups of a span as they are. */
+/** A monitor's stored roll-ups of a span, without summing them up. */
 function rowsIn(
   { read }: Pick<Store, 'read'>,
   table: RollupTable,

@@ -30,7 +30,7 @@ export async function writeUptimes(tx: Transaction, days: readonly UptimeDay[]):
   );
 }
 
-/** The known uptime of a monitor's last days. */
+/** What is known about a monitor's uptime on the last days. */
 export type RecentDays = {
   id: number;
   /** Beginning of the first day that is not rolled up, or of the first requested day if that is later. */
