@@ -32,8 +32,9 @@ export async function buildAgentExecutable(root: string, outDir: string): Promis
 }
 
 /**
- * Linux keeps what is written at once as large pieces of its page cache, and maps whole pieces into a process that
- * touches a part: run from there, an executable has 13 MiB more resident than after a copy or a restart of the machine.
+ * Linux keeps data that is written at once as large pieces of its page cache, and maps a whole piece into a
+ * process that touches a part of it. An executable that runs from such pieces has 13 MiB more resident memory
+ * than after a copy or a restart of the machine.
  */
 async function writeInPieces(file: string, content: Buffer): Promise<void> {
   const pieces = Array.from({ length: Math.ceil(content.length / PIECE) }, (_, index) =>

@@ -50,7 +50,7 @@ export async function buildAll(options: BuildOptions): Promise<void> {
 }
 
 async function packageAgent({ root, outDir, withStandalone, report }: BuildOptions): Promise<void> {
-  // One of an earlier build would not fit to the other files.
+  // An executable of an earlier build would not match the other files.
   await rm(join(outDir, AGENT_EXECUTABLE), { force: true });
   const reason = withStandalone ? await buildAgentExecutable(root, outDir) : 'it was not requested';
   report(

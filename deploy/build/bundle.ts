@@ -15,7 +15,7 @@ export async function bundle(options: BuildOptions): Promise<Bundle> {
     // The code needs Node 24. Older versions must be able to read the file, so that the check at its start
     // can name the version it needs.
     target: 'node16',
-    // A single character beyond Latin-1 makes V8 keep the file's text with two bytes a character, once a
+    // With a single character beyond Latin-1, V8 keeps the file's text with two bytes a character, in each
     // thread.
     charset: 'ascii',
     legalComments: 'none',
@@ -27,8 +27,8 @@ export async function bundle(options: BuildOptions): Promise<Bundle> {
 }
 
 /**
- * Escapes what is beyond ASCII. esbuild does that itself but for tagged templates, whose tag might read the raw text. Those
- * of svc read what it stands for.
+ * Escapes characters beyond ASCII. esbuild does that itself except in tagged templates, whose tag might read
+ * the raw text. The tags in svc read the cooked text.
  */
 export function withoutFurtherLetters(code: string): string {
   return code.replace(
@@ -38,8 +38,8 @@ export function withoutFurtherLetters(code: string): string {
 }
 
 /**
- * zod has its messages in some fifty languages, and its namespace object keeps them all alive. svc uses
- * English only: without the other languages a bundle is 250 KB smaller.
+ * zod has its messages in some fifty languages, and its namespace object keeps all of them in the bundle. svc
+ * uses English only: without the other languages a bundle is 250 KB smaller.
  */
 const onlyEnglish: Plugin = {
   name: 'only-english',

@@ -14,15 +14,15 @@ export function sha256Sums(files: readonly NamedContent[]): string {
 }
 
 /**
- * Terraform's checksum of a package, as in `.terraform.lock.hcl`: of its files' names and contents, not of
- * the zip (Go's `dirhash.Hash1`).
+ * Terraform's checksum of a package, as in `.terraform.lock.hcl`. It covers the names and contents of the
+ * files, not the zip (Go's `dirhash.Hash1`).
  */
 export function h1(files: readonly NamedContent[]): string {
   const digest = createHash('sha256').update(sha256Sums(files)).digest('base64');
   return `h1:${digest}`;
 }
 
-/** By the bytes of their names. */
+/** Sorts by the bytes of the names. */
 function sorted(files: readonly NamedContent[]): NamedContent[] {
   return files.toSorted((a, b) => Buffer.compare(Buffer.from(a.name), Buffer.from(b.name)));
 }

@@ -10,7 +10,7 @@ import { launcher } from './provider.ts';
 const NODE_FOLDER = dirname(process.execPath);
 const NAME = 'terraform-provider-svc_v0.1.0';
 
-/** Stands for the provider: says how it was started. */
+/** A stand-in for the provider, which prints how it was started. */
 const SCRIPT = `const { NODE_OPTIONS, NODE_USE_ENV_PROXY, NODE_USE_SYSTEM_CA } = process.env;
 console.log(JSON.stringify({ pid: process.pid, args: process.argv.slice(2), NODE_OPTIONS, NODE_USE_ENV_PROXY, NODE_USE_SYSTEM_CA }));`;
 
@@ -26,7 +26,7 @@ beforeAll(async () => {
   return () => rm(folder, { recursive: true });
 });
 
-/** Gone after the test. */
+/** A temporary folder, which is removed after the test. */
 async function temporaryFolder(): Promise<string> {
   const made = await mkdtemp(PREFIX);
   onTestFinished(() => rm(made, { recursive: true }));

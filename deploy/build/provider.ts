@@ -41,7 +41,7 @@ export async function bundleProvider(root: string): Promise<ProviderBundle> {
     // Terraform starts the plug-in three or four times for one command.
     minifyWhitespace: true,
     minifySyntax: true,
-    // ES modules of packages that have both, so that unused code is left out.
+    // Uses the ES modules of packages that have both forms, so that unused code is left out.
     mainFields: ['module', 'main'],
     lineLimit: LINE_LIMIT,
     plugins: [withoutProtoLoader],

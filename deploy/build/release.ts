@@ -51,7 +51,10 @@ export async function writeRelease(dir: string, { zips }: Packaged, version: str
   await writeFiles(dir, [...listed, sums]);
 }
 
-/** Writes the provider that contains Node to a folder of its own: a registry has one zip for each platform. */
+/**
+ * Writes the provider that contains Node to a folder of its own, because a registry has one zip for each
+ * platform.
+ */
 export async function writeStandaloneRelease(dir: string, { zips }: Packaged): Promise<void> {
   const named = zips.map(({ name, content }) => ({
     name: name.replace(/\.zip$/, '_standalone.zip'),

@@ -9,7 +9,7 @@ const SERVICES = {
   agent: { sources: 'packages/agent/src', flags: AGENT_FLAGS },
   svc: {
     sources: 'packages/cli/src',
-    // Without the last flag Node would take some of the command's options for its own (decision 0093).
+    // Without the last flag, Node would read some of the command's options as its own (decision 0093).
     flags: ['--use-system-ca', '--'],
   },
 };
@@ -37,7 +37,8 @@ export async function buildService(service: Service, root: string, outDir: strin
     absWorkingDir: root,
     outfile,
     format: 'esm',
-    // The process keeps the text in memory, and reads it through copies. Names stay, for stack traces.
+    // The process keeps the text in memory, and copies it to read it, so the text is minified. Names stay,
+    // for stack traces.
     minifyWhitespace: true,
     lineLimit: LINE_LIMIT,
     banner: { js: `#!/usr/bin/env -S node ${flags.join(' ')}` },

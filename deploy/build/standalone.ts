@@ -12,7 +12,10 @@ const run = promisify(execFile);
 
 export const STANDALONE_PLATFORM = 'linux_amd64';
 
-/** Node finds its program by this mark, which is the same in every Node with single executables. */
+/**
+ * Node finds the embedded program by this mark, which is the same in every Node that supports single
+ * executables.
+ */
 const FUSE = 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2';
 
 /** A program for {@link standaloneExecutable}. */

@@ -13,8 +13,8 @@ const TEXT_FILE = /textFile\(\s*new URL\(\s*'(\.{1,2}\/[\w./-]+)',\s*import\.met
 const THREAD_URL_MODULE = fileURLToPath(new URL('./thread-url.ts', import.meta.url));
 
 /**
- * Bytes; a thread with less code carries it as text, so that it need not load the bundle, which takes 12 MiB
- * for each thread.
+ * A thread with less code than this, bytes, is stored in the bundle as text. It then need not load the
+ * bundle, which takes 12 MiB for each thread.
  */
 const SMALL_CODE = 65_536;
 

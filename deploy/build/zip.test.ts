@@ -11,7 +11,7 @@ const ENTRIES = [
   { name: 'Übersicht.txt', content: Buffer.from('text') },
 ];
 
-test('files keep their content and whether they can be run, and are of the first moment of 1980', async () => {
+test('files keep their content and their executable bit, and are dated to the first moment of 1980', async () => {
   const first = (1 << 21) | (1 << 16);
   expect(unzip(await zip(ENTRIES))).toEqual([
     { name: 'start', content: ENTRIES[0]!.content, mode: '100755', time: first },

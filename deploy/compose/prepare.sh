@@ -4,8 +4,8 @@
 #
 #   sh deploy/compose/prepare.sh NAME [REGION...]
 #
-# NAME is the one by which agents on other machines reach the NATS server. A second call keeps keys
-# and settings.
+# NAME is the host name under which agents on other machines reach the NATS server. A
+# second call keeps keys and settings.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 exec sh "$here/../nats/prepare.sh" --nats "$here/nats" --settings "$here" --agents "$here" --owner 65532 --inside nats "$@"

@@ -4,10 +4,10 @@ import { request as plainRequest } from 'node:http';
 import { request as tlsRequest } from 'node:https';
 
 const { SVC_AGENT_LISTEN = '', SVC_LISTEN = '', SVC_TLS_CERT = '' } = process.env;
-// The bundle beside this file tells which process this is, not a variable: a file of settings for both may
-// name both addresses.
+// The bundle beside this file shows which process this is. A variable would not: one file of settings for
+// both processes may name both addresses.
 const isAgent = existsSync(new URL('agent.mjs', import.meta.url));
-// As for the processes, an empty variable counts as unset.
+// An empty variable counts as unset, as it does in the processes.
 const listen = isAgent ? SVC_AGENT_LISTEN : SVC_LISTEN || '127.0.0.1:8080';
 // An agent without an address cannot be asked. It counts as healthy while it runs.
 if (listen === '') process.exit(0);

@@ -1,6 +1,6 @@
 import { type AgentSettings, indented, variablesOf } from './agent-settings.ts';
 
-/** A compose file with one agent, as `compose/agent.yaml`, and with everything that it needs inside of it. */
+/** A compose file with one agent, like `compose/agent.yaml`, that contains everything the agent needs. */
 export function composeFile(settings: AgentSettings): string {
   const { region, image, ca } = settings;
   return [

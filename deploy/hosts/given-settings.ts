@@ -12,13 +12,13 @@ export type Given = {
   readonly image: string | null;
   readonly executableUrl: string | null;
   readExecutable(): Buffer;
-  /** Null: that of the region's host. */
+  /** Null: the form of the region's host. */
   readonly form: Form | null;
 };
 
 /**
- * The characters of a value. It stands in shell, YAML and env files; keys, addresses and names need no
- * others.
+ * The characters that a value may have, because it is written into shell, YAML and env files. Keys, addresses
+ * and names need no others.
  */
 const PLAIN = /^[\w.,:/@[\]+=~%?&-]+$/;
 

@@ -1,4 +1,7 @@
-/** The files of hosts: those of the repository are what the templates make, and each is a valid file of its form. */
+/**
+ * The files of hosts: the files in the repository equal the output of the templates, and each is a valid file
+ * of its form.
+ */
 import { execFile } from 'node:child_process';
 import { globSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';

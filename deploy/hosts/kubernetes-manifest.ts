@@ -1,7 +1,7 @@
 import { type AgentSettings, CA_PATH, indented, variablesOf } from './agent-settings.ts';
 
 /**
- * The agents of a region for a cluster of Kubernetes: two, so that one is there while a node is emptied.
+ * The agents of a region for a Kubernetes cluster: two, so that one runs while a node is drained.
  *
  * @param hasSecrets whether the manifest makes its namespace and its secret itself; otherwise the kustomization that
  *   lists it does, and the authority is in the secret `svc-nats`
@@ -97,7 +97,7 @@ function deployment(settings: AgentSettings, hasSecrets: boolean): string[] {
     `            - secretRef: { name: ${nameOf(settings)} }`,
     '          env:',
     ...(hasSecrets ? [] : ENVIRONMENT_IN_CLUSTER),
-    '            # For the probes below and for whoever reads the metrics.',
+    '            # For the probes below and for readers of the metrics.',
     '            - { name: SVC_AGENT_LISTEN, value: "0.0.0.0:8081" }',
     ...CONTAINER,
     ...(volume === null

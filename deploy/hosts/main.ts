@@ -1,6 +1,6 @@
 /**
- * Prints the file with which an agent of a region is started, ready to be copied; `--all` writes those of the
- * repository. See the README in this folder.
+ * Prints the file with which an agent of a region is started, ready to be copied; `--all` writes the example
+ * files of the repository. See the README in this folder.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';

@@ -41,7 +41,7 @@ async function modelOf({ apiVersion, kind }: KubernetesObject) {
   return model;
 }
 
-test('requests reach the coordinator while its database or NATS is away', () => {
+test('requests reach the coordinator even while its database or NATS is away', () => {
   const [, coordinator] = OBJECTS.find(([name]) => name === 'StatefulSet svc-coordinator') ?? [];
   const [container] = (coordinator && podOf(coordinator)?.containers) ?? [];
   expect(container).toMatchObject({ readinessProbe: { httpGet: { path: '/healthz' } } });

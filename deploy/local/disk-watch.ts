@@ -11,10 +11,7 @@ const ROOM = 4 * MEBIBYTE;
 
 export type DiskState = 'ample' | 'low' | 'full';
 
-/**
- * The state for `free` bytes after the state `before`: a disk that was full must have some room before it is
- * not full any more.
- */
+/** The state for `free` bytes after the state `before`. A full disk stays full until it has some room. */
 export function diskState(before: DiskState, free: number): DiskState {
   if (free < FULL) return 'full';
   if (before === 'full' && free < ROOM) return 'full';

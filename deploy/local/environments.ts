@@ -4,8 +4,8 @@ import type { SettingsTable } from '@svc/shared/settings/environment.ts';
 import { fileVariantOf, type SettingName } from '@svc/shared/settings/setting-names.ts';
 
 /**
- * The parts of `npm start`. Each part gets only its own settings from the environment: an agent, which talks
- * to strangers all day, must not know the API token or the key of the secrets.
+ * The parts of `npm start`. Each part gets only its own settings from the environment: an agent connects to
+ * untrusted targets, so it must not know the API token or the key of the secrets.
  */
 export type PartKind = 'coordinator' | 'agent' | 'nats-server';
 

@@ -13,7 +13,7 @@ const GUARDING = `
   setInterval(() => {}, 1000);
 `;
 
-test('what is guarded ends when its guardian is killed', async () => {
+test('a guarded process ends when its guardian is killed', async () => {
   const guardian = spawn(process.execPath, ['--input-type=module', '-e', GUARDING], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });

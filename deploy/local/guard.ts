@@ -1,12 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 
 /**
- * Ends a child process when this process is gone without having ended it, for whatever reason (`kill -9`
- * included). A shell waits for the end of a pipe whose other end only this process holds. It is for programs
- * that are not part of svc; svc's own processes see the end of their channel.
+ * Ends a child process if this process ends without doing so, for any reason (`kill -9` included). A shell
+ * waits for the end of a pipe whose other end only this process holds. It is for programs that are not part
+ * of svc; svc's own processes see the end of their channel.
  *
- * @returns removes the guard; to be called when the child has ended, because its process id may then
- *   belong to another program
+ * @returns removes the guard. Call it when the child has ended, because another program may then get its
+ *   process id
  */
 export function guardProcess(pid: number): () => void {
   const guard: ChildProcess = spawn('sh', ['-c', 'read -r _; kill "$1"', 'guard', String(pid)], {

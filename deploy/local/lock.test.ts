@@ -20,7 +20,7 @@ test('a data folder serves one start at a time', () => {
   lockDataFolder(folder)();
 });
 
-test('a data folder that is none is said to be unusable', () => {
+test('a path that is not a folder is reported as unusable', () => {
   const file = join(dataFolder(), 'file');
   writeFileSync(file, '');
   expect(() => lockDataFolder(file)).toThrow(`cannot use the data folder ${file}`);

@@ -4,8 +4,8 @@ import { messageOf, SvcError } from '@svc/shared/errors.ts';
 import { lockFile } from '@svc/shared/process/file-lock.ts';
 
 /**
- * Ensures that only one `npm start` at a time uses a data folder. A file with the process id exists too, only
- * to tell people which process has the folder.
+ * Ensures that only one `npm start` at a time uses a data folder. A file with the process id shows people
+ * which process has the folder.
  *
  * @returns a function that releases the lock
  * @throws when another process has it, or the folder is not writable
@@ -45,6 +45,6 @@ function readPid(file: string): number | null {
   try {
     return Number(readFileSync(file, 'utf8')) || null;
   } catch {
-    return null; // The other process has only just begun, or ends.
+    return null; // The other process has just started, or is ending.
   }
 }

@@ -28,13 +28,13 @@ test('the password stays the same, the port may change', () => {
   expect(readFileSync(urlFile, 'utf8')).toContain('@127.0.0.1:4333');
 });
 
-test('a configuration of before, which all could read, becomes private', () => {
+test('an earlier configuration that all could read becomes private', () => {
   writeFileSync(join(folder, 'nats.conf'), 'listen: 127.0.0.1:4222', { mode: 0o644 });
   const { configFile } = writeNatsAccess(folder, 4222, '/store');
   expect(statSync(configFile).mode & 0o777).toBe(0o600);
 });
 
-test('a URL file that was spoilt is made anew', () => {
+test('a spoilt URL file is written again', () => {
   writeFileSync(join(folder, 'nats.url'), 'nonsense');
   expect(passwordIn(writeNatsAccess(folder, 4222, '/store').urlFile)).toMatch(/^[\w-]{32}$/);
 });

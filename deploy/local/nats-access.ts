@@ -50,8 +50,8 @@ function natsConfiguration(port: number, store: string, password: string): strin
   return [
     `listen: 127.0.0.1:${port}`,
     `authorization { user: ${USER}, password: ${JSON.stringify(password)} }`,
-    // Without this bound JetStream uses the disk's free space as its bound and refuses, on a small disk,
-    // streams that might fill it. The streams have bounds themselves.
+    // Without this limit JetStream uses the disk's free space as its limit, and on a small disk it refuses
+    // streams that might fill it. The streams have limits of their own.
     `jetstream { store_dir: ${JSON.stringify(store)}, max_file: 2TB }`,
     // A frozen agent must not stall the coordinator's publishing for the default 10 s.
     'write_deadline: "2s"',

@@ -3,8 +3,8 @@ import { createServer } from 'node:net';
 import { isCode, SvcError } from '@svc/shared/errors.ts';
 
 /**
- * Chooses the port for the NATS server of this data folder: the former one, so that agents that outlive a
- * restart find it again, or else a free one, which is then stored.
+ * Chooses the port for the NATS server of this data folder. It is the former port if possible, so that agents
+ * that outlive a restart find the server again, or else a free port, which is then stored.
  */
 export async function choosePort(file: string): Promise<number> {
   const remembered = Number(await readFile(file, 'utf8').catch(missingIsEmpty));

@@ -44,7 +44,10 @@ const SYSTEM_FOLDERS = ['/usr/sbin', '/usr/local/sbin', '/usr/local/bin', '/usr/
 
 /** @typedef {{ path: string, version: string, source: string }} NatsServerBinary */
 
-/** It cannot use `@svc/shared/errors.ts`: this file runs on Node 20, before packages are installed. */
+/**
+ * Not an error class of `@svc/shared/errors.ts`, because this file runs on Node 20, before packages are
+ * installed.
+ */
 export class NatsServerMissing extends Error {
   code = 'no-nats-server';
 }
@@ -190,7 +193,7 @@ async function keep(/** @type {string} */ binary) {
 
 /** @returns {Promise<NatsServerBinary | null>} */
 async function usable(/** @type {string} */ path, /** @type {string} */ source) {
-  // A process is started only for what is there: the search looks into each folder of `PATH`.
+  // The search tries each folder of `PATH`, so it starts a process only for a program that exists.
   if (!(await isProgram(path))) return null;
   const version = await versionOf(path);
   return version !== null && isNewEnough(version) ? { path, version, source } : null;

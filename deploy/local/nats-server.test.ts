@@ -23,7 +23,7 @@ test('the path that was given is used before all others', async () => {
   });
 });
 
-test('a given path that is no server, or too old, is an error and not passed over', async () => {
+test('a given path that is no server, or too old, is an error and is not skipped', async () => {
   await expect(findNatsServer({ SVC_NATS_SERVER: '/nowhere' })).rejects.toThrow(
     'SVC_NATS_SERVER=/nowhere is not a nats-server that runs on this machine',
   );
@@ -33,7 +33,7 @@ test('a given path that is no server, or too old, is an error and not passed ove
   );
 });
 
-test('one that is too old on PATH is passed over', async () => {
+test('a server on PATH that is too old is skipped', async () => {
   const old = await fakeBinary('2.1.0');
   const found = await findNatsServer({ PATH: join(old, '..') });
   expect(found.path).not.toBe(old);

@@ -5,7 +5,7 @@ import { AGENT_ENVIRONMENT, AGENT_FLAGS, COORDINATOR_ENVIRONMENT, COORDINATOR_FL
 /** Only the checkout caches what it compiles, where only its owner writes. */
 const CACHE = `NODE_COMPILE_CACHE=\${NODE_COMPILE_CACHE:-node_modules/.cache/node} `;
 const withoutCache = (script: string): string => script.replace(CACHE, '');
-/** As a shell reads it: what the operator has set stays. */
+/** In the shell's notation: a variable that the operator has set keeps its value. */
 const variables = (environment: Readonly<Record<string, string>>): string =>
   Object.entries(environment)
     .map(([name, value]) => `${name}=\${${name}:-${value}} `)

@@ -1,11 +1,12 @@
 /**
  * Flags of Node for the processes of svc, as measured in docs/decisions/0159.
  *
- * The results of half a second fit into the young generation. The bound of the old generation keeps it from
- * growing to several times its live size. No object begins in the old generation: what a check leaves behind lives for
- * a second at most. Collection on one thread does not wait for busy cores, and one
- * helper of V8 marks the heap for half the cost of four. Maglev, the compiler between the first and the best one, leaves 25 MiB
- * in glibc's heap of an agent; the coordinator needs it. Node trusts the certificate store of the system beside its own list. The scripts in package.json have the same flags.
+ * The results of half a second fit into the young generation. The limit of the old generation keeps it from
+ * growing to several times its live size. No object is allocated in the old generation, because the garbage
+ * of a check lives for a second at most. Collection on one thread does not wait for busy cores, and one
+ * helper of V8 marks the heap for half the cost of four. Maglev, V8's middle compiler, leaves 25 MiB in
+ * glibc's heap of an agent; the coordinator needs it. Node trusts the system's certificate store in addition
+ * to its own list. The scripts in package.json have the same flags.
  */
 export const COORDINATOR_FLAGS = [
   '--max-semi-space-size=8',
@@ -27,10 +28,10 @@ export const AGENT_FLAGS = [
 ];
 
 /**
- * Variables of the environment beside the settings, unless the operator sets them (decision 0159).
- * glibc gives each thread an arena of its own, and never returns the memory that the start leaves behind in
- * them. Blocks of 128 KiB and more are mapped by themselves at first. When glibc has freed a larger one, it takes all
- * smaller ones from its heap, and keeps them there.
+ * Variables of the environment beside the settings, unless the operator sets them (decision 0159). glibc
+ * gives each thread an arena of its own, and never returns the memory that the start leaves behind there. At
+ * first glibc maps each block of 128 KiB or more separately. When a larger block has been freed, it takes all
+ * smaller blocks from its heap, and keeps them there; the threshold here prevents that.
  */
 export const COORDINATOR_ENVIRONMENT = { MALLOC_ARENA_MAX: '2', MALLOC_MMAP_THRESHOLD_: '131072' };
 export const AGENT_ENVIRONMENT = { MALLOC_ARENA_MAX: '2', MALLOC_MMAP_THRESHOLD_: '131072' };

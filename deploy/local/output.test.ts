@@ -46,7 +46,7 @@ test.each([
   expect(render('coordinator', input, plain, false)).toBe(shown);
 });
 
-test('what is of no interest is not shown, unless everything is asked for', () => {
+test('uninteresting lines are not shown, unless everything is requested', () => {
   const info = line({ msg: 'listening' });
   expect(render('coordinator', info, plain, false)).toBeNull();
   expect(render('coordinator', info, plain, true)).toBe('12:34:56  info  coordinator  listening');

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { type End, Part, type PartCommand } from './part.ts';
 
-/** Says that it is ready and then waits to be told to end. */
+/** Reports that it is ready, and then runs until a signal ends it. */
 const WELL = "process.stderr.write('ready\\n'); setInterval(() => {}, 1000)";
 
 type Happening =
@@ -11,7 +11,7 @@ type Happening =
   | { what: 'ended'; end: End; delayMs: number }
   | { what: 'gaveUp'; end: End };
 
-/** Keeps what happens to parts; `next` waits for the next thing of a kind. */
+/** Records the events of parts; `next` waits for the next event of a kind. */
 function journal() {
   const seen: Happening[] = [];
   let cursor = 0;
@@ -86,7 +86,7 @@ describe('a part', () => {
     expect((await happenings.next('ended')).delayMs).toBe(500);
   });
 
-  test('with a channel says over it that it is ready, whatever its log keeps silent about', async () => {
+  test('with a channel reports over it that it is ready, whatever its log leaves out', async () => {
     const happenings = journal();
     const script = "process.send({ event: 'ready' }); process.on('disconnect', () => process.exit(0))";
     const command = commandOf(script, { hasChannel: true });

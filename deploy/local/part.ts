@@ -25,8 +25,8 @@ export type PartCommand = {
   args: readonly string[];
   env: Record<string, string>;
   /**
-   * Node children get an IPC channel. They report on it when they are ready, and its end tells them that the
-   * supervisor is gone.
+   * Node children get an IPC channel. They report over it that they are ready, and its end shows them that
+   * the supervisor is gone.
    */
   hasChannel: boolean;
   /** For a part without a channel: whether a line of its standard error says that it is ready. */
@@ -37,7 +37,7 @@ export type PartCommand = {
 
 const FIRST_RESTART_MS = 250;
 const LONGEST_RESTART_MS = 10_000;
-/** A part that ran this long was healthy, ms: its next failure starts the back-off anew. */
+/** A part that ran for this time, ms, was healthy: after its next failure the back-off starts again. */
 const WELL_AFTER_MS = 10_000;
 
 /**

@@ -11,7 +11,7 @@ const PROJECT = fileURLToPath(new URL('../..', import.meta.url));
 const OLDEST_NODE = 20;
 
 const isForPackages = process.argv[2] === 'packages';
-// What another script prints may be read by a program.
+// A program may read the output of the other script, so this line goes to standard error.
 const say = (/** @type {string} */ line) => (isForPackages ? console.error : console.log)(`svc: ${line}`);
 
 function checkNode() {
@@ -36,7 +36,7 @@ function isInstalled() {
 }
 
 function installPackages() {
-  // A running service may use the packages that are there.
+  // A running service may use the installed packages.
   if (isForPackages ? hasNode() : isInstalled()) return;
   say('installing packages (npm ci), a minute or less …');
   // Engine warnings are expected: the packages want Node 24, which is itself one of the packages.

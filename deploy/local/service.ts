@@ -92,7 +92,7 @@ export class LocalService {
     return this.#stopping !== null;
   }
 
-  /** Called when a part cannot be started at all, after the reason was printed. */
+  /** Calls `listener` when a part cannot be started at all, after the reason was printed. */
   onGiveUp(listener: () => void): void {
     this.#giveUp = listener;
   }
@@ -243,7 +243,8 @@ export class LocalService {
       print(`${this.#clock()}  ${warn} the disk of ${dataDir} has ${freeMebibytes} MiB left`);
     if (before !== 'full') return;
     print(`${this.#clock()}  ${ok} the disk of ${dataDir} has room again`);
-    // It may have stopped storing results (2.9.10: its JetStream had not answered 40 s after there was room).
+    // NATS may have stopped storing results (with 2.9.10, JetStream still did not answer 40 s after there was
+    // room).
     this.#nats?.restart();
   }
 

@@ -78,7 +78,7 @@ function unitTests(rules: readonly AlertRule[]): string {
         ...(lasting === undefined
           ? []
           : [{ expr: count(alert, 'firing'), eval_time: before(lasting), exp_samples: samples(0) }]),
-        // What is told at once is over when nothing grows for ten minutes.
+        // An alert without a wait ends when nothing grows for ten minutes.
         {
           expr: count(alert, 'firing'),
           eval_time: lasting === undefined ? '5m' : '20m',
@@ -124,7 +124,7 @@ describe('the rules', () => {
   });
 });
 
-/** What Prometheus makes of a histogram. */
+/** The series that Prometheus makes from a histogram. */
 const SUFFIX = /_(?:bucket|sum|count)$/;
 
 test('rules and the service dashboard name metrics and label values that there are', () => {

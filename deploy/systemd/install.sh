@@ -24,7 +24,7 @@ place() {
   install -D -m "$1" "$2" "$root$3"
 }
 
-# example FILE TARGET: only where there are no settings yet
+# example FILE TARGET: installs it only if there are no settings yet
 example() {
   [ -e "$root$2" ] || install -D -m 0600 "$from/$1" "$root$2"
 }
@@ -62,6 +62,6 @@ esac
 
 if [ -z "$root" ]; then
   [ "$1" = agent ] || systemd-sysusers /usr/lib/sysusers.d/svc.conf
-  # An image of a machine is prepared without a running manager.
+  # When a machine image is prepared, no service manager runs.
   [ ! -d /run/systemd/system ] || systemctl daemon-reload
 fi

@@ -72,7 +72,7 @@ describe('systemd', () => {
   test.skipIf(isSkipped).each(['svc-coordinator.service', 'svc-agent@hosta-fra.service', 'svc-nats.service'])(
     'finds nothing wrong with %s',
     async (unit) => {
-      // What the machine itself has wrong is in other lines.
+      // Other lines are about faults of the machine itself.
       const { stderr } = await run(analyze ?? '', ['verify', '--man=no', `--root=${root}`, unit], {
         env: process.env,
       });
@@ -172,7 +172,7 @@ describe('install.sh', () => {
     expect(await readFile(file, 'utf8')).toBe('SVC_LISTEN=127.0.0.1:9090\n');
   });
 
-  test('takes the bundle where there is no single executable, and the executable again when there is one', async () => {
+  test('installs the bundle if there is no single executable, and the executable again once there is one', async () => {
     const units = join(root, 'etc/systemd/system');
     await rm(join(dist, 'svc-agent'));
     await install('agent');
@@ -186,11 +186,11 @@ describe('install.sh', () => {
   test.each([
     [[], 'name one of coordinator, agent, nats'],
     [['everything'], 'name one of coordinator, agent, nats'],
-  ])('says what to name, for %j', async (args, expected) => {
+  ])('says which names are valid, for %j', async (args, expected) => {
     await expect(run('sh', [join(import.meta.dirname, 'install.sh'), ...args])).rejects.toThrow(expected);
   });
 
-  test('says what is missing before anything was built', async () => {
+  test('says what is missing if nothing was built yet', async () => {
     await expect(install('coordinator', { SVC_DIST: '/nowhere' })).rejects.toThrow(
       'run "npm run build" first',
     );

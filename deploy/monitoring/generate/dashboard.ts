@@ -102,7 +102,7 @@ function variableModel({ name, label, query }: Variable): object {
   };
 }
 
-/** Panels from left to right, and a new line where one has no room. */
+/** Places panels from left to right, and begins a new row when one has no room. */
 function laidOut(rows: readonly Row[]): object[] {
   const models: object[] = [];
   let y = 0;

@@ -50,7 +50,7 @@ export const MONITORS_DASHBOARD: Dashboard = {
       panels: [
         {
           title: 'Uptime of 24 hours',
-          description: 'The share of the known time in which the monitor was up. Degraded is up.',
+          description: 'The share of the known time in which the monitor was up. Degraded counts as up.',
           type: 'timeseries',
           unit: 'percentunit',
           queries: [{ expr: `svc_monitor_uptime_ratio${OF_MONITOR}`, legend: '{{svc_monitor_name}}' }],
@@ -69,7 +69,7 @@ export const MONITORS_DASHBOARD: Dashboard = {
         },
         {
           title: 'Share of failed checks by region',
-          description: 'One region alone that fails: look at the way from there.',
+          description: 'If one region alone fails, look at the path from there.',
           type: 'timeseries',
           unit: 'percentunit',
           queries: [
@@ -86,7 +86,7 @@ export const MONITORS_DASHBOARD: Dashboard = {
       panels: [
         {
           title: 'Mean duration by region',
-          description: 'Of the last attempt of each check.',
+          description: 'Duration of the last attempt of each check.',
           type: 'timeseries',
           unit: 's',
           queries: [
@@ -110,7 +110,7 @@ export const MONITORS_DASHBOARD: Dashboard = {
         },
         {
           title: 'Certificates',
-          description: 'Time until the certificate expires that a region saw last.',
+          description: 'Time until the certificate that a region saw last expires.',
           type: 'timeseries',
           unit: 's',
           queries: [

@@ -1,6 +1,6 @@
 import type { Dashboard, Panel, PanelUnit, Query, Row } from './dashboard.ts';
 
-/** Adds the region to what an agent counts; the agent says it once, in `svc_agent_info`. */
+/** Adds the region to an agent's metric; the agent exports its region once, in `svc_agent_info`. */
 function withRegion(expr: string): string {
   return `${expr} * on (job, instance) group_left (region) svc_agent_info{region=~"$region"}`;
 }
@@ -58,13 +58,13 @@ const OVERVIEW: Row = {
     }),
     chart(
       'Monitors by status',
-      'Many that become unknown at once: too few regions report.',
+      'If many become unknown at once, too few regions report.',
       'short',
       query('sum by (status) (svc_monitors)', '{{status}}'),
     ),
     chart(
       'Checks recorded',
-      'Results that were recorded, a check of a region each.',
+      'Recorded results; each is a check of one region.',
       'ops',
       query(`sum(${rate('svc_results_total{novelty="new"}')})`, 'results per second'),
     ),
@@ -82,26 +82,26 @@ const COORDINATOR: Row = {
   panels: [
     chart(
       'Slots',
-      'What became of slots that fell due. All but `dispatched` should be 0.',
+      'Due slots by outcome. All but `dispatched` should be 0.',
       'ops',
       query(`sum by (outcome) (${rate('svc_slots_total')})`, '{{outcome}}'),
     ),
     chart(
       'Jobs skipped and not run',
-      'Why regions were given no job, or abstained. All should be 0.',
+      'Reasons why regions got no job, or abstained. All should be 0.',
       'ops',
       query(`sum by (reason) (${rate('svc_jobs_skipped_total')})`, 'skipped: {{reason}}'),
       query(`sum by (reason) (${rate('svc_jobs_abstained_total')})`, 'not run: {{reason}}'),
     ),
     chart(
       'Jobs in flight',
-      'Jobs that regions were given and have not reported. Slow targets raise it.',
+      'Jobs that regions have and did not report yet. Slow targets raise it.',
       'short',
       query('sum(svc_jobs_in_flight)', 'in flight'),
     ),
     chart(
       'Delay of results',
-      'From the slot to the result, less the check. Up to 0.25 s are the wait of results for each other.',
+      'From the slot to the result, less the check. Results wait up to 0.25 s for others.',
       's',
       query(quantile(0.5, 'svc_result_delay_seconds'), 'median'),
       query(quantile(0.99, 'svc_result_delay_seconds'), '99th percentile'),
@@ -154,7 +154,7 @@ const AGENTS: Row = {
   panels: [
     chart(
       'Agents',
-      'Agents that take jobs, as the coordinator hears them. 0: the region abstains.',
+      'Agents that take jobs, by their heartbeats. 0: the region abstains.',
       'short',
       query('svc_agents{region=~"$region"}', '{{region}}'),
     ),
@@ -191,7 +191,7 @@ const AGENTS: Row = {
     ),
     chart(
       'Refused jobs',
-      'Why agents did not take jobs. Where `full` grows, add agents.',
+      'Reasons why agents did not take jobs. If `full` grows, add agents.',
       'ops',
       query(
         `sum by (region, reason) (${withRegion(rate('svc_agent_jobs_refused_total'))})`,
@@ -200,7 +200,7 @@ const AGENTS: Row = {
     ),
     chart(
       'Sick agents',
-      'Agents that find a fault in themselves. Checks that they cannot judge are not run.',
+      'Agents with a fault of their own machine. Checks that they cannot judge are not run.',
       'short',
       query('sum by (sickness) (svc_agents_sick)', '{{sickness}}'),
     ),
@@ -222,7 +222,7 @@ const AGENTS: Row = {
     ),
     chart(
       'Results waiting in agents',
-      'How long the oldest batch waits for NATS. Above a minute NATS does not take results.',
+      'How long the oldest batch waits for NATS. Above a minute, NATS does not accept results.',
       's',
       query(`max by (region) (${withRegion('svc_agent_outbox_age_seconds')})`, '{{region}}'),
     ),
@@ -241,7 +241,7 @@ const RECORDING: Row = {
     ),
     chart(
       'Transactions',
-      'Failed ones are tried again, and nothing is lost.',
+      'Failed transactions are tried again, and nothing is lost.',
       'ops',
       query(`sum by (outcome) (${rate('svc_record_transactions_total')})`, '{{outcome}}'),
     ),
@@ -310,13 +310,13 @@ const NATS: Row = {
     ),
     chart(
       'Jobs',
-      'Offers of jobs. Repeated ones: nobody took the job, or its agent was lost.',
+      'Dispatched jobs. A job is repeated when its region stays silent or its agent is lost.',
       'ops',
       query(`sum by (time) (${rate('svc_jobs_sent_total')})`, '{{time}}'),
     ),
     chart(
       'Foreign messages',
-      'Messages that are none of svc. Any: somebody has the key of a region, or versions are far apart.',
+      'Messages that are not from svc. If there are any, somebody has the key of a region, or versions are far apart.',
       'ops',
       query(`sum(${rate('svc_agent_subject_messages_dropped_total')})`, "on agents' subjects"),
       query(`sum(${rate('svc_batches_disowned_total')})`, 'disowned batches'),
@@ -335,7 +335,7 @@ const DELIVERIES: Row = {
     ),
     chart(
       'Failures',
-      'Failed attempts by reason. `operator` and `own` are for who runs svc, the others for who declared the channel.',
+      'Failed attempts by reason. `operator` and `own` concern the operator of svc, the others the owner of the channel.',
       'ops',
       query(`sum by (reason) (${rate('svc_delivery_failures_total')})`, '{{reason}}'),
     ),
@@ -363,19 +363,19 @@ const EXPORT: Row = {
   panels: [
     chart(
       'Points',
-      'Points by what became of them.',
+      'Points by outcome.',
       'ops',
       query(`sum by (outcome) (${rate('svc_otlp_points_total')})`, '{{outcome}}'),
     ),
     chart(
       'Endpoints',
-      'Endpoints by whether they took the last request.',
+      'Endpoints by whether they accepted the last request.',
       'short',
       query('sum by (state) (svc_otlp_endpoints)', '{{state}}'),
     ),
     chart(
       'Buffer',
-      'Requests that endpoints have not taken yet.',
+      'Requests that endpoints have not accepted yet.',
       'bytes',
       query('sum(svc_otlp_buffered_bytes)', 'buffered'),
     ),
