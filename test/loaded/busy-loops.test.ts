@@ -14,7 +14,7 @@ function isThere(pid: number): boolean {
   }
 }
 
-test('as many run as were asked for, until they are stopped', async () => {
+test('the requested number of loops runs until they are stopped', async () => {
   const loops = await BusyLoops.start(2);
   const pids = [...loops.pids];
   expect(pids).toHaveLength(2);
@@ -23,7 +23,7 @@ test('as many run as were asked for, until they are stopped', async () => {
   expect(pids.map(isThere)).toEqual([false, false]);
 });
 
-test('none outlives whoever started it, even one that is killed', async () => {
+test('no loop outlives its parent, even if the parent is killed', async () => {
   const script = `
     import { BusyLoops } from '${MODULE}';
     console.log((await BusyLoops.start(1)).pids[0]);

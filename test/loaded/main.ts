@@ -32,7 +32,7 @@ const { values, positionals } = parseArgs({
     rounds: { type: 'string', default: '10' },
     /** Processes that take a CPU each. */
     busy: { type: 'string', default: String(2 * availableParallelism()) },
-    /** No series is started after so long. */
+    /** No series is started after this time. */
     minutes: { type: 'string', default: '120' },
     /** Files at once. */
     workers: { type: 'string', default: '1' },

@@ -35,7 +35,7 @@ test.each([
   expect(pathOfPointer(SCHEMAS[schema], pointer)).toEqual(path);
 });
 
-test('whatever the pointer, the path begins with what a configuration may have', () => {
+test('for any pointer, the path begins with an attribute or block of a configuration', () => {
   const step = fc.oneof(
     fc.constantFrom('webhook', 'headers', 'key', 'monitor_ids', '0', '17', ''),
     fc.string(),

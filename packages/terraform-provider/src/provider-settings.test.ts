@@ -115,7 +115,7 @@ describe('what is wrong', () => {
     },
   );
 
-  test('all of it is said at once', () => {
+  test('all problems are reported at once', () => {
     const diagnostics = svcProvider({ environment: {}, version: '1' }).validate({
       api_token: null,
       base_url: 'x',
@@ -136,7 +136,7 @@ describe('what is not known yet', () => {
   ] as [string, TerraformObject, RegExp][])(
     '%s: a plan goes on, a read says which argument',
     async (_case, config, message) => {
-      // The variable must not stand in for the argument whose value is on its way.
+      // The variable must not replace the argument whose value is not known yet.
       const environment = { SVC_API_TOKEN: 'other', SVC_BASE_URL: 'http://127.0.0.1:1' };
       const provider = svcProvider({ environment, version: '1' });
       expect(provider.validate(config)).toEqual([]);
@@ -160,7 +160,7 @@ describe('what is not known yet', () => {
     },
   );
 
-  test('nothing is asked before the configuration either', async () => {
+  test('before the configuration, no request is made either', async () => {
     const provider = svcProvider({ environment: {}, version: '1' });
     const { diagnostics } = await provider.dataSources.svc_monitors!.read({ limit: null, offset: null });
     expect(diagnostics).toMatchObject([{ detail: expect.stringContaining('not configured yet') }]);
@@ -171,7 +171,7 @@ test.each([
   ['http://svc.example.com', ['warning']],
   ['https://svc.example.com', []],
   ['http://127.0.0.1:8080', []],
-])('of %s the provider says %j', (base_url, severities) => {
+])('for %s the provider says %j', (base_url, severities) => {
   const provider = svcProvider({ environment: {}, version: '0.0.0' });
   const said = provider.configure({ api_token: SECRET, base_url }, '1.9.0');
   expect(said.map(({ severity }) => severity)).toEqual(severities);

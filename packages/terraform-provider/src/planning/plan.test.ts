@@ -14,11 +14,11 @@ function planned(kind: ResourceKind, prior: TerraformObject | null, config: Terr
   return planResource(DEFINITIONS[kind], { prior, proposed: config, config });
 }
 
-/** What no update through Terraform changes. */
+/** The computed attributes that no update through Terraform changes. */
 const STABLE: ReadonlySet<string> = new Set(['id', 'created_at', 'published', 'theme']);
 const schemas = Object.fromEntries(RESOURCE_KINDS.map((kind) => [kind, resourceSchema(DEFINITIONS[kind])]));
 
-/** What the configuration leaves to the service, as the service might set it. */
+/** The state after an apply: the plan, with possible values of the service for computed attributes. */
 function applied(plan: Plan): TerraformObject {
   const entries = Object.entries(plan.planned!).map(([name, value]) => [
     name,
@@ -27,7 +27,7 @@ function applied(plan: Plan): TerraformObject {
   return Object.fromEntries(entries);
 }
 
-/** A text that is the same for what Terraform takes for equal; unknown values are a text like any other. */
+/** A text that is the same for all values that are equal for Terraform. Unknown values have a text too. */
 function text(value: TerraformValue | undefined, isSet = false): string {
   if (Array.isArray(value)) {
     const members = value.map((member) => text(member));
@@ -40,7 +40,7 @@ function text(value: TerraformValue | undefined, isSet = false): string {
   return typeof value === 'symbol' ? 'unknown' : JSON.stringify(value);
 }
 
-/** What Terraform demands of a plan, from its own point of view: by the schema it was told. */
+/** The rules that a plan breaks, as Terraform checks them with the schema that it got. */
 function broken(
   kind: ResourceKind,
   prior: TerraformObject | null,
@@ -88,7 +88,7 @@ describe.each(RESOURCE_KINDS)('a plan of %s', (kind) => {
     (name) => DEFINITIONS[kind].attributes[name]?.replaces,
   );
 
-  test('to create keeps to the rules, with everything computed unknown', () => {
+  test('for a creation keeps to the rules, and its computed attributes are unknown', () => {
     fc.assert(
       fc.property(fc.oneof(configs, partlyUnknown(kind)), (config) => {
         const { planned: plan, replaces } = planned(kind, null, config);
@@ -99,7 +99,7 @@ describe.each(RESOURCE_KINDS)('a plan of %s', (kind) => {
     );
   });
 
-  test('to change keeps to the rules, and says what makes a new one', () => {
+  test('for a change keeps to the rules, and names the attributes that require a new object', () => {
     fc.assert(
       fc.property(configs, fc.oneof(configs, partlyUnknown(kind)), (first, second) => {
         const prior = applied(planned(kind, null, first));
@@ -116,7 +116,7 @@ describe.each(RESOURCE_KINDS)('a plan of %s', (kind) => {
     );
   });
 
-  test('of what was applied changes nothing, whatever the order of sets', () => {
+  test('of the applied configuration changes nothing, whatever the order of sets', () => {
     fc.assert(
       fc.property(configs, configs, (first, second) => {
         const before = applied(planned(kind, null, first));
@@ -141,7 +141,7 @@ describe.each(RESOURCE_KINDS)('a plan of %s', (kind) => {
     );
   });
 
-  test('to remove it is null', () => {
+  test('for a removal is null', () => {
     const plan = planResource(DEFINITIONS[kind], { prior: {}, proposed: null, config: null });
     expect(plan).toEqual({ planned: null, replaces: [], diagnostics: [] });
   });
@@ -194,13 +194,13 @@ describe('an update', () => {
     ['1e3', 1_000],
     ['0.10', 0.1],
     ['9007199254740993', new ExactNumber('9007199254740993.0')],
-  ])('takes %s for the number that it is', (written, before) => {
+  ])('reads %s as the number that it is', (written, before) => {
     const prior = { ...stateOf({}), degraded_at: before };
     const config = { ...EMPTY, degraded_at: new ExactNumber(written) };
     expect(planned('svc_tcp_monitor', prior, config).planned).toBe(prior);
   });
 
-  test('tells numbers apart that a double does not', () => {
+  test('distinguishes numbers that are equal as doubles', () => {
     const prior = { ...stateOf({}), degraded_at: new ExactNumber('9007199254740993') };
     const config = { ...EMPTY, degraded_at: new ExactNumber('9007199254740992') };
     expect(planned('svc_tcp_monitor', prior, config).planned).toMatchObject({
@@ -208,13 +208,13 @@ describe('an update', () => {
     });
   });
 
-  test('that lacks its id, as after a create that failed, has it unknown', () => {
+  test('without an id, as after a failed creation, plans the id as unknown', () => {
     const prior = { ...stateOf({}), id: null };
     expect(planned('svc_tcp_monitor', prior, { ...EMPTY, name: 'b' }).planned).toMatchObject({ id: UNKNOWN });
   });
 });
 
-test('a component moved to a page not yet made is made anew', () => {
+test('a component that moves to a page that does not exist yet is replaced', () => {
   const component = { page_id: '1', type: 'static', monitor_id: null, name: null, description: null };
   const config = { ...component, order: null, group_id: null, group_order: null };
   const prior = applied(planned('svc_status_page_component', null, config));
@@ -223,7 +223,7 @@ test('a component moved to a page not yet made is made anew', () => {
   expect(moved.planned).toMatchObject({ id: UNKNOWN, created_at: UNKNOWN, page_id: UNKNOWN });
 });
 
-test('a dynamic block over something unknown stays unknown as a whole', () => {
+test('a dynamic block over an unknown value stays unknown as a whole', () => {
   const config: TerraformObject = { name: 'a', url: 'https://a', periodicity: '1m', headers: UNKNOWN };
   expect(planned('svc_http_monitor', null, config).planned).toMatchObject({
     headers: UNKNOWN,

@@ -5,8 +5,8 @@ import type { SchemaAttribute } from '../schema.ts';
 import { resourceSchema } from './resource-schema.ts';
 
 /**
- * The marks of the format of declarations, written out: `name: type setting [sensitive] [replaces]`. What the
- * format gives a default is optional+computed.
+ * The attributes in the format of declarations: `name: type setting [sensitive] [replaces]`. An attribute
+ * with a default is optional+computed.
  */
 const MONITOR = `
   name: string required
@@ -130,7 +130,7 @@ const lines = (text: string) =>
     .filter((line) => line !== '')
     .sort();
 
-describe.each(RESOURCE_KINDS)('%s is what the format marks it as', (kind) => {
+describe.each(RESOURCE_KINDS)('%s has the attributes and blocks of the format', (kind) => {
   const definition = DEFINITIONS[kind];
   const schema = resourceSchema(definition);
 

@@ -20,7 +20,7 @@ import { stateAfterApply, stateAfterRead } from './state.ts';
 
 type Answer = Record<string, unknown>;
 
-/** What the API answers to a body: by its own validation and normalization, through JSON. */
+/** The API's answer to a body, after its own validation and normalization, through JSON. */
 function answer(kind: ResourceKind, body: unknown): Answer {
   const parsed = parseResource(kind, JSON.parse(JSON.stringify(body)), 'api');
   if (!parsed.ok) throw new Error(JSON.stringify(parsed.issues));
@@ -53,7 +53,7 @@ describe.each(RESOURCE_KINDS)('the state of %s', (kind) => {
   const { attributes, blocks } = resourceSchema(definition);
   const names = [...Object.keys(attributes), ...Object.keys(blocks)].sort();
 
-  test('after an apply is what was planned, whole and known', () => {
+  test('after an apply is the plan, complete and without unknown values', () => {
     fc.assert(
       fc.property(configs, (config) => {
         const { planned, state } = apply(kind, null, config);
@@ -66,7 +66,7 @@ describe.each(RESOURCE_KINDS)('the state of %s', (kind) => {
     );
   });
 
-  test('is the same after a read, whichever token reads', () => {
+  test('is the same after a read with a token of any scope', () => {
     fc.assert(
       fc.property(configs, configs, (first, second) => {
         const { state, answered } = apply(kind, apply(kind, null, first).state, second);
@@ -76,7 +76,7 @@ describe.each(RESOURCE_KINDS)('the state of %s', (kind) => {
     );
   });
 
-  test('after a read plans no change of what was applied', () => {
+  test('after a read gives a plan without changes', () => {
     fc.assert(
       fc.property(configs, (config) => {
         const { state, answered } = apply(kind, null, config);
@@ -86,10 +86,10 @@ describe.each(RESOURCE_KINDS)('the state of %s', (kind) => {
     );
   });
 
-  test('after an import plans no change', () => {
+  test('after an import gives a plan without changes', () => {
     fc.assert(
       fc.property(configs, (config) => {
-        // The service does not keep an empty set of regions apart from none.
+        // The service does not distinguish an empty set of regions from no set.
         fc.pre(!(Array.isArray(config.regions) && config.regions.length === 0));
         const { answered } = apply(kind, null, config);
         const empty = Object.fromEntries(names.map((name) => [name, name in blocks ? [] : null]));
@@ -99,13 +99,13 @@ describe.each(RESOURCE_KINDS)('the state of %s', (kind) => {
     );
   });
 
-  test('follows what was changed elsewhere', () => {
+  test('follows changes that were made elsewhere', () => {
     fc.assert(
       fc.property(configs, configs, (first, second) => {
         const { state } = apply(kind, null, first);
         const elsewhere = apply(kind, state, second);
         const read = stateAfterRead(definition, state, elsewhere.answered);
-        // What is read then leads to the configuration that made the change, or means the same.
+        // A configuration with the read values gives the same answer as the one that made the change.
         expect(answer(kind, requestBody(definition, read))).toEqual(elsewhere.answered);
       }),
     );
@@ -120,7 +120,7 @@ const emptyMonitor = (members: TerraformObject): TerraformObject => {
   return { ...Object.fromEntries([...attributeNulls, ...noBlocks]), ...needed, ...members };
 };
 
-test('the body of a monitor has all that can be set, and its type', () => {
+test('the body of a monitor has everything that can be set, and its type', () => {
   const planned = plan('svc_http_monitor', null, emptyMonitor({ headers: [{ key: 'X-A', value: 'b' }] }));
   expect(requestBody(DEFINITIONS.svc_http_monitor, planned)).toEqual({
     type: 'http',
@@ -142,7 +142,7 @@ test('the body of a channel has its settings under the name of its kind', () => 
   });
 });
 
-test('what is unknown is not sent', () => {
+test('an unknown value is not sent', () => {
   const planned = emptyMonitor({ headers: [{ key: 'X-A', value: UNKNOWN }] });
   expect(() => requestBody(DEFINITIONS.svc_http_monitor, planned)).toThrow(
     'headers.value is unknown and cannot be sent',
@@ -240,7 +240,7 @@ describe('a read keeps', () => {
     });
   });
 
-  test('nothing of a channel that became another kind', () => {
+  test('no secret of a channel whose kind changed', () => {
     const prior: TerraformObject = { provider_type: 'email', email: [{ email: 'a@example.com' }] };
     const answered = { provider_type: 'sms', sms: { phone_number: '+4915112345678' } };
     expect(stateAfterRead(DEFINITIONS.svc_notification, prior, answered)).toMatchObject({

@@ -24,7 +24,10 @@ function diagnostics(type: string, body: Readonly<Record<string, unknown>>): Dia
   return validateConfig(definition, typedConfiguration(schema, body), CLIENT);
 }
 
-/** Members laid over the smallest valid configuration; `path: detail` of each diagnostic. */
+/**
+ * Validates the smallest valid configuration with these members added. Returns `path: detail` of each
+ * diagnostic.
+ */
 function found(kind: ResourceKind, members: Readonly<Record<string, unknown>>): string[] {
   return diagnostics(kind, bodyOf(kind, members)).map(({ path, detail }) => `${path?.join('.')}: ${detail}`);
 }
@@ -44,7 +47,7 @@ test('the summary names the attribute', () => {
   expect(summaries('svc_notification', { email: undefined })).toEqual(['Missing email']);
 });
 
-describe('what is unknown is not judged', () => {
+describe('unknown values are not judged', () => {
   test.each<[what: string, kind: ResourceKind, members: Record<string, unknown>, expected: string[]]>([
     ['an attribute', 'svc_tcp_monitor', { uri: UNKNOWN, timeout: UNKNOWN, regions: UNKNOWN }, []],
     ['a member of a set', 'svc_tcp_monitor', { regions: [UNKNOWN, 'hosta-fra'] }, []],
@@ -107,7 +110,7 @@ describe('what is unknown is not judged', () => {
     expect(found(kind, members)).toEqual(expected);
   });
 
-  test.each(RESOURCE_KINDS)('whatever of a valid %s it is', (kind) => {
+  test.each(RESOURCE_KINDS)('in any attribute of a valid %s', (kind) => {
     fc.assert(
       fc.property(fc.oneof(configurations(kind), partlyUnknown(kind)), (config) => {
         expect(validateConfig(DEFINITIONS[kind], config, CLIENT)).toEqual([]);
@@ -139,14 +142,14 @@ test.each<[kind: ResourceKind, members: Record<string, unknown>, expected: strin
     channel('webhook', { endpoint: 'https://a', headers: [{ key: 'X-A', value: null }] }),
     'webhook.0.headers.0.value: webhook[0].headers[0].value is required, but it is null.',
   ],
-])('a null that Terraform lets pass in %s is refused: %j', (kind, members, expected) => {
+])('a null in %s that Terraform lets pass is refused: %j', (kind, members, expected) => {
   expect(found(kind, members)).toEqual([expected]);
 });
 
 describe.each(RESOURCE_KINDS)('of %s', (kind) => {
   const definition = DEFINITIONS[kind];
 
-  test('no secret is repeated, however wrong it is', () => {
+  test('no message repeats a secret, however wrong the secret is', () => {
     fc.assert(
       fc.property(configurations(kind), anyText(), (config, garbage) => {
         const secret = `${garbage}hunter2${garbage}`;
@@ -164,7 +167,7 @@ describe.each(RESOURCE_KINDS)('of %s', (kind) => {
     );
   });
 
-  test('whatever the values are, the answer is diagnostics that point at members', () => {
+  test('for any values, the diagnostics point at members', () => {
     const schema = resourceSchema(definition);
     fc.assert(
       fc.property(anyConfiguration(kind), (config) => {
@@ -180,7 +183,7 @@ describe.each(RESOURCE_KINDS)('of %s', (kind) => {
   });
 });
 
-/** With everything secret replaced. */
+/** The object with all secrets replaced. */
 function spoilt(attributes: Attributes, object: TerraformObject, secret: string): TerraformObject {
   const entries = Object.entries(object).map(([name, value]): [string, TerraformValue] => {
     const attribute = attributes[name];

@@ -62,7 +62,7 @@ test('every sensitive attribute can be given write-only, and nothing else', () =
   ]);
 });
 
-describe('what is refused', () => {
+describe('refused:', () => {
   test.each<[string, Record<string, unknown>, string[]]>([
     ['nothing', { password_wo: 'hush', password_wo_version: 1 }, []],
     ['nothing while it is unknown', { password_wo: UNKNOWN, password_wo_version: UNKNOWN }, []],
@@ -93,7 +93,7 @@ describe('what is refused', () => {
     expect(told(page, { ...PAGE, ...given })).toEqual(expected);
   });
 
-  test('a Terraform that would keep it', () => {
+  test('a version of Terraform that would store it', () => {
     expect(told(page, { ...PAGE, password_wo: 'hush', password_wo_version: 1 }, false)).toEqual([
       'password_wo: password_wo needs Terraform 1.11 or newer: use password.',
     ]);
@@ -108,7 +108,7 @@ describe('what is refused', () => {
   });
 });
 
-describe('a secret given write-only', () => {
+describe('a write-only secret', () => {
   const definition = terraformDefinition(page);
   const given = config(page, { ...PAGE, password_wo: 'hush', password_wo_version: 1 });
   const planned = planResource(definition, { prior: null, proposed: given, config: given }).planned!;
@@ -125,7 +125,7 @@ describe('a secret given write-only', () => {
     expect(stateAfterRead(definition, state, answered)).toEqual(state);
   });
 
-  test('is planned again only with another version', () => {
+  test('is planned again only with a new version number', () => {
     const plan = (changes: TerraformObject) => {
       const changed = { ...given, ...changes };
       return planResource(definition, { prior: state, proposed: changed, config: changed }).planned;
@@ -134,7 +134,7 @@ describe('a secret given write-only', () => {
     expect(plan({ password_wo: 'new', password_wo_version: 2 })).toMatchObject({ password_wo_version: 2 });
   });
 
-  test('of a block likewise', () => {
+  test('of a block follows the same rules', () => {
     const form = terraformDefinition(notification);
     const hook = config(
       notification,
@@ -153,7 +153,7 @@ describe('a secret given write-only', () => {
     expect(read.chat_a).toEqual(plan.chat_a);
   });
 
-  test('leaves a state that had it in the open', () => {
+  test('is removed from a state that had it in plain text', () => {
     const before = { ...state, password: 'hush', password_wo_version: null };
     const { planned: changed } = planResource(definition, { prior: before, proposed: given, config: given });
     expect(changed).toMatchObject({ password: null, password_wo_version: 1 });

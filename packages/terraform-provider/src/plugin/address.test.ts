@@ -28,7 +28,7 @@ test.each([
   ['on Windows', 'win32', root, '--debug and TF_DISABLE_PLUGIN_TLS do not work on Windows'],
   ['where the path would be too long', 'linux', TOO_LONG, `set TMPDIR to a shorter folder than ${TOO_LONG}`],
   ['where no directory can be made', 'linux', MISSING, `set TMPDIR to a writable folder; ${MISSING}`],
-] as const)('%s a port, but not for whoever has no certificate', (_, platform, temporary, advice) => {
+] as const)('%s a port, but only with a client certificate', (_, platform, temporary, advice) => {
   const address = chooseAddress({ hasClientCertificate: true, platform, temporary });
   expect(address).toMatchObject({ network: 'tcp', target: '127.0.0.1:0' });
   expect(address.address(4321)).toBe('127.0.0.1:4321');

@@ -38,8 +38,8 @@ const wrongMessage = {
   attribute: { steps: [{ attribute_name: 'parts' }, { element_key_int: 0 }, { attribute_name: 'key' }] },
 };
 
-describe('what the provider has', () => {
-  test('schemas may be remembered by Terraform', async () => {
+describe("the provider's contents", () => {
+  test('Terraform may cache schemas', async () => {
     const schema = await callsOf().calls.GetProviderSchema();
     expect(Object.keys(schema.resource_schemas!)).toEqual(['svc_thing']);
     expect(Object.keys(schema.data_source_schemas!)).toEqual(['svc_thing']);
@@ -70,7 +70,7 @@ describe('configuration', () => {
     });
   });
 
-  test('of the provider is there even when nothing is set', async () => {
+  test('of the provider exists even when nothing is set', async () => {
     const seen: unknown[] = [];
     const { calls } = callsOf(
       {},
@@ -106,7 +106,7 @@ describe('reading', () => {
     expect(answer).toMatchObject({ private: PRIVATE, diagnostics: [] });
   });
 
-  test('an object that is gone is null', async () => {
+  test('an object that no longer exists is null', async () => {
     const { calls } = callsOf({ read: async () => outcome(null) });
     expect(received((await calls.ReadResource({ ...NAME, current_state: sent(a) })).new_state)).toBeNull();
   });
@@ -127,7 +127,7 @@ describe('reading', () => {
 describe('planning', () => {
   const request = { ...NAME, prior_state: sent(a), proposed_new_state: sent(b), config: sent(b) };
 
-  test('hands over what Terraform sent and answers the plan', async () => {
+  test("hands over Terraform's values and answers with the plan", async () => {
     const planned: TerraformObject = { ...b, id: UNKNOWN };
     const seen: unknown[] = [];
     const { calls } = callsOf({
@@ -177,13 +177,13 @@ describe('applying', () => {
     expect(received(changed.new_state)).toEqual(b);
   });
 
-  test('a creation that failed half way keeps what is there', async () => {
+  test('a creation that failed half-way keeps the part that exists', async () => {
     const answer = await apply({ create: async () => outcome(a, wrong) }, null, a);
     expect(received(answer.new_state)).toEqual(a);
     expect(answer.diagnostics).toEqual([wrongMessage]);
   });
 
-  test('an object of the wrong shape is kept as far as it goes', async () => {
+  test('an object of the wrong shape is kept as far as it fits', async () => {
     const misshapen = { id: '7', name: ['x'], extra: 1 } as unknown as TerraformObject;
     const answer = await apply({ create: async () => outcome(misshapen) }, null, a);
     expect(received(answer.new_state)).toEqual({ id: '7', name: null, parts: [] });
@@ -200,7 +200,7 @@ describe('applying', () => {
     expect(answer.diagnostics![0]!.detail).toContain('not part of this test');
   });
 
-  test('bytes that are no value change nothing', async () => {
+  test('bytes that cannot be decoded change nothing', async () => {
     const { calls } = callsOf();
     const answer = await calls.ApplyResourceChange({
       ...NAME,
@@ -213,7 +213,7 @@ describe('applying', () => {
 });
 
 describe('import', () => {
-  test('answers what the id says', async () => {
+  test('answers with the ids of the import id', async () => {
     const { calls } = callsOf({ import: (id) => outcome({ id }) });
     const { imported_resources: imported } = await calls.ImportResourceState({ ...NAME, id: '7' });
     expect(imported).toHaveLength(1);
@@ -221,7 +221,7 @@ describe('import', () => {
     expect(received(imported![0]!.state)).toEqual({ id: '7', name: null, parts: [] });
   });
 
-  test('of a bad id answers nothing', async () => {
+  test('of a bad id answers without a resource', async () => {
     const { calls } = callsOf({ import: () => outcome(null, wrong) });
     expect(await calls.ImportResourceState({ ...NAME, id: '?' })).toEqual({
       imported_resources: [],
@@ -230,13 +230,13 @@ describe('import', () => {
   });
 });
 
-test('a stored state gets the shape of today', async () => {
+test('a stored state gets the present shape', async () => {
   const { calls } = callsOf();
   const request = { ...NAME, version: 0, raw_state: { json: Buffer.from('{"id":"1","name":"a","old":1}') } };
   expect(received((await calls.UpgradeResourceState(request)).upgraded_state)).toEqual({ ...a, parts: [] });
 });
 
-test('what is logged of an error are the places in the code', async () => {
+test('the log has only the stack frames of an error', async () => {
   const create = (): never => {
     throw new Error('a secret');
   };

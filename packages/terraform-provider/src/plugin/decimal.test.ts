@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { ExactNumber } from '../value.ts';
 import { numberFromBigint, numberFromDouble, numberFromText, wireNumber } from './decimal.ts';
 
-describe('a text is a number where nothing is lost', () => {
+describe('a text becomes a number if nothing is lost', () => {
   test.each([
     ['0', 0],
     ['-0', 0],
@@ -22,12 +22,12 @@ describe('a text is a number where nothing is lost', () => {
     '1e-400',
   ])('%s stays as it is written', (text) => expect(numberFromText(text)).toEqual(new ExactNumber(text)));
 
-  test.each(['', 'abc', '0x10', 'Infinity', '1_000', ' 1', '1.'])('%j is none', (text) =>
+  test.each(['', 'abc', '0x10', 'Infinity', '1_000', ' 1', '1.'])('%j is no number', (text) =>
     expect(numberFromText(text)).toBeNull(),
   );
 });
 
-test('a text of thousands of digits is none', () => {
+test('a text of thousands of digits is no number', () => {
   expect(numberFromText('1'.repeat(5_000))).toBeNull();
 });
 
@@ -50,7 +50,7 @@ describe('on the wire as go-cty writes it', () => {
   test('NaN is refused', () => expect(() => wireNumber(Number.NaN)).toThrow(RangeError));
 });
 
-test('a double of Terraform means exactly itself', () => {
+test('a double of Terraform has its exact value', () => {
   expect(numberFromDouble(0.5)).toBe(0.5);
   expect(numberFromDouble(0.1)).toEqual(
     new ExactNumber('0.1000000000000000055511151231257827021181583404541015625'),

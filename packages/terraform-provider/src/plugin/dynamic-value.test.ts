@@ -40,7 +40,7 @@ test('every value of every schema comes back as it was', () => {
   );
 });
 
-test('whatever is given, every attribute and block is written and nothing else', () => {
+test('for any value, exactly the attributes and blocks of the schema are written', () => {
   const given = anySchema.chain((schema) =>
     fc.tuple(fc.constant(schema), fc.dictionary(fc.string(), fc.anything() as fc.Arbitrary<TerraformValue>)),
   );
@@ -53,7 +53,7 @@ test('whatever is given, every attribute and block is written and nothing else',
   );
 });
 
-describe('what is unknown', () => {
+describe('an unknown value', () => {
   const schema = schemaOf({ a: 'string', b: ['set', 'number'] }, { blocks: BLOCK });
   const known = { a: null, b: null, blocks: [] };
 
@@ -75,7 +75,7 @@ describe('what is unknown', () => {
     });
   });
 
-  test('is sent as Terraform itself sends it', () => {
+  test('is encoded in the same way as by Terraform', () => {
     const message = encodeValue(schemaOf({ a: 'string' }), { a: UNKNOWN }).value;
     expect(Buffer.from(message.msgpack!).toString('hex')).toBe('81a161d40000');
   });
@@ -112,7 +112,7 @@ describe('the shape of the schema', () => {
   );
   const nothing = { s: null, n: null, o: null, blocks: [] };
 
-  test('what is missing is null, absent blocks are an empty list', () => {
+  test('missing attributes are null, absent blocks are an empty list', () => {
     expect(write(schema, {})).toEqual(nothing);
     expect(write(schema, { o: [{}], blocks: [{}] })).toEqual({
       ...nothing,
@@ -121,7 +121,7 @@ describe('the shape of the schema', () => {
     });
   });
 
-  test('what the schema does not know is left out', () => {
+  test('members that the schema lacks are left out', () => {
     expect(write(schema, { x: 1, o: [{ k: 'a', v: true, x: 1 }] })).toEqual({
       ...nothing,
       o: [{ k: 'a', v: true }],
@@ -145,7 +145,7 @@ describe('the shape of the schema', () => {
     expect(write(schema, value)).toEqual({ ...nothing, s: '1', n: 2.5, o: [{ k: 'true', v: false }] });
   });
 
-  test('what cannot be converted is null, and said with its place, but not with its value', () => {
+  test('a value that cannot be converted is null, and is reported with its place but without its value', () => {
     const { value, problems } = encodeValue(schema, { n: 'secret', blocks: [{ key: ['secret'] }] });
     expect(decodeValue(schema, value)).toEqual({ ...nothing, blocks: [{ key: null }] });
     expect(problems).toEqual([
@@ -154,18 +154,18 @@ describe('the shape of the schema', () => {
     ]);
   });
 
-  test('half of a character does not spoil the answer', () => {
+  test('a lone surrogate does not spoil the answer', () => {
     expect(write(schema, { s: 'a\ud800b' })).toEqual({ ...nothing, s: 'a\ufffdb' });
   });
 
-  test('an object that is not there is null', () => {
+  test('an absent object is null', () => {
     expect(write(schema, null)).toBeNull();
     expect(decodeValue(schema, { msgpack: Uint8Array.of(0xc0) })).toBeNull();
     expect(decodeValue(schema, undefined)).toBeNull();
   });
 });
 
-describe('bytes that are no value', () => {
+describe('bytes that cannot be decoded', () => {
   const schema = schemaOf({ m: ['map', 'string'] });
   // {"m": {"__proto__": "x"}}
   const poisoned = Buffer.from('81a16d81a95f5f70726f746f5f5fa178', 'hex');
@@ -197,7 +197,7 @@ describe('bytes that are no value', () => {
     expect(() => parseJson(Buffer.from('{"token": secret'))).toThrow('16 bytes are not JSON');
   });
 
-  test('a value of another type is said with its place', () => {
+  test('a value of another type is reported with its place', () => {
     expect(() => read(schema, { m: { a: ['x'] } })).toThrow('m["a"]: a string is required, not a list');
     expect(() => read(schema, ['x'])).toThrow('an object is required, not a list');
   });

@@ -16,7 +16,7 @@ test('only the cookie of Terraform counts', () => {
   expect(clientCertificateOf({ PLUGIN_CLIENT_CERT: '' })).toBeNull();
 });
 
-test('reattaching names the protocol, which Terraform would take for 5', () => {
+test("reattaching names the protocol, because Terraform's default is 5", () => {
   expect(JSON.parse(reattachValue('example.com/a/b', LISTENING, 42))).toEqual({
     'example.com/a/b': {
       Protocol: 'grpc',

@@ -15,13 +15,13 @@ test('a line in the form that Terraform reads', () => {
   });
 });
 
-test('the last words are one line and the frames', () => {
+test('the last output of a crash is one line and the stack frames', () => {
   const text = panicText(new TypeError('no such\n    at attribute'));
   expect(text).toMatch(/^panic: TypeError: no such at attribute\n\n {4}at .*log\.test\.ts/);
   expect(panicText('thrown')).toBe('panic: something other than an Error was thrown\n\n\n');
 });
 
-test('a parser that quotes what it read is not repeated', () => {
+test('the message of a parser that quotes its input is not repeated', () => {
   const broken = (): unknown => JSON.parse('{"token": secret');
   const error = (() => {
     try {

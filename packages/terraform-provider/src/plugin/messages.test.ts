@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { decodeMessage, encodeMessage } from './messages.ts';
 
-test('an index of 0 in a path is written: Terraform would see no step at all', () => {
+test('an index of 0 in a path is written; otherwise Terraform would see no step', () => {
   const bytes = encodeMessage('AttributePath', { steps: [{ attribute_name: 'a' }, { element_key_int: 0 }] });
 
   expect(bytes.toString('hex')).toBe('0a030a01610a021800');
@@ -10,7 +10,7 @@ test('an index of 0 in a path is written: Terraform would see no step at all', (
   });
 });
 
-test('what is zero or empty is left out elsewhere', () => {
+test('elsewhere, zero and empty values are left out', () => {
   expect(encodeMessage('Diagnostic', { severity: 0, summary: '', detail: '' })).toHaveLength(0);
 });
 
@@ -23,7 +23,7 @@ test('maps by name, and whole numbers as numbers', () => {
 });
 
 test('fields of a newer protocol are skipped', () => {
-  // 1: "svc_a", 9: a message nobody here knows.
+  // Field 1 is "svc_a"; field 9 is a message that the table lacks.
   const bytes = Buffer.from('0a057376635f614a020801', 'hex');
 
   expect(decodeMessage('ValidateRequest', bytes)).toMatchObject({ type_name: 'svc_a' });

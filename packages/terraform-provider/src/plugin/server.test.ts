@@ -67,7 +67,7 @@ function clientOf({ server, port }: Served, identity?: Identity | null): Client 
   return client;
 }
 
-/** grpc-js leaves the connection open whose TLS was refused after the handshake. */
+/** grpc-js leaves a connection open whose TLS was refused after the handshake. */
 function destroyConnection(message: unknown): void {
   const { socket } = message as { socket: Socket };
   stops.push(() => void socket.destroy());
@@ -103,7 +103,7 @@ describe('who may connect', () => {
     });
   });
 
-  test('whoever reaches the address where the user turned TLS off', async () => {
+  test('any process that reaches the address, if the user turned TLS off', async () => {
     const served = await serve({}, null);
     expect(served.server.certificate).toBeNull();
     expect(await call(clientOf(served), SCHEMA)).not.toHaveLength(0);
@@ -147,7 +147,7 @@ describe('other calls', () => {
     expect(decodeMessage('HealthResponse', answer)).toEqual({ status: 1 });
   });
 
-  test('Shutdown is answered, then told', async () => {
+  test('Shutdown is answered before the end begins', async () => {
     const served = await serve();
     await call(clientOf(served, TERRAFORM), '/plugin.GRPCController/Shutdown');
     expect(served.shutdowns()).toBe(1);
@@ -171,7 +171,7 @@ const readRequest = (name: string) =>
 const nameIn = (answer: Buffer) => decodeValue(THING, decodeMessage('ReadResponse', answer).new_state)?.name;
 const READ = '/tfplugin6.Provider/ReadResource';
 
-test('an attribute of more than gRPC takes by default (4 MiB) comes and goes', async () => {
+test("an attribute above gRPC's default limit (4 MiB) is received and sent", async () => {
   const client = clientOf(await serve({ read: async (state) => outcome(state) }), TERRAFORM);
   const large = 'x'.repeat(5_000_000);
   expect(nameIn(await call(client, READ, readRequest(large))) === large).toBe(true);
@@ -196,7 +196,7 @@ test('calls overlap', async () => {
 });
 
 describe('the end', () => {
-  /** A read that says when it has begun, and goes on when told. */
+  /** A read that signals when it has begun, and continues on a signal. */
   function slowRead() {
     const begun = Promise.withResolvers<void>();
     const goOn = Promise.withResolvers<void>();
@@ -231,7 +231,7 @@ describe('the end', () => {
     await expect(answer).rejects.toMatchObject({ details: 'the provider ended before the call was done' });
   });
 
-  test('in a crash answers them', async () => {
+  test('answers open calls in a crash', async () => {
     const { script, begun, goOn } = slowRead();
     const served = await serve(script);
     const answer = call(clientOf(served, TERRAFORM), READ, readRequest('a'));

@@ -13,7 +13,7 @@ const SCHEMA: Schema = {
 const upgrade = (json: string, version = 2) =>
   upgradeState('svc_thing', SCHEMA, version, { json: Buffer.from(json) });
 
-test('what is gone is dropped, what is new is not set', () => {
+test('removed attributes are dropped, new ones are not set', () => {
   expect(upgrade('{"name":"a","removed":[1],"blocks":[{"key":"k","old":1}]}', 0)).toEqual({
     state: { name: 'a', added: null, blocks: [{ key: 'k' }] },
     diagnostics: [],
@@ -21,15 +21,14 @@ test('what is gone is dropped, what is new is not set', () => {
   expect(upgrade('{}')).toEqual({ state: { name: null, added: null, blocks: [] }, diagnostics: [] });
 });
 
-test('a value that cannot be used is not set, and that is said', () => {
+test('a value that cannot be used is not set, with a warning', () => {
   const { state, diagnostics } = upgrade('{"name":{"a":"secret"},"added":"12"}');
   expect(state).toEqual({ name: null, added: 12, blocks: [] });
   expect(diagnostics).toEqual([
     {
       severity: 'warning',
       summary: 'A stored value is not used',
-      detail:
-        'name: a string is required, not an object. It counts as not set until the object is read.',
+      detail: 'name: a string is required, not an object. It counts as not set until the object is read.',
     },
   ]);
 });

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { decodeMessage, encodeMessage } from './messages.ts';
 import { schemaMessage } from './wire-schema.ts';
 
-test('a schema as Terraform is told it', () => {
+test('a schema as Terraform receives it', () => {
   const about = { sensitive: false, description: '' };
   const message = schemaMessage({
     version: 2,
