@@ -364,7 +364,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'votes do not age',
     file: 'verdict/status.ts',
-    from: 'return vote.expiresAt > now && ',
+    from: 'return isFresh(vote, now) && ',
     to: 'return ',
   },
   {

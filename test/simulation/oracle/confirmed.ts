@@ -2,7 +2,7 @@ import type { MonitorStatus } from '@svc/coordinator/verdict/monitor.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import type { Now, Told } from '../told.ts';
 import type { Picture } from './picture.ts';
-import { SET_ASIDE_MS, votableMs } from './rule.ts';
+import { isFresh, SET_ASIDE_MS, votableMs } from './rule.ts';
 
 /** "Within 1 s of the report that makes it certain." */
 export const IN_TIME_MS = 1_000;
@@ -82,7 +82,8 @@ export class ConfirmedOutages {
     for (const region of this.#failed.get(slot) ?? []) {
       if (!electorate.has(region) || (this.#otherwise.get(region) ?? 0) > slot) continue;
       // What has aged counts for nothing.
-      if ((picture.votes.get(region)?.freshUntil ?? now.age + 1) > now.age) failed += 1;
+      const vote = picture.votes.get(region);
+      if (vote === undefined || isFresh(vote, now.age)) failed += 1;
     }
     return failed > electorate.size / 2;
   }

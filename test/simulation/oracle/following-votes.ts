@@ -1,7 +1,7 @@
 import type { LiveMonitor } from '@svc/coordinator/verdict/monitor.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import type { Now } from '../told.ts';
-import { type Vote, votableMs } from './rule.ts';
+import { isFresh, type Vote, votableMs } from './rule.ts';
 
 /* How the vote of a region becomes another one. Like the rule, it is written from the sentences of the decisions. */
 
@@ -21,7 +21,7 @@ export function isTooOld(slot: number, { periodMs, longestCheckMs }: LiveMonitor
 function following(before: Vote, vote: Vote, monitor: LiveMonitor | null, now: Now): Vote {
   if (vote.outcome !== 'failed') return vote;
   const { upSlot } = before;
-  const isAged = before.freshUntil <= now.age;
+  const isAged = !isFresh(before, now.age);
   if (before.outcome === 'failed') {
     const isOver = isAged && monitor !== null && isTooOld(before.slot, monitor, now);
     return isOver ? { ...vote, upSlot } : { ...vote, upSlot, downFrom: before.downFrom };

@@ -9,6 +9,7 @@ import { ForgottenSlots } from './forgotten-slots.ts';
 import { forgetAnswers, hear, isCertain, keepRegions, type OpenSlot, OpenSlots } from './open-slot.ts';
 import {
   freshMs,
+  isFresh,
   isSureError,
   isTooFew,
   type Question,
@@ -21,6 +22,8 @@ import { Votes } from './votes.ts';
 
 /** A timer may be late by so much, ms. */
 const TIMER_MS = 50;
+
+const NEVER = { freshUntil: Number.NEGATIVE_INFINITY };
 
 /**
  * Applies the sentences of decision 0151 about a monitor's slots and votes, as plainly as possible. It knows the inputs of
@@ -150,8 +153,11 @@ export class Picture {
   tooFewAt(now: Now): number | null {
     const question = this.#question(now);
     if (!isTooFew(question) || this.doubts.any(now)) return null;
-    const ages = question.votes.map(({ freshUntil }) => freshUntil).filter((age) => age <= now.age);
-    const first = ages.sort((a, b) => a - b).find((age) => isTooFew({ ...question, age }));
+    const { votes } = question;
+    const ages = votes.map(({ freshUntil }) => freshUntil).filter((age) => age < now.age);
+    const isTooFewAfter = (age: number) =>
+      isTooFew({ ...question, votes: votes.filter(({ freshUntil }) => freshUntil > age), age });
+    const first = ages.sort((a, b) => a - b).find(isTooFewAfter);
     if (first === undefined || now.monotonic - (now.age - first) <= this.#grewAt) return null;
     return now.slot - (now.age - first);
   }
@@ -168,6 +174,7 @@ export class Picture {
   decide(now: Now): void {
     this.#decideOpen(now);
     this.#grow(now);
+    this.#seen = now;
   }
 
   /** Returns whether a verdict was made. */
@@ -178,13 +185,15 @@ export class Picture {
       // A slot that is decided by its end is decided at that instant, whenever this is called, or after the commit that
       // was on its way then.
       const endedMs = Math.max(0, now.monotonic - Math.max(this.#endOf(open), this.busyUntil));
-      const joining = this.#electorate.enter(open.given ?? open.heard);
-      if (joining.length > 0) this.#grewAt = now.monotonic - endedMs;
-      this.votes.electorateChanged();
       const then = ago(now, endedMs);
+      // Where votes had aged before that instant, the status may have been unknown by then.
+      if (this.votes.lastAgedAt(then) !== null) this.#grow(then);
+      const joining = this.#electorate.enter(open.given ?? open.heard);
+      if (joining.length > 0) this.#grewAt = then.monotonic;
+      this.votes.electorateChanged();
       const isCast = this.#cast(open.reports, then);
       // Votes that did not count before: "it enters with the first slot given to it since then".
-      const isJoined = joining.some((region) => (this.votes.get(region)?.freshUntil ?? 0) > then.age);
+      const isJoined = joining.some((region) => isFresh(this.votes.get(region) ?? NEVER, then.age));
       if (!isCast && isJoined) this.#judge(then);
       isJudged = isCast || isJoined || isJudged;
     }
@@ -342,7 +351,6 @@ export class Picture {
   #grow(now: Now): void {
     // All that the clock jumped over is over at once.
     const isJump = now.age - this.#seen.age > now.monotonic - this.#seen.monotonic + 1;
-    this.#seen = now;
     if (this.expected === 'unknown' || !this.votes.mayHaveAged(now)) return;
     if (!isTooFew(this.#question(now))) return;
     const agedAt = this.votes.lastAgedAt(now);

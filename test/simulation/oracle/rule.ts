@@ -9,7 +9,7 @@ export type Vote = {
   readonly region: Region;
   readonly outcome: 'passed' | 'degraded' | 'failed';
   readonly slot: number;
-  /** Instant before which the vote is fresh, on the clock by which votes age, ms. */
+  /** Last instant at which the vote is fresh, on the clock by which votes age, ms. */
   readonly freshUntil: number;
   /** For a failure: since when the target may be down for the region, epoch ms on the slots' clock. */
   readonly downFrom: number;
@@ -80,8 +80,13 @@ export function isSureError(question: Question): boolean {
   return failed.length > question.electorate.size / 2 && statusOf(question) === 'error';
 }
 
+/** Whether the vote has not aged at `age`: what is cast in the instant in which it expires takes its place without a gap. */
+export function isFresh({ freshUntil }: Pick<Vote, 'freshUntil'>, age: number): boolean {
+  return freshUntil >= age;
+}
+
 function freshVotes({ votes, electorate, age }: Question): Vote[] {
-  return votes.filter((vote) => vote.freshUntil > age && electorate.has(vote.region));
+  return votes.filter((vote) => isFresh(vote, age) && electorate.has(vote.region));
 }
 
 /** More than half of `count` votes failed at one moment. The beginning of some failure is such a moment, if there is one. */

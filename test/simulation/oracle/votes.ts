@@ -3,7 +3,10 @@ import type { Region } from '@svc/shared/regions.ts';
 import type { Now } from '../told.ts';
 import type { Doubts } from './doubts.ts';
 import { castInto, isTooOld } from './following-votes.ts';
-import type { Vote } from './rule.ts';
+import { isFresh, type Vote } from './rule.ts';
+
+/** The slots' clock runs faster or slower than the monotonic one by this part. */
+const AGES_DIFFER_PART = 0.1;
 
 /** The last vote of each region, fresh or aged, how long votes count, and when one may age next. */
 export class Votes {
@@ -12,7 +15,7 @@ export class Votes {
   /** Until when the votes of regions would count without the slots that were left out since they were cast. */
   readonly #leftOutSince = new Map<Region, number>();
   #countedMs = 0;
-  /** Instant before which nothing ages, unless the electorate changes. */
+  /** Instant up to which nothing ages, unless the electorate changes. */
   #agesAt = Number.NEGATIVE_INFINITY;
 
   constructor(doubts: Doubts) {
@@ -53,7 +56,7 @@ export class Votes {
     this.#agesAt = Number.NEGATIVE_INFINITY;
     for (const vote of this.#last.values()) {
       const freshUntil = vote.freshUntil + byMs;
-      if (vote.freshUntil <= now.age !== freshUntil <= now.age)
+      if (isFresh(vote, now.age) !== isFresh({ freshUntil }, now.age))
         this.#doubts.add(vote.region, Math.max(freshUntil, vote.freshUntil));
       this.#last.set(vote.region, { ...vote, freshUntil });
     }
@@ -122,14 +125,14 @@ export class Votes {
     return castInto(this.#last, vote, monitor, now);
   }
 
-  /** A vote ages at this instant. */
+  /** A vote ages after this instant. */
   agesBy(freshUntil: number): void {
     this.#agesAt = Math.min(this.#agesAt, freshUntil);
   }
 
   /** Whether a vote may have aged since the last time that this was true. */
   mayHaveAged({ age }: Now): boolean {
-    if (age < this.#agesAt) return false;
+    if (age <= this.#agesAt) return false;
     this.#agesAt = Math.min(...this.all().map(untilAfter(age)));
     return true;
   }
@@ -137,8 +140,8 @@ export class Votes {
   /** The age at which the last of the aged votes has aged; null: none has. */
   lastAgedAt({ age }: Now): number | null {
     const ended = this.all()
-      .map(({ freshUntil }) => freshUntil)
-      .filter((until) => until <= age);
+      .filter((vote) => !isFresh(vote, age))
+      .map(({ freshUntil }) => freshUntil);
     return ended.length === 0 ? null : Math.max(...ended);
   }
 
@@ -148,7 +151,7 @@ export class Votes {
     if (byMs === 0) return;
     for (const vote of this.#last.values()) {
       // An aged vote is no vote any more, whatever the period is now.
-      if (vote.freshUntil <= now.age) continue;
+      if (!isFresh(vote, now.age)) continue;
       this.#last.set(vote.region, { ...vote, freshUntil: vote.freshUntil + byMs });
     }
   }
@@ -158,7 +161,7 @@ export class Votes {
     this.#agesAt = Number.NEGATIVE_INFINITY;
     for (const vote of this.#last.values()) {
       const { region, freshUntil } = vote;
-      if (!regions.includes(region) || freshUntil <= now.age) continue;
+      if (!regions.includes(region) || !isFresh(vote, now.age)) continue;
       const longer = Math.max(freshUntil, Math.min(freshUntil + periodMs, this.freshUntil(now)));
       this.#last.set(region, { ...vote, freshUntil: longer });
       if (!this.#leftOutSince.has(region)) this.#leftOutSince.set(region, freshUntil);
@@ -185,5 +188,5 @@ export class Votes {
 
 const untilAfter =
   (age: number) =>
-  ({ freshUntil }: Vote): number =>
-    freshUntil > age ? freshUntil : Number.POSITIVE_INFINITY;
+  (vote: Vote): number =>
+    isFresh(vote, age) ? vote.freshUntil : Number.POSITIVE_INFINITY;

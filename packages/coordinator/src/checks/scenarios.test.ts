@@ -159,6 +159,22 @@ describe('regions without agents', () => {
     ]);
   });
 
+  test('a vote that expires in the millisecond in which a slot ends makes nothing unknown: another takes its place', async () => {
+    await period('passed');
+    await it.slot(1, { [A]: 'passed', [C]: 'passed' });
+    await it.pass(PERIOD);
+    await it.slot(1, { [C]: 'failed' });
+    await it.pass(PERIOD);
+    const slot = it.clock.wall();
+    it.recorder.opened(liveMonitor(1), slot, THREE);
+    await it.report(1, slot, A, 'passed');
+    await it.report(1, slot, B, 'failed');
+    // C says nothing. B's failure is apart from its last one, so the status stays, unless it is unknown.
+    await it.pass(PERIOD);
+    expect(it.states.get(1)).toMatchObject({ decidedSlot: slot, status: 'active', reason: 'failures-apart' });
+    expect(it.changes.map(({ to }) => to)).toEqual(['active']);
+  });
+
   test('not_run never counts: the earlier vote stays until it ages out', async () => {
     await period('passed');
     const slot = it.clock.wall();
@@ -166,7 +182,7 @@ describe('regions without agents', () => {
     for (const region of THREE) await it.abstain(1, slot, region, 'no-agent');
     await it.pass(PERIOD);
     expect(it.status(1)).toBe('active');
-    await it.pass(PERIOD);
+    await it.pass(PERIOD + 1);
     expect(it.status(1)).toBe('unknown');
     const rows = await it.rows<{ outcome: string; detail: string }>(
       "SELECT outcome, detail FROM results WHERE outcome = 'not_run'",

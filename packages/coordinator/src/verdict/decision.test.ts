@@ -139,7 +139,7 @@ describe('votes', () => {
   });
 
   test('a run of failures goes on over a vote that has aged while its slot may still be voted on', () => {
-    const votes = [{ ...vote(A, 'failed', 5), expiresAt: 100 }];
+    const votes = [{ ...vote(A, 'failed', 5), expiresAt: 99 }];
     expect(castVotes(votes, [vote(A, 'failed', 7)], { now: 100, oldestSlot: 5 })).toMatchObject([
       { failedSince: 5 },
     ]);
@@ -168,10 +168,10 @@ describe('votes', () => {
 
   test('a failure begins shortly after the last pass, unless that does not count', () => {
     const votes = [{ ...vote(A, 'passed', 5), expiresAt: 100 }];
-    expect(castVotes(votes, [vote(A, 'failed', 30_000)], { now: 99, oldestSlot: 0 })).toMatchObject([
+    expect(castVotes(votes, [vote(A, 'failed', 30_000)], { now: 100, oldestSlot: 0 })).toMatchObject([
       { failedSince: 5_005 },
     ]);
-    expect(castVotes(votes, [vote(A, 'failed', 30_000)], { now: 100, oldestSlot: 0 })).toMatchObject([
+    expect(castVotes(votes, [vote(A, 'failed', 30_000)], { now: 101, oldestSlot: 0 })).toMatchObject([
       { failedSince: 30_000 },
     ]);
   });

@@ -1,7 +1,7 @@
 import type { Region } from '@svc/shared/regions.ts';
 import type { MonitorStatus } from './monitor.ts';
 import { hasRegion, NO_REGIONS, type RegionSet, regionsOf, sizeOf } from './region-set.ts';
-import { failedIn, failuresCoincide, statusOf, tally, type Vote } from './status.ts';
+import { failedIn, failuresCoincide, isFresh, statusOf, tally, type Vote } from './status.ts';
 
 /** A slot whose results are not votes yet. */
 export type OpenSlot = {
@@ -82,7 +82,7 @@ function placeOf(votes: readonly Vote[], region: Region): number {
 function following(old: Vote, vote: Vote, { now, oldestSlot }: CastingTime): Vote {
   if (vote.failedSince === null) return vote;
   const { upSlot } = old;
-  const isCounted = old.expiresAt > now;
+  const isCounted = isFresh(old, now);
   if (old.failedSince !== null) {
     // A run continues over an expired vote as long as another region may still report about its slot.
     const isRun = isCounted || old.slot >= oldestSlot;
@@ -211,7 +211,7 @@ function failureOf(region: Region, slot: number): Vote {
 
 function areFresh(votes: readonly Vote[], now: number): boolean {
   for (let index = 0; index < votes.length; index += 1) {
-    if ((votes[index] as Vote).expiresAt <= now) return false;
+    if (!isFresh(votes[index] as Vote, now)) return false;
   }
   return true;
 }

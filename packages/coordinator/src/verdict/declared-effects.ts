@@ -7,7 +7,7 @@ import type { LiveMonitor } from './monitor.ts';
 import { hasRegion, regionSet } from './region-set.ts';
 import { decideSlots, judgeAnew } from './slot-life.ts';
 import type { Link, MonitorState } from './state.ts';
-import { freshForMs } from './status.ts';
+import { freshForMs, isFresh } from './status.ts';
 import { changeStatus } from './status-change.ts';
 import type { TransitionReason } from './transition.ts';
 import { ageByJump, countedVotes, electorateFor } from './verdicts.ts';
@@ -255,7 +255,7 @@ function shiftExpiries(state: MonitorState, before: LiveMonitor, after: LiveMoni
     freshForMs(after.periodMs, after.longestCheckMs) - freshForMs(before.periodMs, before.longestCheckMs);
   if (shift === 0) return;
   state.votes = state.votes.map((vote) =>
-    vote.expiresAt <= now ? vote : { ...vote, expiresAt: vote.expiresAt + shift },
+    isFresh(vote, now) ? { ...vote, expiresAt: vote.expiresAt + shift } : vote,
   );
 }
 

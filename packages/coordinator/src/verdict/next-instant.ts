@@ -1,6 +1,6 @@
 import type { OpenSlot } from './decision.ts';
 import type { MonitorState } from './state.ts';
-import type { Vote } from './status.ts';
+import { isFresh, type Vote } from './status.ts';
 
 /**
  * Time by which a monitor with an open slot is looked at later for the ages of its votes, ms. Where a slot
@@ -9,6 +9,9 @@ import type { Vote } from './status.ts';
  * slot judges the votes.
  */
 const UNDER_WAY_MS = 500;
+
+/** A vote has aged when this much has passed since its expiry, ms (`isFresh`). */
+const AGED_AFTER_MS = 1;
 
 /** How much later than at their expiry the ages of the monitor's votes are looked at, ms. */
 export function looksLaterMs({ open }: Readonly<MonitorState>): number {
@@ -32,7 +35,7 @@ export function nextInstant(state: Readonly<MonitorState>, now: number, jumpedMs
   }
   const laterMs = looksLaterMs(state);
   for (let index = 0; state.status !== 'unknown' && index < votes.length; index += 1) {
-    const agedAt = (votes[index] as Vote).expiresAt + laterMs;
+    const agedAt = (votes[index] as Vote).expiresAt + laterMs + AGED_AFTER_MS;
     if (agedAt > now && agedAt - jumpedMs < next) next = agedAt - jumpedMs;
   }
   return next === Number.POSITIVE_INFINITY ? null : next;
@@ -43,7 +46,6 @@ export function isDue(state: Readonly<MonitorState>, monotonic: number, jumpedMs
   if (state.open.some((open) => open.deadline <= monotonic)) return true;
   const laterMs = looksLaterMs(state);
   return (
-    state.status !== 'unknown' &&
-    state.votes.some(({ expiresAt }) => expiresAt + laterMs <= monotonic + jumpedMs)
+    state.status !== 'unknown' && state.votes.some((vote) => !isFresh(vote, monotonic + jumpedMs - laterMs))
   );
 }

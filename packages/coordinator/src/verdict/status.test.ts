@@ -72,10 +72,9 @@ describe('the verdict', () => {
   test('counts neither votes that are too old nor those of regions that are not asked', () => {
     const [a, b, c] = REGIONS;
     const votes = [vote(a, 'passed'), vote(b, 'failed', 500), vote(c, 'failed')];
-    expect(verdict(votes, regionSet([a, b]), 'active', 500)).toEqual({
-      status: 'active',
-      reason: 'all-passed',
-    });
+    const verdictAt = (now: number) => verdict(votes, regionSet([a, b]), 'active', now);
+    expect(verdictAt(500)).toEqual({ status: 'active', reason: 'minority-failed' });
+    expect(verdictAt(501)).toEqual({ status: 'active', reason: 'all-passed' });
   });
 
   const votes = fc
@@ -147,11 +146,11 @@ describe('ageing', () => {
     const votes = [vote(a, 'passed', 300), vote(b, 'passed', 100), vote(c, 'passed', 200)];
     const end = tooFewVotesAt(votes, electorate);
     expect(end).toBe(200);
-    expect(verdict(votes, electorate, 'active', 199).status).toBe('active');
-    expect(verdict(votes, electorate, 'active', 200).status).toBe('unknown');
+    expect(verdict(votes, electorate, 'active', 200).status).toBe('active');
+    expect(verdict(votes, electorate, 'active', 201).status).toBe('unknown');
   });
 
-  test('the verdict turns unknown exactly when votes are too few', () => {
+  test('the verdict turns unknown right after votes become too few', () => {
     const aged = fc.uniqueArray(
       fc.tuple(fc.constantFrom(...REGIONS.slice(0, 6)), fc.integer({ min: 1, max: 50 })),
       { minLength: 1, maxLength: 6, selector: ([region]) => region },
@@ -163,7 +162,7 @@ describe('ageing', () => {
         const end = tooFewVotesAt(votes, electorate);
         for (let now = 0; now <= 51; now += 1) {
           expect(verdict(votes, electorate, 'active', now).status === 'unknown').toBe(
-            end === null || now >= end,
+            end === null || now > end,
           );
         }
       }),

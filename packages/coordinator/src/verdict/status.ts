@@ -26,8 +26,8 @@ export type Vote = {
    */
   readonly upSlot: number;
   /**
-   * The vote counts before this instant, ms. The clock is the monotonic one plus all jumps of the slots'
-   * clock: a jump ages a vote, and slewing towards a changed system clock does not.
+   * Last instant at which the vote counts, ms (see {@link isFresh}). The clock is the monotonic one plus all
+   * jumps of the slots' clock: a jump ages a vote, and slewing towards a changed system clock does not.
    */
   readonly expiresAt: number;
   /** ms */
@@ -96,9 +96,17 @@ export function electorateOf(declared: RegionSet | null, hadAgent: RegionSet, en
   return (declared ?? hadAgent) & hadAgent & entered;
 }
 
-/** Whether the vote counts at `now` (ms, on the clock of its `expiresAt`). */
+/**
+ * Whether the vote has not aged at `now` (ms, on the clock of its `expiresAt`). It counts up to its expiry and
+ * including it: a vote that is cast in that instant, as where a slot ends, takes its place without a gap.
+ */
+export function isFresh({ expiresAt }: Pick<Vote, 'expiresAt'>, now: number): boolean {
+  return expiresAt >= now;
+}
+
+/** Whether the vote counts at `now` in this electorate. */
 export function isCounted(vote: Vote, electorate: RegionSet, now: number): boolean {
-  return vote.expiresAt > now && (electorate & bitOf(vote.region)) !== 0;
+  return isFresh(vote, now) && (electorate & bitOf(vote.region)) !== 0;
 }
 
 export function tally(votes: readonly Vote[], electorate: RegionSet, now: number): VoteCounts {

@@ -2,7 +2,16 @@ import type { Frame } from './frame.ts';
 import type { LiveMonitor, MonitorStatus } from './monitor.ts';
 import { NO_REGIONS, type RegionSet, regionSet, sizeOf } from './region-set.ts';
 import type { MonitorState } from './state.ts';
-import { electorateOf, isCounted, statusOf, tally, tooFewVotesAt, type Vote, verdict } from './status.ts';
+import {
+  electorateOf,
+  isCounted,
+  isFresh,
+  statusOf,
+  tally,
+  tooFewVotesAt,
+  type Vote,
+  verdict,
+} from './status.ts';
 import { changeStatus } from './status-change.ts';
 import type { TransitionReason } from './transition.ts';
 
@@ -107,11 +116,11 @@ export function followsAgeing(
   return status === 'unknown' || status !== verdict(state.votes, electorate, 'unknown', frame.now).status;
 }
 
-/** Whether a vote has aged at `then` (see `Vote.expiresAt`). */
+/** Whether a vote has aged at `then` (see `isFresh`). */
 export function hasAgedVote({ votes }: Readonly<MonitorState>, then: number): boolean {
   // By index: this runs for every report.
   for (let index = 0; index < votes.length; index += 1) {
-    if ((votes[index] as Vote).expiresAt <= then) return true;
+    if (!isFresh(votes[index] as Vote, then)) return true;
   }
   return false;
 }
