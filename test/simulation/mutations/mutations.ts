@@ -48,6 +48,22 @@ const SET_BACK: Partial<World> = {
   ],
 };
 
+/** A late report ends an error, and is of a backlog. A vote ages before the backlog is over, while the next check is under way. */
+const AGED_IN_A_HOLD: Partial<World> = {
+  seed: 4_094_609,
+  id: 142_946,
+  lengthMs: 1_890_000,
+  periodMs: PERIOD,
+  regions: ['hosta-lax', 'hostb-par', 'hostc-us-west2'],
+  agents: ['hosta-lax', 'hostb-par', 'hostc-us-west2'],
+  timeoutMs: 45_000,
+  laggards: ['hostb-par', 'hostc-us-west2'],
+  channels: ['webhook'],
+  isAhead: true,
+  mishaps: { ...CALM, late: 0.3, lagMs: 168_095 },
+  troubles: [{ from: 1_608_411, until: 1_933_009, regions: null, sees: 'hung', flapMs: 0 }],
+};
+
 /**
  * One region failed in the slot before the coordinator ended. Another failed in the slot that is read at the start,
  * whose time was over long before.
@@ -372,6 +388,13 @@ export const MUTATIONS: readonly Mutation[] = [
     file: 'checks/backlog-hold.ts',
     from: 'this.#announce([monitorId]);',
     to: '',
+  },
+  {
+    name: 'the end of a hold tells a status whose votes have aged',
+    file: 'verdict/evaluation.ts',
+    from: '    ageVotes(this.frame, state, monitor);\n    announceStatus(',
+    to: '    this.judgeByTime(known);\n    announceStatus(',
+    story: AGED_IN_A_HOLD,
   },
   {
     name: 'maintenance windows hold nothing',

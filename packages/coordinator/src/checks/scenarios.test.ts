@@ -159,6 +159,22 @@ describe('regions without agents', () => {
     ]);
   });
 
+  test('votes that age while the next check is under way make it unknown before the end of a hold is told', async () => {
+    await period('failed');
+    it.isHeld = () => true;
+    await it.slot(1, all('passed'));
+    await it.pass(3 * PERIOD - 100);
+    const next = it.clock.wall();
+    it.recorder.opened(liveMonitor(1), next, THREE);
+    await it.pass(300);
+    it.isHeld = () => false;
+    it.recorder.announceStatuses([1]);
+    await it.recorder.flushed();
+    expect(it.alerts()).toEqual(['error', 'error']);
+    for (const region of THREE) await it.report(1, next, region, 'passed');
+    expect(it.alerts()).toEqual(['error', 'error', 'recovered', 'recovered']);
+  });
+
   test('a vote that expires in the millisecond in which a slot ends makes nothing unknown: another takes its place', async () => {
     await period('passed');
     await it.slot(1, { [A]: 'passed', [C]: 'passed' });

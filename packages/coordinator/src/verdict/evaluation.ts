@@ -262,18 +262,16 @@ export class Evaluation {
 
   /**
    * Announces a monitor's status to channels that do not know it: for a new link, after a start, or at the
-   * end of a hold. Votes expire first, so an outdated status is not announced.
+   * end of a hold. Votes expire first, also where fresh reports may still replace them (`looksLaterMs`), so an
+   * outdated status is not announced.
    */
   announceUntold(monitorId: number): void {
     const known = this.#known(monitorId);
     if (known === null || this.frame.isHeld(known.state)) return;
-    this.judgeByTime(known);
-    announceStatus(
-      this.frame,
-      known.state,
-      known.monitor,
-      countedVotes(this.frame, known.state, known.monitor),
-    );
+    const { state, monitor } = known;
+    decideSlots(this.frame, state, monitor);
+    ageVotes(this.frame, state, monitor);
+    announceStatus(this.frame, state, monitor, countedVotes(this.frame, state, monitor));
   }
 
   /** Whether only the store knows if the region's result of the slot is recorded. */
