@@ -5,6 +5,12 @@ import { CALM, QUIET, type World } from './world.ts';
 
 /* As `stories.test.ts`, of starts that take up slots which were open. */
 
+const MANY: World['agents'] = [
+  ...(['hosta-ams', 'hosta-cdg', 'hosta-ewr', 'hosta-gru', 'hosta-iad', 'hosta-nrt', 'hosta-ord'] as const),
+  ...(['hosta-sjc', 'hosta-sin', 'hosta-syd', 'hosta-yyz', 'hostb-par', 'hostb-sfo', 'hostb-sin'] as const),
+  ...(['hostb-was', 'hostc-us-east4', 'hostc-asia-southeast1'] as const),
+];
+
 test.each<[string, Partial<World>]>([
   [
     'a start decides no slot by its time before all are named: what a newer one takes back at once is not announced',
@@ -310,6 +316,61 @@ test.each<[string, Partial<World>]>([
         { at: 178_880, do: 'change-probe' },
       ],
       isDeclaredMeanwhile: true,
+    },
+  ],
+  [
+    'a slot that its first report opens after its end, behind a start, is decided then: its vote counts from then on',
+    {
+      seed: 4_046_074,
+      id: 148_893,
+      lengthMs: 600_000,
+      periodMs: 30_000,
+      regions: ['hosta-lax'],
+      agents: ['hosta-lax'],
+      timeoutMs: 10_000,
+      retry: 1,
+      laggards: ['hosta-lax'],
+      isAhead: true,
+      mishaps: { ...CALM, lagMs: 149_326 },
+      moves: [{ at: 363_857, do: 'restart', downMs: 898, isBeforeCommit: true }],
+    },
+  ],
+  [
+    'a pass that is read while the coordinator starts is a vote: an older failure behind it confirms no outage',
+    {
+      seed: 4_177_933,
+      id: 124_718,
+      lengthMs: 300_000,
+      periodMs: 60_000,
+      regions: ['hosta-lhr'],
+      agents: ['hosta-lhr'],
+      timeoutMs: 120_000,
+      isAhead: true,
+      mishaps: { ...CALM, lagMs: 43_868 },
+      troubles: [{ from: 56_730, until: 64_205, regions: null, sees: 'hung', flapMs: 0 }],
+      moves: [
+        { at: 88_253, do: 'restart', downMs: 3_805, isBeforeCommit: true },
+        { at: 113_699, do: 'change-regions', regions: ['hosta-gru', 'hosta-lhr', 'hostb-sin'] },
+        { at: 117_353, do: 'set-wall-clock', byMs: -8_680 },
+        { at: 122_241, do: 'restart', downMs: 27_242, isBeforeCommit: false },
+      ],
+    },
+  ],
+  [
+    'over a start after the clock was slewed, votes may age sooner, and an error may end with them',
+    {
+      seed: 4_138_097,
+      id: 954_871,
+      lengthMs: 3_600_000,
+      regions: MANY,
+      agents: MANY,
+      laggards: ['hosta-ewr', 'hosta-nrt', 'hostc-us-east4'],
+      mishaps: { ...CALM, notRun: 0.3, unanswered: 0.02, late: 0.3, lagMs: 152_244 },
+      troubles: [{ from: 1_065_743, until: 2_902_071, regions: null, sees: 'hung', flapMs: 0 }],
+      moves: [
+        { at: 2_277_975, do: 'restart', downMs: 145, isBeforeCommit: true },
+        { at: 2_398_982, do: 'set-wall-clock', byMs: 1_553 },
+      ],
     },
   ],
 ])('%s', async (_, world) => {

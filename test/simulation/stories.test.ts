@@ -479,6 +479,25 @@ test.each<[string, Partial<World>]>([
       moves: [{ at: 315_692, do: 'restart', downMs: 126_129, isBeforeCommit: true }],
     },
   ],
+  [
+    'a failed check has ended when its report is read, also while the clock of the slots is slowed down',
+    {
+      seed: 4_075_711,
+      id: 853_405,
+      lengthMs: 2_400_000,
+      periodMs: 300_000,
+      regions: ['hostb-sin', 'hostc-us-west2'],
+      agents: ['hostb-sin', 'hostc-us-west2'],
+      timeoutMs: 1_000,
+      retry: 3,
+      mishaps: { ...CALM, blip: 0.05, notRun: 0.3, lagMs: 50_651 },
+      troubles: [{ from: 1_958_956, until: 2_311_250, regions: ['hostc-us-west2'], sees: 'hung', flapMs: 0 }],
+      moves: [
+        { at: 1_656_690, do: 'change-period', periodMs: 30_000 },
+        { at: 2_027_889, do: 'set-wall-clock', byMs: -191_173 },
+      ],
+    },
+  ],
 ])('%s', async (_, world) => {
   const { violations } = await simulate({ ...QUIET, ...world }, new MemoryStore(), { isTold: false });
   expect(violations).toEqual([]);

@@ -26,12 +26,18 @@ export class ConfirmedOutages {
   /** The slot whose majority waits for its announcement, and since when, monotonic ms. */
   #waiting: { slot: number; since: number } | null = null;
 
-  /** A report was recorded, the first outcome of its region and slot. */
+  /**
+   * A report was recorded, the first outcome of its region and slot.
+   *
+   * @param isJudging whether the service must announce an outage that it confirms. A start need not, but what regions
+   *   say otherwise meanwhile is said.
+   */
   reported(
     { region, result }: Told & { is: 'reported' },
     picture: Picture,
     status: MonitorStatus,
     now: Now,
+    { isJudging }: { readonly isJudging: boolean },
   ): void {
     const { monitor } = picture;
     const { slot, outcome, version } = result;
@@ -40,6 +46,7 @@ export class ConfirmedOutages {
       this.#otherwise.set(region, Math.max(slot, this.#otherwise.get(region) ?? 0));
       return;
     }
+    if (!isJudging) return;
     if (slot <= picture.endedSlot || slot > now.slot + SET_ASIDE_MS) return;
     if (slot < now.slot - votableMs(monitor.periodMs, monitor.longestCheckMs)) return;
     let failed = this.#failed.get(slot);

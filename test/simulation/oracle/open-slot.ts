@@ -61,8 +61,10 @@ export class OpenSlots implements Iterable<OpenSlot> {
   of(slot: number, periodMs: number, now: Now): OpenSlot {
     const known = this.#open.find((open) => open.slot === slot);
     if (known !== undefined) return known;
-    // "Or one period has passed": since the slot, which jobs may be "sent ahead of".
-    const endsAt = now.monotonic + Math.min(2 * periodMs, slot + periodMs - now.slot);
+    // "Or one period has passed": since the slot, which jobs may be "sent ahead of". A slot that is opened after that, by a
+    // report that nobody waited for, ends at once: "expiry from when it became a vote".
+    const leftMs = Math.max(0, slot + periodMs - now.slot);
+    const endsAt = now.monotonic + Math.min(2 * periodMs, leftMs);
     const open: OpenSlot = {
       slot,
       endsAt,

@@ -47,14 +47,6 @@ export type Seen = {
   readonly freeSince?: number;
 };
 
-/**
- * Stored times are on the slots' clock, which runs a tenth faster or slower after the system's clock was set;
- * votes age on the monotonic clock. After a restart ages may therefore differ by a tenth, and what that makes of a
- * status lasts until the next slot: of the shortest period, with the time of its reports, ms.
- */
-const AGES_DIFFER_MS = 35_000;
-const AGES_DIFFER_PART = 0.1;
-
 /** What was evaluated together. */
 type Step = {
   /** The statuses that were expected one after the other. */
@@ -88,8 +80,6 @@ export class Oracle {
   readonly #isTargetFine: boolean;
   #status: MonitorStatus = 'unknown';
   #wasClockSet = false;
-  /** The service has started since the system's clock was set. */
-  #hasStartedSince = false;
   #startedAt = 0;
   /**
    * A slot without a report at a restart is unknown afterwards (decision 0157). A report that is read at the
@@ -165,10 +155,9 @@ export class Oracle {
     this.#picture.busyUntil = this.#freeSince;
     // A stored age follows from the period only as long as the slots' clock runs with the system's.
     if (this.#picture.countBy(monitor, now) && this.#wasClockSet) this.#picture.votes.doubtAll();
-    this.#picture.restarted(now, isBehind);
+    this.#picture.restarted(now, isBehind, this.#wasClockSet);
     this.#history.restarted(now.slot);
     this.#holds.forget();
-    this.#hasStartedSince = this.#wasClockSet;
     this.#history.mayLieAhead = this.#wasClockSet;
     this.#incidents.restarted(now.slot);
     this.#startedAt = now.age;
@@ -286,8 +275,9 @@ export class Oracle {
       this.#waitedMs = now.age - this.#startedAt;
       this.confirmed.excuse();
     }
-    if (told.is === 'reported' && isFirst && now.monotonic >= this.#judgeFrom) {
-      this.confirmed.reported(told, this.#picture, this.#status, now);
+    if (told.is === 'reported' && isFirst) {
+      const isJudging = now.monotonic >= this.#judgeFrom;
+      this.confirmed.reported(told, this.#picture, this.#status, now, { isJudging });
     }
   }
 
@@ -313,7 +303,7 @@ export class Oracle {
     }
     this.#wrongSince = Math.max(this.#wrongSince ?? since, this.#judgeFrom, this.#freeSince);
     // A timer may be late, and a commit.
-    const slackMs = (this.#hasStartedSince ? this.#agesDifferMs : this.#waitedMs) + IN_TIME_MS;
+    const slackMs = this.#waitedMs + IN_TIME_MS;
     if (now.monotonic - this.#wrongSince <= slackMs) return;
     this.#violated('late', `the status is ${this.#status}, ${expected} since ${this.#wrongSince}`, now);
     // Told once; what follows is judged from here on.
@@ -365,13 +355,7 @@ export class Oracle {
       this.#violated('own-failure', `${from} → ${to} (${reason})`, now);
     }
     if (steps.has(to) || this.#picture.doubts.any(now)) return;
-    const later = { ...now, age: now.age + this.#agesDifferMs };
-    if (this.#hasStartedSince && to === 'unknown' && this.#picture.isTooOldAt(later)) return;
     this.#violated('unfounded', `${from} → ${to} (${reason}), expected ${this.#picture.expected}`, now);
-  }
-
-  get #agesDifferMs(): number {
-    return Math.max(AGES_DIFFER_MS, this.#picture.votes.countedMs * AGES_DIFFER_PART);
   }
 
   /** Takes what is wrong with the slots that are given. */

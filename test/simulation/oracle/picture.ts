@@ -122,14 +122,14 @@ export class Picture {
   }
 
   /** A restart keeps all reports. Dispatch tells abstentions and given regions anew. */
-  restarted(now: Now, isBehind: boolean): void {
+  restarted(now: Now, isBehind: boolean, wasClockSet: boolean): void {
     this.#upSince = Number.POSITIVE_INFINITY;
     // "If that lies more than 60 s ahead it is set aside", with everything that lies ahead then.
     this.#setAside(isBehind ? now.slot : now.slot + SET_ASIDE_MS, now);
     for (const open of this.#open) forgetAnswers(open);
     this.#forgotten.restarted(this.#open.decidedSlot);
-    if (this.monitor !== null)
-      this.votes.restarted(now, Math.max(0, this.#seen.slot - now.slot), this.monitor.periodMs);
+    const backMs = Math.max(0, this.#seen.slot - now.slot);
+    if (this.monitor !== null) this.votes.restarted(now, { backMs, wasClockSet }, this.monitor.periodMs);
   }
 
   /**
@@ -139,11 +139,6 @@ export class Picture {
   makesAgain(status: MonitorStatus, now: Now): boolean {
     if (now.monotonic - Math.max(this.#tooFewSince, this.busyUntil) > TIMER_MS) return false;
     return statusOf({ ...this.#question(now), standing: status }) === status;
-  }
-
-  /** Whether too few of the present votes are fresh at `then`. */
-  isTooOldAt(then: Now): boolean {
-    return isTooFew(this.#question(then));
   }
 
   /**
@@ -298,7 +293,8 @@ export class Picture {
       freshUntil,
       downFrom: slot,
       upSlot: outcome === 'failed' ? 0 : slot,
-      endedAt: slot + tookMs(result),
+      // "To the end of its last failed check", which its report follows also where the slots' clock is slowed down.
+      endedAt: Math.max(slot, Math.min(slot + tookMs(result), now.slot)),
     };
     if (!this.#open.isOver(slot)) {
       this.#electorate.gave([region]);

@@ -22,11 +22,6 @@ export class Votes {
     this.#doubts = doubts;
   }
 
-  /** How long a vote counts, ms. */
-  get countedMs(): number {
-    return this.#countedMs;
-  }
-
   get byRegion(): ReadonlyMap<Region, Vote> {
     return this.#last;
   }
@@ -65,17 +60,25 @@ export class Votes {
 
   /**
    * A vote of a clock that was set back since then counts for no longer than a new one. It is no younger than it was when
-   * it was written, which was up to `backMs` after the present of the clock. Which slots are certain depends on it, and what
-   * is not certain is decided within a period.
+   * it was written, which was up to `backMs` after the present of the clock. Stored times are on the slots' clock, which runs
+   * a tenth faster or slower after the system's clock was set (`wasClockSet`), and votes age on the monotonic one. Which
+   * slots are certain depends on it, and what is not certain is decided within a period.
    */
-  restarted(now: Now, backMs: number, periodMs: number): void {
+  restarted(
+    now: Now,
+    { backMs, wasClockSet }: { readonly backMs: number; readonly wasClockSet: boolean },
+    periodMs: number,
+  ): void {
+    const laterMs = wasClockSet ? this.#countedMs * AGES_DIFFER_PART : 0;
+    const soonerMs = Math.max(backMs, laterMs);
     for (const vote of this.#last.values()) {
       const freshUntil = Math.min(vote.freshUntil, now.age + this.#countedMs);
       this.#last.set(vote.region, { ...vote, freshUntil });
-      if (backMs > 0) this.#doubts.add(vote.region, freshUntil + periodMs, freshUntil - backMs);
+      const until = freshUntil + laterMs + periodMs;
+      if (soonerMs > 0) this.#doubts.add(vote.region, until, freshUntil - soonerMs);
       // That slots were left out is written with the next change only.
       const from = this.#leftOutSince.get(vote.region);
-      if (from !== undefined) this.#doubts.add(vote.region, freshUntil + periodMs, from - backMs);
+      if (from !== undefined) this.#doubts.add(vote.region, until, from - soonerMs);
     }
   }
 
