@@ -10,7 +10,7 @@ import { VALID } from '../../../../test/support/resources.ts';
 import { changeRow, rowsOf } from '../../../../test/support/store-rows.ts';
 import { removeChanges } from '../store/declaration/changes.ts';
 import { StoreError } from '../store/errors.ts';
-import { MAX_WAITING_READS } from '../store/sqlite/reader.ts';
+import { MAX_WAITING_READS } from '../store/serial-store.ts';
 import type { DeclaredChange } from '../verdict/declared-effects.ts';
 import { ChangeApplier } from './change-applier.ts';
 import type { ConfigurationChange } from './configuration.ts';

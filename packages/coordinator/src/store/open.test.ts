@@ -7,7 +7,7 @@ import { silentLog, temporaryFolder } from '../../../../test/support/configured-
 import { copyMigrated, STORE_IN_PROCESS } from '../../../../test/support/store-in-process.ts';
 import { errorCodeOf, insertWorkspace, workspaceNames } from '../../../../test/support/transactions.ts';
 import { openStore } from './open.ts';
-import { MAX_WAITING_READS } from './sqlite/reader.ts';
+import { MAX_WAITING_READS } from './serial-store.ts';
 import type { Store } from './store.ts';
 
 let folder: Awaited<ReturnType<typeof temporaryFolder>>;

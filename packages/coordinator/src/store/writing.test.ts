@@ -5,9 +5,8 @@ import type { Worker } from 'node:worker_threads';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { silentLog, temporaryFolder } from '../../../../test/support/configured-store.ts';
 import { errorCodeOf } from '../../../../test/support/transactions.ts';
-import { addLatency, emptyHistogram, encodeHistogram } from '../verdict/latency-histogram.ts';
 import { openStore } from './open.ts';
-import { MAX_WAITING_TRANSACTIONS } from './sqlite/sqlite-store.ts';
+import { MAX_WAITING_TRANSACTIONS } from './serial-store.ts';
 import { STORE_THREADS, type StoreWorker, type StoreWorkers } from './sqlite/store-thread.ts';
 import type { SqlStep, Store, Transaction } from './store.ts';
 
@@ -91,118 +90,6 @@ class EndingWriters implements StoreWorkers {
     };
   };
 }
-
-describe('statements of a transaction', () => {
-  test('one statement for many rows answers an outcome for each row', async () => {
-    const written = await store.transaction(async (tx) => {
-      await add(tx, 'a', 'b', 'c');
-      return tx.runEach("UPDATE facts SET value = 'x' WHERE key >= ?", [['b'], ['c'], ['d']]);
-    });
-    expect(written.map(({ changes }) => changes)).toEqual([2, 1, 0]);
-  });
-
-  test('the outcome of an inserted row has its id', async () => {
-    const sql = 'INSERT INTO workspaces (name, created_at) VALUES (?, 0)';
-    const written = await store.transaction((tx) => tx.runEach(sql, [['a'], ['b']]));
-    expect(written).toEqual([
-      { changes: 1, id: 1 },
-      { changes: 1, id: 2 },
-    ]);
-  });
-
-  test('every kind of value crosses and comes back', async () => {
-    const values = ['text', 1.5, 2 ** 40, null, new Uint8Array([0, 255])];
-    const rows = await store.transaction((tx) =>
-      tx.query('SELECT ? AS a, ? AS b, ? AS c, ? AS d, ? AS e', values),
-    );
-    expect(rows).toEqual([{ a: 'text', b: 1.5, c: 2 ** 40, d: null, e: new Uint8Array([0, 255]) }]);
-    const [big] = await store.transaction((tx) => tx.query('SELECT ? AS big', [9_007_199_254_740_991n]));
-    expect(big).toEqual({ big: 9_007_199_254_740_991 });
-  });
-
-  test('the aggregates of roll-ups are known', async () => {
-    const expected = emptyHistogram();
-    addLatency(expected, 7);
-    const [row] = await store.transaction((tx) => tx.query('SELECT latency_histogram(7) AS histogram'));
-    expect(row).toEqual({ histogram: encodeHistogram(expected) });
-  });
-
-  test('a statement that fails fails the transaction, even where its error is caught or not awaited', async () => {
-    const caught = store.transaction(async (tx) => {
-      await add(tx, 'a');
-      expect(await errorCodeOf(add(tx, 'b', 'a'))).toBe('store-constraint');
-      expect(await errorCodeOf(add(tx, 'c'))).toBe('store-constraint');
-    });
-    expect(await errorCodeOf(caught)).toBe('store-constraint');
-    const ignored = store.transaction((tx) => {
-      add(tx, 'a', 'a').catch(() => {});
-    });
-    expect(await errorCodeOf(ignored)).toBe('store-constraint');
-    expect(await keys()).toEqual([]);
-    await store.transaction((tx) => add(tx, 'next'));
-    expect(await keys()).toEqual(['next']);
-  });
-
-  test('they are refused after the end of the transaction, even inside another transaction', async () => {
-    const kept = await store.transaction((tx) => tx);
-    await store.transaction(async () => {
-      expect(await errorCodeOf(add(kept, 'a'))).toBe('store-error');
-      expect(await errorCodeOf(kept.db.selectFrom('facts').selectAll().execute())).toBe('store-error');
-    });
-    expect(await keys()).toEqual([]);
-  });
-});
-
-describe('a whole transaction at once', () => {
-  test('it answers an outcome for each step and row', async () => {
-    const written = await store.commit([
-      facts('a', 'b'),
-      { sql: 'DELETE FROM facts WHERE key < ?', rows: [['b'], ['z']] },
-      { sql: 'DELETE FROM facts', rows: [] },
-    ]);
-    expect(written.map((step) => Array.from(step, ({ changes }) => changes))).toEqual([[1, 1], [1, 1], []]);
-    expect(await keys()).toEqual([]);
-  });
-
-  test.each([
-    ['a row that is refused', facts('b', 'a'), 'store-constraint'],
-    ['a statement that is wrong', { sql: 'INSERT INTO nowhere VALUES (1)', rows: [[]] }, 'store-error'],
-  ])('with %s in its middle leaves nothing', async (_, wrong, code) => {
-    expect(await errorCodeOf(store.commit([facts('a'), wrong, facts('c')]))).toBe(code);
-    expect(await keys()).toEqual([]);
-    await store.commit([facts('a')]);
-    expect(await keys()).toEqual(['a']);
-  });
-
-  test('a full disk is a retryable error, and the same steps succeed once there is room', async () => {
-    const limit = (pages: number) => store.transaction((tx) => tx.query(`PRAGMA max_page_count = ${pages}`));
-    await limit(1);
-    const big: SqlStep = { sql: INSERT, rows: [['big', 'x'.repeat(1_000_000)]] };
-    await expect(store.commit([facts('a'), big])).rejects.toMatchObject({
-      code: 'store-full',
-      retryable: true,
-    });
-    await limit(1_000_000);
-    await store.commit([facts('a'), big]);
-    expect(await keys()).toEqual(['a', 'big']);
-  });
-
-  test('it waits for the transaction in progress and overtakes the waiting ones', async () => {
-    const seen: string[][] = [];
-    const first = store.transaction(async (tx) => {
-      await add(tx, 'a');
-      await setImmediate();
-      await add(tx, 'b');
-    });
-    const second = store.transaction(async (tx) => {
-      const rows = await tx.query<{ key: string }>('SELECT key FROM facts ORDER BY key');
-      seen.push(rows.map(({ key }) => key));
-    });
-    const third = store.commit([facts('c')]);
-    await Promise.all([first, second, third]);
-    expect(seen).toEqual([['a', 'b', 'c']]);
-  });
-});
 
 describe('while the writing thread is held', () => {
   test('reads and the caller go on, and no task runs before the commit', async () => {

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type DeclaredFiles, declaredFiles } from '../../../../../test/support/declared-file.ts';
 import { HeldReads } from '../../../../../test/support/held-reads.ts';
 import { rowsOf } from '../../../../../test/support/store-rows.ts';
-import { MAX_WAITING_READS } from '../../store/sqlite/reader.ts';
+import { MAX_WAITING_READS } from '../../store/serial-store.ts';
 import type { DeclaredFile } from './declared-file.ts';
 
 let reads: HeldReads;

@@ -7,7 +7,7 @@ import { type NewDelivery, noWrites } from '../../verdict/writes.ts';
 import { nextDeliveries } from '../alerts/delivery-queue.ts';
 import { readMasked } from '../alerts/stored-alerts.ts';
 import { StoreError } from '../errors.ts';
-import { MAX_WAITING_READS } from '../sqlite/reader.ts';
+import { MAX_WAITING_READS } from '../serial-store.ts';
 import type { Store } from '../store.ts';
 import { createRecordingStore } from './recording-store.ts';
 

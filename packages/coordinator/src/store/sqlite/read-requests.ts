@@ -2,7 +2,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { Kysely } from 'kysely';
 import { isBusy } from '../errors.ts';
 import type { Database } from '../schema.ts';
-import type { Store } from '../store.ts';
+import type { StoreReading } from '../store.ts';
 import { sqliteDialect } from './sqlite-dialect.ts';
 import { registerSqlFunctions, Statements } from './statements.ts';
 import {
@@ -23,13 +23,11 @@ function readOnly(path: string): { readonly statements: Statements; close(): voi
   return { statements: new Statements(sqlite), close: () => sqlite.close() };
 }
 
-/**
- * Opens a migrated database for reading on the calling thread: for threads with long work of their own.
- */
-export function openReading(path: string): Pick<Store, 'read'> & { close(): void } {
+/** Opens a migrated database for reading on the calling thread. */
+export function openReadingFile(path: string): StoreReading {
   const { statements, close } = readOnly(path);
   const dialect = sqliteDialect(async (sql, parameters) => statements.run(sql, parameters));
-  return { read: new Kysely<Database>({ dialect }), close };
+  return { read: new Kysely<Database>({ dialect }), close: async () => close() };
 }
 
 /** Takes the next request that has already arrived; undefined: there is none. */

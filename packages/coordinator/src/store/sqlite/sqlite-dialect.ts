@@ -1,22 +1,10 @@
-import {
-  CompiledQuery,
-  type DatabaseConnection,
-  type Dialect,
-  type Driver,
-  type QueryResult,
-  SqliteAdapter,
-  SqliteIntrospector,
-  SqliteQueryCompiler,
-} from 'kysely';
-import type { StatementOutcome } from './statements.ts';
-
-/** Runs one statement on the thread of its connection. Rejects with a StoreError. */
-export type Execute = (sql: string, parameters: readonly unknown[]) => Promise<StatementOutcome>;
+import { type Dialect, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from 'kysely';
+import { driverOf, type Execute } from '../one-connection.ts';
 
 /** A Kysely dialect for SQLite: one connection that runs statements one after the other through `execute`. */
 export function sqliteDialect(execute: Execute): Dialect {
   return {
-    createDriver: () => driverOf(connection(execute)),
+    createDriver: () => driverOf(execute, 'BEGIN IMMEDIATE'),
     createQueryCompiler: () => new SqliteQueryCompiler(),
     createAdapter: () => new NodeSqliteAdapter(),
     createIntrospector: (db) => new SqliteIntrospector(db),
@@ -34,37 +22,4 @@ class NodeSqliteAdapter extends SqliteAdapter {
   override get supportsMultipleConnections(): boolean {
     return true;
   }
-}
-
-/** Transactions of the migrator. The owner of the connection closes it. */
-function driverOf(only: DatabaseConnection): Driver {
-  const run = (sql: string) => async (on: DatabaseConnection) => {
-    await on.executeQuery(CompiledQuery.raw(sql));
-  };
-  const nothing = async () => {};
-  return {
-    init: nothing,
-    acquireConnection: async () => only,
-    beginTransaction: run('BEGIN IMMEDIATE'),
-    commitTransaction: run('COMMIT'),
-    rollbackTransaction: run('ROLLBACK'),
-    releaseConnection: nothing,
-    destroy: nothing,
-  };
-}
-
-function connection(execute: Execute): DatabaseConnection {
-  return {
-    async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
-      const outcome = await execute(query.sql, query.parameters);
-      return {
-        rows: outcome.rows as R[],
-        numAffectedRows: BigInt(outcome.changes),
-        insertId: BigInt(outcome.lastInsertRowid),
-      };
-    },
-    streamQuery() {
-      throw new TypeError('rows are not streamed: ask for a page at a time');
-    },
-  };
 }

@@ -6,9 +6,7 @@ import {
   encodeHistogram,
   type LatencyHistogram,
 } from '../../verdict/latency-histogram.ts';
-
-/** `changes` is the number of answered rows, or of written rows where the statement answers none. */
-export type StatementOutcome = { rows: unknown[]; changes: number; lastInsertRowid: number };
+import type { StatementOutcome } from '../one-connection.ts';
 
 /**
  * `changes` and `lastInsertRowid` of each row in turn, in one block of memory instead of an object for each
@@ -35,10 +33,9 @@ export class Statements {
     const values = parameters as SQLInputValue[];
     if (answersRows) {
       const rows = statement.all(...values);
-      return { rows, changes: rows.length, lastInsertRowid: 0 };
+      return { rows, changes: rows.length };
     }
-    const { changes, lastInsertRowid } = statement.run(...values);
-    return { rows: [], changes: Number(changes), lastInsertRowid: Number(lastInsertRowid) };
+    return { rows: [], changes: Number(statement.run(...values).changes) };
   }
 
   /** Runs a statement that writes once for each row of parameters. */
@@ -61,7 +58,8 @@ export class Statements {
       this.#prepared.set(sql, known);
       return known;
     }
-    const statement = this.#sqlite.prepare(sql);
+    // SQLite gives parameters no types.
+    const statement = this.#sqlite.prepare(sql.replaceAll(/\?::\w+/g, '?'));
     const prepared = { statement, answersRows: statement.columns().length > 0 };
     this.#prepared.set(sql, prepared);
     if (this.#prepared.size > KEPT_STATEMENTS) {

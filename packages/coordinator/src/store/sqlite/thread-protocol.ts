@@ -1,7 +1,8 @@
 import type { MessagePort } from 'node:worker_threads';
 import type { SqliteFailure } from '../errors.ts';
+import type { StatementOutcome } from '../one-connection.ts';
 import type { SqlStep } from '../store.ts';
-import type { PackedWritten, StatementOutcome } from './statements.ts';
+import type { PackedWritten } from './statements.ts';
 
 /** Data that the reading thread is started with. */
 export type ReaderData = { readonly path: string };

@@ -1,17 +1,18 @@
 import type { Logger } from '@svc/shared/log.ts';
-import { Kysely } from 'kysely';
 import { StoreError } from '../errors.ts';
-import type { Database } from '../schema.ts';
-import type { RowOutcome, SqlStep, SqlValue, Transaction } from '../store.ts';
+import type { StatementOutcome } from '../one-connection.ts';
+import { type BegunConnection, runTransaction } from '../open-transaction.ts';
+import type { StoreWriter } from '../serial-store.ts';
+import type { RowOutcome, SqlStep, Transaction } from '../store.ts';
 import { sqliteDialect } from './sqlite-dialect.ts';
-import type { PackedWritten, StatementOutcome } from './statements.ts';
+import type { PackedWritten } from './statements.ts';
 import { StoreThread, type StoreWorkers } from './store-thread.ts';
 import type { WriterAnswer, WriterNotice, WriterRequest } from './thread-protocol.ts';
 
 type WriterThread = StoreThread<WriterRequest, WriterAnswer, WriterNotice>;
 
 /** The main thread's side of the writing thread. The caller runs one transaction at a time. */
-export class Writer {
+export class Writer implements StoreWriter {
   readonly #thread: WriterThread;
   readonly #log: Logger;
   /** The number of durable commits, including commits whose answer was lost. */
@@ -35,26 +36,12 @@ export class Writer {
     return (await this.#thread.sendRequest({ kind: 'run', sql, parameters })) as StatementOutcome;
   }
 
-  /**
-   * Runs `work` in a transaction, which is rolled back when `work` or the commit fails.
-   *
-   * @returns the result of `work`, and the tasks to run after the commit
-   */
-  async transaction<T>(
-    work: (tx: Transaction) => T | Promise<T>,
-  ): Promise<{ readonly outcome: T; readonly tasks: readonly (() => void)[] }> {
+  /** See {@link runTransaction}. */
+  async transaction<T>(work: (tx: Transaction) => T | Promise<T>) {
     // Before the begin: the thread may end in the turn that answers it.
     const { deaths } = this.#thread;
     await this.#thread.sendRequest({ kind: 'begin' });
-    const transaction = new OpenTransaction(this.#thread, deaths);
-    try {
-      const outcome = await work(transaction);
-      await this.#durable(() => transaction.commit(), null);
-      return { outcome, tasks: transaction.tasks };
-    } catch (error) {
-      await this.#rollBack(transaction);
-      throw error;
-    }
+    return runTransaction({ connection: this.#begun(deaths), dialect: sqliteDialect, log: this.#log }, work);
   }
 
   /** Runs the steps as one transaction. */
@@ -72,14 +59,27 @@ export class Writer {
     }
   }
 
-  async #rollBack(transaction: OpenTransaction): Promise<void> {
-    try {
-      await transaction.rollBack();
-    } catch (error) {
-      // The caller gets the error that made the transaction fail. If this failure lasts, the next transaction
-      // reports it.
-      this.#log.error({ error }, 'cannot roll back a transaction');
-    }
+  /**
+   * The transaction that has begun on the thread. It is lost when the thread dies.
+   *
+   * @param deaths how often the thread had died before the begin
+   */
+  #begun(deaths: number): BegunConnection {
+    const isGone = () => deaths !== this.#thread.deaths;
+    const ask = async (request: WriterRequest) => {
+      if (isGone()) throw this.#thread.lost();
+      return this.#thread.sendRequest(request);
+    };
+    return {
+      run: async (sql, parameters) => (await ask({ kind: 'run', sql, parameters })) as StatementOutcome,
+      runEach: async (sql, rows) => [...unpacked((await ask({ kind: 'each', sql, rows })) as PackedWritten)],
+      commit: async () => {
+        await this.#durable(() => ask({ kind: 'commit' }), null);
+      },
+      rollBack: async () => {
+        if (!isGone()) await this.#thread.sendRequest({ kind: 'rollback' });
+      },
+    };
   }
 
   /**
@@ -97,70 +97,6 @@ export class Writer {
       const message = 'the database committed the transaction, but the answer was lost';
       throw new StoreError('store-unanswered', message, { cause });
     }
-  }
-}
-
-/** A transaction that has begun on the writing thread. It is lost when the thread dies. */
-class OpenTransaction implements Transaction {
-  readonly db: Kysely<Database>;
-  /** The tasks that {@link onCommit} registered. */
-  readonly tasks: (() => void)[] = [];
-  readonly #thread: WriterThread;
-  readonly #deaths: number;
-  /**
-   * The newest request. Each request waits for the previous one and fails with it, so a failed transaction
-   * stays failed.
-   */
-  #last: Promise<WriterAnswer> = Promise.resolve(null);
-  #isOver = false;
-
-  /** @param deaths how often the thread had died before the transaction began */
-  constructor(thread: WriterThread, deaths: number) {
-    this.#thread = thread;
-    this.#deaths = deaths;
-    this.db = new Kysely({ dialect: sqliteDialect((sql, parameters) => this.#statement(sql, parameters)) });
-  }
-
-  async runEach(sql: string, rows: SqlStep['rows']): Promise<readonly RowOutcome[]> {
-    return [...unpacked((await this.#ask({ kind: 'each', sql, rows })) as PackedWritten)];
-  }
-
-  async query<R>(sql: string, parameters: readonly SqlValue[] = []): Promise<R[]> {
-    const { rows } = await this.#statement(sql, parameters);
-    return rows as R[];
-  }
-
-  onCommit(task: () => void): void {
-    this.tasks.push(task);
-  }
-
-  commit(): Promise<WriterAnswer> {
-    const committed = this.#ask({ kind: 'commit' });
-    this.#isOver = true;
-    return committed;
-  }
-
-  async rollBack(): Promise<void> {
-    this.#isOver = true;
-    if (!this.#isGone()) await this.#thread.sendRequest({ kind: 'rollback' });
-  }
-
-  async #statement(sql: string, parameters: readonly unknown[]): Promise<StatementOutcome> {
-    return (await this.#ask({ kind: 'run', sql, parameters })) as StatementOutcome;
-  }
-
-  #ask(request: WriterRequest): Promise<WriterAnswer> {
-    if (this.#isOver)
-      return Promise.reject(new StoreError('store-error', 'the database was written outside a transaction'));
-    this.#last = this.#last.then(() => {
-      if (this.#isGone()) throw this.#thread.lost();
-      return this.#thread.sendRequest(request);
-    });
-    return this.#last;
-  }
-
-  #isGone(): boolean {
-    return this.#deaths !== this.#thread.deaths;
   }
 }
 

@@ -1,24 +1,24 @@
-import { Kysely, sql } from 'kysely';
+import type { Logger } from '@svc/shared/log.ts';
+import { type Dialect, Kysely, sql } from 'kysely';
 import { Migrator } from 'kysely/migration';
-import { TABLE_NAMES } from '../dialect.ts';
-import { StoreError } from '../errors.ts';
-import { MIGRATIONS } from '../migrations/index.ts';
-import type { Database } from '../schema.ts';
-import { type Execute, sqliteDialect } from './sqlite-dialect.ts';
+import { TABLE_NAMES } from './dialect.ts';
+import { StoreError } from './errors.ts';
+import { MIGRATIONS } from './migrations/index.ts';
+import type { Database } from './schema.ts';
 
 const MIGRATION_TABLE = 'kysely_migration';
 
 /**
  * Migrates the database to this version of svc; each migration is applied whole or not at all.
  *
- * @returns the names of the migrations that were applied
+ * @param path the database, for messages
  * @throws StoreError `store-newer`, `store-foreign`, or the database's error
  */
-export async function migrate(execute: Execute, path: string): Promise<string[]> {
-  const db = new Kysely<Database>({ dialect: sqliteDialect(execute) });
+export async function migrate(dialect: Dialect, path: string, log: Logger): Promise<void> {
+  const db = new Kysely<Database>({ dialect });
   const applied = await appliedTo(db, path);
   // The migrator reads the definition of every table before it finds that there is nothing to do.
-  if (Object.keys(MIGRATIONS).every((name) => applied.has(name))) return [];
+  if (Object.keys(MIGRATIONS).every((name) => applied.has(name))) return;
   const migrator = new Migrator({
     db,
     migrationTableName: MIGRATION_TABLE,
@@ -31,9 +31,10 @@ export async function migrate(execute: Execute, path: string): Promise<string[]>
       cause: error,
     });
   }
-  return (results ?? [])
+  const migrations = (results ?? [])
     .filter(({ status }) => status === 'Success')
     .map(({ migrationName }) => migrationName);
+  log.info({ path, migrations }, 'migrated the database to this version of svc');
 }
 
 /**
@@ -46,7 +47,7 @@ async function appliedTo(db: Kysely<Database>, path: string): Promise<ReadonlySe
   if (!tables.rows.some(({ name }) => name === MIGRATION_TABLE)) {
     throw new StoreError(
       'store-foreign',
-      `${path} is a database, but svc did not create it: set SVC_DATA_DIR or SVC_DATABASE_URL to another path`,
+      `${path} is a database, but svc did not create it: set SVC_DATA_DIR or SVC_DATABASE_URL to another one`,
     );
   }
   const { rows } = await sql<{ name: string }>`SELECT name FROM ${sql.table(MIGRATION_TABLE)}`.execute(db);

@@ -1,11 +1,10 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Logger } from '@svc/shared/log.ts';
 import type { Kysely } from 'kysely';
-import { closedError, StoreError } from '../errors.ts';
-import type { Database } from '../schema.ts';
-import type { RowOutcome, SqlStep, Store, Transaction } from '../store.ts';
-import type { Reader } from './reader.ts';
-import type { Writer } from './writer.ts';
+import { closedError, StoreError } from './errors.ts';
+import type { runTransaction } from './open-transaction.ts';
+import type { Database } from './schema.ts';
+import type { RowOutcome, SqlStep, Store, Transaction } from './store.ts';
 
 /** Most transactions that may wait. While the disk stalls, each holds a request of the API with its body. */
 export const MAX_WAITING_TRANSACTIONS = 1_000;
@@ -13,24 +12,43 @@ export const MAX_WAITING_TRANSACTIONS = 1_000;
 /** Time for which tasks after a commit hold the thread before other events get a turn, ms. */
 const TURN_MS = 10;
 
+/** Most queries that may wait. A page makes a few at a time. */
+export const MAX_WAITING_READS = 1_000;
+
+/** The one that writes. The store runs one transaction at a time. */
+export type StoreWriter = {
+  /** Runs `work` in a transaction, see {@link runTransaction}. */
+  transaction<T>(work: (tx: Transaction) => T | Promise<T>): ReturnType<typeof runTransaction<T>>;
+  /** Runs the steps as one transaction. */
+  commit(steps: readonly SqlStep[]): Promise<Iterable<RowOutcome>[]>;
+  close(): Promise<void>;
+};
+
+/** One that reads. It refuses queries where {@link MAX_WAITING_READS} wait. */
+export type StoreReader = {
+  readonly db: Kysely<Database>;
+  /** Rejects waiting queries with `store-closed`. */
+  close(): Promise<void>;
+};
+
 type Parts = {
-  readonly writer: Writer;
-  readonly reader: Reader;
+  readonly writer: StoreWriter;
+  readonly reader: StoreReader;
   /** For `work`. */
-  readonly workReader: Reader;
-  /** Releases the lock of the file. */
+  readonly workReader: StoreReader;
+  /** Releases what keeps other coordinators from the database. */
   readonly unlock: () => void;
   readonly log: Logger;
 };
 
 /**
- * {@link Store} over one SQLite file; made by `openStore`.
+ * {@link Store} over one that writes and two that read; made by `openStore`.
  *
  * One transaction is written at a time, in the order of the calls. Only the recorder's transactions overtake
  * waiting ones, so that a flood of requests, or a queue behind a stalled disk, does not delay verdicts and
  * alerts. The recorder has at most one transaction under way, so the waiting ones get a turn in between.
  */
-export class SqliteStore implements Store {
+export class SerialStore implements Store {
   readonly read: Kysely<Database>;
   readonly work: Kysely<Database>;
   readonly #parts: Parts;
@@ -112,9 +130,15 @@ export class SqliteStore implements Store {
   async #close(): Promise<void> {
     const { writer, reader, workReader, unlock } = this.#parts;
     await Promise.all([reader.close(), workReader.close()]);
-    // The writer closes last: the last connection moves the journal into the file and removes it.
+    // The writer closes last: SQLite's last connection moves the journal into the file and removes it.
     await writer.close().finally(unlock);
   }
+}
+
+/** The error of a query that would wait behind too many others. */
+export function tooManyReads(): StoreError {
+  const message = `the database has ${MAX_WAITING_READS} waiting reads, the most it takes: try again later`;
+  return new StoreError('store-overloaded', message);
 }
 
 function overloaded(): StoreError {

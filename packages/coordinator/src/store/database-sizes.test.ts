@@ -2,13 +2,14 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { FakeClock } from '../../../../../test/support/fake-clock.ts';
-import { FileSizes } from './database-files.ts';
+import { FakeClock } from '../../../../test/support/fake-clock.ts';
+import { MeasuredSizes } from './database-sizes.ts';
+import { fileSizes } from './sqlite/database-files.ts';
 
 test('the sizes are of the last measurement, and stay when the files are gone', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'svc-sizes-'));
   const path = join(folder, 'svc.db');
-  const sizes = new FileSizes(path, new FakeClock());
+  const sizes = new MeasuredSizes(() => fileSizes(path), new FakeClock());
   await sizes.measure();
   expect(sizes.sizes).toBeNull();
 
@@ -32,7 +33,7 @@ test('they are measured anew every 15 s until the stop', async () => {
   const path = join(folder, 'svc.db');
   await writeFile(path, '1');
   const clock = new FakeClock();
-  const sizes = new FileSizes(path, clock);
+  const sizes = new MeasuredSizes(() => fileSizes(path), clock);
   sizes.start();
   await sizes.measure();
   await writeFile(path, '22');

@@ -1,0 +1,48 @@
+import { CompiledQuery, type DatabaseConnection, type Driver, type QueryResult } from 'kysely';
+
+/** The ids of inserted rows are among `rows`, where the statement asks for them. `changes` is the number of answered rows, or of written rows where the statement answers none. */
+export type StatementOutcome = {
+  readonly rows: unknown[];
+  readonly changes: number;
+};
+
+/** Runs one statement. Rejects with a StoreError. */
+export type Execute = (sql: string, parameters: readonly unknown[]) => Promise<StatementOutcome>;
+
+/**
+ * A Kysely driver that runs every statement through `execute`. Only the migrator begins transactions by it.
+ * The owner of the connection closes it.
+ *
+ * @param begin the statement that begins a transaction
+ */
+export function driverOf(execute: Execute, begin: string): Driver {
+  const only = connection(execute);
+  const run = (sql: string) => async (on: DatabaseConnection) => {
+    await on.executeQuery(CompiledQuery.raw(sql));
+  };
+  const nothing = async () => {};
+  return {
+    init: nothing,
+    acquireConnection: async () => only,
+    beginTransaction: run(begin),
+    commitTransaction: run('COMMIT'),
+    rollbackTransaction: run('ROLLBACK'),
+    releaseConnection: nothing,
+    destroy: nothing,
+  };
+}
+
+function connection(execute: Execute): DatabaseConnection {
+  return {
+    async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
+      const outcome = await execute(query.sql, query.parameters);
+      return {
+        rows: outcome.rows as R[],
+        numAffectedRows: BigInt(outcome.changes),
+      };
+    },
+    streamQuery() {
+      throw new TypeError('rows are not streamed: ask for a page at a time');
+    },
+  };
+}
