@@ -24,11 +24,13 @@ export function addRows<T extends keyof Database>(
   ...rows: Insertable<Database[T]>[]
 ): Promise<number> {
   return store.transaction(async ({ db }) => {
-    const { insertId } = await db
+    const added = await db
       .insertInto<keyof Database>(table)
       .values(rows as never)
-      .executeTakeFirstOrThrow();
-    return Number(insertId);
+      .returningAll()
+      .execute();
+    const last: object = added.at(-1) ?? {};
+    return 'id' in last ? Number(last.id) : 0;
   });
 }
 

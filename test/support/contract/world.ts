@@ -237,7 +237,7 @@ export class World {
       regions: [{ region: 'hosta-fra', outcome: 'failed' }],
     };
     return this.api.store.transaction(async ({ db }) => {
-      const { insertId } = await db
+      const { id } = await db
         .insertInto('deliveries')
         .values({
           uid: World.unique(),
@@ -252,6 +252,7 @@ export class World {
           replayed_at: null,
           finished_at: 2,
         })
+        .returning('id')
         .executeTakeFirstOrThrow();
       const attempt = {
         number: 1,
@@ -263,9 +264,9 @@ export class World {
       };
       await db
         .insertInto('delivery_attempts')
-        .values({ delivery_id: Number(insertId), ...attempt })
+        .values({ delivery_id: id, ...attempt })
         .execute();
-      return String(insertId);
+      return String(id);
     });
   }
 

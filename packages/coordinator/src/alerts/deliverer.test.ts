@@ -129,7 +129,7 @@ class Bench {
         .values({ id: 1, name: 'default', created_at: 0 })
         .onConflict((conflict) => conflict.doNothing())
         .execute();
-      const { insertId } = await tx.db
+      const row = await tx.db
         .insertInto('notifications')
         .values({
           workspace_id: 1,
@@ -142,8 +142,9 @@ class Bench {
           created_at: 0,
           updated_at: 0,
         })
+        .returning('id')
         .executeTakeFirstOrThrow();
-      return Number(insertId);
+      return row.id;
     });
     this.channels.set(id, channel);
     return id;

@@ -65,7 +65,11 @@ export function isBusy({ errcode }: SqliteFailure): boolean {
 /** SQLite's messages name tables and columns, never values. */
 export function storeErrorOf(failure: SqliteFailure, cause?: unknown): StoreError {
   // The low byte is the primary code; the other bytes say more about it.
-  const code = CODE_OF.get(failure.errcode & 0xff) ?? 'store-error';
+  return storeError(CODE_OF.get(failure.errcode & 0xff) ?? 'store-error', failure.message, cause);
+}
+
+/** The error of this code, with what the operator can do about it. */
+export function storeError(code: StoreErrorCode, message: string, cause?: unknown): StoreError {
   const advice = ADVICE[code] === undefined ? '' : `: ${ADVICE[code]}`;
-  return new StoreError(code, `database: ${failure.message}${advice}`, cause === undefined ? {} : { cause });
+  return new StoreError(code, `database: ${message}${advice}`, cause === undefined ? {} : { cause });
 }

@@ -106,7 +106,7 @@ export async function monitorsWithTotals({ read }: Pick<Store, 'read'>): Promise
 
 /** Writes nothing for a monitor that was removed in between. */
 const WRITE_TOTALS = `INSERT INTO export_totals (monitor_id, until, totals)
-  SELECT id, ?, ? FROM monitors WHERE id = ?
+  SELECT id, ?::bigint, ? FROM monitors WHERE id = ?
   ON CONFLICT (monitor_id) DO UPDATE SET until = excluded.until, totals = excluded.totals`;
 
 export async function writeTotals(store: Store, rows: readonly StoredExportTotals[]): Promise<void> {

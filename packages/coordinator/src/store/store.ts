@@ -5,12 +5,15 @@ import type { Database } from './schema.ts';
 export type SqlValue = string | number | bigint | null | Uint8Array;
 
 /**
- * The effect of a statement for one row of parameters. `id` is the id of the inserted row, in a table that
- * gives ids. It means nothing where no row was inserted.
+ * The effect of a statement for one row of parameters. `id` is the id of the inserted row, where the statement
+ * ends with `RETURNING id`. It means nothing where no row was inserted.
  */
 export type RowOutcome = { readonly changes: number; readonly id: number };
 
-/** One statement for many rows of parameters, in their order. */
+/**
+ * One statement for many rows of parameters, in their order. A parameter is a `?`. Where PostgreSQL could not
+ * know its type, which is in the columns of a SELECT, it is `?::bigint` or `?::bytea`.
+ */
 export type SqlStep = { readonly sql: string; readonly rows: readonly (readonly SqlValue[])[] };
 
 /**
@@ -65,6 +68,9 @@ export interface Store {
    */
   close(): Promise<void>;
 }
+
+/** An open database that is only read. */
+export type StoreReading = Pick<Store, 'read' | 'close'>;
 
 /**
  * The statements of one transaction. They are refused after its end. As in PostgreSQL, a failed statement

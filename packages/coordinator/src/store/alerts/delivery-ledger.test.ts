@@ -105,7 +105,7 @@ const stepOf = (
   pair: { notificationId: channel, monitorId },
   error: 'busy',
   announced: state === 'pending' ? null : { incident: 'test', thread: 'message 7' },
-  attempt: { ...attempt, at, number: at, deliveryId },
+  attempt: { ...attempt, at, number: Math.floor(at), deliveryId },
   state,
   nextAttemptAt: state === 'pending' ? nextAttemptAt : null,
   channel: { state: 'failing', reason: 'busy' } as const,

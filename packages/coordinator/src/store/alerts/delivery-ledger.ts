@@ -274,7 +274,7 @@ export async function insertFinished(
   const [row] = await tx.query<{ id: number }>(
     `INSERT INTO deliveries (uid, notification_id, monitor_id, alert, incident, status, state, attempts,
        last_error, created_at, finished_at)
-     SELECT ?, id, ?, ?, ?, ?, ?, 1, ?, ?, ? FROM notifications WHERE id = ? RETURNING id`,
+     SELECT ?, id, ?::bigint, ?, ?, ?, ?, 1, ?, ?::bigint, ?::bigint FROM notifications WHERE id = ? RETURNING id`,
     [
       uid,
       monitorId,

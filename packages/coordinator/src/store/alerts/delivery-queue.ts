@@ -122,9 +122,9 @@ export function insertFor(
 ): string {
   return `INSERT INTO deliveries
       (uid, notification_id, monitor_id, alert, incident, status, state, created_at, due_at)
-    SELECT ?, ${receivedById}, ?, ?, ?, ?, 'pending', ?, CASE WHEN NOT EXISTS (SELECT 1 FROM deliveries o
+    SELECT ?, ${receivedById}, ?::bigint, ?, ?, ?, 'pending', ?::bigint, CASE WHEN NOT EXISTS (SELECT 1 FROM deliveries o
       WHERE o.state = 'pending' AND o.notification_id = ${receivedById} AND o.monitor_id = ?) THEN 0 END
-    FROM ${receivers} WHERE ${receivers}.id = ? ON CONFLICT (uid) DO NOTHING`;
+    FROM ${receivers} WHERE ${receivers}.id = ? ON CONFLICT (uid) DO NOTHING RETURNING id`;
 }
 
 /** Parameters of {@link insertFor}. @param id of the receiver in its table */

@@ -57,7 +57,7 @@ test('no statement about deliveries reads all of them', async () => {
   onTestFinished(() => database.close());
   const plans = [...statements].map((text) =>
     database
-      .prepare(`EXPLAIN QUERY PLAN ${text}`)
+      .prepare(`EXPLAIN QUERY PLAN ${text.replaceAll(/\?::\w+/g, '?')}`)
       .all()
       .map(({ detail }) => String(detail)),
   );

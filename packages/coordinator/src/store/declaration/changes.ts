@@ -73,7 +73,8 @@ export type Change = { readonly id: number } & (
   | { readonly kind: 'maintenance'; readonly windowId: number | null }
 );
 
-const INSERT = 'INSERT INTO changes (kind, monitor_id, notification_id, detail) VALUES (?, ?, ?, ?)';
+const INSERT =
+  'INSERT INTO changes (kind, monitor_id, notification_id, detail) VALUES (?, ?, ?, ?) RETURNING id';
 
 /** Answers the id of the last entry; null when there are no entries. */
 export async function appendChanges(tx: Transaction, changes: readonly NewChange[]): Promise<number | null> {

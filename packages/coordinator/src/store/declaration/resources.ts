@@ -114,7 +114,7 @@ export async function insertResources<T extends ResourceTable>(
   const [first] = rows;
   if (first === undefined) return [];
   const columns = Object.keys(first);
-  const sql = `INSERT INTO ${table} (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`;
+  const sql = `INSERT INTO ${table} (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')}) RETURNING id`;
   const written = await tx.runEach(
     sql,
     rows.map((row) => valuesOf(row, columns)),

@@ -28,11 +28,11 @@ export async function writeSealedWith(store: Store, name: string): Promise<void>
  * key opens.
  */
 export async function overwritingFreedPages(store: Store, work: () => Promise<void>): Promise<void> {
-  await store.transaction((tx) => tx.query(overwriteFreed('pages')));
+  await store.transaction(({ db }) => overwriteFreed('pages').execute(db));
   try {
     await work();
   } finally {
-    await store.transaction((tx) => tx.query(overwriteFreed('written')));
+    await store.transaction(({ db }) => overwriteFreed('written').execute(db));
   }
 }
 

@@ -17,7 +17,7 @@ export async function addToHours(tx: Transaction, rows: readonly HourRow[]): Pro
   if (rows.length === 0) return;
   const outcomes = await tx.runEach(
     `INSERT INTO rollup_hours (monitor_id, at, region, passed, degraded, failed, not_run, latency)
-     SELECT id, ?, ?, ?, ?, ?, ?, ? FROM monitors WHERE id = ? ON CONFLICT DO NOTHING`,
+     SELECT id, ?::bigint, ?, ?::bigint, ?::bigint, ?::bigint, ?::bigint, ?::bytea FROM monitors WHERE id = ? ON CONFLICT DO NOTHING`,
     rows.map((row) => [row.at, row.region, ...countsOf(row), row.monitor_id]),
   );
   const rest = rows.filter((_, index) => outcomes[index]?.changes === 0);
@@ -100,7 +100,7 @@ export async function writeDays(
   );
   await tx.runEach(
     `INSERT INTO rollup_days (monitor_id, at, region, passed, degraded, failed, not_run, latency)
-     SELECT monitor_id, ?, region, sum(passed), sum(degraded), sum(failed), sum(not_run), merged_histogram(latency)
+     SELECT monitor_id, ?::bigint, region, sum(passed), sum(degraded), sum(failed), sum(not_run), merged_histogram(latency)
      FROM rollup_hours WHERE monitor_id = ? AND at >= ? AND at < ?
        AND EXISTS (SELECT 1 FROM monitors WHERE id = rollup_hours.monitor_id)
      GROUP BY monitor_id, region`,

@@ -17,7 +17,7 @@ export async function writeUptimes(tx: Transaction, days: readonly UptimeDay[]):
   if (known.length === 0) return;
   await tx.runEach(
     `INSERT INTO uptime_days (monitor_id, at, active_ms, degraded_ms, error_ms)
-     SELECT id, ?, ?, ?, ? FROM monitors WHERE id = ?
+     SELECT id, ?::bigint, ?::bigint, ?::bigint, ?::bigint FROM monitors WHERE id = ?
      ON CONFLICT (monitor_id, at) DO UPDATE SET active_ms = excluded.active_ms,
        degraded_ms = excluded.degraded_ms, error_ms = excluded.error_ms`,
     known.map(({ monitorId, day, times: { active, degraded, error } }) => [

@@ -1,4 +1,6 @@
-import { type Kysely, sql } from 'kysely';
+import type { Kysely } from 'kysely';
+import { definition, triggerDefinition } from '../dialect.ts';
+import { POSTGRES_ONLY } from './postgres-only.ts';
 import { SHOWN_VERSIONS } from './shown-versions.ts';
 
 /*
@@ -12,7 +14,7 @@ import { SHOWN_VERSIONS } from './shown-versions.ts';
 
 const ACCESS = [
   `CREATE TABLE workspaces (
-    id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, created_at INTEGER NOT NULL)`,
+    id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, created_at INTEGER NOT NULL)`,
   `CREATE TABLE tokens (
     id INTEGER PRIMARY KEY AUTOINCREMENT, workspace_id INTEGER NOT NULL REFERENCES workspaces,
     name TEXT NOT NULL, scope TEXT NOT NULL CHECK (scope IN ('read', 'write', 'admin')),
@@ -65,11 +67,8 @@ const DECLARED = [
   // some kilobytes.
   'CREATE INDEX monitors_names ON monitors (workspace_id, id, name, type)',
   'CREATE INDEX monitors_overview ON monitors (workspace_id, id, active, name, type)',
-  // Deleted monitors that still have roll-ups.
+  // Deleted monitors that still have roll-ups; see `REMOVED`.
   'CREATE TABLE removed_monitors (monitor_id INTEGER PRIMARY KEY)',
-  `CREATE TRIGGER monitors_removed AFTER DELETE ON monitors BEGIN
-    INSERT OR IGNORE INTO removed_monitors (monitor_id) VALUES (old.id);
-  END`,
   // `stopped_at`: since when the channel is stopped, because its address is dead; null: it is not. `kept`: what
   // its kind keeps of it, the new id of a chat, say; null: nothing.
   `CREATE TABLE notifications (
@@ -357,7 +356,16 @@ const VISITORS = [
     tried_at INTEGER NOT NULL, fetched_at INTEGER, failures INTEGER NOT NULL DEFAULT 0)`,
 ];
 
+/** Keeps the ids of deleted monitors until the retention has deleted their roll-ups. */
+const REMOVED = triggerDefinition({
+  name: 'monitors_removed',
+  after: 'DELETE',
+  table: 'monitors',
+  body: 'INSERT INTO removed_monitors (monitor_id) VALUES (old.id) ON CONFLICT DO NOTHING;',
+});
+
 export async function up(db: Kysely<unknown>): Promise<void> {
   const tables = [...ACCESS, ...DECLARED, ...EVALUATION, ...TOTALS, ...DELIVERY, ...NOTES, ...VISITORS];
-  for (const statement of [...tables, ...SHOWN_VERSIONS]) await sql.raw(statement).execute(db);
+  for (const table of tables) await definition(table).execute(db);
+  for (const other of [REMOVED, ...SHOWN_VERSIONS, ...POSTGRES_ONLY]) await other.execute(db);
 }

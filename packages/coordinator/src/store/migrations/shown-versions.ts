@@ -1,3 +1,6 @@
+import type { RawBuilder } from 'kysely';
+import { triggerDefinition } from '../dialect.ts';
+
 /*
  * The triggers that raise the versions of what status pages show. `status_pages.shown_version` grows with
  * each write by people to what the page shows, and `monitor_states.shown_version` with each change that
@@ -83,11 +86,11 @@ const SHOWN: readonly Shown[] = [
 ];
 
 /** Statements that make the triggers. */
-export const SHOWN_VERSIONS: readonly string[] = SHOWN.flatMap((shown) =>
+export const SHOWN_VERSIONS: readonly RawBuilder<unknown>[] = SHOWN.flatMap((shown) =>
   shown.on.map((event) => triggerOf(shown, event)),
 );
 
-function triggerOf({ table, when, pages, monitors }: Shown, event: Shown['on'][number]): string {
+function triggerOf({ table, when, pages, monitors }: Shown, event: Shown['on'][number]): RawBuilder<unknown> {
   const [kind = ''] = event.split(' ');
   const rows =
     kind === 'INSERT'
@@ -99,9 +102,11 @@ function triggerOf({ table, when, pages, monitors }: Shown, event: Shown['on'][n
     ids === undefined
       ? ''
       : `UPDATE ${raised} SET shown_version = shown_version + 1 WHERE ${rows.map((row) => `${id} IN (${ids(row)})`).join(' OR ')};`;
-  return `CREATE TRIGGER shown_${table}_${kind.toLowerCase()} AFTER ${event} ON ${table}
-    ${when === undefined ? '' : `WHEN ${when}`} BEGIN
-      ${raise('status_pages', 'id', pages)}
-      ${raise('monitor_states', 'monitor_id', monitors)}
-    END`;
+  return triggerDefinition({
+    name: `shown_${table}_${kind.toLowerCase()}`,
+    after: event,
+    table,
+    when,
+    body: `${raise('status_pages', 'id', pages)} ${raise('monitor_states', 'monitor_id', monitors)}`,
+  });
 }
