@@ -20,6 +20,17 @@ const BESIDE_THE_CODE = [
 ];
 const STARTING_PROCESSES = processStarters(ROOT, BESIDE_THE_CODE);
 
+/**
+ * Tests that also run on PostgreSQL: those that only have a store by `temporaryStore` or `configuredStore`.
+ * SQLite's alone are the tests of its files, threads and query plans, and those that hold its threads.
+ */
+const ON_BOTH_DATABASES = ['packages/coordinator/src/store/**/*.test.ts'];
+const ON_SQLITE = [
+  'packages/coordinator/src/store/{sqlite,postgres}/*.test.ts',
+  'packages/coordinator/src/store/{crash,migrate,open,writing}.test.ts',
+  'packages/coordinator/src/store/alerts/query-plans.test.ts',
+];
+
 /** Files that need seconds of CPU or of waiting by their nature. `npm run check` leaves them out (decision 0232). */
 const LONG = [
   // Dispatch for thousands of monitors, over minutes of its clock.
@@ -71,6 +82,8 @@ const project = (
     maxWorkers: number;
     isolate?: boolean;
     setupFiles?: string[];
+    globalSetup?: string[];
+    env?: Record<string, string>;
   },
 ) => ({ extends: true as const, test: { ...test, sequence: { groupOrder } } });
 
@@ -101,6 +114,14 @@ export default defineConfig({
         name: 'unit',
         include: [...BESIDE_THE_CODE, ...(IS_QUICK ? QUICK_SIMULATION : [])],
         exclude: [...STARTING_PROCESSES, ...LONG, ...WORLDS],
+        ...BESIDE,
+      }),
+      project(1, {
+        name: 'postgres',
+        include: ON_BOTH_DATABASES,
+        exclude: ON_SQLITE,
+        globalSetup: ['test/support/postgres-for-tests.ts'],
+        env: { TESTS_STORE: 'postgres' },
         ...BESIDE,
       }),
       project(1, { name: 'processes', include: STARTING_PROCESSES, ...BESIDE }),

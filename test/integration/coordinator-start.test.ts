@@ -49,7 +49,7 @@ async function placeFor(context: TestContext) {
           retentionDays: 14,
           resultsMaxBytes: 64 * 1024 ** 2,
           metricsToken: undefined,
-          databasePath: join(folder, 'svc.db'),
+          database: new Secret(`sqlite:${join(folder, 'svc.db')}`),
           secretKey: new Secret(SECRET_KEY),
           apiTokens: new Secret(['token-of-the-test-operator']),
           apiTokenFile: null,

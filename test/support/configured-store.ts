@@ -9,14 +9,19 @@ import { StoredConfiguration } from '@svc/coordinator/declaration/stored-configu
 import { removeChanges } from '@svc/coordinator/store/declaration/changes.ts';
 import { Secrets } from '@svc/coordinator/store/declaration/secrets.ts';
 import { ensureDefaultWorkspace } from '@svc/coordinator/store/declaration/workspaces.ts';
+import { openPostgres } from '@svc/coordinator/store/postgres/open-postgres.ts';
 import type { Store } from '@svc/coordinator/store/store.ts';
 import { createEgressGuard, type EgressGuard } from '@svc/shared/egress.ts';
 import { createLogger } from '@svc/shared/log.ts';
 import { FakeClock } from './fake-clock.ts';
 import { folderInMemory } from './folder-in-memory.ts';
+import { temporaryDatabase } from './postgres-store.ts';
 import { openStoreInProcess, STORE_IN_PROCESS } from './store-in-process.ts';
 
 export const silentLog = createLogger('test', 'silent');
+
+/** Whether the stores of tests are databases of PostgreSQL, see `vitest.config.ts`. */
+export const IS_POSTGRES = process.env.TESTS_STORE === 'postgres';
 
 /** A folder of its own, in memory where the system has room for it: no test of a store depends on a disk. */
 export async function temporaryFolder(): Promise<{ path: string; remove(): Promise<void> }> {
@@ -26,8 +31,12 @@ export async function temporaryFolder(): Promise<{ path: string; remove(): Promi
 
 export type TemporaryStore = { readonly file: string; readonly store: Store; dispose(): Promise<void> };
 
-/** A new SQLite file in a folder of its own, opened without threads. */
+/**
+ * An empty store: a new SQLite file in a folder of its own, opened without threads. In the tests that run on
+ * both databases it may be a database of PostgreSQL, which has no file.
+ */
 export async function temporaryStore(workers = STORE_IN_PROCESS): Promise<TemporaryStore> {
+  if (IS_POSTGRES) return temporaryPostgres();
   const folder = await temporaryFolder();
   const file = join(folder.path, 'svc.db');
   const store = await openStoreInProcess(file, silentLog, workers);
@@ -37,6 +46,19 @@ export async function temporaryStore(workers = STORE_IN_PROCESS): Promise<Tempor
     async dispose() {
       await store.close();
       await folder.remove();
+    },
+  };
+}
+
+async function temporaryPostgres(): Promise<TemporaryStore> {
+  const database = await temporaryDatabase();
+  const store = await openPostgres({ url: database.url, log: silentLog });
+  return {
+    file: '',
+    store,
+    async dispose() {
+      await store.close();
+      await database.remove();
     },
   };
 }
@@ -60,7 +82,7 @@ export type ConfiguredStore = TemporaryStore & {
 export const DECLARED_FILE = 'monitors.yaml';
 
 /**
- * A new SQLite file, opened without threads, with all parts that declarations need. Only the monitors in memory
+ * An empty store with all parts that declarations need. Only the monitors in memory
  * follow its changes.
  */
 export async function configuredStore(workers = STORE_IN_PROCESS): Promise<ConfiguredStore> {

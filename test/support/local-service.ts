@@ -139,7 +139,7 @@ export class LocalService {
         retentionDays: 14,
         resultsMaxBytes: this.#options.resultsMaxBytes ?? 512 * 1024 ** 2,
         metricsToken: undefined,
-        databasePath: this.databasePath,
+        database: new Secret(`sqlite:${this.databasePath}`),
         secretKey: new Secret(SECRET_KEY),
         apiTokens: new Secret([TOKEN]),
         apiTokenFile: null,

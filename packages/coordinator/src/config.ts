@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { NATS_SETTINGS } from '@svc/shared/nats/nats-settings.ts';
 import { OTLP_SETTINGS } from '@svc/shared/otlp/otlp-settings.ts';
 import { NO_PROXY_SETTINGS, proxyUrl } from '@svc/shared/proxy/proxy.ts';
-import type { Secret } from '@svc/shared/secret.ts';
+import { Secret } from '@svc/shared/secret.ts';
 import {
   checkSharedSettings,
   PROCESS_SETTINGS,
@@ -176,6 +176,11 @@ export const checkCoordinatorSettings: SettingsCheck<CoordinatorConfig> = (confi
   const half = 'SVC_TLS_CERT and SVC_TLS_KEY belong together: set both or neither';
   return { problems: isHalf ? [...problems, half] : problems, warnings };
 };
+
+/** The database: `SVC_DATABASE_URL`, or a file in the data folder. */
+export function databaseOf(databaseUrl: Secret | undefined, dataDir: string): Secret {
+  return databaseUrl ?? new Secret(`sqlite:${join(dataDir, 'svc.db')}`);
+}
 
 /** Path of the SQLite file: from `SVC_DATABASE_URL`, or in the data folder. */
 export function databasePathOf(databaseUrl: Secret | undefined, dataDir: string): string {

@@ -30,7 +30,7 @@ import { loadInstallation } from './store/access/installation.ts';
 import { Tokens } from './store/access/tokens.ts';
 import { checkSecretKey, parseSecretKey, Secrets } from './store/declaration/secrets.ts';
 import { ensureDefaultWorkspace } from './store/declaration/workspaces.ts';
-import { openStore } from './store/open.ts';
+import { type DatabaseUrl, openDatabase } from './store/open.ts';
 
 /** Time for the last export of the coordinator's own metrics, ms. */
 const LAST_EXPORT_MS = 2_000;
@@ -38,7 +38,7 @@ const LAST_EXPORT_MS = 2_000;
 export type CoordinatorParts = {
   config: Pick<CoordinatorConfig, 'listen' | 'metricsToken' | 'trustedProxies'> &
     LeadershipSettings & {
-      databasePath: string;
+      database: DatabaseUrl;
       tls: TlsFiles | null;
       publicUrl: string;
       /** 32 bytes in base64. */
@@ -137,7 +137,7 @@ export class Coordinator {
   async #start(): Promise<{ url: string }> {
     const { config, operator, exports, bus, streams, clock, log, environment, readDeclaration } = this.#parts;
     this.#started.add('bus', () => bus.close());
-    const store = await openStore({ path: config.databasePath, log });
+    const store = await openDatabase(config.database, log);
     this.#started.add('store', () => store.close());
     const previous = config.previousSecretKey;
     const secrets = new Secrets(
@@ -184,7 +184,7 @@ export class Coordinator {
       leader: () => leading.services,
       isLeading: () => leading.isLeading,
       bus,
-      databasePath: config.databasePath,
+      database: config.database,
     });
     this.#started.add('serving', () => serving.stop());
     const [listening] = await Promise.all([serving.start(), dispatching]);

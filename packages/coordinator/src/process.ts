@@ -18,7 +18,7 @@ import {
   COORDINATOR_SETTINGS,
   type CoordinatorConfig,
   checkCoordinatorSettings,
-  databasePathOf,
+  databaseOf,
 } from './config.ts';
 import { Coordinator } from './coordinator.ts';
 import { DeclarationError } from './declaration/yaml/declaration.ts';
@@ -107,7 +107,7 @@ async function createCoordinator(
   return new Coordinator({
     config: {
       ...config,
-      databasePath: databasePathOf(config.databaseUrl, config.dataDir),
+      database: databaseOf(config.databaseUrl, config.dataDir),
       publicUrl:
         config.publicUrl ??
         `${tls === null ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${port}`,

@@ -33,8 +33,9 @@ import { announceRemoval } from './pages/subscribers/window-announcements.ts';
 import { createVisitors } from './pages/visitors.ts';
 import type { Tokens } from './store/access/tokens.ts';
 import type { NewlyQueued } from './store/alerts/delivery-queue.ts';
+import { MeasuredSizes } from './store/database-sizes.ts';
 import type { Secrets } from './store/declaration/secrets.ts';
-import { FileSizes } from './store/sqlite/database-files.ts';
+import { type DatabaseUrl, databaseSizes } from './store/open.ts';
 import type { Store } from './store/store.ts';
 import { createAssetSite } from './web/assets.ts';
 import type { Site } from './web/site.ts';
@@ -64,8 +65,7 @@ export type ServingParts = {
   readonly leader: () => LeaderServices | null;
   readonly isLeading: () => boolean;
   readonly bus: Pick<Bus, 'isConnected' | 'onConnection'>;
-  /** Path of the database file. */
-  readonly databasePath: string;
+  readonly database: DatabaseUrl;
   /** The last errors of the log; left out: they are not kept. */
   readonly recentErrors?: (() => readonly RecentError[]) | undefined;
   readonly clock: Clock;
@@ -84,7 +84,7 @@ export class Serving {
   /** Epoch ms. */
   readonly #startedAt: number;
   readonly #loopDelay = new LoopDelay();
-  readonly #fileSizes: FileSizes;
+  readonly #sizes: MeasuredSizes;
   readonly #whatIfs: WhatIfs;
   #cancelSaving: () => void = () => {};
   #stopCounting: () => void = () => {};
@@ -93,8 +93,8 @@ export class Serving {
     this.#parts = parts;
     const { config, operator, store, secrets, tokens, effects, leader, isLeading, bus, clock, log } = parts;
     this.#startedAt = clock.wall();
-    this.#fileSizes = new FileSizes(parts.databasePath, clock);
-    this.#whatIfs = new WhatIfs(parts.databasePath);
+    this.#sizes = new MeasuredSizes(() => databaseSizes(parts.database, store), clock);
+    this.#whatIfs = new WhatIfs(parts.database);
     const declaredFile = config.config === undefined ? undefined : basename(config.config);
     const guard = createEgressGuard({ base: 'channel', deny: [], allow: config.channelEgressAllow });
     const served = withOrWithoutLeader(leader, isLeading, clock);
@@ -152,7 +152,7 @@ export class Serving {
   start(): Promise<{ url: string }> {
     const { bus, clock } = this.#parts;
     this.#loopDelay.start();
-    this.#fileSizes.start();
+    this.#sizes.start();
     this.#stopCounting = bus.onConnection((isConnected) => {
       if (!isConnected) this.#counters.disconnects += 1;
     });
@@ -163,7 +163,7 @@ export class Serving {
   async stop(): Promise<void> {
     this.#cancelSaving();
     this.#stopCounting();
-    this.#fileSizes.stop();
+    this.#sizes.stop();
     this.#loopDelay.stop();
     await Promise.all([this.#api.stop(), this.#whatIfs.stop()]);
     await this.#saveUses();
@@ -172,7 +172,7 @@ export class Serving {
   /** Everything that the coordinator reports about itself now, for every export. */
   measurements(): Measurement[] {
     const { isLeading, bus } = this.#parts;
-    const { sizes } = this.#fileSizes;
+    const { sizes } = this.#sizes;
     const gauges = {
       leading: Number(isLeading()),
       databaseBytes: sizes?.file ?? Number.NaN,

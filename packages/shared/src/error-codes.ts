@@ -39,13 +39,14 @@ const STORE_CODES = {
   'store-corrupt': 'The database file is damaged.',
   'store-constraint': 'A row breaks a rule of its table.',
   'store-overloaded': 'Too many reads or transactions are waiting already. svc tries again.',
-  'store-reader-lost': 'The reading thread has ended. The next read starts another. svc tries again.',
+  'store-reader-lost':
+    'The reading thread, or the connection to PostgreSQL, has ended. The next read starts another. svc tries again.',
   'store-writer-lost':
-    'The writing thread has ended, and its open transaction is rolled back. The next transaction starts another thread. svc tries again.',
+    'The writing thread, or the connection to PostgreSQL, has ended, and its open transaction is rolled back. The next transaction starts another. svc tries again.',
   'store-unanswered':
-    'The writing thread has ended after the commit. The change is stored, but its result is unknown. It must not be repeated.',
+    'The writing thread, or the connection to PostgreSQL, has ended after the commit. The change is stored, but its result is unknown. It must not be repeated.',
   'store-closed': 'The database is closed: the process is stopping.',
-  'store-in-use': 'Another coordinator uses this file.',
+  'store-in-use': 'Another coordinator uses this database.',
   'store-newer': 'The database was written by a newer version of svc.',
   'store-foreign': 'The file is not an svc database.',
   'store-key': 'The secret key does not fit the database, or a sealed value was changed.',

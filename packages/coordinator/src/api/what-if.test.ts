@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import type { Comparison, WhatIf } from '@svc/coordinator/history/what-if/compare.ts';
 import { WhatIfs } from '@svc/coordinator/history/what-if/what-ifs.ts';
 import { SvcError } from '@svc/shared/errors.ts';
+import { Secret } from '@svc/shared/secret.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type RunningApi, startApi } from '../../../../test/support/api.ts';
 
@@ -206,6 +207,7 @@ test('a token with many replays does not keep other tokens of its workspace from
 });
 
 describe('the thread of a replay', () => {
+  const databaseIn = (file: string) => new Secret(`sqlite:${file}`);
   const monitor = () => {
     const found = [...asked].at(-1);
     if (found === undefined) throw new Error('nothing was asked');
@@ -214,19 +216,19 @@ describe('the thread of a replay', () => {
 
   test('reads the database and answers', async () => {
     await whatIf({});
-    const whatIfs = new WhatIfs(api.file);
+    const whatIfs = new WhatIfs(databaseIn(api.file));
     await expect(whatIfs.compare(monitor(), NEVER)).resolves.toBeNull();
   });
 
   test('that fails is an error with a code', async () => {
     await whatIf({});
-    const whatIfs = new WhatIfs(join(api.file, 'nothing-here'));
+    const whatIfs = new WhatIfs(databaseIn(join(api.file, 'nothing-here')));
     await expect(whatIfs.compare(monitor(), NEVER)).rejects.toMatchObject({ code: 'what-if-failed' });
   });
 
   test('ends when its caller leaves, and makes room for the next one', async () => {
     await whatIf({});
-    const whatIfs = new WhatIfs(api.file);
+    const whatIfs = new WhatIfs(databaseIn(api.file));
     const visitors = Array.from({ length: 5 }, () => new AbortController());
     for (const visitor of visitors) {
       const compared = whatIfs.compare(monitor(), visitor.signal);
@@ -238,7 +240,7 @@ describe('the thread of a replay', () => {
 
   test('ends with the service', async () => {
     await whatIf({});
-    const whatIfs = new WhatIfs(api.file);
+    const whatIfs = new WhatIfs(databaseIn(api.file));
     const compared = whatIfs.compare(monitor(), NEVER).catch((error: unknown) => error);
     await whatIfs.stop();
     // It has answered, or it was ended.

@@ -1,13 +1,14 @@
 import { setFlagsFromString } from 'node:v8';
 import { Worker } from 'node:worker_threads';
 import { SvcError } from '@svc/shared/errors.ts';
+import type { DatabaseUrl } from '../../store/open.ts';
 import type { LiveMonitor } from '../../verdict/monitor.ts';
 import type { Comparison, WhatIf } from './compare.ts';
 
-/** Data for the thread of a replay, without secrets. */
+/** Data for the thread of a replay, without secrets of the monitor. */
 export type WhatIfRequest = Omit<WhatIf, 'present'> & {
-  /** Path of the database file. */
-  readonly path: string;
+  /** A `DatabaseUrl`; a `Secret` does not cross to a thread. */
+  readonly database: string;
   readonly present: Omit<LiveMonitor, 'checkText' | 'declaredExport'>;
 };
 
@@ -28,12 +29,11 @@ class WhatIfFailure extends SvcError {
 
 /** Runs replays, each on its own thread. */
 export class WhatIfs {
-  readonly #path: string;
+  readonly #database: DatabaseUrl;
   readonly #running = new Set<Worker>();
 
-  /** @param path of the database file */
-  constructor(path: string) {
-    this.#path = path;
+  constructor(database: DatabaseUrl) {
+    this.#database = database;
   }
 
   /**
@@ -52,7 +52,7 @@ export class WhatIfs {
     setFlagsFromString('--max-old-space-size=0');
     const worker = new Worker(new URL('./what-if-worker.ts', import.meta.url), {
       name: 'what-if',
-      workerData: { ...asked, present: monitor, path: this.#path } satisfies WhatIfRequest,
+      workerData: { ...asked, present: monitor, database: this.#database.reveal() } satisfies WhatIfRequest,
       resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MIB },
     });
     this.#running.add(worker);

@@ -1,0 +1,103 @@
+import type { Secret } from '@svc/shared/secret.ts';
+import type pg from 'pg';
+import type { Execute, StatementOutcome } from '../one-connection.ts';
+import type { RowOutcome, SqlStep } from '../store.ts';
+import { Exchange, PreparedStatements } from './exchange.ts';
+
+/** Longest run of one statement, ms. The server ends it then. */
+const STATEMENT_LIMIT_MS = 30_000;
+/** Longest wait of a statement for a lock, ms; as long as a transaction of SQLite waits. */
+export const LOCK_LIMIT_MS = 5_000;
+/** Longest time without a statement in an open transaction, ms. The server ends the connection then. */
+const IDLE_LIMIT_MS = 60_000;
+/** Longest wait for the answers to one exchange, ms. After it the connection is given up. */
+const ANSWER_LIMIT_MS = 60_000;
+const DIAL_LIMIT_MS = 5_000;
+/** Silence after which either side asks whether the other is still there, ms. */
+const KEEPALIVE_MS = 10_000;
+
+const SETTINGS = {
+  statement_timeout: STATEMENT_LIMIT_MS,
+  lock_timeout: LOCK_LIMIT_MS,
+  idle_in_transaction_session_timeout: IDLE_LIMIT_MS,
+  // The server notices within half a minute that this machine is gone, and frees its locks.
+  tcp_keepalives_idle: KEEPALIVE_MS / 1_000,
+  tcp_keepalives_interval: 5,
+  tcp_keepalives_count: 3,
+  // Compiling takes longer than any of these queries.
+  jit: 'off',
+} as const;
+
+/** A server, and what the connections to it may do. */
+export type Dialled = {
+  readonly url: Secret;
+  readonly may: 'read' | 'write';
+};
+
+/** The settings of a client for this server. */
+export function clientSettings({ url }: Pick<Dialled, 'url'>): pg.ClientConfig {
+  return {
+    connectionString: url.reveal(),
+    application_name: 'svc',
+    connectionTimeoutMillis: DIAL_LIMIT_MS,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: KEEPALIVE_MS,
+  };
+}
+
+/** A connection with its prepared statements. One exchange runs at a time; the caller sees to that. */
+export class Connection {
+  readonly #client: pg.ClientBase;
+  readonly #statements = new PreparedStatements();
+  #settingUp: Promise<void> | null = null;
+
+  constructor(client: pg.ClientBase) {
+    this.#client = client;
+  }
+
+  /** Gives the session its settings; to be awaited before the first exchange. */
+  setUp(may: Dialled['may']): Promise<void> {
+    this.#settingUp ??= this.#setUp(may);
+    return this.#settingUp;
+  }
+
+  readonly run: Execute = async (sql, parameters) => {
+    const [answer] = await this.#exchange([{ sql, rows: [parameters] }], true);
+    const { rows = [], outcomes = [] } = answer ?? {};
+    return { rows, changes: outcomes[0]?.changes ?? 0 } satisfies StatementOutcome;
+  };
+
+  /** Runs each statement for each of its rows of parameters, in one round trip. Ends at the first error. */
+  async runAll(steps: readonly SqlStep[]): Promise<readonly (readonly RowOutcome[])[]> {
+    return (await this.#exchange(steps, false)).map(({ outcomes }) => outcomes);
+  }
+
+  async #setUp(may: Dialled['may']): Promise<void> {
+    const settings = Object.entries({
+      ...SETTINGS,
+      ...(may === 'read' ? { default_transaction_read_only: 'on' } : {}),
+    });
+    await this.runAll([
+      { sql: 'SELECT set_config(?, ?, false)', rows: settings.map(([name, value]) => [name, String(value)]) },
+      // A commit is on the disk before it is answered, whatever the server's default is.
+      {
+        sql: "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'",
+        rows: [[]],
+      },
+    ]);
+  }
+
+  async #exchange(
+    steps: readonly { sql: string; rows: readonly (readonly unknown[])[] }[],
+    keepRows: boolean,
+  ) {
+    const exchange = new Exchange(this.#statements, steps, keepRows);
+    const timer = setTimeout(() => exchange.giveUp(), ANSWER_LIMIT_MS);
+    try {
+      this.#client.query(exchange);
+      return await exchange.answers;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}

@@ -1,0 +1,185 @@
+import type pg from 'pg';
+import type { RowOutcome } from '../store.ts';
+
+/** Statements that a connection keeps prepared. */
+const KEPT_STATEMENTS = 256;
+
+type Field = { readonly name: string; readonly dataTypeID: number };
+
+type Statement = { readonly name: string; readonly text: string; fields: readonly Field[] };
+
+/** The prepared statements of one connection, by their text. The least recently used one is first. */
+export class PreparedStatements {
+  readonly #known = new Map<string, Statement>();
+  #last = 0;
+
+  /** The statement of this text, and whether the server has it already. */
+  find(sql: string): { statement: Statement; isKnown: boolean } {
+    const known = this.#known.get(sql);
+    const statement = known ?? { name: `s${++this.#last}`, text: numbered(sql), fields: [] };
+    this.#known.delete(sql);
+    this.#known.set(sql, statement);
+    return { statement, isKnown: known !== undefined };
+  }
+
+  /** To be called where the server may not have prepared it. */
+  forget(sql: string): void {
+    this.#known.delete(sql);
+  }
+
+  /** Forgets the statements that are too many, and answers their names. */
+  takeSurplus(): string[] {
+    const names: string[] = [];
+    for (const [sql, { name }] of this.#known) {
+      if (this.#known.size <= KEPT_STATEMENTS) break;
+      this.#known.delete(sql);
+      names.push(name);
+    }
+    return names;
+  }
+}
+
+/** Gives the parameters of a statement PostgreSQL's form: `?` outside of quotes becomes `$1`, `$2` … */
+function numbered(sql: string): string {
+  let count = 0;
+  return sql.replace(/'[^']*'|"[^"]*"|\?/g, (part) => (part === '?' ? `$${++count}` : part));
+}
+
+type Step = { readonly sql: string; readonly rows: readonly (readonly unknown[])[] };
+
+type StepAnswer = {
+  /** The rows that the statement answered, where they are kept. */
+  readonly rows: Record<string, unknown>[];
+  /** One for each row of parameters. */
+  readonly outcomes: RowOutcome[];
+};
+
+/**
+ * Statements, each for many rows of parameters, in one round trip: all messages of PostgreSQL's extended
+ * query are sent at once with one Sync at their end. The server runs them in order, and skips the rest after
+ * an error. (https://www.postgresql.org/docs/current/protocol-flow.html#PROTOCOL-FLOW-PIPELINING)
+ *
+ * It is what `pg` calls a submittable, as cursors and COPY are: the client calls `submit` when its connection
+ * is free, and then the handlers.
+ */
+export class Exchange implements pg.Submittable {
+  readonly answers: Promise<readonly StepAnswer[]>;
+  readonly #statements: PreparedStatements;
+  readonly #steps: readonly Step[];
+  readonly #keepRows: boolean;
+  readonly #made: StepAnswer[];
+  readonly #newTexts: string[] = [];
+  readonly #settle: PromiseWithResolvers<readonly StepAnswer[]>;
+  /** The statement of each step with rows, and the step's place. */
+  readonly #running: { readonly statement: Statement; readonly step: number }[] = [];
+  /** The place in {@link #running} of the statement whose answers arrive. */
+  #at = 0;
+  /** The `id` in the row that the running statement answered. */
+  #id = 0;
+  #connection: pg.Connection | null = null;
+
+  constructor(statements: PreparedStatements, steps: readonly Step[], keepRows: boolean) {
+    this.#statements = statements;
+    this.#steps = steps;
+    this.#keepRows = keepRows;
+    this.#made = steps.map(() => ({ rows: [], outcomes: [] }));
+    this.#settle = Promise.withResolvers();
+    this.answers = this.#settle.promise;
+  }
+
+  submit(connection: pg.Connection): void {
+    this.#connection = connection;
+    connection.stream.cork();
+    try {
+      for (const [step, { sql, rows }] of this.#steps.entries()) this.#send(connection, step, sql, rows);
+      for (const name of this.#statements.takeSurplus()) connection.close({ type: 'S', name }, true);
+      connection.sync();
+    } finally {
+      connection.stream.uncork();
+    }
+  }
+
+  /** Ends the connection, because the server does not answer. */
+  giveUp(): void {
+    this.#connection?.stream.destroy();
+  }
+
+  handleRowDescription({ fields }: { fields: readonly Field[] }): void {
+    const running = this.#running[this.#at];
+    if (running !== undefined) running.statement.fields = fields;
+  }
+
+  handleDataRow({ fields }: { fields: readonly (string | null)[] }): void {
+    const running = this.#running[this.#at];
+    if (running === undefined) return;
+    const row: Record<string, unknown> = {};
+    for (const [index, { name, dataTypeID }] of running.statement.fields.entries())
+      row[name] = decoded(fields[index] ?? null, dataTypeID);
+    if (this.#keepRows) this.#made[running.step]?.rows.push(row);
+    else if (typeof row.id === 'number') this.#id = row.id;
+  }
+
+  handleCommandComplete({ text }: { text: string }): void {
+    const running = this.#running[this.#at];
+    if (running === undefined) return;
+    const { outcomes } = this.#made[running.step] as StepAnswer;
+    // `INSERT 0 2`, `UPDATE 3`, `SELECT 1`, `COMMIT`
+    const changes = Number(/\d+$/.exec(text)?.[0] ?? 0);
+    outcomes.push({ changes, id: changes === 0 ? 0 : this.#id });
+    this.#id = 0;
+    if (outcomes.length === this.#steps[running.step]?.rows.length) this.#at += 1;
+  }
+
+  handleEmptyQuery(): void {
+    this.handleCommandComplete({ text: '' });
+  }
+
+  handlePortalSuspended(): void {}
+
+  handleReadyForQuery(): void {
+    this.#settle.resolve(this.#made);
+  }
+
+  handleError(error: Error): void {
+    // The server may have skipped them.
+    for (const sql of this.#newTexts) this.#statements.forget(sql);
+    this.#settle.reject(error);
+  }
+
+  #send(connection: pg.Connection, step: number, sql: string, rows: Step['rows']): void {
+    if (rows.length === 0) return;
+    const { statement, isKnown } = this.#statements.find(sql);
+    this.#running.push({ statement, step });
+    if (!isKnown) {
+      this.#newTexts.push(sql);
+      connection.parse({ name: statement.name, text: statement.text, types: [] }, true);
+      connection.describe({ type: 'S', name: statement.name }, true);
+    }
+    for (const row of rows) {
+      connection.bind({ statement: statement.name, values: row.map(parameterOf) }, true);
+      connection.execute({}, true);
+    }
+  }
+}
+
+function parameterOf(value: unknown): string | Buffer | null {
+  if (value === null || value === undefined) return null;
+  // PostgreSQL's texts cannot have this character. A target's answer may.
+  if (typeof value === 'string') return value.includes('\0') ? value.replaceAll('\0', '\uFFFD') : value;
+  if (value instanceof Uint8Array) return Buffer.from(value.buffer, value.byteOffset, value.byteLength);
+  return String(value);
+}
+
+/** PostgreSQL's names of types (pg_type.oid) whose values are numbers here. */
+const NUMBERS: ReadonlySet<number> = new Set([20, 21, 23, 26, 700, 701, 1700]);
+const BOOLEAN = 16;
+const BYTES = 17;
+
+/** A value as SQLite gives it: counts, ids and sums are numbers, truth is 0 or 1. */
+function decoded(text: string | null, type: number): unknown {
+  if (text === null) return null;
+  if (NUMBERS.has(type)) return Number(text);
+  if (type === BOOLEAN) return text === 't' ? 1 : 0;
+  if (type === BYTES) return new Uint8Array(Buffer.from(text.slice(2), 'hex'));
+  return text;
+}

@@ -1,0 +1,53 @@
+import type { Logger } from '@svc/shared/log.ts';
+import type { Secret } from '@svc/shared/secret.ts';
+import { sql } from 'kysely';
+import type { DatabaseSizes } from '../database-sizes.ts';
+import { migrate } from '../migrate.ts';
+import { SerialStore } from '../serial-store.ts';
+import type { Store, StoreReading } from '../store.ts';
+import { postgresDialect } from './postgres-dialect.ts';
+import { PostgresReader } from './postgres-reader.ts';
+import { PostgresWriter } from './postgres-writer.ts';
+
+/** Connections that read for pages and the API, and those that read for {@link Store.work}. */
+const READERS = 4;
+const WORK_READERS = 2;
+
+/**
+ * Opens the PostgreSQL database at `url`, and migrates it to this version.
+ *
+ * @throws StoreError `store-in-use`, `store-newer`, `store-foreign`, `store-writer-lost` (no connection), or
+ *   PostgreSQL's error
+ */
+export async function openPostgres({ url, log }: { url: Secret; log: Logger }): Promise<Store> {
+  const [reader, workReader] = [
+    new PostgresReader(url, READERS, log),
+    new PostgresReader(url, WORK_READERS, log),
+  ];
+  const onLost = () => {
+    reader.drop();
+    workReader.drop();
+  };
+  const writer = new PostgresWriter({ url, onLost, log });
+  try {
+    await migrate(postgresDialect(writer.run), 'the PostgreSQL database', log);
+    return new SerialStore({ writer, reader, workReader, unlock: () => {}, log });
+  } catch (error) {
+    await Promise.all([writer.close(), reader.close(), workReader.close()]);
+    throw error;
+  }
+}
+
+/** As `openReading`. */
+export function openPostgresReading({ url, log }: { url: Secret; log: Logger }): StoreReading {
+  const reader = new PostgresReader(url, 1, log);
+  return { read: reader.db, close: () => reader.close() };
+}
+
+/** The server does not tell the size of its journal, nor the room on its disk. */
+export async function postgresSizes({ work }: Pick<Store, 'work'>): Promise<DatabaseSizes> {
+  const { rows } = await sql<{ size: number }>`SELECT pg_database_size(current_database()) AS size`.execute(
+    work,
+  );
+  return { file: rows[0]?.size ?? Number.NaN, journal: Number.NaN, free: Number.NaN };
+}

@@ -1,0 +1,87 @@
+import { messageOf } from '@svc/shared/errors.ts';
+import type { Logger } from '@svc/shared/log.ts';
+import { Kysely } from 'kysely';
+import pg from 'pg';
+import { closedError } from '../errors.ts';
+import type { StatementOutcome } from '../one-connection.ts';
+import type { Database } from '../schema.ts';
+import { MAX_WAITING_READS, type StoreReader, tooManyReads } from '../serial-store.ts';
+import { Connection, clientSettings, type Dialled } from './connection.ts';
+import { postgresDialect } from './postgres-dialect.ts';
+import { isConnectionLost, postgresErrorOf } from './postgres-errors.ts';
+
+/** Reads through a pool of connections, which are dialled when they are needed. */
+export class PostgresReader implements StoreReader {
+  readonly db: Kysely<Database>;
+  readonly #url: Dialled['url'];
+  readonly #size: number;
+  readonly #log: Logger;
+  readonly #connections = new WeakMap<pg.ClientBase, Connection>();
+  #pool: pg.Pool;
+  #isClosed = false;
+
+  /** @param size most connections at once */
+  constructor(url: Dialled['url'], size: number, log: Logger) {
+    this.#url = url;
+    this.#size = size;
+    this.#log = log;
+    this.#pool = this.#newPool();
+    this.db = new Kysely({ dialect: postgresDialect((sql, parameters) => this.#run(sql, parameters)) });
+  }
+
+  /** Gives up all connections: the server is gone, or another one has taken its place. */
+  drop(): void {
+    const former = this.#pool;
+    this.#pool = this.#newPool();
+    // It waits for queries that run; each ends within its limit.
+    void former.end();
+  }
+
+  /** Rejects waiting queries, and waits for those that run, which are bounded. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#pool.end();
+  }
+
+  async #run(sql: string, parameters: readonly unknown[]): Promise<StatementOutcome> {
+    if (this.#isClosed) throw closedError();
+    const pool = this.#pool;
+    if (pool.waitingCount >= MAX_WAITING_READS) throw tooManyReads();
+    let client: pg.PoolClient;
+    try {
+      client = await pool.connect();
+    } catch (error) {
+      throw this.#isClosed ? closedError() : postgresErrorOf(error, 'reads');
+    }
+    try {
+      if (this.#isClosed) throw closedError();
+      const connection = this.#connectionOf(client);
+      await connection.setUp('read');
+      const outcome = await connection.run(sql, parameters);
+      client.release();
+      return outcome;
+    } catch (error) {
+      const isLost = isConnectionLost(error);
+      client.release(isLost);
+      if (isLost && pool === this.#pool && !this.#isClosed) this.drop();
+      throw postgresErrorOf(error, 'reads');
+    }
+  }
+
+  #connectionOf(client: pg.ClientBase): Connection {
+    const known = this.#connections.get(client);
+    if (known !== undefined) return known;
+    const connection = new Connection(client);
+    this.#connections.set(client, connection);
+    return connection;
+  }
+
+  #newPool(): pg.Pool {
+    const pool = new pg.Pool({ ...clientSettings({ url: this.#url }), max: this.#size });
+    // A connection that ends while nobody uses it.
+    pool.on('error', (error) =>
+      this.#log.warn({ reason: messageOf(error) }, 'lost a connection to the database'),
+    );
+    return pool;
+  }
+}

@@ -1,0 +1,233 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { setTimeout as delay, setImmediate } from 'node:timers/promises';
+import { Secret } from '@svc/shared/secret.ts';
+import { sql } from 'kysely';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { silentLog } from '../../../../../test/support/configured-store.ts';
+import { type PostgresServer, startPostgres } from '../../../../../test/support/postgres-server.ts';
+import { errorCodeOf, insertWorkspace, workspaceNames } from '../../../../../test/support/transactions.ts';
+import { MAX_WAITING_READS } from '../serial-store.ts';
+import type { SqlStep, Store, Transaction } from '../store.ts';
+import { openPostgres } from './open-postgres.ts';
+
+let server: PostgresServer;
+let store: Store;
+let databases = 0;
+let database: string;
+
+beforeAll(async () => {
+  server = await startPostgres({ isDurable: true });
+});
+afterAll(() => server.dispose());
+
+beforeEach(async () => {
+  databases += 1;
+  database = `store_${databases}`;
+  await server.run(`CREATE DATABASE ${database}`);
+  store = await opened();
+});
+afterEach(() => store.close());
+
+const opened = (url = server.url(database)) => openPostgres({ url, log: silentLog });
+const names = () => workspaceNames(store);
+
+const insert = (...added: string[]): SqlStep => ({
+  sql: 'INSERT INTO workspaces (name, created_at) VALUES (?, 1)',
+  rows: added.map((name) => [name]),
+});
+
+const isLost = { code: 'store-writer-lost', retryable: true };
+
+/** Runs `work` again until it does not fail, as the recorder does. */
+async function untilItSucceeds<T>(work: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await work();
+    } catch (error) {
+      expect(error).toMatchObject({ retryable: true });
+      await setImmediate();
+    }
+  }
+}
+
+test('a second coordinator is refused until the first has closed', async () => {
+  await expect(opened()).rejects.toMatchObject({
+    code: 'store-in-use',
+    message: 'another coordinator uses this PostgreSQL database',
+  });
+  await store.close();
+  store = await opened();
+});
+
+test('a database of another program is refused, and one without a server is said to be', async () => {
+  await server.run('CREATE TABLE notes (text text)');
+  expect(await errorCodeOf(opened(server.url('postgres')))).toBe('store-foreign');
+  await server.run('DROP TABLE notes');
+  await expect(opened(new Secret('postgres://svc:hush@127.0.0.1:1/svc'))).rejects.toThrow(
+    /^(?!.*hush).*ECONNREFUSED/,
+  );
+});
+
+test('reads cannot write, their queue is bounded, and closing rejects those that wait', async () => {
+  expect(await errorCodeOf(sql`DELETE FROM workspaces`.execute(store.read))).toBe('store-readonly');
+  const reads = Array.from({ length: MAX_WAITING_READS + 10 }, () =>
+    errorCodeOf(sql`SELECT 1`.execute(store.read)),
+  );
+  const outcomes = await Promise.all(reads);
+  expect(new Set(outcomes)).toEqual(new Set(['none', 'store-overloaded']));
+  const waiting = Array.from({ length: 50 }, () => errorCodeOf(names()));
+  await store.close();
+  expect(new Set(await Promise.all(waiting))).toContain('store-closed');
+  expect(await errorCodeOf(names())).toBe('store-closed');
+  expect(await errorCodeOf(store.commit([insert('a')]))).toBe('store-closed');
+});
+
+test('another program that holds a lock for too long is a retryable error', async () => {
+  const steps: SqlStep[] = [{ sql: "SELECT set_config('lock_timeout', '50', false)", rows: [[]] }];
+  await store.commit(steps);
+  const held = Promise.withResolvers<void>();
+  const locking = server.hold(database, 'LOCK TABLE workspaces IN EXCLUSIVE MODE', held.promise);
+  await locking.isHeld;
+  await expect(store.commit([insert('a')])).rejects.toMatchObject({ code: 'store-busy', retryable: true });
+  held.resolve();
+  await locking.done;
+  await store.commit([insert('b')]);
+  expect(await names()).toEqual(['b']);
+});
+
+test('a server that stops fails what runs, and both reads and writes go on when it is back', async () => {
+  await store.commit([insert('before')]);
+  expect(await names()).toEqual(['before']);
+  const told: string[] = [];
+  const open = store.transaction(async (tx: Transaction) => {
+    tx.onCommit(() => told.push('committed'));
+    await insertWorkspace('lost')(tx);
+    await server.stop();
+    await insertWorkspace('more')(tx);
+  });
+  await expect(open).rejects.toMatchObject(isLost);
+  await expect(names()).rejects.toMatchObject({ code: 'store-reader-lost', retryable: true });
+  await expect(store.commit([insert('meanwhile')])).rejects.toMatchObject(isLost);
+  await server.restart();
+  await untilItSucceeds(() => store.commit([insert('after')]));
+  expect(await untilItSucceeds(names)).toEqual(['before', 'after']);
+  expect(told).toEqual([]);
+});
+
+test('a server that became read-only is given up, and another one is taken', async () => {
+  await server.run(`ALTER DATABASE ${database} SET default_transaction_read_only = on`);
+  // Sessions of before still write, as those to a server that another one has replaced do not.
+  await store.commit([
+    { sql: "SELECT set_config('default_transaction_read_only', 'on', false)", rows: [[]] },
+  ]);
+  await expect(store.commit([insert('a')])).rejects.toMatchObject(isLost);
+  // New sessions are read-only too.
+  await expect(store.transaction(insertWorkspace('a'))).rejects.toMatchObject({
+    ...isLost,
+    message: expect.stringContaining('the server is read-only'),
+  });
+  await server.run(`ALTER DATABASE ${database} RESET default_transaction_read_only`);
+  await store.transaction(insertWorkspace('b'));
+  expect(await names()).toEqual(['b']);
+});
+
+test('whenever the server is killed, a transaction is stored whole or not at all, and whole where it was answered', async () => {
+  for (let round = 0; round < 4; round += 1) {
+    await store.commit([]);
+    const answered: string[] = [];
+    const writing = (async () => {
+      for (let number = 0; ; number += 1) {
+        const step = insert(`left:${round}:${number}`, `right:${round}:${number}`);
+        const code = await errorCodeOf(store.commit([step]));
+        // It waits for the server where it does not know yet what became of a commit.
+        if (code !== 'none' && code !== 'store-unanswered') return expect(code).toBe('store-writer-lost');
+        answered.push(`${number}`);
+        if (code === 'store-unanswered') return;
+      }
+    })();
+    await delay(Math.random() * 10);
+    await server.kill();
+    await server.restart();
+    await writing;
+    const found = await untilItSucceeds(names);
+    const sides = (side: string) =>
+      found.filter((name) => name.startsWith(`${side}:${round}`)).map((name) => name.split(':')[2]);
+    expect(sides('left')).toEqual(sides('right'));
+    expect(sides('left')).toEqual(answered);
+  }
+});
+
+/** A proxy in front of the server that ends a connection when a client commits. */
+async function startProxy(): Promise<{ url: Secret; cut(when: 'before' | 'after'): void }> {
+  const sockets = new Set<Socket>();
+  let mode: 'before' | 'after' | null = null;
+  const proxy = createServer((client) => {
+    const upstream = connect(server.port, '127.0.0.1');
+    let isCutting = false;
+    const end = () => {
+      client.destroy();
+      upstream.destroy();
+    };
+    for (const socket of [client, upstream]) {
+      sockets.add(socket);
+      socket.on('error', () => {});
+      socket.on('close', end);
+    }
+    client.on('data', (chunk) => {
+      const isCommit = mode !== null && chunk.includes('UPDATE last_commit');
+      if (!isCommit) return void upstream.write(chunk);
+      const when = mode;
+      mode = null;
+      if (when === 'before') return end();
+      isCutting = true;
+      upstream.write(chunk);
+    });
+    // The server answers after the commit: a whole exchange has one Sync.
+    upstream.on('data', (chunk) => (isCutting ? end() : client.write(chunk)));
+  });
+  proxy.listen(0, '127.0.0.1');
+  await once(proxy, 'listening');
+  onTestFinished(async () => {
+    for (const socket of sockets) socket.destroy();
+    proxy.close();
+    await once(proxy, 'close');
+  });
+  const { port } = proxy.address() as AddressInfo;
+  return {
+    url: new Secret(`postgres://svc@127.0.0.1:${port}/${database}`),
+    cut(when) {
+      mode = when;
+    },
+  };
+}
+
+test('a commit whose answer is lost is found out to be durable', async () => {
+  await store.close();
+  const proxy = await startProxy();
+  store = await opened(proxy.url);
+  proxy.cut('after');
+  expect(await errorCodeOf(store.commit([insert('a')]))).toBe('store-unanswered');
+
+  await store.close();
+  store = await opened(proxy.url);
+  proxy.cut('after');
+  const told: string[] = [];
+  await store.transaction(async (tx) => {
+    tx.onCommit(() => told.push('committed'));
+    await insertWorkspace('b')(tx);
+  });
+  expect(told).toEqual(['committed']);
+  expect(await names()).toEqual(['a', 'b']);
+});
+
+test('a commit that did not reach the server leaves nothing, and may be tried again', async () => {
+  await store.close();
+  const proxy = await startProxy();
+  store = await opened(proxy.url);
+  proxy.cut('before');
+  await expect(store.commit([insert('a')])).rejects.toMatchObject(isLost);
+  expect(await names()).toEqual([]);
+  await store.commit([insert('a')]);
+  expect(await names()).toEqual(['a']);
+});

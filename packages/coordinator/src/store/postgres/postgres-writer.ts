@@ -1,0 +1,210 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { messageOf } from '@svc/shared/errors.ts';
+import type { Logger } from '@svc/shared/log.ts';
+import pg from 'pg';
+import { closedError, StoreError } from '../errors.ts';
+import type { Execute } from '../one-connection.ts';
+import { type BegunConnection, runTransaction } from '../open-transaction.ts';
+import type { StoreWriter } from '../serial-store.ts';
+import type { RowOutcome, SqlStep, Transaction } from '../store.ts';
+import { Connection, clientSettings, type Dialled, LOCK_LIMIT_MS } from './connection.ts';
+import { postgresDialect } from './postgres-dialect.ts';
+import { isConnectionLost, isReadOnly, lostError, postgresErrorOf } from './postgres-errors.ts';
+
+/** The key of the lock that the one writer of a database holds: the bytes of `svc-writ`. */
+const WRITER_LOCK = '8319394187178928500';
+
+/** Time between two tries for the lock, or to learn what became of a commit, ms. */
+const AGAIN_MS = 250;
+
+const WRITE_MARK = 'UPDATE last_commit SET mark = ?';
+
+type Parts = {
+  readonly url: Dialled['url'];
+  /** Called when the connection has ended, or the server has become read-only. */
+  readonly onLost: () => void;
+  readonly log: Logger;
+};
+
+/**
+ * Writes through one connection, which holds a lock that only one writer of a database can have. So one
+ * process writes at a time, as with SQLite, and a process that was cut off writes nothing after another one
+ * has begun. PostgreSQL frees the lock when the connection ends.
+ *
+ * Each transaction also writes a mark of its own. When the connection ends before the answer to a commit, the
+ * next connection reads the mark, and so learns whether the transaction is durable.
+ */
+export class PostgresWriter implements StoreWriter {
+  readonly #parts: Parts;
+  readonly #stopping = new AbortController();
+  #client: pg.Client | null = null;
+  #connection: Connection | null = null;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+  }
+
+  /** Runs a statement outside the transactions of {@link transaction} and {@link commit}: for migrations. */
+  readonly run: Execute = async (sql, parameters) => {
+    const connection = await this.#connected();
+    return this.#watched(connection, () => connection.run(sql, parameters));
+  };
+
+  async transaction<T>(work: (tx: Transaction) => T | Promise<T>) {
+    const connection = await this.#connected();
+    await this.#watched(connection, () => connection.run('BEGIN', []));
+    const parts = { connection: this.#begun(connection), dialect: postgresDialect, log: this.#parts.log };
+    return runTransaction(parts, work);
+  }
+
+  async commit(steps: readonly SqlStep[]): Promise<Iterable<RowOutcome>[]> {
+    const connection = await this.#connected();
+    const mark = randomUUID();
+    const all = [
+      { sql: 'BEGIN', rows: [[]] },
+      ...steps,
+      { sql: WRITE_MARK, rows: [[mark]] },
+      { sql: 'COMMIT', rows: [[]] },
+    ];
+    try {
+      const outcomes = await this.#watched(connection, () => connection.runAll(all));
+      return outcomes.slice(1, -2).map((step) => [...step]);
+    } catch (error) {
+      if (isUnanswered(error) && (await this.#isDurable(mark))) {
+        const message = 'the database committed the transaction, but the answer was lost';
+        throw new StoreError('store-unanswered', message, { cause: error });
+      }
+      // Where this fails, the connection is given up, and the server rolls back.
+      await this.#rollBack(connection).catch(() => {});
+      throw error;
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#stopping.abort();
+    const client = this.#client;
+    this.#client = null;
+    this.#connection = null;
+    await client?.end();
+  }
+
+  #begun(connection: Connection): BegunConnection {
+    const ask = <Answer>(request: () => Promise<Answer>) => this.#watched(connection, request);
+    return {
+      run: (sql, parameters) => ask(() => connection.run(sql, parameters)),
+      runEach: async (sql, rows) => (await ask(() => connection.runAll([{ sql, rows }])))[0] ?? [],
+      commit: async () => {
+        const mark = randomUUID();
+        const steps = [
+          { sql: WRITE_MARK, rows: [[mark]] },
+          { sql: 'COMMIT', rows: [[]] },
+        ];
+        await ask(() => connection.runAll(steps)).catch(async (error: unknown) => {
+          if (!isUnanswered(error) || !(await this.#isDurable(mark))) throw error;
+        });
+      },
+      rollBack: () => this.#rollBack(connection),
+    };
+  }
+
+  async #rollBack(connection: Connection): Promise<void> {
+    if (connection === this.#connection)
+      await this.#watched(connection, () => connection.run('ROLLBACK', []));
+  }
+
+  /** Gives the connection up where the request shows that it has ended, or that the server is read-only. */
+  async #watched<Answer>(connection: Connection, request: () => Promise<Answer>): Promise<Answer> {
+    try {
+      if (connection !== this.#connection) throw lostError('it was given up', 'writes');
+      return await request();
+    } catch (error) {
+      if (connection === this.#connection && (isConnectionLost(error) || isReadOnly(error)))
+        this.#giveUp(error);
+      throw postgresErrorOf(error, 'writes');
+    }
+  }
+
+  #giveUp(error: unknown): void {
+    const client = this.#client;
+    this.#client = null;
+    this.#connection = null;
+    this.#parts.log.warn({ reason: messageOf(error) }, 'lost the connection that writes the database');
+    client?.end().catch(() => {}); // It has ended, or ends.
+    this.#parts.onLost();
+  }
+
+  async #connected(): Promise<Connection> {
+    if (this.#stopping.signal.aborted) throw closedError();
+    return this.#connection ?? this.#dial();
+  }
+
+  /**
+   * Dials, and waits until the lock is free: the server may not have noticed yet that the connection before
+   * has ended.
+   *
+   * @throws StoreError `store-in-use`, `store-writer-lost`
+   */
+  async #dial(): Promise<Connection> {
+    const client = new pg.Client(clientSettings(this.#parts));
+    let connection: Connection | null = null;
+    client.on('error', (error) => {
+      if (connection !== null && connection === this.#connection) this.#giveUp(error);
+    });
+    try {
+      await client.connect();
+      connection = new Connection(client);
+      await connection.setUp('write');
+      await this.#takeLock(connection);
+      if (this.#stopping.signal.aborted) throw closedError();
+    } catch (error) {
+      await client.end();
+      throw postgresErrorOf(error, 'writes');
+    }
+    this.#client = client;
+    this.#connection = connection;
+    return connection;
+  }
+
+  async #takeLock(connection: Connection): Promise<void> {
+    const { rows } = await connection.run("SELECT current_setting('transaction_read_only') AS read_only", []);
+    const [state] = rows as { read_only: string }[];
+    if (state?.read_only === 'on') throw lostError('the server is read-only', 'writes');
+    for (let waitedMs = 0; ; waitedMs += AGAIN_MS) {
+      const answer = await connection.run('SELECT pg_try_advisory_lock(CAST(? AS bigint)) AS taken', [
+        WRITER_LOCK,
+      ]);
+      const [lock] = answer.rows as { taken: number }[];
+      if (lock?.taken === 1) return;
+      if (waitedMs >= LOCK_LIMIT_MS)
+        throw new StoreError('store-in-use', 'another coordinator uses this PostgreSQL database');
+      await delay(AGAIN_MS, undefined, { signal: this.#stopping.signal }).catch(() => {});
+      if (this.#stopping.signal.aborted) throw closedError();
+    }
+  }
+
+  /**
+   * Whether the transaction with this mark is durable, after its connection has ended. The lock is taken
+   * first, so the former connection has ended at the server too. Asks until the database answers.
+   *
+   * @throws StoreError `store-closed`
+   */
+  async #isDurable(mark: string): Promise<boolean> {
+    for (;;) {
+      try {
+        const { rows } = await this.run('SELECT mark FROM last_commit', []);
+        const [stored] = rows as { mark: string }[];
+        return stored?.mark === mark;
+      } catch (error) {
+        if (this.#stopping.signal.aborted) throw closedError();
+        this.#parts.log.warn({ reason: messageOf(error) }, 'cannot learn yet whether a commit was stored');
+        await delay(AGAIN_MS, undefined, { signal: this.#stopping.signal }).catch(() => {});
+      }
+    }
+  }
+}
+
+/** Whether the connection ended before the server answered. */
+function isUnanswered(error: unknown): boolean {
+  return error instanceof StoreError && error.code === 'store-writer-lost' && !isReadOnly(error.cause);
+}

@@ -1,0 +1,198 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Secret } from '@svc/shared/secret.ts';
+import pg from 'pg';
+import { guardProcess } from '../../deploy/local/guard.ts';
+import { freePort } from './free-port.ts';
+import { runIn } from './postgres-store.ts';
+
+/** Where Debian keeps the programs of each version. */
+const DEBIAN = '/usr/lib/postgresql';
+const IN_MEMORY = '/dev/shm';
+
+export type PostgresServer = {
+  readonly port: number;
+  readonly pid: number;
+  /** The address of a database of this server; its user may do everything and needs no password. */
+  url(database: string): Secret;
+  /** Runs statements in the database `postgres`. */
+  run(statement: string): Promise<void>;
+  /** Runs a statement in a transaction, which stays open until `released`. */
+  hold(
+    database: string,
+    statement: string,
+    released: Promise<void>,
+  ): { readonly isHeld: Promise<void>; readonly done: Promise<void> };
+  /** Ends all connections and stops. */
+  stop(): Promise<void>;
+  /** SIGKILL to the server's first process; the others end with it. */
+  kill(): Promise<void>;
+  /** Starts it again on the same port after `stop` or `kill`. */
+  restart(): Promise<void>;
+  /** Stops it and deletes its data. */
+  dispose(): Promise<void>;
+};
+
+/** The programs of a PostgreSQL server. `POSTGRES_BIN` chooses among several versions. */
+function findPostgres(): { postgres: string; initdb: string } {
+  const { POSTGRES_BIN, PATH = '' } = process.env;
+  const versions = existsSync(DEBIAN)
+    ? readdirSync(DEBIAN)
+        .map(Number)
+        .sort((a, b) => b - a)
+    : [];
+  const folders = [
+    ...(POSTGRES_BIN === undefined ? [] : [POSTGRES_BIN]),
+    ...PATH.split(delimiter),
+    ...versions.map((version) => join(DEBIAN, String(version), 'bin')),
+  ];
+  for (const folder of folders) {
+    const [postgres, initdb] = [join(folder, 'postgres'), join(folder, 'initdb')];
+    // initdb looks for its files from where it lies.
+    if (existsSync(postgres) && existsSync(initdb))
+      return { postgres: realpathSync(postgres), initdb: realpathSync(initdb) };
+  }
+  throw new Error(
+    'no PostgreSQL server is installed: these tests need the programs postgres and initdb (Debian: apt install postgresql)',
+  );
+}
+
+/**
+ * A real PostgreSQL server on a free loopback port, with data of its own in memory where the machine has room
+ * there. It ends with the process that started it. Root may not run it, so root runs it as `postgres` or
+ * `nobody`.
+ *
+ * @param options.isDurable whether it waits for the disk, for tests that kill it
+ */
+export async function startPostgres({ isDurable = false } = {}): Promise<PostgresServer> {
+  const programs = findPostgres();
+  const user = process.getuid?.() === 0 ? unprivileged() : null;
+  const folder = mkdtempSync(join(existsSync(IN_MEMORY) ? IN_MEMORY : tmpdir(), 'svc-postgres-'));
+  if (user !== null) chownSync(folder, user.uid, user.gid);
+  const data = join(folder, 'data');
+  const port = await freePort();
+  await initialise(programs.initdb, data, user);
+  let child: ChildProcess;
+
+  async function start(): Promise<void> {
+    const settings = {
+      listen_addresses: '127.0.0.1',
+      port,
+      unix_socket_directories: '',
+      max_connections: 200,
+      shared_buffers: '32MB',
+      ...(isDurable ? {} : { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' }),
+    };
+    const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+    child = spawn(programs.postgres, ['-D', data, ...flags], {
+      stdio: ['ignore', 'ignore', 'pipe'],
+      cwd: dirname(data),
+      ...user,
+    });
+    if (child.pid !== undefined) child.once('exit', guardProcess(child.pid));
+    await untilReady(child);
+  }
+
+  async function end(signal: NodeJS.Signals): Promise<void> {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    const exited = once(child, 'exit');
+    child.kill(signal);
+    await exited;
+  }
+
+  const url = (database: string) => new Secret(`postgres://svc@127.0.0.1:${port}/${database}`);
+  await start();
+  return {
+    port,
+    get pid() {
+      return child.pid ?? -1;
+    },
+    url,
+    run: (statement) => runIn(url('postgres'), statement),
+    hold: (database, statement, released) => holdOpen(url(database), statement, released),
+    // A fast shutdown: it does not wait for clients.
+    stop: () => end('SIGINT'),
+    kill: () => end('SIGKILL'),
+    async restart() {
+      // The processes of a server that was killed end a moment later, and it does not start before.
+      for (let tries = 0; ; tries += 1) {
+        try {
+          return await start();
+        } catch (error) {
+          if (tries === 100) throw error;
+          await delay(50);
+        }
+      }
+    },
+    async dispose() {
+      await end('SIGQUIT');
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+function holdOpen(url: Secret, statement: string, released: Promise<void>) {
+  const held = Promise.withResolvers<void>();
+  const done = (async () => {
+    const client = new pg.Client({ connectionString: url.reveal() });
+    await client.connect();
+    await client.query(`BEGIN; ${statement}`);
+    held.resolve();
+    await released;
+    await client.end();
+  })();
+  done.catch(held.reject);
+  return { isHeld: held.promise, done };
+}
+
+type User = { readonly uid: number; readonly gid: number };
+
+function unprivileged(): User {
+  const users = readFileSync('/etc/passwd', 'utf8').split('\n');
+  for (const wanted of ['postgres', 'nobody']) {
+    const [, , uid, gid] = users.find((line) => line.startsWith(`${wanted}:`))?.split(':') ?? [];
+    if (uid !== undefined) return { uid: Number(uid), gid: Number(gid) };
+  }
+  throw new Error('PostgreSQL does not run as root, and there is no user postgres or nobody');
+}
+
+/** The order of texts is that of English, so that queries which need another one must say so. */
+async function initialise(initdb: string, data: string, user: User | null): Promise<void> {
+  const args = [
+    '-D',
+    data,
+    '-U',
+    'svc',
+    '-A',
+    'trust',
+    '-E',
+    'UTF8',
+    '--locale-provider=icu',
+    '--icu-locale=en',
+    '--no-sync',
+  ];
+  const child = spawn(initdb, args, { stdio: ['ignore', 'ignore', 'pipe'], cwd: dirname(data), ...user });
+  let said = '';
+  child.stderr.on('data', (chunk: Buffer) => {
+    said += chunk.toString();
+  });
+  const [code] = (await once(child, 'close')) as [number | null];
+  if (code !== 0) throw new Error(`initdb ended with ${code}:\n${said}`);
+}
+
+/** The server writes to stderr when it takes connections. If it ends instead, the text before is the error. */
+function untilReady(child: ChildProcess): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let said = '';
+    child.stderr?.on('data', (chunk: Buffer) => {
+      said = (said + chunk.toString()).slice(-10_000);
+      if (said.includes('ready to accept connections')) resolve();
+    });
+    child.once('error', reject);
+    child.once('exit', (code) => reject(new Error(`postgres ended with ${code}:\n${said}`)));
+  });
+}
