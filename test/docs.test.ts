@@ -170,6 +170,21 @@ describe('pages name what there is', () => {
     expect(missing(pages, { pattern, isThere: (name) => name in scripts })).toEqual([]);
   });
 
+  test('commands of svc, also where the dashboard names them', () => {
+    const usages = FILES.filter((path) => /^packages\/cli\/src\/.*commands?\.ts$/.test(path)).flatMap(
+      (path) =>
+        [...read(path).matchAll(/ npm run svc -- ([^\n]+)$/gm)].map(([, usage = '']) => usage.split(/[ |]/)),
+    );
+    const isThere = (named: string): boolean => {
+      const [command, ...words] = named.split(' ');
+      const ofCommand = usages.filter(([first]) => first === command);
+      return ofCommand.some((usage) => words.every((word) => usage.includes(word)));
+    };
+    const shown = FILES.filter((path) => /^packages\/coordinator\/src\/dashboard\/.*\.ts$/.test(path));
+    const pattern = /(?:npm run svc -- |(?:`|<code>)svc )([a-z][a-z-]*(?: [a-z]+| [A-Z]+)*)(?=[`<\n])/g;
+    expect(missing([...pages, ...shown], { pattern, isThere })).toEqual([]);
+  });
+
   test('settings', () => {
     const isThere = (name: string): boolean => KNOWN_VARIABLES.has(name) || NO_SETTING.test(name);
     expect(missing(pages, { pattern: /\bSVC_[A-Z][A-Z_]*[A-Z]\b/g, isThere })).toEqual([]);

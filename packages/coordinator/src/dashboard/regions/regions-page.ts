@@ -36,7 +36,7 @@ ${
   others.length === 0
     ? NO_HTML
     : html`<section class="stack"><h2>Without agents</h2>
-<p class="soft">Agents have never run in these regions: <code>svc region init REGION</code> makes the keys and the settings for one.</p>
+<p class="soft">Agents have never run in these regions: <code>svc region add REGION</code> makes the key and the settings for one.</p>
 <ul class="places plain-list">${others.map((region) => html`<li>${neverUsed(region, now)}</li>`)}</ul></section>`
 }
 </div>`,
@@ -60,7 +60,7 @@ function neverUsed(view: RegionView, now: number): Html {
 
 function noAgents(): Html {
   return html`<div class="empty"><h2>No agent has been seen</h2>
-<p class="soft">Nothing is checked until an agent runs. <code>npm start</code> runs some on this machine, and <code>svc region init REGION</code> prepares one elsewhere.</p></div>`;
+<p class="soft">Nothing is checked until an agent runs. <code>npm start</code> runs some on this machine, and <code>svc region add REGION</code> prepares one elsewhere.</p></div>`;
 }
 
 function regionTable(regions: readonly RegionView[], now: number): Html {
