@@ -12,7 +12,6 @@ import { type CheckedDomain, writeCheckedDomain } from '../store/pages/page-doma
 import { writeAbsences, writeLastSeen } from '../store/results/region-absences.ts';
 import { gridSlotFrom, phaseOf } from '../verdict/schedule.ts';
 
-/** The warnings that every page has until pages are served. */
 const MONITOR = { type: 'http', name: 'Shop', url: 'https://shop.example/', periodicity: '1m' };
 
 let api: RunningApi;

@@ -53,9 +53,9 @@ const ACCESS = [
 ];
 
 const DECLARED = [
-  // Attributes that every kind has are columns. The kind's own attributes are JSON; their secret parts
-  // (header values) are separate and sealed. A type that this version does not know is refused where its row
-  // is read.
+  // Type, name and `active` are columns, because lists are searched and sorted by them. All other attributes
+  // (also those that every kind has, such as `periodicity`) are JSON; their secret parts, header values for
+  // example, are separate and sealed. A type that this version does not know is refused where its row is read.
   `CREATE TABLE monitors (
     id INTEGER PRIMARY KEY AUTOINCREMENT, workspace_id INTEGER NOT NULL REFERENCES workspaces,
     type TEXT NOT NULL, name TEXT NOT NULL,
