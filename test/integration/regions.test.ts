@@ -97,6 +97,25 @@ describe.concurrent('a region without an agent', () => {
     expect(hook.requests).toHaveLength(0);
   });
 
+  test('shows since when, over a restart of the coordinator too', async (context) => {
+    const { service } = await start(openedIn(context));
+    await service.stopAgent('hosta-fra');
+    await service.until(() => absences(service).length === 2);
+    const since = await absentSince(service);
+    expect(Object.keys(since)).toEqual([NEVER_THERE, 'hosta-fra']);
+    await service.stopCoordinator();
+    await service.startCoordinator();
+    expect(await absentSince(service)).toMatchObject(since);
+    // Until the heartbeats of the others are read, they are as absent as while no coordinator leads.
+    await service.until(async () => Object.keys(await absentSince(service)).length === 2);
+    expect(await absentSince(service)).toEqual(since);
+
+    // No monitor misses the region any more that never had an agent.
+    await service.reload({});
+    await service.until(async () => (await absentSince(service))[NEVER_THERE] === undefined);
+    expect(await absentSince(service)).toEqual({ 'hosta-fra': since['hosta-fra'] });
+  });
+
   test('and a second one, too few votes: unknown, whatever the third says', async (context) => {
     const { web, hook, service, id } = await start(openedIn(context));
     const seen = service.transitions.length;

@@ -70,7 +70,7 @@ test('an absence is one interval, over restarts too', async () => {
   await first.stop();
   clock.advance(HOUR);
   const second = await loaded();
-  second.beginAbsences(() => true);
+  second.judgeAbsences(() => true);
   second.regionCame(PAR);
   await second.stop();
   expect((await absences()).filter(({ region }) => region === PAR)).toEqual([
@@ -86,12 +86,31 @@ test('regions that are declared or were there before are missed; others are not'
   clock.advance(HOUR);
   const presence = await loaded();
   presence.regionCame(EAST);
-  presence.beginAbsences((region) => region === FRA || region === EAST);
-  presence.beginAbsences((region) => region === FRA);
+  presence.judgeAbsences((region) => region === FRA || region === EAST);
+  presence.judgeAbsences((region) => region === FRA);
   await presence.stop();
   expect(await absences()).toEqual([
     { region: FRA, started_at: clock.wall(), ended_at: null },
     { region: PAR, started_at: seenAt, ended_at: null },
+  ]);
+});
+
+test('a region that never had an agent is missed only while monitors declare it; one that had is missed on', async () => {
+  const before = await loaded();
+  before.regionCame(PAR);
+  before.judgeAbsences((region) => region === FRA);
+  await before.stop();
+  const began = clock.wall();
+  clock.advance(HOUR);
+  const presence = await loaded();
+  presence.judgeAbsences(() => false);
+  clock.advance(HOUR);
+  presence.judgeAbsences((region) => region === FRA);
+  await presence.stop();
+  expect(await absences()).toEqual([
+    { region: FRA, started_at: began, ended_at: began + HOUR },
+    { region: PAR, started_at: began, ended_at: null },
+    { region: FRA, started_at: began + 2 * HOUR, ended_at: null },
   ]);
 });
 

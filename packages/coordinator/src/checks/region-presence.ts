@@ -86,7 +86,7 @@ export class RegionPresence {
     const now = this.#clock.wall();
     this.#live = REGIONS.filter((each) => each === region || this.#live.includes(each));
     this.#lastSeenAt.set(region, now);
-    if (this.#absent.delete(region)) this.#unsaved.push({ region, kind: 'ended', at: now });
+    if (this.#absent.has(region)) this.#ended(region, now);
     this.#saveSoon();
     this.#onCame(region);
   }
@@ -101,26 +101,35 @@ export class RegionPresence {
 
   /**
    * Begins the absence of regions that should have an agent and have none: those that had one when the
-   * coordinator ended, and those that monitors declare.
+   * coordinator ended, and those that monitors declare. Ends the absence of a region that never had an agent
+   * and that no monitor declares any more.
    *
    * @returns the regions whose absence has begun with this call
    */
-  beginAbsences(isDeclared: (region: Region) => boolean): Region[] {
+  judgeAbsences(isDeclared: (region: Region) => boolean): Region[] {
     const missed: Region[] = [];
     for (const region of REGIONS) {
       if (this.#live.includes(region)) continue;
       const lastSeenAt = this.#lastSeenAt.get(region);
-      if (this.#absent.has(region) || (lastSeenAt === undefined && !isDeclared(region))) continue;
-      this.#began(region, lastSeenAt ?? this.#clock.wall());
-      missed.push(region);
+      const isMissed = lastSeenAt !== undefined || isDeclared(region);
+      if (isMissed === this.#absent.has(region)) continue;
+      if (isMissed) {
+        this.#began(region, lastSeenAt ?? this.#clock.wall());
+        missed.push(region);
+      } else this.#ended(region, this.#clock.wall());
     }
-    if (missed.length > 0) this.#saveSoon();
+    if (this.#unsaved.length > 0) this.#saveSoon();
     return missed;
   }
 
   #began(region: Region, at: number): void {
     this.#absent.add(region);
     this.#unsaved.push({ region, kind: 'began', at });
+  }
+
+  #ended(region: Region, at: number): void {
+    this.#absent.delete(region);
+    this.#unsaved.push({ region, kind: 'ended', at });
   }
 
   #saveSoon(): void {
@@ -206,7 +215,7 @@ export class AbsentRegions {
   tick(now: number): void {
     if (now < this.#lookAt) return;
     this.#lookAt = now + LOOK_EVERY_MS;
-    const missed = this.#parts.presence.beginAbsences((region) => this.#declared.count(region) > 0);
+    const missed = this.#parts.presence.judgeAbsences((region) => this.#declared.count(region) > 0);
     for (const region of missed) this.#alarm(region, 'a region that monitors declare has no agent');
   }
 
