@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { header, longUrl, REGION_NAMES, shown, times, VALID, x } from '../../../../test/support/resources.ts';
+import { MONITOR_KINDS } from './monitors.ts';
 import { parseResource, type ResourceKind } from './registry.ts';
 
 /** Members laid over a valid resource. */
@@ -8,7 +9,7 @@ const each = (kind: ResourceKind, name: string, values: unknown[]): Accepted[] =
   values.map((value) => [kind, { [name]: value }]);
 
 const ACCEPTED: Accepted[] = [
-  ...(['svc_http_monitor', 'svc_tcp_monitor', 'svc_dns_monitor'] as const).flatMap((kind) => [
+  ...MONITOR_KINDS.flatMap((kind) => [
     ...each(kind, 'periodicity', ['30s', '1m', '5m', '10m', '30m', '1h']),
     ...each(kind, 'timeout', [0, 1, 120_000, null]),
     ...each(kind, 'degraded_at', [0, 0.5, 1_000_000]),

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { VALID } from '../../../../test/support/resources.ts';
 import { check } from '../messages/check.ts';
 import { probeFingerprint, toCheck } from './check.ts';
+import { MONITOR_KINDS } from './monitors.ts';
 import { type Monitor, parseResource, type ResourceKind } from './registry.ts';
 
 function monitor(kind: ResourceKind, members: Record<string, unknown> = {}): Monitor {
@@ -10,9 +11,7 @@ function monitor(kind: ResourceKind, members: Record<string, unknown> = {}): Mon
   return parsed.value as Monitor;
 }
 
-const KINDS = ['svc_http_monitor', 'svc_tcp_monitor', 'svc_dns_monitor'] as const;
-
-describe.each(KINDS)('the check of a %s', (kind) => {
+describe.each(MONITOR_KINDS)('the check of a %s', (kind) => {
   test('is what the message contract wants', () => {
     const made = toCheck(monitor(kind));
     expect(check.parse(made)).toEqual(made);
