@@ -259,8 +259,13 @@ describe('the page of failures', () => {
     expect(missing).toEqual([]);
   });
 
-  /** Messages whose cause needs a network that tests do not have, or a body of many megabytes. */
+  /**
+   * Messages whose cause needs a network that tests do not have, a body of many megabytes, or a reset within
+   * microseconds.
+   */
   const NOT_PRODUCED = new Set([
+    'connection reset (ECONNRESET …)',
+    'connecting failed (…)',
     'not permitted (EACCES …)',
     "the agent's machine has no route to …",
     "the agent's machine refuses to send to … (EINVAL: …)",
