@@ -6,8 +6,8 @@ import type { Vote } from './status.ts';
 import { announcement } from './transition.ts';
 
 /**
- * Queues an alert for each channel of the monitor that does not know its status yet. This is the only place
- * that decides it: on a change of status, when a channel is linked, at the end of a hold and after a start.
+ * Queues an alert for each channel of the monitor that does not know its status yet. Only this function
+ * decides that: on a change of status, when a channel is linked, at the end of a hold and after a start.
  *
  * @param counted the votes that counted for the status
  */
@@ -60,7 +60,8 @@ export function closeIncident(
 }
 
 /**
- * Queues an alert that the channel's incident is over and why, if the kind of channel keeps incidents open.
+ * Queues an alert that the channel's incident is over, with the reason, if the kind of channel keeps
+ * incidents open.
  */
 export function closeOn(
   frame: Frame,
@@ -141,8 +142,8 @@ export type AlertFacts = {
 };
 
 /**
- * Makes an alert. Its facts about the check come from the newest vote that supports the verdict. It has none
- * if there is no vote, as when a monitor is deactivated while its status is unknown.
+ * Makes an alert. Its facts about the check come from the newest vote that supports the verdict. Without a
+ * vote the alert has no such facts, for example when a monitor is deactivated while its status is unknown.
  */
 export function alertOf(facts: AlertFacts): Alert {
   const { monitor, status, votes, at, reason, incident, since, closure } = facts;

@@ -1,11 +1,11 @@
 import { DAY_MS } from './summary-range.ts';
 
 /**
- * The time from which ages count where data is deleted for good.
+ * The time that decides how old data is before it is deleted for good.
  *
  * The wall clock alone is not enough: a clock that is set forward by 30 days for an hour would make a month
- * of results old. No clock is known to be right. So a step forward is believed only after it has lasted for
- * long, and a step back at once. A late deletion costs disk space; an early one loses data.
+ * of results old. No clock is known to be right. So a step forward is believed only after it has lasted for a
+ * long time, and a step back at once. A late deletion costs disk space; an early one loses data.
  *
  *     wall clock within TOLERANCE, or behind ──▶ believed: follows the wall clock
  *     wall clock further ahead ──▶ doubted: goes on at the pace of the monotonic clock

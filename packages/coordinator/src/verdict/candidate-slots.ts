@@ -4,8 +4,8 @@ import { gridSlotUntil, phaseOf } from './schedule.ts';
 export type SlotRange = { readonly from: number; readonly until: number };
 
 /**
- * The slots that a monitor can have had in a range, newest first and each once: the slots on its grid of
- * `period`, and the given slots off the grid.
+ * The slots that a monitor can have had in a range, newest first, each once: the slots on its grid of
+ * `period`, and the known slots off the grid.
  *
  * @param period ms; a divisor of all periods that the monitor had in the range, such as the shortest possible
  *   one
@@ -30,8 +30,8 @@ export function* candidateSlots(
 }
 
 /**
- * Takes one of each `every` neighbouring slots. The place in its group moves on from group to group, so that
- * a sample does not see only the slots of a coarser grid, or none of them.
+ * Takes one slot out of each group of `every` neighbouring slots. Its place in the group changes from group
+ * to group, so that the sample does not contain only the slots of a coarser grid, or none of them.
  *
  * @param every integer, > 0; 1 takes all
  */

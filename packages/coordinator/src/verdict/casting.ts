@@ -7,7 +7,7 @@ import type { LiveMonitor } from './monitor.ts';
 import type { MonitorState } from './state.ts';
 import { BELIEVED_AHEAD_MS, freshForMs, type Vote, type VoteOutcome, votableForMs } from './status.ts';
 
-/* Makes reports the votes of regions: which reports are young enough, and how long their votes count. */
+/* Turns reports into votes of regions: which reports are young enough, and how long their votes count. */
 
 /** The region's result as a vote that is cast now. */
 export function voteOf(
@@ -58,7 +58,7 @@ export function oldestVotable(frame: Frame, { periodMs, longestCheckMs }: LiveMo
   return frame.instants.slotNow - votableForMs(periodMs, longestCheckMs);
 }
 
-/** Whether the slot was given under a clock that was ahead. */
+/** Whether the slot comes from a clock that was ahead. */
 export function isAhead(frame: Frame, slot: number): boolean {
   return slot > frame.instants.slotNow + BELIEVED_AHEAD_MS;
 }

@@ -1,4 +1,4 @@
-/** The reported durations of a check, ms: of its attempts, or the latency of its only attempt. */
+/** The reported durations of a check, ms: those of its attempts, or the latency of its only attempt. */
 type Lasting = {
   readonly attempts: readonly { readonly started_ms: number; readonly latency: number }[];
   readonly latency?: number | undefined;

@@ -13,7 +13,7 @@ export type OpenSlot = {
   answered: RegionSet;
   /**
    * False for a slot that a start knows only from its reports, until dispatch has named the regions that
-   * still work on it. Until then every region of the electorate may.
+   * still work on it. Until then, every region of the electorate may work on it.
    */
   isGivenKnown: boolean;
   /** When the slot is decided in any case, monotonic ms. */
@@ -141,7 +141,7 @@ function isCertain(open: OpenSlot, standing: DecisionInput, missing: RegionSet):
   const { electorate, now } = standing;
   const absent = sizeOf(missing);
   const size = sizeOf(electorate);
-  // So many missing votes can always make or prevent an error.
+  // This many missing votes can always make or prevent an error.
   if (absent * 2 > size) return false;
   // Reports expire only after they have become votes, however long the slot has been open.
   const reports = areFresh(open.reports, now)

@@ -169,8 +169,7 @@ export class Evaluation {
       return isKept;
     }
     if (slot <= state.floorSlot) return isKept;
-    // The slot was given before the clock was set back. Its vote would hide the votes of all slots until
-    // then.
+    // The slot was opened before the clock was set back. Its vote would hide the votes of all earlier slots.
     if (isAhead(this.frame, slot)) return isKept;
     if (outcome !== 'not_run') {
       this.#vote(state, monitor, news, outcome);
@@ -184,8 +183,8 @@ export class Evaluation {
   /**
    * Closes slots that were opened before the probed attributes changed. A process may have published such a
    * slot ahead and ended before it told the evaluation. A start must then not count it as a slot of the
-   * present declaration (decision 0062). A slot that is still to come was given before the clock was set
-   * back. It is not closed: the first slot of the present declaration comes before it, and votes.
+   * present declaration (decision 0062). A slot in the future was opened before the clock was set back. It is
+   * not closed: the first slot of the present declaration comes before it, and votes.
    */
   #passOver({ id, active, version }: LiveMonitor, { slot, version: ofResult }: CheckResult): void {
     const state = this.drafts.findDraft(id);
@@ -274,7 +273,7 @@ export class Evaluation {
     announceStatus(this.frame, state, monitor, countedVotes(this.frame, state, monitor));
   }
 
-  /** Whether only the store knows if the region's result of the slot is recorded. */
+  /** Whether the store must be queried to know if the region's result of the slot is recorded. */
   needsPrior({ monitor: monitorId, version, slot, outcome }: CheckResult, region: Region): boolean {
     const monitor = this.monitor(monitorId);
     const state = this.#input.states.get(monitorId);

@@ -43,9 +43,9 @@ export type Frame = {
   readonly isHeld: (state: Readonly<MonitorState>) => boolean;
   /** Whether channels of this kind get an alert when an incident ends without a recovery. */
   readonly closesIncidents: (providerType: string) => boolean;
-  /** Makes a key of a delivery that no other installation makes. */
+  /** Makes a key for a delivery that is unique over all installations. */
   readonly newKey: () => string;
-  /** Makes a key of an incident of the monitor that no other installation makes. */
+  /** Makes a key for an incident of the monitor that is unique over all installations. */
   readonly newIncidentKey: (monitorId: number) => string;
   readonly writes: Writes;
   /** Changes of status, in order. */

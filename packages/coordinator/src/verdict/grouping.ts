@@ -3,32 +3,35 @@ import { urlSecrets } from '@svc/shared/url-secrets.ts';
 
 /* Decides when alerts of many monitors are sent as one message, and what that message contains. */
 
-/** Changes of different monitors of a workspace that are told one by one within {@link GROUP_WINDOW_MS}. */
+/**
+ * Number of changes of different monitors of a workspace that are announced one by one within
+ * {@link GROUP_WINDOW_MS}.
+ */
 export const TOLD_ALONE = 20;
-/** Changes count together when they are not further apart, ms. */
+/** Changes belong together when they are less than this apart, ms. */
 export const GROUP_WINDOW_MS = 30_000;
-/** Time after its change for which an alert waits for others of its group, ms. */
+/** Time after its change for which an alert waits for other alerts of its group, ms. */
 export const COLLECT_MS = 3_000;
-/** Most monitors that a group lists, the worst first; the others are counted. */
+/** Maximum number of monitors that a group lists, the worst first. The others are only counted. */
 const MOST_LISTED = 100;
 
-/** Whether two changes count together. Instants are epoch ms. */
+/** Whether two changes belong together. Instants are epoch ms. */
 export function isTogether(one: number, other: number): boolean {
   return Math.abs(one - other) < GROUP_WINDOW_MS;
 }
 
 type Change = { readonly at: number; readonly rank: number };
 
-/** The monitors of one workspace that changed of late. */
+/** The monitors of one workspace that changed recently. */
 export class RecentChanges {
   /** By monitor, the latest noted last. */
   readonly #changes = new Map<number, Change>();
 
   /**
-   * Notes a change. The same change may be noted again, because each channel of the monitor does.
+   * Notes a change. Each channel of the monitor notes it, so the same change may come again.
    *
    * @param at when it was queued, epoch ms
-   * @returns which of the monitors that changed together this one is, from 1 on
+   * @returns the number of this monitor among those that changed together, counted from 1
    */
   note(monitorId: number, at: number): number {
     const known = this.#changes.get(monitorId);
@@ -50,7 +53,7 @@ export class RecentChanges {
     return ids;
   }
 
-  /** Whether no change is left that counts at this instant. */
+  /** Whether no noted change belongs together with a change at this instant. */
   isOver(at: number): boolean {
     return this.together(at).size === 0;
   }
@@ -59,7 +62,8 @@ export class RecentChanges {
 const WORST_FIRST = ['error', 'degraded', 'recovered'] as const satisfies AlertStatus[];
 
 /**
- * The one alert that stands for those of many monitors: the newest of the worst status, with the group.
+ * The one alert that represents the alerts of many monitors: the newest one with the worst status, with the
+ * group added.
  *
  * @param alerts at least one, of different monitors, in the order of their changes
  */
@@ -93,7 +97,7 @@ export function sharedFacts(alerts: readonly Alert[]): Shared {
   };
 }
 
-/** The text that all alerts give; undefined: there is none. */
+/** The text that is the same in all alerts; undefined: they differ, or have none. */
 function same(alerts: readonly Alert[], textOf: (alert: Alert) => string | undefined): string | undefined {
   const [first] = alerts;
   const text = first === undefined ? undefined : textOf(first);

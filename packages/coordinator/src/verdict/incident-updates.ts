@@ -10,8 +10,8 @@ export type Impact = (typeof IMPACTS)[number];
 export type ToldState = { readonly id: number; readonly state: UpdateState; readonly at: number };
 
 /**
- * The newest update by its time; of several at one instant, the one that was written last. Null: there is
- * none.
+ * The newest update by its time. Among several of one instant, it is the one that was written last. Null:
+ * there are no updates.
  */
 export function newestUpdate<U extends ToldState>(updates: readonly U[]): U | null {
   let newest: U | null = null;

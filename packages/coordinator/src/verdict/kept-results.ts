@@ -79,10 +79,10 @@ export function keepFindable({ writes }: Frame, { id, periodMs }: LiveMonitor, s
 }
 
 /**
- * Whether only the store knows if the region's outcome (not a `not_run`) is recorded. Every outcome since the
- * last decision that may become a vote is in memory, so an open or future slot has no recorded outcome of a
- * region that has not answered. Not in memory may be a recorded `not_run`, and results of a region from the
- * time in which the monitor did not declare it.
+ * Whether the store must be queried to know if the region's outcome (not a `not_run`) is recorded. Every
+ * outcome since the last decision that may become a vote is in memory, so an open or future slot has no
+ * recorded outcome of a region that has not answered. Two kinds of recorded rows may be missing in memory: a
+ * `not_run`, and results of a region from a time in which the monitor did not declare it.
  */
 export function isOutcomeUnknown(
   frame: Frame,

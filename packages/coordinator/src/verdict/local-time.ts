@@ -1,14 +1,14 @@
 /**
- * Local time of a time zone. A local time is written as the epoch ms that it would be in UTC, so it is
- * calculated with like an instant and knows no gap and no repeated hour.
+ * Local time of a time zone. A local time is written as the epoch ms that the same clock reading would be in
+ * UTC. Calculations treat it like an instant, without gaps or repeated hours.
  */
 
 const DAY_MS = 86_400_000;
 const SECOND_MS = 1_000;
 
 /**
- * By the zone's name in lower case, because `Intl` takes any case of it. A formatter costs 50 µs to make and
- * 2 µs to use. Zones are a few hundred.
+ * Formatters by the zone's name in lower case, because `Intl` accepts any case. A formatter takes 50 µs to
+ * make and 2 µs to use. There are a few hundred zones.
  */
 const formats = new Map<string, Intl.DateTimeFormat>();
 
@@ -17,7 +17,7 @@ const formats = new Map<string, Intl.DateTimeFormat>();
  * `UTC`.
  */
 export function isTimeZone(name: string): boolean {
-  // `Intl` also takes offsets such as +01:00, which have no daylight saving time and are no zones of a place.
+  // `Intl` also accepts offsets such as +01:00, which belong to no place and have no daylight saving time.
   if (!/^[A-Za-z]/.test(name)) return false;
   try {
     formatOf(name);
@@ -34,13 +34,14 @@ export function localAt(zone: string, instant: number): number {
 }
 
 /**
- * The instant of a local time. An hour that clocks skip is read with the offset before it, so 02:30 becomes
- * 03:30; of an hour that they repeat it is the first (RFC 5545, section 3.3.5).
+ * The instant of a local time. A time in an hour that clocks skip is read with the offset before that hour,
+ * so 02:30 becomes 03:30. In an hour that they repeat, it is the first of the two instants (RFC 5545, section
+ * 3.3.5).
  *
  * @param local see {@link localAt}
  */
 export function instantOf(zone: string, local: number): number {
-  // A day before and after it, offsets of at most 14 h leave the local time between the two instants.
+  // Offsets are at most 14 h, so the instant lies between the two instants a day before and a day after.
   const before = offsetAt(zone, local - DAY_MS);
   const after = offsetAt(zone, local + DAY_MS);
   if (before === after) return local - before;

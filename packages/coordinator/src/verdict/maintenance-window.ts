@@ -9,12 +9,12 @@ export type Weekday = (typeof WEEKDAYS)[number];
 export const FREQUENCIES = ['daily', 'weekly', 'monthly'] as const;
 
 /**
- * How a window repeats. Days are local days of its time zone. It is a subset of the recurrence rules of
- * iCalendar (RFC 5545, section 3.3.10), weeks beginning on Monday.
+ * How a window repeats. Days are local days of its time zone. This is a subset of the recurrence rules of
+ * iCalendar (RFC 5545, section 3.3.10); weeks begin on Monday.
  */
 export type Repetition = {
   readonly frequency: (typeof FREQUENCIES)[number];
-  /** Every so many days, weeks or months; 1 or more. */
+  /** Number of days, weeks or months from one repetition to the next; 1 or more. */
   readonly interval: number;
   /** `weekly`: the days of the week. `monthly` with `week`: one day. Otherwise empty. */
   readonly weekdays: readonly Weekday[];
@@ -27,7 +27,7 @@ export type Repetition = {
   readonly until: number | null;
 };
 
-/** When a maintenance window is. */
+/** The times of a maintenance window. */
 export type WindowTimes = {
   /** Begin and end of the first occurrence, epoch ms. */
   readonly startsAt: number;
@@ -36,8 +36,8 @@ export type WindowTimes = {
   /** Null: it happens once. */
   readonly repeat: Repetition | null;
   /**
-   * The whole window is over from this instant on, also in the middle of an occurrence, epoch ms. Null: it
-   * was not ended.
+   * The whole window is over from this instant on, even in the middle of an occurrence, epoch ms. Null:
+   * nobody has ended it.
    */
   readonly endedAt: number | null;
 };
@@ -46,8 +46,8 @@ export type WindowTimes = {
 export type Occurrence = { readonly from: number; readonly until: number };
 
 /**
- * A window is looked at for so many days at most to find the next occurrence: February 29th comes within
- * eight years.
+ * The search for the next occurrence covers at most this number of days: February 29th comes within eight
+ * years.
  */
 const LONGEST_WAIT_DAYS = 8 * 366 + 31;
 /** Local days and instants differ by less than two days. */
@@ -56,9 +56,9 @@ const SLACK_MS = 2 * DAY_MS;
 /**
  * The occurrences that overlap a span of time, in their order.
  *
- * Each begins at the local time of the first one, and ends at the local time at which the first one ends, so
- * that a window from 02:00 to 04:00 ends at 04:00 also on the days on which clocks change. If that leaves
- * nothing, because clocks skip its end, the occurrence is as long as it usually is.
+ * Each occurrence begins and ends at the same local times as the first one. A window from 02:00 to 04:00
+ * therefore ends at 04:00 even on days on which clocks change. If that leaves an empty occurrence, because
+ * clocks skip its end, it has its usual length.
  *
  * @param from  epoch ms
  * @param until epoch ms, not in it
@@ -67,18 +67,21 @@ export function occurrencesIn(times: WindowTimes, from: number, until: number): 
   return [...occurrencesFrom(times, from, until)];
 }
 
-/** How far {@link isDuring} looks ahead: questions about a window are mostly about the same weeks. */
+/** How far {@link isDuring} looks ahead, ms: consecutive calls are mostly about the same weeks. */
 const LOOKED_AHEAD_MS = 32 * DAY_MS;
 
-/** What was found at the last question about a window: the first occurrence that ends after `from`. */
+/** The result of the last search in a window: the first occurrence that ends after `from`. */
 type Looked = { readonly from: number; readonly next: Occurrence | null };
 
-/** A monitor may have a thousand windows, which are asked with every announcement of it. */
+/**
+ * The last search of each window. A monitor may have a thousand windows, and every announcement about it
+ * checks all of them.
+ */
 const looked = new WeakMap<WindowTimes, Looked>();
 
 /**
- * Whether an occurrence covers the instant. Of one window, later instants near the last one cost next to
- * nothing.
+ * Whether an occurrence covers the instant. For instants shortly after the last one of the same window, this
+ * takes almost no time.
  */
 export function isDuring(times: WindowTimes, instant: number): boolean {
   const last = looked.get(times);
@@ -104,8 +107,8 @@ export function nextOccurrence(times: WindowTimes, instant: number): Occurrence 
 export function overlapsItself(times: WindowTimes): boolean {
   if (times.repeat === null) return false;
   let end = Number.NEGATIVE_INFINITY;
-  // Where distances differ, a year of weekdays shows the shortest, and two years of months, of which one has
-  // no 29th of February.
+  // If distances between occurrences differ, one year of weekdays contains the shortest distance. For months
+  // it takes two years, of which one has no 29th of February.
   const days = times.repeat.frequency === 'monthly' ? 800 : 400;
   for (const { from, until } of occurrencesFrom(times, times.startsAt, times.startsAt + days * DAY_MS)) {
     if (from < end) return true;
@@ -127,7 +130,7 @@ function* occurrencesFrom(times: WindowTimes, from: number, until: number): Gene
   return undefined;
 }
 
-/** At least the occurrences that overlap the span, as if the window were never ended. */
+/** The occurrences that overlap the span, and maybe some around it, as if nobody had ended the window. */
 function* unended(times: WindowTimes, from: number, until: number): Generator<Occurrence> {
   const { startsAt, endsAt, timeZone, repeat } = times;
   if (repeat === null || (startsAt < until && endsAt > from)) yield { from: startsAt, until: endsAt };
@@ -204,7 +207,7 @@ function dateOf(day: number): number {
   return new Date(day).getUTCDate();
 }
 
-/** The same time in as few spans as possible, ascending. */
+/** Merges spans that touch or overlap. The result covers the same time in ascending order. */
 export function mergeSpans(spans: readonly Occurrence[]): Occurrence[] {
   const found: Occurrence[] = [];
   for (const span of [...spans].sort((a, b) => a.from - b.from)) {
@@ -225,7 +228,10 @@ export type LiveWindow = {
 
 const NONE: readonly never[] = [];
 
-/** All maintenance windows that may hold alerts now or later. It is a value: a change makes another one. */
+/**
+ * All maintenance windows that may hold alerts now or later. It is immutable: a change returns another
+ * object.
+ */
 export class Windows {
   static readonly NONE = new Windows(new Map(), new Map());
 
@@ -240,7 +246,10 @@ export class Windows {
     this.#byMonitor = byMonitor;
   }
 
-  /** These windows, each with an id of its own. {@link with} would copy all of them for each one. */
+  /**
+   * Makes the set of these windows, which must have different ids. {@link with} would copy the whole set for
+   * each window.
+   */
   static of(windows: Iterable<LiveWindow>): Windows {
     const byId = new Map<number, LiveWindow>();
     const byMonitor = new Map<number, LiveWindow[]>();
@@ -259,7 +268,7 @@ export class Windows {
     return this.#byId.values();
   }
 
-  /** These windows and another one, in place of the one with its id. Null: without that one. */
+  /** A copy in which `window` replaces the window with its id. Null: a copy without that window. */
   with(id: number, window: LiveWindow | null): Windows {
     const byId = new Map(this.#byId);
     const byMonitor = new Map(this.#byMonitor);

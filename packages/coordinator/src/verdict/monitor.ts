@@ -5,9 +5,9 @@ import type { Secret } from '@svc/shared/secret.ts';
 export const MONITOR_STATUSES = ['active', 'degraded', 'error', 'unknown'] as const;
 export type MonitorStatus = (typeof MONITOR_STATUSES)[number];
 
-/** The endpoint of a monitor's metrics by its declaration. */
+/** The endpoint that a monitor declares for its metrics. */
 export type DeclaredExport = {
-  /** As it is declared, with its query in clear. */
+  /** The declared URL, with its query in clear text. */
   readonly endpoint: Secret;
   readonly headers: Secret<Readonly<Record<string, string>>>;
 };
@@ -45,7 +45,7 @@ export type LiveMonitor = {
   readonly activatedAt: number;
   /** JSON text of the {@link Check} that travels in jobs, with its secrets in clear text. */
   readonly checkText: Secret;
-  /** Null: where the operator's settings say, if anywhere. */
+  /** Null: the metrics go to the endpoint of the operator's settings, if there is one. */
   readonly declaredExport: DeclaredExport | null;
 };
 

@@ -4,16 +4,16 @@ import { DELIVERY_LIFETIME_MS } from './backoff.ts';
  * Time between two calls of {@link PassedTime.compareClocks}, ms. It must be shorter than the smallest jump.
  */
 export const LOOK_AT_CLOCK_EVERY_MS = 60_000;
-/** Smallest step of the wall clock that counts as a jump, ms. Smaller ones hardly change an age. */
+/** Smallest step of the wall clock that counts as a jump, ms. Smaller steps hardly change an age. */
 const SMALLEST_JUMP_MS = 2 * LOOK_AT_CLOCK_EVERY_MS;
 
-/** @property before when it would have been, epoch ms, without the jump by `byMs` */
+/** @property before wall time that the comparison would have found without the jump by `byMs`, epoch ms */
 type Jump = { readonly before: number; readonly byMs: number };
 
 /**
- * Ages of stored instants by the time that really passed. A wall clock that is set forward by a day makes
- * nothing a day old: alerts that wait keep the rest of their schedule. What happened while nobody looked,
- * before the start, cannot be told from a jump and counts as time that passed.
+ * Computes ages of stored instants from the time that really passed. A wall clock that is set forward by a
+ * day ages nothing by a day: waiting alerts keep the rest of their schedule. Before the start, no call
+ * compared the clocks, so a jump counts as time that passed.
  */
 export class PassedTime {
   readonly #jumps: Jump[] = [];
@@ -29,7 +29,7 @@ export class PassedTime {
     this.#monotonic = monotonic;
   }
 
-  /** Compares the clocks. To be called at least every {@link LOOK_AT_CLOCK_EVERY_MS}. */
+  /** Compares the clocks. Call it at least every {@link LOOK_AT_CLOCK_EVERY_MS}. */
   compareClocks(wall: number, monotonic: number): void {
     const expected = this.#wall + monotonic - this.#monotonic;
     const byMs = wall - expected;
@@ -37,13 +37,13 @@ export class PassedTime {
     this.#monotonic = monotonic;
     if (byMs >= SMALLEST_JUMP_MS) this.#jumps.push({ before: expected, byMs });
     else if (byMs <= -SMALLEST_JUMP_MS) this.#takeBack(-byMs);
-    // Whatever waited at an older jump is over by now.
+    // No alert that waited at an older jump still waits.
     while (this.#jumps.length > 1 && this.#passedSince(this.#jumps[0]?.before ?? 0) > DELIVERY_LIFETIME_MS) {
       this.#jumps.shift();
     }
   }
 
-  /** Time since a stored instant, epoch ms, at the last look; >= 0. */
+  /** Time from a stored instant (epoch ms) to the last comparison of the clocks, ms, >= 0. */
   since(at: number): number {
     return Math.max(0, this.#passedSince(at));
   }
@@ -55,7 +55,7 @@ export class PassedTime {
     );
   }
 
-  /** The clock was set back: that ends earlier jumps, wholly or in part. */
+  /** Handles a clock that was set back: this undoes earlier jumps, completely or in part. */
   #takeBack(byMs: number): void {
     for (let left = byMs; left > 0; ) {
       const last = this.#jumps.pop();

@@ -21,12 +21,12 @@ export class TokenBucket {
     this.#burst = burst;
   }
 
-  /** When the next token is there; not later than `now` where one is there already. */
+  /** When the next token is available; `now` if one is available already. */
   availableAt(now: number): number {
     return Math.max(this.#fullAt - (this.#burst - 1) * this.#msPerToken, now);
   }
 
-  /** Takes a token. The caller has seen that one is there. */
+  /** Takes a token. The caller has checked that one is available. */
   takeToken(now: number): void {
     this.#fullAt = Math.max(this.#fullAt, now) + this.#msPerToken;
   }

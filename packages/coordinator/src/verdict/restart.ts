@@ -13,8 +13,8 @@ export type StoredState = WrittenState &
 /**
  * Restores a monitor's state from its stored rows: it becomes what it was when the last batch was written.
  *
- * @param newestBelieved later slots and instants are of a clock that was ahead, epoch ms; default: a minute
- *   after the present
+ * @param newestBelieved later slots and instants come from a clock that was ahead, epoch ms; default: a
+ *   minute after the present
  */
 export function restoreState(
   evaluation: Evaluation,
@@ -30,7 +30,8 @@ export function restoreState(
     votes: [],
     open: [],
   });
-  // A clock that was ahead wrote it. Its instants would hide what comes now from the next start.
+  // The row was written under a clock that was ahead. Without another write, its instants would make the next
+  // start ignore newer data.
   if (writtenAt > instants.slotNow) evaluation.frame.unwritten.add(state);
   if (state.decidedSlot > newestBelieved) state.decidedSlot = 0;
   if (state.floorSlot > newestBelieved) state.floorSlot = 0;
@@ -41,7 +42,7 @@ export function restoreState(
   }
   beginBy(state, state.since);
   if (monitor === undefined) return;
-  // Where the clock was set back, votes are no younger than when they were written: aged ones stay aged.
+  // If the clock was set back, votes are as old as when they were written: expired votes stay expired.
   const agedUntil = Math.max(instants.slotNow, writtenAt);
   state.votes = votes
     .filter(({ slot }) => slot <= newestBelieved)
@@ -53,14 +54,14 @@ export function restoreState(
     const votesOf = ofMonitor.map((report) => withExpiry(evaluation, report, monitor, agedUntil));
     reopenSlot(evaluation.frame, state, monitor, slot, votesOf);
   }
-  // The votes that made the status are set aside. Older ones made another one: nothing is known until the
-  // next slot.
+  // The votes that made the status are set aside, and older votes made another status. So nothing is known
+  // until the next slot.
   if (isStatusAhead && votes.some(({ slot }) => slot > newestBelieved)) state.votes = [];
 }
 
 /**
- * An incident began no later than the status that it lasts with. Its row keeps the date of a clock that was
- * ahead until it ends (`closeIncidents`).
+ * Corrects the beginning of an incident: it is no later than the beginning of the present status. Until the
+ * incident ends, its row keeps the date from the clock that was ahead (`closeIncidents`).
  *
  * @param latest epoch ms
  */
@@ -87,8 +88,8 @@ function withExpiry(
 ): Vote {
   const freshMs = freshForMs(monitor.periodMs, monitor.longestCheckMs);
   const leftMs = stored.at + freshMs - stored.agedMs - agedUntil;
-  // Member by member: the vote lives as long as its monitor, and a copy of the rest takes half as much memory
-  // again.
+  // Each member is named, because the vote lives as long as its monitor: a spread copy takes half as much
+  // memory again.
   return {
     region: stored.region,
     outcome: stored.outcome,

@@ -5,16 +5,16 @@ import { PERIODICITIES, periodMs } from '@svc/shared/periodicity.ts';
  * <= phase < period`.
  *
  * A monitor's slots lie on a grid of its own, `phase` after every multiple of its period. They are the same
- * for all its regions. Only the first slot after its creation or activation lies off the grid, so that nobody
- * waits an hour for a first result.
+ * for all its regions. Only the first slot after its creation or activation lies off the grid, so that an
+ * hourly monitor has its first result at once.
  */
 
 /** Shortest distance between first slots, ms: 500 a second. */
 export const FIRST_SLOT_SPACING_MS = 2;
 
 /**
- * The shortest period. Every period is a multiple of it, so its grid holds a monitor's slots of every other
- * period.
+ * The shortest period. Every period is a multiple of it, so its grid contains a monitor's slots of every
+ * other period.
  */
 export const FINEST_PERIOD_MS = periodMs(PERIODICITIES[0]);
 
@@ -27,7 +27,8 @@ export const SLOT_STEP_MS = 50;
 
 /**
  * Place of the monitor inside its period. It is spread evenly over all ids and the same at every start. One
- * hash serves all periods: where one divides another, the longer one's grid is a part of the shorter one's.
+ * hash serves all periods: if one period divides another, the longer one's grid is a subset of the shorter
+ * one's.
  *
  * @param id positive integer
  */
@@ -91,7 +92,7 @@ export function dueSlot(dueAt: number, now: number, period: number, phase: numbe
  * The slot at which a monitor continues after a restart: a missed one that may still run, otherwise the next
  * on the grid.
  *
- * @param newest the newest slot that the monitor was given
+ * @param newest the monitor's newest slot
  */
 export function slotAfterRestart(newest: number, now: number, period: number, phase: number): number {
   const next = slotAfter(newest, period, phase);

@@ -3,8 +3,8 @@ import { bucketsUntil, DAY_MS, HOUR_MS } from './summary-range.ts';
 const MINUTE_MS = 60_000;
 
 /**
- * The ranges of a series for a chart: a number of buckets, the one in progress included. `regionBuckets`,
- * which divides it, is the greatest number that is shown of each region.
+ * The ranges of a series for a chart: a number of buckets, the one in progress included. `regionBuckets`, a
+ * divisor of that number, is the maximum number of buckets that is shown of each region.
  */
 export const SERIES_RANGES = {
   '1h': { bucketMs: MINUTE_MS, buckets: 60, regionBuckets: 60 },
@@ -25,8 +25,8 @@ export type SeriesBuckets = {
 };
 
 /**
- * The buckets of a range. A bucket is as long as the monitor's period or longer, so that a bucket without a
- * result is one in which the monitor was not checked.
+ * The buckets of a range. A bucket is as long as the monitor's period or longer, so a bucket without a result
+ * means that the monitor was not checked in it.
  *
  * @param periodMs ms; it divides an hour
  */
@@ -38,7 +38,8 @@ export function seriesBuckets(range: SeriesRange, now: number, periodMs: number)
 }
 
 /**
- * The buckets that are shown of each region: those of the whole, several joined to one where they are many.
+ * The buckets that are shown of each region. If the whole series has too many, several of its buckets are
+ * joined into one.
  */
 export function regionBuckets(range: SeriesRange, { from, bucketMs, count }: SeriesBuckets): SeriesBuckets {
   const joined = Math.max(1, count / SERIES_RANGES[range].regionBuckets);

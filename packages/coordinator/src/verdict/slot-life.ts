@@ -22,7 +22,7 @@ import {
 
 const NONE: readonly never[] = [];
 
-/** The slot was given to `regions`. */
+/** Handles a slot that dispatch gave to `regions`. */
 export function giveSlot(
   frame: Frame,
   state: MonitorState,
@@ -31,8 +31,8 @@ export function giveSlot(
   regions: RegionSet,
 ): void {
   const open = openSlot(frame, state, monitor, slot);
-  // Dispatch hears of a change after this does: a region that is not the monitor's any more was given
-  // nothing.
+  // Dispatch learns of a change of the declaration later than the evaluation. A region that the monitor no
+  // longer declares does not count as given.
   open.given |= monitor.regions === null ? regions : regions & regionSet(monitor.regions);
   open.isGivenKnown = true;
   decideSlots(frame, state, monitor);
@@ -40,8 +40,8 @@ export function giveSlot(
 }
 
 /**
- * After a restart: slots whose given regions nobody has named wait for no region. Those that no region has
- * answered either are not known any more: they may be given again.
+ * Ends the recovery after a restart: slots whose regions dispatch did not name wait for no region any more.
+ * Slots that no region has answered either are removed, and may be opened again.
  */
 export function closeGiving(frame: Frame, state: MonitorState, monitor: LiveMonitor): void {
   state.open = state.open.filter(({ isGivenKnown, answered }) => isGivenKnown || answered !== NO_REGIONS);
@@ -65,9 +65,9 @@ export function takeReport(frame: Frame, state: MonitorState, monitor: LiveMonit
 }
 
 /**
- * Nobody waits for the region's outcome of the slot. A region that says so itself (`not_run`) was given the
- * slot. Dispatch says it without knowing that: after a restart it excuses regions that have come since, and
- * they get no part in the electorate.
+ * Handles a region that will not report an outcome of the slot. If the region itself says so (`not_run`), it
+ * was given the slot. If dispatch says so, this is not certain: after a restart, dispatch also excuses
+ * regions that came since, and these do not enter the electorate.
  */
 export function excuseRegion(
   frame: Frame,
@@ -87,9 +87,9 @@ export function excuseRegion(
 }
 
 /**
- * Under overload the regions are given no job of the slot. The monitor's period is longer then, so their
- * votes count for a period longer, but no longer than if they were cast now. That is written, so that a start
- * goes on with it.
+ * Handles a slot that overload leaves out in these regions. Because the monitor's period is longer then,
+ * their votes count for one more period, but no longer than votes that are cast now. The new expiry is
+ * written, so that a start uses it too.
  */
 export function leaveOutRegions(
   frame: Frame,
@@ -111,7 +111,7 @@ export function leaveOutRegions(
   decideSlots(frame, state, monitor);
 }
 
-/** After a restart: the slot is not decided, and has these reports. */
+/** Restores, after a restart, an undecided slot with these reports. */
 export function reopenSlot(
   frame: Frame,
   state: MonitorState,
@@ -125,9 +125,9 @@ export function reopenSlot(
 }
 
 /**
- * Decides all open slots that can be decided. The votes of one may make another one certain.
+ * Decides all open slots that can be decided. The votes of one slot may make another slot certain.
  *
- * @returns whether there was a verdict on the votes of one of them
+ * @returns whether one of the decisions made a verdict
  */
 export function decideSlots(frame: Frame, state: MonitorState, monitor: LiveMonitor): boolean {
   ageByJump(frame, state, monitor);
@@ -145,7 +145,7 @@ export function decideSlots(frame: Frame, state: MonitorState, monitor: LiveMoni
   return isJudged;
 }
 
-/** Whether the slot is decided or never will be, so that nobody waits for it. */
+/** Whether the slot is decided or never will be. */
 export function isOver(state: Readonly<MonitorState>, slot: number): boolean {
   if (slot <= state.floorSlot) return true;
   return slot <= state.decidedSlot && openSlotOf(state, slot) === undefined;
@@ -157,7 +157,7 @@ function decisionOf(
   monitor: LiveMonitor,
   open: OpenSlot,
 ): SlotDecision | null {
-  // Until dispatch has named the given regions, every region may be one, perhaps for the first time.
+  // Until dispatch has named the regions of the slot, it may be any region, perhaps for the first time.
   const joining = open.isGivenKnown ? open.given : ALL_REGIONS;
   return slotDecision(open, {
     votes: state.votes,
@@ -170,7 +170,7 @@ function decisionOf(
 }
 
 /**
- * Makes the reports the regions' votes, and the votes a verdict.
+ * Turns the reports into the regions' votes, and the votes into a verdict.
  *
  * @returns whether there was a verdict
  */
@@ -178,7 +178,7 @@ function decideSlot(frame: Frame, state: MonitorState, monitor: LiveMonitor, ope
   const isFirst = !state.isDecided;
   state.isDecided = true;
   const isJudged = judgeSlot(frame, state, monitor, open);
-  // Channels may be told from here on what an earlier process held back.
+  // From now on, announcements that an earlier process held back are allowed.
   if (isFirst) announceStatus(frame, state, monitor, countedVotes(frame, state, monitor));
   return isJudged;
 }
@@ -191,13 +191,13 @@ function judgeSlot(frame: Frame, state: MonitorState, monitor: LiveMonitor, open
     state.decidedAnswered = open.answered;
   }
   const isCast = castNews(frame, state, monitor, open.reports, open.given);
-  // Ageing is dated at the expiry as far as it left too few votes for the electorate of before.
+  // If expired votes left too few for the electorate before this slot, `unknown` is dated at their expiry.
   if (!isCast) ageVotes(frame, state, monitor);
   const joining = open.given & ~state.entered;
   enterRegions(frame, state, open.given);
   if (!isCast) {
     ageVotes(frame, state, monitor, frame.instants.slotNow);
-    // Late reports of a region that was declared again count from here on.
+    // From now on, late reports of a region that was declared again count.
     if (joining === NO_REGIONS || tally(state.votes, joining, frame.now).total === 0) return false;
   }
   judgeVotes(frame, state, monitor, open.slot);
@@ -205,12 +205,11 @@ function judgeSlot(frame: Frame, state: MonitorState, monitor: LiveMonitor, open
 }
 
 /**
- * Casts reports. Votes that aged while their check was under way made nothing unknown until now, so that
- * reports which come at once take their places. Where the verdict on them would be the status of before only
- * because it stands, it does not stand: the votes age first. So they do where too few count also with the
- * reports.
+ * Casts reports. Votes that expired while the check was running did not make the status `unknown` so far,
+ * because fast reports may replace them. If the new votes would merely keep the old status because it stands,
+ * or are too few, the old votes expire first (→ `unknown`).
  *
- * @param joining regions that the slot of the reports brings into the electorate
+ * @param joining regions that enter the electorate with the slot of the reports
  * @returns whether a region's vote changed
  */
 function castNews(
@@ -232,9 +231,9 @@ function castNews(
 }
 
 /**
- * Whether regions whose first slot is not decided can enter before it is: of all that would count then, more
- * than half have failed at one moment, by their late reports. It is an `error` whatever the slot brings, and
- * does not wait for it.
+ * Whether regions may enter the electorate before their first slot is decided. They may if, by their late
+ * reports, more than half of all regions that would count have failed at one moment: the result is an `error`
+ * whatever the slot brings.
  */
 function canEnter(frame: Frame, state: Readonly<MonitorState>, monitor: LiveMonitor): boolean {
   if (state.votes.length === 0 || state.status === 'error') return false;
@@ -245,7 +244,7 @@ function canEnter(frame: Frame, state: Readonly<MonitorState>, monitor: LiveMoni
   return verdict(state.votes, electorate, state.status, frame.now).status === 'error';
 }
 
-/** The regions that were given the open slots; none while that is not known of one of them. */
+/** The regions that were given the open slots; none if they are unknown for one of these slots. */
 function givenNow({ open }: Readonly<MonitorState>): RegionSet {
   let given = NO_REGIONS;
   for (let index = 0; index < open.length; index += 1) {
@@ -256,7 +255,10 @@ function givenNow({ open }: Readonly<MonitorState>): RegionSet {
   return given;
 }
 
-/** A region without an agent for 24 h enters anew, with the first slot that it is given then. */
+/**
+ * Lets the slot's regions enter the electorate. A region that had no agent for 24 h leaves it, and enters
+ * again with its next slot.
+ */
 function enterRegions(frame: Frame, state: MonitorState, given: RegionSet): void {
   const entered = (state.entered & frame.electable) | given;
   if (entered !== state.entered) frame.unwritten.add(state);
@@ -264,8 +266,8 @@ function enterRegions(frame: Frame, state: MonitorState, given: RegionSet): void
 }
 
 /**
- * Handles a report about a slot that is over: it is its region's vote at once, and the open slots are judged
- * again.
+ * Handles a report about a slot that is over: it becomes its region's vote at once, and the open slots are
+ * judged again.
  */
 function reportLate(frame: Frame, state: MonitorState, monitor: LiveMonitor, vote: Vote): void {
   if (vote.slot === state.decidedSlot) state.decidedAnswered |= bitOf(vote.region);
@@ -275,8 +277,8 @@ function reportLate(frame: Frame, state: MonitorState, monitor: LiveMonitor, vot
 }
 
 /**
- * Judges votes that have changed between two decisions; `slot` is the slot that they are about, null: no
- * single one. The open slots come first, so that nothing is announced that they take back at once.
+ * Judges votes that have changed between two decisions. `slot` is the slot of the changed votes; null: no
+ * single slot. Open slots are decided first, so that no status is announced that they would reverse at once.
  */
 export function judgeAnew(
   frame: Frame,
@@ -290,7 +292,7 @@ export function judgeAnew(
   decideSlots(frame, state, monitor);
 }
 
-/** The region was given the slot, and has answered. */
+/** Notes that the region was given the slot, and has answered. */
 function markAnswered(open: OpenSlot, region: Region): void {
   open.given |= bitOf(region);
   open.answered |= bitOf(region);
@@ -308,7 +310,7 @@ function openSlot(frame: Frame, state: MonitorState, { periodMs }: LiveMonitor, 
     given: NO_REGIONS,
     answered: NO_REGIONS,
     isGivenKnown: false,
-    // A slot is given out a little ahead of its instant, never by a whole period.
+    // A slot is dispatched a little ahead of its instant, never by a whole period.
     deadline: monotonic + Math.min(2 * periodMs, slot + periodMs - slotNow),
     reports: NONE,
   };

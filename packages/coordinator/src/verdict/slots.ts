@@ -3,12 +3,12 @@ import type { Region } from '@svc/shared/regions.ts';
 import type { LiveMonitor } from './monitor.ts';
 
 /**
- * What dispatch reports about slots, in the order of events. The calls are synchronous and cheap: the
- * evaluation handles them with the next transaction.
+ * Events of slots, which dispatch reports in their order. The calls are synchronous and cheap: the evaluation
+ * handles them with the next transaction.
  */
 export interface SlotEvents {
   /**
-   * The slot exists, and these regions are given it. Called once for each slot, before its first job is
+   * The slot exists, and these regions get a job of it. Called once for each slot, before its first job is
    * published.
    */
   opened(monitor: LiveMonitor, slot: number, regions: readonly Region[]): void;
@@ -42,19 +42,19 @@ export type SlotOutcome = {
   readonly reason?: NotRunReason | undefined;
 };
 
-/** What recording asks and tells dispatch about results. */
+/** The questions and reports of the recorder to dispatch about results. */
 export interface SlotOutcomes {
   /**
-   * Whether the job behind this `not_run` is offered again, so that the region has not answered yet. It is
-   * asked when the result is evaluated and changes nothing.
+   * Whether the job behind this `not_run` is offered again, so that the region has not answered yet. The
+   * recorder asks this when it evaluates the result. The call changes nothing.
    */
   isOfferedAgain(monitorId: number, slot: number, region: Region, reason: NotRunReason): boolean;
   /**
-   * The region's outcome has come and waits to be recorded; the stream keeps it until then. Its check does
-   * not run any more, so the next slot need not wait, least of all for a disk.
+   * The region's outcome has arrived and waits to be recorded; the stream keeps it until then. Its check is
+   * over, so the next slot need not wait for it, nor for the disk.
    *
-   * @param tookMs duration of the check; null where its agent may have kept the report back, because it finds
-   *   out first whether a failure is its own network's
+   * @param tookMs duration of the check; null: the agent may have held the report back, because it first
+   *   checks whether its own network caused the failure
    */
   resultArrived(monitorId: number, slot: number, region: Region, tookMs: number | null): void;
   /**
@@ -64,8 +64,10 @@ export interface SlotOutcomes {
   outcomeRecorded(outcome: SlotOutcome): void;
 }
 
-/** What dispatch tells after a restart. */
+/** The reports of dispatch after a restart. */
 export interface SlotRecovery {
-  /** Ends the restart: the streams are read, and slots of before wait for no region. */
+  /**
+   * Ends the recovery: the streams are read, and slots from before the restart wait for no region any more.
+   */
   endResumption(): void;
 }

@@ -4,16 +4,16 @@ import { ALL_REGIONS, NO_REGIONS, type RegionSet } from './region-set.ts';
 import type { Vote } from './status.ts';
 import type { Announced, TransitionReason } from './transition.ts';
 
-/** A channel that is enabled for the monitor, and the status that it was last told. */
+/** A channel that is enabled for the monitor, with the last status that was announced to it. */
 export type Link = {
   readonly notificationId: number;
   readonly providerType: string;
   readonly announced: Announced;
-  /** Key of the incident that the channel was told of; null: none is open there. */
+  /** Key of the incident that was announced to the channel; null: none is open there. */
   readonly incident: string | null;
   /** When that incident began, epoch ms; absent or null: not known. */
   readonly incidentSince?: number | null;
-  /** The channel was told something since the start. Otherwise the link is as a row says. */
+  /** Whether something was announced to the channel since the start. Otherwise the link is as in its row. */
   readonly isTold?: boolean;
 };
 
@@ -32,7 +32,7 @@ export type ReasonInterval = {
   readonly isUnwritten: boolean;
 };
 
-/** The knowledge of the evaluation about one monitor. */
+/** Everything that the evaluation knows about one monitor. */
 export type MonitorState = {
   readonly id: number;
   status: MonitorStatus;
@@ -44,13 +44,14 @@ export type MonitorState = {
    * with it.
    */
   intervals: readonly ReasonInterval[];
-  /**
-   * Version of the probed attributes that the votes are about; null: none has voted yet.
-   */
+  /** Version of the probed attributes that the votes are about; null: no region has voted yet. */
   version: number | null;
   /** Newest decided slot; 0 before the first. */
   decidedSlot: number;
-  /** Regions that have answered the newest decided slot, or may have. Nothing is recorded of the others. */
+  /**
+   * Regions that have answered the newest decided slot, or may have. No result of other regions is recorded
+   * for it.
+   */
   decidedAnswered: RegionSet;
   /**
    * Results of this slot and older ones never vote: the monitor was deactivated or its probed attributes
@@ -73,7 +74,7 @@ export type MonitorState = {
 
 const NONE: readonly never[] = [];
 
-/** No open slot, in states that stand. */
+/** The shared empty list of open slots, for committed states. */
 const NO_OPEN: OpenSlot[] = [];
 
 type Writable<T> = { -readonly [K in keyof T]: T[K] };
@@ -88,7 +89,7 @@ export function newState(id: number, since: number): MonitorState {
     intervals: NONE,
     version: null,
     decidedSlot: 0,
-    // After a start nobody knows which regions have answered.
+    // After a start it is not known which regions have answered.
     decidedAnswered: ALL_REGIONS,
     floorSlot: 0,
     entered: NO_REGIONS,
@@ -101,7 +102,7 @@ export function newState(id: number, since: number): MonitorState {
   };
 }
 
-/** The open slot of the state; undefined: it is decided, or nobody has mentioned it. */
+/** The open slot of the state; undefined: it is decided, or no event was about it. */
 export function openSlotOf({ open }: Readonly<MonitorState>, slot: number): OpenSlot | undefined {
   // By index, here and in the functions around: a closure would be made several times for each report.
   for (let index = 0; index < open.length; index += 1) {
@@ -111,9 +112,9 @@ export function openSlotOf({ open }: Readonly<MonitorState>, slot: number): Open
 }
 
 /**
- * The states of all monitors as of the last commit. A state that changes stays the same object, and so do its
- * votes: one for each commit would outlive the young generation, and be most of what the old one has to
- * collect. Who reads votes keeps none of them over a wait.
+ * The states of all monitors as of the last commit. A changed state stays the same object, and so do its
+ * votes: new objects for each commit would outlive V8's young generation, and make most of the work of
+ * collecting the old one. Code that reads votes must not keep them over a wait.
  */
 export class States {
   readonly #states = new Map<number, MonitorState>();
@@ -130,7 +131,7 @@ export class States {
     return this.#states.values();
   }
 
-  /** Takes the content of `state` over, which must not be changed after this. */
+  /** Takes over the content of `state`, which must not be changed afterwards. */
   set(state: MonitorState): void {
     const standing = this.#states.get(state.id);
     if (standing === undefined) this.#states.set(state.id, withSharedNone(state));
@@ -155,7 +156,7 @@ export class Drafts {
     this.#states = states;
   }
 
-  /** The state to change, created with status `unknown` since `now` (epoch ms) where there is none. */
+  /** The state to change. If there is none, it is created with status `unknown` since `now` (epoch ms). */
   openDraft(id: number, now: number): MonitorState {
     return this.findDraft(id) ?? this.putDraft(newState(id, now));
   }
@@ -183,7 +184,7 @@ export class Drafts {
   }
 }
 
-/** A new state has empty lists of its own, 32 bytes each for every monitor. */
+/** Replaces the empty lists of a new state by shared ones, which saves 32 bytes each for every monitor. */
 function withSharedNone(state: MonitorState): MonitorState {
   if (state.open.length === 0) state.open = NO_OPEN;
   if (state.intervals.length === 0) state.intervals = NONE;
@@ -192,8 +193,8 @@ function withSharedNone(state: MonitorState): MonitorState {
 }
 
 /**
- * Gives `standing` everything that `state` has. One assignment each, here and for votes: `Object.assign`
- * takes ten times as long.
+ * Copies everything from `state` into `standing`. Each member is assigned by itself, here and for votes,
+ * because `Object.assign` takes ten times as long.
  */
 function replace(standing: MonitorState, state: Readonly<MonitorState>): void {
   standing.status = state.status;
@@ -215,8 +216,8 @@ function replace(standing: MonitorState, state: Readonly<MonitorState>): void {
 }
 
 /**
- * The votes in the objects that stand. One new object for each report would be most of what the old
- * generation has to collect.
+ * The votes, written into the standing objects. A new object for each report would make most of the work of
+ * collecting the old generation.
  */
 function takenOver(standing: readonly Vote[], votes: readonly Vote[]): readonly Vote[] {
   if (!haveSameRegions(standing, votes)) return votes;

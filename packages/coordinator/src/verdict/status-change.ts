@@ -25,7 +25,7 @@ export type NewStatus = {
 /**
  * Gives `state` a new status and reason, with everything that follows: history, incident, alerts.
  *
- * @returns whether the status or the reason is another one, so that the state must be written as a whole
+ * @returns whether the status or the reason changed, so that the whole state must be written
  */
 export function changeStatus(
   frame: Frame,
@@ -62,14 +62,14 @@ export function flushIntervals(frame: Frame, state: MonitorState): void {
 }
 
 /**
- * Changes the reason of an unchanged status. Reasons are kept as intervals, with the votes of their
- * beginning: with a row for each slot, one lossy region of 28 wrote 12 MB per monitor and day. The history
- * then says over how many slots a reason was the verdict, and the results say in which. Intervals of reasons
- * that alternate overlap in time.
+ * Changes the reason of an unchanged status. Reasons are stored as intervals, with the votes of their
+ * beginning: with a row for each slot, one lossy region of 28 wrote 12 MB per monitor and day. So the history
+ * shows in how many slots a reason was the verdict, and the results show in which ones. Intervals of
+ * alternating reasons overlap in time.
  */
 function changeReason(frame: Frame, state: MonitorState, next: NewStatus): boolean {
   const { status, reason, slot } = next;
-  // An unknown monitor stays unknown for its first reason.
+  // While a monitor is unknown, its first reason stays.
   if (status === 'unknown') return false;
   const at = Math.max(next.at, state.since);
   const isSame = reason === state.reason;
@@ -82,7 +82,7 @@ function changeReason(frame: Frame, state: MonitorState, next: NewStatus): boole
     state.intervals = state.intervals.map((interval) => (interval === known ? longer : interval));
     return !isSame;
   }
-  // The status began with it.
+  // The status began with this reason.
   if (isSame) return false;
   flushIntervals(frame, state);
   const votes = countedVotes(frame, state, next.electorate);

@@ -15,15 +15,12 @@ export type Vote = {
   /** When the reported check ended, epoch ms on the slots' clock; not before its slot. */
   readonly endedAt: number;
   /**
-   * Begin of the time in which the region's unbroken run of failed votes says that the target is down, epoch
-   * ms. It is the first slot of the run, or shortly after the end of the region's last pass where that is
-   * earlier. Null: the vote is not a failure.
+   * Beginning of the time in which the target is down by the region's unbroken run of failed votes, epoch ms.
+   * It is the first slot of the run, or shortly after the end of the region's last pass if that is earlier.
+   * Null: the vote is not a failure.
    */
   readonly failedSince: number | null;
-  /**
-   * Newest slot up to this one about which the region is known to have said something other than `failed`; 0:
-   * none.
-   */
+  /** Newest slot, up to this vote's slot, with a known outcome of the region other than `failed`; 0: none. */
   readonly upSlot: number;
   /**
    * Last instant at which the vote counts, ms (see {@link isFresh}). The clock is the monotonic one plus all
@@ -67,8 +64,8 @@ export type VoteCounts = { failed: number; degraded: number; total: number };
 const READ_LATE_MS = 2 * 60_000;
 
 /**
- * Slots further ahead than this were given under a wrong clock, ms. Their votes would hide those of the slots
- * to come.
+ * Slots further ahead than this come from a wrong clock, ms. Their votes would hide the votes of the coming
+ * slots.
  */
 export const BELIEVED_AHEAD_MS = 60_000;
 

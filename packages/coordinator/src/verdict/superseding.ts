@@ -10,11 +10,11 @@ export type WaitingAlert = {
   readonly ageMs: number;
   /** Whether a younger alert of the same monitor waits behind it. */
   readonly hasNewer: boolean;
-  /** Whether one of the same incident does. */
+  /** Whether a younger alert of the same incident waits behind it. */
   readonly hasNewerOfIncident: boolean;
   /** Whether the receiver has, or may have, an earlier alert of the incident. */
   readonly isAnnounced: boolean;
-  /** Whether people asked for it: a replay. */
+  /** Whether a person requested it, as a replay. */
   readonly isReplayed: boolean;
 };
 
@@ -22,9 +22,9 @@ export type WaitingAlert = {
 export type Folding = { readonly closesIncidents: boolean; readonly dropsOld: boolean };
 
 /**
- * - `newer`: the receiver keeps one state for each incident, and a newer one is next.
- * - `old`: it waited so long that its successor says more.
- * - `never-announced`: it ends an incident that the receiver was never told of.
+ * - `newer`: the receiver keeps one state for each incident, and a newer alert of the incident is next.
+ * - `old`: it waited so long that the alert behind it says more.
+ * - `never-announced`: it ends an incident that was never announced to the receiver.
  */
 export type Superseded = 'newer' | 'old' | 'never-announced';
 

@@ -1,24 +1,23 @@
 import { spreadOf } from './schedule.ts';
 
 /**
- * Decides which slots run while more is asked for than can be done. Everything here is pure: the caller
- * measures and acts.
+ * Decides which slots run under overload. Everything here is pure: the caller measures and acts.
  *
  * Slot n of a monitor runs when (n + a hash of the monitor) is a multiple of the factor: 1, 2, 4 … Factors
- * are powers of two, so a slot that runs under a factor also runs under every smaller one, in whatever region
- * that one holds.
+ * are powers of two, so a slot that runs under a factor also runs under every smaller factor, which another
+ * region may have.
  */
 
-/** Overload that lasts this long doubles the factor, ms. Agents tell of it every 2 s. */
+/** Overload that lasts this long doubles the factor, ms. Agents report overload every 2 s. */
 const DOUBLES_AFTER_MS = 4_000;
-/** Calm that lasts this long halves it, ms. */
+/** Time without overload that halves the factor, ms. */
 const HALVES_AFTER_MS = 10_000;
-/** Longest calm that is required, ms. */
+/** Longest time without overload that a halving may require, ms. */
 const MOST_CALM_MS = 80_000;
 const MOST = 16;
 /**
- * Longest time between two slots of a monitor of which others are left out, ms. An hourly monitor costs
- * little and loses much: under a factor of 16 it would not be checked for 16 hours.
+ * Longest time between two slots of a thinned monitor, ms. An hourly monitor costs little and would lose
+ * much: under a factor of 16 it would not be checked for 16 hours.
  */
 const LONGEST_THINNED_MS = 3_600_000;
 
@@ -26,11 +25,11 @@ export type Thinning = {
   /** 1: every slot runs. */
   readonly factor: number;
   readonly isOverloaded: boolean;
-  /** Since when that is so under this factor, monotonic ms. */
+  /** Since when `isOverloaded` has its value under this factor, monotonic ms. */
   readonly since: number;
-  /** The factor was halved last, and it is not known yet whether that was too early. */
+  /** Whether the last change halved the factor, and it is not known yet whether that was too early. */
   readonly isTrial: boolean;
-  /** Calm after which the factor is halved, ms. */
+  /** Time without overload after which the factor is halved, ms. */
   readonly calmMs: number;
 };
 
@@ -40,7 +39,7 @@ export function unthinned(now: number): Thinning {
 }
 
 /**
- * The state after a look at `now` (monotonic, ms).
+ * The state after a measurement at `now` (monotonic, ms).
  *
  *     4 s of overload ──▶ doubled ── calm for 10 s ──▶ halved, on trial ── calm for 10 s ──▶ halved again, or whole
  *                            ▲                             │
@@ -72,11 +71,11 @@ export function runsUnder(factor: number, monitorId: number, slot: number, perio
 }
 
 /**
- * The factor of a workspace: as much as brings it under what is left to the largest one. A workspace that
- * asks for less than that is not thinned, so none takes the place of another.
+ * The factor of a workspace: the smallest one that brings its rate down to what the largest workspace has
+ * left. A workspace that requests less than that is not thinned, so that no workspace displaces another.
  *
- * @param part slots a second that the workspace asks for, as a part of what the largest one does; 0 < part <=
- *   1
+ * @param part slots a second that the workspace requests, divided by those of the largest workspace; 0 < part
+ *   <= 1
  */
 export function factorOfWorkspace(factor: number, part: number): number {
   let ofWorkspace = 1;
@@ -84,32 +83,33 @@ export function factorOfWorkspace(factor: number, part: number): number {
   return ofWorkspace;
 }
 
-/** Fewer late ones say nothing. */
+/** A smaller number of late checks proves nothing. */
 const LEAST_LATE = 20;
 const LATE_PART = 0.1;
 
-/** Whether so many of these came too late that there were too many of them. */
+/** Whether so many of `count` checks were late that there were too many of them. */
 export function areTooMany(count: number, late: number): boolean {
   return late >= LEAST_LATE && late > count * LATE_PART;
 }
 
 /** Checks of the agents of a region, in the same few seconds. */
 export type AgentLoad = {
-  /** Begun or refused. */
+  /** Number of checks that were begun or refused. */
   readonly begun: number;
-  /** Of them, those that began 250 ms late or were refused. */
+  /** Checks among them that began 250 ms late or were refused. */
   readonly late: number;
-  /** Of them, those that waited for seconds or were refused for want of room. */
+  /** Checks among them that waited for seconds, or were refused because the agent had no room. */
   readonly behind: number;
-  /** An agent waits for a CPU, which others have. */
+  /** Whether an agent waits for a CPU that other programs use. */
   readonly isStarved: boolean;
 };
 
 /**
- * Whether a region's agents cannot run all of its checks. Where slots are left out, checks that do not begin
- * in time are refused and none waits for seconds: there most of them are late, and not because others have
- * the CPU. In a trial fewer late ones show that it was too early. Otherwise late checks say nothing: they
- * begin late beside other programs on the machine, and thinning does not help.
+ * Whether a region's agents cannot run all of its checks. While slots are left out, checks that do not begin
+ * in time are refused, so none waits for seconds. Then overload shows when more than half of the checks are
+ * late although no other program takes the CPU. In a trial, a tenth of late checks shows that the halving was
+ * too early. In all other cases late checks prove nothing: they also begin late beside other programs on the
+ * machine, and thinning does not help then.
  */
 export function isRegionOverloaded(
   { begun, late, behind, isStarved }: AgentLoad,
@@ -119,15 +119,12 @@ export function isRegionOverloaded(
   return areTooMany(begun, late) && (isTrial || (factor > 1 && late > begun / 2 && !isStarved));
 }
 
-/**
- * Whether the coordinator cannot follow: it lags by some seconds, and by ever more. A backlog that shrinks is
- * none.
- */
+/** Whether the coordinator cannot keep up: it lags by some seconds, and the lag does not shrink. */
 export function isFallingBehind(beforeMs: number, nowMs: number): boolean {
   return nowMs >= LAG_MS && nowMs >= beforeMs;
 }
 
-/** What waits to be recorded. */
+/** The events that wait to be recorded. */
 export type Backlog = {
   /** Results and events of dispatch. */
   readonly events: number;
@@ -139,8 +136,9 @@ export type Backlog = {
 export const LAG_MS = 5_000;
 
 /**
- * Whether the recording cannot follow: it lags by some seconds, and by ever more although it works. Nothing
- * is recorded by a disk that stands still, and everything afterwards.
+ * Whether the recording cannot keep up: it lags by some seconds, and the lag does not shrink although it
+ * records. A disk that stands still is not overload: nothing is recorded until it works again, and everything
+ * afterwards.
  */
 export function isLagging(before: Backlog, now: Backlog, recorded: number): boolean {
   return recorded > 0 && isFallingBehind(before.oldestMs, now.oldestMs);

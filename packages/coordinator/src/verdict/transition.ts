@@ -11,7 +11,7 @@ export type TransitionReason =
   | 'probe-changed'
   | 'deactivated';
 
-/** The last status that a channel was told, which its link stores; `active` at birth. */
+/** The last status that was announced to a channel, which its link stores; `active` at first. */
 export type Announced = 'active' | 'degraded' | 'error';
 
 /**
@@ -33,7 +33,7 @@ export function incidentEffect(isOpen: boolean, status: MonitorStatus): Incident
 }
 
 /**
- * The alert for a channel about `status` after it was last told `announced`; null: none. `unknown` is never
+ * The alert for a channel about `status`, when `announced` was announced last; null: none. `unknown` is never
  * announced and never clears an announcement.
  */
 export function announcement(announced: Announced, status: MonitorStatus): AlertStatus | null {

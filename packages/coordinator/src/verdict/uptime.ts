@@ -12,10 +12,10 @@ export type StatusTimes = Readonly<Record<MonitorStatus | 'maintenance', number>
 export const NO_TIMES: StatusTimes = { active: 0, degraded: 0, error: 0, unknown: 0, maintenance: 0 };
 
 /**
- * How long a monitor had each status between each two neighbouring edges.
+ * How long a monitor had each status between each pair of neighbouring edges.
  *
- * @param changes ascending by `at`. Of several at one instant the last counts. The status before the first is
- *   `unknown`
+ * @param changes ascending by `at`. Among several of one instant, the last one counts. Before the first one,
+ *   the status is `unknown`
  * @param edges   epoch ms, ascending; n edges make n - 1 entries
  */
 export function timesBetween(changes: readonly StatusSince[], edges: readonly number[]): StatusTimes[] {
@@ -51,13 +51,13 @@ export function addTimes(one: StatusTimes, other: StatusTimes): StatusTimes {
 }
 
 /**
- * The times with a part of them as maintenance.
+ * The times, with the time in windows moved to `maintenance`.
  *
  * @param inWindows how long each status lasted in windows within these times
  */
 export function withMaintenance(times: StatusTimes, inWindows: StatusTimes): StatusTimes {
   const { active, degraded, error, unknown } = inWindows;
-  // The whole milliseconds of stored times may be less than the parts by one.
+  // Stored times are rounded to whole milliseconds, so the whole may be 1 ms less than its part.
   const left = (whole: number, part: number) => Math.max(0, whole - part);
   return {
     active: left(times.active, active),
@@ -77,8 +77,8 @@ export function uptimePercent({ active, degraded, error }: StatusTimes): number 
 }
 
 /**
- * The worst status of a time span outside of maintenance, however short it lasted; `unknown` only where
- * nothing else is known.
+ * The worst status of a time span outside maintenance, however short it was; `unknown` only if nothing else
+ * is known.
  */
 export function worstStatus({ active, degraded, error }: StatusTimes): MonitorStatus {
   if (error > 0) return 'error';

@@ -16,11 +16,13 @@ import { changeStatus } from './status-change.ts';
 import type { TransitionReason } from './transition.ts';
 
 /*
- * Makes a monitor's votes its status: which votes count, what they mean together, and how ageing changes it.
+ * Turns a monitor's votes into its status: which votes count, what they mean together, and how ageing changes
+ * the status.
  */
 
 /**
- * The regions whose votes count. `joining`: regions of an undecided slot, which count as if it were decided.
+ * The regions whose votes count. `joining`: regions of an undecided slot, which count as if the slot were
+ * decided.
  */
 export function electorateFor(
   frame: Frame,
@@ -38,7 +40,7 @@ export function countedVotes(frame: Frame, state: Readonly<MonitorState>, monito
   return state.votes.filter((vote) => isCounted(vote, electorate, frame.now));
 }
 
-/** Judges the present votes. `slot` is the slot that caused it; null: none did. */
+/** Judges the present votes. `slot` is the slot that caused this; null: no slot did. */
 export function judgeVotes(
   frame: Frame,
   state: MonitorState,
@@ -56,7 +58,7 @@ export function judgeVotes(
 /**
  * Ages votes. Ageing alone changes a status only to `unknown`, dated at the expiry that left too few votes.
  *
- * @param notBefore when the electorate grew, epoch ms on the slots' clock: the votes were enough until then
+ * @param notBefore when the electorate grew, epoch ms on the slots' clock: until then there were enough votes
  */
 export function ageVotes(
   frame: Frame,
@@ -77,7 +79,7 @@ export function ageVotes(
 
 /**
  * Makes the status `unknown` when a jump of the slots' clock left too few votes, even when the next decision
- * comes before anybody has looked at their ages.
+ * comes before the regular check for expired votes.
  */
 export function ageByJump(frame: Frame, state: MonitorState, monitor: LiveMonitor): void {
   if (!hasAgedVote(state, frame.jumpedAt)) return;
@@ -85,8 +87,8 @@ export function ageByJump(frame: Frame, state: MonitorState, monitor: LiveMonito
 }
 
 /**
- * The status as far as votes carry it: `unknown` also where they have aged and nobody has looked at their
- * ages yet, as while a check is under way (`next-instant.ts`).
+ * The status that unexpired votes support. It is `unknown` if too few are left, even before the delayed check
+ * for expired votes has made the status `unknown` (`next-instant.ts`).
  */
 export function standingStatus(
   frame: Frame,
@@ -101,9 +103,9 @@ export function standingStatus(
 }
 
 /**
- * Whether earlier votes that have aged make the monitor `unknown` before the verdict on the present ones:
- * that is another one where `unknown` stands in place of the monitor's status, or is `unknown` too, which
- * began when they aged.
+ * Whether the expiry of earlier votes must make the monitor `unknown` before the present votes are judged. It
+ * must if the verdict depends on the standing status (it differs with `unknown` in its place), or if the
+ * verdict is `unknown` too, which then began at the expiry.
  */
 export function followsAgeing(
   frame: Frame,

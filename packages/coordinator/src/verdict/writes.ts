@@ -35,7 +35,7 @@ export type ChangeOfStatus = {
   readonly reason: TransitionReason;
   /** Epoch ms. */
   readonly at: number;
-  /** The slot that made it; null when none did (ageing, a changed declaration). */
+  /** The slot that made the change; null: no slot did (ageing, a changed declaration). */
   readonly slot: number | null;
   readonly votes: readonly CountedVote[];
 };
@@ -67,14 +67,14 @@ export type NewDelivery = {
 /** A vote as it is stored. */
 export type StoredVote = Omit<Vote, 'expiresAt'> & {
   /**
-   * How much sooner than its age on the slots' clock says the vote expires, ms; negative: later. That clock
-   * is slewed, and votes age by the monotonic one. The rest follows from `at` and the monitor's period, which
-   * may change before a start.
+   * How much earlier the vote expires than by its age on the slots' clock, ms; negative: later. That clock is
+   * slewed, and votes age by the monotonic clock. The expiry also depends on `at` and on the monitor's
+   * period, which may change before a start.
    */
   readonly agedMs: number;
 };
 
-/** What is stored of a state beside its votes. It changes seldom. */
+/** The stored part of a state beside its votes. It changes seldom. */
 export type WrittenState = Readonly<
   Pick<MonitorState, 'id' | 'status' | 'since' | 'reason' | 'version' | 'floorSlot' | 'entered' | 'incident'>
 >;
@@ -103,7 +103,7 @@ export type Writes = {
   readonly repairs: MonitorSlot[];
   readonly states: WrittenState[];
   readonly votes: WrittenVotes[];
-  /** Monitors that are gone with their votes. */
+  /** Removed monitors, whose votes are removed with them. */
   readonly removed: number[];
   readonly transitions: NewTransition[];
   readonly intervals: NewInterval[];
@@ -114,7 +114,8 @@ export type Writes = {
     readonly monitorId: number;
     readonly notificationId: number;
     /**
-     * Kind of the channel that was told. One of another kind, which it has become since, was told nothing.
+     * Kind of the channel that got the announcement. If the channel has another kind by now, the announcement
+     * does not count for it.
      */
     readonly providerType: string;
     readonly announced: Announced;
