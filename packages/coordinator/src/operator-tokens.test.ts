@@ -32,7 +32,7 @@ afterEach(async () => {
   await folder.remove();
 });
 
-test('a file with another token takes its place over two lines, without a restart', async () => {
+test('a file with another token replaces the token by way of two lines, without a restart', async () => {
   const path = join(folder.path, 'api-token');
   await writeFile(path, `${OLD}\n`);
   const errors = vi.fn();

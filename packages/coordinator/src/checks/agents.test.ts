@@ -51,7 +51,7 @@ function beat(agent: string, facts: Partial<Heartbeat> = {}, region = REGION) {
 const said = (text: string) => lines.filter(({ msg }) => msg.includes(text));
 
 describe('agents with one id', () => {
-  test('are told apart by what they drew at their start, and that is said once', () => {
+  test('are distinguished by their boot ids, and this is logged once', () => {
     for (let round = 0; round < 5; round += 1) {
       const [one, two] = [beat('same', { boot: 'a', running: 1 }), beat('same', { boot: 'b', running: 2 })];
       expect([one?.running, two?.running]).toEqual([1, 2]);
@@ -62,7 +62,7 @@ describe('agents with one id', () => {
     expect(counters.sharedAgentIds).toBe(1);
   });
 
-  test('one that was started again is no second one, and its former life is gone soon', () => {
+  test('a restarted agent is not a second agent, and its former boot id is soon gone', () => {
     beat('same', { boot: 'a' });
     clock.advance(1_000);
     for (let elapsed = 0; elapsed < 4_000; elapsed += 2_000) {
@@ -77,19 +77,19 @@ describe('agents with one id', () => {
   });
 });
 
-test('the load of a region is that of its agents', () => {
+test("the load of a region is the sum of its agents' loads", () => {
   beat('a', { begun: 100, late: 30, behind: 1 });
   beat('b', { boot: 'b', begun: 100, late: 90, behind: 2, sick: ['starved'] });
   expect(agents.loadOf(REGION)).toEqual({ begun: 200, late: 120, behind: 3, isStarved: true });
 });
 
-test('batches that a stream disowned are counted as they grow, and alarmed', () => {
+test('batches that a stream disowned are counted as their number grows, and raise an alarm', () => {
   for (const disowned of [0, 2, 2, 3]) beat('agent', { boot: 'a', disowned });
   expect(counters.batchesDisowned).toBe(3);
   expect(said('tampers')).toHaveLength(1);
 });
 
-test('whoever says in each heartbeat that batches were disowned fills no log with it', () => {
+test('an agent that reports disowned batches in each heartbeat does not fill the log', () => {
   for (let disowned = 1; disowned <= 1_000; disowned += 1) beat(`agent-${disowned % 10}`, { disowned });
   expect(said('tampers')).toMatchObject([{ batches: 1 }]);
   clock.advance(10_000);
@@ -97,13 +97,13 @@ test('whoever says in each heartbeat that batches were disowned fills no log wit
   expect(said('tampers')).toHaveLength(2);
 });
 
-describe('whoever invents agents fills no log', () => {
+describe('invented agents do not fill the log', () => {
   const OTHER: Region = 'hostb-par';
   const invent = (count: number, facts: Partial<Heartbeat> = {}) => {
     for (let number = 0; number < count; number += 1) beat(`invented-${number}`, facts);
   };
 
-  /** Three times they come, fall sick, share their ids, get well and go. */
+  /** Three times, agents come, fall sick, share their ids, get well and go. */
   function inventAgain() {
     for (let life = 0; life < 3; life += 1) {
       const lives = ['a', 'b', 'a'].map((boot) => `${boot}${life}`);
@@ -116,7 +116,7 @@ describe('whoever invents agents fills no log', () => {
     }
   }
 
-  test('and what is left out is counted', () => {
+  test('and omitted lines are counted', () => {
     inventAgain();
     expect(gone).toHaveLength(1_500);
     // Five texts, in at most three times 10 s.
@@ -128,7 +128,7 @@ describe('whoever invents agents fills no log', () => {
     expect(said('an agent has connected').at(-1)?.leftOut).toBe(1_500 - before);
   });
 
-  test('and hides no agent of another region', () => {
+  test('and agents of other regions are still logged', () => {
     inventAgain();
     beat('honest', {}, OTHER);
     expect(said('an agent has connected').at(-1)).toEqual(

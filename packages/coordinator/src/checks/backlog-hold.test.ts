@@ -8,7 +8,7 @@ function bench() {
   const ended: number[] = [];
   const hold = new BacklogHold({ clock, slotClock: { now: () => clock.wall() } });
   hold.start((ids) => ended.push(...ids));
-  /** A result of a check that began so long ago and took so long, ms. */
+  /** Reads a result of a check that began `ageMs` ago and took `tookMs`. */
   const read = (ageMs: number, tookMs = 100, more: Partial<CheckResult> = {}): void =>
     hold.holdBacklog([
       {
@@ -25,7 +25,7 @@ function bench() {
   return { clock, ended, hold, read };
 }
 
-test('what is reported at once is not held, however long its check took', () => {
+test('a result that is reported at once holds nothing, however long its check took', () => {
   const { hold, read } = bench();
   read(200);
   read(181_000, 180_500);
@@ -34,7 +34,7 @@ test('what is reported at once is not held, however long its check took', () => 
   expect(hold.isHeld(7)).toBe(false);
 });
 
-test('a backlog holds its monitor until none of it has come for 3 s', () => {
+test('a backlog holds its monitor until none of its results has come for 3 s', () => {
   const { clock, hold, read, ended } = bench();
   for (let age = 600_000; age > 30_000; age -= 30_000) {
     read(age);
@@ -51,7 +51,7 @@ test('a backlog holds its monitor until none of it has come for 3 s', () => {
   expect(clock.pendingTimers).toBe(0);
 });
 
-test('a backlog without end is told of after a minute, and holds nothing again for ten', () => {
+test('a backlog without end holds for a minute, and then holds nothing for ten', () => {
   const { clock, hold, read, ended } = bench();
   for (let second = 0; second < 59; second += 1) {
     read(600_000);
@@ -68,7 +68,7 @@ test('a backlog without end is told of after a minute, and holds nothing again f
   expect(hold.isHeld(7)).toBe(true);
 });
 
-test('short backlogs again and again hold nothing for longer than one long one', () => {
+test('repeated short backlogs hold for no longer than one long backlog', () => {
   const { clock, hold, read } = bench();
   let heldMs = 0;
   for (let time = 0; time < 600; time += 1) {
@@ -83,7 +83,7 @@ test('short backlogs again and again hold nothing for longer than one long one',
   expect(hold.isHeld(7)).toBe(true);
 });
 
-test('ten minutes after its hold nothing is kept of a monitor, with the next results of any', () => {
+test("ten minutes after its hold, the next result of any monitor removes the memory of a monitor's hold", () => {
   const { clock, hold, read, ended } = bench();
   read(600_000);
   clock.advance(3_100);

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { liveMonitor, PERIOD, Recording, THREE } from '../../../../test/support/coordinator/recording.ts';
 import { BacklogHold } from './backlog-hold.ts';
 
-/** The uplink was gone for so many periods. */
+/** Number of periods for which the uplink was gone. */
 const GONE = 30;
 
 let it: Recording;
@@ -32,7 +32,7 @@ afterEach(async () => {
   await it.dispose();
 });
 
-/** Reads what was kept meanwhile, in the order of time, and lets the hold end. */
+/** Reads the results that were kept meanwhile, in the order of time, and lets the hold end. */
 async function readBacklog(outcomeOf: (periodsAgo: number) => Outcome): Promise<void> {
   await it.pass(GONE * PERIOD);
   const now = it.clock.wall();
@@ -45,27 +45,27 @@ async function readBacklog(outcomeOf: (periodsAgo: number) => Outcome): Promise<
 const recorded = async (): Promise<number | undefined> =>
   (await it.rows<{ count: number }>('SELECT count(*) AS count FROM results'))[0]?.count;
 
-test('an outage that began and ended in it is in the history, and nobody is told', async () => {
+test('an outage that began and ended in it is in the history, without an alert', async () => {
   await readBacklog((ago) => (ago > 2 && ago < 20 ? 'failed' : 'passed'));
   expect(it.status(1)).toBe('active');
   expect(it.alerts()).toEqual([]);
   expect(await recorded()).toBe((GONE + 1) * THREE.length);
 });
 
-test('one that was over while its results could still vote is told to nobody either', async () => {
+test('an outage that was over while its results could still vote sends no alert either', async () => {
   await readBacklog((ago) => (ago === 2 ? 'failed' : 'passed'));
   expect(it.changes.map(({ to }) => to)).toContain('error');
   expect(it.status(1)).toBe('active');
   expect(it.alerts()).toEqual([]);
 });
 
-test('what still holds at its end is told once', async () => {
+test('a status that still holds at its end is announced once', async () => {
   await readBacklog((ago) => (ago < 20 && ago % 7 !== 3 ? 'failed' : 'passed'));
   expect(it.status(1)).toBe('error');
   expect(it.alerts()).toEqual(['error']);
 });
 
-test('what happens after it is told at once', async () => {
+test('a change after it is announced at once', async () => {
   await readBacklog(() => 'passed');
   await it.slot(1, Object.fromEntries(THREE.map((region: Region) => [region, 'failed'])));
   expect(it.alerts()).toEqual(['error']);

@@ -83,12 +83,12 @@ test('the event loop turns between batches', async () => {
   expect(new Set(turns).size).toBeGreaterThan(4);
 });
 
-describe('a database that takes nothing', () => {
+describe('a database that accepts no writes', () => {
   beforeEach(() => {
     failure = () => new StoreError('store-full', 'no space');
   });
 
-  test('is tried again until it does, and nothing is lost', async () => {
+  test('is tried again until it accepts them, and nothing is lost', async () => {
     push(1, 300);
     await clock.advanceSettling(3_000);
     expect(queue.isFailing).toBe(true);
@@ -100,7 +100,7 @@ describe('a database that takes nothing', () => {
     expect(queue.isFailing).toBe(false);
   });
 
-  test('makes no room until it does', async () => {
+  test('makes no room until it accepts them', async () => {
     push(1, 16_383);
     expect(queue.room()).toBeUndefined();
     push(16_384, 16_384);
@@ -115,14 +115,14 @@ describe('a database that takes nothing', () => {
     expect(hasRoom).toBe(true);
   });
 
-  test('does not hold the end', async () => {
+  test('does not delay the stop', async () => {
     push(1, 10);
     await clock.advanceSettling(1_000);
     await queue.stop();
     expect(written).toEqual([]);
   });
 
-  test('that fails for the first time at the end is not waited for', async () => {
+  test('that fails for the first time during the stop is not waited for', async () => {
     push(1, 10);
     await queue.stop();
     expect(queue.failures).toBe(1);
@@ -142,7 +142,7 @@ describe('an event that cannot be written', () => {
     expect(written.at(-1)).toEqual([10, 11, 12]);
   });
 
-  test('is taken apart first', async () => {
+  test('is first split into its parts', async () => {
     failure = (batch) =>
       batch.includes(1_000) || batch.includes(1_002) ? new StoreError('store-constraint', 'at fault') : null;
     push(999, 1_000);

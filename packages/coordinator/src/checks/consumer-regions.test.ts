@@ -1,4 +1,4 @@
-/** The streams of several regions: what one of them holds or is sent touches no other. */
+/** The streams of several regions: the content of one stream affects no other. */
 import { systemClock } from '@svc/shared/clock.ts';
 import { createLogger } from '@svc/shared/log.ts';
 import { resultsStream, resultsSubject } from '@svc/shared/messages/subjects.ts';
@@ -15,7 +15,7 @@ import type { ResultConsumer } from './consumer.ts';
 const [A, B, C] = THREE as [Region, Region, Region];
 const log = createLogger('test', 'silent');
 const MEBIBYTE = 1024 ** 2;
-/** Of messages in a backlog: below the largest that an agent sends. */
+/** Bytes of a message in a backlog, below the largest that an agent sends. */
 const LARGE = 200 * 1024;
 
 let server: NatsServer;
@@ -23,12 +23,13 @@ let bus: NatsBus;
 let streams: NatsResultStreams;
 let recording: Recording;
 let consumer: ResultConsumer;
-/** Regions that had an agent lately. */
+/** Regions that had an agent recently. */
 let active: Set<Region>;
 let disconnections: number;
 
 beforeEach(async () => {
-  // As `svc region init` sets a server up: a connection that holds more than this unread is cut off.
+  // The server is configured as by `svc region init`: it cuts off a connection with more unread bytes than
+  // this.
   server = await startNatsServer('max_pending: 8MB\nwrite_deadline: "2s"');
   bus = await connectBus({ url: server.url, name: 'test', log });
   disconnections = 0;
@@ -79,7 +80,7 @@ async function recorded(region: Region): Promise<number[]> {
   return rows.filter((row) => row.region === region).map(({ slot }) => slot);
 }
 
-/** Fills a region's stream with so many bytes of large messages. */
+/** Fills a region's stream with `bytes` of large messages. */
 async function fill(region: Region, bytes: number, message: (index: number) => string): Promise<number> {
   const count = Math.ceil(bytes / LARGE);
   for (let index = 0; index < count; index += 1) {
@@ -118,7 +119,7 @@ describe('a region', () => {
     expect((await limits()).get(resultsStream(C))).toBe(64);
   });
 
-  test('takes a limit that was changed while its stream was there', async () => {
+  test('adopts a limit that was changed after its stream was made', async () => {
     startConsumer(64 * MEBIBYTE);
     await consumer.caughtUp();
     await consumer.stop();
@@ -178,7 +179,7 @@ describe('a backlog of 64 MiB', () => {
       await consumer.caughtUp();
       expect(await recorded(B)).toEqual(Array.from({ length: 10 }, (_, index) => 1_000 * (index + 1)));
       expect(disconnections).toBe(0);
-      // As old as the backlog, it would have everybody's checks shed.
+      // A lag as old as the backlog would leave out the checks of all regions.
       expect(lagMs).toBeLessThan((systemClock.monotonic() - filledAt) / 2);
       expect(consumer.dropped['results-dropped']).toBeGreaterThan(0);
       expect(recording.recorder.positionIn(resultsStream(A))?.sequence).toBe(count + 1);

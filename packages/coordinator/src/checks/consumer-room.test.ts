@@ -1,4 +1,4 @@
-/** Limits that NATS has no room for: what there is room for is read, and nothing stops. */
+/** Limits that NATS has no room for: streams get the limit that fits, are read, and nothing stops. */
 import { systemClock } from '@svc/shared/clock.ts';
 import { createLogger } from '@svc/shared/log.ts';
 import { resultsSubject } from '@svc/shared/messages/subjects.ts';
@@ -61,7 +61,7 @@ async function send(region: Region, slot: number): Promise<void> {
 const recorded = async () =>
   (await recording.rows<{ slot: number }>('SELECT slot FROM results ORDER BY slot')).map(({ slot }) => slot);
 
-test('streams that are there keep their limit when a larger one does not fit, and are read', async () => {
+test('existing streams keep their limit when a larger one does not fit, and are read', async () => {
   startConsumer(32 * MEBIBYTE);
   await streamsThere(streams, ACTIVE);
   await consumer.stop();

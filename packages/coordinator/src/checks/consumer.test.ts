@@ -22,12 +22,12 @@ const MAX_BYTES = 64 * 1024 * 1024;
 let server: NatsServer;
 let bus: NatsBus;
 let streams: NatsResultStreams;
-/** Of region A. */
+/** The stream of region A. */
 let stream: RegionStream;
 let recording: Recording;
 let consumer: ResultConsumer;
 let messages = 0;
-/** Regions that had an agent lately. */
+/** Regions that had an agent recently. */
 let active: Set<Region>;
 
 beforeEach(async () => {
@@ -63,7 +63,7 @@ function startConsumer(clock: Clock = systemClock, connection: NatsBus = bus): v
   consumer.start();
 }
 
-/** Results of the slots, one message each. */
+/** Publishes results of the slots, one message each. */
 async function publish(...slots: number[]): Promise<void> {
   for (const slot of slots) send([result(slot)]);
   await bus.flush();
@@ -84,7 +84,7 @@ async function slots(): Promise<number[]> {
   return rows.map((row) => row.slot);
 }
 
-/** Until this many results were recorded, repeated ones included. */
+/** Resolves when this many results were recorded, repeats included. */
 async function untilRecorded(count: number): Promise<void> {
   const { recorder } = recording;
   while (recorder.counts.results < count) {
@@ -122,13 +122,13 @@ async function restartServer(beforeStart?: (storeDir: string) => Promise<void>):
   await untilConnected();
 }
 
-test('records what is published, and caught up means recorded', async () => {
+test('records published results, and has caught up only when they are recorded', async () => {
   await publish(1000, 2000, 3000);
   await consumer.caughtUp();
   expect(await slots()).toEqual([1000, 2000, 3000]);
 });
 
-test('continues after the recorded position, with what came while it was away', async () => {
+test('continues after the recorded position, with the messages that came while it was away', async () => {
   await publish(1000, 2000);
   await consumer.caughtUp();
   await consumer.stop();
@@ -186,7 +186,7 @@ describe('garbage', () => {
 });
 
 describe('a stream that does not agree with the position', () => {
-  test('emptied: what comes next is read', async () => {
+  test('emptied: the next messages are read', async () => {
     await publish(1000, 2000);
     await consumer.caughtUp();
     const manager = await jetStreamOf(bus.connection);
@@ -197,7 +197,7 @@ describe('a stream that does not agree with the position', () => {
     expect(consumer.dropped).toMatchObject({ 'results-dropped': 0, 'stream-replaced': 0 });
   });
 
-  test('deleted and made anew: read from its first message', async () => {
+  test('deleted and made again: read from its first message', async () => {
     await publish(1000, 2000, 3000);
     await consumer.caughtUp();
     await consumer.stop();
@@ -212,7 +212,7 @@ describe('a stream that does not agree with the position', () => {
     expect(consumer.dropped).toMatchObject({ 'results-dropped': 0, 'stream-replaced': 1 });
   });
 
-  test('deleted and made anew between the look at it and the making of the consumer: read from its first message', async () => {
+  test('deleted and made again after it was inspected, before the consumer was made: read from its first message', async () => {
     await publish(1000, 2000, 3000, 4000);
     await consumer.caughtUp();
     await consumer.stop();
@@ -241,7 +241,7 @@ describe('a stream that does not agree with the position', () => {
     }
   });
 
-  test('lost with its server: made anew while reading', async () => {
+  test('lost with its server: made again while reading', async () => {
     await publish(1000, 2000);
     await consumer.caughtUp();
     await restartServer((storeDir) => rm(storeDir, { recursive: true, force: true }));
@@ -251,7 +251,7 @@ describe('a stream that does not agree with the position', () => {
     expect(await slots()).toEqual([1000, 2000, 3000]);
   });
 
-  test('deleted before anything of it was recorded: that is said too', async () => {
+  test('deleted before any of its messages was recorded: this is logged too', async () => {
     const manager = await jetStreamOf(bus.connection);
     await manager.streams.delete(resultsStream(A));
     await stream.ensure({ maxBytes: MAX_BYTES });
@@ -261,7 +261,7 @@ describe('a stream that does not agree with the position', () => {
     expect(consumer.dropped).toMatchObject({ 'results-dropped': 0, 'stream-replaced': 1 });
   });
 
-  test('restored from before: repeats are dropped, other messages at old places are read', async () => {
+  test('restored to an earlier state: repeats are dropped, other messages at old places are read', async () => {
     await publish(1000, 2000);
     await consumer.caughtUp();
     const backup = `${server.storeDir}-backup`;
@@ -278,7 +278,7 @@ describe('a stream that does not agree with the position', () => {
     expect(recording.recorder.counts.duplicates).toBe(2);
   });
 
-  test('results that the limit took before they were read are counted', async () => {
+  test('results that the limit removed before they were read are counted', async () => {
     await publish(1000);
     await consumer.caughtUp();
     await consumer.stop();
@@ -291,7 +291,7 @@ describe('a stream that does not agree with the position', () => {
   });
 });
 
-test('what was recorded a minute ago is purged, up to the message of the position', async () => {
+test('messages that were recorded a minute ago are purged, up to the message of the position', async () => {
   await consumer.stop();
   const clock = new FakeClock();
   startConsumer(clock);

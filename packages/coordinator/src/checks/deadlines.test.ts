@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { InstantHeap } from './deadlines.ts';
 
-test('what is put in comes out by its instant, also between further ones', () => {
+test('deadlines come out in the order of their instants, even while others are added', () => {
   const step = fc.oneof(
     { weight: 3, arbitrary: fc.integer({ min: -5, max: 1_000 }) },
     { weight: 2, arbitrary: fc.constant('pop' as const) },
@@ -29,7 +29,7 @@ test('what is put in comes out by its instant, also between further ones', () =>
   );
 });
 
-test('its memory shrinks with what is in it', () => {
+test('its memory shrinks with its content', () => {
   const heap = new InstantHeap();
   for (let id = 0; id < 10_000; id += 1) heap.push(id % 97, id);
   expect(heap.places).toBe(16_384);

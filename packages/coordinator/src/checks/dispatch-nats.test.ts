@@ -25,7 +25,9 @@ let database: TemporaryStore;
 let store: Store;
 let bus: NatsBus;
 let agents: NatsBus;
-/** Its clock stands still: only {@link giveOut} moves it, so no stall of the machine is silence. */
+/**
+ * Its clock stands still: only {@link giveOut} moves it, so a stall of the machine does not count as silence.
+ */
 let rig: Rig<NatsBus>;
 
 beforeAll(async () => {
@@ -43,7 +45,7 @@ beforeEach(async () => {
   agents = await connectBus({ url: server.url, name: 'agents', log });
   rig = new Rig({ store, bus, clock: new FakeClock() });
   await rig.dispatch.start();
-  // Its subscriptions are at the server.
+  // Afterwards the server has its subscriptions.
   await bus.flush();
 });
 afterEach(async () => {
@@ -54,7 +56,7 @@ afterEach(async () => {
   await bus.close();
 });
 
-/** What the other side has published is handled here: it is at the server, and the server has sent it on. */
+/** Resolves when this side has handled everything that the other side has published so far. */
 async function exchanged(): Promise<void> {
   await agents.flush();
   await bus.flush();
@@ -73,7 +75,7 @@ async function startAgent(
 
 const isHeard = (id: string) => (known: KnownAgent) => known.id === id && known.serial > 0;
 
-/** Publishes what is due. */
+/** Publishes the due jobs. */
 const giveOut = (): void => rig.clock.advance(450);
 
 /** Waits for the next batch. */
@@ -104,7 +106,7 @@ test('jobs reach the agents of their regions', async () => {
   expect(rig.dispatch.inFlight).toBe(0);
 });
 
-test('who was there before the coordinator is known at once', async () => {
+test('agents that ran before the coordinator are known at once', async () => {
   const agent = await startAgent(FRA);
   const late = new Rig({ store, bus, clock: new FakeClock() });
   await late.dispatch.start();
@@ -140,7 +142,7 @@ test('a job beyond 256 KiB goes alone, and a batch never exceeds it', async () =
   await listener.close();
 });
 
-test('a job that the server does not take is given up at once', async () => {
+test('a job that the server does not accept is given up at once', async () => {
   await startAgent(FRA);
   const checkText = new Secret(JSON.stringify({ type: 'tcp', padding: 'x'.repeat(2_000_000) }));
   rig.monitors.set(liveMonitor(1, { checkText }));
@@ -151,7 +153,7 @@ test('a job that the server does not take is given up at once', async () => {
 /** Longer than any test. */
 const DAY_MS = 86_400_000;
 
-test('a check run by hand is answered by those who are there', async () => {
+test('a check by hand is answered by the agents that are present', async () => {
   await startAgent(FRA);
   agents.subscribe(`svc.jobs.${PAR}`, ({ data }) => {
     const { run } = JSON.parse(Buffer.from(data).toString()) as { run: string };
@@ -159,7 +161,7 @@ test('a check run by hand is answered by those who are there', async () => {
     agents.publish(runSubject(PAR, run), JSON.stringify({ v: 1, kind: 'run_outcome', agent: 'a', result }));
   });
   await agents.flush();
-  // Nobody listens in EAST, so it does not keep the answer waiting.
+  // EAST has no listener, so it does not delay the answer.
   const answers = await rig.dispatch.runNow(liveMonitor(1).checkText, [PAR, EAST], DAY_MS);
   expect(answers).toMatchObject([
     { region: PAR, agent: 'a', result: { outcome: 'passed' } },
@@ -240,7 +242,7 @@ describe('a heartbeat', () => {
     expect(rig.dispatch.counters.messagesDropped).toBe(0);
   });
 
-  test('of more than a thousand agents of a region is counted, and makes none known', async () => {
+  test('beyond a thousand agents of a region is counted, and adds no agent', async () => {
     for (let index = 0; index < MAX_AGENTS_PER_REGION + 100; index += 1) {
       agents.publish(heartbeatSubject(FRA, `boot-${index}`), said({ agent: `agent ${index}` }));
     }

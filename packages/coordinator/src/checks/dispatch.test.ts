@@ -27,7 +27,7 @@ afterAll(() => database.dispose());
 beforeEach(() => forgetRegions(store));
 afterEach(() => rig.dispatch.stop());
 
-/** Dispatch that has begun, with agents that beat every 2 s. */
+/** Starts dispatch, with agents that send a heartbeat every 2 s. */
 async function begin(
   monitors: readonly LiveMonitor[],
   agents: readonly ConstructorParameters<typeof TestAgent>[1][] = [FRA],
@@ -48,7 +48,7 @@ function keepBeating(agent: TestAgent): () => void {
   });
 }
 
-/** The agent has run what it holds and the recorder has its results. */
+/** Lets the agent finish its jobs, and hands its results to the recorder. */
 function report(agent: TestAgent): void {
   const { held } = agent;
   agent.held = [];
@@ -59,7 +59,7 @@ function settle(monitorId: number, slot: number, region: Region, timedOut = fals
   rig.dispatch.outcomeRecorded({ monitorId, slot, region, is: 'reported', timedOut });
 }
 
-/** Opened slots whose instants have come. */
+/** Number of opened slots whose instants have come. */
 const begun = () => rig.sink.opens.filter(({ slot }) => slot <= rig.slotClock.now()).length;
 
 describe('from the slot to the result', () => {
@@ -118,7 +118,7 @@ describe('from the slot to the result', () => {
     expect(par?.offers).toHaveLength(2);
   });
 
-  test('a timed-out check is marked in that region until it is not', async () => {
+  test('a check is marked as timed out in that region until it does not time out', async () => {
     const [agent] = await begin([liveMonitor(1)]);
     await rig.clock.advanceSettling(200);
     const first = agent?.offers[0]?.slot ?? 0;
@@ -131,7 +131,7 @@ describe('from the slot to the result', () => {
     expect(agent?.offers.map(({ slow }) => slow)).toEqual([undefined, true, undefined]);
   });
 
-  test('a timed-out check stays marked while it is not run', async () => {
+  test('a timed-out check stays marked while it is `not_run`', async () => {
     const [agent] = await begin([liveMonitor(1, { longestCheckMs: 60_000 })]);
     await rig.clock.advanceSettling(200);
     for (const reason of [undefined, 'overloaded', 'network-down', undefined] as const) {
@@ -219,7 +219,7 @@ describe('silence', () => {
     expect(rig.dispatch.counters.agentsGone).toBe(1);
   });
 
-  test('begins anew after a reconnect', async () => {
+  test('is measured again from a reconnect on', async () => {
     const [agent] = await begin([liveMonitor(1)]);
     await rig.clock.advanceSettling(1_000);
     rig.bus.setConnected(false);
@@ -231,7 +231,7 @@ describe('silence', () => {
     expect(rig.dispatch.counters.agentsGone).toBe(0);
   });
 
-  test('after a reconnect regions are asked once more what they have not answered, when agents may be heard', async () => {
+  test('after a reconnect, once heartbeats may arrive, regions are asked once more for jobs without an answer', async () => {
     const [agent] = await begin([liveMonitor(1, { longestCheckMs: 60_000 })]);
     await rig.clock.advanceSettling(1_000);
     rig.bus.setConnected(false);
@@ -243,7 +243,7 @@ describe('silence', () => {
     expect(agent?.offers.map(({ slot }) => slot)).toEqual([rig.sink.opens[0]?.slot, rig.sink.opens[0]?.slot]);
   });
 
-  test('of an agent that is gone: its region is asked once more what it has not answered', async () => {
+  test('of an agent that is gone: its region is asked once more for jobs without an answer', async () => {
     await begin([liveMonitor(1, { longestCheckMs: 60_000 })], []);
     const agent = new TestAgent(rig.bus, FRA);
     const silence = keepBeating(agent);
@@ -256,7 +256,7 @@ describe('silence', () => {
     expect(other.offers.map(({ slot }) => slot)).toEqual([rig.sink.opens[0]?.slot]);
   });
 
-  test('of an agent that has drained asks for nothing', async () => {
+  test('of an agent that has drained causes no further job', async () => {
     await begin([liveMonitor(1, { longestCheckMs: 60_000 })], []);
     const agent = new TestAgent(rig.bus, FRA);
     const silence = keepBeating(agent);
@@ -270,7 +270,7 @@ describe('silence', () => {
     expect(rig.dispatch.counters).toMatchObject({ agentsGone: 1, asked: { first: 1, again: 0 } });
   });
 
-  test('of an agent that is killed while it drains: its region is asked once more what it has not answered', async () => {
+  test('of an agent that is killed while it drains: its region is asked once more for jobs without an answer', async () => {
     await begin([liveMonitor(1, { longestCheckMs: 60_000 })], []);
     const agent = new TestAgent(rig.bus, FRA);
     const silence = keepBeating(agent);
@@ -346,7 +346,7 @@ describe('changes of the declaration', () => {
     expect(agent?.offers).toHaveLength(2);
   });
 
-  describe('of what is probed', () => {
+  describe('of the probed attributes', () => {
     const HOURLY = { periodMs: 3_600_000 } as const;
 
     test('get a check at once', async () => {
@@ -362,7 +362,7 @@ describe('changes of the declaration', () => {
       expect(rig.sink.opens).toHaveLength(2);
     });
 
-    test('get it beside the check of the old version, whose end is of no interest', async () => {
+    test('get it beside the check of the old version, whose result does not matter', async () => {
       const [agent] = await begin([liveMonitor(1, HOURLY)]);
       await rig.clock.advanceSettling(1_000);
       rig.monitors.set(liveMonitor(1, { ...HOURLY, version: 2 }));
@@ -376,7 +376,7 @@ describe('changes of the declaration', () => {
       expect(rig.dispatch.inFlight).toBe(0);
     });
 
-    test('get it after off and on again, while the check of before runs', async () => {
+    test('get it after off and on again, while the earlier check runs', async () => {
       const [agent] = await begin([liveMonitor(1, HOURLY)]);
       await rig.clock.advanceSettling(1_000);
       rig.monitors.set(liveMonitor(1, { ...HOURLY, active: false }));
@@ -427,7 +427,7 @@ describe('changes of the declaration', () => {
     expect(fra?.offers.length).toBeGreaterThanOrEqual(1);
   });
 
-  test('a monitor that waits for a region gets its first slot when it is given a live one', async () => {
+  test('a monitor that waits for a region gets its first slot when a live region is declared', async () => {
     const [fra] = await begin([liveMonitor(1, { regions: [PAR], periodMs: 3_600_000 })], [FRA]);
     await rig.clock.advanceSettling(5_000);
     expect(rig.sink.opens).toEqual([]);
@@ -462,7 +462,7 @@ describe('ahead of their slots', () => {
     return agents;
   }
 
-  /** Runs on until the agent has its next batch; answers the slot clock's time then. */
+  /** Advances until the agent has its next batch. Returns the slot clock's time then. */
   async function nextBatch(agent: TestAgent): Promise<number> {
     const before = agent.batches.length;
     while (agent.batches.length === before) await rig.clock.advanceSettling(50);
@@ -532,7 +532,7 @@ describe('ahead of their slots', () => {
     expect(agent?.offers.at(-1)).toMatchObject({ version: 2, slot: ahead + 2 });
   });
 
-  test('another period after the job went out does not give its slot again', async () => {
+  test('another period after the job went out does not repeat its slot', async () => {
     const [agent] = await beginAhead([liveMonitor(1)]);
     await nextBatch(agent as TestAgent);
     rig.monitors.set(liveMonitor(1, { periodMs: 60_000 }));
@@ -552,7 +552,7 @@ describe('the start', () => {
   }
   const NOW = Date.UTC(2026, 0, 1);
 
-  test('a monitor that is changed while agents are heard is planned once, as it is then', async () => {
+  test('a monitor that is changed while heartbeats arrive is planned once, with its new declaration', async () => {
     const slot = NOW - 5_000;
     rig = memoryRig({ store, monitors: [liveMonitor(1), liveMonitor(2)], newest: { 1: slot, 2: slot } });
     rig.dispatch.listen();
@@ -573,9 +573,9 @@ describe('the start', () => {
     expect(new Set(opened).size).toBe(opened.length);
   });
 
-  describe('after what is probed was changed while nobody led', () => {
+  describe('after the probed attributes were changed while no coordinator led', () => {
     const HOURLY = { periodMs: 3_600_000, version: 2 } as const;
-    /** The last slot and the floor lie some minutes back: those of a running check, or of the last one. */
+    /** The last slot and the floor lie some minutes back: the slot of a running check, or of the last one. */
     const slot = NOW - 60_000;
     const changed = { newest: { 1: slot }, floors: { 1: slot } };
 
@@ -594,7 +594,7 @@ describe('the start', () => {
       expect(rig.sink.opens).toHaveLength(1);
     });
 
-    test('gives it also in a region whose agent still runs the former check', async () => {
+    test('gives it even in a region whose agent still runs the former check', async () => {
       rig = memoryRig({ store, monitors: [liveMonitor(1, HOURLY)], ...changed });
       const agent = new TestAgent(rig.bus, FRA);
       agent.held = [[1, slot]];
@@ -609,7 +609,7 @@ describe('the start', () => {
       expect(rig.dispatch.inFlight).toBe(1);
     });
 
-    test('gives none where a later slot was given', async () => {
+    test('gives none if a later slot was given', async () => {
       rig = memoryRig({
         store,
         monitors: [liveMonitor(1, HOURLY)],
@@ -642,7 +642,7 @@ describe('the start', () => {
     const slots: number[] = [];
     for (let round = 0; round < 3; round += 1) {
       const at = NOW + round * 60_000;
-      // Of a monitor that was activated under that clock, at the first start.
+      // The first start has the slot of a monitor that was activated under that clock.
       const newest = slots.at(-1) ?? NOW - 30_000;
       rig = memoryRig({
         store,
@@ -674,7 +674,7 @@ describe('the start', () => {
   test('slots of two clocks that were ahead, of which the second ended earlier, are not repeated', async () => {
     const ahead = gridSlotFrom(NOW + 3_600_000, 30_000, phaseOf(1, 30_000));
     const slots: number[][] = [];
-    // The first of them has found the clock right; the other one finds it set back again, by a minute and a
+    // The first start finds the right clock; the second one finds a clock that was set back by a minute and a
     // half.
     for (const at of [NOW, NOW - 91_000]) {
       rig = memoryRig({ store, monitors: [liveMonitor(1)], newest: { 1: at - 30_000 }, ahead, at });
@@ -718,11 +718,11 @@ describe('the load', () => {
     expect(begun()).toBeLessThanOrEqual(550);
     await rig.clock.advanceSettling(1_100);
     expect(rig.sink.opens).toHaveLength(1_000);
-    // Each has an instant of its own, but for the few that take their grid's.
+    // Each slot has an instant of its own, except for the few on their grid.
     expect(new Set(rig.sink.opens.map(({ slot }) => slot)).size).toBeGreaterThan(990);
   });
 
-  test('where agents have no room, every second slot is left out, and the evaluation is told', async () => {
+  test('if agents have no room, every second slot is left out, and the evaluation gets to know it', async () => {
     const [agent] = await begin([liveMonitor(1)]);
     report(agent as TestAgent);
     if (agent) agent.load = { begun: 100, late: 50, behind: 50 };
@@ -785,7 +785,7 @@ describe('the load', () => {
   });
 });
 
-test('run now asks every region and says which stayed silent', async () => {
+test('a check by hand asks every region, and says which regions stayed silent', async () => {
   await begin([], [FRA, PAR]);
   const running = rig.dispatch.runNow(liveMonitor(1).checkText, [FRA, PAR, EAST], 1_000);
   await rig.clock.advanceSettling(0);

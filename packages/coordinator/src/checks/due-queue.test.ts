@@ -15,7 +15,7 @@ function drained(queue: DueQueue<Item>): number[] {
   return instants;
 }
 
-test('after any mixture of putting in, moving and taking out, what is left comes in order', () => {
+test('after any mixture of adding, moving and removing, the remaining entries come in order', () => {
   const step = fc.record({
     id: fc.nat({ max: 30 }),
     dueAt: fc.nat({ max: 50 }),

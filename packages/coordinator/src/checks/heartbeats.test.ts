@@ -16,7 +16,7 @@ let counters: DispatchCounters;
 let readers: HeartbeatReaders;
 let heard: [region: Region, agent: string][];
 let begun: Region[];
-/** What a handler answered to a heartbeat: null, or a promise that is pending. */
+/** Number of pending promises of the handler. */
 let pauses: number;
 
 beforeEach(() => {
@@ -107,7 +107,7 @@ test('no more heartbeats of a region are read in 2 s than NATS keeps, and others
   expect(pauses).toBe(0);
 });
 
-test('what is no heartbeat is dropped and counted', async () => {
+test('a message that is no heartbeat is dropped and counted', async () => {
   await readers.open();
   for (const text of ['', '{', 'null', '{"v":1,"kind":"heartbeat"}'])
     bus.publish(heartbeatSubject(FRA, 'x'), text);

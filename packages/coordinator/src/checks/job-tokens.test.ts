@@ -11,7 +11,7 @@ const id = fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER });
 const instant = fc.nat({ max: Number.MAX_SAFE_INTEGER });
 const region = fc.constantFrom(...REGIONS);
 
-/** The token as its definition says. */
+/** The token, computed by its definition. */
 function definedToken(monitor: number, asked: Region, slot: number): string {
   const index = REGIONS.indexOf(asked);
   const output = createHash('shake256', { outputLength: 136 })
@@ -20,7 +20,7 @@ function definedToken(monitor: number, asked: Region, slot: number): string {
   return output.slice(22 * (index % 8), 22 * (index % 8) + 22);
 }
 
-test('the tokens of eight regions are one SHAKE256 of monitor and slot, whoever asked before', () => {
+test('the tokens of eight regions are one SHAKE256 of monitor and slot, whatever was computed before', () => {
   fc.assert(
     fc.property(id, instant, region, (monitor, slot, asked) => {
       expect(tokens.tokenOf(monitor, asked, slot)).toBe(definedToken(monitor, asked, slot));
@@ -49,7 +49,7 @@ test('it is valid for its own job only', () => {
   expect(new JobTokens(new Secret(randomBytes(32))).isValid(token, 7, 'hosta-fra', 1_000)).toBe(false);
 });
 
-test('jobs that share a place of the memory have the tokens of a process without memory', () => {
+test('jobs that share a place in the cache have the same tokens as without a cache', () => {
   const places = 8_192;
   const monitor = fc
     .tuple(fc.nat({ max: 3 }), fc.nat({ max: 3 }))
@@ -68,7 +68,7 @@ test('jobs that share a place of the memory have the tokens of a process without
   );
 });
 
-test('no place of the memory is valid before it is used', () => {
+test('no place in the cache is valid before it is used', () => {
   const zeros = '\0'.repeat(22);
   expect(new JobTokens(new Secret(key)).isValid(zeros, 0, REGIONS[0], 0)).toBe(false);
 });

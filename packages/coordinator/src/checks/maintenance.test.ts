@@ -3,7 +3,7 @@ import type { Region } from '@svc/shared/regions.ts';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { liveMonitor, PERIOD, Recording, THREE } from '../../../../test/support/coordinator/recording.ts';
 
-/* What channels are told of monitors under maintenance. The simulator does the same in random worlds. */
+/* Announcements about monitors under maintenance. The simulator checks the same in random worlds. */
 
 const [A, B, C] = THREE as [Region, Region, Region];
 const all = (outcome: Outcome) => ({ [A]: outcome, [B]: outcome, [C]: outcome });
@@ -20,7 +20,7 @@ beforeEach(async () => {
 
 afterEach(() => it.dispose());
 
-/** A whole period in which all regions report this. */
+/** Passes a whole period in which all regions report this outcome. */
 async function period(outcome: Outcome): Promise<void> {
   await it.slot(1, all(outcome));
   await it.pass(PERIOD);
@@ -41,7 +41,7 @@ test('an outage that lasts past the window is announced when the window ends, be
   await it.pass(2_000);
   expect(told()).toEqual(['error']);
   const [alert] = it.enqueued.map(({ alert }) => alert);
-  // It tells when the outage really began.
+  // It says when the outage really began.
   expect(alert).toMatchObject({ at: end - 2 * PERIOD - 5_000, since: end - 2 * PERIOD - 5_000 });
   await period('passed');
   expect(told()).toEqual(['error', 'recovered']);
@@ -90,7 +90,7 @@ test('other monitors are not held', async () => {
   expect(told()).toEqual(['error']);
 });
 
-test('a window that is removed lets out what it holds at once', async () => {
+test('a window that is removed announces at once what it holds', async () => {
   const id = await it.window([1], now(), now() + PERIOD * 9);
   await period('failed');
   expect(told()).toEqual([]);
@@ -104,7 +104,7 @@ test('a window in the past holds nothing', async () => {
   expect(told()).toEqual(['error']);
 });
 
-test('a channel that is linked in a window is told when the window ends', async () => {
+test('a channel that is linked in a window gets the status when the window ends', async () => {
   await period('failed');
   await it.window([1], now(), now() + PERIOD);
   await it.channel(20, 'webhook', [1]);
@@ -113,7 +113,7 @@ test('a channel that is linked in a window is told when the window ends', async 
   expect(it.enqueued.map(({ notificationId }) => notificationId)).toEqual([10, 20]);
 });
 
-test('what a window held survives a restart in the window, and one over its end', async () => {
+test('a held announcement survives a restart in the window, and a restart over its end', async () => {
   const end = now() + 3 * PERIOD;
   await it.window([1], now(), end);
   await period('failed');
@@ -125,7 +125,7 @@ test('what a window held survives a restart in the window, and one over its end'
   expect(told()).toEqual([]);
   it.clock.advance(end - now());
   await it.restart();
-  // Nothing is told before the reports from before are read: they may say that it has recovered.
+  // Nothing is announced before the earlier reports are read, because they may contain the recovery.
   await it.pass(2_000);
   expect(told()).toEqual([]);
   it.recorder.endResumption();
@@ -133,7 +133,7 @@ test('what a window held survives a restart in the window, and one over its end'
   expect(told()).toEqual(['error']);
 });
 
-test('a window that ends while the start is under way tells nothing before the reports from before are read', async () => {
+test('when a window ends during the start, nothing is announced before the earlier reports are read', async () => {
   const end = now() + 2 * PERIOD;
   await it.window([1], now(), end);
   await period('failed');
@@ -147,7 +147,7 @@ test('a window that ends while the start is under way tells nothing before the r
   expect(told()).toEqual([]);
 });
 
-test('what a window held is not told by a start that comes after its votes have aged', async () => {
+test('a start after the votes have expired does not announce what a window held', async () => {
   const end = now() + 2 * PERIOD;
   await it.window([1], now(), end);
   await period('failed');
@@ -161,7 +161,7 @@ test('what a window held is not told by a start that comes after its votes have 
   expect(told()).toEqual(['error']);
 });
 
-test('a status that is unknown at the end of the window is not told, and the next one is', async () => {
+test('a status that is unknown at the end of the window is not announced, and the next one is', async () => {
   await period('failed');
   await it.window([1], now(), now() + 20 * PERIOD);
   await period('passed');
@@ -185,7 +185,7 @@ test('the end of a window a month ahead is noticed', async () => {
   expect(told()).toEqual(['error']);
 });
 
-test('a window that ends while its change is written lets out what it holds', async () => {
+test('a window that ends while its change is written announces what it holds', async () => {
   const id = await it.window([1], now(), now() + PERIOD * 9);
   await period('failed');
   // The system's clock, by which people end a window, is a little ahead of the slots' clock.
@@ -195,7 +195,7 @@ test('a window that ends while its change is written lets out what it holds', as
   expect(told()).toEqual(['error']);
 });
 
-test('a window that ends in a start lets out what is written at that moment', async () => {
+test('a window that ends in a start announces what is written at that moment', async () => {
   const end = now() + PERIOD;
   await it.window([1], now(), end);
   it.clock.advance(end - now() - 1_000);
@@ -213,7 +213,7 @@ test('a window that ends in a start lets out what is written at that moment', as
   expect(told()).toEqual(['error']);
 });
 
-test('a window that is removed in a start lets out what is written together with its removal', async () => {
+test('a window that is removed in a start announces what is written together with its removal', async () => {
   const id = await it.window([1], now(), now() + PERIOD * 9);
   await it.restart();
   const slot = now();
@@ -229,7 +229,7 @@ test('a window that is removed in a start lets out what is written together with
   expect(told()).toEqual(['error']);
 });
 
-test('a window that is removed before the slots of a start are named lets out what it held', async () => {
+test('a window that is removed before the slots of a start are named announces what it held', async () => {
   const id = await it.window([1], now(), now() + PERIOD * 9);
   const slot = now();
   it.recorder.opened(liveMonitor(1), slot, THREE);
@@ -246,7 +246,7 @@ test('a window that is removed before the slots of a start are named lets out wh
   expect(told()).toEqual(['error']);
 });
 
-test('what a removed window held is not told by a start that still waits for a slot after the votes have aged', async () => {
+test('a start that still waits for a slot after the votes have expired does not announce what a removed window held', async () => {
   const id = await it.window([1], now(), now() + PERIOD * 9);
   await it.slot(1, all('failed'));
   await it.pass(3 * PERIOD - 1_000);
@@ -263,7 +263,7 @@ test('what a removed window held is not told by a start that still waits for a s
   expect(told()).toEqual([]);
 });
 
-test('subscribers of pages wait as channels do: for the window, for a backlog, and for the reports from before a start', async () => {
+test('subscribers of pages wait like channels: for the window, for a backlog, and for the reports from before a start', async () => {
   expect(it.recorder.holdsAnnouncements(1)).toBe(false);
   const end = now() + PERIOD;
   await it.window([1], now(), end);

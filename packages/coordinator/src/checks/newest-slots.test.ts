@@ -36,9 +36,9 @@ test('the newest slot is the latest that was decided or has a result', async () 
     [2, slotOf(2, 198)],
     [3, slotOf(3, 200)],
     [5, slotOf(5, 0, hour)],
-    // Not on any grid: remembered beside.
+    // It lies on no grid, and is remembered separately.
     [6, slotOf(6, 190) + 7],
-    // Too old to matter, and older than what was decided.
+    // It is too old to matter, and older than the decided slot.
     [7, slotOf(7, 120)],
   ];
   await store.transaction(async (tx) => {
@@ -79,7 +79,7 @@ test('the newest slot is the latest that was decided or has a result', async () 
   expect(newestOf(newest)).toBe(slotOf(3, 200));
 });
 
-test('of slots that a clock recorded ahead, those up to the present are believed', async () => {
+test('slots that a clock recorded ahead are believed up to the present', async () => {
   const now = slotOf(2, 199) + 10_000;
   const until = slotOf(2, 500);
   await store.commit([
@@ -100,7 +100,7 @@ test('of slots that a clock recorded ahead, those up to the present are believed
   expect(newest.get(6)).toBe(slotOf(6, 190) + 7);
   expect(newest.get(1)).toBeUndefined();
   for (const slot of newest.values()) expect(slot).toBeLessThanOrEqual(now);
-  // Once they are past, they are as good as others.
+  // Once they are past, they count like others.
   const later = await loadNewestSlots(store, monitors, until - 60_000);
   expect(later.ahead).toBeNull();
   expect(later.newest.get(2)).toBe(until);

@@ -32,7 +32,7 @@ beforeEach(() => {
   });
 });
 
-/** Publishes what waits in the region, and answers it. */
+/** Publishes the waiting jobs of the region, and returns them. */
 function publish(now: number, region: Region = FRA): Job[] {
   const taken = jobs.takeQueuedJobs(region, now);
   for (const job of taken) jobs.jobPublished(job, now);
@@ -72,7 +72,7 @@ describe('a region that is silent', () => {
     expect(sink.abstentions).toMatchObject([{ region: FRA, reason: 'job-lost' }]);
   });
 
-  test('is not silent while its results lie unread; another region is', () => {
+  test('is not silent while its results are unread; another region is', () => {
     ask();
     ask(MONITOR, PAR);
     unread.add(FRA);
@@ -95,25 +95,25 @@ describe('a region that is silent', () => {
 });
 
 describe('a job that is given back', () => {
-  test('is sent once more, to which only one answer is waited for', () => {
+  test('is sent once more, and only one answer is awaited', () => {
     ask();
     expect(jobs.isAskedAgain(1, SLOT, FRA, 3_000)).toBe(true);
     jobs.jobGivenBack(1, SLOT, FRA, 3_000);
     expect(publish(3_000)).toMatchObject([{ slot: SLOT, isAskedAgain: true }]);
     expect(jobs.isAskedAgain(1, SLOT, FRA, 4_000)).toBe(false);
-    // Told a second time, as after a batch that was recorded anew.
+    // Reported a second time, as when a batch is recorded again.
     jobs.jobGivenBack(1, SLOT, FRA, 4_000);
     expect(publish(4_000)).toEqual([]);
     expect(sink.abstentions).toEqual([]);
   });
 
-  test('is given up when that is recorded too late', () => {
+  test('is given up when the return is recorded too late', () => {
     ask();
     jobs.jobGivenBack(1, SLOT, FRA, 15_001);
     expect(sink.abstentions).toEqual([{ id: 1, slot: SLOT, region: FRA, reason: 'job-lost' }]);
   });
 
-  test('is another one than the region was asked about last: nothing', () => {
+  test('changes nothing if it is not the job that the region was asked last', () => {
     ask();
     expect(jobs.isAskedAgain(1, SLOT - 30_000, FRA, 0)).toBe(false);
     jobs.jobGivenBack(1, SLOT - 30_000, FRA, 0);
@@ -130,7 +130,7 @@ describe('a check runs', () => {
     expect(jobs.isRunning(1, FRA, 1)).toBe(false);
   });
 
-  test('as long as nobody can know, while results lie unread: it holds up no later slot', () => {
+  test('as long as results are unread and it cannot be known, but it delays no later slot', () => {
     ask();
     isBehind = true;
     expect(jobs.isRunning(1, FRA, 1)).toBe(false);
@@ -140,7 +140,7 @@ describe('a check runs', () => {
     expect(sink.abstentions).toEqual([]);
   });
 
-  test('no more when nobody waits for it', () => {
+  test('no longer when nothing waits for it', () => {
     ask();
     jobs.withdrawJob(1, FRA);
     expect(jobs.isRunning(1, FRA, 1)).toBe(false);

@@ -29,7 +29,7 @@ beforeEach(() => {
   overload = new Overload({ clock, log, agents: { loadOf }, counters, backlog: () => backlog });
 });
 
-/** Seconds pass, each of which records a result. */
+/** Passes this number of seconds, and records a result in each. */
 function pass(seconds: number, during: () => void = () => {}): void {
   for (let second = 0; second < seconds; second += 1) {
     overload.resultRecorded();
@@ -39,7 +39,7 @@ function pass(seconds: number, during: () => void = () => {}): void {
   }
 }
 
-/** How many of 64 slots run, on the whole and in the regions. */
+/** Number of 64 slots that run, as a whole and in the regions. */
 function runs(monitor = liveMonitor(1), isFirst = false): { whole: number; fra: number; east: number } {
   const asked = Array.from({ length: 64 }, (_, slot) => ({ slot: slot * PERIOD, isFirst, lateMs: 0 }));
   const count = (isRun: (asking: (typeof asked)[number]) => boolean) => asked.filter(isRun).length;
@@ -68,7 +68,7 @@ describe('slots are left out', () => {
     ]);
   });
 
-  test('everywhere while the recording lags ever more', () => {
+  test('everywhere while the recording lags more and more', () => {
     pass(10, () => {
       backlog = { events: 1, oldestMs: backlog.oldestMs + 1_000 };
     });
@@ -76,7 +76,7 @@ describe('slots are left out', () => {
     expect(counters.jobsSkipped['recording-overloaded']).toBe(32);
   });
 
-  /** So many seconds in which 30 slots are opened so late. */
+  /** Passes this number of seconds, in which 30 slots are opened this late. */
   const passLate = (seconds: number, ...late: readonly [lateMs: number, less?: number]) => {
     let [lateMs, lessMs = 0] = late;
     pass(seconds, () => {
@@ -104,7 +104,7 @@ describe('slots are left out', () => {
     expect(overload.startWithinMs(FRA)).toBe(Number.POSITIVE_INFINITY);
   });
 
-  test('but never a first one', () => {
+  test('but never a first slot', () => {
     loads.set(FRA, OVERLOADED);
     pass(30);
     expect(runs(liveMonitor(1), true)).toEqual(ALL);
@@ -121,7 +121,7 @@ describe('slots are left out', () => {
   });
 });
 
-test('a workspace that asks for little is not thinned for one that asks for much', () => {
+test('a workspace with few checks is not thinned because of one with many', () => {
   for (let id = 1; id <= 10; id += 1) overload.declarationChanged(null, liveMonitor(id));
   overload.declarationChanged(null, liveMonitor(11, { workspaceId: 2 }));
   loads.set(FRA, OVERLOADED);

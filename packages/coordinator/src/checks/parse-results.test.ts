@@ -13,7 +13,7 @@ const messageOf = (text: string) => ({
 });
 const batchOf = (results: readonly unknown[]) => messageOf(JSON.stringify({ v: 1, agent: 'a', results }));
 
-/** As long as a message may be. */
+/** A text of the longest allowed message. */
 const filled = (part: string, before = '', after = '') =>
   `${before}${part.repeat((LIMITS.messageBytes - before.length - after.length - 1) / part.length)}1${after}`;
 
@@ -54,7 +54,7 @@ describe('the fullest batches of honest agents are parsed', () => {
     expect(await parseResults(message)).toMatchObject({ results, malformed: 0 });
   });
 
-  test('of messages in which a target has put what it likes', async () => {
+  test('of messages in which a target has put arbitrary text', async () => {
     for (const text of ['"', '[', '{', ',', '\\', '\\"[']) {
       const error_message = text.repeat(200 / text.length);
       const results = Array.from({ length: 300 }, () => ({ ...result, error_message, attempts: [] }));
@@ -63,7 +63,7 @@ describe('the fullest batches of honest agents are parsed', () => {
   });
 });
 
-test('between entries the thread is given to others where they want it', async () => {
+test('between entries, other work gets the thread if it needs it', async () => {
   let pauses = 0;
   const pause = () => {
     pauses += 1;

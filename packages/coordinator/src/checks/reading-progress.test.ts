@@ -4,7 +4,9 @@ import { ReadingLag, ReadingWorth } from './reading-progress.ts';
 
 const HOUR = 3_600_000;
 
-/** A lag whose usual age is known, of a server whose clock is `aheadMs` ahead of ours. */
+/**
+ * The lag of a server whose clock is `aheadMs` ahead of ours, when the usual age of its messages is known.
+ */
 function lag(aheadMs = 0) {
   const clock = new FakeClock();
   const lag = new ReadingLag(clock);
@@ -15,7 +17,7 @@ function lag(aheadMs = 0) {
 }
 
 describe.each([0, HOUR, -HOUR])('with the clock of the server %d ms ahead', (aheadMs) => {
-  test('what is read at once has no lag, what is followed by more has that of its age', () => {
+  test('a message that is read at once has no lag; one that is followed by others has the lag of its age', () => {
     const { lag: reading, read } = lag(aheadMs);
     read(5, 3);
     expect(reading.ms).toBe(0);
@@ -26,7 +28,7 @@ describe.each([0, HOUR, -HOUR])('with the clock of the server %d ms ahead', (ahe
   });
 });
 
-test('nothing is known while the first messages are those of a backlog', () => {
+test('nothing is known while the first messages come from a backlog', () => {
   const reading = new ReadingLag(new FakeClock());
   reading.measureLag({ time: 0, pending: 10 });
   expect(reading.ms).toBe(0);
@@ -66,14 +68,14 @@ test.each([
   expect(worth.isWorthIt(0)).toBe(isWorthIt);
 });
 
-test('what waits to be recorded is no reason yet', () => {
+test('messages that wait to be recorded are no reason yet', () => {
   const worth = new ReadingWorth();
   worth.countRead(512, KIBIBYTE);
   expect(worth.isWorthIt(512)).toBe(true);
   expect(worth.isWorthIt(0)).toBe(false);
 });
 
-test('a region that comes to reason is believed again', () => {
+test('a region with plausible times again is believed again', () => {
   const worth = new ReadingWorth();
   for (let message = 0; message < 1_000; message += 1) worth.countRead(0, 256 * KIBIBYTE);
   expect(worth.isWorthIt(0)).toBe(false);

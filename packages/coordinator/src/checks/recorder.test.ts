@@ -58,7 +58,7 @@ test('down, slow and back: one error, one degraded, one recovered, in order', as
   ]);
 });
 
-test('alerts say since when the incident is, also after a restart, and the threshold of the monitor', async () => {
+test('alerts have the beginning of the incident, even after a restart, and the threshold of the monitor', async () => {
   it.monitors.set(liveMonitor(1, { degradedAtMs: 800 }));
   await inStatus('passed');
   await inStatus('failed');
@@ -74,7 +74,7 @@ test('alerts say since when the incident is, also after a restart, and the thres
   expect(alerts[2]?.at).toBeGreaterThan(since ?? 0);
 });
 
-test('down in one of three regions: no alert, and the history says why', async () => {
+test('down in one of three regions: no alert, and the history has the reason', async () => {
   await inStatus('passed');
   await it.slot(1, { [C]: 'failed', [A]: 'passed', [B]: 'passed' });
   await it.pass(PERIOD);
@@ -159,7 +159,7 @@ test('a job that was given back is offered again only after the commit', async (
   expect(it.outcomes).toMatchObject([{ slot, region: A, is: 'given-back' }]);
 });
 
-test("a result that differs from its region's last vote waits for no others, and one like it for 250 ms", async () => {
+test("a result that differs from its region's last vote waits for no others, and an equal one waits for 250 ms", async () => {
   await inStatus('passed');
   const slot = it.clock.wall();
   it.recorder.opened(liveMonitor(1), slot, THREE);
@@ -187,7 +187,7 @@ test("a result that differs from its region's last vote waits for no others, and
   expect(it.recorder.counts.results).toBe(6);
 });
 
-test('of a region without a vote a pass waits for others, and a failure does not', async () => {
+test('in a region without a vote, a pass waits for others, and a failure does not', async () => {
   const slot = it.clock.wall();
   it.recorder.opened(liveMonitor(1), slot, THREE);
   void it.recorder.recordMessage(it.message(1, slot, A, { outcome: 'passed' }));
@@ -200,7 +200,7 @@ test('of a region without a vote a pass waits for others, and a failure does not
   expect(it.recorder.counts.results).toBe(2);
 });
 
-test('what dispatch says while the database takes nothing is bounded: deadlines decide about the rest', async () => {
+test('events of dispatch are bounded while the database accepts no writes: deadlines decide the other slots', async () => {
   await it.recorder.flushed();
   it.commitFailure = new StoreError('store-full', 'no space');
   const monitor = liveMonitor(1);
@@ -212,7 +212,7 @@ test('what dispatch says while the database takes nothing is bounded: deadlines 
 });
 
 describe('after a restart', () => {
-  test('nothing is announced twice and the incident goes on', async () => {
+  test('nothing is announced twice, and the incident continues', async () => {
     await inStatus('passed');
     await inStatus('failed');
     await it.restart();
@@ -237,7 +237,7 @@ describe('after a restart', () => {
   });
 });
 
-test('what a failure took tells dispatch nothing, because its agent may have kept it back', async () => {
+test('dispatch ignores the duration of a failure, because its agent may have held the report back', async () => {
   const attempts = [{ outcome: 'passed', started_ms: 300, latency: 20 }] as const;
   await it.report(1, it.clock.wall(), A, { outcome: 'passed', attempts: [...attempts] });
   await it.report(1, it.clock.wall(), B, 'failed');
@@ -252,7 +252,7 @@ describe('a result that is recorded is not new', () => {
   test.each([
     ['was reported before the region was removed', true],
     ['was reported while the region was removed', false],
-  ])('where the region is declared again, and it %s', async (_name, isBefore) => {
+  ])('if the region is declared again, and it %s', async (_name, isBefore) => {
     const slot = it.clock.wall();
     it.recorder.opened(liveMonitor(1), slot, THREE);
     if (isBefore) await it.report(1, slot, C, 'passed');
@@ -263,7 +263,7 @@ describe('a result that is recorded is not new', () => {
     expect(it.recorder.counts).toMatchObject({ results: 2, duplicates: 1 });
   });
 
-  test('where its region is declared again, and it was given the slot before dispatch heard that it is removed', async () => {
+  test('if its region is declared again, and got the slot before dispatch knew of the removal', async () => {
     const slot = it.clock.wall();
     await it.declare(liveMonitor(1, { regions: [A] }));
     it.recorder.opened(liveMonitor(1), slot, [B, C]);
@@ -274,7 +274,7 @@ describe('a result that is recorded is not new', () => {
     expect(it.status(1)).toBe('unknown');
   });
 
-  test('where another one comes right after dispatch has given the region up', async () => {
+  test('if another one comes right after dispatch has given the region up', async () => {
     const slot = it.clock.wall();
     it.recorder.opened(liveMonitor(1), slot, THREE);
     await it.report(1, slot, C, 'passed');

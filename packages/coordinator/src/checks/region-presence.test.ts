@@ -53,7 +53,7 @@ test('for 24 h after its last agent a region is electable, over restarts too', a
   expect((await loaded()).hadAgentWithin24h(FRA)).toBe(false);
 });
 
-test('while a region is live it is written down again and again', async () => {
+test('while a region is live, its presence is stored again and again', async () => {
   const presence = await loaded();
   presence.start();
   presence.regionCame(FRA);
@@ -78,7 +78,7 @@ test('an absence is one interval, over restarts too', async () => {
   ]);
 });
 
-test('regions that are declared or were there before are missed; others are not', async () => {
+test('regions that are declared or were present before count as absent; others do not', async () => {
   const before = await loaded();
   before.regionCame(PAR);
   await before.stop();
@@ -135,7 +135,7 @@ test('instants are stored as whole milliseconds, and edges of an absence in thei
   expect(seen).toEqual([{ last_seen_at: Math.floor(clock.wall()) }]);
 });
 
-test('what could not be saved is saved later', async () => {
+test('a failed save is repeated later', async () => {
   let isBroken = true;
   const presence = new RegionPresence({
     clock,

@@ -31,7 +31,7 @@ async function period(outcome: Outcome): Promise<number> {
   return slot;
 }
 
-/** What later verdicts depend on. */
+/** The state that later verdicts depend on. */
 function known() {
   const { status, decidedSlot, floorSlot, entered, votes, open } = it.states.get(1) ?? {};
   const reports = open?.map(({ slot, reports }) => [
@@ -124,7 +124,7 @@ describe('a restart knows what was known before:', () => {
   });
 });
 
-describe('a vote that has aged is no vote under a longer period', () => {
+describe('an expired vote stays expired under a longer period', () => {
   test.each([{ isRestarted: false }, { isRestarted: true }])(
     'restarted: $isRestarted',
     async ({ isRestarted }) => {
@@ -159,7 +159,7 @@ describe('late reports and runs of failures', () => {
     expect(it.status(1)).toBe('error');
   });
 
-  test('failures on both sides of a pass that was reported late share no moment with what failed beside it', async () => {
+  test("failures on both sides of a pass that was reported late share no moment with another region's failure", async () => {
     await period('passed');
     await it.slot(1, { [A]: 'failed', [B]: 'passed', [C]: 'passed' });
     await it.pass(PERIOD);
@@ -171,7 +171,7 @@ describe('late reports and runs of failures', () => {
     expect(it.states.get(1)).toMatchObject({ status: 'active', reason: 'failures-apart' });
   });
 
-  test('a failure of long ago is no part of a run', async () => {
+  test('an old failure is no part of a run', async () => {
     await period('passed');
     await it.slot(1, { [A]: 'failed', [B]: 'passed', [C]: 'passed' });
     for (let round = 0; round < 40; round += 1) {

@@ -3,7 +3,7 @@ import type { Region } from '@svc/shared/regions.ts';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { liveMonitor, PERIOD, Recording, THREE } from '../../../../test/support/coordinator/recording.ts';
 
-/* What a start does to an incident that is open, and to what an earlier life did not tell. */
+/* The effects of a start on an open incident, and on announcements that an earlier process held back. */
 
 const [A, B, C] = THREE as [Region, Region, Region];
 const HOUR = 3_600_000;
@@ -54,7 +54,7 @@ describe('a status whose votes a start sets aside', () => {
     expect((await incidents()).map(({ closed_at }) => closed_at !== null)).toEqual([isOver]);
   });
 
-  test('is left alone where results are read in the same batch', async () => {
+  test('stays unchanged if results are read in the same batch', async () => {
     const slot = it.clock.wall();
     it.recorder.endResumption();
     for (const region of THREE)
@@ -94,7 +94,7 @@ describe('a status whose votes a start sets aside', () => {
   });
 });
 
-describe('what an earlier life held back', () => {
+describe('an announcement that an earlier process held back', () => {
   beforeEach(async () => {
     await period('passed');
     it.isHeld = () => true;
@@ -105,7 +105,7 @@ describe('what an earlier life held back', () => {
     it.isHeld = () => false;
   });
 
-  test('is told once, however often the start is said to be over', async () => {
+  test('is made once, however often the end of the start is reported', async () => {
     await it.pass(5_000);
     expect(it.alerts()).toEqual([]);
     it.recorder.endResumption();
@@ -118,7 +118,7 @@ describe('what an earlier life held back', () => {
     expect(it.alerts()).toEqual(['error']);
   });
 
-  test('is not told at the end of a hold while reports from before are not read', async () => {
+  test('is not made at the end of a hold while earlier reports are unread', async () => {
     it.recorder.announceStatuses([1]);
     await it.pass(1_000);
     expect(it.alerts()).toEqual([]);
@@ -129,7 +129,7 @@ describe('what an earlier life held back', () => {
     expect(it.alerts()).toEqual([]);
   });
 
-  test('is told two minutes later where nobody says that it is over', async () => {
+  test('is made two minutes later if the end of the start is not reported', async () => {
     await it.declare(liveMonitor(1, { periodMs: 10 * PERIOD }));
     await it.pass(119_000);
     expect(it.alerts()).toEqual([]);
@@ -137,7 +137,7 @@ describe('what an earlier life held back', () => {
     expect(it.alerts()).toEqual(['error']);
   });
 
-  test('is told with the first slot that this life decides, and not with a late report before', async () => {
+  test('is made with the first slot that this process decides, and not with a late report before', async () => {
     const slot = it.clock.wall();
     await it.report(1, slot - 2 * PERIOD - 5_000, A, 'failed');
     expect(it.alerts()).toEqual([]);
@@ -148,7 +148,7 @@ describe('what an earlier life held back', () => {
     expect(it.alerts()).toEqual(['error']);
   });
 
-  test('is told by the next life where this one ends before it is committed', async () => {
+  test('is made by the next process if this one ends before the commit', async () => {
     it.recorder.endResumption();
     await it.restart();
     it.recorder.endResumption();
@@ -157,7 +157,7 @@ describe('what an earlier life held back', () => {
     expect(told).toBe(1);
   });
 
-  test('is told to nobody where it is over by then', async () => {
+  test('is not made if the incident is over by then', async () => {
     for (const region of THREE) await it.report(1, it.clock.wall(), region, 'passed');
     it.recorder.endResumption();
     await it.pass(40_000);
@@ -166,7 +166,7 @@ describe('what an earlier life held back', () => {
   });
 });
 
-test('a channel that is told of an incident in a start, and unlinked meanwhile, is told that it is over', async () => {
+test('a channel that gets an incident in a start, and is unlinked meanwhile, gets the end of the incident', async () => {
   await it.channel(20, 'incident_a', [1]);
   await period('passed');
   await it.restart();
@@ -174,7 +174,7 @@ test('a channel that is told of an incident in a start, and unlinked meanwhile, 
   it.recorder.opened(liveMonitor(1), slot, THREE);
   for (const region of THREE)
     void it.recorder.recordMessage(it.message(1, slot, region, { outcome: 'failed' }));
-  // The rows change before what the reports make of the status is written.
+  // The rows change before the status from the reports is written.
   const link = {
     notificationId: 20,
     providerType: 'incident_a',
@@ -190,7 +190,7 @@ test('a channel that is told of an incident in a start, and unlinked meanwhile, 
   ]);
 });
 
-test('a channel that is linked while nobody runs is told of an incident only when the reports from before are read', async () => {
+test('a channel that is linked while no process runs gets an incident only after the earlier reports are read', async () => {
   await period('passed');
   await period('failed');
   await it.recorder.stop();
@@ -207,7 +207,7 @@ test('a channel that is linked while nobody runs is told of an incident only whe
   expect(told()).toEqual([]);
 });
 
-test('a channel that is linked while nobody runs is told of an incident that lasts', async () => {
+test('a channel that is linked while no process runs gets an incident that lasts', async () => {
   await period('passed');
   await period('failed');
   await it.restart();
@@ -220,7 +220,7 @@ test('a channel that is linked while nobody runs is told of an incident that las
   ]);
 });
 
-test('a channel that is linked while the slots of a start are named is told of an incident', async () => {
+test('a channel that is linked while the slots of a start are named gets the incident', async () => {
   await period('passed');
   await period('failed');
   await it.restart();
@@ -234,7 +234,7 @@ test('a channel that is linked while the slots of a start are named is told of a
   expect(it.enqueued.map(({ notificationId }) => notificationId)).toEqual([10, 20]);
 });
 
-describe('a channel that is linked again, and told of an incident before that is known,', () => {
+describe('a channel that is linked again, and gets an incident before the link is known,', () => {
   const closed = ['recovered', 'channel-unlinked'];
   const active = {
     notificationId: 20,
@@ -257,7 +257,7 @@ describe('a channel that is linked again, and told of an incident before that is
     await period('failed');
   });
 
-  test('is told that it is over, and of the present one, after a start', async () => {
+  test('gets its end and the present incident after a start', async () => {
     await it.restart();
     await it.recorder.declare([unlinked, linked], 2);
     it.recorder.endResumption();
@@ -265,7 +265,7 @@ describe('a channel that is linked again, and told of an incident before that is
     expect(told()).toEqual([['error', undefined], closed, ['error', undefined]]);
   });
 
-  test('is told of the present one after a start, where it knew that the former one is over', async () => {
+  test('gets the present incident after a start, if it knew that the former one is over', async () => {
     await it.recorder.declare([unlinked], 1);
     await it.restart();
     await it.recorder.declare([linked], 2);
@@ -275,7 +275,7 @@ describe('a channel that is linked again, and told of an incident before that is
   });
 });
 
-test('a channel of another kind is told of an incident after a start, where the former kind was told before that is known', async () => {
+test('a channel of another kind gets an incident after a start, if the former kind got it before the change was known', async () => {
   await period('passed');
   await it.write("UPDATE notifications SET provider_type = 'incident_a' WHERE id = 10");
   await it.write("UPDATE links SET announced = 'active', incident = NULL");

@@ -12,7 +12,7 @@ beforeEach(async () => {
 });
 afterEach(() => it.dispose());
 
-/** Of each region the newest outcome that is or will be its vote, and its slot. */
+/** The newest outcome of each region that is or will be its vote, with its slot. */
 function known(): Record<string, [string, number]> {
   const state = it.states.get(1);
   const votes = [...(state?.votes ?? []), ...(state?.open.flatMap(({ reports }) => reports) ?? [])];
@@ -21,7 +21,7 @@ function known(): Record<string, [string, number]> {
   );
 }
 
-/** Time passes until a slot of the period that is on no grid of `other`, where there is one. */
+/** Passes time until a slot of the period that is on no grid of `other`, if there is one. */
 async function nextSlot(period: number, other: number): Promise<number> {
   const now = it.clock.wall();
   let slot = gridSlotFrom(now + 1, period, phaseOf(1, period));
@@ -64,7 +64,7 @@ test.each([
   },
 );
 
-test('a first slot, on no grid, is found again, and so are those on the grid after it', async () => {
+test('a first slot, on no grid, is found again, and so are the slots on the grid after it', async () => {
   await it.declare(liveMonitor(1));
   it.recorder.endResumption();
   const first = it.clock.wall() + 7;
@@ -96,7 +96,7 @@ test('decisions since the state was written are found, each region at its newest
   });
 });
 
-test('a kill between the row of a longer period and its effects lets no vote age early', async () => {
+test('after a kill between the row of a longer period and its effects, no vote expires early', async () => {
   await it.declare(liveMonitor(1, { periodMs: MINUTE / 2 }));
   it.recorder.endResumption();
   await nextSlot(MINUTE / 2, 0);
@@ -109,7 +109,7 @@ test('a kill between the row of a longer period and its effects lets no vote age
   expect(it.status(1)).toBe('active');
 });
 
-test('a kill between the row of other regions and its effects opens no decided slot again', async () => {
+test('after a kill between the row of other regions and its effects, no decided slot is opened again', async () => {
   await it.declare(liveMonitor(1));
   it.recorder.endResumption();
   let slot = 0;

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { liveMonitor, PERIOD, Recording, THREE } from '../../../../test/support/coordinator/recording.ts';
 import { gridSlotFrom, phaseOf } from '../verdict/schedule.ts';
 
-/* What a start makes of the results and states that it finds. */
+/* The effects of stored results and states on a start. */
 
 const [A, B, C] = THREE as [Region, Region, Region];
 const HOUR = 3_600_000;
@@ -35,7 +35,7 @@ async function restart(): Promise<void> {
   await it.restart();
 }
 
-test('after a downtime in which all votes aged, the status is unknown since the newest of them did', async () => {
+test('after a downtime in which all votes expired, the status is unknown since the expiry of the newest', async () => {
   let last = 0;
   for (let slots = 0; slots < 6; slots += 1) last = await period('passed');
   await it.recorder.stop();
@@ -64,11 +64,11 @@ test('results that were read too late to vote do not vote', async () => {
   expect(it.status(1)).toBe('unknown');
 });
 
-test('results recorded long before are not new when they come again', async () => {
+test('results that were recorded long ago are not new when they come again', async () => {
   await period('passed');
   const slot = it.clock.wall();
   it.recorder.opened(liveMonitor(1), slot, THREE);
-  // Decided, and the state is not written for it.
+  // The slot is decided, and the state is not written for it.
   for (const region of [A, B]) await it.report(1, slot, region, 'passed');
   await it.recorder.stop();
   it.clock.advance(HOUR);
@@ -81,7 +81,7 @@ test('results recorded long before are not new when they come again', async () =
 test.each([
   { title: 'the reason that stands', outcomes: ['failed', 'failed'] as const },
   { title: 'reasons that alternate', outcomes: ['failed', 'passed'] as const },
-])('intervals go on after a start: $title', async ({ outcomes }) => {
+])('intervals continue after a start: $title', async ({ outcomes }) => {
   const rounds = async () => {
     for (let round = 0; round < 8; round += 1) {
       const [even, odd] = outcomes;
@@ -95,7 +95,7 @@ test.each([
   it.recorder.endResumption();
   const end = it.clock.wall() + 6 * PERIOD;
   await rounds();
-  // Writes what is not written yet.
+  // Writes the unwritten changes.
   await it.declare(liveMonitor(1, { name: 'Another name' }));
   const rows = await it.rows<{ reason: string; until: number }>(
     'SELECT reason, until FROM transitions WHERE from_status = to_status ORDER BY id',
@@ -106,7 +106,7 @@ test.each([
   expect(rows[0]?.until).toBeGreaterThanOrEqual(end);
 });
 
-test('a state of which the version is not known loses its votes with the first change of what is probed', async () => {
+test('a state without a known version loses its votes with the first change of the probed attributes', async () => {
   await period('failed');
   await it.recorder.stop();
   await it.write('UPDATE monitor_states SET version = NULL');
@@ -117,9 +117,9 @@ test('a state of which the version is not known loses its votes with the first c
   expect(it.states.get(1)).toMatchObject({ status: 'unknown', reason: 'probe-changed', votes: [] });
 });
 
-test('a change that is applied before a start has resumed is about none of the slots from before', async () => {
+test('a change that is applied before a start has resumed does not concern slots from before the start', async () => {
   await period('passed');
-  // A slot was given, and nothing of it is recorded.
+  // A slot was dispatched, and nothing about it is recorded.
   const given = it.clock.wall();
   await it.pass(1_000);
   await it.restart();
@@ -131,7 +131,7 @@ test('a change that is applied before a start has resumed is about none of the s
   expect(it.status(1)).toBe('active');
 });
 
-test('what is probed otherwise since a start is about no slot from before, also not about one that lies ahead', async () => {
+test('a change of the probed attributes since a start concerns no earlier slot, not even one that lies ahead', async () => {
   await it.declare(liveMonitor(2));
   await period('passed');
   await it.restart();
@@ -140,7 +140,8 @@ test('what is probed otherwise since a start is about no slot from before, also 
   await it.declare(liveMonitor(2, { name: 'Another name' }));
   await it.declare(liveMonitor(3));
   expect([1, 2, 3].map((id) => it.recorder.floorSlot(id))).toEqual([Number.POSITIVE_INFINITY, 0, 0]);
-  // It gives slots itself, and notes with each change which of them are about what is probed.
+  // This process dispatches slots itself, and notes with each change which of them are about the present
+  // attributes.
   const given = it.clock.wall();
   it.recorder.opened(liveMonitor(1, { version: 2 }), given, THREE);
   await it.declare(liveMonitor(1, { version: 3 }));
@@ -148,7 +149,7 @@ test('what is probed otherwise since a start is about no slot from before, also 
   expect(it.recorder.floorSlot(1)).toBeLessThan(given + PERIOD);
 });
 
-test('a status of a clock that was ahead dates no later one', async () => {
+test('a status from a clock that was ahead does not date a later one', async () => {
   it.clock.advance(24 * HOUR);
   await period('passed');
   await it.recorder.stop();
@@ -165,7 +166,7 @@ test('a status of a clock that was ahead dates no later one', async () => {
   ]);
 });
 
-test('a status whose votes were set aside is unknown until the next slot also where older votes would count', async () => {
+test('a status whose votes were set aside is unknown until the next slot, even if older votes would count', async () => {
   await period('passed');
   it.aheadSlot = await period('failed');
   await it.recorder.stop();
@@ -179,7 +180,7 @@ test('a status whose votes were set aside is unknown until the next slot also wh
   expect(it.status(1)).toBe('active');
 });
 
-test('a result of before a change of what is probed ends no slot of since that is decided: one failure is no error', async () => {
+test('a result from before a change of the probed attributes decides no slot since the change: one failure is no error', async () => {
   const two = [A, B];
   const anew = liveMonitor(1, { version: 2, regions: two });
   await it.declare(anew);

@@ -16,7 +16,7 @@ beforeEach(async () => {
 
 afterEach(() => it.dispose());
 
-test('listeners hear of each result with its monitor and region, and whether it is new', async () => {
+test('listeners get each result with its monitor and region, and whether it is new', async () => {
   const heard: RecordedResult[] = [];
   it.recorder.feed.onResults((results) => heard.push(...results));
   const slot = it.clock.wall();
@@ -42,7 +42,7 @@ test('a listener is called after the commit and in a turn of its own; one that t
   const slot = it.clock.wall();
   it.recorder.opened(liveMonitor(1), slot, [A]);
   const heardAtChange: string[][] = [];
-  // Changes are told after the results.
+  // Changes are reported after the results.
   it.recorder.onTransition(() => heardAtChange.push([...heard]));
   await it.report(1, slot, A, 'passed');
   await settle();

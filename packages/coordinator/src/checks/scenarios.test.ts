@@ -19,7 +19,7 @@ beforeEach(async () => {
 
 afterEach(() => it.dispose());
 
-/** A whole period in which all regions report this. */
+/** Passes a whole period in which all regions report this outcome. */
 async function period(outcome: Outcome): Promise<number> {
   const slot = await it.slot(1, all(outcome));
   await it.pass(PERIOD);
@@ -50,7 +50,7 @@ describe('regions that join', () => {
     await it.pass(PERIOD);
   });
 
-  test('after more than a day away make nothing unknown before they are given a slot', async () => {
+  test('after more than a day of absence make nothing unknown before they get a slot', async () => {
     for (const region of [B, C]) it.presence.had.add(region);
     await it.slot(2, votes([A, B, C]));
     await it.pass(PERIOD);
@@ -65,7 +65,7 @@ describe('regions that join', () => {
     expect(it.status(2)).toBe('active');
   });
 
-  test('leave too few votes from the decision on that they enter with, not since older votes aged', async () => {
+  test('leave too few votes from the decision on with which they enter, not since older votes expired', async () => {
     const two = liveMonitor(1, { regions: [A, B] });
     for (const region of [B, C, D]) it.presence.had.add(region);
     await it.declare(two);
@@ -121,7 +121,7 @@ describe('regions without agents', () => {
     expect(Number.isInteger(expiry?.at)).toBe(true);
   });
 
-  test('votes that age while the next check is under way make nothing unknown, if it is answered at once', async () => {
+  test('votes that expire while the next check runs make nothing unknown, if it is answered at once', async () => {
     await it.slot(1, all('passed'));
     await it.pass(3 * PERIOD - 100);
     const next = it.clock.wall();
@@ -132,7 +132,7 @@ describe('regions without agents', () => {
     expect(it.changes.map(({ to }) => to)).toEqual(['active']);
   });
 
-  test('votes that age while the next check is under way make nothing unknown, where another aged long before', async () => {
+  test('votes that expire while the next check runs make nothing unknown, if another expired long before', async () => {
     await it.slot(1, all('passed'));
     await it.pass(2 * PERIOD);
     await it.slot(1, { [A]: 'passed', [B]: 'passed' });
@@ -144,7 +144,7 @@ describe('regions without agents', () => {
     expect(it.changes.map(({ to }) => to)).toEqual(['active']);
   });
 
-  test('votes that age while the next check is under way make it unknown, if its failures are apart from others', async () => {
+  test('votes that expire while the next check runs make the status unknown, if its failures are apart from others', async () => {
     const first = await it.slot(1, all('passed'));
     await it.pass(2 * PERIOD);
     await it.slot(1, { [A]: 'failed' });
@@ -159,7 +159,7 @@ describe('regions without agents', () => {
     ]);
   });
 
-  test('votes that age while the next check is under way make it unknown before the end of a hold is told', async () => {
+  test('votes that expire while the next check runs make the status unknown before the end of a hold is announced', async () => {
     await period('failed');
     it.isHeld = () => true;
     await it.slot(1, all('passed'));
@@ -175,7 +175,7 @@ describe('regions without agents', () => {
     expect(it.alerts()).toEqual(['error', 'error', 'recovered', 'recovered']);
   });
 
-  test('a vote that expires in the millisecond in which a slot ends makes nothing unknown: another takes its place', async () => {
+  test('a vote that expires in the millisecond in which a slot ends makes nothing unknown, because another replaces it', async () => {
     await period('passed');
     await it.slot(1, { [A]: 'passed', [C]: 'passed' });
     await it.pass(PERIOD);
@@ -185,13 +185,13 @@ describe('regions without agents', () => {
     it.recorder.opened(liveMonitor(1), slot, THREE);
     await it.report(1, slot, A, 'passed');
     await it.report(1, slot, B, 'failed');
-    // C says nothing. B's failure is apart from its last one, so the status stays, unless it is unknown.
+    // C does not report. B's failure is apart from its last one, so the status stays, unless it is unknown.
     await it.pass(PERIOD);
     expect(it.states.get(1)).toMatchObject({ decidedSlot: slot, status: 'active', reason: 'failures-apart' });
     expect(it.changes.map(({ to }) => to)).toEqual(['active']);
   });
 
-  test('not_run never counts: the earlier vote stays until it ages out', async () => {
+  test('not_run never counts: the earlier vote stays until it expires', async () => {
     await period('passed');
     const slot = it.clock.wall();
     it.recorder.opened(liveMonitor(1), slot, THREE);
@@ -225,7 +225,7 @@ describe('slots', () => {
     expect(it.status(1)).toBe('error');
   });
 
-  test('slots are decided each for itself: a newer one does not wait for an older one', async () => {
+  test('each slot is decided separately: a newer one does not wait for an older one', async () => {
     await period('passed');
     const first = it.clock.wall();
     it.recorder.opened(liveMonitor(1), first, THREE);
@@ -285,7 +285,7 @@ describe('the clock', () => {
   test.each([
     ['its alarm comes first', 1_000],
     ['the next slot is decided first', 0],
-  ])('jumps forward by hours: they are unknown from the expiry on, when %s', async (_name, ms) => {
+  ])('jumps forward by hours: monitors are unknown from the expiry on, when %s', async (_name, ms) => {
     const first = await period('failed');
     it.clock.stepWall(8 * HOUR);
     await it.pass(ms);
@@ -295,7 +295,7 @@ describe('the clock', () => {
       { to: 'unknown', reason: 'votes-expired', at: first + 3 * PERIOD, slot: null },
       { to: 'error', reason: 'majority-failed', at: slot, slot },
     ]);
-    // The incident went on: nobody is told twice.
+    // The incident continued, so nothing is announced twice.
     expect(told()).toHaveLength(2);
   });
 
@@ -316,7 +316,7 @@ describe('the clock', () => {
     it.recorder.opened(liveMonitor(2, { regions: [A, B] }), slot, [A, B]);
     await it.report(2, slot, A, 'failed');
     it.clock.stepWall(50_000);
-    // Past the expiry of the earlier votes, which has the monitor looked at.
+    // Passes the expiry of the earlier votes, which makes the monitor be judged.
     await it.pass(20_000);
     expect(it.status(2)).toBe('unknown');
     await it.report(2, slot, B, 'passed');
@@ -332,7 +332,7 @@ describe('the clock', () => {
     expect((await history()).at(-1)).toMatchObject({ to: 'unknown', at: first + 3 * PERIOD });
   });
 
-  test('was ahead when a slot was given: its reports are recorded, and hide no slot that comes', async () => {
+  test('was ahead when a slot was dispatched: its reports are recorded, and hide no later slot', async () => {
     await period('passed');
     const ahead = it.clock.wall() + 7_200_000;
     for (const region of THREE) await it.report(1, ahead, region, 'passed');
@@ -360,7 +360,7 @@ describe('changed declarations', () => {
     expect(await it.rows('SELECT key FROM incidents')).toHaveLength(1);
   });
 
-  test('a result of the version before is recorded and never votes', async () => {
+  test('a result of the previous version is recorded and never votes', async () => {
     await period('passed');
     const slot = it.clock.wall();
     it.recorder.opened(liveMonitor(1), slot, THREE);
@@ -408,7 +408,7 @@ describe('changed declarations', () => {
       since = it.clock.wall();
     });
 
-    test('count with the late reports of before as soon as a slot is given to them', async () => {
+    test('count with their earlier late reports as soon as they get a slot', async () => {
       for (const region of [A, B]) await it.report(1, before, region, 'failed');
       expect(it.status(1)).toBe('unknown');
       it.recorder.opened(liveMonitor(1), since, THREE);
@@ -416,7 +416,7 @@ describe('changed declarations', () => {
       expect(it.status(1)).toBe('error');
     });
 
-    test('make no error while those that were asked with them are more', async () => {
+    test('make no error while more other regions were asked with them', async () => {
       await it.report(1, before, A, 'failed');
       it.recorder.opened(liveMonitor(1), since, THREE);
       await it.recorder.flushed();
@@ -434,7 +434,7 @@ describe('changed declarations', () => {
     });
   });
 
-  test('votes count by the period that is declared, also where dispatch tells of a job from before', async () => {
+  test('votes count by the declared period, even if dispatch reports a job from before the change', async () => {
     const before = liveMonitor(2);
     const after = { ...before, periodMs: 120 * PERIOD };
     await it.declare(before);
@@ -459,7 +459,7 @@ describe('changed declarations', () => {
     },
   );
 
-  test('deactivated in an incident: incident kinds are told why, others nothing; active again, it starts anew', async () => {
+  test('deactivated in an incident: incident kinds get the reason, others nothing; active again, it starts again', async () => {
     await period('passed');
     await period('failed');
     const slot = it.clock.wall();
@@ -474,7 +474,7 @@ describe('changed declarations', () => {
       { announced: 'active' },
       { announced: 'active' },
     ]);
-    // Still on their way from before: recorded, but about something that has ended.
+    // These results were still on their way: they are recorded, but are about a state that has ended.
     await it.report(1, slot, B, 'failed');
     await it.declare(liveMonitor(1, { active: true }));
     await it.report(1, slot, C, 'failed');
@@ -488,7 +488,7 @@ describe('changed declarations', () => {
     expect(await it.rows('SELECT key FROM incidents')).toHaveLength(2);
   });
 
-  test('deleted in an incident: incident kinds are told why', async () => {
+  test('deleted in an incident: incident kinds get the reason', async () => {
     await period('passed');
     await period('failed');
     await it.remove(1);
@@ -500,7 +500,7 @@ describe('changed declarations', () => {
     expect(await it.rows('SELECT 1 FROM monitor_states')).toEqual([]);
   });
 
-  test('a channel linked during an incident is told at once, and recovers with the others', async () => {
+  test('a channel linked during an incident gets it at once, and recovers with the others', async () => {
     await period('passed');
     await period('failed');
     await it.channel(30, 'sms', [1]);
@@ -531,7 +531,7 @@ describe('changed declarations', () => {
     expect(told()).toHaveLength(4);
   });
 
-  test('a channel that becomes one of another kind is told anew, and ends incidents as that kind does', async () => {
+  test('a channel whose kind changes gets the incident again, and ends incidents as the new kind does', async () => {
     await period('passed');
     await period('failed');
     await it.changeKind(10, 'incident_b');
@@ -550,16 +550,16 @@ describe('changed declarations', () => {
     await period('passed');
     await period('failed');
     await it.removeChannel(10);
-    // The rows of its deliveries go in small steps, after it: they are nobody's.
+    // The rows of its deliveries are removed in small steps after the channel; until then they have no owner.
     const owned = 'SELECT n.id FROM deliveries d JOIN notifications n ON n.id = d.notification_id';
     expect(await it.rows(owned)).toEqual([{ id: 20 }]);
     await period('passed');
     expect(told().slice(2)).toEqual([[20, 'recovered', undefined]]);
   });
 
-  test('a channel that is gone while an alert for it is queued costs no other alert', async () => {
+  test('a channel that is removed while an alert for it is queued loses no other alert', async () => {
     await period('passed');
-    // Its row is gone, and what follows from that is not applied yet.
+    // Its row is gone, and the effects are not applied yet.
     await it.write('DELETE FROM notifications WHERE id = 10');
     await period('failed');
     expect(told()).toEqual([[20, 'error', undefined]]);
@@ -567,7 +567,7 @@ describe('changed declarations', () => {
   });
 });
 
-describe('reasons of a status that stays', () => {
+describe('reasons of an unchanged status', () => {
   const intervals = () =>
     it.rows<{ reason: string; at: number; until: number; slots: number }>(
       'SELECT reason, at, until, slots FROM transitions WHERE from_status = to_status ORDER BY id',
@@ -594,7 +594,7 @@ describe('reasons of a status that stays', () => {
     expect(reasons).toEqual(['minority-failed', 'all-passed', 'minority-failed']);
   });
 
-  test('are written down to the end when the status changes', async () => {
+  test('are written up to their end when the status changes', async () => {
     await period('passed');
     for (let slots = 0; slots < 3; slots += 1) {
       await it.slot(1, { [C]: 'failed', [A]: 'passed', [B]: 'passed' });
@@ -615,7 +615,7 @@ describe('a hold', () => {
     await it.recorder.flushed();
   };
 
-  test('a channel that was told of an incident hears of the next one under the same key', async () => {
+  test('a channel with an announced incident gets the next one under the same key', async () => {
     it.isHeld = () => false;
     await period('failed');
     it.isHeld = () => true;
@@ -630,7 +630,7 @@ describe('a hold', () => {
   });
 });
 
-test('a state is written with each report, and not by a slot that is only given out', async () => {
+test('a state is written with each report, and not for a slot that is only dispatched', async () => {
   await period('passed');
   const written = async () => (await it.rows('SELECT votes, open_slots FROM monitor_votes'))[0];
   const before = await written();
@@ -660,7 +660,7 @@ describe('restarts', () => {
     expect(told()).toEqual([]);
   });
 
-  test('an undecided slot that nobody works on any more is decided with what there is', async () => {
+  test('an undecided slot for which no agent works any more is decided with its reports', async () => {
     await period('passed');
     const slot = it.clock.wall();
     it.recorder.opened(liveMonitor(1), slot, THREE);
@@ -673,7 +673,7 @@ describe('restarts', () => {
     expect(it.status(1)).toBe('active');
   });
 
-  test('without word from dispatch it goes on by itself', async () => {
+  test('without a report of dispatch it continues by itself', async () => {
     await period('passed');
     await it.recorder.stop();
     await it.restart();
@@ -682,7 +682,7 @@ describe('restarts', () => {
   });
 });
 
-test('what cannot be recorded for a reason of its own is set aside, and the rest goes on', async () => {
+test('an entry that itself cannot be recorded is set aside, and the others are recorded', async () => {
   const slot = it.clock.wall();
   it.recorder.opened(liveMonitor(1), slot, THREE);
   const message = it.message(1, slot, A, { outcome: 'passed' });

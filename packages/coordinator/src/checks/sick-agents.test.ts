@@ -27,7 +27,7 @@ const agent = (more: Partial<SickAgent> = {}): SickAgent => ({
   ...more,
 });
 
-test('two agents with one id are told apart', () => {
+test('two agents with one id are distinguished', () => {
   const { agents, lines } = bench();
   agents.trackSicknesses(agent({ sicknesses: ['starved'] }));
   agents.trackSicknesses(agent({ bootId: 'b2' }));
@@ -55,7 +55,7 @@ test('an agent that begins to be sick raises the alarm once, which names its mac
   expect(counters.sicknesses).toEqual({ starved: 1, 'network-down': 1 });
 });
 
-test('one that comes and goes is counted each time and logged once a minute', () => {
+test('a sickness that comes and goes is counted each time and logged once a minute', () => {
   const { agents, alarms, counters, clock } = bench();
   for (let minute = 0; minute < 2; minute += 1) {
     for (let time = 0; time < 10; time += 1) {
@@ -68,7 +68,7 @@ test('one that comes and goes is counted each time and logged once a minute', ()
   expect(alarms()).toHaveLength(2);
 });
 
-test('agents are told apart by region too, and one that is gone is not sick any more', () => {
+test('agents are distinguished by region too, and an agent that is gone is not sick any more', () => {
   const { agents, alarms } = bench();
   agents.trackSicknesses(agent({ sicknesses: ['starved'] }));
   agents.trackSicknesses(agent({ region: 'hostb-par', machine: 'probe-2', sicknesses: ['starved'] }));

@@ -34,7 +34,7 @@ describe('at the start', () => {
 });
 
 describe('when the wall clock is set', () => {
-  test('back by an hour: it goes on, a tenth slower, and does not jump', () => {
+  test('back by an hour: it continues, a tenth slower, and does not jump', () => {
     const { clock, slotClock } = at();
     clock.advance(1_000);
     slotClock.now();
@@ -67,7 +67,7 @@ describe('when the wall clock is set', () => {
     expect(slotClock.jumpedMs).toBe(HOUR);
   });
 
-  test('each jump is told once, and adds up with those before', () => {
+  test('each jump is reported once, and is added to the earlier ones', () => {
     const { clock, slotClock } = at();
     const told: number[] = [];
     const ignore = slotClock.onJump(() => told.push(slotClock.jumpedMs));
@@ -86,7 +86,7 @@ describe('when the wall clock is set', () => {
     expect(told).toHaveLength(2);
   });
 
-  test('a jump that nobody has noticed yet counts as one of just now', () => {
+  test('a jump that was not noticed yet counts as a jump at this moment', () => {
     const { clock, slotClock } = at();
     expect(slotClock.hasJumpedWithin(60_000)).toBe(false);
     clock.stepWall(HOUR);

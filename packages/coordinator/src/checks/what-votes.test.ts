@@ -28,7 +28,7 @@ async function restart(): Promise<void> {
 const votes = () => [...(it.states.get(1)?.votes ?? [])].sort((a, b) => (a.region < b.region ? -1 : 1));
 const voters = () => votes().map(({ region }) => region);
 
-test('a vote that went with its region does not come back', async () => {
+test('a vote that was removed with its region does not come back', async () => {
   await it.slot(1, all('passed'));
   await it.pass(1_000);
   await it.declare(liveMonitor(1, { regions: TWO }));
@@ -37,7 +37,7 @@ test('a vote that went with its region does not come back', async () => {
   expect(voters()).toEqual(TWO);
 });
 
-test('a report that waited for its slot is no vote, where its region was removed and declared again meanwhile', async () => {
+test('a report that waited for its slot is no vote, if its region was removed and declared again meanwhile', async () => {
   const slot = it.clock.wall();
   it.recorder.opened(liveMonitor(1), slot, THREE);
   await it.report(1, slot, C, 'passed');
@@ -60,8 +60,8 @@ test('a report of a region that is not declared opens no slot', async () => {
   expect(it.states.get(1)?.open).toEqual([]);
 });
 
-describe('a monitor of which slots are left out under overload', () => {
-  /** So many periods pass, and in each of them a slot is left out in these regions. */
+describe('a monitor whose slots are left out under overload', () => {
+  /** Passes this number of periods, and leaves out a slot in these regions in each of them. */
   async function leaveOut(periods: number, regions: readonly Region[]): Promise<void> {
     for (let period = 0; period < periods; period += 1) {
       await it.pass(PERIOD);
@@ -95,7 +95,7 @@ describe('a monitor of which slots are left out under overload', () => {
     expect(voters()).toEqual(THREE);
   });
 
-  test('has no vote for longer than without it where nobody reports', async () => {
+  test('keeps no vote for longer than without overload if no region reports', async () => {
     await it.slot(1, all('passed'));
     await it.pass(3 * PERIOD + 1);
     expect(it.status(1)).toBe('unknown');
@@ -124,7 +124,7 @@ test('slots are cast in the order in which they were decided', async () => {
   expect(votes()).toMatchObject(before);
 });
 
-test('where the clock was set back, no vote was cast in the future', async () => {
+test('if the clock was set back, no vote was cast in the future', async () => {
   const slot = it.clock.wall();
   it.recorder.opened(liveMonitor(1), slot, THREE);
   await it.pass(10_000);
@@ -138,7 +138,7 @@ test('where the clock was set back, no vote was cast in the future', async () =>
   expect(votes().map(({ at }) => at <= now)).toEqual([true, true, true]);
 });
 
-describe('after a start that opened a slot again, time decides later ones', () => {
+describe('after a start that opened a slot again, deadlines decide later ones', () => {
   async function undecided(): Promise<number> {
     const slot = it.clock.wall();
     it.recorder.opened(liveMonitor(1), slot, THREE);
@@ -160,7 +160,7 @@ describe('after a start that opened a slot again, time decides later ones', () =
     expect(open()).toEqual([]);
   });
 
-  test('also where the end of the start could not be recorded', async () => {
+  test('even if the end of the start could not be recorded', async () => {
     await undecided();
     await restart();
     it.commitFailure = new TypeError('a defect');
@@ -174,7 +174,7 @@ describe('after a start that opened a slot again, time decides later ones', () =
     expect(open()).toEqual([]);
   });
 
-  test('and dispatch opens none that is decided', async () => {
+  test('and dispatch opens no decided slot', async () => {
     const slot = await it.slot(1, all('passed'));
     await restart();
     it.recorder.opened(liveMonitor(1), slot, [C]);
@@ -184,11 +184,11 @@ describe('after a start that opened a slot again, time decides later ones', () =
   });
 });
 
-describe('after a change of what is probed', () => {
+describe('after a change of the probed attributes', () => {
   const anew = liveMonitor(1, { version: 2 });
   const HOUR = 3_600_000;
 
-  test('a slot of before is not opened', async () => {
+  test('an earlier slot is not opened', async () => {
     await it.declare(anew);
     it.recorder.opened(liveMonitor(1), it.clock.wall(), THREE);
     await it.recorder.flushed();
@@ -198,7 +198,7 @@ describe('after a change of what is probed', () => {
   test.each([
     ['far ahead', (slot: number) => ({ slot: slot + 2 * HOUR, region: A, version: 1 })],
     ['right after an open slot', (slot: number) => ({ slot: slot + 1_000, region: A, version: 1 })],
-  ])('a result of before, %s, ends no slot of since', async (_name, of) => {
+  ])('an earlier result, %s, ends no slot since the change', async (_name, of) => {
     await it.declare(anew);
     const slot = it.clock.wall();
     it.recorder.opened(anew, slot, THREE);
@@ -210,7 +210,7 @@ describe('after a change of what is probed', () => {
     expect(it.states.get(1)?.floorSlot).toBeLessThan(slot);
   });
 
-  test('a result of since, of a region that is removed, ends no slot', async () => {
+  test('a result since the change, of a region that is removed, ends no slot', async () => {
     await it.declare({ ...anew, regions: TWO });
     const slot = it.clock.wall();
     await it.report(1, slot, C, 'failed');
@@ -226,7 +226,7 @@ test('a result about a slot far ahead is counted once', async () => {
   expect(it.recorder.counts).toMatchObject({ results: 5, duplicates: 1 });
 });
 
-test('an incident that no channel was told of ends with its monitor', async () => {
+test('an incident that was not announced to any channel ends with its monitor', async () => {
   await it.slot(1, all('failed'));
   await it.declare(liveMonitor(1, { active: false }));
   const ended = await it.rows('SELECT closure FROM incidents WHERE closed_at IS NOT NULL');

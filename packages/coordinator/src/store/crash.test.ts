@@ -10,7 +10,10 @@ import { openStore } from './open.ts';
 
 const WRITER = fileURLToPath(new URL('../../../../test/support/store-writer.ts', import.meta.url));
 
-/** Lets a process write until it has acknowledged `count` transactions, kills it, and answers all it acknowledged. */
+/**
+ * Lets a process write until it has acknowledged `count` transactions, kills it, and returns all acknowledged
+ * ones.
+ */
 async function writeAndKill(path: string, first: number, count: number): Promise<number[]> {
   const child = spawn(process.execPath, [WRITER, path, String(first)], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -20,7 +23,7 @@ async function writeAndKill(path: string, first: number, count: number): Promise
   for await (const line of createInterface({ input: child.stdout })) {
     acknowledged.push(Number(line));
     if (acknowledged.length !== count) continue;
-    // It goes on writing while it is asked whether the file is free.
+    // It continues to write while this process tries to open the file.
     await expect(openStore({ path, log: silentLog })).rejects.toMatchObject({ code: 'store-in-use' });
     child.kill('SIGKILL');
   }
@@ -28,13 +31,13 @@ async function writeAndKill(path: string, first: number, count: number): Promise
   return acknowledged;
 }
 
-test('what was acknowledged before a kill is there, and no transaction is there by half', async () => {
+test('transactions that were acknowledged before a kill are stored, and none is stored in part', async () => {
   const folder = await temporaryFolder();
   const path = join(folder.path, 'svc.db');
   const acknowledged: number[] = [];
   for (let round = 0; round < 4; round += 1) {
     const count = 1 + Math.floor(Math.random() * 150);
-    // What was written but not acknowledged is there too: begin beyond it.
+    // Written transactions without an acknowledgement are stored too: begin after them.
     acknowledged.push(...(await writeAndKill(path, round * 100_000, count)));
 
     const store = await openStore({ path, log: silentLog });

@@ -6,7 +6,7 @@ import { FakeClock } from '../../../../test/support/fake-clock.ts';
 import { MeasuredSizes } from './database-sizes.ts';
 import { fileSizes } from './sqlite/database-files.ts';
 
-test('the sizes are of the last measurement, and stay when the files are gone', async () => {
+test('the sizes come from the last measurement, and stay when the files are gone', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'svc-sizes-'));
   const path = join(folder, 'svc.db');
   const sizes = new MeasuredSizes(() => fileSizes(path), new FakeClock());
@@ -28,7 +28,7 @@ test('the sizes are of the last measurement, and stay when the files are gone', 
   expect(sizes.sizes).toMatchObject({ file: 4, journal: 7 });
 });
 
-test('they are measured anew every 15 s until the stop', async () => {
+test('they are measured again every 15 s until the stop', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'svc-sizes-'));
   const path = join(folder, 'svc.db');
   await writeFile(path, '1');

@@ -21,7 +21,7 @@ beforeEach(async () => {
   store = await opened(path);
 });
 
-/** Without threads, each of which takes as long to start as many of these tests. */
+/** Opens a store without threads, because starting a thread takes as long as many of these tests. */
 function opened(at: string): Promise<Store> {
   return openStore({ path: at, log: silentLog, workers: STORE_IN_PROCESS });
 }
@@ -32,7 +32,7 @@ async function openedWithThreads(): Promise<void> {
   store = await openStore({ path, log: silentLog });
 }
 
-/** Opens a database that this creates and migrates. */
+/** Opens a new database, which is created and migrated. */
 async function createdAnew(): Promise<void> {
   await store.close();
   path = join(folder.path, 'new.db');
@@ -51,7 +51,7 @@ test('waits for another program that writes, without holding the thread', async 
   const other = new DatabaseSync(path);
   other.exec('BEGIN IMMEDIATE');
   const waiting = store.transaction(insertWorkspace('a'));
-  // Turns in which it has found the database taken.
+  // In these turns it has found the database locked.
   for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
   other.exec('ROLLBACK');
   other.close();
@@ -100,7 +100,7 @@ describe('closing', () => {
 
   test('waiting and later calls fail', async () => {
     const reading = Promise.all(Array.from({ length: 50 }, () => errorCodeOf(names())));
-    // One turn: they are on their way, and the thread that is to answer still starts.
+    // After one turn they are on their way, and the thread that will answer is still starting.
     await new Promise((resolve) => setImmediate(resolve));
     const closing = store.close();
     expect(await reading).toEqual(Array.from({ length: 50 }, () => 'store-closed'));

@@ -57,7 +57,7 @@ describe.each(OPENERS)('transactions %s', (_, open) => {
     store = await open();
   });
 
-  test('a commit is read, also after the store was opened again', async () => {
+  test('a commit is read, even after the store was opened again', async () => {
     await store.transaction(insertWorkspace('a'));
     expect(await names()).toEqual(['a']);
     await store.close();
@@ -179,7 +179,7 @@ describe.each(OPENERS)('transactions %s', (_, open) => {
   });
 
   test.skipIf(IS_POSTGRES)(
-    'a full disk is a retryable error, and the store goes on once there is room',
+    'a full disk is a retryable error, and the store continues once there is room',
     async () => {
       const pages = await store.transaction(async (tx) => {
         const [row] = await tx.query<{ page_count: number }>('PRAGMA page_count');

@@ -92,7 +92,7 @@ class EndingWriters implements StoreWorkers {
 }
 
 describe('while the writing thread is held', () => {
-  test('reads and the caller go on, and no task runs before the commit', async () => {
+  test('reads and the caller continue, and no task runs before the commit', async () => {
     await store.commit([facts('before')]);
     const steps: string[] = [];
     const other = otherProgram();
@@ -140,7 +140,7 @@ describe('while the writing thread is held', () => {
     const whole = store.commit([facts('whole')]).then(() => ends.push('whole'));
     other.release();
     await whole;
-    // One was in progress.
+    // One transaction was in progress.
     expect(ends).toEqual(['waiting', 'whole']);
     await Promise.all(waiting);
     expect(await keys()).toHaveLength(MAX_WAITING_TRANSACTIONS + 2);
@@ -176,7 +176,7 @@ describe('a writing thread that dies', () => {
     expect(await keys()).toEqual(['next']);
   });
 
-  test('a transaction leaves nothing where the thread ends in the turn that answers its begin', async () => {
+  test('a transaction leaves nothing if the thread ends in the turn that answers its begin', async () => {
     await store.close();
     const writers = new EndingWriters();
     store = await openStore({ path, log: silentLog, workers: writers });
@@ -188,9 +188,9 @@ describe('a writing thread that dies', () => {
     expect(await keys()).toEqual(['next']);
   });
 
-  test('whenever it dies, a transaction is stored whole or not at all, and whole where it was answered', async () => {
+  test('whenever it dies, a transaction is stored completely or not at all, and completely if it was answered', async () => {
     for (let round = 0; round < 12; round += 1) {
-      // Each round has a thread that runs already.
+      // In each round, the thread runs already.
       await store.commit([]);
       const both = [`left:${round}`, `right:${round}`];
       const answering = errorCodeOf(store.transaction((tx) => add(tx, ...both)));

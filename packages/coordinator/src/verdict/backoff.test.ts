@@ -31,7 +31,7 @@ describe('nextAttemptAt', () => {
     ['lengthens a wait', 120_000, 120_000],
     ['never shortens one', 1_000, 5_000],
     ['of a day counts as an hour', 24 * 60 * MINUTE, 60 * MINUTE],
-  ])('what the receiver asks for %s', (_name, retryAfterMs, expected) => {
+  ])('a wait that the receiver requests %s', (_name, retryAfterMs, expected) => {
     expect(nextAttemptAt({ attempts: 1, ageMs: 0, now: 0, retryAfterMs, random: 0.5 })).toBe(expected);
   });
 

@@ -6,7 +6,7 @@ import { DAY_MS, HOUR_MS } from './summary-range.ts';
 const NOW = Date.UTC(2026, 0, 1);
 const sure: BelievedTime = { at: NOW, doubt: null };
 
-/** Looks every hour for so long, with the wall clock ahead by `aheadMs`. */
+/** Compares the clocks every hour for `hours`, with the wall clock ahead by `aheadMs`. */
 function afterHours(from: BelievedTime, aheadMs: number, hours: number): BelievedTime {
   let believed = from;
   const start = from.at;
@@ -23,7 +23,7 @@ describe('a step forward', () => {
     ['three days are doubted for three', 3 * DAY_MS, 72],
     ['a year is doubted for a week', 365 * DAY_MS, 7 * 24],
   ])('%s', (_name, aheadMs, hours) => {
-    // The first look only notices it.
+    // The first comparison only notices the step.
     if (hours > 0) expect(afterHours(sure, aheadMs, hours).at).toBe(NOW + hours * HOUR_MS);
     expect(afterHours(sure, aheadMs, hours + 1)).toEqual({
       at: NOW + (hours + 1) * HOUR_MS + aheadMs,
@@ -37,7 +37,7 @@ describe('a step forward', () => {
     expect(believe(doubted, NOW + 101 * HOUR_MS, HOUR_MS)).toEqual({ at: NOW + 101 * HOUR_MS, doubt: null });
   });
 
-  test('that follows on another is doubted from its own beginning', () => {
+  test('that follows another is doubted from its own beginning', () => {
     const doubted = afterHours(sure, DAY_MS, 23);
     const further = believe(doubted, doubted.at + HOUR_MS + 30 * DAY_MS, HOUR_MS);
     expect(further).toEqual({ at: doubted.at + HOUR_MS, doubt: { aheadMs: 30 * DAY_MS, stoodMs: 0 } });
@@ -48,15 +48,15 @@ test('a step back is believed at once', () => {
   expect(believe(sure, NOW - 400 * DAY_MS, HOUR_MS)).toEqual({ at: NOW - 400 * DAY_MS, doubt: null });
 });
 
-test('before anything is known it begins at what was recorded, or at the clock that is behind', () => {
+test('at first it begins at the newest recorded instant, or at the wall clock if that is behind', () => {
   expect(firstBelieved(NOW, NOW - 400 * DAY_MS).at).toBe(NOW - 400 * DAY_MS);
   expect(firstBelieved(NOW, NOW + DAY_MS).at).toBe(NOW);
   expect(firstBelieved(NOW, null).at).toBe(NOW);
 });
 
-test('it is never ahead of the true time by more than the tolerance, whatever a clock does for less than a day', () => {
+test('it is never ahead of the true time by more than the tolerance, whatever the clock does within a day', () => {
   const step = fc.record({
-    /** How wrong the clock is. */
+    /** Error of the clock, ms. */
     aheadMs: fc.oneof(
       fc.constant(0),
       fc.integer({ min: HOUR_MS, max: 500 * DAY_MS }),

@@ -53,21 +53,21 @@ describe('a slot is', () => {
     expect(decisionAt(open([A, B, C], [vote(A, 'failed')], [B, C]), [], THREE, 0)).toBe('all-answered');
   });
 
-  test('decided as an error only when those that failed shared a moment', () => {
+  test('decided as an error only when the failures shared a moment', () => {
     const slot = open([A, B, C], [vote(A, 'failed')], [B]);
     const votes = [vote(B, 'failed', 1), vote(C, 'passed', 1)];
-    // B failed in the slot before and has nothing to say about this one.
+    // B failed in the previous slot, and does not report this one.
     expect(decisionAt(slot, votes, THREE, 0)).toBeNull();
     expect(decisionAt(slot, votes, THREE, 0, 'error')).toBe('outcome-certain');
     const lasting = [{ ...vote(B, 'failed', 1), endedAt: 2 }, vote(C, 'passed', 1)];
     expect(decisionAt(slot, lasting, THREE, 0)).toBe('outcome-certain');
   });
 
-  test('decided when failures are apart and stay so, whatever the missing region says', () => {
+  test('decided when failures are apart and stay so, whatever the missing region reports', () => {
     const regions = REGIONS.slice(0, 8);
     /**
-     * The first region is missing. So many of the others failed in the slot before, the rest of five in this
-     * one.
+     * The first region is missing. Of five others, `failedBefore` failed in the previous slot, and the rest
+     * in this one.
      */
     const slotWith = (failedBefore: number) => {
       const votes = regions.slice(1, 1 + failedBefore).map((region) => vote(region, 'failed', 1));
@@ -77,7 +77,7 @@ describe('a slot is', () => {
       return decisionAt(open(regions, reports, regions.slice(1)), votes, regionSet(regions), 0);
     };
     expect(slotWith(3)).toBe('outcome-certain');
-    // With the missing one five of eight would have failed together.
+    // With the missing region, five of eight would have failed together.
     expect(slotWith(4)).toBeNull();
   });
 
@@ -97,7 +97,7 @@ describe('a slot is', () => {
     expect(decisionAt(slot, [], THREE, 100)).toBe('period-over');
   });
 
-  test('not decided by one of three regions, whatever the others said before', () => {
+  test('not decided by one of three regions, whatever the others reported before', () => {
     const slot = open([A, B, C], [vote(A, 'failed')]);
     expect(decisionAt(slot, old('failed', 'failed', 'failed'), THREE, 0)).toBeNull();
   });
@@ -108,7 +108,7 @@ describe('a slot is', () => {
     expect(decisionAt(two, [], THREE, 0)).toBe('outcome-certain');
   });
 
-  test('waiting for the whole electorate while nobody knows whom it was given to', () => {
+  test('waiting for the whole electorate while its regions are not known', () => {
     const slot = { ...open([A], [vote(A, 'failed')]), isGivenKnown: false };
     expect(decisionAt(slot, [], THREE, 0)).toBeNull();
     expect(decisionAt({ ...slot, isGivenKnown: true }, [], THREE, 0)).toBe('all-answered');
@@ -126,19 +126,19 @@ describe('votes', () => {
     ]);
   });
 
-  test('nothing new leaves the votes as they are', () => {
+  test('without a new report the votes stay the same', () => {
     const votes = [vote(A, 'passed', 5)];
     expect(cast(votes, [vote(A, 'failed', 5)])).toBe(votes);
   });
 
-  test('a failed vote goes on with the run of failures before it', () => {
+  test('a failed vote continues the run of failures before it', () => {
     const failed = cast([vote(A, 'failed', 5)], [vote(A, 'failed', 7)]);
     expect(failed).toMatchObject([{ slot: 7, failedSince: 5 }]);
     const again = cast(cast(failed, [vote(A, 'degraded', 8)]), [vote(A, 'failed', 9)]);
     expect(again).toMatchObject([{ slot: 9, failedSince: 9 }]);
   });
 
-  test('a run of failures goes on over a vote that has aged while its slot may still be voted on', () => {
+  test('a run of failures continues over an expired vote while reports about its slot may still vote', () => {
     const votes = [{ ...vote(A, 'failed', 5), expiresAt: 99 }];
     expect(castVotes(votes, [vote(A, 'failed', 7)], { now: 100, oldestSlot: 5 })).toMatchObject([
       { failedSince: 5 },
@@ -161,12 +161,12 @@ describe('votes', () => {
     expect(broken).toMatchObject([{ slot: 90_000, outcome: 'failed', failedSince: 65_000 }]);
     const long = { ...vote(A, 'passed', 60_000), endedAt: 85_000 };
     expect(cast(votes, [long])).toMatchObject([{ slot: 90_000, failedSince: 85_001 }]);
-    // Of what was before it nothing belongs to the run any more.
+    // Nothing before it belongs to the run any more.
     expect(cast(broken, [vote(A, 'failed', 45_000)])).toBe(broken);
     expect(cast(broken, [vote(A, 'degraded', 15_000)])).toBe(broken);
   });
 
-  test('a failure begins shortly after the last pass, unless that does not count', () => {
+  test('a failure begins shortly after the last pass, unless that pass has expired', () => {
     const votes = [{ ...vote(A, 'passed', 5), expiresAt: 100 }];
     expect(castVotes(votes, [vote(A, 'failed', 30_000)], { now: 100, oldestSlot: 0 })).toMatchObject([
       { failedSince: 5_005 },
@@ -177,8 +177,8 @@ describe('votes', () => {
   });
 });
 
-test('a slot is certain where its status is the standing one, or an error that could only begin apart', () => {
-  // A failed long ago and has nothing to say. B has passed since, so that it may fail only after that.
+test('a slot is certain if its status is the standing one, or an error that could only begin apart', () => {
+  // A failed long ago and does not report. B has passed since, so it can have failed only after that.
   const votes = [vote(A, 'failed', 30_000), vote(B, 'passed', 60_000)];
   const slot = { ...open([A, B, C], [vote(C, 'degraded', 90_000)], [A]), slot: 90_000 };
   expect(decisionAt(slot, votes, THREE, 0, 'degraded')).toBe('outcome-certain');
@@ -232,7 +232,7 @@ describe('for every electorate', () => {
     );
   });
 
-  test('the slot is decided as soon as nothing that is missing could make a difference', () => {
+  test('the slot is decided as soon as no missing report could make a difference', () => {
     // null: it neither reports nor has a vote that still counts
     const said = [null, 'passed', 'failed'] as const;
     const combinations = (regions: readonly Region[]): Vote[][] =>
@@ -250,7 +250,7 @@ describe('for every electorate', () => {
         const present = regions.slice(0, answered);
         const slot = open(regions, votesOf(present, now, 2), present);
         const certain = cast(votesOf(present, before, 1), slot.reports);
-        // As if an error stood: one that is to begin waits for a shared moment besides.
+        // As if an error stood, because a new error also needs a shared moment.
         const statuses = new Set(
           combinations(missing).map((more) => statusAfter(cast(certain, more), electorate, 'error')),
         );
@@ -262,7 +262,7 @@ describe('for every electorate', () => {
     );
   });
 
-  test('what is certain stays so, whatever each of the missing regions says', () => {
+  test('a certain status stays certain, whatever each of the missing regions reports', () => {
     fc.assert(
       fc.property(
         scene,
@@ -297,7 +297,7 @@ describe('for every electorate', () => {
     );
   });
 
-  test('the slot is certain exactly where all that the missing regions may say gives one verdict', () => {
+  test('the slot is certain exactly if all possible reports of the missing regions give one verdict', () => {
     const earlier = fc.record({
       outcome: fc.constantFrom(null, ...OUTCOMES),
       slot: fc.constantFrom(40_000, 70_000),
@@ -342,7 +342,7 @@ describe('for every electorate', () => {
     );
   });
 
-  test('when something is missing that could make a difference, the slot stays open', () => {
+  test('while a missing report could make a difference, the slot stays open', () => {
     fc.assert(
       fc.property(scene, fc.nat(6), ({ regions, before, now, standing }, hidden) => {
         const electorate = regionSet(regions);

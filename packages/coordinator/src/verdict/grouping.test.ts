@@ -16,7 +16,7 @@ const alertOf = (id: number, status: AlertStatus, url: string, errorMessage?: st
 
 const HOST = 'https://shop.example';
 
-describe('what alerts share', () => {
+describe('the shared facts of alerts', () => {
   test.each<[string, Alert[], object]>([
     ['nothing', [alertOf(1, 'error', `${HOST}/a`, 'x'), alertOf(2, 'error', 'https://b.example/', 'y')], {}],
     [
@@ -75,7 +75,7 @@ describe('a group', () => {
     );
   });
 
-  test('names as shared only what every alert has, in any order of the alerts', () => {
+  test('names as shared only facts that every alert has, in any order of the alerts', () => {
     fc.assert(
       fc.property(alerts, (given) => {
         const shared = sharedFacts(given);
@@ -92,7 +92,7 @@ describe('a group', () => {
 });
 
 describe('recent changes', () => {
-  test('the same change has the same rank however often it is noted, and ranks start anew after a pause', () => {
+  test('the same change has the same rank however often it is noted, and ranks start again after a pause', () => {
     const changes = new RecentChanges();
     expect([1, 2, 3].map((id) => changes.note(id, 1_000))).toEqual([1, 2, 3]);
     expect([3, 1, 2].map((id) => changes.note(id, 1_000))).toEqual([3, 1, 2]);

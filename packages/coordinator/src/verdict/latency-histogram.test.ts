@@ -42,12 +42,12 @@ test('a percentile is within 5 % of the exact one', () => {
   );
 });
 
-test('of nothing there is no percentile', () => {
+test('an empty histogram has no percentile', () => {
   expect(percentile(emptyHistogram(), 0.5)).toBeNull();
   expect(encodeHistogram(emptyHistogram())).toBeNull();
 });
 
-test('what is stored is what was counted', () => {
+test('a stored histogram has the same counts', () => {
   fc.assert(
     fc.property(fc.array(latency), fc.integer({ min: 0, max: 2 ** 32 - 1 }), (latencies, many) => {
       const histogram = histogramOf(latencies);
@@ -57,7 +57,7 @@ test('what is stored is what was counted', () => {
   );
 });
 
-test('histograms of parts add up to that of the whole, in any order', () => {
+test('histograms of parts add up to the histogram of the whole, in any order', () => {
   fc.assert(
     fc.property(fc.array(latency), fc.array(latency), (one, other) => {
       const added = histogramOf(other);

@@ -52,7 +52,7 @@ describe('local times', () => {
     expect(instantOf('America/New_York', at('2026-03-08T02:30Z'))).toBe(at('2026-03-08T03:30-04:00'));
   });
 
-  test('of an hour that clocks repeat it is the first', () => {
+  test('in an hour that clocks repeat, it is the first instant', () => {
     expect(instantOf(BERLIN, at('2026-10-25T02:30Z'))).toBe(at('2026-10-25T02:30+02:00'));
     expect(instantOf('Australia/Lord_Howe', at('2026-04-05T01:45Z'))).toBe(at('2026-04-05T01:45+11:00'));
   });
@@ -210,11 +210,11 @@ describe('occurrences', () => {
     expect(shown({ ...daily, endedAt: 0 }, '2026-11-01', '2026-12-01')).toEqual([]);
   });
 
-  test('a repetition must contain its first day, and must not last until the next', () => {
+  test('a repetition must contain its first day, and an occurrence must not last until the next one', () => {
     const weekly: Partial<Repetition> = { frequency: 'weekly', weekdays: ['tue'] };
     expect(beginsWithItself(windowOf('2026-11-22T10:00Z', '2026-11-22T11:00Z', weekly))).toBe(false);
     expect(beginsWithItself(windowOf('2026-11-24T10:00Z', '2026-11-24T11:00Z', weekly))).toBe(true);
-    // In Auckland it is Tuesday already.
+    // In Auckland it is already Tuesday.
     expect(
       beginsWithItself(windowOf('2026-11-23T23:00Z', '2026-11-24T01:00Z', weekly, 'Pacific/Auckland')),
     ).toBe(true);
@@ -272,7 +272,7 @@ describe('for every window', () => {
     );
   });
 
-  test('it is during the window exactly in its occurrences, and the next one is the first that is not over', () => {
+  test('isDuring holds exactly in the occurrences, and the next occurrence is the first that is not over', () => {
     fc.assert(
       fc.property(someWindow, spans, (window, [instant]) => {
         const all = occurrencesIn(window, 0, at('2028-01-01'));
@@ -284,7 +284,7 @@ describe('for every window', () => {
     );
   });
 
-  test('whether it is during the window does not depend on what was asked before', () => {
+  test('isDuring does not depend on earlier calls', () => {
     const asked = fc.array(fc.integer({ min: at('2024-12-01'), max: at('2026-12-01') }), { maxLength: 8 });
     const near = fc.array(fc.integer({ min: -2 * DAY_MS, max: 40 * DAY_MS }), { minLength: 1, maxLength: 8 });
     fc.assert(
@@ -306,7 +306,7 @@ const once = (id: number, monitorIds: readonly number[], startsAt: number, endsA
   times: { startsAt, endsAt, timeZone: 'UTC', repeat: null, endedAt: null },
 });
 
-test('windows that are taken at once hold as those that are taken one by one, and can be changed as they can', () => {
+test('windows that are added at once hold like windows that are added one by one, and can be changed in the same way', () => {
   const windows = [once(1, [7, 8], 0, 10), once(2, [8], 5, 20), once(3, [9], 0, 10)];
   const atOnce = Windows.of(windows);
   const oneByOne = windows.reduce((all, window) => all.with(window.id, window), Windows.NONE);

@@ -5,7 +5,7 @@ import { PassedTime } from './passed-time.ts';
 const MINUTE = 60_000;
 const DAY = 24 * 60 * MINUTE;
 
-/** Both clocks, of which the wall clock is set at will. */
+/** A wall clock that tests can set, and a monotonic clock. */
 class Clocks {
   wall = 1_000 * DAY;
   monotonic = 5;
@@ -27,7 +27,7 @@ class Clocks {
   }
 }
 
-test('ages are those of the wall clock while nobody sets it', () => {
+test('ages follow the wall clock while nobody sets it', () => {
   const clocks = new Clocks();
   const { wall } = clocks;
   clocks.pass(90 * MINUTE);
@@ -35,7 +35,7 @@ test('ages are those of the wall clock while nobody sets it', () => {
   expect(clocks.passed.since(wall - DAY)).toBe(DAY + 90 * MINUTE);
 });
 
-test('a clock that is set forward makes nothing older, and what comes after it is as old as it is', () => {
+test('a clock that is set forward ages nothing, and later instants have their true age', () => {
   const clocks = new Clocks();
   const { wall } = clocks;
   clocks.pass(MINUTE);
@@ -57,7 +57,7 @@ test('a clock that is set forward and back again leaves ages as they were', () =
   expect(clocks.passed.since(wall)).toBe(2 * MINUTE);
 });
 
-test('of several jumps forward each instant keeps its true age', () => {
+test('over several jumps forward, each instant keeps its true age', () => {
   const steps = fc.array(
     fc.record({
       passMs: fc.integer({ min: 1, max: MINUTE }),

@@ -14,7 +14,7 @@ test('a burst at once, then as many as the rate allows', () => {
   expect(tokens.availableAt(1_000)).toBe(2_000);
 });
 
-test('never more than the burst and what the time allows', () => {
+test('never more than the burst and the rate allow', () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: 600 }),

@@ -47,7 +47,7 @@ describe('the grid', () => {
     );
   });
 
-  test('phases lie inside the period and do not depend on anything but the id', () => {
+  test('phases lie inside the period and depend only on the id', () => {
     fc.assert(
       fc.property(ids, periods, (id, period) => {
         const phase = phaseOf(id, period);
@@ -59,7 +59,7 @@ describe('the grid', () => {
     );
   });
 
-  test('results are found again: a slot of any period lies on the grids of all periods that divide it', () => {
+  test('a slot of any period lies on the grids of all periods that divide it, so that results are found again', () => {
     for (const [index, periodicity] of PERIODICITIES.entries()) {
       expect(periodMs(periodicity) % periodMs(PERIODICITIES[Math.max(0, index - 1)] ?? '30s')).toBe(0);
     }
@@ -142,9 +142,7 @@ describe('after a restart', () => {
   });
 });
 
-/**
- * Runs a monitor through `instants` with restarts, as the scheduler does; answers the slots that were run.
- */
+/** Runs a monitor through `instants` with restarts, as the scheduler does. Returns the slots that ran. */
 function run(
   id: number,
   period: number,
@@ -170,7 +168,7 @@ function run(
   return slots;
 }
 
-test('whatever stands still or restarts, no slot runs twice and no two lie closer than half a period', () => {
+test('over standstills and restarts, no slot runs twice, and no two lie closer than half a period', () => {
   const step = fc.record({ after: fc.integer({ min: 1, max: 4 * 3_600_000 }), restarts: fc.boolean() });
   fc.assert(
     fc.property(ids, periods, instants, fc.array(step, { maxLength: 60 }), (id, period, first, steps) => {

@@ -4,9 +4,9 @@ import { expect, test } from 'vitest';
 import { Drafts, newState, States } from './state.ts';
 import type { Vote } from './status.ts';
 
-test('a state that is known takes over every member of the new one, and stays the same object', () => {
+test('a known state takes over every member of the new one, and stays the same object', () => {
   const members = Object.keys(newState(1, 0)).filter((member) => member !== 'id');
-  // Whatever the members are, so that a new one cannot be forgotten.
+  // Any values for all members, so that a new member cannot be forgotten.
   const content = fc.tuple(...members.map((member) => fc.tuple(fc.constant(member), fc.anything())));
   fc.assert(
     fc.property(content, (entries) => {

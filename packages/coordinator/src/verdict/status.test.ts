@@ -69,7 +69,7 @@ describe('the verdict', () => {
     expect(verdict(votesOf(letters), electorate, 'active', 0)).toEqual({ status, reason });
   });
 
-  test('counts neither votes that are too old nor those of regions that are not asked', () => {
+  test('counts neither votes that are too old nor votes of regions outside the electorate', () => {
     const [a, b, c] = REGIONS;
     const votes = [vote(a, 'passed'), vote(b, 'failed', 500), vote(c, 'failed')];
     const verdictAt = (now: number) => verdict(votes, regionSet([a, b]), 'active', now);
@@ -132,7 +132,7 @@ describe('ageing', () => {
     },
   );
 
-  test('the slowest check, reported and decided as late as can be, still votes', () => {
+  test('the slowest check, reported and decided as late as possible, still votes', () => {
     fc.assert(
       fc.property(fc.integer({ min: 30_000, max: 3_600_000 }), fc.nat(1_500_000), (period, longest) => {
         expect(votableForMs(period, longest)).toBeGreaterThanOrEqual(longest + 2 * period);
@@ -196,12 +196,12 @@ describe('failures', () => {
     );
   });
 
-  test.each(['active', 'degraded', 'unknown'] as const)('apart leave %s as it is', (standing) => {
+  test.each(['active', 'degraded', 'unknown'] as const)('apart do not change %s', (standing) => {
     const votes = [failed(a, 10, 11), failed(b, 20, 21), passed];
     expect(verdict(votes, electorate, standing, 0)).toEqual({ status: standing, reason: 'failures-apart' });
   });
 
-  test('apart end no error', () => {
+  test('apart do not end an error', () => {
     const votes = [failed(a, 10, 11), failed(b, 20, 21), passed];
     expect(verdict(votes, electorate, 'error', 0)).toEqual({ status: 'error', reason: 'majority-failed' });
   });
@@ -220,7 +220,7 @@ describe('failures', () => {
   });
 });
 
-test('the electorate is what was declared and had an agent; without a declaration all that had one', () => {
+test('the electorate has the declared regions that had an agent; without a declaration, all that had one', () => {
   const [a, b, c] = REGIONS;
   const all = regionSet(REGIONS);
   expect(electorateOf(regionSet([a, b]), regionSet([b, c]), all)).toBe(regionSet([b]));

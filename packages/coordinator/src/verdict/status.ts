@@ -94,8 +94,9 @@ export function electorateOf(declared: RegionSet | null, hadAgent: RegionSet, en
 }
 
 /**
- * Whether the vote has not aged at `now` (ms, on the clock of its `expiresAt`). It counts up to its expiry and
- * including it: a vote that is cast in that instant, as where a slot ends, takes its place without a gap.
+ * Whether the vote has not expired at `now` (ms, on the clock of its `expiresAt`). It counts up to and
+ * including its expiry, so that a vote that is cast in that instant, when a slot ends, replaces it without a
+ * gap.
  */
 export function isFresh({ expiresAt }: Pick<Vote, 'expiresAt'>, now: number): boolean {
   return expiresAt >= now;

@@ -14,7 +14,7 @@ import {
 
 const PERIOD = 30_000;
 
-/** The factors of a time in which each second was overloaded (true) or not. */
+/** The factor after each second, which was overloaded (true) or not. */
 function factors(seconds: readonly boolean[]): number[] {
   let thinning = unthinned(0);
   return seconds.map((isOverloaded, second) => {
@@ -26,8 +26,7 @@ function factors(seconds: readonly boolean[]): number[] {
 const times = (seconds: number, isOverloaded: boolean) => Array<boolean>(seconds).fill(isOverloaded);
 
 /**
- * The factors at the ends of spans of so many seconds, of which the first, the third and so on are
- * overloaded.
+ * The factors at the ends of spans of these lengths, seconds. The first, the third and so on are overloaded.
  */
 function afterEach(...spans: readonly number[]): (number | undefined)[] {
   const seen = factors(spans.flatMap((seconds, index) => times(seconds, index % 2 === 0)));
@@ -43,27 +42,27 @@ test('the factor doubles with every four seconds of overload, up to 16', () => {
   expect([3, 4, 8, 12, 59].map((second) => seen[second])).toEqual([1, 2, 4, 8, 16]);
 });
 
-test('overload of three seconds is a pause', () => {
+test('overload of three seconds changes nothing', () => {
   expect(new Set(factors([...times(4, true), ...times(20, false), ...times(4, true)]))).toEqual(new Set([1]));
 });
 
-test('the factor halves with every ten seconds of calm', () => {
+test('the factor halves with every ten seconds without overload', () => {
   const seen = factors([...times(9, true), ...times(31, false)]);
   expect([8, 18, 19, 28, 29, 39].map((second) => seen[second])).toEqual([4, 4, 2, 2, 1, 1]);
 });
 
-test('a halving that is followed by overload is taken back, and the next one takes twice as long a calm', () => {
+test('a halving that is followed by overload is undone, and the next one takes twice as long without overload', () => {
   expect(afterEach(9, 11, 5, 20)).toEqual([4, 2, 4, 4]);
   expect(afterEach(9, 11, 5, 21, 5, 40)).toEqual([4, 2, 4, 2, 4, 4]);
   expect(afterEach(9, 11, 5, 21, 5, 41)).toEqual([4, 2, 4, 2, 4, 2]);
 });
 
-test('a halving that is not taken back makes the next one as quick as the first', () => {
+test('a halving that is not undone makes the next one as quick as the first', () => {
   expect(afterEach(9, 11, 5, 31, 9, 10)).toEqual([4, 2, 4, 1, 4, 4]);
   expect(afterEach(9, 11, 5, 41, 9, 11)).toEqual([4, 2, 4, 1, 4, 2]);
 });
 
-test('of the slots of a monitor each so many run as the factor says, and those of a larger factor also under a smaller one', () => {
+test('a monitor runs every n-th slot for a factor of n, and slots of a larger factor also run under a smaller one', () => {
   const ids = fc.integer({ min: 1, max: 2 ** 31 });
   fc.assert(
     fc.property(ids, fc.integer({ min: 0, max: 6 }), fc.nat(1_000_000), (id, power, first) => {
@@ -102,7 +101,7 @@ test('in every period about the same number of monitors run', () => {
   }
 });
 
-test('a workspace that asks for little is thinned less than the largest, or not at all', () => {
+test('a workspace with few checks is thinned less than the largest, or not at all', () => {
   expect([1, 0.6, 0.5, 0.26, 0.25, 0.01].map((part) => factorOfWorkspace(4, part))).toEqual([
     4, 4, 2, 2, 1, 1,
   ]);
@@ -144,7 +143,7 @@ test.each([
   expect(isRegionOverloaded(load, thinning)).toBe(isOverloaded);
 });
 
-test('late ones count when there are twenty, and more than a tenth', () => {
+test('late checks count when there are twenty, and more than a tenth', () => {
   expect([areTooMany(19, 19), areTooMany(100, 20), areTooMany(300, 30), areTooMany(300, 31)]).toEqual([
     false,
     true,
@@ -153,7 +152,7 @@ test('late ones count when there are twenty, and more than a tenth', () => {
   ]);
 });
 
-test('the recording lags when it falls ever further behind while it works', () => {
+test('the recording lags when its lag does not shrink while it works', () => {
   const lag = (oldestMs: number) => ({ events: 1_000, oldestMs });
   expect(isLagging(lag(4_000), lag(5_000), 100)).toBe(true);
   expect(isLagging(lag(3_000), lag(4_000), 100)).toBe(false);

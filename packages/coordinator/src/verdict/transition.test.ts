@@ -17,11 +17,11 @@ describe('announcements', () => {
     ['error', 'degraded', 'degraded'],
     ['error', 'error', null],
     ['error', 'unknown', null],
-  ])('a channel that was told %s and the status %s: %s', (announced, status, told) => {
+  ])('a channel with the announced status %s and the new status %s: %s', (announced, status, told) => {
     expect(announcement(announced, status)).toBe(told);
   });
 
-  test('a channel is never told the same twice, and recovers only from something', () => {
+  test('no status is announced twice in a row, and a recovery follows only a degraded or an error', () => {
     fc.assert(
       fc.property(fc.array(fc.constantFrom(...MONITOR_STATUSES)), (statuses) => {
         let announced: Announced = 'active';

@@ -21,7 +21,7 @@ const edges = fc
   .uniqueArray(fc.integer({ min: 0, max: 70 }), { minLength: 2, maxLength: 8 })
   .map((list) => list.toSorted((a, b) => a - b));
 
-/** What it must be, one ms after the other. */
+/** The expected times, counted one ms after the other. */
 function counted(list: readonly StatusSince[], from: number, until: number) {
   const times = { ...NO_TIMES };
   for (let at = from; at < until; at += 1) {
@@ -77,7 +77,7 @@ describe('uptime', () => {
     expect(uptimePercent({ ...NO_TIMES, ...times, maintenance: 700 })).toBe(expected);
   });
 
-  test('a percentage is the largest of two decimals that is not above the share', () => {
+  test('a percentage is the largest one with two decimals that is not above the share', () => {
     const ms = fc.integer({ min: 0, max: 400 * 864e5 });
     fc.assert(
       fc.property(ms, ms, (up, down) => {

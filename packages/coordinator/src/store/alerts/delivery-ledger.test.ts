@@ -114,7 +114,7 @@ const stepOf = (
 });
 const record = (...steps: DeliveryStep[]) => parts.store.transaction((tx) => recordSteps(tx, steps, 1_600.9));
 
-test('the oldest delivery of a pair is due, then the next, and nothing of a delivery that is gone', async () => {
+test('the oldest delivery of a pair is due, then the next, and no delivery that is gone', async () => {
   const [first] = await queue([row('a'), row('b')]);
   await record({ ...stepOf(first?.id), attempt: { ...attempt, deliveryId: first?.id ?? 0 } });
   expect(await next()).toMatchObject([{ uid: 'a', attempts: 1, tries: 1, dueAt: 6_000 }]);
@@ -142,7 +142,7 @@ test('the oldest delivery of a pair is due, then the next, and nothing of a deli
   ]);
 });
 
-test('a younger delivery makes the older one due, also where it was queued during the attempt', async () => {
+test('a younger delivery makes the older one due, even if it was queued during the attempt', async () => {
   const [first] = await queue([row('a')]);
   await record(stepOf(first?.id, 'pending', { at: 900 }));
   expect(await nextIds()).toEqual(['a 6000']);
@@ -160,7 +160,7 @@ test('a successful delivery makes the waiting ones of its channel due, each once
   await record(stepOf(a?.id, 'pending', { monitorId: 1, at: 2_000, nextAttemptAt: 7_000 }));
   await record(stepOf(b?.id, 'delivered', { monitorId: 2 }));
   expect(await nextIds()).toEqual(['a 0']);
-  // It fails before its own wait was over.
+  // The delivery fails before its own wait is over.
   await record(stepOf(a?.id, 'pending', { monitorId: 1, at: 3_000, nextAttemptAt: 13_000 }));
   const [c] = await queue([row('c', channel, 3)]);
   await record(stepOf(c?.id, 'delivered', { monitorId: 3 }));
@@ -186,7 +186,7 @@ test('a replayed delivery comes before the younger ones, even while one of them 
   expect(await nextIds()).toEqual(['a 0']);
   await record(stepOf(b?.id));
   expect(await nextIds()).toEqual(['a 0']);
-  // The channel takes alerts, so the younger one does not wait for the end of its own wait.
+  // The channel accepts alerts, so the younger delivery does not wait for the end of its own wait.
   await record(stepOf(a?.id, 'delivered'));
   expect(await nextIds()).toEqual(['b 0']);
 });

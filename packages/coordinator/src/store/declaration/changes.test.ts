@@ -7,14 +7,14 @@ import { StoredConfiguration } from '../../declaration/stored-configuration.ts';
 import { type Change, changesAfter, removeChanges } from './changes.ts';
 
 let parts: ConfiguredStore;
-/** Of which commits the effects were asked for. */
+/** The commits whose effects were requested. */
 let applied: number[];
 let configuration: StoredConfiguration;
 
 beforeEach(async () => {
   parts = await configuredStore();
   applied = [];
-  // Nobody leads: what is logged stays.
+  // No coordinator leads, so logged entries stay.
   const effects = {
     async applyUntil(lastChangeId: number) {
       applied.push(lastChangeId);
@@ -47,7 +47,7 @@ async function logged(): Promise<Omit<Change, 'id'>[]> {
   return changes.map(({ id: _id, ...change }) => change);
 }
 
-/** As the evaluation does it during an incident. */
+/** Stores an announcement, as the evaluation does during an incident. */
 async function announced(monitorId: number, incident: string): Promise<void> {
   await parts.store.transaction(async (tx) => {
     await tx.query("UPDATE links SET announced = 'error', incident = ? WHERE monitor_id = ?", [
@@ -66,7 +66,7 @@ async function announced(monitorId: number, incident: string): Promise<void> {
 }
 
 describe('a change of the declaration is logged', () => {
-  test('a monitor: created, updated, and with what ends its incident when it is removed', async () => {
+  test('a monitor: created, updated, and removed, with the data that ends its incident', async () => {
     const id = await create('svc_http_monitor');
     await change((open) =>
       open.update('svc_http_monitor', id, attributes('svc_http_monitor', { name: 'b' })),
@@ -187,7 +187,7 @@ test('effects are requested once per commit, up to its last entry, and awaited',
   await answer;
 });
 
-test('ids go on growing when the log has been emptied', async () => {
+test('ids continue to grow after the log is emptied', async () => {
   await create('svc_http_monitor');
   await logged();
   await create('svc_http_monitor');

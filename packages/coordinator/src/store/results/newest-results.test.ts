@@ -22,7 +22,7 @@ beforeEach(async () => {
 });
 afterEach(() => parts.dispose());
 
-/** Rows of all regions at these slots. */
+/** Adds rows of all regions at these slots. */
 async function addResults(monitorId: number, slots: readonly number[], isOffGrid = false): Promise<void> {
   await parts.store.commit([
     {
@@ -46,7 +46,7 @@ function gridSlots(monitorId: number, period: number, from: number, until: numbe
 const found = async (search: Partial<ResultSearch> = {}) =>
   (await newestResults(parts.store, { ...EVERYTHING, ...search })).map(({ slot, region }) => [slot, region]);
 
-/** A history under three periods, with first slots off the grid, among the results of others. */
+/** Adds a history under three periods, with first slots off the grid, among the results of other monitors. */
 async function addHistory(): Promise<(string | number)[][]> {
   const onGrid = [
     ...gridSlots(1, HOUR, NOW - 14 * 24 * HOUR, NOW - 48 * HOUR),
@@ -99,7 +99,7 @@ test('a monitor without results has none', async () => {
   expect(await found({ after: { slot: NOW, region: 'hosta-fra' } })).toEqual([]);
 });
 
-test('results of a time, with an outcome', async () => {
+test('results of a time span with one outcome', async () => {
   const expected = await addHistory();
   const [until, since] = [NOW - 46.2 * HOUR, NOW - 46.8 * HOUR];
   const within = expected.filter(([slot = 0]) => Number(slot) >= since && Number(slot) < until);

@@ -73,7 +73,7 @@ const answeringNothing = (store: Store): Store => ({
   },
 });
 
-test('a batch answers the ids of its deliveries, and null where the channel was removed', async () => {
+test('a batch returns the ids of its deliveries, and null if the channel was removed', async () => {
   const ids = await createRecordingStore(parts.store, parts.secrets).record(
     batch(delivery('first'), delivery('gone', channel + 1), delivery('second')),
   );
@@ -89,7 +89,7 @@ test('a batch that was committed and not answered counts as written, with the sa
   expect(ids).toEqual([null, ...uids.map((_, index) => index + 1)]);
 });
 
-test('the query of a monitor’s address lies sealed in the ledger, and is sent', async () => {
+test('the query of a monitor’s address is sealed in the ledger, and is sent', async () => {
   const url = 'https://shop.example/?key=hush';
   const alert = { ...ALERT, monitor: { ...ALERT.monitor, url } };
   await createRecordingStore(parts.store, parts.secrets).record(batch({ ...delivery('a'), alert }));

@@ -29,7 +29,7 @@ function written(result: CheckResult) {
   return { text, read: readResultDetail(text, { outcome, latency, status_code, error_message }) };
 }
 
-describe('what is read is what was reported', () => {
+describe('a read returns the reported result', () => {
   const failed = {
     outcome: 'failed',
     latency: 700,

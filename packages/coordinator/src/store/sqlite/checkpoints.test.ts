@@ -39,7 +39,7 @@ const write = (key: string, bytes: number) =>
   ]);
 const sizeOf = async (file: string) => (await stat(file)).size;
 
-/** A journal beyond its limit, which another program's transaction that reads keeps from starting anew. */
+/** A journal beyond its limit. A reading transaction of another program keeps it from starting again. */
 async function longJournal(): Promise<DatabaseSync> {
   const reading = new DatabaseSync(path, { readOnly: true });
   onTestFinished(() => {
@@ -74,7 +74,7 @@ test('no checkpoint runs inside a transaction; a due one runs after it', async (
     await tx.query('SELECT 1');
     expect(await sizeOf(path)).toBeLessThan(1_000_000);
   });
-  // It comes behind the answer.
+  // The checkpoint comes after the answer.
   await store.read.selectFrom('facts').select('key').execute();
   expect(await sizeOf(path)).toBeGreaterThan(3_000_000);
 });
@@ -90,11 +90,11 @@ test('a read that never ends delays a commit seldom and briefly, however long th
   }
   // A busy machine lengthens some of them, and no machine shortens one: each would last as long as a wait for a lock.
   expect(Math.min(...waits)).toBeLessThan(BUSY_LIMIT_MS);
-  // The read was waited for after 3 and 33 s.
+  // The writer waited for the read after 3 s and after 33 s.
   expect(warnings).toEqual(Array(2).fill('cannot move the journal into the database file'));
 });
 
-test('a journal that grew during a long read starts anew after the read', async () => {
+test('a journal that grew during a long read starts again after the read', async () => {
   const reading = await longJournal();
   reading.close();
   clock.advance(INTERVAL_MS);
