@@ -33,7 +33,7 @@ import { ResultOutbox } from './result-outbox.ts';
 import { Runner } from './runner.ts';
 import { Starvation } from './starvation.ts';
 
-/** Most of the drain time that is kept for acknowledgements of results, ms. */
+/** Longest part of the drain time that is kept for acknowledgements of results, ms. */
 const FLUSH_MS = 1_000;
 
 /** Least time for the last export of the agent's own metrics, ms. */

@@ -25,7 +25,7 @@ export type CheckRun = {
   readonly startAt: number;
   /** Last instant at which the first attempt may begin. */
   readonly startBy: number;
-  /** Most attempts that the check may make, >= 1. */
+  /** Maximum number of attempts that the check may make, >= 1. */
   readonly attemptLimit: number;
   /** Whether every assertion is judged by itself. */
   readonly judgesEach: boolean;

@@ -78,7 +78,7 @@ function grown(before: number | null, after: number | null): number {
 /** Part of the time-out that must be free. A target that took less than this part is never called silent. */
 const FREE_PART = 0.5;
 /**
- * Most free time that is required, ms: most time-outs are the default of 45 s, and no healthy target needs
+ * Longest free time that is required, ms. Most time-outs are the default of 45 s, and no healthy target needs
  * that long.
  */
 const MOST_MS = 10_000;

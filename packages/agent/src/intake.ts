@@ -35,7 +35,7 @@ import type { Starvation } from './starvation.ts';
  */
 const JOBS_PER_PLACE = 4;
 
-/** Most jobs that an agent holds. */
+/** Maximum number of jobs that an agent holds. */
 const MAX_HELD_JOBS = 16_000;
 
 /**

@@ -37,8 +37,9 @@ const STUCK_MS = 10_000;
  */
 const WAKE_SPACING_MS = 4;
 /**
- * Most attempts that begin in one turn of the event loop. A handshake of TLS takes up to a millisecond of CPU: a
- * thousand of them in one turn would hold up the answers of all other checks for as long.
+ * Maximum number of attempts that begin in one turn of the event loop. A handshake of TLS takes up to a
+ * millisecond of CPU: a thousand of them in one turn would hold up the answers of all other checks for as
+ * long.
  */
 const BEGUN_IN_A_TURN = 32;
 /** Time that probes have to close their sockets after the abort, ms. */
@@ -217,7 +218,7 @@ export class Runner {
     }
   }
 
-  /** Counts an attempt of this turn. The next turn goes on with what waits. */
+  /** Counts an attempt of this turn. The next turn continues with the waiting attempts. */
   #countInTurn(): void {
     this.#begunInTurn += 1;
     this.#cancelTurn ??= this.#parts.clock.after(0, () => {

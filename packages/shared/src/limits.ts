@@ -27,7 +27,7 @@ export const LIMITS = {
   componentDescription: 1_024,
   noteTitle: 256,
   noteText: 8 * 1_024,
-  /** Of a workspace. */
+  /** Maximum for a workspace. */
   maintenanceWindows: 1_000,
   /** Longest occurrence of a maintenance window. */
   maintenanceMs: 31 * 24 * 3_600_000,

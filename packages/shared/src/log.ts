@@ -48,7 +48,7 @@ function recording(errors: RecentErrors): LogMethod {
   };
 }
 
-/** Most UTF-16 units of lines that wait for a slow reader. Further lines are dropped. */
+/** Maximum number of UTF-16 units of lines that wait for a slow reader. Further lines are dropped. */
 const MOST_WAITING = 4 * 1_024 ** 2;
 /**
  * After a drop, no line is taken until less than this waits. One line can then report the number of lost
@@ -56,8 +56,8 @@ const MOST_WAITING = 4 * 1_024 ** 2;
  */
 const ROOM_AGAIN = MOST_WAITING / 2;
 /**
- * Most bytes of one write. A pipe takes this many whole or not at all (PIPE_BUF), so that no line is cut. A
- * longer line is written alone.
+ * Maximum number of bytes of one write. A pipe takes this many whole or not at all (PIPE_BUF), so that no
+ * line is cut. A longer line is written alone.
  */
 const CHUNK_BYTES = 4_096;
 /** Wait before a reader that takes nothing is tried again, ms. */

@@ -11,7 +11,7 @@ export type RecentError = {
   readonly lastAt: number;
 };
 
-/** Most errors that are kept. A further one replaces the error that was logged longest ago. */
+/** Maximum number of errors that are kept. A further one replaces the error that was logged longest ago. */
 const MOST = 20;
 const LONGEST_DETAIL = 500;
 

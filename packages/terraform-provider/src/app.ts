@@ -11,7 +11,7 @@ export function runProvider(args: readonly string[], environment: Environment): 
     name: 'terraform-provider-svc',
     version: VERSION,
     address: 'registry.terraform.io/svc/svc',
-    // Loaded late: Terraform waits for the handshake, which needs none of it.
+    // The provider is loaded late, because Terraform waits for the handshake, which does not need it.
     loadProvider: async (log) => {
       const { svcProvider } = await import('./svc-provider.ts');
       return svcProvider({

@@ -7,8 +7,8 @@ export type ValueType =
   | readonly ['object', Readonly<Record<string, ValueType>>];
 
 /**
- * Who sets an attribute: the user must, the user may, the provider does, or the provider does when the user
- * does not.
+ * Whether the user must set an attribute, the user may set it, the provider sets it, or the provider sets it
+ * unless the user does.
  */
 export type SetBy = 'required' | 'optional' | 'computed' | 'optional-computed';
 

@@ -1,7 +1,7 @@
 import type { RecordType } from '@svc/shared/messages/check.ts';
 import type { DnsMessage, DnsRecord } from './packet.ts';
 
-/** Most CNAME links that are followed. */
+/** Maximum number of CNAME links that are followed. */
 export const MAX_CHAIN = 16;
 
 /**

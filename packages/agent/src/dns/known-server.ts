@@ -91,8 +91,8 @@ const PORTS = 4;
 const QUERIES_PER_PORT = 512;
 const PORT_LIFE_MS = 30_000;
 /**
- * Most replaced ports that still wait for answers. When there are more, the ports in use are kept longer
- * instead.
+ * Maximum number of replaced ports that still wait for answers. Beyond that number, the ports in use are kept
+ * for longer.
  */
 const MAX_RETIRED = 32;
 /** Bound that keeps drawing a free random id cheap. */

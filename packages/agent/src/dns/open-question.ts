@@ -16,7 +16,7 @@ export type AskPolicy = {
   servers: readonly ServerAddress[];
   /** The wait after try `n` (from 0) before the next, ms. An answer to an earlier try is still accepted. */
   waitMs: (n: number) => number;
-  /** Most tries; may be Infinity when `timeoutMs` is not. */
+  /** Maximum number of tries; may be Infinity when `timeoutMs` is not. */
   tries: number;
   /** Bound on the whole question, ms; may be Infinity. */
   timeoutMs: number;
@@ -37,12 +37,12 @@ export type DnsReply =
   | { kind: 'unable'; why: string };
 
 /**
- * Silence about one name after which another name is asked for, ms. An attempt can distinguish silent servers
+ * Silence about one name after which another name is queried, ms. An attempt can distinguish silent servers
  * from a silent name only when half of its time-out is longer than this.
  */
 const LISTEN_AFTER_MS = 100;
 
-/** What all questions of a client share. */
+/** The state that all questions of a client share. */
 type Shared = { readonly silence: Silence; readonly now: () => number };
 
 /** One question on its way through the servers. */
@@ -57,7 +57,7 @@ export class OpenQuestion implements Bounded {
   /** When each server was first asked. Servers that have answered since are left out. */
   readonly #unheard = new Map<KnownServer, number>();
   readonly #triesAt = new Map<KnownServer, number>();
-  /** Servers whose truncated answer is asked for again over TCP. */
+  /** Servers that are queried again over TCP, because their answer was truncated. */
   readonly #overTcp = new Set<KnownServer>();
   readonly #reasons: string[] = [];
   readonly #cancels: Cancel[] = [];
@@ -300,8 +300,8 @@ export function knowsName({ rcode, isReferral }: DnsMessage): boolean {
 }
 
 /**
- * Answers of servers from before EDNS to a query with it (RFC 6891, section 6.2.2; RFC 8906, section 8.1).
- * Most servers that say SERVFAIL mean something else; a second query without EDNS shows which it is.
+ * Answers of servers that do not know EDNS to a query with it (RFC 6891, section 6.2.2; RFC 8906, section
+ * 8.1). Most servers that say SERVFAIL mean something else; a second query without EDNS shows which it is.
  */
 const EDNS_REFUSALS = new Set([RCODE.formatError, RCODE.serverFailure, RCODE.notImplemented]);
 

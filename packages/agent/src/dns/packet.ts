@@ -156,7 +156,7 @@ export function decodeMessage(data: Uint8Array): DnsMessage {
   if (questions > 1) throw new DnsFormatError(`${questions} questions`);
   const isTruncated = (flags & 0x0200) !== 0;
   const question = questions === 1 ? readQuestion(reader) : null;
-  // A truncated message is asked for again over TCP, and its last record may be cut.
+  // The question of a truncated message is sent again over TCP, and the message's last record may be cut.
   const answers = isTruncated ? [] : readAnswers(reader, answerCount);
   const isReferral =
     !isTruncated &&

@@ -7,7 +7,7 @@ export const SILENT_AFTER_MS = 450;
  * they know.
  */
 const SILENT_SOON_MS = 150;
-/** Most names given up in silence that are remembered until a server speaks. */
+/** Maximum number of names given up in silence that are remembered until a server speaks. */
 const MAX_SILENT = 1_000;
 /** Shortest interval between questions about a known name, ms. */
 const ASK_AGAIN_MS = 1_000;
@@ -30,7 +30,7 @@ export class Silence {
   /** The names that were answered last, the newest first; at most two. */
   #answered: readonly string[] = [];
   #askedAgainAt = Number.NEGATIVE_INFINITY;
-  /** When a known name was first asked for since a server last answered; null: not since then. */
+  /** When a known name was first queried since a server last answered; null: not since then. */
   #listeningSince: number | null = null;
   /** When a question ended because no server could be reached. */
   #unreachableAt = Number.NEGATIVE_INFINITY;
@@ -70,8 +70,8 @@ export class Silence {
    * - They could not be reached for another question, and have answered nothing after that. A machine whose
    *   resolver has died reports it to each peer once a second (`icmp_ratelimit` of icmp(7)) and drops all
    *   other questions.
-   * - A name that they know was asked for, and they have answered nothing after that. They may have died in
-   *   the middle of an attempt.
+   * - A name that they know was queried, and they have answered nothing after that. They may have died in the
+   *   middle of an attempt.
    * - More than one name is silent, and they have answered nothing since `since`.
    *
    * @param since start of a question that was not answered, at most `now`
@@ -90,7 +90,7 @@ export class Silence {
   /**
    * A name that tests whether the servers answer at all. It was answered before, so a working server answers
    * it again. Null when no such name is known, when a server has just answered, when such a name has just
-   * been asked for, or when questions about other names test the same.
+   * been queried, or when questions about other names test the same.
    */
   otherNameToAsk(name: string, since: number, now: number): string | null {
     if (now - this.#askedAgainAt < ASK_AGAIN_MS) return null;

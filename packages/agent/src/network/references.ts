@@ -303,7 +303,7 @@ async function joined(answers: readonly Promise<ReferenceAnswer>[]): Promise<Ref
 const COUNTS_MS = 3_600_000;
 
 /**
- * What is known of the references of one address family, or of all. Instants are monotonic ms.
+ * The known state of the references of one address family, or of all. Instants are monotonic ms.
  *
  *     none counts ── one answers ──▶ some count ── none answers any more ──▶ gone, for however long
  *         ▲                            ▲  │                                   │  │

@@ -6,7 +6,7 @@ import { hostOfCheck } from './host-of-check.ts';
 import { isLoopbackHost } from './own-addresses.ts';
 import type { References } from './references.ts';
 
-/** Most hosts that are remembered one by one. */
+/** Maximum number of hosts that are remembered one by one. */
 const MAX_HOSTS = 20_000;
 /** Largest part of the hosts that may answer while "nearly all hosts fail" is still true. */
 const ANSWERING_PART = 0.2;
@@ -179,8 +179,8 @@ export class NetworkWatch {
   }
 
   /**
-   * Whether so many hosts of these families have answered since `since` that "nearly all hosts fail" is not
-   * true.
+   * Whether enough hosts of these families have answered since `since` to show that not nearly all hosts
+   * fail.
    */
   #haveAnsweredSince(since: number, by: Families): boolean {
     let answering = 0;

@@ -15,10 +15,10 @@ import { CONNECT_FAILURES } from './socket-failure.ts';
  */
 const STAGGER_MS = 250;
 
-/** Most addresses that are tried, because a hostile zone may list thousands. */
+/** Maximum number of addresses that are tried, because a hostile zone may list thousands. */
 const MAX_ADDRESSES = 16;
 
-/** Most addresses that a message names; the rest are counted. */
+/** Maximum number of addresses that a message names; the rest are counted. */
 const MAX_NAMED = 4;
 
 export type DialParts = {

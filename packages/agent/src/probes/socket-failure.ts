@@ -18,7 +18,7 @@ export function describeSocketError(error: SocketError, host: string): string {
   return `the connection to ${place} failed: ${error.message.slice(0, 200)}`;
 }
 
-/** What the error says about this machine. */
+/** The failure of this machine that the error shows; null: none. */
 export function localFailureIn({ code, address }: SocketError): LocalFailure | null {
   return localFailureOf(code ?? '', isIPv6(String(address)) ? 6 : 4);
 }

@@ -13,7 +13,7 @@ export type ResolvConf = {
   attempts: number;
   /** Whether each look-up starts with another server. */
   rotate: boolean;
-  /** Whether AAAA records are never asked for. */
+  /** Whether AAAA records are never queried. */
   noAaaa: boolean;
 };
 
@@ -63,8 +63,8 @@ export function parseResolvConf(text: string, hostname: string): ResolvConf {
 }
 
 /**
- * The names to ask for, in order, as in res_search(3). A name with a trailing dot is asked for only as it is.
- * A name with at least `ndots` dots is asked for first as it is. For other names the search list comes first.
+ * The names to query, in order, as in res_search(3). A name with a trailing dot is queried only as it is. A
+ * name with at least `ndots` dots is queried first as it is. For other names the search list comes first.
  */
 export function candidateNames(
   host: string,

@@ -137,8 +137,8 @@ export function accountsBlock({ coordinator, system, agents }: PublicKeys): stri
 }
 
 /**
- * Most connections of a region's agents; the coordinator knows 1,000 agents. All regions together stay below
- * the server's 65,536.
+ * Maximum number of connections of a region's agents; the coordinator knows 1,000 agents. All regions
+ * together stay below the server's 65,536.
  */
 const MAX_CONNECTIONS = 1_024;
 /** An agent has four subscriptions. */

@@ -139,8 +139,8 @@ export class NatsFolder {
   }
 
   /**
-   * Gives the part a new key. The former one stays valid until {@link finish}, unless `isLeaked` ends it now.
-   * A rotation that has begun goes on with the key that it has.
+   * Gives the part a new key. The former key stays valid until {@link finish}, unless `isLeaked` ends it now.
+   * A rotation that has begun continues with its new key.
    *
    * @returns whether a new key was made
    */

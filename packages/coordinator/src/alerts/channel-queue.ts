@@ -10,9 +10,9 @@ const MESSAGES_AT_ONCE = 8;
 const CAREFUL_MS = 60_000;
 
 /**
- * What the deliverer knows of one channel. Only the `Deliverer` writes it. The deliveries
- * themselves are in the database. The object is kept for ten minutes after the last
- * delivery, because a rate may limit the next alert. Instants are of the monotonic clock.
+ * The deliverer's knowledge about one channel. Only the `Deliverer` writes it. The deliveries themselves are
+ * in the database. The object is kept for ten minutes after the last delivery, because a rate may limit the
+ * next alert. Instants are of the monotonic clock.
  */
 export type ChannelQueue = {
   readonly notificationId: number;
@@ -30,7 +30,7 @@ export type ChannelQueue = {
   /** Cancels the timer of the next read. */
   cancelTimer: () => void;
   lastReadAt: number;
-  /** Whether the last read found nothing, and no other one was asked for since. */
+  /** Whether the last read found nothing, and no further read was requested since. */
   isEmpty: boolean;
 
   /** Monitors whose deliveries are being sent or recorded. */
@@ -44,7 +44,7 @@ export type ChannelQueue = {
   /** Deliveries that are sent alone, because the receiver refused the content of their group. */
   readonly alone: Set<number>;
 
-  /** Nothing is sent before this instant, because the receiver asked for it. */
+  /** Nothing is sent before this instant, at the receiver's request. */
   heldUntil: number;
   /** Nothing is tried before this instant, because svc itself failed. */
   pausedUntil: number;

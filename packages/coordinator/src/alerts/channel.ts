@@ -101,11 +101,12 @@ export type SendResult =
     })
   | (Failure & {
       outcome: 'retry';
-      /** Wait that the receiver asked for, ms. The whole channel waits. */
+      /** Wait that the receiver requested, ms. The whole channel waits. */
       retryAfterMs?: number;
       /**
-       * Whether the answer calls the address dead, but is known to be wrong at times. If the receiver answers
-       * so again some minutes later, without a delivery in between, that counts as `permanent-channel`.
+       * Whether the answer says that the address is dead, although the vendor sometimes says so wrongly. If
+       * the same answer comes again some minutes later, without a delivery in between, it counts as
+       * `permanent-channel`.
        */
       mayBeDead?: boolean;
     })
@@ -129,9 +130,12 @@ export type NoSettings = Readonly<Record<never, never>>;
 
 /** The rates that a vendor accepts. The deliverer keeps both. */
 export type Rates = {
-  /** For one channel; left out: no limit is known. */
+  /** Rate for one channel; left out: no limit is known. */
   readonly channel?: Rate;
-  /** For all channels of the kind together, where they share the operator's account; left out: none. */
+  /**
+   * Rate for all channels of the kind together, if they share the operator's account; left out: there is
+   * none.
+   */
   readonly kind?: Rate;
 };
 

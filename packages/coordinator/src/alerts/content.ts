@@ -32,7 +32,7 @@ export type Content = {
   readonly facts: readonly Fact[];
   /** http(s) URL of the monitor's page, or of svc if the alert is not about one monitor. */
   readonly link: string;
-  /** What a button with the link says. */
+  /** Text of a button with the link. */
   readonly linkText: string;
 };
 

@@ -6,8 +6,8 @@ import { insertPageMails } from '../store/pages/page-recipients.ts';
 import type { Transaction } from '../store/store.ts';
 
 /**
- * A recipient has two queues, so that a link that a visitor asked for never waits behind
- * news that cannot be delivered. The id of the queue stands in the place of a monitor's id.
+ * A recipient has two queues, so that a link that a visitor requested never waits behind news that cannot be
+ * delivered. The id of the queue replaces a monitor's id.
  */
 const QUEUES = { links: -1, news: 0 } as const;
 

@@ -40,8 +40,8 @@ export class Places {
 type Gate = { readonly tokens: TokenBucket; readonly waiting: Set<ChannelQueue>; cancelTimer: () => void };
 
 /**
- * Keeps the rates of kinds whose channels share the operator's
- * account. Channels that wait go on in the order in which they came.
+ * Keeps the rates of kinds whose channels share the operator's account. Waiting channels continue in the
+ * order in which they came.
  */
 export class KindRates {
   readonly #clock: Clock;

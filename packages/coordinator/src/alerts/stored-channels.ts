@@ -8,8 +8,8 @@ import type { Store } from '../store/store.ts';
 import type { ChannelSource, FoundChannel } from './sender.ts';
 
 /**
- * The declared channels, and the recipients of status pages, each of which is
- * a channel. Settings are decrypted for each attempt, and not kept in clear.
+ * The declared channels, and the recipients of status pages as further channels. Settings are decrypted for
+ * each attempt, and not kept in clear text.
  */
 export function storedChannels(store: Store, secrets: Secrets): ChannelSource {
   return {

@@ -2,7 +2,7 @@ import { VERSION } from '@svc/shared/version.ts';
 import type { HttpPost, PostFailure, PostReply, PostRequest, PostResult } from '../outgoing/http-post.ts';
 import type { FailureReason, SendResult } from './channel.ts';
 
-/* What all vendors with an HTTP API have in common: how they are asked, and what their answers mean. */
+/* The requests and the meaning of answers that all vendors with an HTTP API have in common. */
 
 export type JsonRequest = Pick<PostRequest, 'method' | 'url' | 'secrets' | 'signal'> & {
   readonly body: object;

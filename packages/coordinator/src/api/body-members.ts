@@ -5,8 +5,8 @@ import { instantOf } from '../verdict/local-time.ts';
 import { id } from './answers.ts';
 
 /**
- * Schema of a text of at most so many characters. They are code
- * points, as in JSON Schema and in the limits of declared resources.
+ * Schema of a text with at most this number of characters. They are code points, as in JSON Schema and in the
+ * limits of declared resources.
  */
 export function textUpTo(characters: number, text = z.string('must be a string')) {
   return text

@@ -172,7 +172,7 @@ function setCommonHeaders(context: ApiContext, { requestId, token }: Noted, isPa
   const { headers } = context.res;
   headers.set('x-request-id', requestId);
   if (isPage) return;
-  // By this header, a client that stores ids notices that its token belongs to another workspace.
+  // This header shows a client that stores ids that its token belongs to another workspace.
   if (token !== null) headers.set('svc-workspace', String(token.workspaceId));
   headers.set('cache-control', 'no-store');
   headers.set('x-content-type-options', 'nosniff');

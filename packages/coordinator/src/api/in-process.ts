@@ -9,7 +9,7 @@ export type Caller = {
   readonly peer: string | null;
 };
 
-/** What a call sends in addition to the ids of the path and the parameters of the query. */
+/** The parts of a call in addition to the ids of the path and the parameters of the query. */
 export type Sent = {
   readonly body?: unknown;
   /** By their names in lower case. */

@@ -160,7 +160,7 @@ export function problemOf(error: unknown): Problem | null {
   return error instanceof StoreError ? problemOfStore(error) : null;
 }
 
-/** What the operator must do about the database. */
+/** Advice to the operator about the database. */
 const STORE_IS: Partial<Record<StoreErrorCode, string>> = {
   'store-corrupt': 'the database file is damaged: its operator can restore a backup',
   'store-readonly':

@@ -24,8 +24,8 @@ export const SILENCE_MS = HEARTBEATS_MISSED * HEARTBEAT_INTERVAL_MS + 500;
  */
 const REPLACED_SILENCE_MS = 2 * HEARTBEAT_INTERVAL_MS + 500;
 /**
- * Most log lines of one text about the agents of one region in 10 s. Twenty real agents are logged in full,
- * and forged agents cannot fill the log.
+ * Maximum number of log lines of one text about the agents of one region in 10 s. Twenty real agents are
+ * logged in full, and forged agents cannot fill the log.
  */
 export const MOST_LINES = 20;
 /** Least time between two log lines about the disowned batches of a region, ms. */
@@ -41,7 +41,7 @@ export class KnownAgent {
   readonly bootId: string;
   readonly region: Region;
   version = '';
-  /** Most attempts that it runs at once. */
+  /** Maximum number of attempts that it runs at once. */
   capacity = 0;
   running = 0;
   held = 0;

@@ -76,10 +76,7 @@ export class BatchEvaluation {
     });
   }
 
-  /**
-   * The recorded outcomes of the batch's results, for results of which only the store knows whether they are
-   * recorded.
-   */
+  /** The recorded outcomes of those results of the batch for which the store must be queried. */
   async #priors(batch: readonly RecorderEvent[], evaluation: Evaluation): Promise<Priors> {
     const asked: { result: CheckResult; key: ResultKey }[] = [];
     for (const event of batch) {

@@ -5,7 +5,10 @@ import type { RecorderParts } from './recorder-parts.ts';
 
 /** Instants that are closer together than this share one timer, ms. */
 const COARSENESS_MS = 100;
-/** Most alarms in one turn of the event loop, because all of them may be due at once after an outage. */
+/**
+ * Maximum number of alarms in one turn of the event loop, because all of them may be due at once after an
+ * outage.
+ */
 const ALARMS_PER_TURN = 2_000;
 /** The instant of an id while its alarm is handled. */
 const NONE_YET = Number.POSITIVE_INFINITY;

@@ -12,7 +12,7 @@ import type { Secret } from '@svc/shared/secret.ts';
  * need 2.25 s to find out whether its own network is down, and the way to a region and back may take 2 s.
  */
 const MARGIN_MS = 5_000;
-/** Most runs at once; each may take two minutes. */
+/** Maximum number of runs at once; each may take two minutes. */
 const MAX_RUNS = 32;
 
 export type RunNowResult = RunOutcome['result'];

@@ -13,7 +13,7 @@ import { jobKey, regionIndex } from './job.ts';
 const SILENT_AFTER_MS = 10_000;
 /** Longest time after its slot in which a check may begin, ms. */
 const MOST_LATE_MS = 10_000;
-/** Most remembered results that came before this process asked the region. */
+/** Maximum number of remembered results that came before this process asked the region. */
 const MOST_UNASKED = 100_000;
 /** Time after which a region whose results are not read yet is judged again, ms. */
 const UNREAD_AGAIN_MS = 1_000;

@@ -37,7 +37,7 @@ const UTF8 = new TextDecoder('utf-8', { fatal: true });
  * the others. The subject names the region.
  *
  * @param pause called between entries; returns a promise to wait for before the thread is used any longer;
- *   undefined: go on
+ *   undefined: continue
  * @returns the problem as text, when the message as a whole is not a batch of results
  */
 export async function parseResults(

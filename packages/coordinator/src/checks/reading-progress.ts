@@ -5,7 +5,7 @@ import type { Region } from '@svc/shared/regions.ts';
 /** How long an answer of the consumer is valid, ms: less than the 2 s between two heartbeats. */
 const GOOD_FOR_MS = 1_500;
 
-/** Where everything read so far can be awaited: the consumer of results. */
+/** The consumer of results, with which a caller can wait for everything that was read so far. */
 type Consumer = {
   /** Resolves when everything that the region's stream, or all streams, hold now is recorded. */
   caughtUp(region?: Region): Promise<void>;

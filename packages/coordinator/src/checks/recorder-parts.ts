@@ -103,7 +103,7 @@ export const DROPS = [
   'unknown-monitor',
   /** An event of dispatch was dropped while the database accepted no writes. */
   'event-overflow',
-  /** An event cannot be recorded itself. It was set aside so that the rest goes on. */
+  /** An event itself cannot be recorded. It was set aside, so that other events are recorded. */
   'unrecordable',
   /**
    * A monitor became `unknown` without a change of the declaration. Nothing was dropped, but it needs the

@@ -27,8 +27,8 @@ import { DROPS, type RecorderDrops, type RecorderParts } from './recorder-parts.
 import type { ResultFeed } from './result-feed.ts';
 
 /**
- * Most events of dispatch that wait while the database cannot write. Further events are dropped; then the
- * slots are decided by their deadlines.
+ * Maximum number of events of dispatch that wait while the database cannot write. Further events are dropped;
+ * then the slots are decided by their deadlines.
  */
 const WAITING_EVENTS = 200_000;
 /** Time after a start at which the resumption ends, even if dispatch has not ended it, ms. */

@@ -77,7 +77,7 @@ function isCheckedAnew(before: LiveMonitor, after: LiveMonitor): boolean {
   return after.activatedAt !== before.activatedAt || after.version !== before.version;
 }
 
-/** Most slots opened per second, unless twice the declared rate is more. */
+/** Maximum number of slots opened per second, unless twice the declared rate is more. */
 const CATCH_UP_PER_SECOND = 500;
 /** Time whose allowance can be saved up, ms. */
 const BURST_MS = 100;

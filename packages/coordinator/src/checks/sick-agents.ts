@@ -6,7 +6,7 @@ import type { ThrottledLog } from '@svc/shared/throttled-log.ts';
 
 /** Least time between two alarms about one agent and sickness, ms. Some sicknesses come and go. */
 const ALARM_EVERY_MS = 60_000;
-/** Most remembered alarms. Above that number, all are forgotten. */
+/** Maximum number of remembered alarms. Above that number, all are forgotten. */
 const MAX_REMEMBERED = 10_000;
 
 const ADVICE = {

@@ -14,8 +14,8 @@ const RETRY_MS = 500;
 /** How long a recorded message stays in the stream, ms. */
 const KEEP_RECORDED_MS = 60_000;
 /**
- * Most results of one stream that wait to be recorded: four batches. Results of other streams queue behind
- * them.
+ * Maximum number of results of one stream that wait to be recorded: four batches. Results of other streams
+ * queue behind them.
  */
 const WAITING_RESULTS = 2_048;
 
@@ -25,7 +25,7 @@ export const DROPS = [
   'results-dropped',
   'handling-failed',
   /**
-   * The stream was restored, emptied or created anew. Nothing was dropped here, but its unread messages are
+   * The stream was restored, emptied or created again. Nothing was dropped here, but its unread messages are
    * lost.
    */
   'stream-replaced',
@@ -51,7 +51,7 @@ export type StreamReaderParts = {
 };
 
 /**
- * Reads one stream of results into the recorder, even when the stream is emptied, restored or created anew.
+ * Reads one stream of results into the recorder, even when the stream is emptied, restored or created again.
  * The position in the database is the truth. If the stream contradicts it, the whole stream is read again,
  * and results that are recorded already are dropped.
  */
@@ -337,7 +337,7 @@ export class TimeSlices {
     this.#clock = clock;
   }
 
-  /** @returns undefined: go on. Otherwise wait for the promise, and call again */
+  /** @returns undefined: continue. Otherwise wait for the promise, and call again */
   waitForTurn(): Promise<void> | undefined {
     if (this.#startedAt === null) {
       this.#startedAt = this.#clock.monotonic();

@@ -14,7 +14,7 @@ import { type ChangeFeed, changesPage } from './scripts/change-feed.ts';
 import { palettePage } from './scripts/palette-page.ts';
 import { statusPagePages } from './status-pages/status-page-pages.ts';
 
-/** What pages need in addition to the endpoints of the API. */
+/** The parts that pages need in addition to the endpoints of the API. */
 export type PageParts = { readonly changes: ChangeFeed };
 
 /** Every page of the dashboard. The navigation shows pages that have an entry, in this order. */

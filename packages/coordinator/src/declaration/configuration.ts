@@ -3,8 +3,8 @@ import type { Transaction } from '../store/store.ts';
 import type { AttributesOf, MonitorKind, ResourceKind } from './kinds/kind-tables.ts';
 
 /**
- * What a monitor's removal does to the components that show it: they prevent the removal (`refuse`), they are
- * removed too (`remove`), or they stay and show nothing (`keep`).
+ * The effect of a monitor's removal on the components that show it: they prevent the removal (`refuse`), they
+ * are removed too (`remove`), or they stay and show nothing (`keep`).
  */
 export type ShownBy = 'refuse' | 'remove' | 'keep';
 

@@ -104,8 +104,8 @@ function exportOf({ otlp_endpoint, otlp_headers }: AttributesOf<MonitorKind>): D
 }
 
 /**
- * Most monitors use one of few sets of regions. Monitors share the array of an equal set, which saves memory
- * with a hundred thousand monitors. At most {@link SETS_KEPT} sets are shared.
+ * Maximum number of shared sets of regions. Most monitors use one of a few sets, and monitors with equal sets
+ * share one array, which saves memory with a hundred thousand monitors.
  */
 const SETS_KEPT = 1_000;
 const regionSets = new Map<string, readonly Region[]>();

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { PostResult } from '../outgoing/http-post.ts';
 import type { Encoding } from './export-settings.ts';
 
-/** What follows from the answer of an endpoint to a request. */
+/** The consequence of an endpoint's answer to a request. */
 export type Consequence =
   /** The endpoint took the request, without `rejected` points (a partial success). */
   | { readonly is: 'taken'; readonly rejected: number; readonly error: string | null }

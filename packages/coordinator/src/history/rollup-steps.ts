@@ -174,7 +174,8 @@ type SpanRepair = TimeSpan & { monitorId: number; repairs: Repair[] };
  * @returns false: there was nothing to do
  */
 export async function repairHours(store: Store, progress: Progress, closedUntil: number): Promise<boolean> {
-  // Later hours are not completely rolled up, or get more results because the clock was ahead.
+  // Later hours are left out: they are not completely rolled up, or get more results because the clock was
+  // ahead.
   const due = await dueRepairs(store, Math.min(progress.hour, closedUntil), REPAIRS);
   if (due.length === 0) return false;
   const found: { span: SpanRepair; rows: HourRow[] }[] = [];

@@ -33,7 +33,7 @@ export type RollupParts = {
   believedNow: () => number;
   /**
    * False while old results are read, because each of them would need a repair, and for {@link DATED_BACK_MS}
-   * after a jump of the clock. The first call may return false before the streams were looked at; see
+   * after a jump of the clock. The first call may return false before the streams were inspected; see
    * `ReadingProgress`.
    */
   isCaughtUp: () => boolean;

@@ -9,7 +9,8 @@ import type { BuiltLeadership, LeadershipParts } from './leadership.ts';
 import { leadingMeasurements } from './measurements.ts';
 
 /**
- * What the API uses of a leader: state in memory and operations that exist only while a coordinator leads.
+ * The part of a leader that the API uses: state in memory and operations that exist only while a coordinator
+ * leads.
  */
 export type LeaderServices = Pick<
   ApiParts,
@@ -113,7 +114,7 @@ export function leaderServices(
       return status === undefined ? null : { ...status, workspaceId };
     },
     pageMailQueued: (queued) => {
-      // A person who asked for a mail has an address that works: waits of earlier failures end.
+      // A person who requests a mail has an address that works, so waits after earlier failures end.
       deliverer.channelChanged(queued.notificationId);
       deliverer.deliverQueued(queued);
     },

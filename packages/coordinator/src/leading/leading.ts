@@ -114,7 +114,7 @@ class Leadership {
     this.#started = new StartedParts(parts.log);
   }
 
-  /** What the API uses of it; null until the states are loaded. */
+  /** The part that the API uses; null until the states are loaded. */
   get services(): LeaderServices | null {
     return this.#services;
   }

@@ -28,9 +28,9 @@ export type GuardedDial = {
  * A connector for undici that checks each dialled address with the guard. A guarded `lookup` alone is not
  * enough, because sockets do not call it for IP literals.
  *
- * Where a proxy is set for the host, the proxy resolves and allows names, and the guard judges only literals
+ * If a proxy is set for the host, the proxy resolves and allows names, and the guard judges only literals
  * (decision 0262). TLS is verified, and only HTTP/1.1 is spoken. The caller keeps the time-out: a socket that
- * is not connected yet outlives the client that asked for it, and only the signal ends it.
+ * is not connected yet outlives the client that requested it, and only the signal ends it.
  */
 export function guardedConnector(dial: GuardedDial): GuardedConnector {
   const { guard, resolve, secureContext, proxyFor } = dial;

@@ -25,7 +25,7 @@ export type PostRequest = {
   readonly headers: readonly (readonly [name: string, value: string])[];
   /** Left out: the request has no body. */
   readonly body?: string | Uint8Array;
-  /** Most bytes of the reply that are read; left out: 64 KiB. */
+  /** Maximum number of bytes of the reply that are read; left out: 64 KiB. */
   readonly replyBytes?: number;
   /** Values that must not appear in any message about the attempt, even when the receiver repeats them. */
   readonly secrets: readonly string[];
@@ -37,7 +37,7 @@ export type PostReply = {
   statusCode: number;
   /** Wait from `Retry-After` (seconds or date), ms, >= 0. */
   retryAfterMs?: number;
-  /** By names in lower case. For the channel's code only, never for logs. */
+  /** Headers by their names in lower case. For the channel's code only, never for logs. */
   headers: Readonly<Record<string, string | string[] | undefined>>;
   /** The text of the bytes that were read, at most `replyBytes`. For the caller only, never for logs. */
   body: string;

@@ -24,7 +24,10 @@ export type Lookups = {
 
 /** For alerts. */
 const LOOKUPS: Lookups = { atOnce: Number.POSITIVE_INFINITY, ofSuspects: 2 };
-/** Most suspects in memory. Above it all are dropped, and each must fail once more to be a suspect again. */
+/**
+ * Maximum number of suspects in memory. Above it all are dropped, and each must fail once more to be a
+ * suspect again.
+ */
 const MAX_SUSPECTS = 10_000;
 
 /** Time without an answer after which a name server counts as silent, ms. */

@@ -25,7 +25,7 @@ export function barClass(state: State): string {
 /** States whose bars are higher than bars of operational days, and cover them. */
 const HIDING: ReadonlySet<State> = new Set(['degraded', 'partial_outage', 'down']);
 
-/** The `viewBox` of a drawing of so many days. A day is 1 unit wide, and its bar is a line at height 0. */
+/** The `viewBox` of a drawing of `days`. A day is 1 unit wide, and its bar is a line at height 0. */
 export function barsBox(days: number): string {
   return `0 -20 ${days} 40`;
 }

@@ -35,8 +35,8 @@ export type Feed = {
 };
 
 /**
- * Most entries about incidents, and about maintenance. They are counted apart, so nightly maintenance does
- * not push out an outage.
+ * Maximum number of entries about incidents, and about maintenance. They are counted apart, so nightly
+ * maintenance does not push out an outage.
  */
 const ENTRIES = { incidents: 50, maintenance: 25 };
 

@@ -82,8 +82,7 @@ const NEVER = Number.NEGATIVE_INFINITY;
 const UNCHECKED = { check: null, triedAt: NEVER, goodAt: NEVER, goodWall: 0 } as const;
 
 /**
- * The pages that visitors asked for, each with its last good view. Concurrent requests share one read and one
- * rendering.
+ * The requested pages, each with its last good view. Concurrent requests share one read and one rendering.
  */
 export class PageCache {
   readonly #parts: PageCacheParts;
@@ -216,8 +215,8 @@ export class PageCache {
 const gzipped = promisify(gzip);
 
 /**
- * Most cached documents of a page. It is more than the fixed documents in all languages, and less than one
- * table of days for each component: strangers could request all of those in turn.
+ * Maximum number of cached documents of a page. It is more than the fixed documents in all languages, and
+ * less than one table of days for each component: strangers could request all of those in turn.
  */
 const MOST_KEPT = 64;
 

@@ -17,7 +17,7 @@ export type IncidentUpdate = {
   readonly at: number;
   /** `ended`: the incident ended because its monitor stopped. */
   readonly state: State | 'ended';
-  /** What an operator wrote, and the stage of the work; null: svc made the update from a measurement. */
+  /** The operator's text, and the stage of the work; null: svc made the update from a measurement. */
   readonly note: { readonly stage: UpdateState; readonly text: string } | null;
 };
 

@@ -24,9 +24,9 @@ import { publicIdsOf } from './public-ids.ts';
 export const BAR_DAYS = 90;
 /** Number of days whose incidents are listed, today included. */
 export const INCIDENT_DAYS = 14;
-/** Most incidents that are listed. */
+/** Maximum number of incidents that are listed. */
 const MOST_INCIDENTS = 50;
-/** Most components that a page shows. */
+/** Maximum number of components that a page shows. */
 const MOST_COMPONENTS = 500;
 /** Number of monitors whose days are read at once. This takes the main thread about 5 ms. */
 const DAYS_AT_ONCE = 50;

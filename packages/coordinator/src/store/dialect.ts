@@ -123,7 +123,7 @@ export function pairsAs(
   });
 }
 
-/** For FROM: as {@link pairsAs}, with a column `third`, and in the given order. */
+/** For FROM: the same as {@link pairsAs}, with a column `third`, and in the given order. */
 export function triplesAs(
   triples: readonly (readonly [first: number, second: number, third: number])[],
   alias: string,

@@ -43,7 +43,7 @@ const CODE_OF: ReadonlyMap<number, StoreErrorCode> = new Map([
   [26, 'store-corrupt'],
 ]);
 
-/** What the operator can do about it. */
+/** Advice to the operator about the error. */
 const ADVICE: Partial<Record<StoreErrorCode, string>> = {
   'store-busy': 'end the program that locks it',
   'store-full': 'make room on its disk',

@@ -153,7 +153,7 @@ export async function bytesOfNotes({ read }: Pick<Store, 'read'>): Promise<numbe
 
 /**
  * Removes all totals, and then the notes up to this id. After a crash in between, monitors without totals
- * begin to count anew; no monitor goes on with a lower count than before.
+ * begin to count again; no monitor continues with a lower count than before.
  */
 export async function removeCounts(store: Store, until: number): Promise<void> {
   for (;;) {

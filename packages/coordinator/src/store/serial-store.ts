@@ -6,7 +6,10 @@ import type { runTransaction } from './open-transaction.ts';
 import type { Database } from './schema.ts';
 import type { RowOutcome, SqlStep, Store, Transaction } from './store.ts';
 
-/** Most transactions that may wait. While the disk stalls, each holds a request of the API with its body. */
+/**
+ * Maximum number of transactions that may wait. While the disk stalls, each holds a request of the API with
+ * its body.
+ */
 export const MAX_WAITING_TRANSACTIONS = 1_000;
 
 /** Time for which tasks after a commit hold the thread before other events get a turn, ms. */

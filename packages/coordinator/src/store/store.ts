@@ -30,8 +30,8 @@ export interface Store {
    */
   readonly read: Kysely<Database>;
   /**
-   * As `read`, on a thread of its own for work that must not wait behind the reads of pages and of the API.
-   * The first query starts the thread.
+   * The same as `read`, on another thread, for work that must not wait behind the reads of pages and of the
+   * API. The first query starts the thread.
    */
   readonly work: Kysely<Database>;
   /**
@@ -46,7 +46,10 @@ export interface Store {
    *   `retryable` says whether a later try may succeed
    */
   transaction<T>(work: (tx: Transaction) => T | Promise<T>): Promise<T>;
-  /** As {@link transaction}, for what people declare and write: {@link declarations} counts it. */
+  /**
+   * The same as {@link transaction}, for changes that people declare or write: {@link declarations} counts
+   * it.
+   */
   declare<T>(work: (tx: Transaction) => T | Promise<T>): Promise<T>;
   /**
    * How many transactions of {@link declare} have ended in this process. Each may withdraw what was read

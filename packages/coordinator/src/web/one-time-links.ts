@@ -3,7 +3,7 @@ import { hasLink, insertLink, takeLink } from '../store/access/sessions.ts';
 import type { Store, Transaction } from '../store/store.ts';
 import { hashOfSecret, randomSecret } from './sessions.ts';
 
-/** What a link allows, as a text of the caller, such as `login:<token id>`. */
+/** The permission that a link gives, as a text of the caller, such as `login:<token id>`. */
 type Purpose = string;
 
 type LinkOptions = {

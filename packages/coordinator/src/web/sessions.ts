@@ -3,7 +3,7 @@ import type { Clock } from '@svc/shared/clock.ts';
 import { findSession, insertSession, removeSession, removeSessionsOf } from '../store/access/sessions.ts';
 import type { Store } from '../store/store.ts';
 
-/** What a session stands for: an API token in the dashboard, or access to a status page. */
+/** The subject of a session: an API token in the dashboard, or access to a status page. */
 export type SessionSubject = `token:${number}` | `page:${number}`;
 
 export type Session = {

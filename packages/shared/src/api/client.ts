@@ -62,8 +62,8 @@ export type RequestOptions = {
   readonly idempotencyKey?: string;
   readonly signal?: AbortSignal;
   /**
-   * What an abort of the signal does. `give-up` ends everything at once. `finish` gives a request that may
-   * have been carried out a bounded time to learn its outcome, so that the object it made is not lost. A
+   * The effect of an abort of the signal. `give-up` ends everything at once. `finish` gives a request that
+   * may have been carried out a bounded time to learn its outcome, so that the object it made is not lost. A
    * request that certainly was not carried out ends at once in both cases.
    */
   readonly whenAborted?: 'give-up' | 'finish';
@@ -90,8 +90,8 @@ export const listPage = z.looseObject({
 const PAGE_SIZE = 100;
 
 /**
- * Most steps back in one list, beyond one for each of its pages. A list steps back when objects vanish while
- * it is read.
+ * Maximum number of steps back in one list, beyond one for each of its pages. A list steps back when objects
+ * vanish while it is read.
  */
 const STEPS_BACK = 100;
 

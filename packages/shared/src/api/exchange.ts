@@ -32,7 +32,7 @@ export type ExchangeEnd =
       readonly failure: 'unreachable' | 'timeout' | 'broken' | 'certificate' | 'answer-too-large' | 'aborted';
       /** Whether the server may have got the request. */
       readonly mayHaveArrived: boolean;
-      /** What went wrong, as the end of a sentence; free of secrets. */
+      /** The failure, as the end of a sentence; it contains no secrets. */
       readonly message: string;
       readonly cause?: unknown;
     };
@@ -185,7 +185,7 @@ const CUT = 'the connection was cut before the answer was complete';
 
 function failureOf(cause: unknown): ExchangeEnd {
   const code = codeOf(cause);
-  // Where several addresses were tried, the message is empty and only the code says what failed.
+  // If several addresses were tried, the message is empty and only the code says what failed.
   const message = code === 'ECONNRESET' ? CUT : readable(messageOf(cause)) || code;
   const failure = NOT_CONNECTED.has(code) ? 'unreachable' : NOT_TRUSTED.test(code) ? 'certificate' : 'broken';
   return { kind: 'unanswered', failure, mayHaveArrived: failure === 'broken', message, cause };

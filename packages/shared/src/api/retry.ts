@@ -10,7 +10,7 @@ export const LONGEST_WAIT_MS = 10_000;
  *
  * @param attempts attempts made so far, >= 1
  * @param random uniform in [0, 1)
- * @param askedMs the wait that the server asked for by `Retry-After`; it only lengthens the wait
+ * @param askedMs the wait that the server requested with `Retry-After`; it only lengthens the wait
  */
 export function waitBeforeRetry(attempts: number, random: number, askedMs = 0): number {
   const ceiling = Math.min(LONGEST_WAIT_MS, 2 * SHORTEST_WAIT_MS * 2 ** Math.min(attempts - 1, 30));

@@ -1,8 +1,8 @@
 export type Patience = {
-  /** How long attempts go on against a server that has answered before, ms. */
+  /** How long attempts continue against a server that has answered before, ms. */
   readonly failingMs: number;
   /**
-   * How long attempts go on against a server that has never answered, ms. A wrong address is more likely
+   * How long attempts continue against a server that has never answered, ms. A wrong address is more likely
    * there than a restart.
    */
   readonly neverAnsweredMs: number;

@@ -115,9 +115,9 @@ const SHORT_PART = 128;
 const FEW_PLACES = 10_000_000;
 
 /**
- * The longest beginning of `part` that stands in `text`, and the index behind it. Backwards, both texts are
- * read from their ends, and the index counts from the end of `text`. It is the search of Knuth, Morris and
- * Pratt: it looks at every unit of `text` about once.
+ * The longest beginning of `part` that occurs in `text`, and the index after it. If read backwards, both
+ * texts are read from their ends, and the index counts from the end of `text`. It is the search of Knuth,
+ * Morris and Pratt: it looks at every unit of `text` about once.
  */
 export function longestStart(
   text: string,

@@ -95,9 +95,8 @@ function placesOf(
 }
 
 /**
- * The place where a text comes nearest to the text that it should contain: where at least the first half or
- * the last half of it stands. A single difference leaves one of the halves whole. Null: there is no such
- * place.
+ * The place where a text is closest to the text that it should contain: it contains at least the first half
+ * or the last half there. A single difference leaves one of the halves intact. Null: there is no such place.
  */
 function nearest(target: string, seen: string): Places | null {
   const half = Math.ceil(target.length / 2);

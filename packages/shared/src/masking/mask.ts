@@ -2,7 +2,9 @@ import { MASK } from '../secret.ts';
 import { unescapePercent } from '../url-secrets.ts';
 import { onOneLine, SecretForms } from './secret-forms.ts';
 
-/** Most bytes of an excerpt in UTF-8: less than 1 KiB together with the text that goes before it. */
+/**
+ * Maximum number of bytes of an excerpt in UTF-8: less than 1 KiB together with the text that goes before it.
+ */
 export const EXCERPT_BYTES = 900;
 
 const ELLIPSIS = '…';

@@ -3,8 +3,8 @@ const SHORTEST = 4;
 /** Credentials have few words. A text may have thousands, and each form costs time. */
 const MOST_WORDS = 4;
 /**
- * Most characters that are compared for one text; this takes 20 ms at most. Text beyond them counts as
- * secret.
+ * Maximum number of characters that are compared for one text; this takes 20 ms at most. Text beyond them
+ * counts as secret.
  */
 const MOST_COMPARED = 500_000;
 /** Cost of one place, and of one comparison, beyond its characters; in characters. */

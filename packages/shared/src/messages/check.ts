@@ -95,5 +95,5 @@ export type Check = z.infer<typeof check>;
 export const checkKind = z.enum(check.options.map(({ shape }) => shape.type.value));
 export type CheckKind = z.infer<typeof checkKind>;
 export type CheckOf<T extends CheckKind> = Extract<Check, { type: T }>;
-/** What checks of all kinds have in common. */
+/** The members that checks of all kinds have in common. */
 export type Attempts = Pick<Check, keyof typeof attempts>;

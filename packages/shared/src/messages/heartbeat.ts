@@ -8,9 +8,12 @@ export const HEARTBEATS_MISSED = 3;
 
 /** No message of an agent is longer: the texts of a `run_outcome` have 37,000 characters at most. */
 export const MAX_AGENT_MESSAGE_BYTES = 576 * 1_024;
-/** Most agents of a region. Further ones are counted and not used. */
+/** Maximum number of agents of a region. Further ones are counted and not used. */
 export const MAX_AGENTS_PER_REGION = 1_000;
-/** Most agents of a region whose heartbeats NATS keeps: some more, so that too many agents are noticed. */
+/**
+ * Maximum number of agents of a region whose heartbeats NATS keeps: some more, so that too many agents are
+ * noticed.
+ */
 export const MAX_KEPT_HEARTBEATS = MAX_AGENTS_PER_REGION + 100;
 /** No heartbeat is longer, with its headers, bytes. A usual one has 500. */
 export const MAX_HEARTBEAT_BYTES = 4 * 1_024;

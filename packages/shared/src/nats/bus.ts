@@ -116,9 +116,10 @@ export interface ResultStreams {
 }
 
 /**
- * Most bytes that one reading of results may have asked for and not handled: one message of the largest size
- * with its headers and subjects. The readings of all 28 regions and {@link HEARTBEATS_AHEAD_BYTES} together
- * stay below 8 MiB, above which a NATS server set up by `svc region init` closes a connection.
+ * Maximum number of bytes that one reading of results may have asked for and not handled: one message of the
+ * largest size with its headers and subjects. The readings of all 28 regions and
+ * {@link HEARTBEATS_AHEAD_BYTES} together stay below 8 MiB, above which a NATS server set up by
+ * `svc region init` closes a connection.
  */
 export const READ_AHEAD_BYTES = 264 * 1_024;
 

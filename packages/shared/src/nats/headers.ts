@@ -36,7 +36,7 @@ export function messageIdIn(headers: Uint8Array): string {
   return readSafely(() => MsgHdrsImpl.decode(headers).get(MESSAGE_ID)) ?? '';
 }
 
-/** Reads a header. Malformed headers count as none, and the message goes on without them. */
+/** Reads a header. Malformed headers count as none, and the message is handled without them. */
 function readSafely<T>(read: () => T): T | undefined {
   try {
     return read();

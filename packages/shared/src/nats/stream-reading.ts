@@ -20,7 +20,7 @@ class StreamReadEnded extends SvcError {
   }
 }
 
-/** Most messages of one request; `READ_AHEAD_BYTES` is the other bound. */
+/** Maximum number of messages of one request; `READ_AHEAD_BYTES` is the other bound. */
 const MOST_MESSAGES = 256;
 /** How long the server keeps one request open, ms. */
 const EXPIRES_MS = 30_000;
@@ -59,7 +59,7 @@ export type ReadingOptions = {
    * When the stream to read was created, in the server's notation. Left out: any stream of the name is read.
    */
   created?: string | undefined;
-  /** Most bytes that are asked for and not handled. Default {@link READ_AHEAD_BYTES}. */
+  /** Maximum number of bytes that are asked for and not handled. Default {@link READ_AHEAD_BYTES}. */
   readAheadBytes?: number;
 };
 
@@ -128,7 +128,7 @@ type ReadingParts = {
   readonly consumer: string;
   readonly handler: MessageHandler;
   readonly onEnd: (error: unknown) => void;
-  /** Most bytes that are asked for and not handled; see {@link READ_AHEAD_BYTES}. */
+  /** Maximum number of bytes that are asked for and not handled; see {@link READ_AHEAD_BYTES}. */
   readonly readAheadBytes: number;
 };
 
@@ -144,7 +144,7 @@ class Reading implements StreamReading {
   #waiting: StreamMessage[] = [];
   /** Whether the server may still deliver messages of the last request. */
   #isAsking = false;
-  /** Most messages that the last request may still bring. */
+  /** Maximum number of messages that the last request may still bring. */
   #wanted = 0;
   /**
    * Bytes of messages that the last request may still bring. The server reports when the next message is

@@ -24,8 +24,8 @@ const EXPORTERS = 'OTEL_METRICS_EXPORTER';
 const ENDPOINTS = ['OTEL_EXPORTER_OTLP_ENDPOINT', 'OTEL_EXPORTER_OTLP_METRICS_ENDPOINT'] as const;
 
 /**
- * Most labels of a time series, and most bytes of a label's value, that VictoriaMetrics accepts by default
- * (Debian 13). It answers 200 to larger series and drops them. A test compares the bounds with it.
+ * Maximum number of labels of a time series, and of bytes of a label's value, that VictoriaMetrics accepts by
+ * default (Debian 13). It answers 200 to larger series and drops them. A test compares the bounds with it.
  */
 const MOST_LABELS = 40;
 const MOST_VALUE_BYTES = 4_096;

@@ -85,7 +85,7 @@ export class FileWatch {
     }
   }
 
-  /** Goes on without the watcher; the poll still looks at the folder. */
+  /** Continues without the watcher; the poll still checks the folder. */
   #dropWatcher(folder: string, error: unknown): void {
     this.#log.debug(
       { folder, reason: messageOf(error) },

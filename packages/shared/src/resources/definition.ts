@@ -52,7 +52,7 @@ export type Value<T = unknown> = {
   readonly maximum?: number;
   readonly minimumLength?: number;
   readonly maximumLength?: number;
-  /** Most members of a set, list or map. */
+  /** Maximum number of members of a set, list or map. */
   readonly maximumItems?: number;
   readonly unit?: 'ms' | 'days';
   /** Kinds of resource that the value, or each of its members, refers to by id. */

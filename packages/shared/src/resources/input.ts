@@ -4,9 +4,9 @@ import type { Attribute, Attributes, Block, NormalizedAttributes, ResourceDefini
 import { expected, listOf, notOneOf, quoted } from './wording.ts';
 
 /**
- * Who wrote the input. Over the API, read-only members are ignored, so that an answer can be sent
- * back; in the declared file they are refused, and ids may be references (`${svc_http_monitor.api.id}`)
- * that are resolved when the declaration is applied.
+ * The source of the input. Over the API, read-only members are ignored, so that an answer can be sent back;
+ * in the declared file they are refused, and ids may be references (`${svc_http_monitor.api.id}`) that are
+ * resolved when the declaration is applied.
  */
 export type Surface = 'api' | 'file';
 
@@ -122,7 +122,10 @@ function readOnlyNames({ attributes, apiMembers }: ResourceDefinition): string[]
 /** The fault of a member that users may not set. */
 export const SET_BY_THE_SERVICE = 'is set by the service: remove it';
 const NOT_KNOWN = 'is unknown';
-/** Most unknown members for which the message names the nearest known one, because the search takes time. */
+/**
+ * Maximum number of unknown members for which the message names the nearest known one, because the search
+ * takes time.
+ */
 const MOST_HINTS = 20;
 
 /** Unknown members make one issue with a line for each of them; {@link issuesOf} takes it apart. */

@@ -115,7 +115,7 @@ export const hostAndPort: TextCheck = (text) => {
 };
 
 /**
- * The name as name servers are asked for it. Converts only names with other characters, because
+ * The name in the form in which name servers are queried. Converts only names with other characters, because
  * `domainToASCII` would also change ASCII names to lower case.
  */
 export function asciiName(name: string): string {

@@ -22,7 +22,7 @@ function articleOf(value: unknown): Article {
   return typeof value === 'boolean' ? 'a boolean' : 'a mapping';
 }
 
-/** Most wrong entries of one list that are reported. */
+/** Maximum number of wrong entries of one list that are reported. */
 const MOST_WRONG = 100;
 
 /**

@@ -44,7 +44,7 @@ type ValueOf<Name extends SettingName, Value> = Name extends SecretSettingName
 
 /** A check over several settings, after each was checked by itself. */
 export type SettingsCheck<Values> = (values: Values) => {
-  /** As in {@link SettingsError}. */
+  /** The same problems as in {@link SettingsError}. */
   readonly problems: readonly string[];
   /** Warnings for the log at the start. */
   readonly warnings: readonly string[];

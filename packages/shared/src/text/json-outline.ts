@@ -1,4 +1,4 @@
-/** Most parts of each sort that a JSON text may have. */
+/** Maximum number of parts of each sort that a JSON text may have. */
 export type Outline = {
   readonly lists: number;
   readonly objects: number;

@@ -44,7 +44,7 @@ const DECODERS: Readonly<Record<string, (firstByte: number) => Duplex>> = {
 /** Codings whose decoders have a window of megabytes. The others have 32 KiB. */
 const HEAVY = new Set(['br', 'zstd']);
 
-/** Most bodies in heavy decoders at once: at worst 16 MiB each, for each coding. */
+/** Maximum number of bodies in heavy decoders at once: at worst 16 MiB each, for each coding. */
 export const HEAVY_DECODERS = 8;
 
 /**
@@ -194,8 +194,8 @@ export class DecodedBody implements BodySink {
 }
 
 /**
- * Most encoded bytes. No encoder makes its input much longer, so a longer body holds more than 2 MiB of
- * content or is not a real one.
+ * Maximum number of encoded bytes. No encoder makes its input much longer, so a longer body holds more than 2
+ * MiB of content or is not a real one.
  */
 const MAX_ENCODED_BYTES = LIMITS.responseBodyBytes + 64 * 1_024;
 const MOSTLY_NOTHING: BodyEnd = {

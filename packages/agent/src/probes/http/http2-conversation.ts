@@ -9,9 +9,9 @@ import type { Phase } from './stopwatch.ts';
 const MAX_HEAD_BYTES = 256 * 1_024;
 const MAX_FIELDS = 1_000;
 /**
- * Most bytes of all frames together. 2 MiB of body and a head need far less. Frames without content (one byte
- * of data, further GOAWAYs, announcements of other services) would otherwise keep a core busy until the
- * time-out.
+ * Maximum number of bytes of all frames together. 2 MiB of body and a head need far less. Frames without
+ * content (one byte of data, further GOAWAYs, announcements of other services) would otherwise keep a core
+ * busy until the time-out.
  */
 const MAX_BYTES = 4 * 1_024 * 1_024;
 /** Interval at which the bytes are counted, ms. Node emits no event for most such frames. */

@@ -157,8 +157,8 @@ class FieldLines extends HeaderFields {
 
 /**
  * Decides how the body ends (RFC 9112, section 6.3). `Transfer-Encoding` wins over `Content-Length`.
- * Ambiguous framing is refused: transfer codings that were not asked for, and, where nothing overrides them,
- * lengths that differ or are not plain numbers.
+ * Ambiguous framing is refused: transfer codings that the request did not ask for, and, if no transfer coding
+ * overrides them, lengths that differ or are not plain numbers.
  *
  * @throws ResponseError
  */

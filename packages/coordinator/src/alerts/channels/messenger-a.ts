@@ -180,7 +180,7 @@ function ownMeaning(reply: PostReply, { declared, chat, moved, opening }: Sent):
 const openings = z.object({ declared: z.string(), chat: z.string(), messageId: z.number().int() });
 
 /**
- * The first message of the incident; null: there is none yet, or it went to a chat that was declared before.
+ * The first message of the incident; null: there is none yet, or it went to a chat that was declared earlier.
  */
 function readOpening(thread: string | null, declared: string): Opening | null {
   if (thread === null) return null;

@@ -275,7 +275,7 @@ type OtlpTestView = z.infer<typeof otlpTestView>;
 /** Maximum of simultaneous tests. A test may take two minutes if the endpoint hangs. */
 const TESTS_PER_MONITOR = 2;
 const TESTS_PER_WORKSPACE = 8;
-/** What callers other than the operator see in the place of the default endpoint. */
+/** Shown to callers other than the operator in place of the default endpoint. */
 const HIDDEN_ENDPOINT = 'the default of the coordinator';
 const HIDDEN_ERROR = "a request to it with the operator's token says why";
 

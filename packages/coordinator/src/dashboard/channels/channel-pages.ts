@@ -168,7 +168,7 @@ Its ledger is removed with it. ${count === 0 ? 'No alert waits to be sent.' : `$
   };
 }
 
-/** Most monitors that a channel's page names. */
+/** Maximum number of monitors that a channel's page names. */
 const MONITORS_NAMED = 20;
 
 /** The page of a channel: its state, settings, monitors and ledger. */
@@ -259,7 +259,7 @@ function replayAll(path: string, formToken: Html): Html {
   return html`<form method="post" action="${path}/retry">${formToken}<button>Send all given-up alerts again</button></form>`;
 }
 
-/** What the ledger of a channel needs in addition to its deliveries. */
+/** The data that the ledger of a channel needs in addition to its deliveries. */
 type LedgerOptions = {
   /** Path of the channel's page. */
   readonly path: string;

@@ -139,7 +139,7 @@ function blockField(name: string, { nesting, maximum, description, attributes }:
   };
 }
 
-/** Most rows of a list whose definition sets no maximum. */
+/** Maximum number of rows of a list whose definition sets no maximum. */
 const MOST_ROWS = 100;
 
 function controlOf(value: Value, isSecret: boolean): Control {

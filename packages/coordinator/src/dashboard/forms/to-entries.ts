@@ -2,7 +2,10 @@ import { maskOf } from '@svc/shared/resources/secrets.ts';
 import { type Entries, noteName, type SecretsInForm, textAt, type WritableEntries } from './entries.ts';
 import type { Field, ResourceForm } from './fields.ts';
 
-/** Most members of a set of references that a form shows at first. Members that are not shown stay linked. */
+/**
+ * Maximum number of members of a set of references that a form shows at first. Members that are not shown
+ * stay linked.
+ */
 const MOST_SHOWN = 100;
 
 type Writing = { readonly entries: WritableEntries; readonly secrets: SecretsInForm };

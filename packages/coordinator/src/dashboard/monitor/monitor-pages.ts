@@ -170,7 +170,7 @@ function summaryOf(days: readonly Day[]): string {
   return `The worst state on each of the last ${days.length} days: down on ${many('error')}, degraded on ${many('degraded')}, up on ${many('active')}, without data on ${many('unknown')}.`;
 }
 
-/** Most planned windows of a monitor among which the next one is searched. */
+/** Maximum number of planned windows of a monitor among which the next one is searched. */
 const MOST_PLANNED = 100;
 
 type Around = { readonly active: readonly WindowView[]; readonly next: WindowView | null };

@@ -45,7 +45,7 @@ function votesTable({ votes }: TransitionView): Html {
 export type TransitionVotes = Pick<TransitionView, 'reason' | 'votes'>;
 type CountedVote = TransitionView['votes'][number];
 
-/** Most regions that are named for one finding. The table of votes names all. */
+/** Maximum number of regions that are named for one finding. The table of votes names all. */
 const REGIONS_NAMED = 5;
 
 /**

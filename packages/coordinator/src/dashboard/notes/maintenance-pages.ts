@@ -265,7 +265,7 @@ function timeOf(text: string | undefined): Html {
   return text === undefined ? html`<span class="soft">none</span>` : instant(Date.parse(text));
 }
 
-/** Most objects of one kind that the page of a window names. */
+/** Maximum number of objects of one kind that the page of a window names. */
 const MOST_NAMED = 100;
 
 const readPage: DashboardPage = {

@@ -70,7 +70,7 @@ export const COORDINATES: Readonly<Record<Region, readonly [longitude: number, l
 /** A point in units of the map. */
 export type Point = { readonly x: number; readonly y: number };
 
-/** Most turns. After them, points without enough room stay where they are. */
+/** Maximum number of turns. After them, points without enough room stay where they are. */
 const MOST_TURNS = 500;
 
 /**

@@ -101,7 +101,7 @@ type Stored = {
   readonly id: string;
   /** Converted for the form. */
   readonly body: Json;
-  /** As the API answered it. */
+  /** The resource as the API returned it. */
   readonly answered: Json;
   readonly version: string;
 };

@@ -9,7 +9,7 @@ import { type Entries, findIn, noteName } from '../forms/entries.ts';
 import { type Field, labelOf, type ResourceForm } from '../forms/fields.ts';
 import type { ReferenceOption, References } from '../forms/render-form.ts';
 
-/** Most resources that a field offers at once: one page of the API's lists. */
+/** Maximum number of resources that a field offers at once: one page of the API's lists. */
 const MOST_OFFERED = 100;
 
 /** The members of a list's answer that a field uses. */

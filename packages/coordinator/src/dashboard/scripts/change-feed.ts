@@ -14,9 +14,9 @@ const BREATHE_EVERY_MS = 15_000;
 const STREAM_LIFE_MS = 10 * 60_000;
 /** Number of unread texts after which a stream is closed. */
 const MOST_WAITING = 16;
-/** Most open streams. */
+/** Maximum number of open streams. */
 const MOST_STREAMS = 500;
-/** Most open streams of one token, so that one token cannot take them all. */
+/** Maximum number of open streams of one token, so that one token cannot take them all. */
 const MOST_OF_TOKEN = 100;
 
 type FeedParts = { readonly store: Store; readonly clock: Clock; readonly log: Logger };

@@ -6,7 +6,7 @@ import { type DashboardPage, type DashboardRequest, NAVIGATION_GROUPS } from '..
 
 type Entry = { readonly label: string; readonly group: string; readonly href: string };
 
-/** Most entries of each kind in an answer. */
+/** Maximum number of entries of each kind in an answer. */
 const MOST = 8;
 
 type Named = { readonly id: string; readonly name?: string | null; readonly title?: string };

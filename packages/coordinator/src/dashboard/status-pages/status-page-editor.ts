@@ -27,7 +27,7 @@ export function servedState({ published }: Pick<StatusPageView, 'published'>): H
   return published ? stateLabel('operational', 'Served') : stateLabel('unknown', 'Not served');
 }
 
-/** Most members of a list that are read. A page shows no more components. */
+/** Maximum number of members of a list that are read. A page shows no more components. */
 const MOST_READ = 500;
 
 /** Reads the components and groups of a page. @throws Problem that the API answered */

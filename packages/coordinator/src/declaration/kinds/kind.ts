@@ -32,7 +32,7 @@ interface ColumnsByTable {
 export type AttributeColumns<T extends ResourceTable> = ColumnsByTable[T];
 
 /**
- * What is special about the resources of one table. `writing.ts` and `reading.ts` have the code that all
+ * The special properties of the resources of one table. `writing.ts` and `reading.ts` have the code that all
  * kinds share. The definition (`packages/shared/src/resources/`) says what users see, and which attributes
  * are references or secrets.
  */

@@ -11,9 +11,9 @@ import { SmtpSession } from './session.ts';
 const CONNECT_TIMEOUT_MS = 5_000;
 /** Time limit for the whole send, ms: the wait for a connection, the dialogue, and the relay's answer. */
 const TOTAL_TIMEOUT_MS = 15_000;
-/** Most connections to the relay at once. Relays refuse clients that open many. */
+/** Maximum number of connections to the relay at once. Relays refuse clients that open many. */
 const CONNECTIONS = 5;
-/** Most mails over one connection. Postfix takes at most 100 by default. */
+/** Maximum number of mails over one connection. Postfix takes at most 100 by default. */
 const MAILS_PER_CONNECTION = 100;
 
 export type MailRequest = {

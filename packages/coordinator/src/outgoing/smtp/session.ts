@@ -19,7 +19,7 @@ export type SessionParts = {
 
 export type Envelope = { readonly from: string; readonly to: string; readonly message: Buffer };
 
-/** Most bytes of a relay's answer that nodemailer keeps. */
+/** Maximum number of bytes of a relay's answer that nodemailer keeps. */
 const MOST_OF_AN_ANSWER = 64 * 1_024;
 /** nodemailer's own time limits, ms. They end only what the caller's signal does not. */
 const NEVER_LONGER_MS = 20_000;

@@ -10,7 +10,10 @@ const LONGEST_WAIT_MS = 15 * 60_000;
 const FORGOTTEN_AFTER_MS = 3_600_000;
 /** Bound of the wrong passwords for one page, counted over all visitors who never sent the right one. */
 const OF_A_PAGE = { perMinute: 30, burst: 30 };
-/** Most visitors, pages and mailboxes that each bound remembers. The least recently seen ones are forgotten first. */
+/**
+ * Maximum number of visitors, pages and mailboxes that each bound remembers. The least recently seen ones are
+ * forgotten first.
+ */
 const MOST_REMEMBERED = 10_000;
 
 type Visitor = {
@@ -108,8 +111,7 @@ export class MailLimits {
    * Counts a visitor's request, whether a mail is sent or not. So the bound reveals nothing about an address.
    *
    * @param peer key of the visitor's address
-   * @param now monotonic, ms
-   * @returns 0: the request may go on; otherwise the time until the next one may, ms
+   * @param now monotonic, ms @returns 0: the request is allowed; otherwise the time until the next one is, ms
    */
   countRequest(peer: string, now: number): number {
     const bucket = this.#bucket('peer', peer);

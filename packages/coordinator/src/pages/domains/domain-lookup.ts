@@ -7,7 +7,7 @@ import type { DomainAnswers, ServicePlace } from './pointing.ts';
 
 /** Time-out of one question to one name server, ms. Each server is asked twice. */
 const QUESTION_MS = 3_000;
-/** Most aliases that are followed one after another. */
+/** Maximum number of aliases that are followed one after another. */
 const MOST_ALIASES = 8;
 
 /** Errors that mean that the record does not exist. Other errors mean that no server answered. */

@@ -26,7 +26,7 @@ export type Pointing =
   | { readonly is: 'elsewhere'; readonly problem: string }
   | { readonly is: 'not-known'; readonly problem: string };
 
-/** Most addresses that a message names. */
+/** Maximum number of addresses that a message names. */
 const NAMED = 4;
 
 /**

@@ -47,8 +47,8 @@ ${description === null ? NO_HTML : html`<p class="soft">${raw(linesAsHtml(descri
 }
 
 /**
- * Most days with disruptions that one component lists below its bars, and that all components of a page list.
- * The tables of days have all of them.
+ * Maximum number of days with disruptions that one component lists below its bars, and that all components of
+ * a page list. The tables of days have all of them.
  */
 const LISTED_DAYS = { component: 15, page: 250 };
 

@@ -18,7 +18,7 @@ export function pageUrl(
   return new URL(`status/${slug}${path}`, publicUrl.replace(/\/*$/, '/')).href;
 }
 
-/** As {@link pageUrl}, with a token in its query. */
+/** The same as {@link pageUrl}, with a token in its query. */
 export function tokenUrl(
   page: Pick<MailPage, 'slug' | 'domain'>,
   publicUrl: string,

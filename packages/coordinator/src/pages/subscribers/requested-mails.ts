@@ -16,7 +16,8 @@ import { tokenUrl } from './mail-links.ts';
 import { confirmationMail, signInMail } from './mail-texts.ts';
 
 /**
- * Most mails that are being queued at the same time. Further ones are dropped, like mails beyond the rates.
+ * Maximum number of mails that are being queued at the same time. Further ones are dropped, like mails beyond
+ * the rates.
  */
 const AT_ONCE = 20;
 
@@ -111,7 +112,7 @@ export class RequestedMails {
       if (page !== null && mayGetMail(mail.address.address, page.mailDomains))
         await this.#storeMail(mail, page);
     } catch (error) {
-      // The visitor was told that a mail is sent if it is allowed, and can request another.
+      // The page has told the visitor that a mail is sent if it is allowed. The visitor can request another.
       log.error({ page: mail.pageId, error: messageOf(error) }, 'queueing a mail to a visitor failed');
     }
   }

@@ -124,7 +124,7 @@ async function announceWindow(
   );
 }
 
-/** What was announced about a window on one page. Instants are epoch ms. */
+/** The announcements about a window on one page so far. Instants are epoch ms. */
 export type AnnouncedWindow = {
   /** Beginning of the occurrence that was announced in advance; null: none was. */
   readonly announcedFrom: number | null;

@@ -11,7 +11,7 @@ export const LANGUAGE_NAMES = Object.keys(LANGUAGES) as readonly Language[];
 
 const DEFAULT: Language = 'en';
 
-/** Most members of `Accept-Language` that are read. Browsers send a few. */
+/** Maximum number of members of `Accept-Language` that are read. Browsers send a few. */
 const MOST_RANGES = 20;
 
 /**

@@ -28,7 +28,7 @@ export async function generatedSecret(folder: string, name: string, generate: ()
   return made;
 }
 
-/** The key of the secrets, and the previous key while secrets are sealed anew; both in base64. */
+/** The key of the secrets, and the previous key while secrets are sealed again; both in base64. */
 export type SecretKeys = { readonly key: Secret; readonly previous: Secret | null };
 
 /** The keys in the data folder. `generate` makes the key where there is none. */

@@ -8,7 +8,7 @@ export type StoredSession = {
   readonly expiresAt: number;
 };
 
-/** Most expired rows that a new session or link removes. */
+/** Maximum number of expired rows that a new session or link removes. */
 const MOST_REMOVED = 100;
 
 /** Inserts a session, and removes some that have expired. @param now epoch ms, whole */

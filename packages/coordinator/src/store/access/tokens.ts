@@ -37,8 +37,9 @@ export type Token = {
 };
 
 /**
- * What sessions and login links of a token are valid for. An operator's token that was taken away and is set
- * again keeps its id, but it is made anew: the sessions and links of before do not come back with it.
+ * The version of a token for which its sessions and login links are valid. An operator's token that was
+ * removed and is set again keeps its id, but counts as newly made: its former sessions and links do not
+ * become valid again.
  */
 export function tokenVersion({ createdAt }: Token): string {
   return String(createdAt);

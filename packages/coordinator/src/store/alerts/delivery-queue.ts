@@ -340,7 +340,7 @@ export async function lastDeliveryId({ work }: Pick<Store, 'work'>): Promise<num
 }
 
 /**
- * Queues a dead delivery again. Its back-off starts anew at `now`, epoch ms.
+ * Queues a dead delivery again. Its back-off starts again at `now`, epoch ms.
  *
  * @returns its pair, or the reason why it was not queued
  */

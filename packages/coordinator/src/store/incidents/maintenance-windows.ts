@@ -335,7 +335,7 @@ function liveOf(window: StoredWindow): LiveWindow {
   return { id, monitorIds, times: { startsAt, endsAt, timeZone, repeat, endedAt } };
 }
 
-/** Most windows that stay in memory: ten full workspaces have as many. */
+/** Maximum number of windows that stay in memory: ten full workspaces have this many. */
 const MOST_REMEMBERED = 10_000;
 
 /**

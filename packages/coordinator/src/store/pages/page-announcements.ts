@@ -7,8 +7,8 @@ import { type Readable, readingOf, wholeMs } from '../queries.ts';
 import type { Transaction } from '../store.ts';
 
 /*
- * What the subscribers of status pages were told, and the announcements whose mails are being queued. This
- * part: statuses.
+ * The announcements to subscribers of status pages, and those whose mails are being queued. This part:
+ * statuses.
  */
 
 /** Rows that are read at once. A call that has found as many changes leaves the rest to the next call. */
@@ -46,7 +46,7 @@ export async function untoldChanges(
   // A page may show a monitor twice. The first component gives it its name.
   const found = new Map<string, UntoldChange>();
   let rows = await changesAfter(source, { page_id: 0, id: 0 });
-  // Held changes stay for hours. The changes behind them must not wait that long, so reading goes on.
+  // Held changes stay for hours. The changes behind them must not wait that long, so reading continues.
   for (;;) {
     for (const row of rows) {
       const key = `${row.page_id} ${row.monitor_id}`;
@@ -82,7 +82,7 @@ async function changesAfter(
   return rows;
 }
 
-/** Stores the statuses that the subscribers of pages are told now. */
+/** Stores the statuses that are announced to the subscribers of pages now. */
 export async function storeToldStatuses(tx: Transaction, changes: readonly UntoldChange[]): Promise<void> {
   const over = changes.filter(({ status }) => status === 'active');
   const told = changes.filter(({ status }) => status !== 'active');
@@ -267,7 +267,7 @@ export async function publishedOf(source: Readable, ids: readonly number[]): Pro
   return rows.map(({ id }) => id);
 }
 
-/** What the subscribers of pages were told about maintenance windows. */
+/** The announcements to subscribers of pages about maintenance windows. */
 
 const WINDOWS_TOLD_SINCE = 'windows_told_since';
 
@@ -285,7 +285,7 @@ export async function beginTellingWindows({ db }: Transaction, now: number): Pro
   await factOrNew(db, WINDOWS_TOLD_SINCE, () => String(Math.floor(now)));
 }
 
-/** What the subscribers of a page were told about a window. Instants are epoch ms. */
+/** The last announcement to a page's subscribers about a window. Instants are epoch ms. */
 export type ToldWindow = {
   readonly pageId: number;
   readonly windowId: number;
@@ -294,7 +294,7 @@ export type ToldWindow = {
   readonly isOver: boolean;
 };
 
-/** What was told about each window, by page and window. */
+/** The last announcement about each window, by page and window. */
 export async function toldWindows(source: Readable): Promise<ToldWindow[]> {
   const rows = await readingOf(source)
     .selectFrom('page_windows_told')

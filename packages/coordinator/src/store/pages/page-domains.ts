@@ -1,7 +1,7 @@
 import { idChunks, type Readable, readingOf, wholeMs } from '../queries.ts';
 import type { Store, Transaction } from '../store.ts';
 
-/** What the last check found of a page's custom domain. Instants are epoch ms. */
+/** The result of the last check of a page's custom domain. Instants are epoch ms. */
 export type CheckedDomain = {
   readonly pageId: number;
   /** The domain as the page declared it at the time of the check. */
@@ -10,7 +10,7 @@ export type CheckedDomain = {
   readonly domain: string;
   /** `verified`: it points here, and the page is served under it. */
   readonly state: 'verified' | 'pending';
-  /** What is missing, or that another page holds it, for people; null: nothing. */
+  /** The problem, for people: something is missing, or another page holds the domain; null: none. */
   readonly problem: string | null;
   /** Checks in a row that found a verified domain elsewhere. */
   readonly failures: number;

@@ -16,7 +16,7 @@ export type PageName = { readonly slug: string };
  * published.
  *
  * Read the version before the content: a commit in between changes the version, so that the page is read
- * anew.
+ * again.
  */
 export async function publishedPage(
   { read }: Source,
@@ -102,7 +102,7 @@ export type ShownIncident = {
   readonly changes: readonly { readonly at: number; readonly status: MonitorStatus }[];
 };
 
-/** Most changes that are read of an incident: a monitor may flap for days. */
+/** Maximum number of changes of an incident that are read, because a monitor may flap for days. */
 const CHANGES = 20;
 
 type IncidentRow = {

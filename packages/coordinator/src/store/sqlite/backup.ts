@@ -9,7 +9,7 @@ import { BUSY_LIMIT_MS } from './write-requests.ts';
 
 /**
  * Pages per step of a backup: all of them. A step sees one moment of the database, and a write between two
- * steps would start the backup anew.
+ * steps would start the backup again.
  */
 const ALL_PAGES = 2 ** 31 - 1;
 
@@ -70,8 +70,8 @@ export function checkDatabase(path: string, keys: SecretKeys | null): void {
 }
 
 /**
- * Removes the exported counts from a database that no process uses, so that they begin anew. Since the
- * backup, a receiver has seen higher counts. It would take lower ones with the same start for a reset
+ * Removes the exported counts from a database that no process uses, so that they begin again. Since the
+ * backup, a receiver has seen higher counts. It would treat lower ones with the same start as a reset
  * (OpenTelemetry's data model, "Resets and Gaps").
  */
 export function forgetExportedCounts(path: string): void {

@@ -35,7 +35,7 @@ type Parts = {
 /**
  * Moves the journal (SQLite's WAL) into the database file, on the writing thread, between two transactions.
  *
- * SQLite starts the journal anew when a transaction begins, all frames were moved, and no read uses them.
+ * SQLite starts the journal again when a transaction begins, all frames were moved, and no read uses them.
  * That happens by itself between reads. Under dense reads it may never happen, so this class waits for it
  * once the journal is longer than {@link JOURNAL_FRAMES_LIMIT}. While a read does not end (a shell with an
  * open transaction), transactions pay for this wait every 30 s, and the journal grows.

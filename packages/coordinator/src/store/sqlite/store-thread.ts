@@ -40,7 +40,7 @@ function start(url: URL, name: string, workerData: WriterData | ReaderData): Wor
 
 type Parts<Notice> = {
   readonly start: () => StoreWorker;
-  /** What the thread does: for log lines, and for the error code when it dies. */
+  /** The task of the thread, for log lines and for the error code when it dies. */
   readonly does: 'reads' | 'writes';
   /** Takes messages that answer no request. */
   readonly onNotice?: (notice: Notice) => void;

@@ -57,7 +57,7 @@ function openWriteConnection(path: string): WriteConnection {
     sqlite = new DatabaseSync(path, { timeout: BUSY_LIMIT_MS, enableForeignKeyConstraints: true });
     // secure_delete: SQLite overwrites deleted content in pages that it writes anyway, so that no secrets
     // stay. wal_autocheckpoint: checkpoints run between transactions, not inside a commit.
-    // journal_size_limit: the journal is truncated when it starts anew.
+    // journal_size_limit: the journal is truncated when it starts again.
     sqlite.exec(`
       PRAGMA journal_mode = WAL;
       PRAGMA synchronous = FULL;

@@ -7,7 +7,7 @@ export type TimeColumns = { readonly from: number; readonly bucketMs: number; re
  */
 export type TimeTick = { readonly at: number; readonly text: string; readonly note: string | null };
 
-/** Most intervals between labels for which a narrow screen has room. */
+/** Maximum number of intervals between labels for which a narrow screen has room. */
 const MOST_INTERVALS = 7;
 const DAY_MS = 86_400_000;
 

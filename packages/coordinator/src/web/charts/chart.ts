@@ -17,9 +17,9 @@ export type ChartTable = {
 };
 
 export type Chart = {
-  /** What the chart shows: `Latency`. */
+  /** Title of the chart: `Latency`. */
   readonly title: string;
-  /** What the chart shows, in a sentence or two, for screen readers. */
+  /** Description of the chart in a sentence or two, for screen readers. */
   readonly summary: string;
   /** Range and region of the chart. The script shows the values under the pointer in its place. */
   readonly note: string;
