@@ -16,7 +16,7 @@ import { load, machine } from './machine.ts';
 import { median } from './process-usage.ts';
 import { formatTable } from './table.ts';
 
-/** They come before the first pair: JIT and caches. */
+/** Rounds before the first pair, which warm up the JIT and caches. */
 const WARM_UP_ROUNDS = 4;
 
 const [other, count = '5', name = 'http'] = process.argv.slice(2);

@@ -26,7 +26,7 @@ export class AgentLoad {
   #slot = 1;
   #offered = 0;
   #results = 0;
-  /** Told of every result. */
+  /** Called with every result. */
   onResult: (result: AgentResult) => void = () => {};
   readonly #outcomes = new Map<string, number>();
 
@@ -83,7 +83,7 @@ export class AgentLoad {
   /**
    * Publishes jobs at a steady rate. Resolves after the last job was published.
    *
-   * @param firstMonitor id of the first of the 50 monitors that the jobs are of
+   * @param firstMonitor id of the first of the 50 monitors to which the jobs belong
    */
   async offer(check: Check, rate: number, seconds: number, firstMonitor = 1): Promise<void> {
     const intervalMs = (JOBS_PER_MESSAGE / rate) * 1_000;

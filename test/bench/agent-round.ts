@@ -17,7 +17,7 @@ export function checkOf(kind: Kind, port: number): Check {
   return httpCheckOf(`http://127.0.0.1:${port}/`);
 }
 
-/** A check whose answer needs nothing but any status of success. */
+/** A check that accepts any answer with a successful status. */
 export function httpCheckOf(url: string, timeout = ATTEMPTS.timeout): Check {
   return {
     type: 'http',
@@ -52,7 +52,7 @@ export async function agentRound(
   return (cpuMs(load.agent.pid) - before.cpu) / (load.results - before.results);
 }
 
-/** What was begun in a round comes to its end. */
+/** Waits until the checks that the round began have ended. */
 export function settle(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 500));
 }

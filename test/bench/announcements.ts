@@ -1,7 +1,7 @@
 import { DatabaseSync } from 'node:sqlite';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
 
-/** What a webhook was told. */
+/** The alerts that a webhook received. */
 type Alert = { monitor: { id: number }; cronTimestamp: number };
 
 /**
@@ -12,7 +12,7 @@ export class Announcements {
   readonly receiver: Receiver;
   /** Alerts so far. */
   count = 0;
-  /** Of them: told before the file had the change. */
+  /** Alerts among them that came before the file had the change. */
   early = 0;
   readonly #database: () => DatabaseSync;
   #connection: DatabaseSync | null = null;
@@ -29,7 +29,7 @@ export class Announcements {
     });
   }
 
-  /** @param databasePath asked with the first alert */
+  /** @param databasePath called with the first alert */
   static async start(databasePath: () => string): Promise<Announcements> {
     return new Announcements(await startReceiver(), databasePath);
   }

@@ -1,9 +1,9 @@
 import { Agent, get } from 'node:http';
 import type { System } from '../support/system.ts';
 
-/** Each of the reads is made this often, ms. */
+/** Interval of each of the reads, ms. */
 const EVERY_MS = 50;
-/** Most reads that wait for their answers; beyond this number none are begun. */
+/** Maximum number of reads that wait for their answers; beyond this number none are begun. */
 const MOST_WAITING = 1_000;
 
 /** How long reads took, ms. */
@@ -40,7 +40,7 @@ export class ApiReads {
     await Promise.all([this.#list.settled(), this.#one.settled()]);
   }
 
-  /** Reads that wait are given up. */
+  /** Gives up the waiting reads. */
   stop(): void {
     clearInterval(this.#timer);
     this.#list.stop();

@@ -4,7 +4,7 @@ import { cpuMs } from './process-usage.ts';
 
 /** Time after the start of the process that is not measured, because code is compiled in it, s. */
 const WARM_UP_S = 2;
-/** It goes on for a little longer than it is measured, s. */
+/** Time for which it continues after the measurement, s. */
 const MARGIN_S = 0.5;
 
 /**

@@ -44,8 +44,8 @@ export async function startBlackbox(children: Children, more: BlackboxModules = 
   return {
     pid,
     /**
-     * @returns a function that asks for one probe over a connection that stays open; it calls `onDone` with whether the
-     * probe succeeded
+     * @returns a function that requests one probe over a connection that stays open, and calls `onDone` with
+     *   whether the probe succeeded
      */
     prober(module: string, target: string, onDone: (succeeded: boolean) => void) {
       const path = `/probe?module=${module}&target=${encodeURIComponent(target)}`;

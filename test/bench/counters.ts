@@ -9,7 +9,7 @@ export async function notRunCounters({ url }: System): Promise<ReadonlyMap<strin
   return new Map([...(await scrape(url))].filter(([series]) => NOT_RUN.test(series)));
 }
 
-/** What grew from `before` to `after`, the most first. */
+/** The counters that grew from `before` to `after`, largest growth first. */
 export function grown(before: ReadonlyMap<string, number>, after: ReadonlyMap<string, number>): string[] {
   return [...after]
     .map(([name, value]): [string, number] => [name, value - (before.get(name) ?? 0)])

@@ -32,12 +32,12 @@ export class CpuQuota {
     this.#write('cgroup.procs', String(pid));
   }
 
-  /** The process goes back to the root, where nothing limits it. */
+  /** Moves the process back to the root cgroup, where nothing limits it. */
   release(pid: number): void {
     writeFileSync(`${this.#root}/cgroup.procs`, String(pid));
   }
 
-  /** Nothing may be in it any more. */
+  /** Removes the cgroup, which must be empty. */
   remove(): void {
     rmdirSync(this.#path);
   }

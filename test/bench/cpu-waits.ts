@@ -58,7 +58,7 @@ function waitedOf(pid: number): number {
   try {
     return waitedMsIn(readFileSync(`/proc/${pid}/schedstat`, 'utf8')) ?? Number.NaN;
   } catch {
-    // It was killed, and the next one is not there yet.
+    // It was killed, and the next one has not started yet.
     return Number.NaN;
   }
 }

@@ -7,17 +7,19 @@ export const CHECKED_FROM: readonly Region[] = REGIONS.slice(0, 3);
 /** New monitors get their first slot at this rate at most. */
 const FIRST_SLOTS_PER_SECOND = 500;
 
-/** How many monitors make `rate` checks a second. */
+/** Number of monitors that make `rate` checks a second. */
 export function monitorsFor(rate: number): number {
   return Math.round((rate * PERIOD_S) / CHECKED_FROM.length);
 }
 
-/** Time from the declaration of so many monitors, of any period, until each of them has had its first check, ms. */
+/**
+ * Time from the declaration of `count` monitors of any period until each of them has had its first check, ms.
+ */
 export function untilAllHaveBegunMs(monitors: number): number {
   return (monitors / FIRST_SLOTS_PER_SECOND) * 1_000 + 5_000;
 }
 
-/** Time from the declaration of so many monitors until each of them is checked on its grid, ms. */
+/** Time from the declaration of `count` monitors until each of them is checked on its grid, ms. */
 export function untilAllAreCheckedMs(monitors: number): number {
   // A monitor whose turn comes later than its slot of the grid begins with that one.
   const mostMs = PERIOD_S * 1_000 + 5_000;

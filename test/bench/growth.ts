@@ -15,7 +15,7 @@ import { withService } from './running-service.ts';
 import { formatTable } from './table.ts';
 
 const MINUTE_MS = 60_000;
-/** Samples of one minute. Their median leaves out what a collection of the heap moves for seconds. */
+/** Samples of one minute. Their median ignores the effect of a heap collection, which lasts for seconds. */
 const SAMPLES = 6;
 
 /** Resident memory of a process, MiB: its own pages, and pages of files. */
@@ -43,7 +43,7 @@ const [perSecond = 120, minutes = 65, warmUp = 20] = process.argv.slice(2).map(N
 const ending = new AbortController();
 process.once('SIGINT', () => ending.abort());
 
-// The programs are bundles where this is set, as in tests.
+// If this is set, the programs are bundles, as in tests.
 const folder = await mkdtemp(join(tmpdir(), 'svc-growth-'));
 process.env.TESTS_TMPDIR = folder;
 const declare = (port: number) => ({ svc_http_monitor: declaredMonitors(monitorsFor(perSecond), port) });

@@ -16,9 +16,9 @@ import { formatTable } from './table.ts';
 
 const AT_ONCE = 4_000;
 const OTHERS_PER_SECOND = 100;
-/** Seconds for which the other checks go on. */
+/** Duration of the other checks, s. */
 const OTHERS_S = 15;
-/** Ids of the monitors of the other checks begin here. */
+/** First monitor id of the other checks. */
 const OTHERS = 1_001;
 const TIMEOUT_MS = 5_000;
 const LONG_TIMEOUT_MS = 40_000;

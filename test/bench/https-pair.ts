@@ -22,7 +22,7 @@ import { formatTable } from './table.ts';
 /** Checks of one slice, and how many of them run at once. */
 const CHECKS = 60;
 const AT_ONCE = 4;
-/** They come before the first round that counts: JIT and caches. */
+/** Rounds before the first one that counts, which warm up the JIT and caches. */
 const WARM_UP_ROUNDS = 3;
 const BARE = 'bare tls.connect';
 const BEFORE = 'probe of before';

@@ -12,14 +12,14 @@ import { LARGE_BODIES } from '../support/large-bodies.ts';
 import { percentile } from './process-usage.ts';
 import { formatTable } from './table.ts';
 
-/** The most that a page of a list has, with bodies of nearly the size that is allowed. */
+/** The largest page of a list, whose bodies have nearly the allowed size. */
 const LIST_OF = { monitors: 100, characters: 250_000 };
 
 type Ready = { url: string; token: string };
 
 /**
- * The longest turns of this thread. They are measured as CPU time, because time that other programs take from the
- * machine is no hold.
+ * The longest turns of this thread. They are measured as CPU time, because time that other programs take does
+ * not count.
  */
 class Turns {
   #worst = 0;

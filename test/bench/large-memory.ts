@@ -62,7 +62,7 @@ const coordinator = new Program(
   [...COORDINATOR_FLAGS, ...flags],
 );
 
-/** Resident memory by what it is: pages of its own and of files, MiB. */
+/** Resident memory, MiB: the process's own pages, and pages of files. */
 function memoryText(): string {
   const text = readFileSync(`/proc/${coordinator.pid}/status`, 'utf8');
   const mib = (name: string) => Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(text)?.[1]) / 1_024;
@@ -72,7 +72,7 @@ function memoryText(): string {
 
 try {
   await Promise.all([buildService('coordinator', ROOT, folder), buildService('agent', ROOT, folder)]);
-  // The target's port stays, so that the declaration does.
+  // The target's port stays the same, so that the declaration does not change.
   const portFile = join(folder, 'target-port');
   const known = existsSync(portFile) ? await readFile(portFile, 'utf8') : '0';
   const target = await children.node('test/bench/target-process.ts', [known]);

@@ -24,7 +24,7 @@ import { machine } from './machine.ts';
 import { median, peakMiB, residentMiB } from './process-usage.ts';
 import { formatTable } from './table.ts';
 
-/** After the first job memory is looked at once more. */
+/** Memory is measured once more after the first job. */
 const SETTLED_AFTER_MS = 10_000;
 
 const [monitors = 100_000, unchanged = 3, changed = 1] = process.argv.slice(2, 5).map(Number);

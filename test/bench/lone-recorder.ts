@@ -22,7 +22,7 @@ export async function storeMonitors(store: Store, ids: Iterable<number>): Promis
 }
 
 /**
- * Parts of a recorder that works alone: no dispatch, no roll-ups, no held backlog, nobody who sends.
+ * Parts of a recorder that works alone: without dispatch, roll-ups, held backlogs and deliveries.
  *
  * @param slotNow the clock of slots, epoch ms
  */

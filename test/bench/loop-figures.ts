@@ -13,10 +13,10 @@ import {
 /** Checks that began in the measured span are recorded within this time after it, ms. */
 const LAST_RESULTS_MS = 3_000;
 
-/** What one run of the whole loop shows. */
+/** The figures of one run of the whole loop. */
 export type LoopFigures = {
   perSecond: number;
-  /** Recorded of what was to be checked, 1: all. */
+  /** Recorded part of the expected checks; 1: all. */
   share: number;
   notRun: number;
   failed: number;
@@ -24,7 +24,7 @@ export type LoopFigures = {
   cpuUs: Parts<number>;
   startLateness: Spread;
   recording: Spread;
-  /** At the end, MiB. */
+  /** Memory at the end, MiB. */
   memoryMiB: Parts<number>;
 };
 
@@ -32,7 +32,7 @@ export type LoopRun = {
   /** Checks per second. */
   readonly rate: number;
   readonly seconds: number;
-  /** What passes before that from the time on at which all monitors are checked on their grids, seconds. */
+  /** Time between the instant at which all monitors are checked on their grids and the measurement, s. */
   readonly warmUpSeconds?: number;
   /** The checkout whose coordinator and agents run; undefined: this one. */
   readonly root?: string | undefined;

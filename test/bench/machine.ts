@@ -1,6 +1,6 @@
 import { availableParallelism, cpus, loadavg } from 'node:os';
 
-/** What figures depend on, in one line. */
+/** The facts about the machine on which figures depend, in one line. */
 export function machine(...more: string[]): string {
   const model = cpus()[0]?.model.trim() ?? 'unknown processor';
   return [`${availableParallelism()} × ${model}`, `Node ${process.versions.node}`, ...more, load()].join(

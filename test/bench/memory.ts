@@ -60,7 +60,7 @@ function coordinatorOf(origin: Origin): Program {
   return programOf(fileOf('coordinator', origin), environment, COORDINATOR_FLAGS);
 }
 
-/** Starts it, waits, looks, and ends it gently. */
+/** Starts it, waits, measures it, and ends it with SIGTERM. */
 async function looked(name: string, program: Program, waitMs: number): Promise<string[]> {
   await program.start();
   await delay(waitMs);

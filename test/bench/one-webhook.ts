@@ -12,9 +12,9 @@ import { loopbackParts } from '../support/channel-sending.ts';
 
 const CHANNEL = 1;
 
-/** One webhook of some monitors, and how long its alerts take. */
+/** One webhook of some monitors, with the delays of its alerts. */
 export class OneWebhook {
-  /** From the report that decides to the answer of the webhook, of each alert, ms. */
+  /** Time from the deciding report to the answer of the webhook, for each alert, ms. */
   readonly tookMs: number[] = [];
   readonly #deliverer: Deliverer;
   /** When the last report of the monitor with this outcome was handed to the recorder, epoch ms. */
@@ -30,7 +30,7 @@ export class OneWebhook {
     });
   }
 
-  /** @param url takes every alert */
+  /** @param url URL that accepts every alert */
   static async linked(
     { store, secrets, log }: { readonly store: Store; readonly secrets: Secrets; readonly log: Logger },
     monitorIds: readonly number[],
@@ -78,7 +78,9 @@ export class OneWebhook {
     return new OneWebhook(deliverer);
   }
 
-  /** A report of the monitor is handed to the recorder; the one that makes the majority is the one that counts. */
+  /**
+   * Notes that a report of the monitor is handed to the recorder. The report that makes the majority counts.
+   */
   reported(monitorId: number, outcome: 'passed' | 'failed'): void {
     this.#reportedAt.set(`${monitorId} ${outcome === 'failed'}`, Date.now());
   }

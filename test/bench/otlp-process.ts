@@ -3,7 +3,8 @@
  *
  *   otlp-process.ts CHECKS_PER_SECOND SECONDS SPEED TAKING_PORT HANGING_PORT [none]
  *
- * With `none` nothing is exported. A monitor fails or recovers each second, of which a webhook on the first port is told.
+ * With `none` nothing is exported. A monitor fails or recovers each second, and a webhook on the first port
+ * is alerted.
  *
  * OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf: in protobuf. Without it in JSON.
  */
@@ -88,7 +89,7 @@ let slowestMs = 0;
 /** Delay of the event loop, which everything on the main thread adds to. */
 const loopDelay = monitorEventLoopDelay({ resolution: 10 });
 const secrets = new Secrets(Buffer.alloc(32, 1));
-/** Every so many-th monitor fails in every other round: one a second begins or ends to. */
+/** Every n-th monitor fails in every other round, so that one a second begins or stops failing. */
 const FAILING_EVERY = Math.max(1, Math.round(rate / REGIONS.length));
 const fails = (monitor: number) => monitor % FAILING_EVERY === 0;
 const webhook = await OneWebhook.linked(
@@ -163,7 +164,7 @@ function monitorOf(id: number): LiveMonitor {
   };
 }
 
-/** Those that fail do it in every other round. */
+/** Failing monitors fail in every other round. */
 function outcomeOf(monitor: number, slot: number): 'passed' | 'failed' {
   const isOdd = ((slot - base) / CHECKED_MS) % 2 === 1;
   return isOdd && fails(monitor) ? 'failed' : 'passed';

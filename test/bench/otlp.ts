@@ -1,7 +1,7 @@
 /**
- * Measures the CPU per check of the export over OTLP. The same results are recorded with and without the export, at the same
- * time, so that what else the machine does meets both, at the given rate, each on a real database file. 10 of the 50 endpoints,
- * which run in another process, never answer.
+ * Measures the CPU per check of the export over OTLP. The same results are recorded with and without the
+ * export, at the same time, so that other work of the machine affects both, at the given rate, each on a real
+ * database file. 10 of the 50 endpoints, which run in another process, never answer.
  *
  *   node test/bench/otlp.ts [checks per second] [seconds] [pairs] [speed] [json]
  *

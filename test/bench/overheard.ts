@@ -34,7 +34,7 @@ export class Overheard {
     return new Overheard(await connectBus({ url: nats.url, name: 'bench', log: pino({ level: 'silent' }) }));
   }
 
-  /** Of the time since the last call. */
+  /** Longest silences since the last call. */
   takeSilences(): Silences {
     return { jobs: this.#jobs.take(), heartbeats: this.#heartbeats.take() };
   }

@@ -45,7 +45,10 @@ type Stage = {
   memory: Parts<number>;
   /** Counters that grew. */
   notRun: string[];
-  /** Of each second: checks that began in it, how late, and how long after their end they were recorded. */
+  /**
+   * For each second: the checks that began in it, how late they were, and how long after their end they were
+   * recorded.
+   */
   seconds: string[];
 };
 
@@ -95,7 +98,7 @@ function bySecond(checks: RecordedChecks, from: number): string[] {
   });
 }
 
-/** Memory of each second of the next ones. */
+/** Memory in each of the next seconds. */
 async function memoryDuring({ system }: RunningService, seconds: number): Promise<Parts<number>[]> {
   const memory: Parts<number>[] = [];
   while (memory.length < seconds) {
@@ -117,7 +120,7 @@ function inTimeAfter({ system }: RunningService, since: number, until: number): 
   return last + 1 >= Math.floor((until - since) / 1_000) ? null : last + 1;
 }
 
-/** @param surplus how the monitors that are too many are declared now */
+/** @param surplus the present declaration of the surplus monitors */
 async function recover(
   service: RunningService,
   calm: Stage,
@@ -144,7 +147,7 @@ async function recover(
   ];
 }
 
-/** What each process has said about the memory that it returned. */
+/** The log lines of each process about returned memory. */
 function returnsOf({ system }: RunningService): string[] {
   const processes = [['coordinator', system.coordinator] as const, ...system.agents];
   return processes.map(([name, { lines }]) => {

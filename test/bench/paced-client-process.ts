@@ -1,6 +1,7 @@
 /**
- * Asks for one URL at a steady rate, whether answers come or not: as visitors do, who do not wait for each other.
- * A process of its own. Arguments: URL, requests a second, seconds. Prints one line of JSON at its end.
+ * Requests one URL at a steady rate, whether answers come or not, like visitors, who do not wait for each
+ * other. A process of its own. Arguments: URL, requests a second, seconds. Prints one line of JSON at its
+ * end.
  *
  * A request counts from the instant at which it was due, so an answer that is late makes those that wait behind it late
  * too. It goes out over a connection that is free, or over a new one.
@@ -54,7 +55,7 @@ class Connection {
     sending.push(performance.now() - dueAt);
   }
 
-  /** The server closes what is idle for long. */
+  /** The server closes connections that are idle for long. */
   #end(): void {
     const at = free.indexOf(this);
     if (at === -1) fail('a connection was closed before its answer');
@@ -81,7 +82,7 @@ function fail(message: string): never {
   process.exit(1);
 }
 
-/** Sends what is due, looking at the clock about once a millisecond. */
+/** Sends the due requests; it reads the clock about once a millisecond. */
 function paced(rate: number, seconds: number): Promise<void> {
   const startedAt = performance.now();
   const total = rate * seconds;

@@ -6,8 +6,8 @@
  *
  *     node test/bench/pair.ts OTHER_CHECKOUT [rates, as 1000,2000] [seconds] [pairs] [seconds of warm-up]
  *
- * A service runs for months, and V8 compiles it for the first one and a half minutes, so that span is left out. With a
- * warm-up of 0 s it is what is measured.
+ * A service runs for months, and V8 compiles it for the first one and a half minutes, so that span is left
+ * out. With a warm-up of 0 s, this span is measured.
  *
  * The other checkout needs a `node_modules` of its own. The harness is this checkout's on both sides.
  */

@@ -48,7 +48,7 @@ export class RecordedChecks {
     return this.count / this.#seconds;
   }
 
-  /** Part of the expected checks of so many monitors that were recorded; 1: all. */
+  /** Recorded part of the expected checks of `monitors`; 1: all. */
   shareOf(monitors: number): number {
     return this.count / (monitors * CHECKED_FROM.length * (this.#seconds / PERIOD_S));
   }

@@ -75,7 +75,7 @@ function messagesOf(until: number): { subject: string; data: Uint8Array }[] {
   return messages;
 }
 
-/** With its members in the order in which agents write them. */
+/** A result with its members in the order in which agents write them. */
 function resultOf(monitor: number, region: Region, slot: number) {
   const latency = 10 + (monitor % 50) + 0.5;
   return {

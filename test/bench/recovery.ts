@@ -22,7 +22,7 @@ const system = await System.start({
 });
 const [region = 'hosta-fra'] = CHECKED_FROM;
 
-/** Time until a result is recorded whose check began after `since`, ms. Missed slots are made up for first. */
+/** Time until a result is recorded whose check began after `since`, ms. Missed slots run first. */
 async function resumed(since: number, where: string): Promise<number> {
   for (;;) {
     const [row] = system.query<{ at: number | null }>(
@@ -49,7 +49,7 @@ const cases: Record<string, () => Promise<number>> = {
     await delay(3_000);
     const since = Date.now();
     await system.coordinator.start();
-    // What agents had begun before does not count.
+    // Checks that agents had begun before do not count.
     return resumed(since + (HEARD_MS - 100), '').then((ms) => ms + HEARD_MS - 100);
   },
   NATS: async () => {

@@ -80,7 +80,7 @@ for (let at = start; at < start + minutes * 60_000; at += PERIOD_MS) {
 }
 await delay(1_500);
 
-/** Time from the beginning of a transaction to its COMMIT, ms. Recording waits for so long. */
+/** Time from the beginning of a transaction to its COMMIT, ms. Recording waits for this time. */
 const held: number[] = [];
 const rollups = await Rollups.load({
   store: {

@@ -40,7 +40,7 @@ export async function withService<T>(
   }
 }
 
-/** CPU time used so far, ms; of the agents together. */
+/** CPU time used so far, ms; for agents, of all together. */
 export function cpuOf(system: System): Parts<number> {
   const agents = agentPids(system).reduce((sum, pid) => sum + cpuMs(pid), 0);
   return { coordinator: cpuMs(system.coordinator.pid), agents, nats: cpuMs(system.nats.pid) };
@@ -52,7 +52,9 @@ export function memoryOf(system: System): Parts<number> {
   return { coordinator: residentMiB(system.coordinator.pid), agents, nats: residentMiB(system.nats.pid) };
 }
 
-/** Measures the coordinator's memory ten times a second. `end` stops this and answers the largest value, MiB. */
+/**
+ * Measures the coordinator's memory ten times a second. `end` stops this and returns the largest value, MiB.
+ */
 export function watchCoordinatorMemory(system: System): { end(): number } {
   let peakMiB = 0;
   const timer = setInterval(() => {

@@ -31,7 +31,7 @@ type SpanFigures = {
   peakMiB: number;
   /** Time from the end of the span until its last check was recorded, ms. */
   caughtUpMs: number;
-  /** Reported by agents and not recorded. */
+  /** Number of results that agents reported and that were not recorded. */
   lost: number;
 };
 
@@ -48,7 +48,7 @@ const HEAD = [
   'last recorded after ms',
 ];
 
-/** What a run is watched by. */
+/** The observers of a run. */
 type Watch = { service: RunningService; reads: ApiReads; bus: Overheard };
 
 async function measure({ service, reads, bus }: Watch, span: Span): Promise<SpanFigures> {
@@ -69,13 +69,13 @@ async function measure({ service, reads, bus }: Watch, span: Span): Promise<Span
   return { name: span.name, from, until, ...times, peakMiB, caughtUpMs, lost: bus.lost(system, from, until) };
 }
 
-/** The disk is as the span says, for as long as the span says. */
+/** Sets the disk to the state of the span, for the time of the span. */
 async function disturb(pid: number, { disk, seconds }: Span): Promise<void> {
   const endsAt = performance.now() + seconds * 1_000;
   const left = () => Math.max(0, endsAt - performance.now());
   while (left() > 0) {
     const slowed = disk === null ? null : await SlowedDisk.attach(pid, disk);
-    // Attached anew, it stalls again.
+    // A newly attached tracer stalls calls again.
     await delay(disk === 'stalls-once' ? Math.min(STALLS_EVERY_MS, left()) : left());
     await slowed?.detach();
   }

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** What a database on disk waits for. */
+/** The system calls that a database on disk waits for. */
 const SYSCALLS = 'fsync,fdatasync,pwrite64';
 /** How long each slowed call takes. */
 const STALL = '3s';

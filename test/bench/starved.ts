@@ -1,5 +1,6 @@
 /**
- * Measures what is announced when agents are short of CPU: `node test/bench/starved.ts loops|quota|busy [runs]`.
+ * Measures the announcements when agents are short of CPU:
+ * `node test/bench/starved.ts loops|quota|busy [runs]`.
  *
  * `loops`: 1,000 checks/s beside seven busy loops; an agent is killed and started again. `quota`: 8 checks/s per
  * region; each agent has a hundredth of a core. Every announcement in this time is false, because the target answers.
@@ -43,7 +44,7 @@ type Story = {
 const STORIES: Readonly<Record<string, Story>> = {
   loops: { monitors: 10_000, calmMs: 12_000, starve: besideLoops, outageMs: OUTAGE_MS },
   quota: { monitors: 240, calmMs: 8_000, starve: underQuota, outageMs: OUTAGE_MS },
-  // All regions are disturbed here, so an outage that one slot does not show may be shown by the next one.
+  // All regions are disturbed here, so an outage that one slot does not show may show in the next one.
   busy: { monitors: 3_000, calmMs: 12_000, starve: besideSomeLoops, outageMs: OUTAGE_MS + PERIOD_S * 1_000 },
 };
 
@@ -185,7 +186,7 @@ function silenceIn(system: System): string {
   return rows.map(({ outcome, count }) => `${outcome} ${count}`).join(', ');
 }
 
-/** Results that call the target down or slow which it was not. */
+/** Results that wrongly report the target as down or slow. */
 function failedOf(system: System): number {
   const [row] = system.query<{ count: number }>(
     `SELECT count(*) AS count FROM results JOIN monitors ON monitors.id = monitor_id

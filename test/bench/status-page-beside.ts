@@ -1,8 +1,8 @@
 /**
  * Measures a status page of 50 components beside the checks, at a steady rate of requests:
- * `node test/bench/status-page-beside.ts [requests/s] [seconds] [checks/s] [root]`. The whole service runs on this machine, as
- * for whole-loop.ts; the page shows 50 of its monitors, and a process of its own asks for it. `root`: another checkout whose
- * coordinator and agents run.
+ * `node test/bench/status-page-beside.ts [requests/s] [seconds] [checks/s] [root]`. The whole service runs on
+ * this machine, as for whole-loop.ts; the page shows 50 of its monitors, and a separate process requests it.
+ * `root`: another checkout whose coordinator and agents run.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { Children } from './children.ts';

@@ -1,6 +1,7 @@
 /**
- * Measures how fast a status page of 50 components is answered from the cache: `node test/bench/status-page.ts [seconds]`.
- * The page is served by a process of its own, over a database on disk, and asked for over 50 connections that stay open.
+ * Measures how fast a status page of 50 components is answered from the cache:
+ * `node test/bench/status-page.ts [seconds]`. The page is served by a process of its own, over a database on
+ * disk, and requested over 50 connections that stay open.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';

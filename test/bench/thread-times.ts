@@ -9,7 +9,7 @@ export function threadTimes(pid: number | 'self'): ReadonlyMap<string, ThreadTim
   return new Map(readdirSync(tasks).flatMap((id) => timeOf(`${tasks}/${id}`, id)));
 }
 
-/** What the threads did since `before`, by their names; those of one name together. */
+/** The times of the threads since `before`, by their names; threads of one name are added up. */
 export function threadsSince(
   before: ReadonlyMap<string, ThreadTime>,
   after: ReadonlyMap<string, ThreadTime>,
@@ -37,7 +37,7 @@ function timeOf(task: string, id: string): [string, ThreadTime][] {
       [id, { name: name === 'MainThread' ? 'main' : name, ms: Number(ns) / 1e6, waits: Number(waits) }],
     ];
   } catch {
-    // It has ended.
+    // The thread has ended.
     return [];
   }
 }

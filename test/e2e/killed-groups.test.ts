@@ -14,7 +14,7 @@ import { System } from '../support/system.ts';
 
 /** So many that the message for many names each of its monitors. */
 const MONITORS = 2 * TOLD_ALONE;
-/** Most sends at once to one channel: what is under way at a kill. */
+/** Maximum number of sends at once to one channel: what is under way at a kill. */
 const UNDER_WAY = 8;
 
 type Message = { readonly title: string; readonly message: string };

@@ -21,7 +21,7 @@ describe.each(SEEDS)('from seed %i', (seed) => {
   });
 });
 
-/** A parser of lines of words, with something wrong. */
+/** A parser of lines of words, with a fault. */
 const planted = (parse: (text: string) => unknown, more: Partial<FuzzTarget> = {}): FuzzTarget => ({
   name: 'planted',
   corpus: ['one two\nthree', 'four'].map(latin1),

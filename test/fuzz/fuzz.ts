@@ -8,7 +8,7 @@ import { type FuzzTarget, MOST_BYTES, MOST_MS } from './target.ts';
 
 export type Finding = {
   readonly target: string;
-  /** `--seed` of it: its case comes first then. */
+  /** The `--seed` that shows it again; its case comes first then. */
   readonly seed: number;
   readonly problem: string;
   readonly input: Buffer;
@@ -16,17 +16,18 @@ export type Finding = {
 
 export type Fuzzed = { readonly cases: number; readonly finding: Finding | null };
 
-/** What one input may make the memory grow by, bytes. */
+/** Largest growth of memory that one input may cause, bytes. */
 const MOST_MEMORY = 64 * 1_024 * 1_024;
-/** One case of so many measures how time grows with length. */
+/** One case out of this number measures how time grows with length. */
 const GROWTH_EVERY = 40;
 
 /**
  * Feeds a parser with inputs until the time is over or an input shows a fault. Case `n` of seed `s` is case 0 of seed
  * `s + n`, so every finding is shown again by one command.
  *
- * It is not led by coverage. Such a fuzzer (jazzer.js) finds deeper inputs, but it instruments every module at load, which
- * does not go with type stripping, and it brings a native add-on. The corpora reach every branch that tests know.
+ * It is not guided by coverage. Such a fuzzer (jazzer.js) finds deeper inputs, but it instruments every
+ * module at load, which does not go with type stripping, and it brings a native add-on. The corpora reach
+ * every branch that tests know.
  *
  * @param milliseconds of CPU time of this thread, so a busy machine runs as many cases; at least one case runs
  */
@@ -69,11 +70,11 @@ async function shortFinding(
   };
 }
 
-/** What is the same while an input is made shorter. */
+/** The fixed parts while an input is made shorter. */
 const kindOf = (problem: string | null): string | undefined =>
   problem?.slice(0, 40).replaceAll(/[\d.]+/g, '');
 
-/** What an input shows; null: nothing. */
+/** The fault that an input shows; null: none. */
 async function problemWith(target: FuzzTarget, input: Buffer, seed: number): Promise<string | null> {
   const problem = problemIn(() => costsOf(target, input));
   if (problem !== null) return problem;
@@ -85,7 +86,7 @@ async function problemWith(target: FuzzTarget, input: Buffer, seed: number): Pro
   }
 }
 
-/** What `find` finds, or throws. */
+/** The result of `find`, or the error that it throws. */
 function problemIn(find: () => string | null): string | null {
   try {
     return find();

@@ -19,7 +19,7 @@ const LONGEST_BYTES = 2 * MOST_BYTES;
 /** Longest part of an input that is repeated, bytes. It is short compared with the shortest measured length. */
 const MOST_KEPT = 1_024;
 
-/** An input with a part that is repeated in its place until the input has this length. */
+/** An input in which a part is repeated in place until the input has this length. */
 export type Stretched = { readonly before: Buffer; readonly unit: Buffer; readonly after: Buffer };
 
 export function stretchable(long: Buffer, random: Random): Stretched {

@@ -46,7 +46,7 @@ const inserted = (input: Buffer, random: Random, what: Buffer): Buffer => {
   return replaced(input, [at, at], what);
 };
 
-/** Bytes and characters at which readers change their mind. */
+/** Bytes and characters with a special meaning for parsers. */
 const ODD = [
   '\0',
   '\t',

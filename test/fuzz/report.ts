@@ -1,9 +1,9 @@
 import type { Finding } from './fuzz.ts';
 
-/** Longer inputs are shown by their beginning. */
+/** Only the beginning of longer inputs is shown. */
 const SHOWN_BYTES = 400;
 
-/** Of a problem: its message, and where it was found. */
+/** The message of a problem, and the place where it was found. */
 const SHOWN_LINES = 30;
 
 /** A finding for people, with the command that shows it again. */

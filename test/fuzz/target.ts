@@ -2,11 +2,11 @@ import type { Random } from '../simulation/random.ts';
 
 /** A parser under fuzz: its inputs, and the promises that must hold for all of them. */
 export type FuzzTarget = {
-  /** In kebab case; of `--only`. */
+  /** Name for `--only`, in kebab case. */
   readonly name: string;
   /** Inputs that mean something to the parser; not empty. */
   readonly corpus: readonly Buffer[];
-  /** What is put into inputs, one character per byte. */
+  /** Texts that are inserted into inputs, one character per byte. */
   readonly words: readonly string[];
   /** A mutation in the parser's own grammar, in addition to those of bytes. */
   readonly mutate?: (input: Buffer, random: Random) => Buffer;
@@ -28,7 +28,7 @@ export type FuzzTarget = {
 export const MOST_MS = 50;
 export const MOST_BYTES = 64 * 1_024;
 
-/** For parsers that refuse nothing by an error. */
+/** For parsers that never refuse an input with an error. */
 export const never = (): boolean => false;
 
 /** One character per byte. */

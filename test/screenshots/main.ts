@@ -14,7 +14,7 @@ import { type BrowserVisitor, DESK, TestBrowser, type View } from '../support/br
 import { openDashboard } from '../support/dashboard.ts';
 import { addSampleCompany, type SampleCompany } from './sample-company.ts';
 
-/** Most bytes of a picture: people load several with a page of the documentation. */
+/** Maximum number of bytes of a picture: people load several with a page of the documentation. */
 const LARGEST = 150_000;
 
 type Picture = {

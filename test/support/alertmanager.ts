@@ -8,7 +8,7 @@ import { guardProcess } from '../../deploy/local/guard.ts';
 import { freePort } from './free-port.ts';
 
 export type Alertmanager = {
-  /** Tells it that an alert fires, or that it is over. */
+  /** Sends it an alert that fires, or the end of one. */
   tell(name: string, state: 'firing' | 'over'): Promise<void>;
   stop(): Promise<void>;
 };

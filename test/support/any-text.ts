@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 
-/** Code points from here on are beyond the surrogates, of which no text is made. */
+/** First code point after the surrogates, which no text contains. */
 const SURROGATES = { first: 0xd800, count: 0x800 };
 const LAST = 0x10ffff - SURROGATES.count;
 
 const character = fc.nat(LAST).map(
   (number) => String.fromCodePoint(number < SURROGATES.first ? number : number + SURROGATES.count),
-  // Without a way back fast-check could not take the texts that it knows as dangerous.
+  // Without the reverse mapping, fast-check could not use its list of dangerous texts.
   (text) => {
     const point = typeof text === 'string' ? (text.codePointAt(0) ?? -1) : -1;
     if (point < 0 || String.fromCodePoint(point) !== text) throw new TypeError('not one character');
@@ -15,8 +15,8 @@ const character = fc.nat(LAST).map(
 );
 
 /**
- * Texts of any characters. They are those of `fc.string({ unit: 'binary' })`, which lists all characters first: a
- * second of CPU in each process.
+ * Texts of any characters, like those of `fc.string({ unit: 'binary' })`. That one lists all characters
+ * first, which takes a second of CPU in each process.
  */
 export function anyText(lengths: { minLength?: number; maxLength?: number } = {}): fc.Arbitrary<string> {
   return fc.string({ ...lengths, unit: character });

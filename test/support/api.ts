@@ -39,17 +39,17 @@ export type RunningApi = ConfiguredStore & {
   readonly agents: Map<Region, LiveAgent[]>;
   /** Sends a request, by default with the operator's token and JSON. */
   call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<ApiAnswer>;
-  /** Creates a resource and answers its id. Rejects when it is refused. */
+  /** Creates a resource and returns its id. Rejects when the API refuses it. */
   create(path: string, body: object): Promise<string>;
 };
 
-/** Makes the tokens of visitors of status pages. */
+/** Key of the tokens of visitors of status pages. */
 export const VISITOR_KEY = new Secret(new Uint8Array(32).fill(7));
 
-/** The monitor of this name is exported to an endpoint of the operator. */
+/** Name of the monitor that is exported to an endpoint of the operator. */
 export const EXPORTED_BY_DEFAULT = 'Exported by default';
 
-/** What the export tells, which the API does not run. */
+/** The state of the export, which does not run with this API. */
 const ENDPOINT: EndpointState = {
   key: 'k',
   url: 'https://otlp.example.com/v1/metrics',
@@ -72,7 +72,7 @@ const TAKEN = { encoding: 'json', isTaken: true, rejected: 0, error: null } as c
  * The API on a free port over a new database, with all parts behind it except dispatch.
  *
  * @param sending how alerts and mails are sent
- * @param workers of the store; left out: the thread of the test
+ * @param workers workers of the store; left out: the thread of the test
  */
 export async function startApi(
   more: Partial<ApiParts> = {},

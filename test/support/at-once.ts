@@ -5,7 +5,10 @@ import { once } from 'node:events';
 export type Part = {
   readonly name: string;
   readonly command: string;
-  /** Its output goes where that of this process goes, line by line: for the one part that takes minutes. */
+  /**
+   * Whether its output is written at once, line by line, like the output of this process: for the one part
+   * that takes minutes.
+   */
   readonly isShown?: boolean;
 };
 
@@ -21,7 +24,7 @@ export async function runAtOnce(parts: readonly Part[], write: (text: string) =>
   return parts.filter((_, index) => outcomes[index] !== 0).map(({ name }) => name);
 }
 
-/** The exit code; null where a signal ended it. */
+/** The exit code; null: a signal ended it. */
 async function run(
   { name, command, isShown = false }: Part,
   write: (text: string) => void,

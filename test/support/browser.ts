@@ -23,7 +23,10 @@ export type View = {
   readonly zone?: string;
 };
 
-/** With and without script. `pageProblems` looks at each width and in both themes, and leaves the next width behind. */
+/**
+ * With and without script. `pageProblems` inspects each width in both themes, and leaves the window at the
+ * next width.
+ */
 export const VIEWS: readonly View[] = [
   { width: 320, theme: 'light', hasScript: true },
   { width: 1440, theme: 'dark', hasScript: false },
@@ -37,11 +40,11 @@ export function nameOf({ hasScript }: View): string {
   return hasScript ? 'with script' : 'without script';
 }
 
-/** Of every window. */
+/** Height of every window, CSS pixels. */
 export const HEIGHT = 900;
 const NOTE_SHIFTS = readFileSync(fileURLToPath(new URL('browser/note-shifts.js', import.meta.url)), 'utf8');
 
-/** A window of the browser with its cookies. It is used by one visitor after the other. */
+/** A window of the browser with its cookies. One visitor after the other uses it. */
 type Window = {
   readonly context: BrowserContext;
   readonly page: Page;
@@ -53,7 +56,7 @@ type Window = {
 /** The views of the visitors whose windows are open. */
 const VIEW_OF = new WeakMap<BrowserContext, View>();
 
-/** How the visitor looks at a page. */
+/** The view in which the visitor opens pages. */
 export function viewOf(page: Page): View {
   const view = VIEW_OF.get(page.context());
   if (view === undefined) throw new Error('this is the page of no visitor');
@@ -62,10 +65,10 @@ export function viewOf(page: Page): View {
 
 type Sessions = Map<string, ReadonlyMap<string, string>>;
 
-/** Somebody with cookies of their own. */
+/** A visitor with cookies of their own. */
 export class BrowserVisitor {
   readonly context: BrowserContext;
-  /** Cookies of sessions that any visitor of this browser may use, by what they are a session of. */
+  /** Cookies of sessions that any visitor of this browser may use, by the subject of the session. */
   readonly sessions: Sessions;
   readonly #window: Window;
   readonly #pages: Page[] = [];
@@ -85,7 +88,7 @@ export class BrowserVisitor {
     return page;
   }
 
-  /** Leaves the window as if it were new. */
+  /** Resets the window to the state of a new one. */
   async close(): Promise<void> {
     await this.context.clearCookies();
     await this.#window.session.send('Network.clearBrowserCache');
@@ -114,7 +117,7 @@ export class TestBrowser {
     const browser = await chromium.launch({
       executablePath: PROGRAM,
       args: ['--no-sandbox', '--disable-gpu', '--no-proxy-server', '--disable-dev-shm-usage'],
-      // A busy machine takes long to start it. The limit of the test ends what hangs.
+      // A busy machine takes long to start it. The time limit of the test ends a start that hangs.
       timeout: 0,
     });
     return new TestBrowser(browser);
@@ -147,7 +150,7 @@ export class TestBrowser {
     return { context, page, session: await context.newCDPSession(page), hasScript, zone };
   }
 
-  /** @throws Error when a page has asked another host */
+  /** @throws Error when a page has sent a request to another host */
   async close(): Promise<void> {
     await this.#browser.close();
     if (this.#foreign.size > 0) throw new Error(`pages asked other hosts: ${[...this.#foreign].join(', ')}`);

@@ -10,13 +10,13 @@ const SOURCES: Readonly<Record<Service, string>> = {
 };
 
 /**
- * What `npm run build` makes, without what contains Node, made once in a run.
+ * The output of `npm run build`, without the files that contain Node, made once in a run.
  *
- * @returns its folder, and what the build has said
+ * @returns its folder, and the build's messages
  */
 export async function sharedBuild(): Promise<{ folder: string; said: readonly string[] }> {
   const { folder, value } = await madeOnce('svc-build', async (outDir) => {
-    // Only the file that builds loads what builds.
+    // Only the file that really builds imports the build.
     const [{ buildAll }, { stop }] = await Promise.all([
       import('../../deploy/build/build-all.ts'),
       import('esbuild'),
@@ -34,7 +34,7 @@ export async function sharedBuild(): Promise<{ folder: string; said: readonly st
  * The program of a service, for tests that start processes: the bundle of `npm run build`, made once in a run. A process
  * starts with it for half of the CPU time that its hundreds of sources take. `test/e2e/start.test.ts` starts these.
  *
- * @returns its path; outside of a run of tests that of the sources, which the benchmarks measure
+ * @returns its path; outside a test run the path of the sources, which the benchmarks measure
  */
 export async function builtService(service: Service): Promise<string> {
   if (process.env.TESTS_TMPDIR === undefined) return join(ROOT, SOURCES[service]);

@@ -3,8 +3,8 @@ import { CHANNEL_KINDS, type ChannelKind, type ChannelSettings } from '@svc/shar
 const header = (key: string, value: string) => ({ key, value });
 
 /**
- * The settings of each kind as the format of declarations has them, in their order: `name!` is required, `name?` optional,
- * `*` sensitive, `+` secret without being sensitive.
+ * The settings of each kind in the format of declarations, in their order: `name!` is required, `name?`
+ * optional, `*` sensitive, `+` secret without being sensitive.
  */
 export const EXPECTED_SETTINGS: { readonly [K in ChannelKind]: string } = {
   email: 'email!',

@@ -54,7 +54,7 @@ export function loopbackParts(parts: Partial<SenderParts> = {}): SenderParts {
   return { ...given, publicUrl: PUBLIC_URL, operator: {}, ...parts };
 }
 
-/** As production sends, to receivers on loopback. */
+/** Sends as in production, to receivers on loopback. */
 export function loopbackSender(operator: OperatorValues = {}): Send {
   return createSender(loopbackParts({ operator }));
 }

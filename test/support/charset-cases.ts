@@ -1,11 +1,11 @@
-/** Pages of several charsets, and what a browser shows of them. */
+/** Pages in several charsets, with the text that a browser shows. */
 export type CharsetCase = {
   readonly name: string;
   /** `Content-Type`; undefined: the answer has none. */
   readonly type: string | undefined;
   readonly bytes: Buffer;
   readonly text: string;
-  /** The text that the message of a failure has, where the declared charset is not known. */
+  /** The text in a failure's message if the declared charset is not known. */
   readonly unknown?: string;
 };
 

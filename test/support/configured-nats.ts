@@ -10,7 +10,7 @@ export type ConfiguredNats = {
   close(): Promise<void>;
 };
 
-/** Resolves when the server takes connections. @param file its configuration, before which `flags` go */
+/** Resolves when the server accepts connections. @param file its configuration; `flags` precede it */
 export async function startConfiguredNats(file: string, ...flags: string[]): Promise<ConfiguredNats> {
   const { path } = await findNatsServer();
   const child = spawn(path, ['-c', file, ...flags], { stdio: ['ignore', 'ignore', 'pipe'] });

@@ -78,7 +78,7 @@ export type ConfiguredStore = TemporaryStore & {
   readonly workspaceId: number;
 };
 
-/** Name of the declared file in what the API is refused. */
+/** Name of the declared file in refusals of the API. */
 export const DECLARED_FILE = 'monitors.yaml';
 
 /**

@@ -16,7 +16,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
 /** Changes the service from one declaration to the next, with one request for each resource that differs. */
 export class DeclareByApi {
   readonly #service: LocalService;
-  /** `kind.name` with what was last sent. */
+  /** The last sent attributes by `kind.name`. */
   readonly #made = new Map<string, { path: string; id: string; sent: string }>();
 
   constructor(service: LocalService) {
@@ -53,7 +53,7 @@ export class DeclareByApi {
     this.#made.set(key, { path, id, sent });
   }
 
-  /** With ids in the place of `${kind.name.id}`. */
+  /** The attributes, with ids in place of `${kind.name.id}`. */
   #resolved(attributes: object): object {
     const text = JSON.stringify(attributes, (_key, value: unknown) =>
       Array.isArray(value) ? value.map((each) => this.#idIn(each)) : value,

@@ -12,7 +12,7 @@ function attributesWith<K extends ResourceKind>(kind: K, members: Record<string,
   return parsed.value;
 }
 
-/** Creates a resource, as the API does. Answers its id. */
+/** Creates a resource, as the API does. Returns its id. */
 export function createResource(
   { configuration, workspaceId }: Parts,
   kind: ResourceKind,

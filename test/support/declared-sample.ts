@@ -1,6 +1,9 @@
 import { VALID } from './resources.ts';
 
-/** Of each kind one that stands alone, and entries that refer to each other and insert `env.NAME` and `file.token`. */
+/**
+ * One independent entry of each kind, and entries that refer to each other and insert `env.NAME` and
+ * `file.token`.
+ */
 export const DECLARED_SAMPLE = {
   ...Object.fromEntries(
     Object.entries(VALID)

@@ -59,7 +59,7 @@ export class DnsTestServer {
       await once(udp, 'listening');
       const tcp = createServer();
       tcp.listen(udp.address().port, '127.0.0.1');
-      // The same number may be taken for TCP: draw another.
+      // The same port may be in use for TCP: draw another one.
       const isFree = await new Promise<boolean>((resolve) => {
         tcp.once('listening', () => resolve(true));
         tcp.once('error', () => resolve(false));
@@ -73,7 +73,7 @@ export class DnsTestServer {
     return (this.#tcp.address() as AddressInfo).port;
   }
 
-  /** As an operator writes it. */
+  /** The address as an operator writes it. */
   get address(): string {
     return `127.0.0.1:${this.port}`;
   }

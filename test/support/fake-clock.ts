@@ -60,7 +60,10 @@ export class FakeClock implements Clock {
     this.#wall += ms;
   }
 
-  /** Lets the process stand still for `ms`. Timers that fell due run once, late, in the next `advance`. */
+  /**
+   * Simulates a process that stands still for `ms`. Timers that fell due run once, late, in the next
+   * `advance`.
+   */
   stall(ms: number): void {
     this.#moveTo(this.#monotonic + ms);
     for (const timer of this.#timers) timer.at = Math.max(timer.at, this.#monotonic);

@@ -19,7 +19,7 @@ let sent = 0;
 let named = 0;
 
 async function flood(): Promise<void> {
-  // A server that is flooded on a busy machine may be too late for a connection, which is tried again.
+  // A flooded server on a busy machine may be too slow for a connection, which is then tried again.
   const connection = await connect({
     servers: url,
     waitOnFirstConnect: true,

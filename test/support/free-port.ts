@@ -5,13 +5,14 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { isCode } from '@svc/shared/errors.ts';
 
-/** Systems take the ports of connections and of servers on port 0 from above these: Linux from 32,768 on. */
+/** Systems choose the ports of connections and of servers on port 0 above these: Linux from 32,768 on. */
 const FIRST_PORT = 10_000;
 const LAST_PORT = 32_767;
 
 /**
- * A loopback port on which nobody listens, for programs that cannot be told to take port 0, and for those that
- * come back on the same one. No connection takes it in between, nor does a server on port 0, nor another test of the run.
+ * A loopback port without a listener, for programs that cannot use port 0, and for programs that return on
+ * the same port. Neither a connection, nor a server on port 0, nor another test of the run uses it in
+ * between.
  */
 export async function freePort(): Promise<number> {
   for (;;) {
@@ -20,7 +21,10 @@ export async function freePort(): Promise<number> {
   }
 }
 
-/** Claims the port for the rest of the run of tests, among all its processes. Outside of one, each claim is the first. */
+/**
+ * Claims the port for the rest of the test run, among all its processes. Outside a test run, each claim
+ * succeeds.
+ */
 function isFirstClaim(port: number): boolean {
   const folder = process.env.TESTS_TMPDIR;
   if (folder === undefined) return true;

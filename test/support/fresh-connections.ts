@@ -1,8 +1,8 @@
 import { Agent, setGlobalDispatcher } from 'undici';
 
 /*
- * Setup for all tests: `fetch` opens a connection for each request. One that is kept is closed by the server after some
- * seconds without a request, and on a busy machine that may meet the next request on its way.
+ * Setup for all tests: `fetch` opens a connection for each request. The server closes a kept connection after
+ * some seconds without a request, and on a busy machine the next request may already be on its way then.
  */
 const REGISTERED = Symbol.for('svc.fresh-connections');
 if (Reflect.get(globalThis, REGISTERED) !== true) {

@@ -12,7 +12,7 @@ export class HeldReads {
   #mode: 'answer' | 'hold' | 'fail' = 'answer';
   /** Threads that have started. */
   #threads = 0;
-  /** How many of them, the first ones, hold reads. */
+  /** Number of threads, from the first on, that hold reads. */
   #holding = 0;
   #held: (() => void)[] = [];
   /** Reads that came. */
@@ -26,7 +26,7 @@ export class HeldReads {
     this.#holding = Number.POSITIVE_INFINITY;
   }
 
-  /** As {@link hold}, on the thread that has started first. */
+  /** The same as {@link hold}, on the thread that started first. */
   holdFirst(): void {
     this.#mode = 'hold';
     this.#holding = 1;
@@ -37,7 +37,7 @@ export class HeldReads {
     this.#mode = 'fail';
   }
 
-  /** Reads are answered again, those that wait first. */
+  /** Reads are answered again, waiting ones first. */
   release(): void {
     this.#mode = 'answer';
     const held = this.#held;

@@ -1,7 +1,7 @@
 import type { Clock } from '@svc/shared/clock.ts';
 import type { Bus } from '@svc/shared/nats/bus.ts';
 
-/** What is held of a clock and a connection. */
+/** The timers and subscriptions that are held. */
 export type Held = { timers: number; intervals: number; subscriptions: number; connectionListeners: number };
 
 /** Counts the timers and subscriptions that a part holds. The clock and the connection work as usual. */
@@ -74,7 +74,7 @@ export class HeldResources {
   }
 }
 
-/** Answers what ends it; may be called twice. */
+/** Returns a function that ends it, which may be called twice. */
 function hold(held: Set<object>): () => void {
   const one = {};
   held.add(one);

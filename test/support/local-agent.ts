@@ -36,7 +36,7 @@ export const SHARED_MEMORY: ProcessMemory = { residentBytes: () => 0, collect: (
 
 type LocalAgentParts = {
   readonly bus: Bus;
-  /** Of the server that `bus` is connected to. */
+  /** URL of the server that `bus` is connected to. */
   readonly natsUrl: string;
   readonly clock: Clock;
   readonly log: Logger;
@@ -100,7 +100,7 @@ function offsetClock(clock: Clock, offset: number): Clock {
   };
 }
 
-/** The system's names, and before them those that only this region knows. */
+/** Resolves the names that only this region knows, and otherwise the system's names. */
 function regionalResolver(names: Readonly<Record<string, readonly string[]>>): Resolver {
   const system = createSystemResolver();
   return {

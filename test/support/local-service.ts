@@ -26,13 +26,13 @@ import { copyMigrated } from './store-in-process.ts';
 export type LocalServiceOptions = LocalAgentOptions & {
   regions: readonly Region[];
   declared: object;
-  /** How much faster than real time it all runs. */
+  /** Factor by which everything runs faster than real time. */
   scale?: number;
   /** Wraps the coordinator's connection and clock, to count what it holds. */
   observe?: { bus(bus: Bus): Bus; clock(clock: Clock): Clock };
-  /** What the operator has set about exports over OTLP. */
+  /** The operator's settings of exports over OTLP. */
   exports?: Partial<ExportSettings>;
-  /** Bound on the streams of results together, bytes. */
+  /** Limit of all streams of results together, bytes. */
   resultsMaxBytes?: number;
   /** The NATS servers to use, which the test runs. Left out: the service has a server of its own. */
   natsUrl?: string;
@@ -96,7 +96,7 @@ export class LocalService {
     const service = new LocalService(options, nats, folder);
     try {
       await service.declare(options.declared);
-      // As the coordinator creates it, which would take an eighth of the start.
+      // A copy of a new database: creating one takes an eighth of the start.
       await copyMigrated(service.databasePath, service.#log);
       await Promise.all([
         service.startCoordinator(),
@@ -155,7 +155,8 @@ export class LocalService {
       log: this.#log,
       memory: SHARED_MEMORY,
       environment: {},
-      // On this thread: another one takes a quarter of the CPU time of each start. Tests of processes use it.
+      // On this thread, because another one takes a quarter of the CPU time of each start. Tests of processes
+      // use a real thread.
       readDeclaration: async (request) => readOnThisThread(request),
     });
     this.#coordinator = coordinator;
@@ -233,7 +234,7 @@ export class LocalService {
 
   /** Resolves when `count` more slots of the monitor than now are decided. Not every region has reported each. */
   async decided(monitorId: number, count: number): Promise<void> {
-    // One connection for all looks: to open one takes longer than a look.
+    // One connection for all queries, because opening one takes longer than a query.
     const database = this.#openDatabase();
     try {
       const counting = database.prepare(

@@ -25,7 +25,7 @@ print "held\\n"; <STDIN>;`;
  * Locks a database against reading and writing, as a program does that repairs its journal: no statement succeeds
  * until it is released.
  *
- * @param path of a database with a journal in WAL mode that this process, or another one, has opened
+ * @param path path of a database in WAL mode that this process, or another one, has opened
  */
 export async function lockDatabase(path: string): Promise<{ release(): Promise<void> }> {
   const child = spawn(PERL ?? 'perl', ['-e', PROGRAM, `${path}-shm`], {

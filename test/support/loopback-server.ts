@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** Listens on a free port of loopback, which it answers. */
+/** Listens on a free port of loopback, and returns the port. */
 export async function listenOnLoopback(server: Server, backlog = 511): Promise<number> {
   server.listen({ port: 0, host: '127.0.0.1', backlog });
   await once(server, 'listening');

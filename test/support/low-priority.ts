@@ -1,4 +1,7 @@
 import { constants, setPriority } from 'node:os';
 
-/** Setup of projects that need nothing but processors: they, and the processes that they start, leave them to all others. */
+/**
+ * Setup of projects that need only CPU time: they and the processes that they start run at the lowest
+ * priority.
+ */
 setPriority(constants.priority.PRIORITY_LOW);

@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { lockFile } from '@svc/shared/process/file-lock.ts';
 
-/** Interval between two looks at what another file makes, ms. */
+/** Interval of the checks whether another file has finished, ms. */
 const LOOK_EVERY_MS = 50;
 
 type MadeOnce<Value> = {
   readonly folder: string;
-  /** What `make` answered. */
+  /** The result of `make`. */
   readonly value: Value;
 };
 
@@ -17,7 +17,7 @@ type MadeOnce<Value> = {
  * A folder that is made once in a run of tests, for all files that use it: the first file makes it, and others wait for
  * it. It stays until the end of the run. Nobody changes what is in it.
  *
- * @param make fills the folder; its answer is kept as JSON
+ * @param make fills the folder; its result is stored as JSON
  */
 export async function madeOnce<Value>(
   name: string,
@@ -40,9 +40,9 @@ async function fill(
   answer: string,
   make: (folder: string) => Promise<unknown>,
 ): Promise<void> {
-  // Another file has made it since the last look.
+  // Another file has made it since the last check.
   if (existsSync(answer)) return;
-  // What a file that failed has left.
+  // The remains of a file that failed.
   await rm(folder, { recursive: true, force: true });
   await mkdir(folder);
   await writeFile(`${answer}.part`, JSON.stringify((await make(folder)) ?? null));

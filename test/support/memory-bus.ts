@@ -52,7 +52,7 @@ export class MemoryBus implements Bus {
     return { close, drain: async () => close() };
   }
 
-  /** Nothing is kept before it is read, and nothing of it is lost while a handler works. */
+  /** Messages are not kept before reading begins, and none is lost while a handler works. */
   async readHeartbeats(
     region: Region,
     handler: (message: StreamMessage) => Promise<void> | void,

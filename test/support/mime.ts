@@ -4,7 +4,7 @@ export type MimePart = {
   readonly headers: ReadonlyMap<string, string>;
   /** `text/plain`, in lower case and without parameters. */
   readonly type: string;
-  /** Decoded text; '' for what has parts. */
+  /** Decoded text; '' for a part that has parts. */
   readonly text: string;
   readonly parts: readonly MimePart[];
 };

@@ -5,7 +5,10 @@ export type NatsProxy = {
   readonly port: number;
   /** The server for new connections, and the change to the first message of the server. */
   lead(toPort: number, rewrite?: (info: string) => string): void;
-  /** Does the work before the first bytes with this text go on from a client to the server. Resolves when it is done. */
+  /**
+   * Does the work before the first bytes with this text are passed from a client to the server. Resolves when
+   * it is done.
+   */
   once(text: string, work: () => Promise<void>): Promise<void>;
   /** Ends all connections. */
   cut(): void;

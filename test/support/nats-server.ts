@@ -23,7 +23,7 @@ export type NatsServer = {
   dispose(): Promise<void>;
 };
 
-/** The program, which is looked for once: its version is asked in a process of its own. */
+/** The program. It is searched once, because its version is read in a separate process. */
 let program: ReturnType<typeof findNatsServer> | undefined;
 
 /**

@@ -3,7 +3,7 @@ import { type HttpTarget, startHttpTarget } from './http-target.ts';
 import { LocalService, type LocalServiceOptions } from './local-service.ts';
 import { type Receiver, startReceiver } from './receiver.ts';
 
-/** Closed when the test has ended; the service before what it talks to. */
+/** Closed when the test has ended, the service before its peers. */
 export type Opened = { close(): Promise<void> }[];
 
 /** For tests that run side by side: they share nothing, and everything ends with its test. */
@@ -27,7 +27,7 @@ export async function receiverIn(opened: Opened): Promise<Receiver> {
   return started;
 }
 
-/** A channel, as a file declares it, that tells the receiver of these monitors: `svc_http_monitor.web`. */
+/** A declared channel that alerts the receiver about these monitors: `svc_http_monitor.web`. */
 export function hookOf({ url }: { readonly url: string }, ...monitors: string[]) {
   return {
     provider_type: 'webhook',

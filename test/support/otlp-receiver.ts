@@ -53,7 +53,7 @@ export type OtlpRequest = {
   }[];
 };
 
-/** A time series as its last point has it. */
+/** A time series with its last point. */
 export type OtlpSeries = { name: string; attributes: Record<string, string>; point: OtlpPoint };
 
 /** A request as OpenTelemetry's definitions read it: 64-bit integers are texts, enums have their names. */
@@ -109,9 +109,9 @@ export type Received = { headers: IncomingHttpHeaders; path: string; request: Ot
 /** An endpoint of OTLP on loopback, which reads every request with OpenTelemetry's definitions. */
 export class OtlpReceiver {
   readonly requests: Received[] = [];
-  /** Answers before anything is read; true: it has. */
+  /** Called before anything is read; true: it has answered. */
   intercept: (message: IncomingMessage, response: ServerResponse) => boolean = () => false;
-  /** What could not be read. */
+  /** The requests that could not be read. */
   readonly errors: string[] = [];
   #port = 0;
   #server = this.#create();
@@ -146,7 +146,7 @@ export class OtlpReceiver {
     return [...found.values()];
   }
 
-  /** Resolves when it is so; asked after each request. */
+  /** Resolves when the condition holds; it is checked after each request. */
   async until(isSo: () => boolean): Promise<void> {
     while (!isSo()) await new Promise<void>((resolve) => this.#waiting.add(resolve));
   }

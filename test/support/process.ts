@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 /** The checkout that this file belongs to. */
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
-/** Where the programs of a checkout keep what Node has compiled, as `npm start` says. They start in half of the CPU time with it. */
+/** The compile cache of a checkout's programs, as with `npm start`. It halves the CPU time of a start. */
 export const compileCacheOf = (root: string): { NODE_COMPILE_CACHE: string } => ({
   NODE_COMPILE_CACHE: join(root, 'node_modules', '.cache', 'node'),
 });

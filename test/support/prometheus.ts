@@ -8,7 +8,7 @@ import { guardProcess } from '../../deploy/local/guard.ts';
 import { freePort } from './free-port.ts';
 import { findProgram } from './real-dns-server.ts';
 
-/** Interval between two questions while a state is awaited, ms. */
+/** Interval of the checks while a state is awaited, ms. */
 const ASK_EVERY_MS = 100;
 
 export type Sample = { readonly labels: Readonly<Record<string, string>>; readonly value: number };
@@ -20,7 +20,7 @@ export type Prometheus = {
   query(text: string, at?: number): Promise<Sample[]>;
   /** Names of the alerts that fired at any evaluation since then, epoch ms. */
   firedSince(start: number): Promise<ReadonlySet<string>>;
-  /** Resolves when it is so; asked again and again. Rejects once the signal is aborted. */
+  /** Resolves when the condition holds; it is checked again and again. Rejects when the signal is aborted. */
   until(isSo: () => Promise<boolean>, signal?: AbortSignal): Promise<void>;
   stop(): Promise<void>;
 };

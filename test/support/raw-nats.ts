@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 
 /**
- * Publishes one message with these headers, which no client need accept, and waits until the server has it.
+ * Publishes one message with these headers, which may be malformed, and waits until the server has it.
  *
  * @param url `nats://host:port` of a server that asks for no credentials
  */

@@ -70,7 +70,7 @@ export function drip(start: string, piece: string, everyMs: number): Behaviour {
   };
 }
 
-/** Sends `start`, then `piece` as fast as the other side takes it. */
+/** Sends `start`, then `piece` as fast as the other side reads it. */
 export function flood(start: string, piece: string | Buffer): Behaviour {
   return (socket) => {
     const bytes = Buffer.concat(Array.from({ length: 64 }, () => Buffer.from(piece)));

@@ -21,7 +21,10 @@ export type NtfyMessage = {
 
 export type RealNtfy = {
   readonly url: string;
-  /** Of a user who may read and write every topic; others may read and write topics that begin with `open`. */
+  /**
+   * Token of a user who may read and write every topic; others may read and write topics that begin with
+   * `open`.
+   */
   readonly token: string;
   messages(topic: string): Promise<readonly NtfyMessage[]>;
   stop(): Promise<void>;
@@ -79,7 +82,7 @@ export async function startNtfy(program: string): Promise<RealNtfy> {
   };
 }
 
-/** Runs a command of ntfy's, and gives what it says. */
+/** Runs a command of ntfy, and returns its output. */
 async function run(
   program: string,
   args: readonly string[],

@@ -11,7 +11,7 @@ export const VALID: Record<ResourceKind, Record<string, unknown>> = {
   svc_status_page_component_group: { page_id: '1', name: 'a' },
 };
 
-/** The attributes that every monitor has, where nothing is said of them. */
+/** The default attributes that every monitor has. */
 export const MONITOR_DEFAULTS = {
   timeout: 45_000,
   degraded_at: 0,
@@ -24,7 +24,7 @@ export const MONITOR_DEFAULTS = {
   otlp_headers: null,
 };
 
-/** All attributes of an HTTP monitor that need not be given. */
+/** All optional attributes of an HTTP monitor. */
 export const HTTP_MONITOR_DEFAULTS = {
   ...MONITOR_DEFAULTS,
   method: 'GET',

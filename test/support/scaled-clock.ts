@@ -11,8 +11,8 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1;
  * Real time that runs faster: a monitor's 30 s period passes in one second and a half at a scale of 20.
  * For tests of the whole system in one process; sockets and NATS keep their own real time.
  *
- * While a busy machine holds this process, no time passes: otherwise half a second without a CPU would be five
- * seconds of silence of every agent at once. Other tests cover a service that stands still.
+ * While a busy machine stops this process, no time passes: otherwise half a second without a CPU would count
+ * as five seconds of silence of every agent at once. Other tests cover a service that stands still.
  */
 export class ScaledClock implements Clock {
   readonly #wallOrigin = Date.now();
@@ -77,7 +77,7 @@ export class ScaledClock implements Clock {
     return () => cancel();
   }
 
-  /** Runs so many times as fast as real time from now on, also the timers that wait. */
+  /** Changes the ratio to real time, for waiting timers too. */
   runAt(scale: number): void {
     this.monotonic();
     this.#scale = scale;

@@ -1,8 +1,8 @@
 import { Secret } from '@svc/shared/secret.ts';
 
 /**
- * For all tests: a secret that is put into a text fails the test. In production the text has the mask, and whoever meant
- * the value sends the mask; the type check cannot tell (decision 0081).
+ * For all tests: a secret that is put into a text fails the test. In production the text contains the mask,
+ * so code that needs the value would send the mask; the type check cannot find this (decision 0081).
  */
 export function refuseSecretsInTexts(): void {
   Object.defineProperty(Secret.prototype, Symbol.toPrimitive, {
@@ -13,7 +13,7 @@ export function refuseSecretsInTexts(): void {
   });
 }
 
-/** As in production, for tests of what prints show. */
+/** Restores the behaviour of production, for tests of printed texts. */
 export function allowSecretsInTexts(): void {
   Reflect.deleteProperty(Secret.prototype, Symbol.toPrimitive);
 }

@@ -13,8 +13,8 @@ export function shellBlocks(markdown: string): string[] {
 }
 
 /**
- * A shell for the commands of a page. A program that calls `onCall` stands for what a test cannot have (systemd, other
- * machines).
+ * A shell for the commands of a page. A program that calls `onCall` replaces what a test cannot have
+ * (systemd, other machines).
  */
 export class PageShell {
   readonly #folder: string;

@@ -69,7 +69,7 @@ export class SmallDisk {
     }
   }
 
-  /** Leaves so many KiB free. */
+  /** Leaves this many KiB free. */
   async fill(freeKib: number): Promise<void> {
     const script = `rm -f filler; room=$(df --output=avail -k . | tail -n 1); head -c $(( (room - ${freeKib}) * 1024 )) /dev/zero > filler`;
     const { code, err } = await this.run('sh', ['-c', `cd '${this.path}' && ${script}`]);

@@ -20,7 +20,7 @@ export const MINUTE_MS = 60_000;
 
 export const NO_NOTES: PageNotes = { incidents: [], windows: [] };
 
-/** Those of page 1 under a key of zeros. */
+/** The ids of page 1 under a key of zeros. */
 export const PUBLIC_IDS = publicIdsOf(new Secret(new Uint8Array(32)), 1);
 
 const CREATED = {
@@ -94,7 +94,7 @@ export function shownMonitor(id: number, status: MonitorStatus = 'active'): Show
   return { id, name: `Monitor ${id}`, isPublic: true, status, since: NOW - 30 * DAY_MS };
 }
 
-/** The last 90 days of a monitor, all active but those named by how many days ago they were. */
+/** The last 90 days of a monitor, all active except the given days, which are counted back from today. */
 export function daysWith(other: Readonly<Record<number, Partial<StatusTimes>>> = {}) {
   return bucketsUntil(NOW, DAY_MS, BAR_DAYS).map((at, index) => {
     const ago = BAR_DAYS - 1 - index;
@@ -105,7 +105,7 @@ export function daysWith(other: Readonly<Record<number, Partial<StatusTimes>>> =
   });
 }
 
-/** What is stored about a page, with a public, active monitor for each component that names none. */
+/** The stored data of a page, with a public, active monitor for each component that names none. */
 export function pageSource(parts: Partial<PageSource> = {}): PageSource {
   const components = parts.components ?? [storedComponent(1)];
   const ids = components.flatMap(({ attributes }) => attributes.monitor_id ?? []).map(Number);
@@ -214,7 +214,7 @@ export function placeIn(language: Language = 'en', parts: Partial<Place> = {}): 
   };
 }
 
-/** How much there is to tell on a page of {@link largeSource}. */
+/** The amount of content of a page of {@link largeSource}. */
 type Telling = {
   /** Days with disruptions of each component; left out: two of each third component. */
   readonly badDays?: number;

@@ -3,8 +3,8 @@ import { afterEach, beforeEach, vi } from 'vitest';
 import type { DnsTestServer } from './dns-server.ts';
 
 /**
- * In the tests of the block, time stands still but for what they let pass: no wait ends, however long the machine stands
- * still. `setImmediate` and sockets go on.
+ * In the tests of the block, time passes only when a test lets it pass: no wait ends, however long the
+ * machine stands still. `setImmediate` and sockets continue.
  */
 export function underStoppedTime(): void {
   beforeEach(() => {
@@ -15,10 +15,10 @@ export function underStoppedTime(): void {
   });
 }
 
-/** Lets `ms` pass when the server has got so many questions, and its answers to them were read. */
+/** Lets `ms` pass when the server has received this number of questions, and its answers were read. */
 export async function passAfter(server: DnsTestServer, questions: number, ms: number): Promise<void> {
   while (server.requests.length < questions) await nextTurn();
-  // What it has answered lies in the sockets of this process by then.
+  // Its answers are in the sockets of this process by then.
   await nextTurn();
   vi.advanceTimersByTime(ms);
 }

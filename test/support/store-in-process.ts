@@ -21,7 +21,7 @@ export const STORE_IN_PROCESS: StoreWorkers = storeInProcess(systemClock);
 
 /**
  * @param clock of its checkpoints
- * @param reads a port in front of the one that reads come by
+ * @param reads a port in front of the port that receives reads
  */
 export function storeInProcess(
   clock: Clock,

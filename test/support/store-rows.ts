@@ -17,7 +17,7 @@ export async function rowsOf<T extends keyof Database>(
   return (await query.execute()) as Selectable<Database[T]>[];
 }
 
-/** Answers the id of the last row when the table has ids. */
+/** Returns the id of the last row if the table has ids. */
 export function addRows<T extends keyof Database>(
   store: Store,
   table: T,

@@ -1,5 +1,5 @@
 /**
- * Measures CPU time of this thread, ms: what other threads and programs do meanwhile does not count.
+ * Measures CPU time of this thread, ms; other threads and programs do not count.
  *
  * @returns the time since the call
  */

@@ -11,7 +11,9 @@ export async function workspaceNames(store: Store): Promise<string[]> {
   return rows.map(({ name }) => name);
 }
 
-/** The code of the store's error with which the work fails, `none` where it succeeds; another error as it is. */
+/**
+ * The code of the store's error with which the work fails; `none` if it succeeds. Other errors are thrown.
+ */
 export const errorCodeOf = (work: Promise<unknown>) =>
   work.then(
     () => 'none',

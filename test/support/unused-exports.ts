@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 
-/** What a file offers to others; paths are from the root. */
+/** The exports of a file; paths start at the root. */
 export type Export = { readonly file: string; readonly line: number; readonly name: string };
 
 /** Files of tests and their support. Their imports do not count as uses by production. */

@@ -16,7 +16,7 @@ export const skipsVictoriaMetrics = PROGRAM === null;
 if (PROGRAM === null) console.warn('SKIPPED: victoria-metrics is not installed');
 
 export type VictoriaMetrics = {
-  /** Where it takes OTLP. */
+  /** The URL for OTLP. */
   readonly endpoint: string;
   /** Versions before 1.92 do not. */
   takesOtlp(): Promise<boolean>;
@@ -69,7 +69,7 @@ async function startVictoriaMetrics(program: string): Promise<VictoriaMetrics> {
       return (await fetch(`${url}/opentelemetry/v1/metrics`, { method: 'POST', headers })).ok;
     },
     async query(text) {
-      // What came in is searched once it is flushed.
+      // Received points can be queried after a flush.
       await fetch(`${url}/internal/force_flush`);
       const answer = await fetch(`${url}/api/v1/query?query=${encodeURIComponent(text)}`);
       const { data, error } = (await answer.json()) as {

@@ -43,7 +43,7 @@ export class VisitedPages {
   }
 }
 
-/** Somebody who looks at pages as a browser does: it keeps cookies and follows no redirect by itself. */
+/** A visitor that reads pages like a browser: it keeps cookies, and follows no redirect by itself. */
 export class Visitor {
   readonly #url: string;
   readonly #headers: Readonly<Record<string, string>>;

@@ -10,7 +10,7 @@ const EVERY_CHANNEL = Object.fromEntries(channelBodies().map((body) => [body.pro
 /**
  * A configuration with every resource, every block and every form of attributes: all attributes, only the
  * required ones, zeros, empty strings, lists and mappings, and strings that other languages would interpret.
- * A string stands for itself, unless the whole string is a reference.
+ * A string is a literal, unless the whole string is a reference.
  */
 export const WHOLE_CONFIGURATION: Resources = {
   svc_http_monitor: {
@@ -219,7 +219,7 @@ export const WHOLE_CONFIGURATION: Resources = {
 
 const REFERENCE = /^\$\{svc_[a-z_]+\.[a-z_]+\.id\}$/;
 
-/** The same with every text changed but references. */
+/** The same with every text changed except references. */
 function withTexts<T>(value: T, change: (text: string) => string): T {
   if (typeof value === 'string') return (REFERENCE.test(value) ? value : change(value)) as T;
   if (typeof value !== 'object' || value === null) return value;

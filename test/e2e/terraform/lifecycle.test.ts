@@ -27,7 +27,10 @@ type Step = {
 /** One attribute of a resource takes another value, or is removed from the configuration. */
 type Move = { readonly attribute: string } & ({ readonly value: unknown } | { readonly isRemoval: true });
 
-/** Most moves of one resource. Those of a kind with many attributes are shared by several resources of it. */
+/**
+ * Maximum number of moves of one resource. Those of a kind with many attributes are shared by several
+ * resources of it.
+ */
 const MOST_MOVES = 20;
 
 /** Each attribute takes each of its further values. */

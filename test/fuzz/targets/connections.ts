@@ -12,7 +12,7 @@ type Tunnel = { end: TunnelEnd; rest: Buffer | null };
 async function opened(pieces: readonly Buffer[]): Promise<Tunnel> {
   const socket = new Duplex({ read() {}, write: (_chunk, _encoding, done) => done() });
   const { promise, resolve } = Promise.withResolvers<TunnelEnd>();
-  // Of a socket it uses what every stream has.
+  // It uses only the part of a socket that every stream has.
   openTunnel(socket as unknown as Socket, { authorization: null }, { host: 'a.example', port: 443 }, resolve);
   for (const piece of pieces) socket.push(piece);
   socket.push(null);

@@ -117,7 +117,7 @@ export const DECLARED_FILE: FuzzTarget = {
     const text = input.toString();
     const whole = parseDeclaration(text, 'svc.yaml', SOURCES, [wholePiece(text)]);
     const cut = parseDeclaration(text, 'svc.yaml', SOURCES, piecesOf(text, 1));
-    // Wrong syntax has consequences, of which the whole shows more.
+    // Wrong syntax has further consequences, and the whole file shows more of them.
     if (whole.errors.some(({ message }) => message.startsWith('invalid YAML')))
       deepEqual(cut.errors[0], whole.errors[0], 'the first error in pieces');
     else if (whole.errors.length > 0) deepEqual(cut.errors, whole.errors, 'the errors in pieces');

@@ -35,7 +35,7 @@ const ENCODERS: readonly (readonly [coding: string, encode: (content: Buffer) =>
   ['gzip', (content) => Buffer.concat([gzipSync(content), gzipSync(content), latin1('tail')])],
 ];
 
-/** zlib's own, where they take all of it. */
+/** The bytes that zlib decodes, if it accepts the whole input. */
 const DECODERS: Readonly<Record<string, (encoded: Buffer) => Buffer>> = {
   gzip: (encoded) => gunzipSync(encoded, { maxOutputLength: LIMITS.responseBodyBytes }),
   deflate: (encoded) => inflateSync(encoded, { maxOutputLength: LIMITS.responseBodyBytes }),
@@ -103,12 +103,12 @@ function told(codings: readonly string[], { end, text }: Decoded): unknown {
   return codings.length > 1 && end.kind === 'undecodable' ? end.kind : { end, text };
 }
 
-/** Null: zlib does not take all of it, or it is too long. */
+/** Null: zlib does not accept the whole input, or it is too long. */
 function contentOf(coding: string, encoded: Buffer): Buffer | null {
   if (encoded.length === 0) return null;
   try {
     return DECODERS[coding]?.(encoded) ?? null;
   } catch {
-    return null; // Broken, cut short, or more than is kept.
+    return null; // It is broken, cut short, or longer than the kept part.
   }
 }

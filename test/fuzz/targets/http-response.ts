@@ -8,7 +8,7 @@ import { CORPUS } from '../../conformance/answers/corpus.ts';
 import { inPieces } from '../pieces.ts';
 import { type FuzzTarget, latin1 } from '../target.ts';
 
-/** One case of so many is also given to node's own client. */
+/** One case out of this number is also given to node's own client. */
 const NODE_EVERY = 20;
 const MEMORY = 64 * 1_024 * 1_024;
 const INTERIM = 1;
@@ -97,7 +97,7 @@ export const HTTP_RESPONSE: FuzzTarget = {
   },
 };
 
-/** Where both take an answer to its end, they take the same. */
+/** If both read an answer to its end, they read the same. */
 async function asNodeReads(input: Buffer, ours: Read): Promise<void> {
   const theirs = await readByNode(input);
   if (theirs === null || ours.refusal !== null || ours.head === null || !ours.isComplete) return;

@@ -55,7 +55,7 @@ const WORDS = [
   '"agent":"x",',
 ];
 
-/** As it was sent, for comparisons. */
+/** The value as it was sent, for comparisons. */
 function opened(message: object): object {
   const entries = Object.entries(message).map(([key, value]) => [
     key,

@@ -19,7 +19,7 @@ const { resources } = svcProvider({
   onRetry: () => {},
 });
 const SCHEMAS: readonly Schema[] = Object.values(resources).map(({ schema }) => schema);
-/** With texts, numbers, truth values, a set and blocks. */
+/** A schema with strings, numbers, booleans, a set and blocks. */
 const MONITOR = resources.svc_http_monitor?.schema as Schema;
 
 const OBJECTS = [
@@ -34,7 +34,7 @@ const OBJECTS = [
 ];
 const isRefusal = (error: unknown): boolean => error instanceof ValueError;
 
-/** JSON where it begins as that, else MessagePack. */
+/** JSON if it begins like JSON, else MessagePack. */
 const messageOf = (input: Buffer) => (input[0] === 0x7b ? { json: input } : { msgpack: input });
 
 export const TERRAFORM_VALUE: FuzzTarget = {
@@ -91,7 +91,7 @@ export const TERRAFORM_MESSAGE: FuzzTarget = {
   ],
   words: ['\x0a', '\x12', '\xff\xff\xff\xff\x0f', '\xff'.repeat(10), '\x0b', '\x0c', '\x80', '\x0a\x04a'],
   parse: (input) => decodeMessage('ApplyRequest', input),
-  // Whatever protobuf says: gRPC makes the answer of it.
+  // Any error of protobuf is allowed: gRPC turns it into the answer.
   isRefusal: (error) => error instanceof Error && !/call stack/.test(error.message),
 };
 

@@ -96,7 +96,7 @@ export const MASKING: FuzzTarget = {
 
 const FROM = new URL('https://www.example.com/account/login');
 
-/** As many as a head may have. */
+/** The maximum that a head may have. */
 const linesOf = (input: Buffer): string[] => input.toString('latin1').split('\n').slice(0, MAX_HEAD_LINES);
 
 export const COOKIES: FuzzTarget = {

@@ -55,7 +55,7 @@ export const ICON: FuzzTarget = {
     equal(imageTypeOf(input.subarray(0, 4_096)), imageTypeOf(input), 'what its beginning says'),
 };
 
-/** Headers with which browsers ask for pages, and clients for objects. */
+/** Request headers of browsers for pages, and of clients for objects. */
 export const CONDITIONS: FuzzTarget = {
   name: 'conditions',
   corpus: ['"3-ab"', 'W/"3-ab", "4"', '*', 'de-CH,de;q=0.9,en;q=0.8', ', ,"1" ,\t"2",'].map(latin1),

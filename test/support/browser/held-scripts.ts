@@ -7,7 +7,7 @@ const PAINTED = `new Promise((resolve) => {
   look();
 })`;
 
-/** The page is not painted before these, as its markup says. */
+/** Scripts that block the painting of the page, by its markup. */
 const BLOCKING = /\/(?:times|status-page)\.[^/]*\.js$/;
 
 /** From now on, the scripts of the page arrive after it was painted, as on a slow line. */

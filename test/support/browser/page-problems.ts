@@ -9,26 +9,26 @@ const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 
 const UNREACHABLE = readFileSync(new URL('unreachable.js', import.meta.url), 'utf8');
 
-/** Most bytes that the scripts of a page have as they are sent. */
+/** Maximum number of bytes that the scripts of a page have as they are sent. */
 const MOST_SCRIPT_BYTES = 30_000;
 
 /**
- * All rules for WCAG 2.2 A and AA and the best practices. The size of targets is of WCAG 2.2 too, but axe-core leaves it
- * out unless it is asked for. Frames and media, which `preload` would load, are on no page.
+ * All rules for WCAG 2.2 A and AA and the best practices. The size of targets belongs to WCAG 2.2 too, but
+ * axe-core checks it only on request. Frames and media, which `preload` would load, are on no page.
  */
 const ALL_RULES: RunOptions = { rules: { 'target-size': { enabled: true } } };
 
-/** What depends on the theme: the styles name it nowhere but in `light-dark()`, which chooses colours. */
+/** The rules that depend on the theme. Styles use the theme only in `light-dark()`, which chooses colours. */
 const RULES_OF_COLOURS: RunOptions = { runOnly: ['color-contrast', 'link-in-text-block'] };
 
 /**
- * What is wrong with the page that is shown, in a line each. A good page has none. It is looked at in each width, beginning
- * with that of the window, without another load: the server does not know the width, and no script asks for it. The
- * window keeps the last width, so what follows is done in another one.
+ * The problems of the shown page, one line each; none for a good page. The page is inspected in each width,
+ * beginning with that of the window, without another load: the server does not know the width, and no script
+ * reads it. The window keeps the last width, so later steps of the test happen in another width.
  *
- * - Content is wider than the window, or a control that is seen is not reached.
- * - Where scripts run: rules of axe-core that it breaks, in both themes; what has moved since the page was opened or since
- *   the last call, although nobody touched it; scripts that are too large.
+ * - Content is wider than the window, or a visible control cannot be reached.
+ * - If scripts run: rules of axe-core that it breaks, in both themes; elements that have moved since the page
+ *   was opened or since the last call, although nobody touched it; scripts that are too large.
  */
 export async function pageProblems(page: Page): Promise<string[]> {
   const { hasScript, theme } = viewOf(page);
@@ -51,13 +51,13 @@ export async function pageProblems(page: Page): Promise<string[]> {
   }
   if (hasScript) {
     await page.emulateMedia({ colorScheme: theme });
-    // What these looks have moved.
+    // The elements that these inspections have moved.
     await shiftsOf(page);
   }
   return found;
 }
 
-/** How much wider than the window the content of the page is, in a line; empty: it fits. */
+/** By how much the content of the page is wider than the window, in a line; empty: it fits. */
 export async function overflowOf(page: Page): Promise<string[]> {
   const px = await page.evaluate<number>(
     'document.documentElement.scrollWidth - document.documentElement.clientWidth',
@@ -81,7 +81,7 @@ async function violationsIn(page: Page, themes: readonly View['theme'][]): Promi
   return found;
 }
 
-/** What has moved, although nobody touched it, since the page was opened or since the last call. */
+/** The elements that have moved without an action since the page was opened or since the last call. */
 export async function shiftsOf(page: Page): Promise<string[]> {
   const shifts = await page.evaluate<string[]>('takeShifts()');
   return shifts.map((shift) => `moved by itself: ${shift}`);
@@ -106,7 +106,7 @@ async function violations(page: Page, options: RunOptions): Promise<string[]> {
     });
     return violations.flatMap(({ id, help, nodes }) =>
       nodes
-        // The buttons of a form stay in view, and cover what lies below until somebody scrolls.
+        // The buttons of a form stay in view, and cover the content below until the visitor scrolls.
         .filter(({ failureSummary = '' }) => !failureSummary.includes('it is partially obscured'))
         .map(({ html, failureSummary = '' }) => `${id}: ${help}: ${html} ${failureSummary}`),
     );

@@ -16,9 +16,9 @@ export type Operation = {
   readonly path: string;
   readonly isPublic: boolean;
   readonly parameters: readonly Parameter[];
-  /** Of the JSON body; null when it takes none. */
+  /** Schema of the JSON body; null: the operation takes none. */
   readonly body: Json | null;
-  /** By status, references resolved. */
+  /** Answers by status, with references resolved. */
   readonly answers: ReadonlyMap<number, DocumentedAnswer>;
 };
 

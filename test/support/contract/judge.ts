@@ -14,7 +14,7 @@ const PROBLEM = '/components/schemas/Problem';
 /** `isReader`: secrets must not be shown; `mayFail`: something behind the API was broken on purpose. */
 type Circumstances = { readonly isReader?: boolean; readonly mayFail?: boolean };
 
-/** Holds answers against the document. */
+/** Compares answers with the document. */
 export class Judge {
   readonly #ajv: Ajv2020.default;
   readonly #document: Json;
@@ -23,7 +23,7 @@ export class Judge {
 
   constructor({ document }: Contract) {
     this.#document = document;
-    // Each schema is for some hundred values: better code for it takes longer to make than it saves.
+    // Each schema judges only some hundred values: generating better code for it takes longer than it saves.
     this.#ajv = new Ajv2020.default({ strict: false, allErrors: true, code: { optimize: false } });
     addFormats.default(this.#ajv);
     this.#ajv.addSchema({ ...document, $id: 'contract' });
@@ -66,7 +66,10 @@ export class Judge {
     );
   }
 
-  /** Where the schema at a pointer is: Ajv would compile one that is only referred to for each of the references. */
+  /**
+   * The place of the schema at a pointer. Without it, Ajv would compile a referenced schema again for each
+   * reference.
+   */
   #referred(pointer: string): string {
     const schema = at(this.#document, stepsOf(`#${pointer}`)) as Json | undefined;
     const isReference = typeof schema?.$ref === 'string' && Object.keys(schema).length === 1;

@@ -1,6 +1,6 @@
 import { SECRET } from '../channel-samples.ts';
 
-/** A request's body, or what stands where one should be. */
+/** A request's body, or something else in its place. */
 export type Mutation = {
   readonly name: string;
   readonly body: string | Uint8Array;
@@ -9,7 +9,7 @@ export type Mutation = {
 
 const KIB = 1_024;
 
-/** JSON texts that stand in the place of a member. */
+/** JSON texts that replace the value of a member. */
 const VALUES: readonly string[] = [
   'null',
   'true',
@@ -41,7 +41,7 @@ const VALUES: readonly string[] = [
 
 const UNKNOWN = ['unknown', '__proto__', 'constructor', 'toString', '', 'a/b~c'];
 
-/** Bodies that are like a valid one, but for one thing. */
+/** Bodies that differ from a valid one in one point. */
 export function mutations(valid: object, members: readonly string[]): Mutation[] {
   return [...changed(valid, members), ...broken(JSON.stringify(valid))];
 }
@@ -81,7 +81,7 @@ function pair(name: string, value: string): string {
   return `${JSON.stringify(name)}:${value}`;
 }
 
-/** What is no JSON, none of ours, or not said to be. */
+/** Bodies that are no JSON, not svc's JSON, or not declared as JSON. */
 function broken(text: string): Mutation[] {
   const type = (value: string | undefined) => ({ 'content-type': value });
   return [

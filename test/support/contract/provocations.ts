@@ -3,10 +3,10 @@ import { type RunningApi, startApi } from '../api.ts';
 import type { Answer } from './judge.ts';
 import { World } from './world.ts';
 
-/** Requests that cause answers which no mutation causes, by operation and status. */
+/** Requests for answers that no mutation causes, by operation and status. */
 type Provocation = (world: World) => Promise<Answer>;
 
-/** Name of a monitor of which nothing can be replayed. */
+/** Name of a monitor without anything to replay. */
 export const UNCHECKED = 'Never checked';
 
 const UNEXPORTED = { type: 'tcp', name: 'a', uri: 'a.example:1', periodicity: '1m' };
@@ -142,7 +142,7 @@ export const UNPROVOKED: Readonly<Record<string, Readonly<Record<number, string>
   get_healthz: { 500: 'it does nothing that could fail' },
 };
 
-/** A body that names what is not there. */
+/** A body that names an object that does not exist. */
 function absent(path: string, body: object): Provocation {
   return (world) => world.send({ method: 'POST', path, body });
 }
@@ -166,7 +166,7 @@ function usedKeyOnPage(collection: string, body: object): Provocation {
   return async (world) => usedKey(`/v1/status-pages/${await world.page()}/${collection}`, body)(world);
 }
 
-/** Writes over the API to a resource that the declared file owns. `make` answers its path. */
+/** Writes over the API to a resource that the declared file owns. `make` returns its path. */
 function declared(method: 'PUT' | 'DELETE', make: (world: World) => Promise<string>): Provocation {
   return async (world) => {
     const path = await make(world);

@@ -14,7 +14,7 @@ const UNUSED_MS = 1_000;
 /** A longer body has a connection of its own: the API may answer before it has come, and then ends the connection. */
 const LONG_BODY = 4_096;
 
-/** Keeps connections: to open one takes as much CPU time as the API needs for an answer. */
+/** Keeps connections open, because opening one takes as much CPU time as an answer of the API. */
 class KeptConnections extends Agent {
   readonly #freeSince = new WeakMap<object, number>();
 
@@ -23,7 +23,7 @@ class KeptConnections extends Agent {
     this.on('free', (socket) => this.#freeSince.set(socket, performance.now()));
   }
 
-  /** Ends those that nothing has used for so long, ms. */
+  /** Time without use after which a connection is ended, ms. */
   endUnused(unusedMs: number): void {
     const before = performance.now() - unusedMs;
     for (const socket of Object.values(this.freeSockets).flatMap((free = []) => free)) {
@@ -44,8 +44,8 @@ const CONNECTIONS = new KeptConnections();
 export const endConnections = (): void => CONNECTIONS.endUnused(0);
 
 /**
- * Sends a request. `fetch` takes more CPU time than the API does, and there are thousands of requests. As `fetch`, it
- * sets the host itself.
+ * Sends a request. `fetch` takes more CPU time than the API, and there are thousands of requests. Like
+ * `fetch`, it sets the host itself.
  */
 async function answered(
   url: string,
@@ -128,7 +128,7 @@ export class World {
     return answered(`${this.api.url}${path}`, method, given, text);
   }
 
-  /** Creates one and answers its id. */
+  /** Creates an object and returns its id. */
   async made(path: string, body: object): Promise<string> {
     const { status, text } = await this.send({ method: 'POST', path, body });
     if (status !== 201) throw new Error(`POST ${path} answered ${status}: ${text}`);
@@ -145,7 +145,7 @@ export class World {
     return this.made('/v1/monitors', { type: 'tcp', ...VALID.svc_tcp_monitor, otlp_endpoint });
   }
 
-  /** Delivers to where nobody listens. */
+  /** A channel whose address has no listener. */
   async notification(): Promise<string> {
     const headers = [{ key: 'X-Key', value: `${SECRET}-header` }];
     return this.made('/v1/notifications', {
@@ -166,7 +166,7 @@ export class World {
     return this.made('/v1/status-pages', { title: 'a', slug, custom_domain: `here.${slug}.example` });
   }
 
-  /** A page, and who gets its news. */
+  /** A page and a subscriber of its news. */
   async subscriber(): Promise<Ids> {
     const page_id = await this.page();
     const recipient = { pageId: Number(page_id), address: 'ada@example.com', language: 'en' };
@@ -309,7 +309,7 @@ export class World {
     return id;
   }
 
-  /** One that the declared file owns. */
+  /** An object that the declared file owns. */
   async declared(kind: ResourceKind, more: object = {}): Promise<string> {
     const parsed = parseResource(kind, { ...VALID[kind], ...more }, 'api');
     if (!parsed.ok) throw new Error(`${kind} is not valid: ${JSON.stringify(parsed.issues)}`);

@@ -82,7 +82,7 @@ export class DeclaredMonitors implements LiveMonitors {
   }
 }
 
-/** Keeps what dispatch tells the evaluation. */
+/** Records the events that dispatch reports to the evaluation. */
 export class KeptSlots implements SlotEvents {
   readonly opens: { id: number; slot: number; regions: readonly Region[] }[] = [];
   readonly abstentions: { id: number; slot: number; region: Region; reason: NotRunReason }[] = [];
@@ -106,22 +106,25 @@ export class KeptSlots implements SlotEvents {
   }
 }
 
-/** An agent from the coordinator's point of view. It does only what the test tells it. */
+/** An agent from the coordinator's point of view. The test decides everything that it does. */
 export class TestAgent {
   readonly id: string;
   readonly region: Region;
-  /** Tells its lives apart. */
+  /** Distinguishes its processes. */
   readonly boot: string;
   readonly #bus: Bus;
   readonly #subscription: BusSubscription;
-  /** Every job it was offered. */
+  /** Every job that it was sent. */
   readonly offers: CheckJob[] = [];
-  /** Every batch in which they came. */
+  /** Every batch of jobs. */
   readonly batches: JobBatch[] = [];
   held: [monitor: number, slot: number][] = [];
-  /** Number of jobs that it was offered. */
+  /** Number of jobs that it was sent. */
   offered = 0;
-  /** Whether {@link offers} and {@link batches} are kept, and each job is validated; of each batch the first is. */
+  /**
+   * Whether {@link offers} and {@link batches} are kept, and every job is validated. Otherwise only the first
+   * job of each batch is validated.
+   */
   remembers = true;
   /** Whether it takes jobs; false: they are lost. */
   takes = true;
@@ -131,7 +134,7 @@ export class TestAgent {
   startWithinMs = Number.POSITIVE_INFINITY;
   /** The same for the newest job of each monitor. */
   readonly startWithinMsOf = new Map<number, number>();
-  /** What it says of the checks that it began. */
+  /** The load that it reports about the checks that it began. */
   load: Pick<Heartbeat, 'begun' | 'late' | 'behind'> = {};
   onOffer: () => void = () => {};
 

@@ -15,7 +15,7 @@ import { FakeClock } from '../fake-clock.ts';
 import { MemoryBus } from '../memory-bus.ts';
 import { DeclaredMonitors, KeptSlots, log } from './dispatch-parts.ts';
 
-/** What the recorder would be asked and told. */
+/** Counts the reports of the end of a restart, in place of the recorder. */
 class KeptRecovery implements SlotRecovery {
   resumedCount = 0;
 
@@ -30,7 +30,7 @@ export type RigOptions<B extends Bus, C extends Clock> = {
   clock: C;
   monitors?: readonly LiveMonitor[];
   newest?: Record<number, number>;
-  /** Slots up to these say nothing about what is probed now, by monitor. */
+  /** Slots up to these are not about the present attributes, by monitor. */
   floors?: Record<number, number>;
   /** Newest slot of a clock that was ahead. */
   ahead?: number;
@@ -51,7 +51,7 @@ export class Rig<B extends Bus = MemoryBus, C extends Clock = FakeClock> {
   readonly slotClock: SlotClock;
   readonly dispatch: Dispatch;
   isCaughtUp = true;
-  /** Regions of which results wait to be read. */
+  /** Regions with unread results. */
   readonly behind = new Set<Region>();
   backlog: Backlog = { events: 0, oldestMs: 0 };
 
@@ -90,7 +90,7 @@ export function memoryRig({
   return new Rig({ ...options, bus: new MemoryBus(), clock: new FakeClock(at) });
 }
 
-/** Empties what dispatch writes. */
+/** Clears the records of dispatch. */
 export async function forgetRegions(store: Store): Promise<void> {
   await store.commit([
     { sql: 'DELETE FROM region_presence', rows: [[]] },

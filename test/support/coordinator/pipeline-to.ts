@@ -12,7 +12,7 @@ import { liveMonitor } from './dispatch-parts.ts';
 export const INTERVAL_MS = 60_000;
 /** Points of a monitor that was not checked yet: one for each status that it may have. */
 export const POINTS = 4;
-/** What the test closes at its end. */
+/** Everything that the test closes at its end. */
 export const closing: (() => unknown)[] = [];
 
 /** Call it after each test. */

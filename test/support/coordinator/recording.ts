@@ -77,19 +77,19 @@ export class Recording {
   recorder!: Recorder;
   states!: States;
   slotClock!: SlotClock;
-  /** What dispatch was told of results as they came. */
+  /** The results that were reported to dispatch when they came. */
   readonly arrivals: Parameters<SlotOutcomes['resultArrived']>[] = [];
   isOfferedAgain: SlotOutcomes['isOfferedAgain'] = () => false;
-  /** Nothing is announced about monitors while it says so. */
+  /** Whether announcements about the monitor are held. */
   isHeld: (monitorId: number) => boolean = () => false;
   onRead: (results: readonly CheckResult[]) => void = () => {};
-  /** What commits fail with while it is set. */
+  /** The error with which commits fail while it is set. */
   commitFailure: Error | null = null;
   /** Happens once, while the next batch is evaluated and not yet written. */
   duringNextWrite: (() => void) | null = null;
-  /** Where the roll-ups are, epoch ms: nowhere yet. */
+  /** Instant up to which hours are rolled up, epoch ms; none are at first. */
   rollups = { claimedUntil: 0 };
-  /** The maintenance windows, as their rows were at the start and as they were changed since. */
+  /** The maintenance windows: those of the rows at the start, with the changes since. */
   maintenance!: MaintenanceHold;
   sequence = 0;
   /** The newest slot of a clock that was ahead, as the next start finds it. */
@@ -157,7 +157,7 @@ export class Recording {
     this.maintenance.start((monitorIds) => this.recorder.announceStatuses(monitorIds));
   }
 
-  /** Ends without recording the queued events, and starts from the file. */
+  /** Ends without recording the queued events, and starts again from the file. */
   async restart(): Promise<void> {
     const { recorder } = this;
     await this.store.close();
@@ -228,7 +228,7 @@ export class Recording {
     await this.recorder.declare([{ kind: 'channel-removed', notificationId }], 0);
   }
 
-  /** Declares a maintenance window as people do: first its rows, then the effects. Answers its id. */
+  /** Declares a maintenance window as people do: first its rows, then the effects. Returns its id. */
   async window(monitorIds: readonly number[], startsAt: number, endsAt: number): Promise<number> {
     const none = { title: 'Work', text: '', pageIds: [], componentIds: [] };
     const times = { startsAt, endsAt, timeZone: 'UTC', repeat: null };
@@ -313,7 +313,7 @@ export class Recording {
     this.slotClock.now();
     for (let left = ms; left > 0; left -= 1_000) {
       this.clock.advance(Math.min(1_000, left));
-      // As dispatch does with each of its ticks.
+      // Dispatch does the same with each of its ticks.
       this.slotClock.now();
       await this.recorder.flushed();
     }

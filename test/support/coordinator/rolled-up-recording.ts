@@ -2,7 +2,7 @@ import { createLogger } from '@svc/shared/log.ts';
 import { type RollupParts, Rollups } from '../../../packages/coordinator/src/history/rollups.ts';
 import type { Recording } from './recording.ts';
 
-/** What roll-ups over a recording's database are made of. */
+/** The parts of roll-ups over a recording's database. */
 export function partsOf({ store, clock }: Recording): RollupParts {
   return {
     store,
@@ -14,7 +14,7 @@ export function partsOf({ store, clock }: Recording): RollupParts {
   };
 }
 
-/** The roll-ups over a recording's database, told to its recorder as in the coordinator. */
+/** The roll-ups over a recording's database, connected with its recorder as in the coordinator. */
 export async function rollupsOf(recording: Recording): Promise<Rollups> {
   const rollups = await Rollups.load(partsOf(recording));
   Object.defineProperty(recording.rollups, 'claimedUntil', {
@@ -24,7 +24,7 @@ export async function rollupsOf(recording: Recording): Promise<Rollups> {
   return rollups;
 }
 
-/** Rolls up all there is to be. */
+/** Rolls up everything that is due. */
 export async function caughtUp(rollups: Rollups): Promise<void> {
   while (await rollups.step());
 }

@@ -27,7 +27,7 @@ export function scriptedDeliverer(
   });
 }
 
-/** Of channels whose receivers exist in scripts only. */
+/** Settings of channels whose receivers exist only in scripts. */
 const SETTINGS = {
   webhook: { endpoint: 'http://receiver.example/', headers: null },
   email: { email: 'ops@example.com' },
@@ -49,7 +49,7 @@ export function scriptedChannel(
   return attributes as never;
 }
 
-/** Creates it and answers its id. */
+/** Creates it and returns its id. */
 export function createScriptedChannel(
   { configuration, workspaceId }: ConfiguredStore,
   kind: ScriptedKind,

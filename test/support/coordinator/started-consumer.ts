@@ -24,7 +24,7 @@ export function startedConsumer({
   return consumer;
 }
 
-/** Resolves when each of the regions has its stream, which keeps what is published from then on. */
+/** Resolves when each of the regions has its stream, which keeps messages from then on. */
 export async function streamsThere(streams: NatsResultStreams, regions: Iterable<Region>): Promise<void> {
   const missing = async () => {
     const there = await streams.list();

@@ -9,14 +9,14 @@ import fc from 'fast-check';
 
 type Json = Record<string, unknown>;
 
-/** Where texts come from: any, or such as people write in one line. */
+/** The kind of texts: any, or texts that people write in one line. */
 export type Texts = fc.Arbitrary<string>;
 
 /**
- * Resources as the API answers them, by their definition. Texts need not have the form that their attribute asks for:
- * forms do not look at it.
+ * Resources as the API returns them, by their definition. Texts need not have the form that their attribute
+ * requires, because forms do not check it.
  *
- * @param chosen the one group that is given, where an attribute of this name says which: `provider_type`
+ * @param chosen the one group that is present, if an attribute of this name says which one: `provider_type`
  */
 export function arbitraryResource(
   { attributes, blocks }: ResourceDefinition,

@@ -34,7 +34,7 @@ export async function fillForm(
 
 type Control = 'checkbox' | 'select' | 'text';
 
-/** What the controls of the page are, by their names. */
+/** The page's controls, by their names. */
 async function controlsOf(page: Page): Promise<ReadonlyMap<string, Control>> {
   const found = await page.locator('[name]').evaluateAll((all) =>
     all.map((element): [string, Control] => {
@@ -42,7 +42,7 @@ async function controlsOf(page: Page): Promise<ReadonlyMap<string, Control>> {
       return [name ?? '', localName === 'select' ? 'select' : type === 'checkbox' ? 'checkbox' : 'text'];
     }),
   );
-  // The first one of a name, as `inputOf` has it.
+  // The first control of a name, as in `inputOf`.
   return new Map(found.toReversed());
 }
 
@@ -56,7 +56,7 @@ async function give(page: Page, name: string, control: Control, values: readonly
   else await input.fill(values[0] ?? '');
 }
 
-/** A box that the resource has no value for is off, whatever the form began with. */
+/** A box is off if the resource has no value for it, whatever the form began with. */
 async function uncheckOthers(page: Page, wanted: ReadonlySet<string>): Promise<void> {
   const boxes = page.locator('.resource-form input[type="checkbox"]:checked');
   const names = await boxes.evaluateAll((all) => all.map((box) => String(Reflect.get(box, 'name'))));

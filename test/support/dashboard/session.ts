@@ -14,7 +14,7 @@ export class DashboardSession {
     this.#cookie = cookie;
   }
 
-  /** @param authorization of the token that the session is for; the default is the operator's */
+  /** @param authorization of the session's token; default: the operator's token */
   static async open(
     api: Pick<RunningApi, 'url' | 'operator'>,
     { authorization = `Bearer ${api.operator}` }: Record<string, string> = {},
@@ -40,7 +40,10 @@ export class DashboardSession {
     );
   }
 
-  /** What a browser would send of the form with this action on a page, with these fields filled in. */
+  /**
+   * The fields that a browser would send for the form with this action on a page, with these fields filled
+   * in.
+   */
   async filled(path: string, action: string, fields: Fields): Promise<URLSearchParams> {
     return filledIn((await this.get(path)).text, action, fields);
   }
@@ -67,7 +70,10 @@ export class DashboardSession {
   }
 }
 
-/** What a browser would send of the form with this action, with these fields filled in. An empty list sends none. */
+/**
+ * The fields that a browser would send for the form with this action, with these fields filled in. An empty
+ * list sends none.
+ */
 export function filledIn(page: string, action: string, fields: Fields): URLSearchParams {
   const body = new URLSearchParams(controlsOf(page, action));
   for (const [name, value] of Object.entries(fields)) {

@@ -6,11 +6,11 @@ import { guardProcess } from '../../../deploy/local/guard.ts';
 /** A process, as a file for a service manager or a container engine describes it. */
 export type Confinement = {
   readonly command: readonly string[];
-  /** All of its environment but `PATH`. */
+  /** Its whole environment except `PATH`. */
   readonly environment: Readonly<Record<string, string>>;
   readonly uid: number;
   readonly gid: number;
-  /** Octal; without one it is 022. */
+  /** Octal; default: 022. */
   readonly umask?: string;
   /** Folder that becomes `/`, read-only. */
   readonly root: string;
@@ -31,7 +31,7 @@ export type Mount = {
   readonly isFile?: boolean;
 };
 
-/** As service managers and container engines set it. */
+/** Set by service managers and container engines. */
 const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
 /** Why a process cannot be confined here; null: it can. */

@@ -5,7 +5,7 @@ import { basename, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { type Confinement, startConfined } from './confined.ts';
 
-/** An image as a folder, and what it says of its process. */
+/** An image as a folder, with its description of the process. */
 export type Image = {
   readonly root: string;
   readonly environment: Readonly<Record<string, string>>;
@@ -47,7 +47,7 @@ export type ImageBuild = {
   readonly containerfile: string;
   /** The repository. */
   readonly context: string;
-  /** Stands for `dist/` of the context. */
+  /** Replaces `dist/` of the build context. */
   readonly dist: string;
   /** Folder for the images. */
   readonly out: string;
@@ -56,9 +56,9 @@ export type ImageBuild = {
 };
 
 /**
- * Builds the images of a Containerfile as folders, without a container engine: this machine stands for the base image
- * (a Debian, whose Node is `node`), and commands run in it as they would there. It knows the instructions that
- * `deploy/container/Containerfile` uses.
+ * Builds the images of a Containerfile as folders, without a container engine: this machine replaces the base
+ * image (a Debian, whose Node is `node`), and commands run on it as they would there. It knows the
+ * instructions that `deploy/container/Containerfile` uses.
  */
 export async function buildImages(build: ImageBuild): Promise<ReadonlyMap<string, Image>> {
   const images = new Map<string, Image>();
@@ -159,7 +159,7 @@ async function runInBase({ node }: ImageBuild, root: string, command: string): P
   rmSync(base, { recursive: true });
 }
 
-/** Creates a hard link to a large file where that is possible, else a copy. */
+/** Creates a hard link to a large file if that is possible, else a copy. */
 function placeFile(from: string, to: string): void {
   if (existsSync(to)) return;
   try {

@@ -9,10 +9,10 @@ import { LoggedProcess, ROOT } from '../process.ts';
 import { type Confinement, type Mount, startConfined } from './confined.ts';
 import { confinementOf } from './unit.ts';
 
-/** For `expect.poll` where each look starts programs, which take the processors from what is waited for. */
+/** Interval of `expect.poll` when each poll starts programs, which take CPU time from the awaited work. */
 export const BY_A_PROCESS = { interval: 500 };
 
-/** A network without a way out, for programs that use fixed ports. It ends with `close`. */
+/** An isolated network, for programs that use fixed ports. It ends with `close`. */
 export class LoopbackNetwork {
   readonly pid: number;
   readonly #end: () => Promise<void>;
@@ -76,7 +76,7 @@ const SYSTEM_FOLDERS: readonly Mount[] = ['bin', 'sbin', 'lib', 'lib64'].map((pa
   to: `/${path}`,
 }));
 
-/** Where the repository is on a machine. */
+/** Path of the repository on a machine. */
 const REPOSITORY = '/srv/svc';
 
 /** Folders of a machine that the commands of a page may write to. */
@@ -96,7 +96,7 @@ export class Machine {
   readonly #network: LoopbackNetwork;
   readonly #dist: string;
 
-  /** @param dist what `npm run build` has made */
+  /** @param dist output of `npm run build` */
   constructor(network: LoopbackNetwork, dist: string) {
     this.#network = network;
     this.#dist = dist;
@@ -143,7 +143,7 @@ export class Machine {
     return out;
   }
 
-  /** What systemd would start for the unit. */
+  /** The process that systemd would start for the unit. */
   confinementOf(unit: string): Confinement {
     return { ...confinementOf(this.root, unit), networkOf: this.#network.pid };
   }

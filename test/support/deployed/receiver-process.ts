@@ -1,4 +1,7 @@
-/** A receiver of OTLP on port 4318 of a network of the test's own. `GET /received` tells which regions sent points. */
+/**
+ * A receiver of OTLP on port 4318 of a network of the test's own. `GET /received` lists the regions that sent
+ * points.
+ */
 import { createServer } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { gunzipSync } from 'node:zlib';

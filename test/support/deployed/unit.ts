@@ -45,14 +45,14 @@ export function directivesOf(section: string, ...texts: readonly string[]): Dire
       current = /^\[(\w+)\]$/.exec(line)?.[1] ?? current;
       const [, key, value] = /^(\w+)=(.*)$/.exec(line) ?? [];
       if (current !== section || key === undefined || value === undefined) continue;
-      // An empty value takes back what was said before.
+      // An empty value removes the earlier ones.
       found.set(key, value === '' ? [] : [...(found.get(key) ?? []), value]);
     }
   }
   return found;
 }
 
-/** Runs what `systemctl reload svc-nats` does to the server of this process id. */
+/** Runs the commands of `systemctl reload svc-nats` for the server with this process id. */
 export async function reloadNatsAsUnit(pid: number): Promise<void> {
   const unit = readFileSync(join(ROOT, 'deploy/systemd/svc-nats.service'), 'utf8');
   for (const command of directivesOf('Service', unit).get('ExecReload') ?? [])
@@ -60,7 +60,7 @@ export async function reloadNatsAsUnit(pid: number): Promise<void> {
 }
 
 /**
- * The way in which systemd starts the service of a unit, as far as a process can be started so without systemd.
+ * The way in which systemd starts the service of a unit, as far as this is possible without systemd.
  *
  * @param root folder with the installed files, accounts (`etc/passwd`) and settings
  * @param name `svc-agent@hosta-fra.service`

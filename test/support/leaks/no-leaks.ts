@@ -1,7 +1,7 @@
 import { afterAll } from 'vitest';
 import { type Left, OpenResources } from './open-resources.ts';
 
-/** ms that what a file has closed may take to be gone, also on a busy machine. */
+/** Time until closed resources must be gone, ms, even on a busy machine. */
 const GRACE_MS = Number(process.env.LEAKS_GRACE_MS ?? 60_000);
 
 /**

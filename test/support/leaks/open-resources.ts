@@ -35,7 +35,10 @@ const HANDLES: Readonly<Record<string, string>> = {
 
 /** Frames that are kept; the innermost ones are Node's own. */
 const FRAMES = 30;
-/** Timers are many, and few frames of Node make one. To note the frames takes a good part of a timer's time. */
+/**
+ * There are many timers, and few frames of Node make one. Recording the frames takes a large part of a
+ * timer's cost.
+ */
 const FRAMES_OF_TIMER = 16;
 
 /**
@@ -49,19 +52,19 @@ export class OpenResources {
 
   constructor() {
     createHook({
-      // Promises are many, and none of them is of interest.
+      // There are many promises, and they are not resources.
       trackPromises: false,
       init: (id, type, _trigger, resource) => this.#init(id, type, resource),
       destroy: (id) => this.#closed(id),
     }).enable();
     subscribe('worker_threads', (message) => this.#thread((message as { worker: Worker }).worker));
-    // Their handles are made later, with stacks that do not show who asked for them.
+    // Their handles are made later, with stacks that do not show the caller.
     subscribe('tracing:net.server.listen:asyncStart', (message) =>
       this.#server((message as { server: Server }).server),
     );
   }
 
-  /** What is open now, to be given to {@link leftSince}. */
+  /** The resources that are open now, for {@link leftSince}. */
   now(): Set<unknown> {
     return new Set<unknown>([...this.#made.keys(), ...openFiles()]);
   }
@@ -88,7 +91,7 @@ export class OpenResources {
     return [...handles, ...files.map((file) => ({ name: `the open file ${file}`, stack: [] }))];
   }
 
-  /** Until something is closed; files close without a word. */
+  /** Resolves when something is closed; closing a file gives no signal. */
   #change(): Promise<void> {
     return new Promise((resolve) => {
       const look = setTimeout(resolve, 20);
@@ -157,7 +160,7 @@ function isOfTheRunner([innermost = '']: readonly string[]): boolean {
   return OF_THE_RUNNER.test(innermost);
 }
 
-/** A thread has some ports of its own. It is seen itself. */
+/** A thread has some ports of its own. The thread itself is reported. */
 function isOfThread(made: Error): boolean {
   return /new Worker \(node:/.test(made.stack ?? '');
 }
@@ -189,7 +192,7 @@ function openFiles(): string[] {
       const path = readlinkSync(`${folder}/${descriptor}`);
       return isAbsolute(path) && !/^\/(dev|proc|sys)\/(?!shm)/.test(path) ? [`${path} (${descriptor})`] : [];
     } catch {
-      return []; // The descriptor by which the list was read.
+      return []; // The descriptor with which the list was read.
     }
   });
 }

@@ -19,20 +19,19 @@ export function whyNoOwnNetwork(): string | null {
 export type Told = {
   readonly step: string;
   /**
-   * By the name of the monitor: outcomes, each with its message where it has one (`failed: no connection …`), or the
-   * reasons of `not_run`, of the checks of the step.
+   * The outcomes of the step's checks by the name of the monitor, each with its message if it has one
+   * (`failed: no connection …`), or the reasons of `not_run`.
    */
   readonly outcomes: Readonly<Record<string, readonly string[]>>;
   /** `status name` of each webhook that came. */
   readonly alerts: readonly string[];
-  /** The sicknesses that the regions reported of themselves at the end of the step. */
+  /** The sicknesses that the agents of the regions reported at the end of the step. */
   readonly sick: readonly string[];
 };
 
 /**
  * Runs a TypeScript file in a network and mount namespace of its own (with loopback only, and its own
- * `/etc/resolv.conf`), and yields its output, one JSON object a line. Nothing of it is left on the machine
- * afterwards.
+ * `/etc/resolv.conf`), and yields its output, one JSON object a line. It leaves nothing on the machine.
  */
 export class OwnNetwork {
   readonly told: Told[] = [];

@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers';
 import { compileCacheOf, ROOT } from '../process.ts';
 import type { Said } from '../svc.ts';
 
-/** Runs a program in a network whose only name server takes every question and answers none. */
+/** Runs a program in a network whose only name server receives every question and answers none. */
 const SILENT_NAME_SERVER = `
 const { execFileSync, spawn } = require('node:child_process');
 const [resolvConf, ...args] = process.argv.slice(1);
@@ -17,7 +17,7 @@ require('node:dgram').createSocket('udp4').bind(53, '127.0.0.1', () =>
 `;
 
 /**
- * Runs a command of `svc` in such a network, where the system looks for a name for minutes.
+ * Runs a command of `svc` in such a network, where the system searches for a name for minutes.
  *
  * @param folder for files
  */

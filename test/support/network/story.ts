@@ -26,7 +26,7 @@ const OTHER_HALF = BY_ADDRESS.slice(2);
 const WITH_IPV4 = [...Object.keys(NAMES), ...BY_ADDRESS];
 const WITH_IPV6 = ['six.test', ...BY_IPV6];
 const ALL = [...WITH_IPV4, ...WITH_IPV6];
-/** Of the probes' sockets, real ms. */
+/** Time-out of the probes' sockets, real ms. */
 const TIMEOUT_MS = 600;
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-network-'));
@@ -85,7 +85,7 @@ function routesBack(): void {
   ip(`-6 route replace default via ${GATEWAY_6}`);
 }
 
-/** Resolves when the world outside is so. */
+/** Resolves when the outside world has this state. */
 async function order(given: Order): Promise<void> {
   const done = once(outside, 'message');
   outside.send(given);
@@ -117,20 +117,20 @@ type Row = {
   region: string;
   outcome: string;
   reason: string | null;
-  /** What the last attempt said, where it failed. */
+  /** The message of the last attempt, if it failed. */
   message: string | null;
 };
 type RegionAnswer = { data: { region: Region; sick: string[] }[] };
 
-/** What a step waits for. */
+/** The conditions that a step waits for. */
 type Awaited = {
-  /** Checks of each target by each region. */
+  /** Number of checks of each target by each region. */
   readonly checks?: number;
   /** Targets that have to pass once. */
   readonly passing?: readonly string[];
-  /** How many alerts come. */
+  /** Number of alerts that come. */
   readonly alerts?: number;
-  /** What the regions find wrong with themselves at the end, beside a lack of CPU; left out: whatever it is. */
+  /** The sicknesses that the regions report at the end, except a lack of CPU; left out: any. */
   readonly sick?: readonly string[];
 };
 
@@ -147,8 +147,8 @@ class Story {
   }
 
   /**
-   * Keeps this state of the network until each region has checked each target so often and what is awaited has come,
-   * and prints the outcomes. A machine that is short of CPU takes longer.
+   * Keeps this state of the network until each region has checked each target this often and the awaited
+   * events have come, and prints the outcomes. A machine that is short of CPU takes longer.
    */
   async step(
     step: string,
@@ -161,7 +161,7 @@ class Story {
       () => this.#haveAllBeenChecked(from, checks) && this.#havePassed(from, passing),
     );
     await this.#service.until(() => this.#receiver.requests.length >= this.#told + awaited);
-    // What was decided is told.
+    // Decided statuses are announced.
     await this.#service.until(() => this.#service.query(WAITING).length === 0);
     let sick: string[] = [];
     await this.#service.until(async () => {
@@ -199,7 +199,7 @@ class Story {
     return names.every((name) => passed.has(name));
   }
 
-  /** Checks that began after the change had reached what was under way. */
+  /** Checks that began after the change had taken effect. */
   #rows(from: number): Row[] {
     return this.#service.query<Row>(
       `SELECT monitors.name, region, outcome, json_extract(detail, '$.reason') AS reason, error_message AS message

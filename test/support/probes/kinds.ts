@@ -4,7 +4,7 @@ import type { Phases } from '@svc/shared/messages/check-result.ts';
 import { httpCheck } from '../http-check.ts';
 import { dnsCheck, tcpCheck } from '../scripted-probe.ts';
 
-/** What the suites of all kinds of probes know of one kind. */
+/** The facts about one kind of probe that the suites of all kinds use. */
 type KindUnderTest<K extends CheckKind> = {
   /** @param target host and port; kinds without a port take the host only */
   readonly check: (target: { host: string; port: number }) => CheckOf<K>;
@@ -17,9 +17,9 @@ type KindUnderTest<K extends CheckKind> = {
   readonly speaks: boolean;
   /** Parts of the latency of a check that passes at a literal address. */
   readonly phases: readonly (keyof Phases)[];
-  /** What a time-out says about a silent target. */
+  /** The message of a time-out about a silent target. */
   readonly silence: RegExp;
-  /** A target that this kind can never reach, as no declared one is, and what is said about it. */
+  /** A target that this kind can never reach and that nobody can declare, with its message. */
   readonly nonsense: { readonly host: string; readonly says: RegExp };
 };
 

@@ -12,10 +12,10 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { getHeapSpaceStatistics } from 'node:v8';
 import { type Ballast, type Ending, startEndings } from './endings.ts';
 
-/** What is left of attempts that have all ended. */
+/** The remains of attempts that have all ended. */
 export type Left = {
   readonly name: string;
-  /** Those that were met. */
+  /** Outcomes of the attempts. */
   readonly outcomes: readonly string[];
   /** Share of the attempts that outlived collections of the young generation, with all that they hold. */
   readonly moved: number;

@@ -25,8 +25,8 @@ const page = (name: string) => ref(`svc_status_page.${name}.id`);
 const monitor = (type: string) => ref(`svc_${type}_monitor.all.id`);
 
 /**
- * `all` of each kind has every attribute that can be set. There are further ones where one resource cannot
- * have them all.
+ * `all` of each kind has every attribute that can be set. There are further bodies if one resource cannot
+ * have all attributes.
  */
 export type Sample = { readonly kind: string; readonly name: string; readonly values: Values };
 

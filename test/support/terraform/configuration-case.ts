@@ -20,7 +20,7 @@ const SMALLEST: Readonly<Record<ResourceKind, Readonly<Record<string, unknown>>>
   svc_status_page_component_group: { page_id: '1', name: 'a' },
 };
 
-/** The smallest body with members laid over it; `undefined` takes one away. */
+/** The smallest body with other members; `undefined` removes one. */
 export function bodyOf(kind: ResourceKind, members: Readonly<Record<string, unknown>>) {
   const entries = Object.entries({ ...SMALLEST[kind], ...members });
   return Object.fromEntries(entries.filter(([, value]) => value !== undefined));

@@ -20,7 +20,7 @@ export async function apply(
   expect(errorsOf(await workspace.apply()), why).toEqual([]);
 }
 
-/** What the next apply would do; the plan has no errors. */
+/** The actions of the next apply; the plan has no errors. */
 export async function changesIn(workspace: TerraformWorkspace, why = ''): Promise<readonly Change[]> {
   const planned = await workspace.plan();
   expect(errorsOf(planned), why).toEqual([]);

@@ -1,4 +1,4 @@
-/** What the JSON syntax cannot say, or hardly. */
+/** Configurations that the JSON syntax can hardly express. */
 export const HCL = `
 resource "svc_http_monitor" "many" {
   for_each    = toset(["a", "b"])

@@ -65,7 +65,7 @@ export async function startPlugin(
   return {
     process: child,
     target: network === 'unix' ? `unix:${address}` : String(address),
-    // It comes without padding, which PEM has.
+    // The Base64 text has no padding, but PEM requires it.
     serverCertificate: pemCertificate(Buffer.from(certificate, 'base64').toString('base64')),
     client,
     log,
@@ -87,7 +87,7 @@ async function firstLine(child: ChildProcess, ended: Promise<unknown>, log: stri
   const timeout = AbortSignal.timeout(HANDSHAKE_MS);
   const lines = createInterface({ input: child.stdout! });
   const first = once(lines, 'line', { signal: timeout }).then(([line]) => line as string);
-  first.catch(() => {}); // When the process ends first, that is what is reported.
+  first.catch(() => {}); // If the process ends first, that error is reported.
   const early = ended.then(() => {
     throw new Error(`the plug-in ended before its handshake (${child.exitCode}):\n${log.join('\n')}`);
   });

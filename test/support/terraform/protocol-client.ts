@@ -27,8 +27,8 @@ export type ServedPlugin = {
 };
 
 /**
- * A client of the plug-in protocol, for what needs no Terraform: the words of refusals, and what a package reaches. The flows
- * of `test/e2e/terraform/` run with the real one.
+ * A client of the plug-in protocol, for tests that need no Terraform: the messages of refusals, and the
+ * imports of a package. The flows of `test/e2e/terraform/` run with the real one.
  */
 export class ProtocolClient<P extends ServedPlugin = ServedPlugin> {
   readonly running: P;

@@ -16,7 +16,7 @@ function isExecutable(file: string): boolean {
     accessSync(file, constants.X_OK);
     return true;
   } catch {
-    return false; // Not there, or not ours to run.
+    return false; // It does not exist, or must not be run.
   }
 }
 

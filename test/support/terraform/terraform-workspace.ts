@@ -22,7 +22,7 @@ export type Installation = {
   /** Of the file that `TF_CLI_CONFIG_FILE` names. */
   readonly cliConfiguration: string;
   readonly environment: Readonly<Record<string, string>>;
-  /** Whether the provider is chosen by `terraform init`, and this version constraint. */
+  /** Whether `terraform init` chooses the provider, with this version constraint. */
   readonly version?: string;
 };
 
@@ -163,7 +163,7 @@ export class TerraformWorkspace {
     return this.applied(await this.run('destroy', '-json', '-input=false', '-auto-approve'));
   }
 
-  /** What an apply with `-json` said. */
+  /** The output of an apply with `-json`. */
   applied(result: CommandResult): Applied {
     return { diagnostics: this.#diagnosticsIn(linesOf(result)) };
   }
@@ -256,7 +256,7 @@ function parsed<T>(text: string, stderr: string): T {
   }
 }
 
-/** `import` has no `-json`: its errors stand between bars, wrapped. */
+/** `import` has no `-json`: its errors are wrapped between bars. */
 function printedErrors(text: string, address: string): Diagnostic[] {
   const printed = text.replace(/^[╷╵│] ?/gm, '').trim();
   const errors = printed.split(/^(?=Error: )/m).filter((each) => each.startsWith('Error: '));

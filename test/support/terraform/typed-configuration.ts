@@ -25,7 +25,7 @@ function typedMembers(
   );
 }
 
-/** Numbers may be given as texts, as in Terraform; what a double does not hold stays exact. */
+/** Numbers may be given as texts, as in Terraform; a number that a double cannot hold stays exact. */
 function typed(type: ValueType, value: unknown): TerraformValue {
   if (type !== 'number' || value === null || value === UNKNOWN) return value as TerraformValue;
   const number = Number(value);

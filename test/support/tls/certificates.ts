@@ -23,7 +23,10 @@ OQ9up+BpGbQ6MVPsGx/p+9e6FzDasqjZX0ESZ4HmNq5myxbiQjTxDJsc
 -----END PRIVATE KEY-----
 `;
 
-/** `ciphers`, where OpenSSL would not serve the certificate otherwise; `ecdhCurve`: the groups that the server takes. */
+/**
+ * `ciphers`, if OpenSSL would not serve the certificate otherwise; `ecdhCurve`: the groups that the server
+ * accepts.
+ */
 export type TestCertificate = { key: string; cert: string; ciphers?: string; ecdhCurve?: string };
 
 /** For localhost, secure.test, 127.0.0.1 and ::1, until 2120. */
@@ -232,7 +235,7 @@ y/QCZ7wCICm6qAE3CKsCtBW+N/7koH8b+1x7Q8hV2vBdOS2/folD
 `,
 };
 
-/** The certificate with another end of its life, of the same length. Its signature does not fit any more. */
+/** The certificate with another expiry of the same length. Its signature no longer matches. */
 function withExpiry(pem: string, utcTime: string): string {
   const bytes = Buffer.from(pem.replace(/-----[^-]+-----/g, ''), 'base64');
   bytes.write(utcTime, bytes.indexOf('200201000000Z'), 'latin1');

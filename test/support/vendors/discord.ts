@@ -4,7 +4,7 @@ import type { ReceivedRequest } from '../receiver.ts';
 import type { HeldMessage } from './held-message.ts';
 import type { Vendor, VendorAnswer } from './vendor.ts';
 
-/** Path of the one webhook that the fake has. */
+/** Path of the fake's only webhook. */
 export const DISCORD_PATH = '/api/webhooks/1234/s3cret-webhook-token';
 
 const httpUrl = z.url({ protocol: /^https?$/ });
@@ -80,11 +80,11 @@ type Node = {
   readonly type: RuleTypesExtended;
   readonly content?: string | readonly Node[];
   readonly target?: string;
-  /** Of an emoji, which Discord shows as a picture. */
+  /** Name of an emoji, which Discord shows as a picture. */
   readonly name?: string;
 };
 
-/** What Discord's Markdown shows, as the public parser of its formats reads it (`discord-markdown-parser`). */
+/** The text that Discord's Markdown shows, as its public parser reads it (`discord-markdown-parser`). */
 function shownOf(markdown: string): Shown {
   const shown: Shown = { text: '', links: [], masked: [] };
   show(parse(markdown, 'extended') as unknown as readonly Node[], shown);

@@ -4,7 +4,7 @@ import type { HeldMessage } from './held-message.ts';
 import { shownOf } from './markup.ts';
 import type { Vendor, VendorAnswer } from './vendor.ts';
 
-/** Path of the one webhook that the fake has, with its key and token. */
+/** Path of the fake's only webhook, with its key and token. */
 export const GOOGLE_CHAT_PATH = '/v1/spaces/AAAA/messages?key=s3cret-key&token=s3cret-token%3D';
 
 const MESSAGE_BYTES = 32_000;
@@ -47,7 +47,7 @@ function refused(status: number, text: string, details: object[] = []): VendorAn
 /** Google Chat with the webhook of one space. */
 export class GoogleChat implements Vendor {
   readonly messages: HeldMessage[] = [];
-  /** What each request id made. */
+  /** The message of each request id. */
   readonly #made = new Map<string, object>();
 
   answer({ method, path, text, json }: ReceivedRequest): VendorAnswer {
@@ -84,7 +84,7 @@ function addressRefusal(pathname: string, asked: URLSearchParams): VendorAnswer 
 
 type Shown = { readonly text: string; readonly links: readonly string[] };
 
-/** What the widgets show; null: the markup of one is broken. */
+/** The text that the widgets show; null: the markup of one is broken. */
 function textsOf({ cardsV2 }: z.infer<typeof message>): Shown[] | null {
   const widgets = cardsV2.flatMap(({ card }) => card.sections.flatMap((section) => section.widgets));
   const texts: Shown[] = [];

@@ -1,4 +1,4 @@
-/** A tag, or a character that must not stand for itself. */
+/** A tag, or a character that must be escaped. */
 const PART = /<(\/?)([a-z]+)((?: [a-z]+="[^"<>]*")*)>|&(?:amp|lt|gt|quot);|[<>&]/g;
 const ENTITIES: Readonly<Record<string, string>> = { '&amp;': '&', '&lt;': '<', '&gt;': '>', '&quot;': '"' };
 

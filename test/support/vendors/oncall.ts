@@ -8,7 +8,7 @@ import { type Vendor, type VendorAnswer, WindowLimit } from './vendor.ts';
  */
 
 export type OnCallAlertGroup = {
-  /** `alert_uid`: what groups alerts. */
+  /** `alert_uid`, which groups alerts. */
   readonly uid: string;
   readonly titles: string[];
   state: 'firing' | 'resolved';

@@ -11,7 +11,7 @@ export type PagerDutyIncident = {
   readonly dedupKey: string;
   /** The summary of the trigger that opened it. */
   readonly summary: string;
-  /** Of the newest trigger. */
+  /** Severity of the newest trigger. */
   severity: string;
   /** Triggers since it was opened; only the first one pages. */
   triggers: number;
@@ -89,7 +89,7 @@ export class PagerDuty implements Vendor {
     const dedupKey = sent.dedup_key ?? `made-${this.incidents.length}`;
     const open = this.open.find((each) => each.routingKey === routingKey && each.dedupKey === dedupKey);
     if (sent.event_action !== 'trigger') {
-      // The end of what is not open is dropped.
+      // The end of an incident that is not open is dropped.
       if (open !== undefined) open.state = sent.event_action === 'resolve' ? 'resolved' : 'acknowledged';
     } else if (open !== undefined) {
       open.triggers += 1;

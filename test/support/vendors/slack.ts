@@ -3,7 +3,7 @@ import type { ReceivedRequest } from '../receiver.ts';
 import type { HeldMessage } from './held-message.ts';
 import type { Vendor, VendorAnswer } from './vendor.ts';
 
-/** Path of the one webhook that the fake has. */
+/** Path of the fake's only webhook. */
 export const SLACK_PATH = '/services/T0001234/B0001234/s3cretSlackToken';
 
 const textObject = z.strictObject({
@@ -43,7 +43,7 @@ export class Slack implements Vendor {
       ...(all.match(/<[!@#][^>]*>/g) ?? []),
       ...(looked.join('\n').match(/@(?:here|channel|everyone)/g) ?? []),
     ];
-    // With `verbatim` Slack links what is written as a link, and nothing else.
+    // With `verbatim`, Slack links only text that is written as a link.
     const links = texts.flatMap(({ text }) => [...text.matchAll(/<(https?:[^|>]*)(?:\|[^>]*)?>/gi)]);
     this.messages.push({
       text: shown(all),
@@ -55,7 +55,7 @@ export class Slack implements Vendor {
   }
 }
 
-/** The text without its markup; what begins with `<` is a link, or nothing is shown. */
+/** The text without its markup. A part that begins with `<` is a link, or shows nothing. */
 function shown(mrkdwn: string): string {
   return mrkdwn
     .replace(/<(?:https?:[^|>]*)\|([^>]*)>/gi, '$1')

@@ -11,11 +11,11 @@ export type ReceivedMail = {
   readonly parsed: MimePart;
   /** Whether it came over TLS. */
   readonly isSecure: boolean;
-  /** Who was logged in. */
+  /** The logged-in user. */
   readonly user: string | null;
   /** The name in EHLO. */
   readonly greeting: string;
-  /** Of the connection, which may carry several mails. */
+  /** Id of the connection, which may carry several mails. */
   readonly connection: string;
 };
 
@@ -28,7 +28,7 @@ export type MailServerOptions = {
   /** Offers STARTTLS and demands it before a login. */
   readonly startTls?: boolean;
   readonly certificate?: TestCertificate;
-  /** Who may log in; null: nobody has to. */
+  /** The user who may log in; null: no login is needed. */
   readonly account?: { readonly user: string; readonly password: string } | null;
   /** Bytes. */
   readonly mostOfAMessage?: number;
@@ -41,7 +41,7 @@ export class MailServer {
   readonly mails: ReceivedMail[] = [];
   readonly port: number;
   readonly #server: SMTPServer;
-  /** Replies by step; a recipient of its own goes before. */
+  /** Replies by step; a reply for one recipient takes precedence. */
   readonly #refusals = new Map<string, Reply>();
   /** Settles when held messages are answered; null: none is held. */
   #held: { readonly promise: Promise<void>; readonly resolve: () => void } | null = null;
@@ -116,7 +116,7 @@ export class MailServer {
     return self.server;
   }
 
-  /** Refuses a step from now on; null: takes it again. */
+  /** Refuses a step from now on; null: accepts it again. */
   refuse(step: MailStep, reply: Reply | null, recipient = ''): void {
     if (reply === null) this.#refusals.delete(`${step}${recipient}`);
     else this.#refusals.set(`${step}${recipient}`, reply);

@@ -9,11 +9,11 @@ export const TELEGRAM_TOKEN = '123456:s3cret-bot-token_ABC';
 export const TELEGRAM_CHATS = {
   group: '-1001234567890',
   named: '@svc_alerts',
-  /** Became {@link TELEGRAM_CHATS.group}. */
+  /** A group that became {@link TELEGRAM_CHATS.group}. */
   former: '-4001',
-  /** Has removed the bot. */
+  /** A chat that has removed the bot. */
   blocked: '-4002',
-  /** Lets the bot not write. */
+  /** A chat that does not let the bot write. */
   readOnly: '-4003',
 } as const;
 

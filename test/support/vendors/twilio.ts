@@ -9,7 +9,7 @@ import { characters, type Vendor, type VendorAnswer, WindowLimit } from './vendo
 export type TwilioMessage = {
   readonly to: string;
   readonly from: string;
-  /** The text that the phone shows; of a template with its variables filled in. */
+  /** The text that the phone shows, with the variables of a template filled in. */
   readonly text: string;
   readonly validityS: number;
 };

@@ -40,8 +40,8 @@ export class WindowLimit {
 }
 
 /**
- * Number of UTF-16 code units. Vendors do not say what they count as a character; code points, which others of them
- * count, are never more.
+ * Number of UTF-16 code units. Vendors do not say what they count as a character. Some count code points, of
+ * which there are never more.
  */
 export function characters(text: string): number {
   return text.length;
