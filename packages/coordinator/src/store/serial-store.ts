@@ -15,7 +15,7 @@ export const MAX_WAITING_TRANSACTIONS = 1_000;
 /** Time for which tasks after a commit hold the thread before other events get a turn, ms. */
 const TURN_MS = 10;
 
-/** Most queries that may wait. A page makes a few at a time. */
+/** Maximum number of queries that may wait. A page makes a few at a time. */
 export const MAX_WAITING_READS = 1_000;
 
 /** The one that writes. The store runs one transaction at a time. */
