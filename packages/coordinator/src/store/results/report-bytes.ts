@@ -1,0 +1,522 @@
+import {
+  type Attempt,
+  type CheckResult,
+  NOT_RUN_REASONS,
+  OUTCOMES,
+  type Outcome,
+  type Phases,
+  phases as phasesShape,
+} from '@svc/shared/messages/check-result.ts';
+import { REGIONS, type Region } from '@svc/shared/regions.ts';
+import { z } from 'zod';
+
+/*
+ * The content of `slot_results.reports`: the reports of the regions about one slot of a monitor, one after the
+ * other in the order in which they were recorded. New reports are appended. So a region may occur again: its
+ * report is the first that is not `not_run`, otherwise the first.
+ *
+ *   report = length  region  flags  [latency]  version  recorded  [agent  started]  [status code]  [phases]
+ *            [certificate]  [reason]  [rest]
+ *
+ * `length` counts the bytes after it. `region` is one byte, the place in `REGIONS`. `flags` say which parts are
+ * there. Numbers are LEB128, signed ones in zigzag. Latency and phases are tenths of a millisecond; `phases`
+ * begins with a bit for each phase, and the last of them is left out where the phases add up to the latency.
+ * Instants are differences from the slot: `recorded` and `started` in ms, `certificate` in s. `agent` is the
+ * 40 bits of its number, see `agent-names.ts`. `reason` is the place in `NOT_RUN_REASONS`.
+ *
+ * `rest` is JSON, and has what these parts cannot say: error messages, the attempts of a check that took more
+ * than one, and values that no agent sends (a latency of 0.12 ms). A later version adds members to `rest`
+ * only. Readers ignore members and regions that they do not know.
+ */
+
+/** Order of the phases. Add at the end only: reports are read by position. */
+export const PHASES = ['dns', 'connect', 'tls', 'first_byte', 'transfer'] as const satisfies (keyof Phases)[];
+
+/** What a region found, or why it found nothing. */
+export type Finding = Omit<CheckResult, 'monitor' | 'slot' | 'token' | 'assertions' | 'started_at'> & {
+  /** Left out: no agent began the check. */
+  readonly started_at?: number;
+};
+
+/** One region's report about a slot. */
+export type SlotReport = Finding & {
+  readonly region: Region;
+  /** The number of the agent's name; null: no agent reported, and the coordinator gives the reason. */
+  readonly agent: number | null;
+  /** Epoch ms. */
+  readonly recorded_at: number;
+};
+
+const OUTCOME = 0b11;
+const HAS_LATENCY = 1 << 2;
+const HAS_STATUS_CODE = 1 << 3;
+const HAS_PHASES = 1 << 4;
+const HAS_CERTIFICATE = 1 << 5;
+const HAS_AGENT = 1 << 6;
+// The flags above are those of usual reports. They are one byte without those below.
+/** The attempts are in `rest`; there are none where it has none. Otherwise one attempt was the whole check. */
+const HAS_OTHER_ATTEMPTS = 1 << 7;
+const HAS_REASON = 1 << 8;
+const IS_TIMED_OUT = 1 << 9;
+const IS_TRUNCATED = 1 << 10;
+const HAS_REST = 1 << 11;
+
+/** After the bits of the phases: the last phase is what the others leave of the latency. */
+const LAST_IS_LEFT_OUT = 1 << PHASES.length;
+
+const NOT_RUN = OUTCOMES.indexOf('not_run');
+const INTERNAL_ERROR = 'internal-error';
+const AGENT_BYTES = 5;
+/** Numbers are packed up to this one, so that they can be shifted. */
+const MOST_PACKED = 2 ** 31 - 1;
+/** As {@link MOST_PACKED}, of signed numbers. */
+const MOST_DISTANCE = 2 ** 30 - 1;
+/** More than the bytes of a report without its rest. */
+const MOST_PARTS = 128;
+const BYTES_PER_UNIT = 3;
+
+/** An attempt without what it has in common with the result; null: the result has it, the attempt does not. */
+const restAttempt = z.object({
+  outcome: z.enum(OUTCOMES).optional(),
+  started_ms: z.number().optional(),
+  latency: z.number().optional(),
+  status_code: z.number().nullish(),
+  error_message: z.string().nullish(),
+  timed_out: z.boolean().nullish(),
+});
+type RestAttempt = z.infer<typeof restAttempt>;
+
+const rest = z.object({
+  version: z.number().optional(),
+  recorded_at: z.number().optional(),
+  started_at: z.number().optional(),
+  latency: z.number().optional(),
+  phases: phasesShape.optional(),
+  error_message: z.string().optional(),
+  attempts: z.array(restAttempt).optional(),
+  timed_out: z.boolean().optional(),
+  certificate_expires_at: z.number().optional(),
+  body_truncated: z.boolean().optional(),
+});
+type Rest = z.infer<typeof rest>;
+
+/** A value that is not there, or that cannot be packed. */
+const ABSENT = -1;
+
+/** What {@link ReportWriter.append} takes beside the slot. */
+export type NewReport = {
+  readonly region: Region;
+  readonly agent: number | null;
+  /** Epoch ms. */
+  readonly recordedAt: number;
+  readonly found: Finding;
+};
+
+/** Packs reports into memory that it uses again. */
+export class ReportWriter {
+  #bytes: Buffer = Buffer.allocUnsafeSlow(16 * 1_024);
+  #length = 0;
+
+  /** Bytes written so far. */
+  get length(): number {
+    return this.#length;
+  }
+
+  /** Forgets all reports: the next one is the first. */
+  clear(): void {
+    this.#length = 0;
+  }
+
+  /** A copy of all bytes. */
+  copy(): Uint8Array<ArrayBuffer> {
+    return new Uint8Array(this.#bytes.subarray(0, this.#length));
+  }
+
+  append(slot: number, { region, agent, recordedAt, found }: NewReport): void {
+    const { outcome, version, latency, phases, reason } = found;
+    const { status_code: statusCode, started_at: startedAt, certificate_expires_at: expiresAt } = found;
+    const isOnce = isOneAttempt(found);
+    const latencyTenths = packedTenths(latency);
+    const phaseBits = phases === undefined ? ABSENT : packPhases(phases, latencyTenths);
+    const recorded = packedDistance(recordedAt - slot);
+    const started = startedAt === undefined ? ABSENT : packedDistance(startedAt - slot);
+    const expires = expiresAt === undefined ? ABSENT : packedDistance(secondsFrom(slot, expiresAt));
+
+    const rest: Rest = {};
+    if (version > MOST_PACKED) rest.version = version;
+    if (recorded === ABSENT) rest.recorded_at = recordedAt;
+    if (startedAt !== undefined && (started === ABSENT || agent === null)) rest.started_at = startedAt;
+    if (latency !== undefined && latencyTenths === ABSENT) rest.latency = latency;
+    if (phases !== undefined && phaseBits === ABSENT) rest.phases = phases;
+    if (found.error_message !== undefined) rest.error_message = found.error_message;
+    if (!isOnce && found.attempts.length > 0)
+      rest.attempts = found.attempts.map((one) => shorter(one, found));
+    if (found.timed_out === false) rest.timed_out = false;
+    if (expiresAt !== undefined && expires === ABSENT) rest.certificate_expires_at = expiresAt;
+    if (found.body_truncated === false) rest.body_truncated = false;
+    const text = hasMembers(rest) ? JSON.stringify(rest) : '';
+
+    this.#reserve(MOST_PARTS + text.length * BYTES_PER_UNIT);
+    const start = this.#length;
+    // A place for the length: one byte, mostly.
+    this.#length += 1;
+    this.#byte(REGIONS.indexOf(region));
+    this.#number(
+      OUTCOMES.indexOf(outcome) |
+        (latencyTenths === ABSENT ? 0 : HAS_LATENCY) |
+        (statusCode === undefined ? 0 : HAS_STATUS_CODE) |
+        (phaseBits === ABSENT ? 0 : HAS_PHASES) |
+        (expires === ABSENT ? 0 : HAS_CERTIFICATE) |
+        (agent === null ? 0 : HAS_AGENT) |
+        (isOnce ? 0 : HAS_OTHER_ATTEMPTS) |
+        (reason === undefined ? 0 : HAS_REASON) |
+        (found.timed_out === true ? IS_TIMED_OUT : 0) |
+        (found.body_truncated === true ? IS_TRUNCATED : 0) |
+        (text === '' ? 0 : HAS_REST),
+    );
+    if (latencyTenths !== ABSENT) this.#number(latencyTenths);
+    this.#number(Math.min(version, MOST_PACKED));
+    this.#number(Math.max(recorded, 0));
+    if (agent !== null) {
+      this.#agent(agent);
+      this.#number(Math.max(started, 0));
+    }
+    if (statusCode !== undefined) this.#number(statusCode);
+    if (phaseBits !== ABSENT) this.#phases(phaseBits);
+    if (expires !== ABSENT) this.#number(expires);
+    if (reason !== undefined) this.#byte(NOT_RUN_REASONS.indexOf(reason));
+    if (text !== '') this.#length += this.#bytes.write(text, this.#length, 'utf8');
+    this.#writeLength(start);
+  }
+
+  #writeLength(start: number): void {
+    const size = this.#length - start - 1;
+    const more = bytesOf(size) - 1;
+    if (more > 0) this.#bytes.copyWithin(start + 1 + more, start + 1, this.#length);
+    this.#length = start;
+    this.#number(size);
+    this.#length += size;
+  }
+
+  #phases(bits: number): void {
+    this.#byte(bits);
+    const last = (bits & LAST_IS_LEFT_OUT) === 0 ? ABSENT : lastOf(bits);
+    for (let place = 0; place < PHASES.length; place += 1) {
+      if ((bits & (1 << place)) !== 0 && place !== last) this.#number(TENTHS[place] as number);
+    }
+  }
+
+  #agent(number: number): void {
+    const high = Math.floor(number / 2 ** 32);
+    this.#byte(high);
+    this.#length = this.#bytes.writeUInt32BE(number - high * 2 ** 32, this.#length);
+  }
+
+  #byte(value: number): void {
+    this.#bytes[this.#length] = value;
+    this.#length += 1;
+  }
+
+  /** @param value 0 to {@link MOST_PACKED} */
+  #number(value: number): void {
+    let rest = value;
+    for (; rest > 0x7f; rest >>>= 7) this.#byte((rest & 0x7f) | 0x80);
+    this.#byte(rest);
+  }
+
+  #reserve(bytes: number): void {
+    const needed = this.#length + bytes;
+    if (needed <= this.#bytes.length) return;
+    const larger = Buffer.allocUnsafeSlow(Math.max(needed, 2 * this.#bytes.length));
+    larger.set(this.#bytes.subarray(0, this.#length));
+    this.#bytes = larger;
+  }
+}
+
+/** Working memory of {@link packPhases}: tenths by the place of the phase. */
+const TENTHS = new Float64Array(PHASES.length);
+
+/** Puts the phases into {@link TENTHS}, and answers their bits; {@link ABSENT}: they cannot be packed. */
+function packPhases(phases: Phases, latencyTenths: number): number {
+  let bits = 0;
+  let sum = 0;
+  for (let place = 0; place < PHASES.length; place += 1) {
+    const ms = phases[PHASES[place] as keyof Phases];
+    if (ms === undefined) continue;
+    const tenths = packedTenths(ms);
+    if (tenths === ABSENT) return ABSENT;
+    TENTHS[place] = tenths;
+    sum += tenths;
+    bits |= 1 << place;
+  }
+  return bits !== 0 && sum === latencyTenths ? bits | LAST_IS_LEFT_OUT : bits;
+}
+
+/** The last place among the bits of phases, of which there is one at least. */
+function lastOf(bits: number): number {
+  return 31 - Math.clz32(bits & (LAST_IS_LEFT_OUT - 1));
+}
+
+function packedTenths(ms: number | undefined): number {
+  if (ms === undefined) return ABSENT;
+  const tenths = Math.round(ms * 10);
+  return tenths >= 0 && tenths <= MOST_PACKED && tenths / 10 === ms ? tenths : ABSENT;
+}
+
+/** A signed number in zigzag. */
+function packedDistance(distance: number): number {
+  if (!Number.isInteger(distance) || Math.abs(distance) > MOST_DISTANCE) return ABSENT;
+  return distance < 0 ? -2 * distance - 1 : 2 * distance;
+}
+
+function unpackedDistance(packed: number): number {
+  return packed % 2 === 0 ? packed / 2 : -(packed + 1) / 2;
+}
+
+/** Seconds from the slot's second to an instant. Not an integer where the instant is no whole second. */
+function secondsFrom(slot: number, instant: number): number {
+  return instant / 1_000 - Math.floor(slot / 1_000);
+}
+
+/** Bytes that a number takes. */
+function bytesOf(value: number): number {
+  let bytes = 1;
+  for (let rest = value; rest > 0x7f; rest >>>= 7) bytes += 1;
+  return bytes;
+}
+
+function hasMembers(object: object): boolean {
+  for (const _ in object) return true;
+  return false;
+}
+
+/** Whether one attempt was the whole check, and the result says all about it. */
+export function isOneAttempt(found: Finding): boolean {
+  const [only] = found.attempts;
+  return (
+    only !== undefined &&
+    found.attempts.length === 1 &&
+    only.started_ms === 0 &&
+    only.outcome === found.outcome &&
+    only.latency === found.latency &&
+    only.status_code === found.status_code &&
+    only.error_message === found.error_message &&
+    only.timed_out === found.timed_out
+  );
+}
+
+/** The attempt that was the whole check. */
+function onlyAttempt({
+  outcome,
+  latency = 0,
+  status_code,
+  error_message,
+  timed_out,
+}: Omit<Finding, 'attempts'>) {
+  return {
+    outcome,
+    started_ms: 0,
+    latency,
+    ...(status_code === undefined ? {} : { status_code }),
+    ...(error_message === undefined ? {} : { error_message }),
+    ...(timed_out === undefined ? {} : { timed_out }),
+  };
+}
+
+function shorter(attempt: Attempt, found: Finding): RestAttempt {
+  const short: RestAttempt = {};
+  if (attempt.outcome !== found.outcome) short.outcome = attempt.outcome;
+  if (attempt.started_ms !== 0) short.started_ms = attempt.started_ms;
+  if (attempt.latency !== found.latency) short.latency = attempt.latency;
+  if (attempt.status_code !== found.status_code) short.status_code = attempt.status_code ?? null;
+  if (attempt.error_message !== found.error_message) short.error_message = attempt.error_message ?? null;
+  if (attempt.timed_out !== found.timed_out) short.timed_out = attempt.timed_out ?? null;
+  return short;
+}
+
+function longer(short: RestAttempt, found: Omit<Finding, 'attempts'>): Attempt {
+  const status_code = short.status_code === undefined ? found.status_code : short.status_code;
+  const error_message = short.error_message === undefined ? found.error_message : short.error_message;
+  const timed_out = short.timed_out === undefined ? found.timed_out : short.timed_out;
+  return {
+    outcome: short.outcome ?? found.outcome,
+    started_ms: short.started_ms ?? 0,
+    latency: short.latency ?? found.latency ?? 0,
+    ...(status_code == null ? {} : { status_code }),
+    ...(error_message == null ? {} : { error_message }),
+    ...(timed_out == null ? {} : { timed_out }),
+  };
+}
+
+const NOWHERE = -1;
+
+/**
+ * Reads the reports about one slot after the other. It uses its memory again, so that sums over many slots leave
+ * no garbage.
+ */
+export class ReportReader {
+  #bytes: Uint8Array = new Uint8Array(0);
+  /** Where the report of each region begins, by the region's place, or {@link NOWHERE}. */
+  readonly #begins = new Int32Array(REGIONS.length);
+  /** Of the report at hand: its end, and where the parts after the latency begin. */
+  #end = 0;
+  #parts = 0;
+  #at = 0;
+  #place = 0;
+  #flags = 0;
+  #latencyTenths = ABSENT;
+
+  /** The place of the region in `REGIONS`. */
+  get place(): number {
+    return this.#place;
+  }
+
+  get region(): Region {
+    return REGIONS[this.#place] as Region;
+  }
+
+  get outcome(): Outcome {
+    return OUTCOMES[this.#flags & OUTCOME] as Outcome;
+  }
+
+  /** ms; undefined: the report has none. */
+  get latency(): number | undefined {
+    if (this.#latencyTenths !== ABSENT) return this.#latencyTenths / 10;
+    return (this.#flags & HAS_REST) === 0 ? undefined : this.read(0).latency;
+  }
+
+  /**
+   * Calls `visit` once for each region that has a report, in the order of `REGIONS`. During the call, the other
+   * members tell about that report.
+   *
+   * @throws RangeError for bytes that svc did not write
+   */
+  forEach(reports: Uint8Array, visit: (report: ReportReader) => void): void {
+    this.#bytes = reports;
+    const begins = this.#begins.fill(NOWHERE);
+    let ran = 0;
+    for (let begin = 0; begin < reports.length; begin = this.#end) {
+      this.#open(begin);
+      const isRun = (this.#flags & OUTCOME) !== NOT_RUN;
+      const bit = 1 << this.#place;
+      if (this.#place >= REGIONS.length) continue;
+      if (begins[this.#place] !== NOWHERE && (!isRun || (ran & bit) !== 0)) continue;
+      begins[this.#place] = begin;
+      if (isRun) ran |= bit;
+    }
+    for (let place = 0; place < begins.length; place += 1) {
+      if (begins[place] === NOWHERE) continue;
+      this.#open(begins[place] as number);
+      visit(this);
+    }
+  }
+
+  /**
+   * The whole report.
+   *
+   * @throws ZodError or SyntaxError for a rest that svc did not write
+   */
+  read(slot: number): SlotReport {
+    this.#at = this.#parts;
+    const flags = this.#flags;
+    const version = this.#number();
+    const recorded_at = slot + unpackedDistance(this.#number());
+    const agent = (flags & HAS_AGENT) === 0 ? null : this.#agent();
+    const started = agent === null ? undefined : slot + unpackedDistance(this.#number());
+    const statusCode = (flags & HAS_STATUS_CODE) === 0 ? undefined : this.#number();
+    const phases = (flags & HAS_PHASES) === 0 ? undefined : this.#phases();
+    const expires = (flags & HAS_CERTIFICATE) === 0 ? undefined : unpackedDistance(this.#number());
+    const reason = (flags & HAS_REASON) === 0 ? undefined : (NOT_RUN_REASONS[this.#byte()] ?? INTERNAL_ERROR);
+    const { attempts, ...others } = (flags & HAS_REST) === 0 ? NOTHING : this.#rest();
+    const found = {
+      region: this.region,
+      outcome: this.outcome,
+      version,
+      recorded_at,
+      agent,
+      ...(started === undefined ? {} : { started_at: started }),
+      ...(reason === undefined ? {} : { reason }),
+      ...(this.#latencyTenths === ABSENT ? {} : { latency: this.#latencyTenths / 10 }),
+      ...(phases === undefined ? {} : { phases }),
+      ...(statusCode === undefined ? {} : { status_code: statusCode }),
+      ...((flags & IS_TIMED_OUT) === 0 ? {} : { timed_out: true }),
+      ...(expires === undefined
+        ? {}
+        : { certificate_expires_at: (Math.floor(slot / 1_000) + expires) * 1_000 }),
+      ...((flags & IS_TRUNCATED) === 0 ? {} : { body_truncated: true }),
+      ...others,
+    } as Omit<SlotReport, 'attempts'>;
+    const isOnce = (flags & HAS_OTHER_ATTEMPTS) === 0;
+    return {
+      ...found,
+      attempts: isOnce ? [onlyAttempt(found)] : (attempts ?? []).map((short) => longer(short, found)),
+    };
+  }
+
+  #open(begin: number): void {
+    this.#at = begin;
+    const size = this.#number();
+    this.#end = this.#at + size;
+    if (size < 2 || this.#end > this.#bytes.length) throw new RangeError('the reports of a slot are damaged');
+    this.#place = this.#byte();
+    this.#flags = this.#number();
+    this.#latencyTenths = (this.#flags & HAS_LATENCY) === 0 ? ABSENT : this.#number();
+    this.#parts = this.#at;
+  }
+
+  #phases(): Phases {
+    const bits = this.#byte();
+    const last = (bits & LAST_IS_LEFT_OUT) === 0 ? NOWHERE : lastOf(bits);
+    const phases: Phases = {};
+    let left = this.#latencyTenths;
+    for (const [place, phase] of PHASES.entries()) {
+      if ((bits & (1 << place)) === 0) continue;
+      const tenths = place === last ? left : this.#number();
+      left -= tenths;
+      phases[phase] = tenths / 10;
+    }
+    return phases;
+  }
+
+  #rest(): Rest {
+    return rest.parse(JSON.parse(UTF_8.decode(this.#bytes.subarray(this.#at, this.#end))));
+  }
+
+  #agent(): number {
+    const high = this.#byte();
+    let low = 0;
+    for (let bytes = 1; bytes < AGENT_BYTES; bytes += 1) low = low * 256 + this.#byte();
+    return high * 2 ** 32 + low;
+  }
+
+  #byte(): number {
+    return this.#bytes[this.#at++] ?? 0;
+  }
+
+  #number(): number {
+    let value = 0;
+    for (let shift = 0; ; shift += 7) {
+      const byte = this.#byte();
+      value |= (byte & 0x7f) << shift;
+      if (byte <= 0x7f) return value;
+    }
+  }
+}
+
+const UTF_8 = new TextDecoder();
+const NOTHING: Rest = {};
+const READER = new ReportReader();
+
+/** The report of each region about a slot, in the order of `REGIONS`. */
+export function readReports(slot: number, reports: Uint8Array): SlotReport[] {
+  const found: SlotReport[] = [];
+  READER.forEach(reports, (report) => found.push(report.read(slot)));
+  return found;
+}
+
+/** The outcome of each region that has a report. */
+export function readOutcomes(reports: Uint8Array): ReadonlyMap<Region, Outcome> {
+  const outcomes = new Map<Region, Outcome>();
+  READER.forEach(reports, ({ region, outcome }) => outcomes.set(region, outcome));
+  return outcomes;
+}
