@@ -28,7 +28,7 @@ const ON_BOTH_DATABASES = ['packages/coordinator/src/store/**/*.test.ts'];
 const ON_SQLITE = [
   'packages/coordinator/src/store/{sqlite,postgres}/*.test.ts',
   'packages/coordinator/src/store/{crash,migrate,open,writing}.test.ts',
-  'packages/coordinator/src/store/alerts/query-plans.test.ts',
+  'packages/coordinator/src/store/{alerts,results}/query-plans.test.ts',
 ];
 
 /** Files that need seconds of CPU or of waiting by their nature. `npm run check` leaves them out (decision 0232). */

@@ -12,6 +12,7 @@ import { gridSlotFrom, phaseOf } from '@svc/coordinator/verdict/schedule.ts';
 import { DAY_MS, HOUR_MS } from '@svc/coordinator/verdict/summary-range.ts';
 import { parseResource } from '@svc/shared/resources/registry.ts';
 import { type RunningApi, startApi } from '../support/api.ts';
+import { addResults } from '../support/recorded-results.ts';
 import { cpuMs, percentile } from './process-usage.ts';
 import { formatTable } from './table.ts';
 
@@ -83,7 +84,13 @@ async function addHistory({ store, clock }: RunningApi, id: number): Promise<voi
   const results = Array.from(
     { length: DAY_MS / PERIOD_MS - 1 },
     (_, index) => first + index * PERIOD_MS,
-  ).flatMap((slot) => REGIONS.map((region) => [slot, id, region, 40 + (Math.floor(slot / PERIOD_MS) % 60)]));
+  ).flatMap((slot) =>
+    REGIONS.map((region) => {
+      const latency = 40 + (Math.floor(slot / PERIOD_MS) % 60);
+      const found = { outcome: 'passed', latency, status_code: 200, agent: 'agent-1' } as const;
+      return { ...found, slot, monitor_id: id, region };
+    }),
+  );
   const histogram = emptyHistogram();
   for (let turn = 0; turn < 60; turn += 1) addLatency(histogram, 40 + turn);
   const latency = encodeHistogram(histogram);
@@ -91,15 +98,11 @@ async function addHistory({ store, clock }: RunningApi, id: number): Promise<voi
     Array.from({ length: count }, (_, index) => Math.floor(now / step) * step - (index + 1) * step).flatMap(
       (at) => REGIONS.map((region) => [id, at, region, latency]),
     );
+  await addResults(store, ...results);
   await store.transaction(async (tx) => {
     await tx.runEach('UPDATE monitors SET created_at = ?, activated_at = ? WHERE id = ?', [
       [now - 90 * DAY_MS, now - 90 * DAY_MS, id],
     ]);
-    await tx.runEach(
-      `INSERT INTO results (slot, monitor_id, region, outcome, version, latency, status_code, detail, agent, recorded_at)
-       VALUES (?, ?, ?, 'passed', 1, ?, 200, '{}', 'agent-1', 0)`,
-      results,
-    );
     await tx.runEach('INSERT INTO rollup_hours VALUES (?, ?, ?, 59, 1, 0, 0, ?)', rollups(HOUR_MS, 14 * 24));
     await tx.runEach('INSERT INTO rollup_days VALUES (?, ?, ?, 1439, 1, 0, 0, ?)', rollups(DAY_MS, 90));
   });

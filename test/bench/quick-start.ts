@@ -8,10 +8,10 @@ import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
 import { freePort } from '../support/free-port.ts';
 import { ROOT } from '../support/process.ts';
+import { openResults } from '../support/recorded-results.ts';
 import { machine } from './machine.ts';
 import { median } from './process-usage.ts';
 
@@ -47,10 +47,10 @@ async function firstResultAt(path: string): Promise<number> {
 
 /** Null: nothing is recorded, or there is no table yet. */
 function recordedFirst(path: string): number | null {
-  const database = new DatabaseSync(path, { readOnly: true, timeout: 5_000 });
+  const database = openResults(path, 5_000);
   try {
-    const table = database.prepare("SELECT 1 FROM sqlite_master WHERE name = 'results'").get();
-    if (table === undefined) return null;
+    const table = "SELECT 1 FROM sqlite_master WHERE name IN ('results', 'slot_results')";
+    if (database.prepare(table).get() === undefined) return null;
     const row = database.prepare('SELECT min(recorded_at) AS at FROM results').get();
     return typeof row?.at === 'number' ? row.at : null;
   } finally {

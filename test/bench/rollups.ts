@@ -25,6 +25,7 @@ import {
 import { systemClock } from '@svc/shared/clock.ts';
 import { createLogger } from '@svc/shared/log.ts';
 import { REGIONS as ALL_REGIONS } from '@svc/shared/regions.ts';
+import { addResults } from '../support/recorded-results.ts';
 
 const REGIONS = ['hosta-fra', 'hostb-par', 'hostc-us-east4'];
 const PERIOD_MS = 30_000;
@@ -60,19 +61,21 @@ const latencyOf = (id: number, turn: number) => 40 + (id % 50) + ((turn * 7 + id
 
 /** Rows of half a minute of all monitors, as the recorder writes them. */
 async function addPeriod(at: number): Promise<void> {
-  const detail = '{"started_at":12,"phases":[0.5,1,3,5,40.1]}';
-  const rows = order.flatMap((id) => {
+  const results = order.flatMap((id) => {
     const slot = at + phaseOf(id, PERIOD_MS);
     const latency = latencyOf(id, at / PERIOD_MS);
-    return REGIONS.map((region) => [slot, id, region, latency, detail, slot + 100]);
+    const phases = { dns: 0.5, connect: 1, tls: 3, first_byte: 5, transfer: latency - 9.5 };
+    const found = { outcome: 'passed', latency, phases, status_code: 200, agent: 'agent-1' } as const;
+    return REGIONS.map((region) => ({
+      ...found,
+      slot,
+      monitor_id: id,
+      region,
+      started_at: slot,
+      recorded_at: at,
+    }));
   });
-  await store.transaction((tx) =>
-    tx.runEach(
-      `INSERT INTO results (slot, monitor_id, region, outcome, version, latency, status_code, detail, agent,
-         recorded_at) VALUES (?, ?, ?, 'passed', 1, ?, 200, ?, 'agent-1', ?)`,
-      rows,
-    ),
-  );
+  await addResults(store, ...results);
 }
 
 for (let at = start; at < start + minutes * 60_000; at += PERIOD_MS) {

@@ -5,6 +5,7 @@ import { type RunningApi, startApi } from '../support/api.ts';
 import { pageProblems, shiftsOf } from '../support/browser/page-problems.ts';
 import { DESK, nameOf, skipsBrowser, TestBrowser, VIEWS } from '../support/browser.ts';
 import { openDashboard } from '../support/dashboard.ts';
+import { addResults } from '../support/recorded-results.ts';
 import { addSampleHistory } from '../support/sample-history.ts';
 import { addRows } from '../support/store-rows.ts';
 
@@ -235,16 +236,9 @@ describe.skipIf(skipsBrowser)('the page of a monitor', () => {
     const longId = Number((body as { id: string }).id);
     const slot = api.clock.wall();
     await addRows(api.store, 'off_grid_slots', { monitor_id: longId, slot });
-    await addRows(api.store, 'results', {
-      ...{
-        slot,
-        monitor_id: longId,
-        region: 'hostc-asia-southeast1',
-        outcome: 'failed',
-        version: 1,
-        latency: 1,
-      },
-      ...{ status_code: null, error_message: long, detail: null, agent: long, recorded_at: slot },
+    await addResults(api.store, {
+      ...{ slot, monitor_id: longId, region: 'hostc-asia-southeast1', outcome: 'failed', latency: 1 },
+      ...{ error_message: long, agent: long },
     });
     const visitor = await browser.visitor({ width: 320, theme: 'light', hasScript: true });
     const page = await openDashboard(api, visitor, `/monitors/${longId}`);
@@ -265,9 +259,9 @@ describe.skipIf(skipsBrowser)('the page of a monitor', () => {
     const evilId = Number((body as { id: string }).id);
     const slot = api.clock.wall();
     await addRows(api.store, 'off_grid_slots', { monitor_id: evilId, slot });
-    await addRows(api.store, 'results', {
-      ...{ slot, monitor_id: evilId, region: 'hosta-fra', outcome: 'failed', version: 1, latency: 1 },
-      ...{ status_code: null, error_message: evil, detail: null, agent: evil, recorded_at: slot },
+    await addResults(api.store, {
+      ...{ slot, monitor_id: evilId, region: 'hosta-fra', outcome: 'failed', latency: 1 },
+      ...{ error_message: evil, agent: evil },
     });
     const visitor = await browser.visitor();
     const page = await openDashboard(api, visitor);

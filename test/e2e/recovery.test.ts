@@ -8,7 +8,6 @@ import { X509Certificate } from 'node:crypto';
 import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { parseEnv, promisify } from 'node:util';
 import { resultsStream } from '@svc/shared/messages/subjects.ts';
 import { lockFile } from '@svc/shared/process/file-lock.ts';
@@ -32,6 +31,7 @@ import { jetStreamOf } from '../support/jetstream.ts';
 import { type Opened, openedIn, receiverIn, targetIn } from '../support/opened.ts';
 import { Program, ROOT } from '../support/process.ts';
 import type { Receiver } from '../support/receiver.ts';
+import { openResults } from '../support/recorded-results.ts';
 import { type Said, svc } from '../support/svc.ts';
 
 const execute = promisify(execFile);
@@ -135,7 +135,7 @@ function declared(): object {
 }
 
 function rows<Row>(sql: string, dataDir = 'data'): Row[] {
-  const database = new DatabaseSync(join(place(dataDir), 'svc.db'), { readOnly: true, timeout: 60_000 });
+  const database = openResults(join(place(dataDir), 'svc.db'));
   try {
     return database.prepare(sql).all() as Row[];
   } finally {

@@ -159,14 +159,14 @@ export class SqliteWorldStore implements WorldStore {
 }
 
 const NEWEST_SLOT = `
-  SELECT max(slot) AS slot FROM results WHERE monitor_id = ? AND slot <= ?
+  SELECT max(slot) AS slot FROM slot_results WHERE monitor_id = ? AND slot <= ?
   UNION ALL SELECT decided_slot FROM monitor_votes WHERE monitor_id = ? AND decided_slot <= ?
   UNION ALL SELECT max(slot) FROM off_grid_slots WHERE monitor_id = ? AND slot <= ?`;
 
 const TABLES = [
   'maintenance_windows',
   'changes',
-  'results',
+  'slot_results',
   'off_grid_slots',
   'rollup_repairs',
   'deliveries',

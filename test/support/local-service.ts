@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import type { Agent } from '@svc/agent/app.ts';
 import { Coordinator } from '@svc/coordinator/coordinator.ts';
 import type { ExportSettings } from '@svc/coordinator/export/export-settings.ts';
@@ -20,6 +19,7 @@ import { type NatsServer, startNatsServer } from './nats-server.ts';
 import { OPERATOR_VALUES } from './operator-values.ts';
 import { scrape } from './prometheus-text.ts';
 import { readOnThisThread } from './read-declaration.ts';
+import { openResults } from './recorded-results.ts';
 import { ScaledClock } from './scaled-clock.ts';
 import { copyMigrated } from './store-in-process.ts';
 
@@ -235,11 +235,9 @@ export class LocalService {
   /** Resolves when `count` more slots of the monitor than now are decided. Not every region has reported each. */
   async decided(monitorId: number, count: number): Promise<void> {
     // One connection for all queries, because opening one takes longer than a query.
-    const database = this.#openDatabase();
+    const database = openResults(this.databasePath);
     try {
-      const counting = database.prepare(
-        'SELECT count(DISTINCT slot) AS count FROM results WHERE monitor_id = ?',
-      );
+      const counting = database.prepare('SELECT count(*) AS count FROM slot_results WHERE monitor_id = ?');
       const slots = () => Number(counting.get(monitorId)?.count ?? 0);
       // The newest slot may still be open, hence one more.
       const goal = slots() + count + 1;
@@ -296,16 +294,12 @@ export class LocalService {
   }
 
   query<Row>(sql: string, ...parameters: (string | number)[]): Row[] {
-    const database = this.#openDatabase();
+    const database = openResults(this.databasePath);
     try {
       return database.prepare(sql).all(...parameters) as Row[];
     } finally {
       database.close();
     }
-  }
-
-  #openDatabase(): DatabaseSync {
-    return new DatabaseSync(this.databasePath, { readOnly: true, timeout: 60_000 });
   }
 
   /** Locks the database against writing, as another program would, until it is released. No commit succeeds. */

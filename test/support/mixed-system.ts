@@ -1,12 +1,12 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import type { Region } from '@svc/shared/regions.ts';
 import { type NatsAccounts, natsAccounts } from './nats-accounts.ts';
 import { type NatsServer, startNatsServer } from './nats-server.ts';
 import type { Opened } from './opened.ts';
 import { Program } from './process.ts';
+import { openResults } from './recorded-results.ts';
 import { programOf, type Version } from './released-version.ts';
 
 /**
@@ -83,7 +83,7 @@ export class MixedSystem {
 
   /** Rows of the database as it is on disk now. */
   query<Row>(sql: string): Row[] {
-    const database = new DatabaseSync(join(this.#folder, 'svc.db'), { readOnly: true, timeout: 60_000 });
+    const database = openResults(join(this.#folder, 'svc.db'));
     try {
       return database.prepare(sql).all() as Row[];
     } finally {

@@ -3,6 +3,7 @@ import { gridSlotFrom, phaseOf } from '@svc/coordinator/verdict/schedule.ts';
 import type { Vote } from '@svc/coordinator/verdict/status.ts';
 import { DAY_MS, dayOf, HOUR_MS, hourOf } from '@svc/coordinator/verdict/summary-range.ts';
 import type { RunningApi } from './api.ts';
+import { type GivenResult, addResults as record } from './recorded-results.ts';
 import { addRows } from './store-rows.ts';
 
 const REGIONS = ['hosta-fra', 'hostb-par', 'hostc-us-east4'] as const;
@@ -58,37 +59,43 @@ function isDown(at: number, now: number, region: SampleRegion): boolean {
 
 async function addResults(api: RunningApi, id: number, now: number): Promise<void> {
   const first = slotFrom(id, now - 25 * HOUR_MS);
-  const rows: (number | string | null)[][] = [];
+  const results: GivenResult[] = [];
   for (let slot = first; slot < now; slot += PERIOD_MS) {
     for (const region of REGIONS) {
       const latency = latencyOf(slot, region);
-      rows.push(isDown(slot, now, region) ? failedRow(slot, region) : passedRow(slot, region, latency));
+      const found = isDown(slot, now, region) ? failed(slot) : passed(slot, latency);
+      results.push({ slot, monitor_id: id, region, agent: `${region}-1`, ...found });
     }
   }
-  await api.store.commit([
-    {
-      sql: `INSERT INTO results (slot, monitor_id, region, outcome, version, latency, status_code, error_message,
-        detail, agent, recorded_at) VALUES (?, ${id}, ?, ?, 1, ?, ?, ?, ?, ?, ?)`,
-      rows,
-    },
-  ]);
+  await record(api.store, ...results);
 }
 
-function passedRow(slot: number, region: SampleRegion, latency: number) {
-  const [dns, connect, tls, transfer] = [1.2, latency * 0.2, latency * 0.3, 0.4];
-  const rest = latency - dns - connect - tls - transfer;
-  const phases = [dns, connect, tls, rest, transfer].map((ms) => Math.round(ms * 10) / 10);
-  const detail = { started_at: slot + 30, phases, certificate_expires_at: slot + 60 * DAY_MS };
-  return [slot, region, 'passed', latency, 200, null, JSON.stringify(detail), `${region}-1`, slot + 400];
+function passed(slot: number, latency: number) {
+  const [dns, connect, tls, transfer] = [1.2, tenths(latency * 0.2), tenths(latency * 0.3), 0.4];
+  const phases = {
+    dns,
+    connect,
+    tls,
+    first_byte: tenths(latency - dns - connect - tls - transfer),
+    transfer,
+  };
+  const instants = {
+    ...{ started_at: slot + 30, recorded_at: slot + 400, certificate_expires_at: slot + 60 * DAY_MS },
+  };
+  return { outcome: 'passed', latency, status_code: 200, phases, ...instants } as const;
 }
 
-function failedRow(slot: number, region: SampleRegion) {
+const tenths = (ms: number) => Math.round(ms * 10) / 10;
+
+function failed(slot: number) {
   const tried = (started_ms: number, latency: number) => ({
-    ...{ outcome: 'failed', started_ms, latency, status_code: 503, error_message: MESSAGE },
+    ...({ outcome: 'failed', started_ms, latency, status_code: 503, error_message: MESSAGE } as const),
   });
   const attempts = [tried(0, 51.2), tried(301.4, 49.8), tried(752.1, 50.3)];
-  const detail = { started_at: slot + 30, phases: [0.9, 10.1, 15.2, 23.8, 0.3], attempts };
-  return [slot, region, 'failed', 50.3, 503, MESSAGE, JSON.stringify(detail), `${region}-1`, slot + 1_200];
+  const phases = { dns: 0.9, connect: 10.1, tls: 15.2, first_byte: 23.8, transfer: 0.3 };
+  const instants = { started_at: slot + 30, recorded_at: slot + 1_200 };
+  const found = { outcome: 'failed', latency: 50.3, status_code: 503, error_message: MESSAGE } as const;
+  return { ...found, phases, attempts, ...instants };
 }
 
 async function addRollups(api: RunningApi, id: number, now: number): Promise<void> {

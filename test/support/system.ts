@@ -2,13 +2,13 @@ import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import type { Region } from '@svc/shared/regions.ts';
 import { builtService } from './built-services.ts';
 import { freePort } from './free-port.ts';
 import { type NatsServer, startNatsServer } from './nats-server.ts';
 import { OPERATOR_ENVIRONMENT } from './operator-values.ts';
 import { Program, ROOT } from './process.ts';
+import { openResults } from './recorded-results.ts';
 
 export type SystemOptions = {
   regions: readonly Region[];
@@ -146,7 +146,7 @@ export class System {
 
   /** Rows of the database as it is on disk now. */
   query<Row>(sql: string, ...parameters: (string | number)[]): Row[] {
-    const database = new DatabaseSync(this.databasePath, { readOnly: true, timeout: 60_000 });
+    const database = openResults(this.databasePath);
     try {
       return database.prepare(sql).all(...parameters) as Row[];
     } finally {

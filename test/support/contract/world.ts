@@ -6,6 +6,7 @@ import type { ResourceKind } from '@svc/shared/resources/registry.ts';
 import { parseResource } from '@svc/shared/resources/registry.ts';
 import type { RunningApi } from '../api.ts';
 import { SECRET } from '../channel-samples.ts';
+import { addResults } from '../recorded-results.ts';
 import { VALID } from '../resources.ts';
 import type { Answer } from './judge.ts';
 
@@ -276,23 +277,11 @@ export class World {
     const now = this.api.clock.wall();
     const vote = { region: 'hosta-fra', outcome: 'failed', slot: now, at: now, latency: 1.5 } as const;
     const votes = [{ ...vote, status_code: 503, error_message: 'status code 503', counted: true }];
+    await addResults(this.api.store, {
+      ...{ slot: now, monitor_id: Number(id), region: 'hosta-fra', outcome: 'failed', latency: 1.5 },
+      ...{ status_code: 503, error_message: 'status code 503', attempts: [], agent: 'fra-1' },
+    });
     await this.api.store.transaction(async ({ db }) => {
-      await db
-        .insertInto('results')
-        .values({
-          slot: now,
-          monitor_id: Number(id),
-          region: 'hosta-fra',
-          outcome: 'failed',
-          version: 1,
-          latency: 1.5,
-          status_code: 503,
-          error_message: 'status code 503',
-          detail: null,
-          agent: 'fra-1',
-          recorded_at: now,
-        })
-        .execute();
       await db
         .insertInto('off_grid_slots')
         .values({ monitor_id: Number(id), slot: now })

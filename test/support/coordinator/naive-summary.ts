@@ -11,19 +11,20 @@ import {
   timesBetween,
   uptimePercent,
 } from '../../../packages/coordinator/src/verdict/uptime.ts';
+import type { StoredResult } from '../recorded-results.ts';
 import type { Recording } from './recording.ts';
 
-type Result = { slot: number; region: string; outcome: keyof typeof COLUMN; latency: number | null };
 const COLUMN = { passed: 'passed', degraded: 'degraded', failed: 'failed', not_run: 'notRun' } as const;
 
 type Counted = { passed: number; degraded: number; failed: number; notRun: number; latencies: number[] };
 const nothing = (): Counted => ({ passed: 0, degraded: 0, failed: 0, notRun: 0, latencies: [] });
 
-function count(results: readonly Result[]): Counted {
+function count(results: readonly StoredResult[]): Counted {
   const counted = nothing();
   for (const { outcome, latency } of results) {
     counted[COLUMN[outcome]] += 1;
-    if (latency !== null && (outcome === 'passed' || outcome === 'degraded')) counted.latencies.push(latency);
+    if (latency !== undefined && (outcome === 'passed' || outcome === 'degraded'))
+      counted.latencies.push(latency);
   }
   return counted;
 }
@@ -38,12 +39,9 @@ export async function naiveSummary(
   const { bucketMs, buckets } = SUMMARY_RANGES[range];
   const starts = bucketsUntil(now, bucketMs, buckets);
   const from = starts[0] ?? now;
-  const results = (
-    await recording.rows<Result>(
-      'SELECT slot, region, outcome, latency FROM results WHERE monitor_id = ? ORDER BY latency',
-      monitorId,
-    )
-  ).filter(({ slot }) => slot >= from && slot <= now);
+  const results = (await recording.results())
+    .filter(({ monitor_id: id, slot }) => id === monitorId && slot >= from && slot <= now)
+    .toSorted((a, b) => (a.latency ?? 0) - (b.latency ?? 0));
   const changes = await recording.rows<StatusSince>(
     'SELECT at, to_status AS status FROM transitions WHERE monitor_id = ? ORDER BY id',
     monitorId,

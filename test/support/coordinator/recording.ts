@@ -30,6 +30,7 @@ import { States } from '../../../packages/coordinator/src/verdict/state.ts';
 import type { NewDelivery } from '../../../packages/coordinator/src/verdict/writes.ts';
 import { FakeClock } from '../fake-clock.ts';
 import { folderInMemory } from '../folder-in-memory.ts';
+import { type StoredResult, storedResults } from '../recorded-results.ts';
 import { openStoreInProcess } from '../store-in-process.ts';
 import { DeclaredMonitors } from './dispatch-parts.ts';
 
@@ -317,6 +318,11 @@ export class Recording {
       this.slotClock.now();
       await this.recorder.flushed();
     }
+  }
+
+  /** The recorded results, by slot, monitor and region. Those of what is being written are among them. */
+  results(): Promise<StoredResult[]> {
+    return this.store.transaction(({ db }) => storedResults({ read: db }));
   }
 
   rows<T>(sql: string, ...parameters: SqlValue[]): Promise<T[]> {

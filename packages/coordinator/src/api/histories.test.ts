@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RunningApi, startApi } from '../../../../test/support/api.ts';
+import { addResults } from '../../../../test/support/recorded-results.ts';
 import { addRows } from '../../../../test/support/store-rows.ts';
 import { gridSlotUntil, phaseOf } from '../verdict/schedule.ts';
 
@@ -32,18 +33,8 @@ describe('the results of a monitor, filtered', () => {
     slots = Array.from({ length: 20 }, (_, index) => newest - index * PERIOD);
     for (const [index, slot] of slots.entries()) {
       const outcome = index % 5 === 0 ? 'failed' : 'passed';
-      const more = {
-        version: 1,
-        latency: 1,
-        status_code: null,
-        error_message: null,
-        detail: null,
-        agent: null,
-      };
       for (const region of ['hosta-fra', 'hostb-par'])
-        await addRows(api.store, 'results', {
-          ...{ slot, monitor_id: id, region, outcome, ...more, recorded_at: slot },
-        });
+        await addResults(api.store, { slot, monitor_id: id, region, outcome, latency: 1 });
     }
   });
 

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type RunningApi, startApi } from '../../../../test/support/api.ts';
 import { silentLog } from '../../../../test/support/configured-store.ts';
 import { caughtUp } from '../../../../test/support/coordinator/rolled-up-recording.ts';
+import { addResults } from '../../../../test/support/recorded-results.ts';
 import { addRows, addWorkspace } from '../../../../test/support/store-rows.ts';
 import { Rollups } from '../history/rollups.ts';
 import { gridSlotFrom, phaseOf } from '../verdict/schedule.ts';
@@ -46,10 +47,8 @@ type Result = { ago: number; region: string; outcome: 'passed' | 'degraded' | 'f
 /** A result of the first slot after the instant this many ms ago. */
 async function addResult({ ago, region, outcome, latency }: Result): Promise<void> {
   const slot = gridSlotFrom(api.clock.wall() - ago, PERIOD, phaseOf(id, PERIOD));
-  const detail = `{"started_at":${slot},"phases":[1,2,null,${latency - 3}]}`;
-  const more = { version: 1, status_code: null, error_message: null, detail, agent: null };
-  const row = { ...more, slot, monitor_id: id, region, outcome, latency, recorded_at: slot };
-  await addRows(api.store, 'results', row);
+  const phases = { dns: 1, connect: 2, first_byte: latency - 3 };
+  await addResults(api.store, { slot, monitor_id: id, region, outcome, latency, phases });
 }
 
 const total = (view: SeriesView) =>

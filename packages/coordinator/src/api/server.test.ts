@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RunningApi, startApi } from '../../../../test/support/api.ts';
 import { parsePrometheus } from '../../../../test/support/prometheus-text.ts';
 import { type Receiver, startReceiver } from '../../../../test/support/receiver.ts';
+import { addResults } from '../../../../test/support/recorded-results.ts';
 import { HTTP_MONITOR_DEFAULTS } from '../../../../test/support/resources.ts';
 import { addRows, addWorkspace, changeRow } from '../../../../test/support/store-rows.ts';
 import { sealSettings } from '../store/declaration/channels.ts';
@@ -152,9 +153,9 @@ describe('monitors', () => {
     const monitorId = Number(id);
     const older = gridSlotFrom(Date.parse(String(created_at)), 30_000, phaseOf(monitorId, 30_000));
     const newer = older + 30_000;
-    const detail = JSON.stringify({ phases: [null, 12.5], attempts: [], timed_out: true });
     const failed = { outcome: 'failed', version: 1, latency: 12.5, status_code: 500 } as const;
-    const more = { error_message: 'no', detail, agent: 'a', recorded_at: 5 };
+    const detail = { phases: { connect: 12.5 }, attempts: [], timed_out: true };
+    const more = { error_message: 'no', ...detail, agent: 'a', recorded_at: 5 };
     const rows = [older, newer].flatMap((slot) =>
       ['hosta-fra', 'hostb-par'].map((region) => ({
         monitor_id: monitorId,
@@ -164,7 +165,7 @@ describe('monitors', () => {
         ...more,
       })),
     );
-    await addRows(api.store, 'results', ...rows);
+    await addResults(api.store, ...rows);
     const path = `/v1/monitors/${id}/results?limit=3`;
     const first = (await api.call('GET', path)).body as { data: Json[]; next_cursor: string };
     expect(first.data.map((row) => [row.cron_timestamp, row.region])).toEqual([

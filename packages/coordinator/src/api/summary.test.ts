@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type RunningApi, startApi } from '../../../../test/support/api.ts';
 import { silentLog } from '../../../../test/support/configured-store.ts';
 import { caughtUp } from '../../../../test/support/coordinator/rolled-up-recording.ts';
+import { addResults } from '../../../../test/support/recorded-results.ts';
 import { addRows, addWorkspace } from '../../../../test/support/store-rows.ts';
 import { Rollups } from '../history/rollups.ts';
 import { gridSlotFrom, phaseOf } from '../verdict/schedule.ts';
@@ -47,9 +48,7 @@ async function addResult(
   latency: number,
 ) {
   const slot = gridSlotFrom(at, 30_000, phaseOf(id, 30_000));
-  const more = { version: 1, status_code: null, error_message: null, detail: null, agent: null };
-  const row = { ...more, slot, monitor_id: id, region, outcome, latency, recorded_at: at };
-  await addRows(api.store, 'results', row);
+  await addResults(api.store, { slot, monitor_id: id, region, outcome, latency, recorded_at: at });
 }
 
 async function addChange(at: number, from_status: string, to_status: string) {

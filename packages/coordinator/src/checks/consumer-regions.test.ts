@@ -74,9 +74,7 @@ function send(region: Region, slots: readonly number[], facts: object = {}): voi
 }
 
 async function recorded(region: Region): Promise<number[]> {
-  const rows = await recording.rows<{ region: string; slot: number }>(
-    'SELECT region, slot FROM results ORDER BY slot',
-  );
+  const rows = await recording.results();
   return rows.filter((row) => row.region === region).map(({ slot }) => slot);
 }
 

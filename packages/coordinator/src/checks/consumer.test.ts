@@ -80,7 +80,7 @@ function result(slot: number) {
 }
 
 async function slots(): Promise<number[]> {
-  const rows = await recording.rows<{ slot: number }>('SELECT slot FROM results ORDER BY slot');
+  const rows = await recording.results();
   return rows.map((row) => row.slot);
 }
 

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type TemporaryStore, temporaryStore } from '../../../../test/support/configured-store.ts';
 import { liveMonitor } from '../../../../test/support/coordinator/dispatch-parts.ts';
+import { addResults } from '../../../../test/support/recorded-results.ts';
 import type { Store } from '../store/store.ts';
 import { gridSlotFrom, phaseOf } from '../verdict/schedule.ts';
 import { loadNewestSlots, newestOf } from './newest-slots.ts';
@@ -20,6 +21,14 @@ const slotOf = (id: number, n: number, periodMs = 30_000) =>
   gridSlotFrom(BASE, periodMs, phaseOf(id, periodMs)) + n * periodMs;
 const monitors = new Map(Array.from({ length: 7 }, (_, index) => [index + 1, liveMonitor(index + 1)]));
 monitors.set(5, liveMonitor(5, { periodMs: 3_600_000 }));
+
+const addNotRun = (given: readonly (readonly number[])[]) =>
+  addResults(
+    store,
+    ...given.map(
+      ([id = 0, slot = 0]) => ({ monitor_id: id, slot, region: 'hosta-fra', outcome: 'not_run' }) as const,
+    ),
+  );
 
 test('the newest slot is the latest that was decided or has a result', async () => {
   expect(await loadNewestSlots(store, monitors, BASE)).toEqual({ newest: new Map(), ahead: null });
@@ -52,18 +61,14 @@ test('the newest slot is the latest that was decided or has a result', async () 
       "INSERT INTO monitor_votes (place, monitor_id, decided_slot, written_at, votes) VALUES (0, ?, ?, 0, '[]')",
       decided,
     );
-    await tx.runEach(
-      `INSERT INTO results (monitor_id, slot, region, outcome, version, recorded_at)
-       VALUES (?, ?, 'hosta-fra', 'not_run', 1, 0)`,
-      // The last one is of a monitor that was deleted.
-      [...recorded, [8, slotOf(2, 199)]],
-    );
     await tx.runEach('INSERT INTO off_grid_slots (monitor_id, slot) VALUES (?, ?)', [
       [6, slotOf(6, 100) + 7],
       [8, slotOf(8, 190) + 7],
       [6, slotOf(6, 190) + 7],
     ]);
   });
+  // The last one is of a monitor that was deleted.
+  await addNotRun([...recorded, [8, slotOf(2, 199)]]);
   const { newest, ahead } = await loadNewestSlots(store, monitors, slotOf(3, 200));
   expect(ahead).toBeNull();
   expect(newest).toEqual(
@@ -82,12 +87,8 @@ test('the newest slot is the latest that was decided or has a result', async () 
 test('slots that a clock recorded ahead are believed up to the present', async () => {
   const now = slotOf(2, 199) + 10_000;
   const until = slotOf(2, 500);
+  await addNotRun(Array.from({ length: 301 }, (_, n) => [2, slotOf(2, 200 + n)]));
   await store.commit([
-    {
-      sql: `INSERT INTO results (monitor_id, slot, region, outcome, version, recorded_at)
-        VALUES (?, ?, 'hosta-fra', 'passed', 1, 0)`,
-      rows: Array.from({ length: 301 }, (_, n) => [2, slotOf(2, 200 + n)]),
-    },
     {
       sql: 'INSERT INTO off_grid_slots (monitor_id, slot) VALUES (?, ?)',
       rows: [[6, slotOf(6, 480) + 7]],

@@ -5,6 +5,7 @@ import {
   silentLog,
 } from '../../../../test/support/configured-store.ts';
 import { settle } from '../../../../test/support/fake-clock.ts';
+import { type GivenResult, addResults as record } from '../../../../test/support/recorded-results.ts';
 import { rowsOf } from '../../../../test/support/store-rows.ts';
 import { statusHistories } from '../store/states/transitions.ts';
 import type { SqlValue } from '../store/store.ts';
@@ -55,14 +56,11 @@ async function rolledUpUntil(hour: number): Promise<void> {
  * them is declared.
  */
 async function addResults(monitors: number, from: number, to: number, every: number): Promise<void> {
-  const rows: SqlValue[][] = [];
+  const results: GivenResult[] = [];
   for (let id = 1; id <= monitors; id += 1)
-    for (let slot = from; slot < to; slot += every) rows.push([id, slot]);
-  await write(
-    `INSERT INTO results (monitor_id, slot, region, outcome, version, recorded_at)
-     VALUES (?, ?, 'hosta-fra', 'passed', 1, 0)`,
-    rows,
-  );
+    for (let slot = from; slot < to; slot += every)
+      results.push({ monitor_id: id, slot, region: 'hosta-fra', outcome: 'passed', recorded_at: 0 });
+  await record(parts.store, ...results);
 }
 
 /** A declared monitor, whose history is read. */
@@ -95,7 +93,7 @@ const changesOf = async (id: number) => {
 
 const counts = () =>
   parts.store.read
-    .selectFrom('results')
+    .selectFrom('slot_results')
     .select(({ fn }) => [fn.countAll<number>().as('all'), fn.min('slot').as('oldest')])
     .executeTakeFirstOrThrow();
 

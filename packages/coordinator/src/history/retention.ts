@@ -4,6 +4,7 @@ import { pause } from '@svc/shared/waiting.ts';
 import {
   type ChangeCursor,
   deleteAbsences,
+  deleteAgentNames,
   deleteAuditLines,
   deleteDeliveries,
   deleteIncidents,
@@ -92,6 +93,7 @@ export class Retention {
     const kept = () => this.#olderThan(this.#keepMs);
     const known = () => this.#olderThan(HISTORY_MS);
     const results = await this.#repeat(() => deleteResults(store, kept()));
+    await this.#repeat(() => deleteAgentNames(store));
     await this.#repeat(() => deleteOffGridSlots(store, kept()));
     await this.#repeat(() => deleteUnconfirmed(store, this.#olderThan(UNCONFIRMED_MS)));
     const expired = await this.#repeat(() => deleteDeliveries(store, kept()));

@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { countsOf, naiveSummary, regionsOf } from '../../../../test/support/coordinator/naive-summary.ts';
 import { liveMonitor, Recording, THREE } from '../../../../test/support/coordinator/recording.ts';
 import { caughtUp, partsOf, rollupsOf } from '../../../../test/support/coordinator/rolled-up-recording.ts';
+import { addResults } from '../../../../test/support/recorded-results.ts';
 import { ReadingProgress } from '../checks/reading-progress.ts';
 import type { Store, Transaction } from '../store/store.ts';
 import { percentile } from '../verdict/latency-histogram.ts';
@@ -309,7 +310,7 @@ describe('hours', () => {
     recording.clock.advance(2 * DAY_MS);
     await caughtUp(rollups);
     await recording.store.transaction(async (tx) => {
-      await tx.runEach('DELETE FROM results', [[]]);
+      await tx.runEach('DELETE FROM slot_results', [[]]);
       await tx.runEach('UPDATE rollup_progress SET results_from = ?', [[hour + DAY_MS]]);
     });
     await recording.report(1, slotIn(1, hour, 1), FRA, 'not_run');
@@ -394,20 +395,18 @@ describe('hours', () => {
 test('every transaction is small, even for the hour in which thousands of monitors were declared', async () => {
   const { store, clock } = recording;
   const hour = clock.wall();
-  const addMonitors = (from: number, to: number, at: number) =>
-    store.transaction(async (tx) => {
-      const ids = Array.from({ length: to - from + 1 }, (_, index) => from + index);
-      await tx.runEach(
+  const addMonitors = async (from: number, to: number, at: number) => {
+    const ids = Array.from({ length: to - from + 1 }, (_, index) => from + index);
+    await store.transaction((tx) =>
+      tx.runEach(
         `INSERT INTO monitors (id, workspace_id, type, name, active, attributes, activated_at, created_at,
            updated_at) VALUES (?, 1, 'http', 'x', 1, '{}', 0, 0, 0)`,
         ids.map((id) => [id]),
-      );
-      await tx.runEach(
-        `INSERT INTO results (slot, monitor_id, region, outcome, version, recorded_at)
-         VALUES (?, ?, 'hosta-fra', 'passed', 1, 0)`,
-        ids.map((id) => [slotIn(id, at), id]),
-      );
-    });
+      ),
+    );
+    const result = { region: FRA, outcome: 'passed', recorded_at: 0 } as const;
+    await addResults(store, ...ids.map((id) => ({ ...result, monitor_id: id, slot: slotIn(id, at) })));
+  };
   await addMonitors(1, 1, hour);
   await addMonitors(2, 3_000, hour + HOUR_MS);
   clock.advance(2 * HOUR_MS + 5 * MINUTE);

@@ -1,3 +1,4 @@
+import type { Region } from '@svc/shared/regions.ts';
 import { type RollupTable, rollupsByBucket, rollupsByRegionAndBucket } from '../store/history/rollups.ts';
 import {
   type Counts,
@@ -172,7 +173,7 @@ export type PhaseSeries = {
 export async function readPhases(
   store: Pick<Store, 'read'>,
   monitorId: number,
-  asked: { range: SeriesRange; region: string | null; regionCount: number; periodMs: number },
+  asked: { range: SeriesRange; region: Region | null; regionCount: number; periodMs: number },
   now: number,
 ): Promise<PhaseSeries> {
   const { range, region, periodMs } = asked;

@@ -1,3 +1,4 @@
+import type { Region } from '@svc/shared/regions.ts';
 import fc from 'fast-check';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import {
@@ -6,6 +7,7 @@ import {
   silentLog,
 } from '../../../../test/support/configured-store.ts';
 import { caughtUp } from '../../../../test/support/coordinator/rolled-up-recording.ts';
+import { addResults } from '../../../../test/support/recorded-results.ts';
 import { addRows } from '../../../../test/support/store-rows.ts';
 import { newestResults } from '../store/results/newest-results.ts';
 import { markForRepair } from '../store/results/recording-store.ts';
@@ -16,7 +18,7 @@ import { slotsWithOutcome } from './slots-with-outcome.ts';
 
 const NOW = Date.UTC(2026, 0, 15, 12, 30);
 const OUTCOMES = ['passed', 'degraded', 'failed', 'not_run'] as const;
-const REGIONS = ['hosta-fra', 'hostb-par'];
+const REGIONS = ['hosta-fra', 'hostb-par'] as const;
 type Outcome = (typeof OUTCOMES)[number];
 let parts: ConfiguredStore;
 let id: number;
@@ -29,11 +31,9 @@ beforeEach(async () => {
 });
 afterEach(() => parts.dispose());
 
-async function addResult(hoursAgo: number, region: string, outcome: Outcome): Promise<number> {
+async function addResult(hoursAgo: number, region: Region, outcome: Outcome): Promise<number> {
   const slot = gridSlotFrom(NOW - hoursAgo * HOUR_MS, 30_000, phaseOf(id, 30_000));
-  const more = { version: 1, latency: 1, status_code: null, error_message: null, detail: null, agent: null };
-  const row = { slot, monitor_id: id, region, outcome, ...more, recorded_at: slot };
-  await addRows(parts.store, 'results', row);
+  await addResults(parts.store, { slot, monitor_id: id, region, outcome, latency: 1 });
   return slot;
 }
 
@@ -44,13 +44,13 @@ async function rollUp(): Promise<void> {
   await caughtUp(await Rollups.load(given));
 }
 
-const asking = (region: string | null, outcome: Outcome) => ({
+const asking = (region: Region | null, outcome: Outcome) => ({
   ...{ monitorId: id, since: 0, before: null, after: null, limit: 1_000 },
   ...{ region, outcome },
 });
 
 /** The newest results by the roll-ups. */
-async function search(region: string | null, outcome: Outcome) {
+async function search(region: Region | null, outcome: Outcome) {
   const asked = asking(region, outcome);
   const mayHave = await slotsWithOutcome(parts.store, asked, NOW);
   return { narrowed: await newestResults(parts.store, { ...asked, mayHave }), mayHave };

@@ -1,11 +1,19 @@
 import { type OperationNode, type RawBuilder, type RawNode, sql } from 'kysely';
+import type { RegionSet } from '../verdict/region-set.ts';
+import {
+  countsIn,
+  PhaseSums,
+  type PhaseTotals,
+  type RegionCounts,
+  ReportSums,
+} from './results/report-sums.ts';
 
 /*
  * The parts of queries that differ between databases. All other queries are written in what SQLite and
  * PostgreSQL share. A query does not know which database runs it: a part that differs has both forms, and the
  * connection compiles the form of its database. Hand-written statements (`SqlStep`) have `?` for parameters,
- * which a connection of PostgreSQL numbers, with types (`?::bigint`) that one of SQLite leaves out. Both databases get the aggregates `latency_histogram` and
- * `merged_histogram`.
+ * which a connection of PostgreSQL numbers, with types (`?::bigint`) that one of SQLite leaves out. Both
+ * databases have the aggregate `merged_histogram`, and the type `blob`.
  */
 
 /** The form for PostgreSQL of a part, by its form for SQLite. */
@@ -187,16 +195,39 @@ export function jsonFlag(column: RawBuilder<unknown>, member: string): RawBuilde
   });
 }
 
-/** An item of an array of numbers in the JSON object in `column`. @param member a plain name */
-export function jsonItem(
-  column: RawBuilder<unknown>,
-  member: string,
-  index: number,
-): RawBuilder<number | null> {
-  return eachIn({
-    sqlite: sql<number | null>`json_extract(${column}, ${sql.lit(`$.${member}[${index}]`)})`,
-    postgres: sql<
-      number | null
-    >`CAST(CAST(${column} AS json) -> ${sql.lit(member)} ->> ${sql.lit(index)} AS double precision)`,
-  });
+/**
+ * What an aggregate of reports answers. Only the function beside the aggregate can read it. SQLite adds up on
+ * the reading thread. From PostgreSQL the reports come as they are, in hexadecimal digits.
+ */
+export type SummedUp = string;
+
+const HEX = /[0-9a-f]+/g;
+const isHex = (sums: SummedUp) => /^[0-9a-f]/.test(sums);
+
+/** Aggregate: the sums of `slot_results.reports` by region. */
+export function reportSums(reports: RawBuilder<unknown>): RawBuilder<SummedUp> {
+  return eachIn({ sqlite: sql<SummedUp>`report_sums(${reports})`, postgres: inHex(reports) });
+}
+
+export function readReportSums(sums: SummedUp): RegionCounts[] {
+  if (!isHex(sums)) return countsIn(sums);
+  const added = new ReportSums();
+  for (const reports of sums.match(HEX) ?? []) added.add(Buffer.from(reports, 'hex'));
+  return added.counts();
+}
+
+/** Aggregate: the sums of the phases in `slot_results.reports`, of these regions. */
+export function phaseSums(reports: RawBuilder<unknown>, regions: RegionSet): RawBuilder<SummedUp> {
+  return eachIn({ sqlite: sql<SummedUp>`phase_sums(${reports}, ${regions})`, postgres: inHex(reports) });
+}
+
+export function readPhaseSums(sums: SummedUp, regions: RegionSet): PhaseTotals {
+  if (!isHex(sums)) return JSON.parse(sums) as PhaseTotals;
+  const added = new PhaseSums();
+  for (const reports of sums.match(HEX) ?? []) added.add(Buffer.from(reports, 'hex'), regions);
+  return added.totals();
+}
+
+function inHex(reports: RawBuilder<unknown>): RawBuilder<SummedUp> {
+  return sql<SummedUp>`string_agg(encode(${reports}, 'hex'), ' ')`;
 }

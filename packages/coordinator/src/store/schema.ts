@@ -112,19 +112,8 @@ export interface Database {
     votes: string;
     open_slots: string | null;
   };
-  results: {
-    slot: number;
-    monitor_id: number;
-    region: string;
-    outcome: 'passed' | 'degraded' | 'failed' | 'not_run';
-    version: number;
-    latency: number | null;
-    status_code: number | null;
-    error_message: string | null;
-    detail: string | null;
-    agent: string | null;
-    recorded_at: number;
-  };
+  slot_results: { slot: number; monitor_id: number; regions: number; not_run: number; reports: Uint8Array };
+  agent_names: { number: number; name: string; noted_on: number };
   export_totals: { monitor_id: number; until: number; totals: string };
   export_notes: { id: number; note: Uint8Array };
   off_grid_slots: { monitor_id: number; slot: number };

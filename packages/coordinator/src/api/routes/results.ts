@@ -9,8 +9,7 @@ import { z } from 'zod';
 import type { RegionAnswer, RunNowResult } from '../../checks/manual-runs.ts';
 import type { AttributesOf, MonitorKind } from '../../declaration/kinds/kind-tables.ts';
 import { slotsWithOutcome } from '../../history/slots-with-outcome.ts';
-import { newestResults, type ResultRow } from '../../store/results/newest-results.ts';
-import { readResultDetail } from '../../store/results/result-detail.ts';
+import { newestResults, type RecordedResult } from '../../store/results/newest-results.ts';
 import { transitionVotes } from '../../store/states/stored-votes.ts';
 import { newestTransitions, type TransitionRow } from '../../store/states/transitions.ts';
 import { checkView, type ResultView, resultView, type TransitionView, transitionView } from '../answers.ts';
@@ -74,14 +73,13 @@ export function resultEndpoints({ store, slotNow }: Pick<ApiParts, 'store' | 'sl
   ];
 }
 
-function resultViewOf(row: ResultRow): ResultView {
-  const more = readResultDetail(row.detail, row);
+function resultViewOf(result: RecordedResult): ResultView {
   return {
-    region: row.region as ResultView['region'],
-    cron_timestamp: row.slot,
-    ...findingsOf({ ...row, ...more }),
-    agent_id: row.agent,
-    recorded_at: row.recorded_at,
+    region: result.region,
+    cron_timestamp: result.slot,
+    ...findingsOf(result),
+    agent_id: result.agent,
+    recorded_at: result.recorded_at,
   };
 }
 

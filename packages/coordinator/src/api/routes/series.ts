@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { type PhaseSeries, readPhases, readSeries, type Series } from '../../history/series.ts';
 import { readUptimes, UPTIME_RANGES, type Uptimes } from '../../history/status-times.ts';
 import { emptyTally } from '../../history/tally.ts';
-import { PHASES } from '../../store/results/result-detail.ts';
+import { PHASES } from '../../store/results/report-bytes.ts';
 import { percentile } from '../../verdict/latency-histogram.ts';
 import { MONITOR_STATUSES } from '../../verdict/monitor.ts';
 import { FINEST_PERIOD_MS } from '../../verdict/schedule.ts';

@@ -1,9 +1,7 @@
-import { DatabaseSync } from 'node:sqlite';
 import { expect, onTestFinished, test } from 'vitest';
 import { type ConfiguredStore, configuredStore } from '../../../../../test/support/configured-store.ts';
-import { STORE_IN_PROCESS } from '../../../../../test/support/store-in-process.ts';
+import { NotedStatements } from '../../../../../test/support/noted-statements.ts';
 import { DELIVERY_STATES } from '../schema.ts';
-import type { StoreWorker, StoreWorkers } from '../sqlite/store-thread.ts';
 import {
   attemptsOf,
   findDelivery,
@@ -28,39 +26,16 @@ import {
   waitingChannels,
 } from './delivery-queue.ts';
 
-/** The texts of the statements that the store runs. */
-const statements = new Set<string>();
-
-function noted(worker: StoreWorker): StoreWorker {
-  const { postMessage } = worker;
-  worker.postMessage = (message: { request: { sql?: string; steps?: { sql: string }[] } }) => {
-    const { sql, steps = [] } = message.request;
-    for (const text of [sql, ...steps.map((step) => step.sql)]) if (text !== undefined) statements.add(text);
-    postMessage.call(worker, message);
-  };
-  return worker;
-}
-
-const NOTED: StoreWorkers = {
-  writer: (data) => noted(STORE_IN_PROCESS.writer(data)),
-  reader: (data) => noted(STORE_IN_PROCESS.reader(data)),
-};
+const statements = new NotedStatements();
 
 test('no statement about deliveries reads all of them', async () => {
-  const parts = await configuredStore(NOTED);
+  const parts = await configuredStore(statements.workers);
   onTestFinished(() => parts.dispose());
   const channel = await addChannel(parts);
   statements.clear();
   await callEach(parts, channel);
 
-  const database = new DatabaseSync(parts.file, { readOnly: true });
-  onTestFinished(() => database.close());
-  const plans = [...statements].map((text) =>
-    database
-      .prepare(`EXPLAIN QUERY PLAN ${text.replaceAll(/\?::\w+/g, '?')}`)
-      .all()
-      .map(({ detail }) => String(detail)),
-  );
+  const plans = [...statements.plans(parts.file).values()];
   // The index has one entry for each monitor and channel with pending deliveries.
   const scans = plans
     .flat()
@@ -70,17 +45,14 @@ test('no statement about deliveries reads all of them', async () => {
 });
 
 test('the dead deliveries of a channel are found without its delivered ones', async () => {
-  const parts = await configuredStore(NOTED);
+  const parts = await configuredStore(statements.workers);
   onTestFinished(() => parts.dispose());
   statements.clear();
   await deadDeliveries(parts.store, 1, 0, 10);
   await newestDeliveries(parts.store, { of: { notificationId: 1 }, state: 'dead', beforeId: 9, limit: 10 });
 
-  const database = new DatabaseSync(parts.file, { readOnly: true });
-  onTestFinished(() => database.close());
-  for (const text of statements) {
-    const plan = database.prepare(`EXPLAIN QUERY PLAN ${text}`).all();
-    expect(plan).toMatchObject([{ detail: expect.stringContaining('USING INDEX deliveries_dead ') }]);
+  for (const plan of statements.plans(parts.file).values()) {
+    expect(plan).toEqual([expect.stringContaining('USING INDEX deliveries_dead ')]);
   }
 });
 

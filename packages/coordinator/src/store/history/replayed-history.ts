@@ -1,15 +1,15 @@
 import type { AlertStatus } from '@svc/shared/channels/alert.ts';
 import type { Attempt, Outcome } from '@svc/shared/messages/check-result.ts';
-import { isRegion, type Region } from '@svc/shared/regions.ts';
+import type { Region } from '@svc/shared/regions.ts';
 import { sql } from 'kysely';
 import type { MonitorStatus } from '../../verdict/monitor.ts';
-import { bitOf, NO_REGIONS, type RegionSet } from '../../verdict/region-set.ts';
+import { type RegionSet, regionSet } from '../../verdict/region-set.ts';
 import type { Link } from '../../verdict/state.ts';
 import type { Announced } from '../../verdict/transition.ts';
 import type { ChangeOfStatus } from '../../verdict/writes.ts';
 import { numbersAs } from '../dialect.ts';
 import { slotsOfMonitor } from '../results/recorded-slots.ts';
-import { readResultDetail } from '../results/result-detail.ts';
+import { isOneAttempt, readReports } from '../results/report-bytes.ts';
 import type { TimeSpan } from '../results/result-series.ts';
 import type { Store } from '../store.ts';
 
@@ -177,12 +177,6 @@ export type RecordedRow = {
   readonly given: RegionSet;
 };
 
-type Row = Omit<RecordedRow, 'region' | 'attempts' | 'given'> & {
-  readonly region: string;
-  /** Null where there was only one attempt. */
-  readonly detail: string | null;
-};
-
 /**
  * Yields the results of a monitor in the order in which they were recorded, in chunks of about {@link SLOTS}
  * slots.
@@ -198,12 +192,10 @@ export async function* resultsAsRecorded(
   let waiting: RecordedRow[] = [];
   for (let first = 0; first < slots.length; first += SLOTS) {
     const asked = slots.slice(first, first + SLOTS);
-    const { rows } = await sql<Row>`
-      SELECT recorded_at AS "recordedAt", slot, region, outcome, version, latency, status_code AS "statusCode",
-        error_message AS "errorMessage", CASE WHEN detail LIKE '%"attempts"%' THEN detail END AS detail
-      FROM ${numbersAs(asked, 'candidate')} CROSS JOIN results
+    const { rows } = await sql<SlotRow>`
+      SELECT slot, reports FROM ${numbersAs(asked, 'candidate')} CROSS JOIN slot_results
       WHERE slot = candidate.value AND monitor_id = ${monitorId}`.execute(read);
-    waiting = [...waiting, ...recordedRows(rows)].sort(inOrder);
+    waiting = [...waiting, ...rows.flatMap(recordedRows)].sort(inOrder);
     // Results of later slots may have been recorded before some of these, so these wait for the next chunk.
     const next = slots[first + SLOTS] ?? Number.POSITIVE_INFINITY;
     const later = waiting.findIndex(({ recordedAt }) => recordedAt >= next);
@@ -215,14 +207,21 @@ function inOrder(a: RecordedRow, b: RecordedRow): number {
   return a.recordedAt - b.recordedAt || a.slot - b.slot || (a.region < b.region ? -1 : 1);
 }
 
-function recordedRows(rows: readonly Row[]): RecordedRow[] {
-  const known = rows.filter((row): row is Row & { region: Region } => isRegion(row.region));
-  const given = new Map<number, RegionSet>();
-  for (const { slot, region } of known) given.set(slot, (given.get(slot) ?? NO_REGIONS) | bitOf(region));
-  return known.map(({ detail, ...row }) => {
-    const { latency, outcome, statusCode: status_code, errorMessage: error_message } = row;
-    const columns = { latency, outcome, status_code, error_message };
-    const attempts = detail === null ? [] : readResultDetail(detail, columns).attempts;
-    return { ...row, attempts, given: given.get(row.slot) ?? NO_REGIONS };
-  });
+type SlotRow = { readonly slot: number; readonly reports: Uint8Array };
+
+function recordedRows({ slot, reports }: SlotRow): RecordedRow[] {
+  const read = readReports(slot, reports);
+  const given = regionSet(read.map(({ region }) => region));
+  return read.map((report) => ({
+    recordedAt: report.recorded_at,
+    slot,
+    region: report.region,
+    outcome: report.outcome,
+    version: report.version,
+    latency: report.latency ?? null,
+    statusCode: report.status_code ?? null,
+    errorMessage: report.error_message ?? null,
+    attempts: isOneAttempt(report) ? [] : report.attempts,
+    given,
+  }));
 }

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { hourOf } from '../../verdict/summary-range.ts';
+import { DAY_MS, hourOf } from '../../verdict/summary-range.ts';
 import { receiverExists } from '../declaration/channels.ts';
 import { greatest, least } from '../dialect.ts';
 import type { Store, Transaction } from '../store.ts';
@@ -18,25 +18,21 @@ const CHUNK_DELIVERIES = 200;
  * Deletes results of whole hours, oldest first, including results of deleted monitors. It keeps all results
  * of an hour whose roll-up does not count all of them yet. It deletes nothing before the first roll-up.
  *
- * @returns the number of deleted results; 0: there was nothing to delete
+ * @returns the number of deleted rows; 0: there was nothing to delete
  */
 export function deleteResults(store: Store, cutoff: number): Promise<number> {
   return store.transaction(async (tx) => {
     // The stored hour may be later than the cutoff: it was written while the clock was ahead.
     const until = Math.min(await resultsFromOn(tx, cutoff), hourOf(cutoff));
     // Results lie in the order of time, so the end of the chunk is found by counting.
-    const [end] = await tx.query<{ slot: number; monitor_id: number; region: string }>(
-      `SELECT slot, monitor_id, region FROM results WHERE slot < ?
-       ORDER BY slot, monitor_id, region LIMIT 1 OFFSET ${CHUNK_ROWS}`,
+    const [end] = await tx.query<{ slot: number; monitor_id: number }>(
+      `SELECT slot, monitor_id FROM slot_results WHERE slot < ?
+       ORDER BY slot, monitor_id LIMIT 1 OFFSET ${CHUNK_ROWS}`,
       [until],
     );
     return end === undefined
-      ? deleted(tx, 'DELETE FROM results WHERE slot < ?', [until])
-      : deleted(tx, 'DELETE FROM results WHERE (slot, monitor_id, region) < (?, ?, ?)', [
-          end.slot,
-          end.monitor_id,
-          end.region,
-        ]);
+      ? deleted(tx, 'DELETE FROM slot_results WHERE slot < ?', [until])
+      : deleted(tx, 'DELETE FROM slot_results WHERE (slot, monitor_id) < (?, ?)', [end.slot, end.monitor_id]);
   });
 }
 
@@ -54,6 +50,21 @@ async function resultsFromOn(tx: Transaction, cutoff: number): Promise<number> {
     UPDATE rollup_progress SET results_from = ${greatest(sql`results_from`, rolledUp)}
     RETURNING results_from`.execute(tx.db);
   return rows[0]?.results_from ?? 0;
+}
+
+/** Deletes the names of agents that reported none of the results that are kept. */
+export function deleteAgentNames(store: Store): Promise<number> {
+  return store.transaction(async (tx) => {
+    const [oldest] = await tx.query<{ slot: number | null }>('SELECT min(slot) AS slot FROM slot_results');
+    // A name is noted once a day. The second day is for slots that were ahead of the clock.
+    const cutoff = (oldest?.slot ?? 0) - 2 * DAY_MS;
+    return deleted(
+      tx,
+      `DELETE FROM agent_names WHERE number IN (
+         SELECT number FROM agent_names WHERE noted_on < ? LIMIT ${CHUNK_ROWS})`,
+      [cutoff],
+    );
+  });
 }
 
 export function deleteOffGridSlots(store: Store, cutoff: number): Promise<number> {

@@ -27,7 +27,7 @@ export async function oldestRecorded(
 ): Promise<{ slot: number | null; transitionAt: number | null }> {
   // Each subquery takes one step in its table.
   const { rows } = await sql<{ slot: number | null; transitionAt: number | null }>`
-    SELECT (SELECT min(slot) FROM results) AS slot,
+    SELECT (SELECT min(slot) FROM slot_results) AS slot,
       (SELECT at FROM transitions ORDER BY id LIMIT 1) AS "transitionAt"`.execute(readingOf(reading));
   return rows[0] ?? { slot: null, transitionAt: null };
 }

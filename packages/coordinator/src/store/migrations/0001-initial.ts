@@ -122,13 +122,17 @@ const DECLARED = [
 ];
 
 const EVALUATION = [
-  // The key begins with the slot: rows that are recorded together lie together, and expired rows are one
-  // range. `detail` is JSON, see `result-detail.ts`.
-  `CREATE TABLE results (
-    slot INTEGER NOT NULL, monitor_id INTEGER NOT NULL, region TEXT NOT NULL,
-    outcome TEXT NOT NULL, version INTEGER NOT NULL, latency REAL, status_code INTEGER,
-    error_message TEXT, detail TEXT, agent TEXT, recorded_at INTEGER NOT NULL,
-    PRIMARY KEY (slot, monitor_id, region)) WITHOUT ROWID`,
+  // The results of all regions about a slot of a monitor. The key begins with the slot: rows that are recorded
+  // together lie together, and expired rows are one range. `regions` has a bit per region with a report, `not_run`
+  // a bit per region whose reports all are `not_run`. `reports`: see `results/report-bytes.ts`.
+  `CREATE TABLE slot_results (
+    slot INTEGER NOT NULL, monitor_id INTEGER NOT NULL, regions INTEGER NOT NULL, not_run INTEGER NOT NULL,
+    reports BLOB NOT NULL, PRIMARY KEY (slot, monitor_id)) WITHOUT ROWID`,
+  // The names of agents by the numbers that reports give them. `noted_on`: beginning of the last day (UTC) on
+  // which the agent reported.
+  'CREATE TABLE agent_names (number INTEGER PRIMARY KEY, name TEXT NOT NULL, noted_on INTEGER NOT NULL)',
+  // For the retention.
+  'CREATE INDEX agent_names_noted ON agent_names (noted_on)',
   // Slots of a monitor that are not on its grid. Reads of one monitor's results look up the slots on the grid
   // and these.
   `CREATE TABLE off_grid_slots (

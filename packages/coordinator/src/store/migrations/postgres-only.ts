@@ -10,6 +10,8 @@ import { onlyInPostgres } from '../dialect.ts';
 const BUCKETS = emptyHistogram().length;
 
 export const POSTGRES_ONLY = [
+  // SQLite needs a cast after joining bytes, and has this name for them.
+  'CREATE DOMAIN blob AS bytea',
   // One row: the mark of the last commit, see `postgres/postgres-writer.ts`.
   'CREATE TABLE last_commit (id integer PRIMARY KEY CHECK (id = 1), mark text NOT NULL)',
   "INSERT INTO last_commit (id, mark) VALUES (1, '')",

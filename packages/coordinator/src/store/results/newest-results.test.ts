@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type ConfiguredStore, configuredStore } from '../../../../../test/support/configured-store.ts';
+import { addResults as record } from '../../../../../test/support/recorded-results.ts';
 import { gridSlotFrom, phaseOf } from '../../verdict/schedule.ts';
 import { newestResults, type ResultSearch } from './newest-results.ts';
 
@@ -24,11 +25,13 @@ afterEach(() => parts.dispose());
 
 /** Adds rows of all regions at these slots. */
 async function addResults(monitorId: number, slots: readonly number[], isOffGrid = false): Promise<void> {
+  const results = slots.flatMap((slot) =>
+    REGIONS.map(
+      (region) => ({ monitor_id: monitorId, slot, region, outcome: 'passed', recorded_at: 0 }) as const,
+    ),
+  );
+  await record(parts.store, ...results);
   await parts.store.commit([
-    {
-      sql: "INSERT INTO results (monitor_id, slot, region, outcome, version, recorded_at) VALUES (?, ?, ?, 'passed', 1, 0)",
-      rows: slots.flatMap((slot) => REGIONS.map((region) => [monitorId, slot, region])),
-    },
     {
       sql: 'INSERT INTO off_grid_slots (monitor_id, slot) VALUES (?, ?)',
       rows: isOffGrid ? slots.map((slot) => [monitorId, slot]) : [],

@@ -1,16 +1,26 @@
-import { type Kysely, type Selectable, sql } from 'kysely';
+import type { Outcome } from '@svc/shared/messages/check-result.ts';
+import type { Region } from '@svc/shared/regions.ts';
+import { type Kysely, sql } from 'kysely';
 import type { SlotRange } from '../../verdict/candidate-slots.ts';
+import { ALL_REGIONS, bitOf } from '../../verdict/region-set.ts';
 import { numbersAs } from '../dialect.ts';
 import type { Database } from '../schema.ts';
 import type { Store } from '../store.ts';
+import { namesOfAgents } from './agent-names.ts';
 import { slotsOfMonitor } from './recorded-slots.ts';
+import { readReports, type SlotReport } from './report-bytes.ts';
 
 /** Slots per query. The first query has few, which is mostly enough. */
 const FIRST_CHUNK = 100;
-const LARGEST_CHUNK = 4_000;
+const LARGEST_CHUNK = 2_000;
 const GROWTH = 4;
 
-export type ResultRow = Selectable<Database['results']>;
+/** A region's result of a slot. `agent` is the name of the agent; null: no agent reported. */
+export type RecordedResult = Omit<SlotReport, 'agent'> & {
+  /** Epoch ms. */
+  readonly slot: number;
+  readonly agent: string | null;
+};
 
 export type ResultSearch = {
   monitorId: number;
@@ -19,9 +29,9 @@ export type ResultSearch = {
   /** The search ends before this slot, epoch ms; null: no such bound. */
   before: number | null;
   /** null: all. */
-  region: string | null;
+  region: Region | null;
   /** null: all. */
-  outcome: ResultRow['outcome'] | null;
+  outcome: Outcome | null;
   /** Whether a slot may have such a result; other slots are skipped. Left out: every slot may. */
   mayHave?: (slot: number) => boolean;
   /** The last row of the page before; null: begin with the newest row. */
@@ -39,14 +49,25 @@ export type ResultSearch = {
 export async function newestResults(
   { read: db }: Pick<Store, 'read'>,
   search: ResultSearch,
-): Promise<ResultRow[]> {
+): Promise<RecordedResult[]> {
+  const found = await newestReports(db, search);
+  const numbers = found.flatMap(({ agent }) => (agent === null ? [] : [agent]));
+  const names = await namesOfAgents(db, numbers);
+  return found.map(({ agent, ...report }) => {
+    return { ...report, agent: agent === null ? null : (names.get(agent) ?? null) };
+  });
+}
+
+type FoundReport = SlotReport & { readonly slot: number };
+
+async function newestReports(db: Kysely<Database>, search: ResultSearch): Promise<FoundReport[]> {
   const range = await slotRange(db, search);
   if (range === null) return [];
-  const found: ResultRow[] = [];
+  const found: FoundReport[] = [];
   let chunk: number[] = [];
   let size = FIRST_CHUNK;
   const look = async () => {
-    found.push(...(await resultsOf(db, search, chunk, search.limit - found.length)));
+    found.push(...(await reportsOf(db, search, chunk, search.limit - found.length)));
     chunk = [];
     size = Math.min(size * GROWTH, LARGEST_CHUNK);
   };
@@ -75,12 +96,12 @@ async function slotRange(
     .selectNoFrom([
       (of) =>
         of
-          .selectFrom('results')
+          .selectFrom('slot_results')
           .select(({ fn }) => fn.min('slot').as('slot'))
           .as('oldest'),
       (of) =>
         of
-          .selectFrom('results')
+          .selectFrom('slot_results')
           .select(({ fn }) => fn.max('slot').as('slot'))
           .as('newest'),
     ])
@@ -92,27 +113,38 @@ async function slotRange(
   };
 }
 
-function resultsOf(
+async function reportsOf(
   db: Kysely<Database>,
-  { monitorId, region, outcome, after }: ResultSearch,
+  search: ResultSearch,
   slots: readonly number[],
   limit: number,
-): Promise<ResultRow[]> {
-  return (
-    db
-      .selectFrom('results')
-      .selectAll()
-      .where('monitor_id', '=', monitorId)
-      // All slots are one parameter: the statement does not depend on their count.
-      .where(sql<boolean>`slot IN (SELECT value FROM ${numbersAs(slots, 'candidate')})`)
-      .$if(region !== null, (from) => from.where('region', '=', region ?? ''))
-      .$if(outcome !== null, (from) => from.where('outcome', '=', outcome ?? 'passed'))
-      .$if(after !== null, (from) =>
-        from.where(sql<boolean>`(slot, region) < (${after?.slot}, ${after?.region})`),
-      )
-      .orderBy('slot', 'desc')
-      .orderBy('region', 'desc')
-      .limit(limit)
-      .execute()
-  );
+): Promise<FoundReport[]> {
+  const { monitorId, region, outcome } = search;
+  const regions = region === null ? ALL_REGIONS : bitOf(region);
+  const rows = await db
+    .selectFrom('slot_results')
+    .select(['slot', 'reports'])
+    .where('monitor_id', '=', monitorId)
+    // All slots are one parameter: the statement does not depend on their count.
+    .where(sql<boolean>`slot IN (SELECT value FROM ${numbersAs(slots, 'candidate')})`)
+    .where(sql<boolean>`(regions & ${regions}) <> 0`)
+    .orderBy('slot', 'desc')
+    // Each row has a report that is wanted, unless the outcome matters. The slot of `after` may have none left.
+    .$if(outcome === null, (rows) => rows.limit(limit + 1))
+    .execute();
+  const found: FoundReport[] = [];
+  for (const { slot, reports } of rows) {
+    const wanted = readReports(slot, reports)
+      .filter((report) => isWanted(slot, report, search))
+      .sort((a, b) => (a.region < b.region ? 1 : -1));
+    for (const report of wanted) found.push({ ...report, slot });
+    if (found.length >= limit) break;
+  }
+  return found.slice(0, limit);
+}
+
+function isWanted(slot: number, report: SlotReport, { region, outcome, after }: ResultSearch): boolean {
+  if (region !== null && report.region !== region) return false;
+  if (outcome !== null && report.outcome !== outcome) return false;
+  return after === null || slot < after.slot || (slot === after.slot && report.region < after.region);
 }

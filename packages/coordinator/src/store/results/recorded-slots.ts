@@ -58,19 +58,19 @@ async function* inPages(page: (after: number) => Promise<GivenSlot[]>): AsyncGen
 /** The newest slot that has a result of any monitor; null: there are no results. */
 export async function newestRecordedSlot({ read }: Store): Promise<number | null> {
   const row = await read
-    .selectFrom('results')
+    .selectFrom('slot_results')
     .select(({ fn }) => fn.max<number | null>('slot').as('slot'))
     .executeTakeFirst();
   return row?.slot ?? null;
 }
 
-/** Yields each monitor and slot with a result, of these slots. */
+/** Yields each monitor and slot with a result, of these slots, each of which is given once. */
 export async function* recordedAt({ read }: Store, slots: readonly number[]): AsyncGenerator<GivenSlot> {
   for (let first = 0; first < slots.length; first += CHUNK) {
     const { rows } = await sql<GivenSlot>`
-      SELECT DISTINCT results.monitor_id AS id, results.slot AS slot
-      FROM ${numbersAs(slots.slice(first, first + CHUNK), 'asked')} CROSS JOIN results
-      WHERE results.slot = asked.value`.execute(read);
+      SELECT monitor_id AS id, slot
+      FROM ${numbersAs(slots.slice(first, first + CHUNK), 'asked')} CROSS JOIN slot_results
+      WHERE slot = asked.value`.execute(read);
     yield* rows;
   }
 }

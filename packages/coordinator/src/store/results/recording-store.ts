@@ -3,7 +3,7 @@ import type { Region } from '@svc/shared/regions.ts';
 import { sql } from 'kysely';
 import type { StoredState } from '../../verdict/restart.ts';
 import { hourOf } from '../../verdict/summary-range.ts';
-import type { Abstention, MonitorSlot, ReportedResult, Writes } from '../../verdict/writes.ts';
+import type { MonitorSlot, Writes } from '../../verdict/writes.ts';
 import { deliveryIds, hastenOlder, insertDeliveries, rowOf } from '../alerts/delivery-queue.ts';
 import { removeChanges } from '../declaration/changes.ts';
 import type { Secrets } from '../declaration/secrets.ts';
@@ -26,7 +26,8 @@ import {
   redateTransitions,
 } from '../states/transitions.ts';
 import type { SqlStep, Store } from '../store.ts';
-import { abstentionDetail, resultDetail } from './result-detail.ts';
+import { abstentionOf, insertReports, reportOf } from './insert-reports.ts';
+import { readOutcomes } from './report-bytes.ts';
 
 /** One batch of the recorder. */
 export type RecordedBatch = {
@@ -89,8 +90,10 @@ export function createRecordingStore(store: Store, secrets: Secrets): RecordingS
 
 function stepsOf({ writes, positions, changesUntil, exportNote }: RecordedBatch): SqlStep[] {
   const steps = [
-    insertResults(writes.results, writes.recordedAt),
-    insertAbstentions(writes.abstentions, writes.recordedAt),
+    ...insertReports(
+      [...writes.results.map(reportOf), ...writes.abstentions.map(abstentionOf)],
+      writes.recordedAt,
+    ),
     rememberSlots(writes.offGridSlots),
     markForRepair(writes.repairs),
     openIncidents(writes.openedIncidents),
@@ -158,65 +161,14 @@ export type ResultKey = { readonly monitorId: number; readonly slot: number; rea
  */
 async function recordedOutcomes(store: Store, keys: readonly ResultKey[]): Promise<(Outcome | null)[]> {
   const slots = keys.map(({ slot, monitorId }) => [slot, monitorId] as const);
-  const { rows } = await sql<{ slot: number; monitor_id: number; region: string; outcome: Outcome }>`
-    SELECT results.slot, results.monitor_id, results.region, results.outcome
-    FROM ${pairsAs(slots, 'asked')} CROSS JOIN results
-    WHERE results.slot = asked.first AND results.monitor_id = asked.second`.execute(store.work);
+  const { rows } = await sql<{ slot: number; monitor_id: number; reports: Uint8Array }>`
+    SELECT slot_results.slot, slot_results.monitor_id, slot_results.reports
+    FROM ${pairsAs(slots, 'asked')} CROSS JOIN slot_results
+    WHERE slot_results.slot = asked.first AND slot_results.monitor_id = asked.second`.execute(store.work);
   const known = new Map(
-    rows.map((row) => [`${row.monitor_id} ${row.slot} ${row.region}`, row.outcome] as const),
+    rows.map(({ monitor_id, slot, reports }) => [`${monitor_id} ${slot}`, readOutcomes(reports)] as const),
   );
-  return keys.map(({ monitorId, slot, region }) => known.get(`${monitorId} ${slot} ${region}`) ?? null);
-}
-
-/** The first result that is not `not_run` stays for good. It replaces a recorded `not_run`. */
-const INSERT_RESULT = `
-  INSERT INTO results (slot, monitor_id, region, outcome, version, latency, status_code, error_message,
-    detail, agent, recorded_at)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-  ON CONFLICT (slot, monitor_id, region) DO UPDATE SET outcome = excluded.outcome,
-    version = excluded.version, latency = excluded.latency, status_code = excluded.status_code,
-    error_message = excluded.error_message, detail = excluded.detail, agent = excluded.agent,
-    recorded_at = excluded.recorded_at
-  WHERE results.outcome = 'not_run' AND excluded.outcome <> 'not_run'`;
-
-/** @param recordedAt epoch ms */
-function insertResults(results: readonly ReportedResult[], recordedAt: number): SqlStep {
-  return {
-    sql: INSERT_RESULT,
-    rows: results.map(({ result, region, agent }) => [
-      result.slot,
-      result.monitor,
-      region,
-      result.outcome,
-      result.version,
-      result.latency ?? null,
-      result.status_code ?? null,
-      result.error_message ?? null,
-      resultDetail(result),
-      agent,
-      recordedAt,
-    ]),
-  };
-}
-
-/** As {@link insertResults}, for regions that did not run the check. */
-function insertAbstentions(abstentions: readonly Abstention[], recordedAt: number): SqlStep {
-  return {
-    sql: INSERT_RESULT,
-    rows: abstentions.map(({ monitorId, version, slot, region, reason }) => [
-      slot,
-      monitorId,
-      region,
-      'not_run',
-      version,
-      null,
-      null,
-      null,
-      abstentionDetail(reason),
-      null,
-      recordedAt,
-    ]),
-  };
+  return keys.map(({ monitorId, slot, region }) => known.get(`${monitorId} ${slot}`)?.get(region) ?? null);
 }
 
 /** Stores slots that are not on the grid of the monitor's period. No computation would find them again. */

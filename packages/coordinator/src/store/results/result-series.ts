@@ -1,34 +1,29 @@
-import type { Phases } from '@svc/shared/messages/check-result.ts';
+import type { Region } from '@svc/shared/regions.ts';
 import { sql } from 'kysely';
+import { ALL_REGIONS, bitOf } from '../../verdict/region-set.ts';
 import { FINEST_PERIOD_MS } from '../../verdict/schedule.ts';
 import { HOUR_MS } from '../../verdict/summary-range.ts';
-import { jsonItem, jsonMember, numbersAs } from '../dialect.ts';
+import {
+  numbersAs,
+  phaseSums,
+  readPhaseSums,
+  readReportSums,
+  reportSums,
+  type SummedUp,
+} from '../dialect.ts';
 import type { Store } from '../store.ts';
 import { slotsOfMonitor } from './recorded-slots.ts';
-import { PHASES } from './result-detail.ts';
+import type { Counts, PhaseTotals } from './report-sums.ts';
 
-/** Numbers of results by outcome, and the stored histogram of their latencies. */
-export type Counts = {
-  passed: number;
-  degraded: number;
-  failed: number;
-  not_run: number;
-  latency: Uint8Array | null;
-};
+export type { Counts } from './report-sums.ts';
 
 /** A monitor's results in a region with a slot in the hour that begins at `at`, epoch ms. */
 export type HourRow = Counts & { monitor_id: number; at: number; region: string };
 
+const REPORTS = sql.ref('slot_results.reports');
+
 /** Epoch ms: `from` <= slot < `until`. */
 export type TimeSpan = { readonly from: number; readonly until: number };
-
-/** Percentiles leave out failures: their latency is the time that the failure took. */
-const COUNTED = sql`
-  count(*) FILTER (WHERE outcome = 'passed') AS passed,
-  count(*) FILTER (WHERE outcome = 'degraded') AS degraded,
-  count(*) FILTER (WHERE outcome = 'failed') AS failed,
-  count(*) FILTER (WHERE outcome = 'not_run') AS not_run,
-  latency_histogram(CASE WHEN outcome IN ('passed', 'degraded') THEN latency END) AS latency`;
 
 /**
  * The results of an hour whose slots lie in one part of each half minute, summed up by monitor and region.
@@ -47,12 +42,14 @@ export async function seriesOfPhases(
   const starts: number[] = [];
   for (let at = hour; at < hour + HOUR_MS; at += FINEST_PERIOD_MS) starts.push(at + part.from);
   // CROSS JOIN makes SQLite keep the order of the tables and look up a range of slots for each start.
-  const { rows } = await sql<Omit<HourRow, 'at'>>`
-    SELECT monitor_id, region, ${COUNTED}
-    FROM ${numbersAs(starts, 'part')} CROSS JOIN results
+  const { rows } = await sql<{ monitor_id: number; sums: SummedUp }>`
+    SELECT monitor_id, ${reportSums(REPORTS)} AS sums
+    FROM ${numbersAs(starts, 'part')} CROSS JOIN slot_results
     WHERE slot >= part.value AND slot < part.value + ${part.until - part.from}
-    GROUP BY monitor_id, region`.execute(read);
-  return rows.map((row) => ({ ...row, at: hour }));
+    GROUP BY monitor_id`.execute(read);
+  return rows.flatMap(({ monitor_id, sums }) =>
+    readReportSums(sums).map((counts) => ({ ...counts, monitor_id, at: hour })),
+  );
 }
 
 /** Slots per query; each takes a few µs. */
@@ -73,12 +70,14 @@ export async function seriesOfMonitor(
   const slots = [...(await slotsOfMonitor(read, monitorId, { from, until: until - 1 }))];
   const found: HourRow[] = [];
   for (let first = 0; first < slots.length; first += SLOTS) {
-    const { rows } = await sql<HourRow>`
-      SELECT monitor_id, slot - slot % ${bucketMs} AS at, region, ${COUNTED}
-      FROM ${numbersAs(slots.slice(first, first + SLOTS), 'candidate')} CROSS JOIN results
+    const { rows } = await sql<{ at: number; sums: SummedUp }>`
+      SELECT slot - slot % ${bucketMs} AS at, ${reportSums(REPORTS)} AS sums
+      FROM ${numbersAs(slots.slice(first, first + SLOTS), 'candidate')} CROSS JOIN slot_results
       WHERE slot = candidate.value AND monitor_id = ${monitorId}
-      GROUP BY 1, 2, region`.execute(read);
-    found.push(...rows);
+      GROUP BY 1`.execute(read);
+    for (const { at, sums } of rows) {
+      for (const counts of readReportSums(sums)) found.push({ ...counts, monitor_id: monitorId, at });
+    }
   }
   return found;
 }
@@ -86,20 +85,20 @@ export async function seriesOfMonitor(
 /** The first slot at or after `from` that has a result of any monitor; null: there is none. */
 export async function firstSlotFrom({ read }: Pick<Store, 'read'>, from: number): Promise<number | null> {
   const { slot } = await read
-    .selectFrom('results')
+    .selectFrom('slot_results')
     .select(({ fn }) => fn.min<number | null>('slot').as('slot'))
     .where('slot', '>=', from)
     .executeTakeFirstOrThrow();
   return slot;
 }
 
-/** The number of results in the bucket that begins at `at` (epoch ms), and the sums of their phases, ms. */
-export type PhaseSums = { at: number; results: number } & { [Phase in keyof Phases]-?: number };
+/** The sums of the bucket that begins at `at`, epoch ms. */
+export type PhaseSums = PhaseTotals & { at: number };
 
 export type PhaseSearch = {
   monitorId: number;
   /** null: all. */
-  region: string | null;
+  region: Region | null;
   /** Epoch ms. `from` is at or before the first slot. */
   buckets: { from: number; bucketMs: number };
 };
@@ -113,15 +112,14 @@ export async function phasesOfSlots(
   slots: readonly number[],
   { monitorId, region, buckets: { from, bucketMs } }: PhaseSearch,
 ): Promise<PhaseSums[]> {
-  const detail = sql.ref('detail');
-  const sums = PHASES.map(
-    (phase, index) => sql`sum(coalesce(${jsonItem(detail, 'phases', index)}, 0)) AS ${sql.ref(phase)}`,
-  );
-  const { rows } = await sql<PhaseSums>`
-    SELECT slot - (slot - ${from}) % ${bucketMs} AS at, count(*) AS results, ${sql.join(sums)}
-    FROM ${numbersAs(slots, 'candidate')} CROSS JOIN results
-    WHERE slot = candidate.value AND monitor_id = ${monitorId} AND outcome IN ('passed', 'degraded')
-      AND ${jsonMember(detail, 'phases')} IS NOT NULL ${region === null ? sql`` : sql`AND region = ${region}`}
+  const regions = region === null ? ALL_REGIONS : bitOf(region);
+  const { rows } = await sql<{ at: number; sums: SummedUp }>`
+    SELECT slot - (slot - ${from}) % ${bucketMs} AS at, ${phaseSums(REPORTS, regions)} AS sums
+    FROM ${numbersAs(slots, 'candidate')} CROSS JOIN slot_results
+    WHERE slot = candidate.value AND monitor_id = ${monitorId}
     GROUP BY 1`.execute(read);
-  return rows;
+  return rows.flatMap(({ at, sums }) => {
+    const totals = readPhaseSums(sums, regions);
+    return totals.results === 0 ? [] : [{ ...totals, at }];
+  });
 }

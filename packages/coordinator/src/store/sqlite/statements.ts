@@ -1,12 +1,7 @@
 import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from 'node:sqlite';
-import {
-  addEncoded,
-  addLatency,
-  emptyHistogram,
-  encodeHistogram,
-  type LatencyHistogram,
-} from '../../verdict/latency-histogram.ts';
+import { addEncoded, emptyHistogram, encodeHistogram } from '../../verdict/latency-histogram.ts';
 import type { StatementOutcome } from '../one-connection.ts';
+import { countsText, PhaseSums, ReportSums } from '../results/report-sums.ts';
 
 /**
  * `changes` and `lastInsertRowid` of each row in turn, in one block of memory instead of an object for each
@@ -71,35 +66,47 @@ export class Statements {
 }
 
 /**
- * Gives a connection the aggregates of the roll-ups. Latencies become histograms on the reading thread, and
- * only the histograms cross to the main thread.
+ * Gives a connection the aggregates of histories. They sum up on the reading thread, and only the sums cross to
+ * the main thread.
  *
- * - `latency_histogram(latency)`: a histogram of latencies in ms
- * - `merged_histogram(histogram)`: the sum of stored histograms
+ * - `merged_histogram(histogram)`: the sum of stored histograms as it is stored; null for an empty one
+ * - `report_sums(reports)` and `phase_sums(reports, regions)`: see `dialect.ts`
  *
- * Both skip null. They answer a histogram as it is stored, or null for an empty one.
+ * They skip null.
  */
 export function registerSqlFunctions(sqlite: DatabaseSync): void {
-  const histogramOf = (add: (histogram: LatencyHistogram, value: SQLOutputValue) => void) => ({
+  // SQLite takes an aggregate's number of arguments from the parameters of `step`: no default values there.
+  sqlite.aggregate('merged_histogram', {
     deterministic: true,
     start: emptyHistogram,
-    // SQLite takes the function's number of arguments from these parameters: no default values here.
-    step(histogram: LatencyHistogram, value: SQLOutputValue) {
-      add(histogram, value);
+    step(histogram, value: SQLOutputValue) {
+      if (value instanceof Uint8Array) addEncoded(histogram, value);
       return histogram;
     },
     result: encodeHistogram,
   });
-  sqlite.aggregate(
-    'latency_histogram',
-    histogramOf((histogram, value) => {
-      if (typeof value === 'number') addLatency(histogram, value);
-    }),
-  );
-  sqlite.aggregate(
-    'merged_histogram',
-    histogramOf((histogram, value) => {
-      if (value instanceof Uint8Array) addEncoded(histogram, value);
-    }),
-  );
+  sqlite.aggregate('report_sums', {
+    deterministic: true,
+    start: stateOf(() => new ReportSums()),
+    step(sums: unknown, reports: SQLOutputValue) {
+      if (reports instanceof Uint8Array) (sums as ReportSums).add(reports);
+      return sums as Accumulator;
+    },
+    result: (sums: unknown) => countsText((sums as ReportSums).counts()),
+  });
+  sqlite.aggregate('phase_sums', {
+    deterministic: true,
+    start: stateOf(() => new PhaseSums()),
+    step(sums: unknown, reports: SQLOutputValue, regions: SQLOutputValue) {
+      if (reports instanceof Uint8Array) (sums as PhaseSums).add(reports, Number(regions));
+      return sums as Accumulator;
+    },
+    result: (sums: unknown) => JSON.stringify((sums as PhaseSums).totals()),
+  });
+}
+
+/** Node passes any value from step to step. Its types know those of SQLite only. */
+type Accumulator = SQLInputValue;
+function stateOf(start: () => object): () => Accumulator {
+  return start as () => Accumulator;
 }

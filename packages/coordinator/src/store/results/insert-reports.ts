@@ -1,0 +1,93 @@
+import type { Region } from '@svc/shared/regions.ts';
+import { bitOf, NO_REGIONS, type RegionSet } from '../../verdict/region-set.ts';
+import type { Abstention, ReportedResult } from '../../verdict/writes.ts';
+import type { SqlStep, SqlValue } from '../store.ts';
+import { noteAgents, numberOfAgent } from './agent-names.ts';
+import { type Finding, ReportWriter } from './report-bytes.ts';
+
+/** A region's report about a slot of a monitor, before it is recorded. */
+export type UnrecordedReport = {
+  readonly monitorId: number;
+  /** Epoch ms. */
+  readonly slot: number;
+  readonly region: Region;
+  /** The agent's name; null: no agent reported. */
+  readonly agent: string | null;
+  readonly found: Finding;
+};
+
+export function reportOf({ result, region, agent }: ReportedResult): UnrecordedReport {
+  return { monitorId: result.monitor, slot: result.slot, region, agent, found: result };
+}
+
+export function abstentionOf({ monitorId, version, slot, region, reason }: Abstention): UnrecordedReport {
+  return {
+    monitorId,
+    slot,
+    region,
+    agent: null,
+    found: { outcome: 'not_run', version, reason, attempts: [] },
+  };
+}
+
+/**
+ * Appends reports to the row of their slot, unless they bring nothing new: the first report of a region that is
+ * not `not_run` stays for good, and it replaces a recorded `not_run`. What is appended may repeat other regions'
+ * reports. Readers pass over those. Without the cast, SQLite makes a text of the bytes.
+ */
+const INSERT_REPORTS = `
+  INSERT INTO slot_results (slot, monitor_id, regions, not_run, reports) VALUES (?, ?, ?, ?, ?)
+  ON CONFLICT (slot, monitor_id) DO UPDATE SET
+    regions = slot_results.regions | excluded.regions,
+    not_run = (slot_results.not_run & (excluded.not_run | ~excluded.regions))
+      | (excluded.not_run & ~slot_results.regions),
+    reports = CAST(slot_results.reports || excluded.reports AS blob)
+  WHERE (excluded.regions & ~slot_results.regions) <> 0
+    OR (slot_results.not_run & excluded.regions & ~excluded.not_run) <> 0`;
+
+const WRITER = new ReportWriter();
+
+/**
+ * Steps that record reports. Reports about one slot of a monitor become one row.
+ *
+ * @param recordedAt epoch ms
+ */
+export function insertReports(reports: readonly UnrecordedReport[], recordedAt: number): SqlStep[] {
+  const agents = new Map<string, number>();
+  for (const { agent } of reports) {
+    if (agent !== null && !agents.has(agent)) agents.set(agent, numberOfAgent(agent));
+  }
+  const slots: OpenRow[] = [];
+  WRITER.clear();
+  // In the order of the key. The order of reports about one slot stays, because sorting is stable.
+  for (const report of reports.toSorted((a, b) => a.slot - b.slot || a.monitorId - b.monitorId)) {
+    const { slot, monitorId, region, agent, found } = report;
+    let row = slots.at(-1);
+    if (row?.slot !== slot || row.monitorId !== monitorId) {
+      row = { slot, monitorId, regions: NO_REGIONS, ran: NO_REGIONS, end: 0 };
+      slots.push(row);
+    }
+    WRITER.append(slot, {
+      region,
+      agent: agent === null ? null : (agents.get(agent) ?? null),
+      recordedAt,
+      found,
+    });
+    row.regions |= bitOf(region);
+    if (found.outcome !== 'not_run') row.ran |= bitOf(region);
+    row.end = WRITER.length;
+  }
+  return [noteAgents(agents, recordedAt), { sql: INSERT_REPORTS, rows: parametersOf(slots, WRITER.copy()) }];
+}
+
+/** A row while reports are added to it. `end`: where they end, among the bytes of all rows. */
+type OpenRow = { slot: number; monitorId: number; regions: RegionSet; ran: RegionSet; end: number };
+
+function parametersOf(slots: readonly OpenRow[], bytes: Uint8Array<ArrayBuffer>): SqlValue[][] {
+  let start = 0;
+  return slots.map(({ slot, monitorId, regions, ran, end }) => {
+    const reports = bytes.subarray(start, end);
+    start = end;
+    return [slot, monitorId, regions, regions & ~ran, reports];
+  });
+}
