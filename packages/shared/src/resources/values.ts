@@ -6,8 +6,8 @@ import { expected, listOf, tooMany, wrongChoice } from './wording.ts';
 
 /**
  * The types of values that definitions are made of. Messages follow the attribute's name (`periodicity: "2m"
- * is not one of …`) and say what to do. Values of secret attributes are checked by functions that do not
- * repeat them.
+ * is not one of …`) and say what to do. Only numbers and choices are repeated. A text may be secret, or
+ * inserted from the environment or a file: see {@link TextCheck}.
  */
 
 type TextBounds = {
