@@ -1,9 +1,9 @@
 /**
- * Measures how many bytes a result takes in the file of the database, by the kinds of results. Reports of three regions
+ * Measures how many bytes a result takes in the database, its index included, by the kinds of results. Reports of three regions
  * come as they do in service: by the order in which the checks end, in a transaction each quarter of a second. So the
  * regions of a slot come apart, and each joins the row of the others.
  *
- *   node test/bench/result-bytes.ts [monitors] [minutes]
+ *   node test/bench/result-bytes.ts [monitors] [minutes] [sqlite or postgres]
  */
 
 import { mkdtemp, rm, stat } from 'node:fs/promises';
@@ -12,13 +12,20 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { Secrets } from '@svc/coordinator/store/declaration/secrets.ts';
 import { openStore } from '@svc/coordinator/store/open.ts';
+import { openPostgres } from '@svc/coordinator/store/postgres/open-postgres.ts';
 import { createRecordingStore } from '@svc/coordinator/store/results/recording-store.ts';
+import type { Store } from '@svc/coordinator/store/store.ts';
 import { gridSlotFrom, phaseOf } from '@svc/coordinator/verdict/schedule.ts';
 import { noWrites, type ReportedResult } from '@svc/coordinator/verdict/writes.ts';
 import { createLogger } from '@svc/shared/log.ts';
 import type { CheckResult } from '@svc/shared/messages/check-result.ts';
+import { sql } from 'kysely';
+import { startPostgres } from '../support/postgres-server.ts';
+import { runIn } from '../support/postgres-store.ts';
 
-const [monitors = 10_000, minutes = 5] = process.argv.slice(2).map(Number);
+const [monitors = 10_000, minutes = 5] = process.argv.slice(2, 4).map(Number);
+const database = process.argv[4] ?? 'sqlite';
+const log = createLogger('bench', 'warn');
 const REGIONS = [
   { region: 'hosta-fra', agent: 'fra-1', awayMs: 20 },
   { region: 'hostb-par', agent: 'par-1', awayMs: 35 },
@@ -137,65 +144,89 @@ function arrivals(minute: number, kind: Kind): Arrival[] {
   return found;
 }
 
-async function measure(kind: Kind) {
+/** An empty database, and how to measure it when all is written. */
+type Measured = {
+  readonly store: Store;
+  /** Does what the database does by itself once a minute: PostgreSQL's autovacuum. */
+  tidy(): Promise<void>;
+  /** Closes the store. `file`: bytes that the results added on the disk. `content`: those of the rows alone. */
+  end(): Promise<{ file: number; content: number }>;
+};
+
+async function openedSqlite(): Promise<Measured> {
   const folder = await mkdtemp(join(tmpdir(), 'svc-bench-bytes-'));
   const path = join(folder, 'svc.db');
-  try {
-    const log = createLogger('bench', 'warn');
-    await (await openStore({ path, log })).close();
-    const { size: empty } = await stat(path);
-    const store = await openStore({ path, log });
-    const recording = createRecordingStore(store, new Secrets(Buffer.alloc(32, 1)));
-    let waiting: Arrival[] = [];
-    let results = 0;
-    const cpu = process.cpuUsage();
-    for (let minute = 0; minute <= minutes; minute += 1) {
-      const isLast = minute === minutes;
-      if (!isLast) waiting.push(...arrivals(START + minute * 60_000, kind));
-      waiting.sort((a, b) => a.at - b.at);
-      const until = isLast ? Number.POSITIVE_INFINITY : START + (minute + 1) * 60_000;
-      let next = 0;
-      while (next < waiting.length && (waiting[next]?.at ?? 0) < until) {
-        const batch: ReportedResult[] = [];
-        const end = (waiting[next]?.at ?? 0) + BATCH_MS;
-        for (; (waiting[next]?.at ?? until) < Math.min(end, until); next += 1) {
-          batch.push((waiting[next] as Arrival).reported);
-        }
-        results += batch.length;
-        const writes = { ...noWrites(Math.floor(end)), results: batch };
-        await recording.record({ writes, positions: [], changesUntil: null, exportNote: null });
+  await (await openStore({ path, log })).close();
+  const { size: empty } = await stat(path);
+  const store = await openStore({ path, log });
+  return {
+    store,
+    tidy: async () => {},
+    async end() {
+      await store.close();
+      const { size } = await stat(path);
+      const database = new DatabaseSync(path, { readOnly: true });
+      const sums =
+        'SELECT name, sum(payload) AS payload FROM dbstat GROUP BY name ORDER BY payload DESC LIMIT 1';
+      const content = Number(database.prepare(sums).get()?.payload ?? 0);
+      database.close();
+      await rm(folder, { recursive: true });
+      return { file: size - empty, content };
+    },
+  };
+}
+
+async function openedPostgres(): Promise<Measured> {
+  const server = await startPostgres();
+  await server.run('CREATE DATABASE svc');
+  const store = await openPostgres({ url: server.url('svc'), log });
+  return {
+    store,
+    tidy: () => runIn(server.url('svc'), 'VACUUM slot_results'),
+    async end() {
+      const { rows } = await sql<{ file: number; content: number }>`
+        SELECT pg_total_relation_size('slot_results') AS file, sum(pg_column_size(r)) AS content
+        FROM slot_results r`.execute(store.read);
+      await store.close();
+      await server.dispose();
+      return rows[0] ?? { file: 0, content: 0 };
+    },
+  };
+}
+
+async function measure(kind: Kind) {
+  const { store, end, tidy } = await (database === 'postgres' ? openedPostgres() : openedSqlite());
+  const recording = createRecordingStore(store, new Secrets(Buffer.alloc(32, 1)));
+  let waiting: Arrival[] = [];
+  let results = 0;
+  const cpu = process.cpuUsage();
+  for (let minute = 0; minute <= minutes; minute += 1) {
+    const isLast = minute === minutes;
+    if (!isLast) waiting = waiting.concat(arrivals(START + minute * 60_000, kind));
+    waiting.sort((a, b) => a.at - b.at);
+    const until = isLast ? Number.POSITIVE_INFINITY : START + (minute + 1) * 60_000;
+    let next = 0;
+    while (next < waiting.length && (waiting[next]?.at ?? 0) < until) {
+      const batch: ReportedResult[] = [];
+      const batchEnd = Math.min((waiting[next]?.at ?? 0) + BATCH_MS, until);
+      for (; (waiting[next]?.at ?? batchEnd) < batchEnd; next += 1) {
+        batch.push((waiting[next] as Arrival).reported);
       }
-      waiting = waiting.slice(next);
+      results += batch.length;
+      const writes = { ...noWrites(Math.floor(batchEnd)), results: batch };
+      await recording.record({ writes, positions: [], changesUntil: null, exportNote: null });
     }
-    const { user, system } = process.cpuUsage(cpu);
-    await store.close();
-    const { size } = await stat(path);
-    return {
-      results,
-      bytes: (size - empty) / results,
-      content: contentOf(path) / results,
-      us: (user + system) / results,
-    };
-  } finally {
-    await rm(folder, { recursive: true });
+    waiting = waiting.slice(next);
+    await tidy();
   }
+  const { user, system } = process.cpuUsage(cpu);
+  const { file, content } = await end();
+  return { results, bytes: file / results, content: content / results, us: (user + system) / results };
 }
 
-/** Bytes of the rows in the largest table, without free room in its pages. */
-function contentOf(path: string): number {
-  const database = new DatabaseSync(path, { readOnly: true });
-  try {
-    const sums =
-      'SELECT name, sum(payload) AS payload FROM dbstat GROUP BY name ORDER BY payload DESC LIMIT 1';
-    return Number(database.prepare(sums).get()?.payload ?? 0);
-  } finally {
-    database.close();
-  }
-}
-
-console.log(`${monitors} monitors, every 30 s or minute from three regions, ${minutes} minutes`);
+console.log(`${database}, ${monitors} monitors, every 30 s or minute from three regions, ${minutes} minutes`);
 for (const [name, kind] of Object.entries({ http, https, tcp, down, mixed })) {
   const { results, bytes, content, us } = await measure(kind);
-  const figures = `${bytes.toFixed(1)} bytes in the file, ${content.toFixed(1)} in rows, ${us.toFixed(1)} µs of CPU`;
+  const figures = `${bytes.toFixed(1)} bytes on the disk, ${content.toFixed(1)} in rows, ${us.toFixed(1)} µs of CPU`;
   console.log(`${name.padEnd(6)} ${results} results: each ${figures}`);
 }

@@ -124,9 +124,10 @@ const DECLARED = [
 const EVALUATION = [
   // The results of all regions about a slot of a monitor. The key begins with the slot: rows that are recorded
   // together lie together, and expired rows are one range. `regions` has a bit per region with a report, `not_run`
-  // a bit per region whose reports all are `not_run`. `reports`: see `results/report-bytes.ts`.
+  // a bit per region whose reports all are `not_run`. `reports`: see `results/report-bytes.ts`. `INT` takes four
+  // bytes in PostgreSQL, and as few as it needs in SQLite.
   `CREATE TABLE slot_results (
-    slot INTEGER NOT NULL, monitor_id INTEGER NOT NULL, regions INTEGER NOT NULL, not_run INTEGER NOT NULL,
+    slot INTEGER NOT NULL, monitor_id INT NOT NULL, regions INT NOT NULL, not_run INT NOT NULL,
     reports BLOB NOT NULL, PRIMARY KEY (slot, monitor_id)) WITHOUT ROWID`,
   // The names of agents by the numbers that reports give them. `noted_on`: beginning of the last day (UTC) on
   // which the agent reported.
