@@ -17,7 +17,7 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const TOKEN = 'token-of-the-operator-in-the-bundles-test';
 
 let dist: Dist;
-/** Its links, where tests may add files. Users have folders with spaces too. */
+/** Links to the files of `dist`, in a folder to which tests may add files. It has a space in its name, as folders of users may have. */
 let folder: string;
 
 beforeAll(async () => {
@@ -42,7 +42,7 @@ describe.each(['coordinator', 'agent'] as const)('%s.mjs', (service) => {
     expect(stdout).toContain(SETTINGS[service]);
   });
 
-  test('has ASCII letters only: one other would double the memory of its text in each thread', async () => {
+  test('has ASCII characters only: a single other one would double the memory of its text in each thread', async () => {
     const text = await readFile(join(folder, `${service}.mjs`), 'utf8');
     expect(text.match(/[^\x00-\x7f]+/g)).toBeNull();
   });
@@ -55,7 +55,7 @@ describe.each(['coordinator', 'agent'] as const)('%s.mjs', (service) => {
     await expect(run(join(folder, `${service}.mjs`), ['--help'])).resolves.toBeDefined();
   });
 
-  test('says what it needs when Node is too old', async (context) => {
+  test('says which Node it needs when Node is too old', async (context) => {
     const pretence = join(folder, `older-${service}.cjs`);
     await writeFile(pretence, "Object.defineProperty(process, 'versions', { value: { node: '20.19.0' } });");
     context.onTestFinished(() => rm(pretence));
@@ -64,7 +64,7 @@ describe.each(['coordinator', 'agent'] as const)('%s.mjs', (service) => {
   });
 });
 
-test('svc.mjs makes a region whose settings it writes to a new file, and looks at a machine', async () => {
+test('svc.mjs makes a region, writes its settings to a new file, and examines a machine', async () => {
   const env = {
     PATH: process.env.PATH,
     SVC_DATA_DIR: join(folder, 'data'),
@@ -104,7 +104,7 @@ test('a coordinator and an agent check a declared monitor, alert, and stop', asy
           name: 'hook',
           provider_type: 'webhook',
           webhook: { endpoint: hook.url },
-          // biome-ignore lint/suspicious/noTemplateCurlyInString: a reference of the declared file
+          // biome-ignore lint/suspicious/noTemplateCurlyInString: a reference in the declared file
           monitor_ids: ['${svc_http_monitor.web.id}'],
         },
       },
@@ -128,7 +128,7 @@ test('a coordinator and an agent check a declared monitor, alert, and stop', asy
 
   const [alert] = await hook.received(1);
   expect(alert?.json).toMatchObject({ status: 'error', monitor: { name: 'web' } });
-  // Answered by the thread that reads the database.
+  // This request is answered by the thread that reads the database.
   const answer = await fetch(`${ready.url}/v1/monitors/1/results`, {
     headers: { authorization: `Bearer ${TOKEN}` },
   });
@@ -139,7 +139,7 @@ test('a coordinator and an agent check a declared monitor, alert, and stop', asy
   expect([...agent.noise, ...coordinator.noise]).toEqual([]);
 });
 
-test('the agent as one executable needs no Node, and takes no options that are meant for Node', async (context) => {
+test('the agent as one executable needs no Node, and ignores options that are meant for Node', async (context) => {
   if (dist.withoutExecutable !== null) {
     process.stdout.write(`skipped: the agent as one executable: ${dist.withoutExecutable}\n`);
     return;
@@ -160,6 +160,6 @@ test('the agent as one executable needs no Node, and takes no options that are m
   context.onTestFinished(() => void agent.end('SIGKILL'));
   await agent.start();
   expect(await agent.end('SIGTERM')).toBe(0);
-  // It trusts the certificate store of the system: without its flags it would warn.
+  // Its flags make it trust the certificate store of the system. Without them it would log a warning.
   expect([...agent.noise, ...agent.lines.filter(({ level }) => level >= 40)]).toEqual([]);
 });

@@ -1,7 +1,7 @@
 /**
- * Kills every process in turn with SIGKILL, while 1,000 checks a second run. The test compares the reports of agents
- * with the stored results, and these with the points that a receiver of OTLP got. A target that goes down in this time
- * is announced once per monitor, and no outage of our own is announced.
+ * Kills every process in turn with SIGKILL, while 1,000 checks a second run. The test compares what agents
+ * published with the stored results, and the stored results with the points that a receiver of OTLP got. A
+ * target that goes down meanwhile is announced once per monitor, and no outage of svc itself is announced.
  */
 import type { CheckResult, ResultBatch } from '@svc/shared/messages/check-result.ts';
 import { ALL_RESULTS, regionOfSubject } from '@svc/shared/messages/subjects.ts';
@@ -16,9 +16,9 @@ import { System } from '../support/system.ts';
 import { startTargetProcess, type TargetProcess } from '../support/target-process.ts';
 
 const REGIONS = ['hosta-fra', 'hostb-par', 'hostc-us-east4'] as const;
-/** Each is checked from three regions every 30 s: 1,000 checks a second. */
+/** Each monitor is checked from three regions every 30 s: 1,000 checks a second. */
 const MONITORS = 10_000;
-/** Of these the target goes down in the middle of it all. */
+/** Number of monitors whose target goes down in the middle of the test. */
 const GOING_DOWN = 40;
 /** Time-out of the checks, ms. No answer takes so long even on a busy machine, so a check fails only by the 503. */
 const TIMEOUT_MS = 25_000;
@@ -106,25 +106,25 @@ test('kill -9 of each process loses nothing, doubles nothing and announces nothi
 }, async () => {
   await recorded(15_000);
 
-  // An agent, while its neighbours go on.
+  // An agent is killed, while the other agents go on.
   const agent = system.agent('hostb-par');
   await agent.end('SIGKILL');
   await recorded(2_000);
   await agent.start();
   await recorded(500, 'hostb-par');
 
-  // The receiver of metrics, which starts again without its data.
+  // The receiver of metrics is killed. It starts again without its data.
   await otlp.end('SIGKILL');
   await recorded(2_000);
   await otlp.start();
 
-  // The coordinator, at the moment when the target goes down for some monitors.
+  // The coordinator is killed at the moment when the target goes down for some monitors.
   target.goDown();
   await system.coordinator.end('SIGKILL');
   await system.coordinator.start();
   await recorded(5_000);
 
-  // NATS.
+  // NATS is killed.
   await system.nats.kill();
   await system.nats.restart();
   await recorded(35_000);
@@ -132,7 +132,7 @@ test('kill -9 of each process loses nothing, doubles nothing and announces nothi
   const alerts = await receiver.received(GOING_DOWN);
   await system.stop();
 
-  // A coordinator records the results that are still in the stream.
+  // A new coordinator records the results that are still in the stream.
   await system.nats.restart();
   await system.coordinator.start();
   await expect
@@ -141,15 +141,14 @@ test('kill -9 of each process loses nothing, doubles nothing and announces nothi
         const stored = storedKeys();
         return [...reported].filter((key) => !stored.has(key)).length;
       },
-      // Each look reads every result.
+      // Each poll reads every result.
       { timeout: TEST_TIMEOUT_MS, interval: 1_000 },
     )
     .toBe(0);
 
   await expectExported();
 
-  // The primary key rules out doubles among rows; the stream's own copy is compared above.
-  // What agents repeat before this connection is back is not seen.
+  // The primary key rules out duplicate rows. The test's own list is compared above. It lacks what agents repeated before the test's connection was back.
   expect(reported.size).toBeGreaterThan(25_000);
   const bodies = receiver.requests.map(
     (request) => request.json as { monitor: { name: string }; status: string },
@@ -166,7 +165,7 @@ test('kill -9 of each process loses nothing, doubles nothing and announces nothi
       `results WHERE outcome = 'failed' AND monitor_id NOT IN (SELECT id FROM monitors WHERE attributes LIKE '%fragile%')`,
     ),
   ).toBe(0);
-  // A monitor that a busy machine leaves without votes for a while comes back to its error, and nobody is told again.
+  // On a busy machine a monitor may be without votes for a while. It then returns to its error, which is not announced again.
   const down = system.query("SELECT DISTINCT monitor_id FROM transitions WHERE to_status = 'error'");
   expect(down).toHaveLength(GOING_DOWN);
 });

@@ -1,6 +1,6 @@
 /**
- * A real VictoriaMetrics gets what the stored results imply, although the coordinator is killed again and again, and although
- * another endpoint answers one byte a second.
+ * A real VictoriaMetrics gets the points that the stored results imply, although the coordinator is killed
+ * again and again and another endpoint answers at one byte a second.
  */
 import type { Region } from '@svc/shared/regions.ts';
 import { expect, test } from 'vitest';
@@ -12,7 +12,7 @@ import { skipsVictoriaMetrics, victoriaMetricsIn } from '../support/victoria-met
 
 const REGIONS: readonly Region[] = ['hosta-fra', 'hostb-par'];
 const MONITORS = 300;
-/** Of these the metrics go to the endpoint that drips. */
+/** Number of monitors whose metrics go to the slow endpoint. */
 const DRIPPING = 30;
 const KILLS = 4;
 /** New results between two kills. */
@@ -54,13 +54,13 @@ test.skipIf(skipsVictoriaMetrics)(
     type Endpoint = { default: boolean; failing: boolean; points_dropped: number };
     const endpoints = async () =>
       (await system.get<{ export: { endpoints: Endpoint[] } }>('/v1/system')).export.endpoints;
-    // After a start, the first request is JSON, which VictoriaMetrics refuses. It is sent again as protobuf.
+    // The first request after a start is JSON, which VictoriaMetrics refuses. It is sent again as protobuf.
     await expect
       .poll(async () => (await endpoints()).find((endpoint) => endpoint.default))
       .toMatchObject({ failing: false, points_dropped: 0 });
     expect((await endpoints()).filter((endpoint) => !endpoint.default)).toHaveLength(1);
 
-    // No result comes any more, and each that was stored has been counted once.
+    // No further results come, and each stored result has been counted once.
     for (const agent of system.agents.values()) await agent.end('SIGTERM');
     await allRecorded(system);
     const toDatabase = `name NOT LIKE 'Dripping%'`;
@@ -71,7 +71,7 @@ test.skipIf(skipsVictoriaMetrics)(
     const durations = async () =>
       (await database.query('sum(last_over_time(svc_check_duration_seconds_count[1h]))'))[0]?.value ?? 0;
     await expect.poll(durations, { interval: 500 }).toBe(stored(toDatabase));
-    // A count that fell would be a reset, after which it is counted again.
+    // A count that fell would be taken for a reset, and its results would be counted twice.
     expect((await database.query('max(resets(svc_checks_total[1h]))'))[0]?.value).toBe(0);
     // Monitors of the slow endpoint are checked like others: each has a first result.
     const checked = system.query<{ count: number }>(

@@ -1,6 +1,7 @@
 /**
- * The coordinator is killed with SIGKILL around the message for many alerts: before it is sent, and between the
- * send and its record. What an ntfy server got at the end is compared with what was queued.
+ * The coordinator is killed with SIGKILL near the message that combines many alerts: before it is sent, and
+ * after it is sent but before that is recorded. At the end, the messages that an ntfy server got are compared
+ * with the queued alerts.
  */
 import { randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
@@ -12,9 +13,9 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
 import { System } from '../support/system.ts';
 
-/** So many that the message for many names each of its monitors. */
+/** Few enough for the combined message to name each monitor. */
 const MONITORS = 2 * TOLD_ALONE;
-/** Maximum number of sends at once to one channel: what is under way at a kill. */
+/** Maximum number of concurrent sends to one channel, and so of sends under way at a kill. */
 const UNDER_WAY = 8;
 
 type Message = { readonly title: string; readonly message: string };
@@ -48,8 +49,8 @@ afterEach(async () => {
 });
 
 /**
- * One alert for each monitor, as the outbox has it after a commit. The clock that they were queued by was ahead,
- * so they are fresh whenever the coordinator has started.
+ * Queues one alert for each monitor, as a commit leaves it in the outbox. Their time lies in the future, so
+ * they are still fresh when the coordinator has started.
  */
 function queueErrors(): void {
   const [channel] = system.query<{ id: number }>('SELECT id FROM notifications');
@@ -83,7 +84,7 @@ function queueErrors(): void {
 const messages = () => receiver.requests.map(({ json }) => json as Message);
 const isForMany = ({ title }: Message) => title.includes(' monitors: ');
 const toldIn = ({ title, message }: Message) => `${title}\n${message}`.match(/Shop \d+\./g) ?? [];
-/** How often each monitor was told of. */
+/** The mentions of each monitor. */
 const told = () => Map.groupBy(messages().flatMap(toldIn), (name) => name);
 
 const allDelivered = () =>
@@ -116,7 +117,7 @@ function publish(response: ServerResponse): void {
   response.setHeader('content-type', 'application/json').end(JSON.stringify(published));
 }
 
-test('killed after the first ones: each monitor is told of, and only what was under way twice', async () => {
+test('killed after the first messages: each monitor is announced, and twice only if its message was under way', async () => {
   await killedAt(() => receiver.requests.length === TOLD_ALONE);
   const before = messages();
   expect(before.filter(isForMany)).toEqual([]);
@@ -131,7 +132,7 @@ test('killed after the first ones: each monitor is told of, and only what was un
   expect(twice.every(([name]) => namesBefore.has(name ?? ''))).toBe(true);
 });
 
-test('killed between the send and its record: the message for many comes once more, as it was', async () => {
+test('killed between the send and its record: the combined message comes once more, unchanged', async () => {
   await killedAt(isForMany);
   const alone = messages().filter((message) => !isForMany(message));
   expect(alone).toHaveLength(TOLD_ALONE);

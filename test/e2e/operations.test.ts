@@ -1,4 +1,4 @@
-/** Every command of docs/operations.md against real processes: NATS with TLS, a coordinator, an agent. */
+/** Runs every command of docs/operations.md against real processes: NATS with TLS, a coordinator, an agent. */
 
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -18,7 +18,7 @@ import { TEST_AUTHORITY, TRUSTED } from '../support/tls/certificates.ts';
 
 const PAGE = join(ROOT, 'docs/operations.md');
 
-/** Starts and stops the services of the page's units, with the settings that are in their files at that moment. */
+/** Starts and stops the services of the page's units, with the current settings of their files. */
 class Units {
   readonly #folder: string;
   readonly #settings: Record<string, string>;
@@ -80,7 +80,7 @@ async function machineIn(context: TestContext) {
   await writeFile(join(folder, 'etc/tls/server.pem'), TRUSTED.cert);
   await writeFile(join(folder, 'etc/tls/server-key.pem'), TRUSTED.key, { mode: 0o600 });
   await writeFile(join(folder, 'etc/ca.pem'), TEST_AUTHORITY);
-  // As "install.sh coordinator" makes it.
+  // This is what "install.sh coordinator" writes.
   await writeFile(join(folder, 'etc/coordinator.env'), '# no settings yet\n', { mode: 0o600 });
   const declared = join(folder, 'svc.json');
   await writeFile(declared, JSON.stringify(declaration(target.url, metrics.url)));
@@ -101,8 +101,7 @@ async function machineIn(context: TestContext) {
       NODE_COMPILE_CACHE: join(ROOT, 'node_modules/.cache/node'),
     },
     {
-      // On a busy machine an agent may call itself starved for a while, and the service is not healthy then. An incident
-      // begins with the first result. The waits end with the process of the test.
+      // On a busy machine an agent may report for a while that it is short of CPU, and the service is not healthy then. An incident begins with the first result. The loops that wait end with the process of the test.
       svc: `#!/bin/sh
 svc() { '${process.execPath}' -- '${await builtService('svc')}' "$@"; }
 if [ "$1" != status ] && [ "$1 $2" != 'incident update' ]; then svc "$@"; exit; fi
@@ -110,7 +109,7 @@ until said=$(svc "$@"); do kill -0 ${process.pid} || exit 1; sleep 1; done
 echo "$said"
 `,
       systemctl: '#!/bin/sh\naction=$1; shift\nfor unit; do call "$action" "$unit" || exit 1; done\n',
-      // Another machine is this one.
+      // The other machine of the page is this machine.
       scp: `#!/bin/sh\n[ "$1" = "\${2#*:}" ] || cp "$1" "\${2#*:}"\n`,
     },
     ([action = '', unit = '']) => units.call(action, unit),
@@ -137,7 +136,7 @@ echo "$said"
   return { shell, units, here };
 }
 
-/** A monitor that is exported, one whose target is away, and a channel. */
+/** Declares a monitor that is exported, one whose target is away, and a channel. */
 function declaration(url: string, metrics: string): object {
   const monitor = { periodicity: '30s', active: true, regions: ['hosta-ams'] };
   const web = { ...monitor, name: 'Web', url, otlp_endpoint: metrics };
@@ -149,10 +148,10 @@ function declaration(url: string, metrics: string): object {
   };
 }
 
-/** What builds the programs: the tests of releases and deployments do. */
+/** Commands that build the programs. They are not run here: the tests of releases and deployments run them. */
 const BUILDING = ['npm run build', 'sh deploy/systemd/install.sh agent'];
 
-/** Commands within sentences of the page that are in no block. */
+/** Commands that stand only within sentences of the page, not in a block. */
 function furtherCommands(markdown: string): string[] {
   const blocks = shellBlocks(markdown);
   const lines = blocks.join('\n').replaceAll('\\\n', ' ').split('\n');

@@ -1,6 +1,7 @@
 /**
- * Backup, restore and rotation of keys, as an operator does them, with processes. A running service is copied,
- * restored into the folder of another machine, and gets new keys. No check and no alert is lost or invented.
+ * Backup, restore and rotation of keys, as an operator does them, with processes. A running service is backed
+ * up, restored into the folder of another machine, and given new keys. No check and no alert is lost or
+ * invented.
  */
 
 import { execFile } from 'node:child_process';
@@ -37,9 +38,9 @@ import { type Said, svc } from '../support/svc.ts';
 const execute = promisify(execFile);
 
 const REGION: Region = 'hosta-ams';
-/** Number of monitors of each status. Their slots lie spread over the period, so that one of either status is never far. */
+/** Number of monitors of each status. Their slots are spread over the period, so the next check of either status is always near. */
 const MONITORS = 15;
-/** For what takes most of a period: each look opens the database, or asks the service. */
+/** Polling for events that take most of a period. Each poll opens the database or asks the service. */
 const SELDOM = { interval: 500 };
 
 let folder: string;
@@ -160,7 +161,7 @@ const judged = (dataDir = 'data') => expect.poll(() => statuses(dataDir), SELDOM
 
 const alertsSent = () => new Set(receiver.requests.map(({ headers }) => headers['webhook-id'])).size;
 
-/** `/down` fails. */
+/** Makes the target answer. `/down` fails. */
 function answer(): void {
   target.answerWith(async (response, path) => {
     response.statusCode = path === '/down' ? 503 : 200;
@@ -168,7 +169,7 @@ function answer(): void {
   });
 }
 
-/** Since this instant, results of both outcomes have been recorded. */
+/** Resolves when results of both outcomes have been recorded since this instant. */
 async function recordedAfter(instant: number, dataDir = 'data'): Promise<void> {
   const sql = `SELECT DISTINCT outcome FROM results WHERE recorded_at > ${instant} AND outcome <> 'not_run' ORDER BY outcome`;
   const outcomes = () => rows<{ outcome: string }>(sql, dataDir).map(({ outcome }) => outcome);
@@ -229,7 +230,7 @@ test('a running service is copied and goes on in an empty folder, without a fals
   expect(rows<{ count: number }>('SELECT count(*) AS count FROM results', 'new')[0]?.count).toBeGreaterThan(
     lost ?? 0,
   );
-  // On a busy machine an agent may call itself starved for a while.
+  // On a busy machine an agent may report for a while that it is short of CPU.
   const status = async () => JSON.parse((await run(['status', '--json'], elsewhere)).out);
   await expect.poll(status, SELDOM).toMatchObject({ healthy: true, system: { leading: true } });
 });
@@ -302,7 +303,7 @@ describe('a backup', () => {
     expect(left).toEqual([]);
   });
 
-  test('with the key of another database is not made, and one without keys asks for it', async () => {
+  test('is not made with the key of another database, and a backup without keys asks for the key when it is restored', async () => {
     const key = await readFile(place('data/secret-key'), 'utf8');
     await chmod(place('data/secret-key'), 0o600);
     await writeFile(place('data/secret-key'), `${Buffer.alloc(32, 1).toString('base64')}\n`);
@@ -328,7 +329,7 @@ describe('a backup', () => {
     await coordinator('new');
   });
 
-  test('that was killed is removed by the next one, and one that runs is not', async () => {
+  test('that was killed is removed by the next backup, and one that runs is not', async () => {
     const [dead, alive] = ['monday.0123456789ab.part', 'tuesday.ba9876543210.part'];
     for (const name of [dead, alive]) {
       await mkdir(place(name));
@@ -346,7 +347,7 @@ describe('a backup', () => {
     expect(await readdir(place('backup'))).not.toContain('backup.lock');
   });
 
-  test('that was cut short is begun again, and takes the place of nothing', async () => {
+  test('whose restoration was cut short is restored again, and a further backup does not replace it', async () => {
     await done(['backup', place('backup')]);
     await mkdir(place('new/nats-server'), { recursive: true });
     await cp(place('backup/svc.db'), place('new/svc.db.restoring'));
@@ -372,7 +373,7 @@ test('the token, the keys of NATS and the secret key are replaced, and no check 
   await judged();
   await receiver.received(MONITORS);
 
-  // The operator's token: both are valid until the former line goes.
+  // The operator's token: the former and the new one are valid until the line of the former is removed.
   const former = (await readFile(place('data/api-token'), 'utf8')).trim();
   await done(['token', 'rotate']);
   expect((await run(['token', 'rotate'])).err).toContain('still has a former token');
@@ -383,13 +384,13 @@ test('the token, the keys of NATS and the secret key are replaced, and no check 
   await done(['token', 'rotate', '--finish']);
   await expect.poll(() => works(former)).toBe(1);
 
-  // The key of the region: the agent of the former key works until the one of the new key is there.
+  // The key of the region: the agent with the former key works until an agent with the new key is connected.
   await done(['region', 'rotate', REGION, '--env-file', place('agent.env'), '--force']);
   const fresh = await agent('new');
   expect(await old.end('SIGTERM')).toBe(0);
   await done(['region', 'rotate', REGION, '--finish']);
 
-  // The keys of the coordinator and of its secrets, in one restart.
+  // The coordinator's key of NATS and its secret key are replaced in one restart.
   await done(['region', 'rotate', 'coordinator', '--env-file', place('coordinator.env'), '--force']);
   await done(['secret-key', 'rotate']);
   const rotatedAt = Date.now();
@@ -401,12 +402,12 @@ test('the token, the keys of NATS and the secret key are replaced, and no check 
   await recordedAfter(rotatedAt);
   await judged();
   expect(alertsSent()).toBe(MONITORS);
-  // What a busy machine does not run is its own affair.
+  // Checks that are not run because the machine is busy do not count.
   const missed = rows<{ reason: string }>(
     "SELECT json_extract(detail, '$.reason') AS reason FROM results WHERE outcome = 'not_run'",
   ).filter(({ reason }) => reason !== 'overloaded' && reason !== 'agent-starved');
   expect(missed).toEqual([]);
-  // The values that the new secret key sealed can be opened: the next alert has the channel's header.
+  // The values that were sealed with the new secret key can be opened: the next alert has the channel's header.
   target.answerWith((response) => void response.end('ok'));
   const alerts = await receiver.received(MONITORS + 1);
   expect(alerts[MONITORS]).toMatchObject({
@@ -416,7 +417,7 @@ test('the token, the keys of NATS and the secret key are replaced, and no check 
   expect(await fresh.end('SIGTERM')).toBe(0);
 });
 
-test('a backup from before what NATS holds: each result of that time is recorded once, and nobody is told anew', async () => {
+test('a backup that is older than the results in NATS: each of these results is recorded once, and nothing is announced again', async () => {
   answer();
   await nats();
   const first = await coordinator();
@@ -425,7 +426,7 @@ test('a backup from before what NATS holds: each result of that time is recorded
   await receiver.received(MONITORS);
   await done(['backup', place('backup')]);
 
-  // The agent has the jobs of a slot, and their answers come when no coordinator runs any more.
+  // The agent has the jobs of a slot. Their answers come when the coordinator has stopped.
   const held: { path: string; release: () => void }[] = [];
   target.answerWith((response, path) => {
     held.push({ path, release: () => response.writeHead(path === '/down' ? 503 : 200).end('ok') });
@@ -452,7 +453,7 @@ test('a backup from before what NATS holds: each result of that time is recorded
   expect(alertsSent()).toBe(MONITORS);
 });
 
-test('the certificate of NATS is replaced by one of the same authority, and of another one, and no check is lost', async () => {
+test('the certificate of NATS is replaced by one of the same authority and by one of another, and no check is lost', async () => {
   answer();
   const certificates = async (authority: string) => {
     const names = ['localhost', '127.0.0.1'];
@@ -470,7 +471,7 @@ test('the certificate of NATS is replaced by one of the same authority, and of a
   await judged();
   await receiver.received(MONITORS);
 
-  /** Where the server is started anew, agents and coordinator must trust what it shows. */
+  /** Checks go on. If the server was restarted, agents and coordinator have to accept its new certificate. */
   const goesOn = async (isStartedAnew: boolean) => {
     if (isStartedAnew) {
       await server.close();
@@ -481,7 +482,7 @@ test('the certificate of NATS is replaced by one of the same authority, and of a
   await certificates('one');
   await goesOn(false);
   await goesOn(true);
-  // Another authority: both are known to all before the server shows the new one.
+  // Another authority: every part trusts both before the server presents the new certificate.
   const next = await certificates('two');
   await writeFile(
     place('ca.pem'),
@@ -497,7 +498,7 @@ test('the certificate of NATS is replaced by one of the same authority, and of a
   expect(found.out).toMatch(/tls +ok/);
   await judged();
   expect(alertsSent()).toBe(MONITORS);
-  // Each request to the target is the check of a slot.
+  // Each request to the target is one check.
   const recorded = "SELECT count(*) AS count FROM results WHERE outcome <> 'not_run'";
   const missing = () => target.hits - Number(rows<{ count: number }>(recorded)[0]?.count);
   await expect.poll(missing, SELDOM).toBe(0);

@@ -53,7 +53,7 @@ async function temporaryFolder(): Promise<string> {
 }
 
 describe('the files', () => {
-  test('a release has a zip for each platform, checksums that hold, and the manifest of protocol 6', async () => {
+  test('a release has a zip for each platform, correct checksums, and the manifest of protocol 6', async () => {
     const release = join(dist, 'release');
     const sums = 'terraform-provider-svc_0.1.0_SHA256SUMS';
     const manifest = 'terraform-provider-svc_0.1.0_manifest.json';
@@ -96,7 +96,7 @@ describe('the files', () => {
     }
   });
 
-  test('licences of what is in the bundles go with them', async () => {
+  test('the licences of bundled packages are included', async () => {
     const all = await readFile(join(dist, 'THIRD-PARTY-LICENSES.txt'), 'utf8');
     const provider = await readFile(join(dist, 'terraform-provider', 'THIRD-PARTY-LICENSES.txt'), 'utf8');
     expect(all).toMatch(/^undici \S+ \(MIT\)$/m);
@@ -105,7 +105,7 @@ describe('the files', () => {
   });
 });
 
-/** It needs no Node: it runs with an empty PATH, and with options that would end Node. */
+/** An environment without Node: an empty PATH, and an option with which Node would refuse to start. */
 const WITHOUT_NODE = { PATH: '/nowhere', NODE_OPTIONS: '--no-such-flag' };
 
 const PACKAGES: {
@@ -144,7 +144,7 @@ function unpackedStandalone(): Promise<string> {
 }
 
 describe.each(PACKAGES.filter(({ isMade }) => isMade))('$name', ({ environment, command }) => {
-  /** What the provider says where it is to read a monitor. */
+  /** The provider's diagnostics when it reads a monitor. */
   async function readMonitor(baseUrl: string, further: Record<string, string> = {}) {
     const client = await startClient(await command(), { ...environment, ...further });
     onTestFinished(() => client.close());
@@ -155,7 +155,7 @@ describe.each(PACKAGES.filter(({ isMade }) => isMade))('$name', ({ environment, 
     return diagnostics.map(({ summary, detail }) => `${summary}\n${detail}`).join('\n');
   }
 
-  test('reaches the API through the proxy that HTTP_PROXY names, but not what NO_PROXY names, nor this machine', async (context) => {
+  test('reaches the API through the proxy that HTTP_PROXY names, except hosts that NO_PROXY names and this machine', async (context) => {
     const opened = openedIn(context);
     const api = await receiverIn(opened);
     api.answerWith((_request, response) => response.writeHead(401).end());
@@ -167,14 +167,14 @@ describe.each(PACKAGES.filter(({ isMade }) => isMade))('$name', ({ environment, 
     expect(proxy.asked).toEqual(['http://svc.example/v1/monitors/1']);
     expect(api.requests.map(({ headers }) => headers.host)).toEqual(['svc.example']);
 
-    // What is no address of loopback, but leads there.
+    // This address is not in the loopback range, but leads to this machine.
     const named = api.url.replace('127.0.0.1', '0.0.0.0');
     for (const direct of [named, api.url]) await readMonitor(direct, settings);
     expect(api.requests.map(({ headers }) => `http://${headers.host}`).slice(1)).toEqual([named, api.url]);
     expect(proxy.asked).toHaveLength(1);
   });
 
-  /** An API that says 401 over TLS, and what it was asked. */
+  /** An API that answers 401 over TLS, and the requests that it got. */
   async function startSecureApi() {
     const asked: (string | undefined)[] = [];
     const api = createServer(TRUSTED, (request, response) => {
@@ -265,7 +265,7 @@ describe.skipIf(TERRAFORM === null)('installed by Terraform', () => {
     expect(await resourcesOf(workspace)).toEqual(RESOURCES);
   });
 
-  test('a version that there is not is refused', async () => {
+  test('a version that does not exist is refused', async () => {
     const workspace = await workspaceOf(byMirror(join(dist, 'terraform-mirror'), '~> 0.2'));
     expect(await workspace.run('init')).toMatchObject({ code: 1 });
   });
@@ -294,7 +294,7 @@ describe.skipIf(TERRAFORM === null)('installed by Terraform', () => {
   });
 });
 
-/** A Node that says it is an older one. */
+/** A program that claims to be an older Node. */
 async function olderNode(): Promise<string> {
   const folder = await temporaryFolder();
   const pretence = join(folder, 'pretence.cjs');

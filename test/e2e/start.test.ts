@@ -1,4 +1,4 @@
-/** What a person sees and may do with `npm start`. */
+/** What a person sees with `npm start`, and can do with it. */
 import { readFileSync, statSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -93,7 +93,7 @@ test('starts, goes on when a part dies, stops, and starts again without saying a
   expect(again.lines.join('\n')).not.toContain('first  ');
 });
 
-describe('one that runs', () => {
+describe('one that is running', () => {
   const opened: Opened = [];
   let place: Awaited<ReturnType<typeof placeIn>>;
   let started: NpmStart;
@@ -116,7 +116,7 @@ describe('one that runs', () => {
     expect(await page.text()).toContain('Log in to the dashboard');
   });
 
-  test('its NATS lets nobody in without the password, which only the owner can read', async () => {
+  test('its NATS requires the password, which only the owner can read', async () => {
     const url = /nats:\/\/\S+/.exec(await started.line('  NATS      '))?.[0] ?? '';
     expect(url).toMatch(/^nats:\/\/127\.0\.0\.1:\d+$/);
     await expect(connect({ servers: url, reconnect: false })).rejects.toMatchObject({
@@ -141,7 +141,7 @@ describe('one that runs', () => {
   });
 });
 
-test('a start with a silent log, and without a declared file, gets ready, and a second one with the same data folder is refused', async (context) => {
+test('a start without log and declared file becomes ready, and a second one with the same data folder is refused', async (context) => {
   const place = await placeIn(openedIn(context));
   const first = place.start({ SVC_LOG_LEVEL: 'silent', SVC_CONFIG: 'none' });
   await first.line('svc runs.');
@@ -152,7 +152,7 @@ test('a start with a silent log, and without a declared file, gets ready, and a 
   expect(await first.end('SIGTERM')).toBe(0);
 });
 
-test('a declared file with errors ends the first start with all of them, and nothing stays', async (context) => {
+test('a declared file with errors ends the first start, which reports them all and leaves nothing running', async (context) => {
   const place = await placeIn(openedIn(context));
   await place.declare({ svc_http_monitor: { web: { url: 'ftp://example.com', periodicity: '7s' } } });
   const started = place.start();
@@ -164,7 +164,7 @@ test('a declared file with errors ends the first start with all of them, and not
   expect(processes().filter(({ command }) => command.includes(place.folder))).toEqual([]);
 });
 
-test('takes the NATS server that a file names, and shows no password of it', async (context) => {
+test('uses the NATS server that a file names, and does not show its password', async (context) => {
   const opened = openedIn(context);
   const nats = await startNatsServer('authorization { user: "svc", password: "hush-h@sh" }');
   opened.push({ close: () => nats.dispose() });
@@ -187,7 +187,7 @@ test('takes the NATS server that a file names, and shows no password of it', asy
   expect(await started.end('SIGINT')).toBe(0);
 });
 
-test('says what it waits for when NATS is not there', async (context) => {
+test('says what it waits for when NATS cannot be reached', async (context) => {
   const place = await placeIn(openedIn(context));
   await place.declare({});
   const url = `nats://127.0.0.1:${await freePort()}`;

@@ -15,13 +15,13 @@ async function stalled(): Promise<System> {
     headers: { authorization: `Bearer ${system.token}`, 'content-type': 'application/json' },
     body: JSON.stringify({ name: 'waits', scope: 'read' }),
   });
-  writing.catch(() => {}); // The end of the process cuts the answer off.
-  // This request came later and was answered, so the other one is waiting for the lock.
+  writing.catch(() => {}); // It is rejected when the process ends.
+  // This later request is answered, so the first one is waiting for the lock.
   await system.get('/v1/monitors');
   return system;
 }
 
-/** Resolves when it is ending; answers its end. */
+/** Signals the coordinator, and resolves when it has begun to stop. `ended` resolves when it has ended. */
 async function signalled({ coordinator }: System): Promise<{ ended: Promise<unknown> }> {
   const ending = coordinator.line((line) => line.msg === 'the coordinator is ending');
   const ended = coordinator.end('SIGTERM');
@@ -31,7 +31,7 @@ async function signalled({ coordinator }: System): Promise<{ ended: Promise<unkn
 
 test('a second signal ends the coordinator at once, though its writing thread waits', async () => {
   const [once, twice] = [await stalled(), await stalled()];
-  // The one that is signalled once gives up waiting some seconds later, and got its signal first.
+  // The coordinator that gets one signal gets it first. It gives up waiting some seconds later.
   const first = await signalled(once);
   const second = await signalled(twice);
   process.kill(twice.coordinator.pid, 'SIGTERM');

@@ -1,6 +1,6 @@
 /**
- * Agents and coordinators are upgraded in any order: the newest released version is started beside this one, as processes,
- * under today's accounts of NATS.
+ * Agents and coordinators may be upgraded in any order: processes of the newest released version run beside
+ * processes of this version, with the NATS accounts of this version.
  */
 import type { Region } from '@svc/shared/regions.ts';
 import { expect, test } from 'vitest';
@@ -43,7 +43,7 @@ test.skipIf(RELEASED === null).for([
     const receiver = await receiverIn(opened);
     const system = await MixedSystem.start(opened, REGION);
     const names: string[] = [];
-    /** Declares a monitor that is up and one that is down, and waits until all are judged and alerted. */
+    /** Declares one more monitor that is up and one that is down, and waits until all are judged and the alerts have been sent. */
     const judgeMore = async (): Promise<void> => {
       names.push(`up-${names.length}`, `down-${names.length}`);
       await system.declare(declaration(names, target.url, receiver.url));

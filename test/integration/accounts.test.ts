@@ -1,4 +1,4 @@
-/** One NATS account per region, as `svc region` makes them: svc works under them, and an agent cannot cheat. */
+/** One NATS account per region, as `svc region` makes them. svc works with these accounts, and an agent cannot exceed its rights. */
 
 import { readFileSync } from 'node:fs';
 import { createMetrics } from '@svc/agent/metrics.ts';
@@ -50,7 +50,7 @@ test('jobs, heartbeats and acknowledged results pass between the accounts', asyn
   await service.until(() => REGIONS.every((region) => service.agent(region).metrics.batchesAcknowledged > 0));
   for (const region of REGIONS)
     expect(service.agent(region).metrics).toMatchObject({ batchesRefused: 0, resultsDropped: 0 });
-  // What the server refuses, it tells by an error.
+  // The server reports each refusal as an error.
   expect(service.warnings.filter(({ msg }) => msg === 'NATS reported an error')).toEqual([]);
 });
 
@@ -59,11 +59,11 @@ describe('an agent', () => {
   const log = pino({ level: 'silent' });
   let server: NatsServer;
   let coordinator: NatsBus;
-  /** Of the cheat's own region, and of the other one. */
+  /** The streams of the cheating agent's own region and of the other one. */
   let own: RegionStream;
   let other: RegionStream;
   let cheat: NatsConnection;
-  /** The operations that the server refused: `publish svc.results.hostb-par`. */
+  /** The operations that the server refused, such as `publish svc.results.hostb-par`. */
   let refused: string[];
 
   beforeAll(async () => {
@@ -98,7 +98,7 @@ describe('an agent', () => {
       authenticator: nkeyAuthenticator(new TextEncoder().encode(accounts.seedOf(region))),
     });
 
-  /** Resolves when the server has handled all messages of the cheat. */
+  /** Resolves when the server has handled all messages of the cheating agent. */
   async function allHandled(): Promise<void> {
     const inbox = `_INBOX_${OWN}.fence`;
     const acknowledged = new Promise<void>((resolve) => {
@@ -197,7 +197,7 @@ describe('an agent', () => {
   ])('cannot have the acknowledgement of its result delivered to %s', async (_where, reply) => {
     const honest = await connectAs(OTHER);
     const seen: string[] = [];
-    // Not all of `$JS.API.STREAM`: our own question below may be seen after it was answered.
+    // Not all of `$JS.API.STREAM`: the test's own request below may arrive here after it was answered.
     const watched = [
       resultsSubject(OTHER),
       jobsSubject(OTHER),
@@ -229,7 +229,7 @@ describe('an agent', () => {
     }
   });
 
-  /** What the stream answers to a message of the cheat. */
+  /** The answer of the stream to a message of the cheating agent. */
   async function answerTo(data: string, headers: Record<string, string>): Promise<string> {
     const inbox = `_INBOX_${OWN}.${Object.keys(headers).join('-')}`;
     const answer = new Promise<string>((resolve) => {
@@ -241,7 +241,7 @@ describe('an agent', () => {
     return answer;
   }
 
-  test('cannot learn ids of another region, nor have its results taken for repetitions', async (context) => {
+  test("cannot learn message ids of another region, nor make the stream take that region's results for repetitions", async (context) => {
     const honest = await connectBus({
       url: server.url,
       name: 'honest',
@@ -264,7 +264,7 @@ describe('an agent', () => {
     const told = await answerTo('mine', { 'Nats-Expected-Last-Msg-Id': 'no such id' });
     expect(told).toContain('wrong last msg ID');
     expect(told).not.toContain(lastId);
-    // The id itself, and ids as if they were counted up.
+    // The id itself, and the ids that would come next if ids were counted up.
     const [, start = '', number = '0'] = /^(.*?)(\d*)$/.exec(lastId) ?? [];
     for (let next = 0; next < 50; next += 1) {
       await answerTo('mine', { 'Nats-Msg-Id': next === 0 ? lastId : `${start}${Number(number) + next}` });
@@ -298,7 +298,7 @@ describe('an agent', () => {
     expect(await own.message(before[0].lastSequence)).not.toBeNull();
   });
 
-  test("fills its own stream with what it may send, and evicts nobody else's results", async () => {
+  test('fills its own stream with what it may send, and evicts no results of others', async () => {
     const before = await other.info();
     const data = 'x'.repeat(200 * 1024);
     for (let sent = 0; sent < 4 * MAX_BYTES; sent += data.length) {
@@ -343,9 +343,9 @@ describe('an agent', () => {
     },
   );
 
-  test('pushes out no heartbeat of another region, and none of the agents of its own', async (context) => {
+  test('evicts no heartbeat of another region, and none of other agents of its own region', async (context) => {
     const kept: string[] = [];
-    // What the test before has sent is forgotten.
+    // Removes the messages of the test before.
     const { streams } = await jetStreamOf(coordinator.connection);
     await streams.purge(heartbeatsStream(OWN));
     for (const region of REGIONS) {
@@ -375,7 +375,7 @@ describe('an agent', () => {
       .toHaveLength(REGIONS.length);
   });
 
-  test('says the longest that it may, and nothing longer', async (context) => {
+  test('can send messages of the maximum length, and no longer ones', async (context) => {
     const talkative = await connectAs(OWN);
     context.onTestFinished(() => talkative.close());
     const heard = new Promise<number>((resolve) => {
@@ -385,23 +385,23 @@ describe('an agent', () => {
     talkative.publish(runSubject(OWN, 'run'), 'x'.repeat(MAX_AGENT_MESSAGE_BYTES));
     expect(await heard).toBe(MAX_AGENT_MESSAGE_BYTES);
     const failure = firstError(talkative);
-    // Its own client would keep to what the server says.
+    // Without this, its client itself would refuse what exceeds the server's maximum.
     Object.assign(talkative.info ?? {}, { max_payload: 1_024 ** 2 });
     talkative.publish(runSubject(OWN, 'run'), 'x'.repeat(MAX_AGENT_MESSAGE_BYTES + 1));
-    // The client shows no more of "maximum payload violation".
+    // The client shows only this code for "maximum payload violation".
     expect(await failure).toBe('NATS_PROTOCOL_ERR');
   });
 
-  test('cannot subscribe without end', async (context) => {
+  test('cannot have any number of subscriptions', async (context) => {
     const greedy = await connectAs(OWN);
     context.onTestFinished(() => greedy.close());
     const failure = firstError(greedy);
     for (let n = 0; n < 10_000; n += 1) greedy.subscribe(`_INBOX_${OWN}.${n}`, { callback: () => {} });
-    // The client shows no more of "maximum subscriptions exceeded".
+    // The client shows only this code for "maximum subscriptions exceeded".
     expect(await failure).toBe('NATS_PROTOCOL_ERR');
   });
 
-  test('that is there gets its jobs; of a region without one the coordinator hears at once', async () => {
+  test('that is connected gets its jobs; the coordinator learns at once that a region has none', async () => {
     const jobs = new Promise<string>((resolve) => {
       cheat.subscribe(jobsSubject(OWN), {
         queue: 'agents',

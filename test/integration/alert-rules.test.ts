@@ -1,4 +1,4 @@
-/** Each alert rule fires on a real Prometheus that scrapes a real service in which its case was caused. */
+/** Each alert rule fires in a real Prometheus, which scrapes a real service in which the test caused the rule's condition. */
 import { readFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { heartbeatSubject, resultsStream, resultsSubject } from '@svc/shared/messages/subjects.ts';
@@ -17,22 +17,22 @@ import { type Receiver, startReceiver } from '../support/receiver.ts';
 
 const PROGRAMS = prometheusPrograms('the alert rules are not evaluated');
 const REGIONS: readonly Region[] = ['hosta-fra', 'hostb-par'];
-/** A region of an agent that only says that it is there. */
+/** A region whose agent only sends heartbeats. */
 const PRETENDED: Region = 'hostc-us-east4';
 const STREAMS_BYTES = 6 * 2 ** 20;
 
-/** What a case is caused with. */
+/** What a test needs to cause the condition of a rule. */
 type Case = {
-  /** Aborted when the case takes too long. It ends then, and the next one begins. */
+  /** Aborted when the case takes too long. The case ends then, and the next one begins. */
   readonly signal: AbortSignal;
-  /** Resolves when all alerts of the case have fired since it began; does `act` before each look. */
+  /** Resolves when all alerts of the case have fired since it began. Calls `act` before each poll. */
   fired(act?: () => Promise<unknown>): Promise<void>;
 };
 
-/** Rules that a busy machine may make fire at any time, and one whose threshold every disk is below here. */
+/** Rules that a busy machine may make fire at any time, and one whose changed threshold every disk exceeds. */
 const MAY_FIRE = ['SvcEventLoopBlocked', 'SvcChecksLate', 'SvcAgentSick', 'SvcDatabaseDiskAlmostFull'];
 
-/** The rules without their waits, with a short memory of the event loop, and with a disk that is almost full. */
+/** The rules without their waits, with a short window for the event loop, and with a threshold that makes every disk almost full. */
 function impatientRules(): string {
   const text = readFileSync(RULES_FILE, 'utf8');
   return text
@@ -109,7 +109,7 @@ describe.skipIf(PROGRAMS === null)('the alert rules', () => {
     };
   }
 
-  /** A region without an agent, one with a pretended one, a check that never ends, an endpoint that refuses. */
+  /** Declares a region without an agent, one with a pretended agent, a check that never ends, and an endpoint that refuses. */
   function faulty() {
     const { svc_http_monitor, ...others } = healthy();
     const common = { url: web.url, periodicity: '30s', active: true, retry: 0 };
@@ -128,7 +128,7 @@ describe.skipIf(PROGRAMS === null)('the alert rules', () => {
   async function scrapeAll(): Promise<void> {
     const agents = REGIONS.map((region) => `http://127.0.0.1:${service.agent(region).healthPort}`);
     await prometheus.scrape([service.url, ...agents]);
-    // Growth is seen from the second sample on.
+    // Growth can be computed from the second sample on.
     await prometheus.until(async () => (await samplesOf('svc_leading')) >= 2);
     await prometheus.until(async () => (await samplesOf('svc_agent_nats_connected')) >= 2);
   }
@@ -141,14 +141,14 @@ describe.skipIf(PROGRAMS === null)('the alert rules', () => {
     );
   }
 
-  /** Resolves when Prometheus has read the coordinator's metrics as they are now, and has evaluated the rules. */
+  /** Resolves when Prometheus has read the coordinator's current metrics and evaluated the rules. */
   async function evaluated(signal: AbortSignal): Promise<void> {
     const before = await samplesOf('svc_leading');
-    // The first may have been under way. The rules are evaluated as often as metrics are read.
+    // The first scrape may have been under way. The rules are evaluated as often as metrics are scraped.
     await prometheus.until(async () => (await samplesOf('svc_leading')) >= before + 3, signal);
   }
 
-  /** A program with the key of a region, which is not svc. */
+  /** Calls `act` with the connection of a program that has the key of a region but is not svc. */
   async function asStranger(act: (stranger: NatsConnection) => Promise<void>): Promise<void> {
     const stranger = await connect({ servers: service.nats.url, waitOnFirstConnect: true });
     try {
@@ -158,7 +158,7 @@ describe.skipIf(PROGRAMS === null)('the alert rules', () => {
     }
   }
 
-  /** The message by which an agent that takes no job says that it is there. */
+  /** A heartbeat of an agent that takes no jobs. */
   function heartbeatOf(facts: {
     agent: string;
     boot?: string;
@@ -182,7 +182,7 @@ describe.skipIf(PROGRAMS === null)('the alert rules', () => {
     });
   }
 
-  /** An agent says that it is there, as often as the coordinator expects it, and that it is ill. */
+  /** An agent sends heartbeats as often as the coordinator expects them, and reports that it is unhealthy. */
   async function pretending({ fired }: Case): Promise<void> {
     await asStranger(async (stranger) => {
       const stop = service.clock.every(1_000, () => {
@@ -198,7 +198,7 @@ describe.skipIf(PROGRAMS === null)('the alert rules', () => {
     });
   }
 
-  /** Messages that are no results fill the stream of a region, up to this part of its limit, while none is recorded. */
+  /** Fills the stream of a region up to this part of its limit with messages that are no results, while none is recorded. */
   async function fill(part: number, { signal }: Case): Promise<void> {
     const junk = new Uint8Array(128 * 1024);
     await asStranger(async (stranger) => {
@@ -212,14 +212,14 @@ describe.skipIf(PROGRAMS === null)('the alert rules', () => {
     });
   }
 
-  /** Whether an agent has a job whose result nobody has acknowledged; what NATS had sent before is handled. */
+  /** Whether an agent has a job whose result is not acknowledged. Messages that NATS had sent before are handled. */
   async function holdsJobs(): Promise<boolean> {
     const url = `http://127.0.0.1:${service.agent('hosta-fra').healthPort}`;
     await scrape(url);
     return ((await scrape(url)).get('svc_agent_jobs_held') ?? 0) > 0;
   }
 
-  /** Holds up each turn of the event loop: what needs several turns is late. */
+  /** Delays each turn of the event loop, so that whatever needs several turns is late. */
   function holdTurnsUp(): () => void {
     const nothing = new Int32Array(new SharedArrayBuffer(4));
     let next = setImmediate(hold);
@@ -230,13 +230,13 @@ describe.skipIf(PROGRAMS === null)('the alert rules', () => {
     return () => clearImmediate(next);
   }
 
-  test('are silent about a healthy service', async ({ signal }) => {
+  test('do not fire for a healthy service', async ({ signal }) => {
     await service.decided(service.idOf('Web'), 2);
     const loud = alertRules().filter(({ alert }) => !MAY_FIRE.includes(alert));
     await prometheus
       .until(async () => {
         for (const [index, { expr }] of [...loud.entries()].toReversed()) {
-          // What a busy machine has caused once is soon forgotten.
+          // Shorter windows soon forget what a busy machine has caused once.
           const query = expr.replaceAll(/\[\d+m\]/g, '[15s]');
           const at = Date.now() / 1_000;
           const alive = await prometheus.query('count(svc_leading) + count(svc_agent_nats_connected)', at);
@@ -251,8 +251,8 @@ describe.skipIf(PROGRAMS === null)('the alert rules', () => {
   });
 
   /**
-   * How each case is caused, in this order. A state is held until the alerts have fired, and an event is caused again
-   * until then: none of them may pass between two looks of Prometheus.
+   * How each case is caused, in this order. A state is kept until the alerts have fired, and an event is
+   * repeated until then, because it might pass between two scrapes of Prometheus.
    */
   const causes: readonly (readonly [alerts: readonly string[], cause: (the: Case) => Promise<void>])[] = [
     [
@@ -357,7 +357,7 @@ describe.skipIf(PROGRAMS === null)('the alert rules', () => {
           process.kill(nats.pid, 'SIGCONT');
           return false;
         }, signal);
-        // NATS acknowledges nothing any more. The check that never ends does, and its result waits in the agent.
+        // From now on NATS acknowledges nothing. The check that never ended now ends, and its result waits in the agent.
         silent.answerWith((response) => response.end());
         for (const response of unanswered) response.end();
         await nats.kill();
@@ -402,7 +402,7 @@ describe.skipIf(PROGRAMS === null)('the alert rules', () => {
         fired(async () => {
           await asStranger(async (stranger) => {
             const { streams } = await jetStreamOf(stranger);
-            // The service makes it again.
+            // The service creates it again.
             const there = await streams.names().next();
             if (there.includes(resultsStream('hosta-fra'))) await streams.delete(resultsStream('hosta-fra'));
           });
@@ -445,7 +445,7 @@ describe.skipIf(PROGRAMS === null)('the alert rules', () => {
     });
   });
 
-  test('are all caused here', () => {
+  test('each have a case here', () => {
     expect(causes.flatMap(([alerts]) => alerts).sort()).toEqual(
       alertRules()
         .map(({ alert }) => alert)

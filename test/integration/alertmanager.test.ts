@@ -6,8 +6,8 @@ import { PagerDuty } from '../support/vendors/pagerduty.ts';
 import { serveVendor, type VendorServer } from '../support/vendors/serve.ts';
 
 /*
- * Our vendors are our own reading of their documents. A sender that others wrote, and that works against the real
- * ones, must be understood by them.
+ * The tests' vendors are built only from documents of the real ones. So they must understand Alertmanager,
+ * which works with the real vendors and is written by others.
  */
 
 const KEY = '0123456789abcdef0123456789abcdef';
@@ -29,7 +29,7 @@ async function told(receiver: (url: string) => object, server: VendorServer) {
 }
 
 describe('Alertmanager is understood', () => {
-  test.skipIf(skips)('by our PagerDuty', async () => {
+  test.skipIf(skips)("by the tests' PagerDuty", async () => {
     const vendor = new PagerDuty([KEY]);
     const server = await serveVendor(vendor);
     const config = { routing_key: KEY, client_url: 'http://am.example' };
@@ -45,7 +45,7 @@ describe('Alertmanager is understood', () => {
     expect(vendor.incidents).toMatchObject([{ state: 'resolved' }]);
   });
 
-  test.skipIf(skips)('by our Opsgenie', async () => {
+  test.skipIf(skips)("by the tests' Opsgenie", async () => {
     const vendor = new Opsgenie([KEY]);
     const server = await serveVendor(vendor);
     const config = { api_key: KEY, update_alerts: true, priority: 'P1', tags: 'a,b' };
@@ -54,7 +54,7 @@ describe('Alertmanager is understood', () => {
       server,
     );
     await alertmanager.tell('Shop', 'firing');
-    // The creation, and the changes of message and description.
+    // Three requests: the creation, and the changes of message and description.
     await server.received(3);
     expect(vendor.open).toMatchObject([{ priority: 'P1', count: 1 }]);
     await alertmanager.tell('Shop', 'over');

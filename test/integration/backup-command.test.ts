@@ -1,4 +1,4 @@
-/** `svc backup` and `svc restore` beside the files of other users. */
+/** `svc backup` and `svc restore` when files belong to other users. */
 
 import { chown, mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -10,7 +10,7 @@ import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { svc } from '../support/svc.ts';
 
 const isRoot = process.getuid?.() === 0;
-/** As distributions number "nobody". */
+/** The number of the user "nobody" in Linux distributions. */
 const SERVICE_USER = 65_534;
 
 let folder: string;
@@ -27,7 +27,7 @@ beforeEach(async () => {
 const backup = (more: Record<string, string> = {}) =>
   svc(['backup', place('backup')], { SVC_DATA_DIR: place('data'), ...more });
 
-test.skipIf(!isRoot)('what root restores belongs to the user of the data folder', async () => {
+test.skipIf(!isRoot)('files that root restores belong to the owner of the data folder', async () => {
   await mkdir(place('data/nats-server'));
   await writeFile(place('data/nats-server/coordinator.nk'), 'seed\n', { mode: 0o600 });
   expect(await backup()).toMatchObject({ code: 0 });
@@ -39,7 +39,7 @@ test.skipIf(!isRoot)('what root restores belongs to the user of the data folder'
   for (const name of names) expect((await stat(place(`new/${name}`))).uid, name).toBe(SERVICE_USER);
 });
 
-test('exported counts begin anew: a receiver has seen higher ones', async () => {
+test('exported counts begin again at zero, because a receiver has seen higher ones', async () => {
   const withDatabase = <T>(path: string, work: (database: DatabaseSync) => T): T => {
     const database = new DatabaseSync(place(path));
     try {
@@ -68,7 +68,7 @@ test('exported counts begin anew: a receiver has seen higher ones', async () => 
   ]);
 });
 
-test('a folder of NATS that cannot be read ends the backup: it would lack the keys', async () => {
+test('an unreadable folder of NATS ends the backup, which would lack the keys', async () => {
   await writeFile(place('no-folder'), '');
   expect(await backup({ SVC_NATS_DIR: place('no-folder') })).toMatchObject({
     code: 2,

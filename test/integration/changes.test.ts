@@ -1,4 +1,4 @@
-/** Changes of the declaration while checks run and incidents are open, by both ways of declaring. */
+/** Changes of the declaration while checks run and incidents are open, by API and by file. */
 import type { ServerResponse } from 'node:http';
 import type { Region } from '@svc/shared/regions.ts';
 import { describe, expect, test } from 'vitest';
@@ -31,7 +31,7 @@ const monitorOf = (url: string, attributes: object = {}) => ({
   periodicity: '30s',
   active: true,
   retry: 0,
-  // Twelve seconds on the service's clock, so that a held request does not time out before its release.
+  // 12 s on the service's clock, so that a held request does not time out before it is released.
   timeout: 120_000,
   regions: REGIONS,
   ...attributes,
@@ -55,7 +55,7 @@ const failing = (response: ServerResponse) => {
 };
 const well = (response: ServerResponse) => response.end('ok');
 
-/** From now on the target holds its answers on `path` until they are released. */
+/** From now on the target keeps requests for `path` waiting until they are released. */
 function holdOn(target: HttpTarget, heldPath: string) {
   const held: ServerResponse[] = [];
   target.answerWith((response, path) => {
@@ -80,8 +80,8 @@ const resultsOf = (service: LocalService, id: number, version: number) =>
   );
 
 /**
- * Resolves with the id of the monitor when it is active and each region has reported the newest slot. A majority decides
- * a slot: until then, the check of another region may be under way.
+ * Resolves with the id of the monitor when it is active and each region has reported the newest slot. Waiting
+ * for all is necessary, because a majority decides a slot while the check of another region may still run.
  */
 async function checkedByAll(service: LocalService): Promise<number> {
   await service.changed('Web', 'active');
@@ -102,7 +102,7 @@ describe.concurrent.each([
   { way: 'the HTTP API', start: byApi },
 ])('changed by $way', ({ start }) => {
   describe('in the middle of a check', () => {
-    test('another url: votes end, the old results are recorded and never vote', async (context) => {
+    test('another URL: votes end, results for the old one are recorded but never vote', async (context) => {
       const opened = openedIn(context);
       const web = await targetIn(opened);
       const hook = await receiverIn(opened);
@@ -132,7 +132,7 @@ describe.concurrent.each([
       expect(hook.requests).toHaveLength(0);
     });
 
-    test('deactivated and activated again: what was on its way never votes', async (context) => {
+    test('deactivated and activated again: results under way never vote', async (context) => {
       const opened = openedIn(context);
       const web = await targetIn(opened);
       const hook = await receiverIn(opened);
@@ -147,10 +147,10 @@ describe.concurrent.each([
       await declare(declaration(monitorOf(`${web.url}/`, { active: false }), hooks));
       expect(await service.changed('Web', 'unknown', seen)).toMatchObject({ reason: 'deactivated' });
       const failed = () => resultsOf(service, id, 1).filter(({ outcome }) => outcome === 'failed');
-      // One reports while it is off, the others after it is on again.
+      // One region reports while the monitor is inactive, the others after it is active again.
       failing(held.shift() as ServerResponse);
       await service.until(() => failed().length >= 1);
-      // Before it is on: its first slot comes at once.
+      // This is before the activation, whose first slot comes at once.
       web.answerWith(well);
       await declare(on);
       release(failing);
@@ -163,7 +163,7 @@ describe.concurrent.each([
       expect(hook.requests).toHaveLength(0);
     });
 
-    test('deleted: what was on its way is dropped and counted', async (context) => {
+    test('deleted: results under way are dropped and counted', async (context) => {
       const opened = openedIn(context);
       const web = await targetIn(opened);
       const hook = await receiverIn(opened);
@@ -187,7 +187,7 @@ describe.concurrent.each([
   });
 
   describe('in the middle of an incident', () => {
-    test('another url: an announced error is not announced again, its end is', async (context) => {
+    test('another URL: an announced error is not announced again, but its end is', async (context) => {
       const opened = openedIn(context);
       const web = await targetIn(opened);
       const hook = await receiverIn(opened);
@@ -212,7 +212,7 @@ describe.concurrent.each([
       ]);
     });
 
-    test('deactivated: the incident ends in silence; activated while still down: a new one', async (context) => {
+    test('deactivated: the incident ends without an alert; activated while still down: a new incident', async (context) => {
       const opened = openedIn(context);
       const web = await targetIn(opened);
       const hook = await receiverIn(opened);
@@ -239,7 +239,7 @@ describe.concurrent.each([
       expect(hook.requests).toHaveLength(2);
     });
 
-    test('unlinked: it hears nothing more; linked again: it is told the current status at once', async (context) => {
+    test('unlinked: the channel gets nothing more; linked again: it gets the current status at once', async (context) => {
       const opened = openedIn(context);
       const web = await targetIn(opened);
       const [first, second] = [await receiverIn(opened), await receiverIn(opened)];
@@ -255,7 +255,7 @@ describe.concurrent.each([
       const id = service.idOf('Web');
       expect(second.requests).toHaveLength(0);
 
-      // Told by the linking, not by a slot that follows.
+      // The link itself causes the alert, not a later slot.
       await declare(hooks(false, true));
       const told = () =>
         service.query<{ alert: string }>(
@@ -280,7 +280,7 @@ describe.concurrent.each([
       expect(statusesIn(second.requests)).toEqual(['error', 'degraded']);
     });
 
-    test('deleted: its pending alert is still sent; a deleted channel takes its queue along', async (context) => {
+    test('deleted monitor: its pending alert is still sent; deleted channel: its queue is removed', async (context) => {
       const opened = openedIn(context);
       const web = await targetIn(opened);
       const [kept, dropped] = [await receiverIn(opened), await receiverIn(opened)];
@@ -300,7 +300,7 @@ describe.concurrent.each([
       await Promise.all([kept.received(1), dropped.received(1)]);
 
       await declare(declaration(monitor, { kept: hooks.kept }));
-      // Its deliveries go in small steps after it.
+      // Its deliveries are removed later, in small steps.
       const channels = () =>
         service.query<{ channels: number }>(
           'SELECT count(DISTINCT notification_id) AS channels FROM deliveries',
@@ -317,7 +317,7 @@ describe.concurrent.each([
       );
       expect(statusesIn(kept.requests)).toEqual(kept.requests.map(() => 'error'));
       expect(new Set(kept.requests.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
-      // One that was being sent when the channel went may still have arrived.
+      // An alert that was being sent when the channel was removed may still have arrived.
       expect(dropped.requests.length).toBeLessThanOrEqual(before + 1);
       expect(service.query('SELECT id FROM deliveries')).toHaveLength(1);
     });
@@ -350,7 +350,7 @@ test('the API changes nothing that the file declares, and answers 409', async (c
     expect(JSON.stringify(answer.body)).toContain('declared in svc.json');
   }
   expect(rows()).toBe(before);
-  // The file does not change resources that it does not declare.
+  // A resource that the file does not declare stays.
   const made = await service.request('POST', '/v1/monitors', { ...monitor, type: 'http', name: 'Mine' });
   expect(made.status).toBe(201);
   await declare(declaration(monitorOf(web.url, { name: 'Renamed' }), {}));

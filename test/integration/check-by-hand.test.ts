@@ -1,6 +1,6 @@
 /**
- * A check by hand is awaited as long as its agent may take: beyond the time-out, the agent finds out whether its own network
- * is down.
+ * The coordinator waits for a check by hand as long as its agent may take. After a time-out, the agent needs
+ * further time to find out whether its own network is down.
  */
 
 import { References } from '@svc/agent/network/references.ts';
@@ -42,7 +42,7 @@ afterEach(async () => {
   await references.stop();
 });
 
-/** The agent: its attempt times out, and it answers when it knows whose fault that is. */
+/** Acts as the agent: its attempt times out, and it answers when it knows whether its own network is the cause. */
 function answerAsAgent(travelMs: number): void {
   bus.subscribe(`svc.jobs.${FRA}`, ({ data }) => {
     const { run } = JSON.parse(Buffer.from(data).toString()) as { run: string };
@@ -60,7 +60,7 @@ function answerAsAgent(travelMs: number): void {
   });
 }
 
-test('also where no reference of the agent answers any more, and the region is far away', async () => {
+test("the longest case: none of the agent's references answers, and the region is far away", async () => {
   references.start();
   await clock.advanceSettling(60_000);
   isGone = true;

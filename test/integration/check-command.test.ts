@@ -4,7 +4,7 @@ import { type RunningApi, startApi } from '../support/api.ts';
 import { openedIn, targetIn } from '../support/opened.ts';
 import { svc } from '../support/svc.ts';
 
-test('a target is probed from here, phase by phase', async (context) => {
+test('a target is probed from this machine, phase by phase', async (context) => {
   const target = await targetIn(openedIn(context));
   const { code, out } = await svc(['check', target.url, '--here'], {});
   expect(code).toBe(0);
@@ -36,7 +36,7 @@ test.each([
   expect(await svc(['check', ...args], {})).toMatchObject({ code: 2, err: expect.stringContaining(message) });
 });
 
-describe('a target that the regions check', () => {
+describe('a target checked from regions', () => {
   let api: RunningApi;
   let asked: { check: unknown; regions: readonly string[] }[];
   let answers: Awaited<ReturnType<CheckRunner['runNow']>>;
@@ -83,12 +83,12 @@ describe('a target that the regions check', () => {
     ['[2001:db8::1]:53', { type: 'tcp', uri: '[2001:db8::1]:53' }],
     ['example.com', { type: 'dns', uri: 'example.com' }],
     ['dns://example.com/', { type: 'dns', uri: 'example.com' }],
-  ])('%s is taken for what it looks like', async (target, expected) => {
+  ])('the kind of %s is guessed from its form', async (target, expected) => {
     expect((await check(target)).code).toBe(0);
     expect(asked).toMatchObject([{ check: expected }]);
   });
 
-  test('that fails somewhere, or that nobody answers about, ends with 1', async () => {
+  test('that fails in a region, or that no region answers about, makes the command exit with 1', async () => {
     const failed = { ...FOUND, outcome: 'failed', error_message: 'refused' } as const;
     answers = [...answers, { region: 'hosta-lax', agent: 'b', result: failed }];
     expect(await check('example.com')).toMatchObject({ code: 1, err: expect.stringContaining('1 of 2') });
@@ -96,11 +96,11 @@ describe('a target that the regions check', () => {
     expect(await check('example.com')).toMatchObject({ code: 1, err: expect.stringContaining('no region') });
   });
 
-  test('is refused with the words of the API', async () => {
+  test("that the API refuses is refused with the API's message", async () => {
     expect(await check('tcp://example.com')).toMatchObject({ code: 1, err: expect.stringContaining('uri') });
   });
 
-  test('is JSON as the API answers it', async () => {
+  test("is shown as the API's JSON", async () => {
     const { out } = await check('example.com', '--json');
     expect(JSON.parse(out)).toMatchObject([{ region: 'hosta-fra' }, { region: 'hosta-iad', result: null }]);
   });

@@ -34,7 +34,7 @@ const failing = (response: ServerResponse) => {
   response.end();
 };
 
-/** In the order in which they were opened. */
+/** The slots of a monitor, in the order in which they were opened. */
 const slotsOf = (service: LocalService, id: number) =>
   service
     .query<{ slot: number }>(
@@ -43,7 +43,7 @@ const slotsOf = (service: LocalService, id: number) =>
     )
     .map(({ slot }) => slot);
 
-/** The newest slot that most regions had reported at that moment (epoch ms); the rest may have come after the jump. */
+/** The newest slot that a majority of regions had reported at that moment (epoch ms). The other regions may have reported it after the jump. */
 function lastVotedBefore(service: LocalService, id: number, moment: number): number {
   const [found] = service.query<{ slot: number }>(
     `SELECT slot FROM results WHERE monitor_id = ? AND slot < ? AND recorded_at < ?
@@ -59,7 +59,7 @@ function lastVotedBefore(service: LocalService, id: number, moment: number): num
 
 const stepsOf = (slots: readonly number[]) => slots.slice(1).map((slot, index) => slot - (slots[index] ?? 0));
 
-/** All regions vote, and none of their votes is older than a slot that is late. */
+/** Expects votes of all regions, none older than a slot that is late. */
 async function expectFreshVotes(service: LocalService, id: number): Promise<void> {
   const { regions_status: votes } = await service.get<{
     regions_status: { region: string; vote: string; age_ms: number }[];
@@ -75,7 +75,7 @@ async function expectFreshVotes(service: LocalService, id: number): Promise<void
 
 const said = (service: LocalService, text: string) => service.warnings.some(({ msg }) => msg.includes(text));
 
-/** Outages are still noticed, each once. */
+/** Expects that an outage is still noticed, and announced once. */
 async function expectJudging({ web, hook, service, id }: Awaited<ReturnType<typeof start>>): Promise<void> {
   web.answerWith(failing);
   await hook.received(1);
@@ -104,7 +104,7 @@ describe.concurrent('the clock', () => {
     expect(jumps).toHaveLength(1);
     expect(jumps[0]).toBeGreaterThanOrEqual(HOUR_MS - PERIOD_MS);
     expect(jumps[0]).toBeLessThanOrEqual(HOUR_MS + 2 * PERIOD_MS);
-    // One request per region and slot; the newest may not be recorded yet.
+    // One request per region and slot. The newest slots may not be recorded yet.
     expect(web.hits - hits).toBeLessThanOrEqual((slots.length - before + 2) * REGIONS.length);
     expect(said(service, 'the clock went forward')).toBe(true);
     const changes = service.transitions.slice(seen);
@@ -124,7 +124,7 @@ describe.concurrent('the clock', () => {
     await expectJudging(started);
   });
 
-  test('of the coordinator is set back by an hour: slots go on one by one', async (context) => {
+  test('of the coordinator is set back by an hour: slots continue one by one', async (context) => {
     const started = await start(openedIn(context));
     const { service, web, hook, id } = started;
     await service.decided(id, 1);
@@ -144,7 +144,7 @@ describe.concurrent('the clock', () => {
     await expectJudging(started);
   });
 
-  test('was set back by an hour before a restart: what is recorded of the future is ignored', async (context) => {
+  test('was set back by an hour before a restart: records that now lie in the future are ignored', async (context) => {
     const started = await start(openedIn(context));
     const { service, hook, id } = started;
     await service.decided(id, 1);
@@ -158,7 +158,7 @@ describe.concurrent('the clock', () => {
     expect(said(service, 'lie in the future')).toBe(true);
     const later = slotsOf(service, id).filter((slot) => slot < newest - HOUR_MS / 2);
     expect(later.length).toBeGreaterThanOrEqual(3);
-    // No vote is left until the next slot, where that comes later than the end of the start.
+    // If the next slot comes only after the start has ended, no vote is left until then.
     const changes = service.transitions.slice(seen).map(({ to }) => to);
     expect([[], ['unknown', 'active']]).toContainEqual(changes);
     expect(hook.requests).toHaveLength(0);
@@ -180,7 +180,7 @@ describe.concurrent('the clock', () => {
     await expectJudging(started);
   });
 
-  test('of an agent is an hour off, ahead in one region and behind in another: it changes nothing', async (context) => {
+  test('of agents is wrong by an hour, fast in one region and slow in another: nothing changes', async (context) => {
     const offsets: Partial<Record<Region, number>> = { 'hosta-fra': HOUR_MS, 'hostb-par': -HOUR_MS };
     const started = await start(openedIn(context), (region) => offsets[region] ?? 0);
     const { service, hook, id } = started;

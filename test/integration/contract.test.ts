@@ -81,7 +81,7 @@ const contract = await readContract(api);
 const { document, operations } = contract;
 const judge = new Judge(contract);
 const world = World.ofOperator(api);
-// Lists must have secrets that they could show.
+// Creates objects with secrets, which lists could show by mistake.
 await Promise.all([world.notification(), world.component(), world.checkedMonitor()]);
 const foreign = await World.create(api);
 afterAll(() => {
@@ -91,18 +91,18 @@ afterAll(() => {
 
 console.log(`contract: ${operations.length} operations, seed ${SEED}`);
 
-/** Sends a request. Fails with the faults of the answer by the document. */
+/** Sends a request. Fails if the answer contradicts the document, and lists how. */
 async function judged(operation: Operation, name: string, sent: Sent, by = world): Promise<Answer> {
   const answer = await by.send(sent);
   const isReader = sent.headers?.authorization === `Bearer ${world.reader}`;
   const faults = judge.faults(operation, answer, { isReader });
-  // The message is made for a fault only: there are thousands of requests, and some have a body of a MiB.
+  // The message is built only for faults, because there are thousands of requests, some with a body of 1 MiB.
   if (faults.length > 0)
     expect.fail(`${operation.id}, ${name}: ${JSON.stringify(sent).slice(0, 500)}\n${faults.join('\n')}`);
   return answer;
 }
 
-/** A request for the operation that succeeds, with an object that was created for it. */
+/** A request of the operation that will succeed. It uses an object that was created for it. */
 async function working(operation: Operation): Promise<Sent> {
   const ids = await subjectOf(operation, world);
   const [body] = operation.body === null ? [] : await bodiesOf(operation.id, world, ids);
@@ -119,14 +119,14 @@ describe('the OpenAPI document', () => {
   test("is valid by OpenAPI's own schema", () => {
     const file = new URL('../support/contract/openapi-3.1.schema.json', import.meta.url);
     const ajv = new Ajv2020({ strict: false, validateFormats: false });
-    // The anchor is there for those who extend the schema; Ajv takes it for another one.
+    // The dynamic anchor is for users who extend the schema. Ajv resolves it to a wrong anchor.
     const text = readFileSync(file, 'utf8').replaceAll('"$dynamicRef": "#meta"', '"$ref": "#/$defs/schema"');
     const validate = ajv.compile(JSON.parse(text) as object);
     validate(document);
     expect(validate.errors ?? []).toEqual([]);
   });
 
-  test('has schemas that are schemas, and references that lead somewhere', () => {
+  test('has valid schemas, and references that exist', () => {
     const references = [...JSON.stringify(document).matchAll(/"\$ref":"(#[^"]+)"/g)].map(
       ([, ref]) => ref ?? '',
     );
@@ -141,7 +141,7 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  test('closes every object that is answered, and shows an example of everything', () => {
+  test('allows no unknown members in answers, and has an example of everything', () => {
     for (const { id, answers, body } of operations) {
       for (const [status, { schema }] of answers) {
         if (schema === null || status >= 400) continue;
@@ -255,7 +255,7 @@ describe.each(operations.map((operation) => [operation.id, operation] as const))
     }
   });
 
-  test('gives every answer that is documented', async () => {
+  test('gives every documented answer', async () => {
     await provoked(operation);
     // 421: `fetch` sets the host itself, so the tests of the listener cover it.
     const documented = [...operation.answers.keys()].filter((status) => status !== 421).sort();
@@ -283,7 +283,7 @@ const members = Map.groupBy(
   operations.filter(({ path }) => path.includes('{')),
   ({ path }) => path,
 );
-test.each([...members])('everything at once at %s is answered as documented', async (_path, all) => {
+test.each([...members])('a body with every member at %s is answered as documented', async (_path, all) => {
   const [first] = all;
   if (first === undefined) return;
   const ids = await subjectOf(first, world);
@@ -325,7 +325,7 @@ test('other methods and paths are refused with a problem', async () => {
   }
 });
 
-test('what these tests say of operations is of some that there are', () => {
+test('every operation that these tests name exists', () => {
   const ids = new Set(operations.map(({ id }) => id));
   const named = [...Object.keys(PROVOCATIONS), ...Object.keys(UNPROVOKED)];
   expect(named.filter((id) => !ids.has(id))).toEqual([]);
@@ -351,7 +351,7 @@ function membersOf(schema: Json): string[] {
   return [...new Set(choicesOf(schema).flatMap(({ properties }) => Object.keys((properties ?? {}) as Json)))];
 }
 
-/** The schema itself, or those that it is one of. */
+/** The alternatives of a `oneOf`, or the schema itself. */
 function choicesOf(schema: Json): Json[] {
   const { properties, oneOf } = resolved(document, schema);
   const isChoice = properties === undefined && Array.isArray(oneOf);
@@ -389,7 +389,7 @@ function queriesFor({ parameters }: Operation): string[] {
   ];
 }
 
-/** Causes the remaining statuses: those that every operation has, and those of this operation. */
+/** Causes the remaining statuses: those of every operation, and those of this operation only. */
 async function provoked(operation: Operation): Promise<void> {
   for (const [status, provoke] of Object.entries(PROVOCATIONS[operation.id] ?? {})) {
     const answer = await provoke(world);
@@ -408,7 +408,7 @@ async function provoked(operation: Operation): Promise<void> {
   await broken(operation, sent);
 }
 
-/** The same request where a part behind the API fails, and where the token has sent too much. */
+/** Sends the request while a part behind the API fails, and when the token has sent too many requests. */
 async function broken(operation: Operation, sent: Sent): Promise<void> {
   for (const [status, of] of [
     [500, defective],

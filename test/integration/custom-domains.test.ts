@@ -1,4 +1,4 @@
-/** Where custom domains point, as a name server that others wrote says it. */
+/** svc finds where custom domains point, with a name server that is not our own: BIND. */
 import { askNameServers } from '@svc/coordinator/pages/domains/domain-lookup.ts';
 import { pointingOf } from '@svc/coordinator/pages/domains/pointing.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -30,7 +30,7 @@ const program = findProgram('named');
 const isSkipped = program === null && process.env.CI !== 'true';
 if (isSkipped) process.stdout.write('skipped: custom domains at BIND, which is not installed\n');
 
-describe.skipIf(isSkipped)('a custom domain at BIND', () => {
+describe.skipIf(isSkipped)('a custom domain served by BIND', () => {
   let server: RealDnsServer;
   beforeAll(async () => {
     server = await startNamed(program ?? 'named', 'example.org', ZONE);

@@ -1,4 +1,4 @@
-/** Each panel's query answers on a real Prometheus that has scraped a running service. */
+/** Each panel's query has a result in a real Prometheus that has scraped a running service. */
 import { readFileSync } from 'node:fs';
 import type { Region } from '@svc/shared/regions.ts';
 import { describe, expect, test } from 'vitest';
@@ -27,7 +27,7 @@ function queriesOf({ rows }: Dashboard): [panel: string, query: string][] {
   );
 }
 
-/** A monitor that fails and is told of, in two regions. */
+/** A service with a monitor that fails in two regions and causes alerts. */
 async function busyService(opened: Opened, more: { otlp_endpoint?: string }) {
   const web = await targetIn(opened);
   const hook = await receiverIn(opened);
@@ -68,7 +68,7 @@ test.skipIf(PROGRAMS === null)(
     const agents = REGIONS.map((region) => `http://127.0.0.1:${service.agent(region).healthPort}`);
     await prometheus.scrape([service.url, ...agents]);
     const [channel] = service.query<{ id: number }>('SELECT id FROM notifications');
-    // A rate has a value from the second scrape on, a percentile from the first event between two.
+    // A rate has a value from the second scrape on, and a percentile after the first event between two scrapes.
     const unanswered = async () => {
       await service.request('POST', `/v1/notifications/${channel?.id}/test`);
       const asked = queriesOf(SERVICE_DASHBOARD).map(async ([panel, query]) => {
@@ -95,7 +95,7 @@ test.skipIf(skipsVictoriaMetrics)(
   },
 );
 
-test('CI asks the queries', () => {
+test('CI does not skip the queries', () => {
   expect(process.env.CI === 'true' && PROGRAMS === null).toBe(false);
 });
 
@@ -136,11 +136,11 @@ const dashboardModel = z.looseObject({
 });
 
 describe.each([...monitoringFiles()])('%s', (path, text) => {
-  test('is what is generated: otherwise run `npm run docs`', () => {
+  test('is up to date: otherwise run `npm run docs`', () => {
     expect(readFileSync(new URL(path, FOLDER), 'utf8')).toBe(text);
   });
 
-  test.runIf(path.endsWith('.json'))('is a dashboard as Grafana reads it', () => {
+  test.runIf(path.endsWith('.json'))('is a dashboard that Grafana can read', () => {
     const { panels, templating } = dashboardModel.parse(JSON.parse(text));
     expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
     const taken = new Set<string>();

@@ -7,11 +7,11 @@ import { DnsClient } from '../../packages/agent/src/dns/client.ts';
 import { createDnsProbe } from '../../packages/agent/src/probes/dns/probe.ts';
 import { findProgram, type RealDnsServer, startDnsmasq, startNamed } from '../support/real-dns-server.ts';
 
-/** The agent's DNS beside BIND, dnsmasq and dig, as far as they are installed (`.ci/run` installs them). */
+/** The agent's DNS with BIND, dnsmasq and dig, as far as they are installed (`.ci/run` installs them). */
 const isCi = process.env.CI === 'true';
 const dig = findProgram('dig');
 
-/** More than a datagram and near to what one message holds: 4,000 addresses of 16 bytes. */
+/** 4,000 addresses of 16 bytes each: more than a datagram holds, and nearly as much as a DNS message over TCP can hold. */
 const MANY = Array.from({ length: 4_000 }, (_, n) => `10.${n >> 16}.${(n >> 8) & 0xff}.${n & 0xff}`);
 
 const ZONE = `$TTL 60
@@ -48,7 +48,7 @@ const SERVERS = [
   { name: 'dnsmasq', start: (program: string) => startDnsmasq(program, 'example.test', DNSMASQ) },
 ];
 
-describe.each(SERVERS)('beside $name', ({ name, start }) => {
+describe.each(SERVERS)('with $name', ({ name, start }) => {
   const program = findProgram(name);
   const skips = program === null && !isCi;
   const client = new DnsClient();
@@ -111,7 +111,7 @@ describe.each(SERVERS)('beside $name', ({ name, start }) => {
     expect(await run(assertions, uri)).toMatchObject({ outcome: 'passed' });
   });
 
-  test.skipIf(skips)('no such name is a failure', async () => {
+  test.skipIf(skips)('a name that does not exist is a failure', async () => {
     const forbidden: DnsCheck['record_assertions'] = [
       { record: 'A', comparator: 'neq', target: '192.0.2.9' },
     ];
@@ -121,19 +121,19 @@ describe.each(SERVERS)('beside $name', ({ name, start }) => {
     });
   });
 
-  test.skipIf(skips || name !== 'named')('4,000 addresses of one name are seen', async () => {
+  test.skipIf(skips || name !== 'named')('all 4,000 addresses of a name are read', async () => {
     const addresses = await seen({ name: 'many.example.test', type: 'A' });
     expect(addresses.toSorted()).toEqual(MANY.toSorted());
   });
 
-  test.skipIf(skips || (dig === null && !isCi))('dig sees the same', async () => {
+  test.skipIf(skips || (dig === null && !isCi))('dig shows the same', async () => {
     if (dig === null) throw new Error('dig is not installed');
     for (const type of ['A', 'AAAA', 'MX', 'TXT'] as const) {
       const parameters = ['@127.0.0.1', '-p', String(server.port), '+short', 'example.test', type];
       const { stdout } = await promisify(execFile)(dig, parameters);
       const lines = stdout.trim().split('\n');
       expect(lines).toHaveLength((await seen({ name: 'example.test', type })).length);
-      // Whatever dig prints may be copied into an assertion.
+      // A user may copy what dig prints into an assertion.
       for (const target of lines) {
         expect(await run([{ record: type, comparator: 'eq', target }])).toMatchObject({ outcome: 'passed' });
       }

@@ -50,7 +50,7 @@ async function server(configuration: string): Promise<NatsServer> {
 
 const AGENT = { SVC_REGION: 'hosta-ams', SVC_CONCURRENCY: '100' };
 
-test('an agent of a running service is found well, and nothing is disturbed', async (context) => {
+test('finds an agent of a running service healthy, and disturbs nothing', async (context) => {
   const service = await serviceIn(openedIn(context), {
     regions: ['hosta-ams'],
     accounts,
@@ -77,7 +77,7 @@ test('an agent of a running service is found well, and nothing is disturbed', as
   expect((await doctor('coordinator', asCoordinator)).failed).toEqual([]);
 });
 
-test('keys of others, too many rights, and no server are told apart', async () => {
+test('distinguishes foreign keys, too many rights, and a missing server', async () => {
   const { url } = await server(accounts.configuration);
   const at = (seed: string) => doctor('agent', { ...AGENT, SVC_NATS_URL: url, SVC_NATS_NKEY: seed });
   expect((await at(accounts.seedOf('hosta-fra'))).failed).toEqual(
@@ -104,7 +104,7 @@ test('keys of others, too many rights, and no server are told apart', async () =
   expect({ code, unreached }).toEqual({ code: 1, unreached: [expect.stringContaining('cannot connect to')] });
 });
 
-test('certificates of NATS are tried: chain, name and expiry', async () => {
+test('tests certificates of NATS: chain, name and expiry', async () => {
   const tls = async ({ cert, key }: { cert: string; key: string }) => {
     await writeFile(join(folder, 'cert.pem'), cert);
     await writeFile(join(folder, 'key.pem'), key);
@@ -127,13 +127,13 @@ test('certificates of NATS are tried: chain, name and expiry', async () => {
   expect(failed).toEqual(expect.arrayContaining([expect.stringContaining('has expired on 2020-02-01')]));
 });
 
-test('a NATS server that takes the connection and then hangs is told, beside all other findings', async () => {
+test('reports a NATS server that accepts the connection and then hangs, and all other findings', async () => {
   const info = { version: '2.10.0', proto: 1, headers: true, max_payload: 1_048_576, jetstream: true };
   const sockets = new Set<Socket>();
   const hanging = createTcpServer((socket) => {
     sockets.add(socket);
     socket.write(`INFO ${JSON.stringify(info)}\r\n`);
-    // It takes the key, and answers nothing after that.
+    // It accepts the key, and answers nothing after that.
     socket.once('data', () => socket.write('PONG\r\n'));
     socket.on('error', () => {});
   });
@@ -158,7 +158,7 @@ test('a NATS server that takes the connection and then hangs is told, beside all
   }
 });
 
-test('settings, modes of files, the disk, names and the clock are looked at', async () => {
+test('checks settings, modes of files, the disk, name resolution and the clock', async () => {
   const bad = await doctor('agent', { SVC_REGION: 'nowhere', SVC_NATS_URL: 'nats://127.0.0.1:1' });
   expect(bad.of('settings')).toEqual([
     expect.objectContaining({ level: 'failed', what: expect.stringContaining('SVC_REGION') }),
@@ -202,7 +202,7 @@ test('settings, modes of files, the disk, names and the clock are looked at', as
   expect(found.of('clock')).toEqual([
     expect.objectContaining({ level: 'failed', what: expect.stringMatching(/is (?:5[5-9]|60) s off/) }),
   ]);
-  // As the unit reads them: two files, of which the later counts.
+  // The unit reads two files, and the later one wins.
   const second = join(folder, 'more.env');
   await writeFile(second, 'SVC_LISTEN=nowhere\n', { mode: 0o600 });
   const both = await doctor('coordinator', {}, '--env-file', env, '--env-file', second);
@@ -213,11 +213,11 @@ test('settings, modes of files, the disk, names and the clock are looked at', as
     SVC_DNS_SERVERS: '127.0.0.1:9',
   });
   expect(names.of('dns').map(({ level }) => level)).toEqual(['failed', 'failed']);
-  // One cause is told once: nothing is wrong with a certificate that nobody has seen.
+  // A cause is reported once: a certificate that could not be read is not reported too.
   expect(names.of('tls').map(({ level }) => level)).toEqual(['skipped']);
 });
 
-test('what the coordinator would not start with is told', async () => {
+test('reports settings with which the coordinator would not start', async () => {
   const { url } = await server('');
   const tlsFiles = certificateFiles();
   onTestFinished(() => tlsFiles.remove());
@@ -254,7 +254,7 @@ test('what the coordinator would not start with is told', async () => {
   ]);
 });
 
-test('what either process sends to is reached, as it reaches it', async () => {
+test('reaches every receiver of either process in the same way as the process does', async () => {
   const { url, port } = await server('');
   const closed = `127.0.0.1:${await freePort()}`;
   const otlp = { SVC_NATS_URL: url, OTEL_EXPORTER_OTLP_ENDPOINT: `http://${closed}` };
@@ -273,7 +273,7 @@ test('what either process sends to is reached, as it reaches it', async () => {
     'ok: the relay of SVC_SMTP_URL is reached',
     refused,
   ]);
-  // The proxy looks the name up.
+  // The proxy resolves the name.
   const byProxy = {
     SVC_CHANNEL_PROXY: `http://127.0.0.1:${port}`,
     OTEL_EXPORTER_OTLP_ENDPOINT: 'http://otlp.invalid',
@@ -306,13 +306,13 @@ test.skipIf(noNetwork !== null)(
     expect(of('egress').map(({ what }) => what)).toEqual([
       expect.stringContaining('three.example.com cannot be resolved: no answer within 5 s'),
     ]);
-    // One cause is told once.
+    // A cause is reported once.
     for (const check of ['nats', 'tls', 'clock'])
       expect(new Set(of(check).map(({ level }) => level)), check).toEqual(new Set(['skipped']));
   },
 );
 
-test('without --json it is a table, and the role must be said', async () => {
+test('prints a table without --json, and requires the role', async () => {
   const { url } = await server('');
   const { code, out } = await svc(['doctor', 'agent'], { ...AGENT, SVC_NATS_URL: url });
   expect(code).toBe(0);

@@ -59,13 +59,13 @@ async function emptyApi(): Promise<RunningApi> {
   return api;
 }
 
-/** What is stored, under the names that an export gives. */
+/** The stored resources, by the names that an export gives them. */
 async function exportedNames(api: RunningApi) {
   const nameOf = localNames(await liveResources(api));
   return storedByName(api, (kind, id) => `${kind}.${nameOf(kind, id)}`);
 }
 
-/** What a shell makes of a file of secrets. */
+/** The variables that a shell reads from a file of secrets. */
 function assignments(path: string): Record<string, string> {
   const script = 'set -a; . "$0"; env -0';
   const printed = execFileSync('/bin/sh', ['-c', script, path], { encoding: 'utf8', env: {} });
@@ -74,7 +74,7 @@ function assignments(path: string): Record<string, string> {
 }
 
 describe.each(['yaml', 'json'])('an export as %s', (format) => {
-  test('makes the same resources in an empty installation, secrets in clear', async () => {
+  test('creates the same resources in an empty installation, with secrets in plain text', async () => {
     const exported = await svc(['export', '--format', format, '--secrets', 'inline']);
     expect(exported.code, exported.err).toBe(0);
     const copy = await emptyApi();
@@ -84,7 +84,7 @@ describe.each(['yaml', 'json'])('an export as %s', (format) => {
     expect(Object.keys(stored)).toHaveLength(Object.values(WHOLE_CONFIGURATION).flatMap(Object.keys).length);
   });
 
-  test('makes the same resources with the secrets in variables', async () => {
+  test('creates the same resources, with secrets in variables', async () => {
     const secrets = join(folder, 'secrets.env');
     const exported = await svc(['export', '--format', format, '--secrets-file', secrets]);
     expect(exported.code, exported.err).toBe(0);
@@ -112,7 +112,7 @@ describe('secrets', () => {
     );
   });
 
-  test('can be left out with a read token, which may not have them inline', async () => {
+  test('can be left out with a read token, which may not export them in plain text', async () => {
     const asReader = { SVC_API_TOKEN: source.reader };
     const written = await svc(['export']);
     expect((await svc(['export'], asReader)).out).toBe(written.out);
@@ -126,7 +126,7 @@ describe('secrets', () => {
     await expect(stat(file)).rejects.toThrow('ENOENT');
   });
 
-  test('make a file that only its owner may read, also where there was one', async () => {
+  test('are written to a file that only its owner may read, even if the file existed', async () => {
     const file = join(folder, 'svc.yaml');
     await writeFile(file, '', { mode: 0o644 });
     expect((await svc(['export', '--secrets', 'inline', '--output', file, '--force'])).code).toBe(0);
@@ -135,7 +135,7 @@ describe('secrets', () => {
 });
 
 describe('the file', () => {
-  test('is not replaced unless that is asked for', async () => {
+  test('is replaced only on request', async () => {
     const file = join(folder, 'svc.yaml');
     const { out } = await svc(['export']);
     expect(await svc(['export', '--output', file])).toMatchObject({ code: 0, out: '' });
@@ -157,7 +157,7 @@ describe('the file', () => {
     await expect(stat(secrets)).rejects.toMatchObject({ code: 'ENOENT' });
   });
 
-  test('is not written either when that of the secrets cannot be', async () => {
+  test('is not written when the file of secrets cannot be', async () => {
     const [file, secrets] = [join(folder, 'svc.yaml'), join(folder, 'taken.env')];
     await writeFile(secrets, 'mine');
     for (const output of [['--output', file], []]) {
@@ -169,7 +169,7 @@ describe('the file', () => {
     expect(await readFile(secrets, 'utf8')).toBe('mine');
   });
 
-  test('is not the one for the secrets', async () => {
+  test('must not be the file for the secrets', async () => {
     const file = join(folder, 'both.yaml');
     const refused = await svc(['export', '--output', file, '--secrets-file', file, '--force']);
     expect(refused).toMatchObject({ code: 2, err: expect.stringContaining('the same file') });
@@ -184,7 +184,7 @@ describe('the token', () => {
     expect(err).toContain(`read with the token of ${join(folder, 'api-token')}\n`);
   });
 
-  test('that is refused is named by where it is from', async () => {
+  test('that is refused is named by its origin', async () => {
     const { code, err } = await svc(['export'], { SVC_API_TOKEN: 'not-the-token-of-this' });
     expect(code).toBe(1);
     expect(err).toContain('the token is unknown or revoked');
@@ -193,7 +193,7 @@ describe('the token', () => {
   });
 });
 
-test('what a declaration cannot say is said', async () => {
+test('warns of what a declaration cannot express', async () => {
   const api = await emptyApi();
   await declare(api, '{ svc_status_page: { p: { title: p, slug: p } } }');
   const environment = { SVC_BASE_URL: api.url, SVC_API_TOKEN: api.operator };
@@ -209,14 +209,14 @@ describe('a file that was exported', () => {
     return (await svc(['export'], { SVC_BASE_URL: api.url, SVC_API_TOKEN: api.operator })).out;
   }
 
-  test('does not take over what it was made from', async () => {
+  test('does not take over the resources that it was made from', async () => {
     const api = await emptyApi();
     await api.call('POST', '/v1/monitors', { type: 'tcp', ...VALID.svc_tcp_monitor });
     await declare(api, await exported(api));
     expect((await liveResources(api)).map(({ id }) => id)).toEqual(['1', '2']);
   });
 
-  test('makes a page again once the old one is gone', async () => {
+  test('creates a page again once the old one is gone', async () => {
     const api = await emptyApi();
     await api.call('POST', '/v1/status-pages', { title: 'p', slug: 'p' });
     const yaml = await exported(api);
@@ -249,19 +249,19 @@ describe('as a program', () => {
     return { code: code as number, out, err };
   }
 
-  test('it writes the same, and nothing else, to standard output', async () => {
+  test('writes the same to standard output, and nothing else', async () => {
     const args = ['export', '--format', 'hcl'];
     expect(await program(`$SVC ${args.join(' ')}`)).toEqual(await svc(args));
   });
 
-  test('it ends quietly when nobody reads any more', async () => {
-    // `:` has ended long before anything is written.
+  test('ends without a message when its output is closed', async () => {
+    // `:` ends long before the first output.
     const { err } = await program('{ $SVC export; echo "code $?" >&2; } | :');
     expect(err).not.toContain('EPIPE');
     expect(err).toMatch(/code 0\n$/);
   });
 
-  test('it tells by its exit code that it was misused', async () => {
+  test('has a special exit code for wrong usage', async () => {
     const { code, out, err } = await program('$SVC export --fromat hcl');
     expect({ code, out }).toEqual({ code: 2, out: '' });
     expect(err).toContain('did you mean --format?');

@@ -1,4 +1,4 @@
-/** An attacker with one region's key sends everything that the server allows. The work of other regions continues. */
+/** An attacker with the key of one region sends everything that the server allows. Other regions keep working. */
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -14,11 +14,14 @@ const FLOODED: Region = 'hosta-fra';
 const OTHERS: readonly Region[] = ['hostb-par', 'hostc-us-east4'];
 const REGIONS = [FLOODED, ...OTHERS];
 /**
- * Bound of the memory outside of the heap, bytes. It includes messages that were read and are not collected yet.
- * Gigabytes are sent.
+ * Maximum memory outside of the heap, bytes. It includes messages that were read and are not collected yet.
+ * The test sends gigabytes.
  */
 const MOST_MEMORY = 256 * 1_024 ** 2;
-/** Speed of the service's clock: an agent is gone after 6.5 s of it, which a busy machine must not take from one. */
+/**
+ * Speed of the service's clock. An agent counts as gone after 6.5 s of this clock, and a busy machine must
+ * not delay one for so long.
+ */
 const SPEED = 2;
 
 const LONG = { what: 'the longest', bytes: MAX_HEARTBEAT_BYTES - 64 };
@@ -57,7 +60,7 @@ function startFlood(opened: Opened, { nats }: LocalService, seed: string, bytes:
   const told = createInterface({ input: flood.stdout });
   return {
     stop,
-    /** Resolves when the server has read so many messages of it. */
+    /** Resolves when the server has read this number of its messages. */
     async sent(messages: number): Promise<void> {
       for await (const count of told) if (Number(count) >= messages) return;
       throw new Error('the flood ended by itself');
@@ -65,7 +68,7 @@ function startFlood(opened: Opened, { nats }: LocalService, seed: string, bytes:
   };
 }
 
-/** Watches the memory of this process outside of the heap, where messages lie. */
+/** Watches this process's memory outside of the heap, where messages are. */
 function watchMemory(opened: Opened): () => number {
   const before = process.memoryUsage().arrayBuffers;
   let most = before;
@@ -77,8 +80,8 @@ function watchMemory(opened: Opened): () => number {
 }
 
 /**
- * Resolves when each of the others has checked the monitor since then; none of them has failed. How late they are,
- * and what a busy machine does not run, is a matter of benchmarks.
+ * Resolves when each other region has checked the monitor since then, without a failure. Lateness, and checks
+ * that a busy machine does not run, are subjects of the benchmarks.
  */
 async function goesOn(service: LocalService, monitor: number, since: number): Promise<void> {
   const results = () =>
@@ -94,7 +97,7 @@ async function goesOn(service: LocalService, monitor: number, since: number): Pr
 describe.each([LONG, SHORT])(
   'a flood of heartbeats, $what, over 20 connections of one region',
   ({ bytes }) => {
-    test('disturbs no other region, and not the agents that the region had', async (context) => {
+    test('disturbs neither other regions nor the other agents of its region', async (context) => {
       const opened = openedIn(context);
       const { service, seed } = await start(opened);
       const memory = watchMemory(opened);
@@ -115,14 +118,14 @@ describe.each([LONG, SHORT])(
 );
 
 describe.each([
-  // More than all streams together hold.
+  // These are more bytes than all streams together hold.
   { what: 'as long as a batch may be', bytes: 250 * 1_024, messages: 3_000, isTaken: true },
   { what: 'larger than the stream takes', bytes: MAX_AGENT_MESSAGE_BYTES, messages: 1_000, isTaken: false },
   { what: 'short', bytes: 16, messages: 30_000, isTaken: true },
 ])(
   'a flood of what is no result, $what, over 20 connections of one region',
   ({ bytes, messages, isTaken }) => {
-    test('evicts, delays and cuts off nothing of another region', async (context) => {
+    test('evicts, delays and disconnects nothing of another region', async (context) => {
       const opened = openedIn(context);
       const { service, seed } = await start(opened);
       const others = service.idOf(OTHERS.join(' '));

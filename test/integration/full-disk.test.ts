@@ -1,4 +1,4 @@
-/** Commands that keep keys and data, on a disk that becomes full: nothing is lost, and it is told what to do. */
+/** Commands that store keys and data, on a disk that becomes full: nothing is lost, and the message says what to do. */
 
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -40,7 +40,7 @@ const publicKeyIn = (settings: string): string =>
   natsKeyOf(new Secret(String(parseEnv(settings).SVC_NATS_NKEY))).publicKey;
 
 describe('svc region on a full disk', () => {
-  // Each file takes a page of 4 KiB: every place where a rotation can be cut short.
+  // Free space, KiB. Each file takes a page of 4 KiB, so these are all places where a rotation can be cut short.
   test.skipIf(isSkipped).each([0, 4, 8, 12, 16, 20, 24])(
     'with %d KiB left, a rotation loses no key that somebody has, and the next call completes it',
     async (freeKib) => {
@@ -55,7 +55,7 @@ describe('svc region on a full disk', () => {
       const rotated = await region('rotate', 'hosta-ams', '--env-file', settings, '--force');
       if (rotated.code !== 0) expect(rotated.err).toMatch(/cannot write .*ENOSPC.*call (?:it|this) again/);
       expect(await valid()).toContain(first);
-      // What the file of settings has is valid, whether it is the former or the new one.
+      // The key in the file of settings is valid, whether it is the former or the new one.
       const held = publicKeyIn(await readFile(disk.outside('agent.env'), 'utf8'));
       if (rotated.code === 0) expect(held).not.toBe(first);
       else expect(held).toBe(first);
@@ -101,7 +101,7 @@ describe('svc backup to a full disk', () => {
     expect(await readdir(disk.outside(''))).toEqual([]);
   });
 
-  test.skipIf(isSkipped)('leaves nothing where a bound ends it half-way', async () => {
+  test.skipIf(isSkipped)('leaves nothing when a limit on the size of files ends it half-way', async () => {
     const data = await database();
     const disk = await diskOf('size=32m');
     const main = await builtService('svc');

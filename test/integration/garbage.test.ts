@@ -1,6 +1,6 @@
 /**
- * Garbage on the service's subjects. The reader drops and counts messages that it cannot read. Readable
- * messages that are not true change nothing. Checks continue, and memory does not grow.
+ * Garbage on the service's subjects. Messages that cannot be read are dropped and counted. Readable messages
+ * that are false change nothing. Checks continue, and memory does not grow.
  */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
@@ -24,7 +24,7 @@ const REGIONS: readonly Region[] = ['hosta-fra', 'hostb-par', 'hostc-us-east4'];
 const [HERE, THERE] = ['hosta-fra', 'hostb-par'] as const;
 
 const MALFORMED = 'svc_result_messages_dropped_total{reason="malformed"}';
-/** Largest message that a stream of results takes: a batch of the largest size with its headers. */
+/** Whether a stream of results takes a message of this size. Its limit is the largest batch with its headers. */
 const isTaken = ({ data }: { data: Uint8Array }) => data.length <= 257 * 1_024;
 const MALFORMED_RESULT = 'svc_results_dropped_total{reason="malformed"}';
 const BAD_TOKEN = 'svc_results_dropped_total{reason="bad-token"}';
@@ -81,7 +81,7 @@ async function start(opened: Opened) {
 
 type Started = Awaited<ReturnType<typeof start>>;
 
-/** No garbage was believed, checks continued, and an outage is announced as usual. */
+/** Expects that no garbage was believed, that checks continued, and that an outage is announced as usual. */
 async function expectUnimpressed({ web, hook, service, id }: Started): Promise<void> {
   await service.decided(id, 1);
   expect(service.transitions.map(({ to }) => to)).toEqual(['active']);
@@ -99,8 +99,8 @@ async function expectUnimpressed({ web, hook, service, id }: Started): Promise<v
 }
 
 /**
- * Resolves when the message of each region is counted as dropped. Nobody keeps what agents say: where a busy machine
- * loses a connection meanwhile, it is said again.
+ * Resolves when the message is counted as dropped for each region. It is sent again now and then, because a
+ * busy machine may lose a connection, and a message with it.
  */
 async function untilCounted(service: LocalService, bus: NatsBus, data: Uint8Array): Promise<void> {
   const goal = (await service.metric(AGENT_MESSAGES)) + REGIONS.length;
@@ -128,7 +128,7 @@ function memoryInUse(): number {
 
 const MEGABYTE = 1_024 ** 2;
 
-/** The memory when nothing is read any more: five measurements in a row find no lower value. */
+/** The memory after everything was read: the lowest value, when five further measurements find no lower one. */
 async function memoryAtRest(service: LocalService): Promise<number> {
   let least = Number.POSITIVE_INFINITY;
   let unchanged = 0;
@@ -141,7 +141,7 @@ async function memoryAtRest(service: LocalService): Promise<number> {
   return least;
 }
 
-describe.concurrent('what cannot be read is dropped and counted', () => {
+describe.concurrent('messages that cannot be read are dropped and counted', () => {
   test('on svc.results.*', async (context) => {
     const started = await start(openedIn(context));
     const { service, bus } = started;
@@ -159,7 +159,7 @@ describe.concurrent('what cannot be read is dropped and counted', () => {
     for (const region of REGIONS) for (const { data } of messages) bus.publish(`svc.results.${region}`, data);
     for (const token of ['mars', 'hosta-fra2', '_'])
       bus.publish(`svc.results.${token}`, JSON.stringify(BATCH));
-    // Readable messages with entries that are no results: those are counted one by one.
+    // Readable messages with entries that are no results. These entries are counted one by one.
     const { token: _token, ...withoutToken } = RESULT;
     const entries = [
       null,
@@ -180,7 +180,7 @@ describe.concurrent('what cannot be read is dropped and counted', () => {
     ];
     bus.publish(`svc.results.${HERE}`, JSON.stringify({ ...BATCH, results: entries }));
     await bus.flush();
-    // No stream has taken a message without a region, or one that is too large.
+    // No stream takes a message without a region, or one that is too large.
     await untilMetric(service, MALFORMED, REGIONS.length * messages.filter(isTaken).length);
     await untilMetric(service, MALFORMED_RESULT, entries.length);
     await expectUnimpressed(started);
@@ -204,7 +204,7 @@ describe.concurrent('what cannot be read is dropped and counted', () => {
         data: Buffer.from(JSON.stringify({ ...HEARTBEAT, ...change })),
       })),
     ];
-    // NATS keeps no longer ones, so nobody reads them.
+    // NATS does not store longer heartbeats, so no coordinator reads them.
     const isKept = (data: Uint8Array) => data.length <= MAX_HEARTBEAT_BYTES;
     const [kept, tooLong] = [true, false].map((is) => messages.filter(({ data }) => isKept(data) === is));
     for (const { data } of tooLong ?? []) bus.publish(heartbeatSubject(HERE, 'ghost'), data);
@@ -218,7 +218,7 @@ describe.concurrent('what cannot be read is dropped and counted', () => {
     const started = await start(openedIn(context));
     const { service, bus } = started;
     const messagesFor = (region: Region) => [
-      // A batch of jobs names nobody who sends it.
+      // A batch of jobs does not name its sender.
       ...garbage(jobsFor(region)).filter(({ what }) => !what.includes('agent')),
       ...[
         { kind: 'unknown' },
@@ -252,11 +252,11 @@ describe.concurrent('what cannot be read is dropped and counted', () => {
   });
 });
 
-describe.concurrent('what is not true changes nothing', () => {
-  test('results for jobs that the region was not given', async (context) => {
+describe.concurrent('false messages change nothing', () => {
+  test('results for jobs that the region did not get', async (context) => {
     const started = await start(openedIn(context));
     const { service, bus, id } = started;
-    // A true result, to be told again as another region's, another slot's and another monitor's.
+    // A true result, which is sent again as one of another region, another slot and another monitor.
     const { promise, resolve } = Promise.withResolvers<ResultBatch>();
     const listening = bus.subscribe(ALL_RESULTS, ({ subject, data }) => {
       if (regionOfSubject(subject) === HERE) resolve(JSON.parse(Buffer.from(data).toString()) as ResultBatch);
@@ -271,7 +271,7 @@ describe.concurrent('what is not true changes nothing', () => {
     lie(HERE, { monitor: id + 1 });
     lie(HERE, { monitor: 999_999, token: '' });
     for (const region of REGIONS) lie(region, { token: 'made-up', slot: result.slot + 60_000 });
-    // Its own region may say it twice; the first stays.
+    // Its own region may send it twice, and the first one stays.
     lie(HERE, {});
     await bus.flush();
     await untilMetric(service, BAD_TOKEN, 4 + REGIONS.length);
@@ -279,7 +279,7 @@ describe.concurrent('what is not true changes nothing', () => {
     await expectUnimpressed(started);
   });
 
-  test('agents that are made up', async (context) => {
+  test('invented agents', async (context) => {
     const started = await start(openedIn(context));
     const { service, bus } = started;
     for (const region of REGIONS) {
@@ -296,7 +296,7 @@ describe.concurrent('what is not true changes nothing', () => {
   });
 });
 
-test('memory stays where it is under a flood of it', async (context) => {
+test('memory does not grow under a flood of garbage', async (context) => {
   const started = await start(openedIn(context));
   const { service, bus } = started;
   const flood = async () => {

@@ -7,7 +7,7 @@ import { hookOf, openedIn, receiverIn, serviceIn, targetIn } from '../support/op
 
 const REGIONS = ['hosta-fra', 'hostb-par', 'hostc-us-east4'] as const;
 
-test('while no commit gets through, checks and reads go on and nothing is announced; what is announced is durable', async (context) => {
+test('while no commit succeeds, checks and reads go on and nothing is announced; what is announced is durable', async (context) => {
   const opened = openedIn(context);
   const web = await targetIn(opened);
   const hook = await receiverIn(opened);
@@ -44,7 +44,7 @@ test('while no commit gets through, checks and reads go on and nothing is announ
     response.end('down');
   });
   const before = web.hits;
-  // Three more slots: the outage is certain, and the database has refused a commit by then.
+  // After three more slots the outage is certain, and the database has refused a commit.
   await service.until(() => web.hits >= before + 3 * REGIONS.length);
   const { status } = await service.get<{ status: string }>(`/v1/monitors/${id}`);
   expect(status).toBe('active');
@@ -62,7 +62,7 @@ test('while no commit gets through, checks and reads go on and nothing is announ
     'error',
     'recovered',
   ]);
-  // Nothing that was reported meanwhile is lost.
+  // No result that was reported meanwhile is lost.
   const stored = new Set(
     service
       .query<{ key: string }>("SELECT slot || '/' || region AS key FROM results WHERE monitor_id = ?", id)

@@ -1,6 +1,7 @@
 /**
- * An agent as a process, which is stopped while it waits for a target, as on a machine that has no time for it. Its
- * own slowness must be no verdict. A target that was silent for most of the agent's free time must be one.
+ * An agent process is stopped while it waits for a target, as on a machine that gives it no CPU time. Its own
+ * slowness must not count against the target. A target that was silent for most of the time in which the
+ * agent ran must count as failed.
  */
 import { readFileSync } from 'node:fs';
 import { setImmediate as nextTurn, setTimeout as passed } from 'node:timers/promises';
@@ -45,7 +46,7 @@ async function startAgent(): Promise<Program> {
   return agent;
 }
 
-/** Returns when it does nothing any more. */
+/** Stops the process. Resolves when it does nothing any more. */
 async function stop({ pid }: Program): Promise<void> {
   process.kill(pid, 'SIGSTOP');
   while (!/\) T /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))) await nextTurn();
@@ -54,7 +55,7 @@ async function stop({ pid }: Program): Promise<void> {
 /**
  * The result of the agent about a target, with one attempt.
  *
- * @param meanwhile is called when the request has come; it returns the answer
+ * @param meanwhile called when the request has come; returns the answer
  */
 async function found(meanwhile: (agent: Program) => Promise<string>): Promise<object> {
   const agent = await startAgent();
@@ -68,7 +69,7 @@ async function found(meanwhile: (agent: Program) => Promise<string>): Promise<ob
   bus.publish(`svc.jobs.${REGION}`, JSON.stringify({ v: 1, kind: 'run_now', run: 'one', check }));
   const result = await outcome.promise;
   subscription.close();
-  // It would take the check of the next one.
+  // Otherwise it would take the check of the next test's agent.
   await agent.end('SIGKILL');
   return result;
 }
@@ -80,17 +81,17 @@ async function stoppedFor(agent: Program, ms: number): Promise<void> {
 }
 
 describe.skipIf(process.platform !== 'linux')('an agent that is held up', () => {
-  test('for a moment knows that a target was silent', async () => {
+  test('for a moment reports that a target was silent', async () => {
     const moment = () =>
       found(async (agent) => {
         await stoppedFor(agent, 800);
         return '';
       });
-    // A busy machine may hold it up for longer than this moment, and it says so rightly.
+    // A busy machine may hold it up for longer than this moment, and then it rightly reports that.
     await expect.poll(moment, { interval: 0 }).toMatchObject({ outcome: 'failed', timed_out: true });
   });
 
-  test('for most of the time does not', async () => {
+  test('for most of the time does not report that', async () => {
     const result = await found(async (agent) => {
       await stoppedFor(agent, TIMEOUT_MS * 0.7);
       return '';
@@ -98,7 +99,7 @@ describe.skipIf(process.platform !== 'linux')('an agent that is held up', () => 
     expect(result).toMatchObject({ outcome: 'not_run', reason: 'agent-starved' });
   });
 
-  test('beyond the time-out takes the answer that came meanwhile', async () => {
+  test('beyond the time-out accepts the answer that came meanwhile', async () => {
     const result = await found(async (agent) => {
       await stop(agent);
       void passed(TIMEOUT_MS + 100).then(() => process.kill(agent.pid, 'SIGCONT'));

@@ -1,6 +1,4 @@
-/**
- * Leading ends and begins again in one process, while the API is served all the time.
- */
+/** Leading ends and begins again in one process, which serves the API all the time. */
 import type { ServerResponse } from 'node:http';
 import { setImmediate } from 'node:timers/promises';
 import type { Region } from '@svc/shared/regions.ts';
@@ -34,8 +32,8 @@ const hookOf = (url: string, monitorIds: readonly number[]) => ({
 });
 
 /**
- * The channel as a kind that keeps incidents open. Its vendor does not answer in this test, so queued alerts stay
- * queued.
+ * Declares the channel as a kind that keeps incidents open. Its vendor does not answer in this test, so
+ * queued alerts stay queued.
  */
 const incidentsOf = (monitorIds: readonly number[]) => ({
   name: 'Hook',
@@ -50,7 +48,7 @@ const failing = (response: ServerResponse) => {
 };
 const well = (response: ServerResponse) => response.end('ok');
 
-/** `/good` answers, `/held` never does, everything else is down. */
+/** The target answers `/good`, never answers `/held`, and fails otherwise. */
 function byPath(target: HttpTarget): void {
   target.answerWith((response, path) => {
     if (path === '/good') well(response);
@@ -64,7 +62,7 @@ async function started(opened: Opened, observed?: HeldResources): Promise<LocalS
     declared: {},
     ...(observed === undefined ? {} : { observe: observed }),
   });
-  // Until then the service holds a timer for it. Each agent says it too.
+  // Until the memory is returned, the service holds a timer for it. Each agent logs this message too.
   const said = () => service.said.get(MEMORY_RETURNED);
   if (observed !== undefined) await service.until(() => said() === REGIONS.length + 1);
   return service;
@@ -83,14 +81,14 @@ async function write(service: LocalService, method: string, path: string, body?:
 
 type Queued = { monitor: number; status: string; closure: string | undefined; incident: string };
 
-/** Every alert that was queued, in its order. */
+/** All queued alerts, in order. */
 const queued = (service: LocalService): Queued[] =>
   service
     .query<{ alert: string }>('SELECT alert FROM deliveries ORDER BY id')
     .map(({ alert }) => JSON.parse(alert) as { monitor: { id: number } } & Omit<Queued, 'monitor'>)
     .map(({ monitor: { id }, status, closure, incident }) => ({ monitor: id, status, closure, incident }));
 
-/** The slots of which regions have passed, in their order, with the numbers of these regions. */
+/** The slots that passed in some regions, in order, each with the number of these regions. */
 const passedIn = (service: LocalService, id: number) =>
   service.query<{ slot: number; regions: number }>(
     "SELECT slot, count(*) AS regions FROM results WHERE monitor_id = ? AND outcome = 'passed' GROUP BY slot ORDER BY slot",
@@ -166,7 +164,7 @@ describe.concurrent('leading ends and begins again', () => {
     expect(web.hits).toBe(2 * REGIONS.length);
   });
 
-  test('reads are answered all the time; what a leader has to do is answered, or 503', async (context) => {
+  test('reads are answered all the time; requests that need a leader are answered, or refused with 503', async (context) => {
     const opened = openedIn(context);
     const [web, hook] = [await targetIn(opened), await receiverIn(opened)];
     web.answerWith(well);
@@ -208,7 +206,7 @@ describe.concurrent('leading ends and begins again', () => {
       await Promise.allSettled(asking);
     }
     await Promise.all(asking);
-    // As it was known last; later votes may have aged while nobody led.
+    // The last known status. Afterwards, votes may have aged while nobody led.
     expect(statuses[0]).toBe('active');
     for (const [method, path] of asked) await ask(method, path);
     expect([...answers].sort()).toEqual([
@@ -223,7 +221,7 @@ describe.concurrent('leading ends and begins again', () => {
     ]);
   });
 
-  test('what is written meanwhile waits in the log and takes effect at the next start', async (context) => {
+  test('changes meanwhile wait in the log and take effect when leading begins again', async (context) => {
     const opened = openedIn(context);
     const web = await targetIn(opened);
     byPath(web);
@@ -274,7 +272,7 @@ describe.concurrent('leading ends and begins again', () => {
     ]);
   });
 
-  test('what it holds is given back each time, and the declared file is watched by one', async (context) => {
+  test('its resources are released each time, and the declared file has one watcher', async (context) => {
     const opened = openedIn(context);
     const web = await targetIn(opened);
     web.answerWith(well);
@@ -307,7 +305,7 @@ describe.concurrent('leading ends and begins again', () => {
   });
 });
 
-describe.concurrent('a start that does not come to its end', () => {
+describe.concurrent('an unfinished start', () => {
   test('an invalid declared file at the first start: nothing runs', async () => {
     const observed = new HeldResources();
     const starting = LocalService.start({ regions: [], declared: { svc_unheard: {} }, observe: observed });
@@ -315,7 +313,7 @@ describe.concurrent('a start that does not come to its end', () => {
     expect(observed.now).toEqual(NOTHING);
   });
 
-  test('a database that takes nothing: nothing runs, and it is tried again', async (context) => {
+  test('a database that takes no writes: nothing runs, and the start is tried again', async (context) => {
     const opened = openedIn(context);
     const web = await targetIn(opened);
     web.answerWith(well);
@@ -333,7 +331,7 @@ describe.concurrent('a start that does not come to its end', () => {
     await service.decided(id, 1);
   });
 
-  test('a stop at any moment of it ends it, and leaves nothing', async (context) => {
+  test('a stop at any moment ends the start, and leaves nothing', async (context) => {
     const opened = openedIn(context);
     const web = await targetIn(opened);
     web.answerWith(well);
@@ -352,7 +350,7 @@ describe.concurrent('a start that does not come to its end', () => {
       await service.stopLeading();
       await leading;
       expect([turns, leadingHolds(observed)]).toEqual([turns, leadingHolds({ now: SERVING })]);
-      // A single timer may be on its way out.
+      // A one-time timer may not have run yet.
       await service.until(() => observed.now.timers === 0);
     }
     expect(ended).toBeGreaterThan(5);
@@ -360,7 +358,7 @@ describe.concurrent('a start that does not come to its end', () => {
     await service.decided(id, 1);
   });
 
-  test('a stop while the database takes nothing answers who waits, and ends', async (context) => {
+  test('a stop while the database takes no writes answers waiting requests, and ends', async (context) => {
     const opened = openedIn(context);
     const web = await targetIn(opened);
     web.answerWith(well);
@@ -378,7 +376,7 @@ describe.concurrent('a start that does not come to its end', () => {
   });
 });
 
-test('fifty writers at once: each is answered after its effects', async (context) => {
+test('fifty concurrent writers: each is answered after its change has taken effect', async (context) => {
   const opened = openedIn(context);
   const [web, hook] = [await targetIn(opened), await receiverIn(opened)];
   byPath(web);
@@ -409,7 +407,7 @@ test('fifty writers at once: each is answered after its effects', async (context
   expect(hook.requests).toEqual([]);
 });
 
-/** The intervals, subscriptions and listeners of a term. Single timers come and go. */
+/** The intervals, subscriptions and listeners that leading holds. One-time timers are left out. */
 function leadingHolds(observed: Pick<HeldResources, 'now'>) {
   const { intervals, subscriptions, connectionListeners } = observed.now;
   return { intervals, subscriptions, connectionListeners };

@@ -1,4 +1,4 @@
-/** What the agent's own routes and addresses forbid is no verdict about a target. */
+/** A connection that the agent's own routes or addresses forbid does not count against the target. */
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { OwnNetwork, whyNoOwnNetwork } from '../support/network/own-network.ts';
@@ -36,7 +36,7 @@ describe.skipIf(reason !== null && process.env.CI !== 'true')('no check counts a
       expect([name, said]).toEqual([name, expect.stringMatching(/^no-ipv6: /)]);
   });
 
-  test('nor against a name, when its server is asked from such a machine', () => {
+  test('nor against a name, when such a machine asks its name server', () => {
     expect(outcomesOf('tentative, names')).toEqual([['dns', [expect.stringMatching(/^network-down: /)]]]);
   });
 });

@@ -1,4 +1,4 @@
-/** Pages and API while another program locks the database against reading and writing. */
+/** Answers of pages and API while another program locks the database against reading and writing. */
 import { request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { STORE_THREADS } from '@svc/coordinator/store/sqlite/store-thread.ts';
@@ -8,7 +8,7 @@ import { createResource } from '../support/declared-resources.ts';
 import { lockDatabase, skipsLocks } from '../support/locked-database.ts';
 
 const DOMAIN = 'here.example.org';
-/** Below the page. */
+/** Paths of documents below the page. */
 const DOCUMENTS = [
   '',
   '?lang=de',
@@ -45,7 +45,7 @@ test.skipIf(skipsLocks)(
     expect((await api.call('POST', `/v1/status-pages/${id}/domain/check`)).status).toBe(200);
     api.clock.advance(2_000);
 
-    /** Time passes while the answers are waited for: it is what requests wait by. */
+    /** Advances the clock that bounds the waits of requests, and waits for their answers. */
     async function answersWithin(ms: number, asked: readonly Promise<Answer>[]): Promise<Answer[]> {
       let isAnswered = false;
       const all = Promise.all(asked).finally(() => {
@@ -74,7 +74,7 @@ test.skipIf(skipsLocks)(
     }
     const [page] = await answersWithin(1_000, askAll());
     expect(page?.body).toContain(' stale" role="status">');
-    // Each of these reads would wait for ten seconds, one after the other.
+    // One after the other, each of these reads would wait for 10 s.
     const refused = await Promise.all(Array.from({ length: 20 }, () => api.call('GET', '/v1/monitors')));
     expect(new Set(refused.map(({ status }) => status))).toEqual(new Set([503]));
     const [unread] = await answersWithin(3_000, [ask(api, '/status/unread')]);

@@ -17,7 +17,7 @@ beforeEach(async () => {
   file = join(home, '.config/svc/login.json');
 });
 
-test('a login is kept for its owner, and other commands use it until the logout', async () => {
+test('a login is stored for its owner only, and other commands use it until the logout', async () => {
   const login = await svc(['login', `${api.url}/`], { HOME: home }, `${api.operator}\n`);
   expect(login).toMatchObject({ code: 0, err: expect.stringContaining('takes the token') });
   expect(login.out).toMatch(/^http:\/\/svc\.example\/login\?link=[\w-]{43}\n$/);
@@ -25,7 +25,7 @@ test('a login is kept for its owner, and other commands use it until the logout'
   expect((await stat(file)).mode & 0o777).toBe(0o600);
   expect(JSON.parse(await readFile(file, 'utf8'))).toEqual({ base_url: api.url, token: api.operator });
   expect(await svc(['token', 'list'], { HOME: home })).toMatchObject({ code: 0 });
-  // The environment wins over it, and the two are not mixed.
+  // The environment overrides the login, and values of the two are not mixed.
   const elsewhere = { HOME: home, SVC_BASE_URL: 'https://svc.example.com' };
   expect(await svc(['token', 'list'], elsewhere)).toMatchObject({
     code: 2,
@@ -35,7 +35,7 @@ test('a login is kept for its owner, and other commands use it until the logout'
   expect(await svc(['token', 'list'], { HOME: home, SVC_DATA_DIR: home })).toMatchObject({ code: 2 });
 });
 
-test('without an address it only makes a link to the dashboard, which logs in once', async () => {
+test('without an address it only makes a link that logs in to the dashboard once', async () => {
   const made = await svc(['login'], { HOME: home, SVC_BASE_URL: api.url, SVC_API_TOKEN: api.reader });
   expect(made).toMatchObject({ code: 0, err: expect.stringContaining('once and within 15 minutes') });
   await expect(stat(file)).rejects.toThrow('ENOENT');
@@ -54,7 +54,7 @@ test('without an address it only makes a link to the dashboard, which logs in on
   expect((await send()).status).toBe(401);
 });
 
-test('a token that the API refuses is not kept', async () => {
+test('a token that the API refuses is not stored', async () => {
   const { code, err } = await svc(['login', api.url], { HOME: home }, 'token-of-nobody');
   expect({ code, err }).toEqual({
     code: 1,
@@ -77,7 +77,7 @@ test.each([
   });
 });
 
-test('a file that is none of a login is told', async () => {
+test('a file that is not a login file is reported', async () => {
   await svc(['login', api.url], { HOME: home }, api.operator);
   await writeFile(file, '{}');
   expect(await svc(['status'], { HOME: home })).toMatchObject({

@@ -8,7 +8,7 @@ import { findProgram } from '../support/real-dns-server.ts';
 import { startAiosmtpd } from '../support/real-mail-server.ts';
 import { TEST_AUTHORITY } from '../support/tls/certificates.ts';
 
-/* A mail server and a reader of mails that others wrote. */
+/* A mail server and a parser of mails that are not our own: aiosmtpd and Python's. */
 
 const program = findProgram('aiosmtpd');
 const skips = program === null && process.env.CI !== 'true';
@@ -19,7 +19,7 @@ afterEach(async () => {
   for (const close of closing.splice(0).reverse()) await close();
 });
 
-describe.skipIf(skips)('beside aiosmtpd', () => {
+describe.skipIf(skips)('with aiosmtpd', () => {
   test('a thread of mails arrives by STARTTLS, and Python finds nothing wrong with it', async () => {
     if (program === null) throw new Error('aiosmtpd is not installed');
     const server = await startAiosmtpd(program);
@@ -38,7 +38,7 @@ describe.skipIf(skips)('beside aiosmtpd', () => {
       outcome: 'delivered',
     });
 
-    // The names of the files in the mailbox do not tell the order of their arrival.
+    // The names of files in the mailbox are not in the order of arrival.
     const subjectOf = (mail: { headers: Record<string, string> }) => mail.headers.subject ?? '';
     const mails = (await server.mails()).toSorted((a, b) => subjectOf(a).localeCompare(subjectOf(b)));
     expect(mails.map(({ defects }) => defects)).toEqual([[], []]);

@@ -88,7 +88,7 @@ describe.concurrent('from the declared file to the webhook', () => {
       statusCode: 200,
       latency: expect.any(Number),
     });
-    // No further alert comes for two slots, and none came for the healthy monitors.
+    // For two slots no further alert comes. None came for the healthy monitors.
     await service.decided(id, 2);
     expect(hook.requests).toHaveLength(3);
     const ids = hook.requests.map((request) => request.headers['webhook-id']);
@@ -97,13 +97,13 @@ describe.concurrent('from the declared file to the webhook', () => {
     expect(slots).toEqual(slots.toSorted((first, second) => first - second));
   });
 
-  test('down in one region of three alerts nobody, and the transitions tell why', async (context) => {
+  test('down in one region of three causes no alert, and the transitions say why', async (context) => {
     const opened = openedIn(context);
     const web = await targetIn(opened);
     const hook = await receiverIn(opened);
     const service = await serviceIn(opened, {
       regions: REGIONS,
-      // In one region the name leads to an address where nobody listens.
+      // In one region the name resolves to an address on which nothing listens.
       names: (region) => ({ 'web.test': [region === 'hostb-par' ? '127.0.0.2' : '127.0.0.1'] }),
       declared: {
         svc_http_monitor: {
@@ -130,7 +130,7 @@ describe.concurrent('from the declared file to the webhook', () => {
     ]);
   });
 
-  test('two regions lost while the third has a fault of its own: unknown, and no alert', async (context) => {
+  test('two regions lost while the third has a fault of its own: `unknown`, and no alert', async (context) => {
     const opened = openedIn(context);
     const web = await targetIn(opened);
     const hook = await receiverIn(opened);
@@ -156,14 +156,14 @@ describe.concurrent('from the declared file to the webhook', () => {
     const lost = data.filter(({ region }) => region === 'hosta-fra' || region === 'hostb-par');
     expect(lost.map(({ agents }) => agents)).toEqual([[], []]);
 
-    // When the regions are back the monitor is judged again, and still nothing was announced.
+    // When the regions are back, the monitor is judged again. Nothing is announced.
     await service.startAgent('hosta-fra');
     await service.startAgent('hostb-par');
     await service.changed('Web', 'active', service.transitions.length);
     expect(hook.requests).toHaveLength(0);
   });
 
-  test('a restarted coordinator goes on: nothing is announced twice, a recovery is announced once', async (context) => {
+  test('after a restart of the coordinator, nothing is announced twice, and a recovery is announced once', async (context) => {
     const opened = openedIn(context);
     const web = await targetIn(opened);
     const hook = await receiverIn(opened);

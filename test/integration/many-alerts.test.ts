@@ -7,7 +7,10 @@ import { type ConfiguredStore, configuredStore, silentLog } from '../support/con
 import { queueAlerts } from '../support/coordinator/queue-alerts.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
 
-/* A host with 100 monitors goes down and up: what arrives at an ntfy server and at a webhook, over HTTP. */
+/*
+ * The messages that an ntfy server and a webhook get over HTTP when a host with 100 monitors goes down and
+ * up.
+ */
 
 const MONITORS = Array.from({ length: 100 }, (_, index) => index + 1);
 
@@ -79,7 +82,7 @@ async function delivered(count: number, step: number): Promise<void> {
       .where('state', '=', 'delivered')
       .execute();
     if (rows.length >= count) return expect(rows).toHaveLength(count);
-    // No time passes for what is on its way.
+    // The clock stands still, so sends under way do not time out.
     await expect.poll(() => deliverer.sending).toBe(0);
     await parts.clock.advanceSettling(step);
   }
@@ -90,7 +93,7 @@ const pushed = () =>
   receiver.requests.filter(({ path }) => path === '/ntfy/').map(({ json }) => json as Pushed);
 const posted = () => receiver.requests.filter(({ path }) => path === '/hook').length;
 
-test('people get few messages that name or count all monitors, down and up; a webhook gets each', async () => {
+test('people get few messages, which name or count all monitors, for down and for up; a webhook gets one for each monitor', async () => {
   const people = await channel('push_a', {
     topic: 'alerts',
     server_url: `${receiver.url}/ntfy`,
@@ -116,7 +119,7 @@ test('people get few messages that name or count all monitors, down and up; a we
   expect(up.length).toBeLessThan(TOLD_ALONE + 5);
 });
 
-/** The monitors that these messages tell of. */
+/** Number of monitors that these messages name or count. */
 function told(messages: readonly Pushed[]): number {
   return messages.reduce((sum, { title }) => sum + Number(/^(\d+) monitors:/.exec(title)?.[1] ?? 1), 0);
 }

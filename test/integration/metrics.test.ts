@@ -40,7 +40,7 @@ function documented(...of: readonly InstrumentGroup['of'][]): readonly Instrumen
   return INSTRUMENT_GROUPS.filter((group) => of.includes(group.of)).flatMap(({ instruments }) => instruments);
 }
 
-/** The series that a process shows by the registry, in the text format. Open labels have their names only. */
+/** The series that a process must show according to the registry, in the text format. Labels with any values appear by name only. */
 function expectedOf(instruments: readonly Instrument[]): Record<string, object> {
   return Object.fromEntries(
     instruments.map(({ name, kind, description, label, openLabels, bounds }) => {
@@ -86,13 +86,13 @@ describe('the metrics of a running service', () => {
   });
 
   test('a coordinator that leads shows what is documented, and nothing else', async () => {
-    // A request is counted when it was answered.
+    // A request is counted after its answer.
     await textAt(service.url);
     const shown = shownIn(parsePrometheus(await textAt(service.url)));
     expect(shown).toEqual(expectedOf(documented('coordinator', 'leader', 'process')));
   });
 
-  test('they count what happened', async () => {
+  test('count events', async () => {
     const agent = await scrape(agentUrl);
     const coordinator = await scrape(service.url);
     expect(agent.get('svc_agent_results_total{outcome="passed"}')).toBeGreaterThan(0);
@@ -129,7 +129,7 @@ describe('the metrics of a running service', () => {
     expect(Math.abs(startedAt - performance.timeOrigin / 1_000)).toBeLessThan(1);
   });
 
-  test.skipIf(PROMTOOL === null)('promtool finds nothing wrong with them', async () => {
+  test.skipIf(PROMTOOL === null)('have no fault that promtool finds', async () => {
     for (const url of [service.url, agentUrl]) {
       const checked = spawnSync(PROMTOOL as string, ['check', 'metrics'], { input: await textAt(url) });
       expect(`${checked.stdout}${checked.stderr}`).toBe('');
@@ -137,7 +137,7 @@ describe('the metrics of a running service', () => {
     }
   });
 
-  test('a coordinator that does not lead shows what it serves with', async () => {
+  test('a coordinator that does not lead shows the metrics of serving', async () => {
     await service.stopLeading();
     const text = await textAt(service.url);
     expect(shownIn(parsePrometheus(text))).toEqual(expectedOf(documented('coordinator', 'process')));

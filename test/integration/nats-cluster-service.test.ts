@@ -17,7 +17,7 @@ test('checks go on while one server is down, and nothing is announced', async (c
   const service = await serviceIn(opened, {
     regions: REGIONS,
     natsUrl: cluster.url,
-    // The servers elect their leaders in real time.
+    // Real time, because the servers elect their leaders in it.
     scale: 1,
     declared: { svc_http_monitor: Object.fromEntries(NAMES.map(monitor)) },
   });
@@ -28,11 +28,11 @@ test('checks go on while one server is down, and nothing is announced', async (c
     const slots = 'SELECT 1 FROM results WHERE slot > ? GROUP BY slot, monitor_id HAVING count(*) = ?';
     await service.until(() => service.query(slots, killedAt, REGIONS.length).length > NAMES.length / 2);
     await cluster.start(index);
-    // The next one may only be missed when this one has everything again.
+    // The next server may be killed only when this one has caught up.
     await service.until(async () => (await cluster.currentServersOf(resultsStream('hosta-fra'))) === 3);
   }
   expect(service.transitions.filter(({ to }) => to !== 'active')).toEqual([]);
-  // A job that was on its way when a server ended may be lost, but never two in a row.
+  // A job under way when a server ended may be lost, but never two in a row.
   const slots = 'SELECT DISTINCT monitor_id AS monitor, slot FROM results ORDER BY monitor_id, slot';
   const rows = service.query<{ monitor: number; slot: number }>(slots);
   const waits = rows.map(({ monitor, slot }, at) =>

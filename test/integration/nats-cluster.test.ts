@@ -1,6 +1,7 @@
 /**
- * Three real NATS servers of a cluster with TLS, from what `svc region init --cluster` writes and the certificates of
- * `deploy/nats/certificates.sh`. A region's agent and the coordinator are at different servers, and one server ends.
+ * A cluster of three real NATS servers with TLS, made with the files of `svc region init --cluster` and the
+ * certificates of `deploy/nats/certificates.sh`. A region's agent and the coordinator are connected to
+ * different servers, and one server ends.
  */
 import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -24,7 +25,7 @@ const NAMES = ['a', 'b', 'c'] as const;
 type Name = (typeof NAMES)[number];
 const REGION = 'hosta-fra';
 
-/** The servers, and connections with the key of a part to the clients' ports of some of them. */
+/** The servers, and a function that connects to the client ports of some of them with the key of a part. */
 async function clusterIn(context: TestContext) {
   const folder = await mkdtemp(join(tmpdir(), 'svc-cluster-'));
   context.onTestFinished(() => rm(folder, { recursive: true, force: true }));
@@ -52,7 +53,7 @@ async function clusterIn(context: TestContext) {
   }
   return {
     init,
-    /** Where the server writes its process id. */
+    /** The file to which the server writes its process id. */
     pidFileOf: (name: Name) => file(`nats-server-${name}.pid`),
     async connection(part: 'coordinator' | 'agent', at: readonly Name[]): Promise<NatsConnection> {
       const seed = await readFile(file(part === 'agent' ? `agent-${REGION}.nk` : 'coordinator.nk'), 'utf8');
@@ -72,7 +73,7 @@ async function clusterIn(context: TestContext) {
   };
 }
 
-/** Publishes until a message has come: interest in a subject takes a moment to spread over the servers. */
+/** Publishes until a message has come, because the servers need a moment to tell each other of a subscription. */
 async function untilHeard(publish: () => void, subscription: Subscription): Promise<string> {
   const heard = subscription[Symbol.asyncIterator]().next();
   const timer = setInterval(publish, 50);
@@ -83,7 +84,7 @@ async function untilHeard(publish: () => void, subscription: Subscription): Prom
   }
 }
 
-test('a cluster of three servers carries jobs, results and signs of life, also without one of them', async (context) => {
+test('a cluster of three servers carries jobs, results and heartbeats, even when one is down', async (context) => {
   const cluster = await clusterIn(context);
   const coordinator = await cluster.connection('coordinator', ['a', 'b']);
   const agent = await cluster.connection('agent', ['c']);
@@ -95,7 +96,7 @@ test('a cluster of three servers carries jobs, results and signs of life, also w
     'alive',
   );
 
-  // The servers choose a leader of JetStream first.
+  // The servers elect a leader of JetStream first.
   const stream = { name: resultsStream(REGION), subjects: [resultsSubject(REGION)] };
   const made = async () => (await (await coordinator.jetstreamManager()).streams.add(stream)).config.name;
   await expect.poll(() => made().catch(String)).toBe(stream.name);
@@ -119,10 +120,10 @@ test('a cluster of three servers carries jobs, results and signs of life, also w
   expect(await untilHeard(() => coordinator.publish(jobsSubject(REGION), 'next'), further)).toBe('next');
 });
 
-test('a server that does not reload is told, whatever the others of its cluster do', async (context) => {
+test('a server that does not reload is reported, whatever the others of its cluster do', async (context) => {
   const { init, pidFileOf } = await clusterIn(context);
   const pidOfB = (await readFile(pidFileOf('b'), 'utf8')).trim();
-  // The signal for one server reaches another one.
+  // The signal to one server goes to another one.
   await writeFile(pidFileOf('a'), pidOfB);
   const { err } = await init('b');
   expect(err).toContain(`told the server ${pidOfB} to reload nats-a.conf, and it does not say that it did`);

@@ -58,7 +58,7 @@ test('a maintenance window is scheduled, listed, ended and removed', async () =>
   expect((await svc('maintenance', 'list')).out).not.toContain('Update');
 });
 
-test('an incident is written, told of, listed and removed', async () => {
+test('an incident is created, updated, listed and removed', async () => {
   const text = ['--text', 'We are looking into it.'];
   const made = await svc(
     'incident',
@@ -101,7 +101,7 @@ test.each([
   expect(await svc(...args)).toMatchObject({ code: 2, out: '', err: expect.stringContaining(message) });
 });
 
-test('what the API refuses is told', async () => {
+test('refusals of the API are reported', async () => {
   const times = ['--from', '2026-03-25T02:00', '--until', '2026-03-25T01:00'];
   const { code, err } = await svc('maintenance', 'create', '--title', 'a', ...times, '--monitor', monitorId);
   expect({ code, err }).toEqual({ code: 1, err: expect.stringContaining('must be after starts_at') });

@@ -31,7 +31,7 @@ describe.skipIf(program === null)('a real ntfy server', () => {
     ['error', 5, 'rotating_light'],
     ['degraded', 4, 'warning'],
     ['recovered', 3, 'white_check_mark'],
-  ] as const)('%s: with a token, as people get it', async (status, priority, tag) => {
+  ] as const)('%s: with a token, as people see it', async (status, priority, tag) => {
     const topic = `guarded-${status}`;
     const alert = { ...FULL_ALERT, status };
     expect(await send({ topic, token: ntfy.token }, alert)).toMatchObject({
@@ -53,7 +53,7 @@ describe.skipIf(program === null)('a real ntfy server', () => {
   test.each([
     ['no token', { topic: 'guarded' }, 403],
     ['a wrong token', { topic: 'guarded', token: 'tk_s3cret0000000000000000000000' }, 401],
-  ])('%s where one is needed stops the channel', async (_, settings, statusCode) => {
+  ])('%s where a token is needed stops the channel', async (_, settings, statusCode) => {
     const result = await send(settings);
     expect(result).toMatchObject({ outcome: 'permanent-channel', statusCode });
     expect(JSON.stringify(result)).not.toContain('s3cret');

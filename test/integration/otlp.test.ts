@@ -1,5 +1,6 @@
 /**
- * A receiver of OTLP gets the points that the stored results imply, over restarts of coordinator and receiver.
+ * A receiver of OTLP gets the points that the stored results imply, across restarts of coordinator and
+ * receiver.
  */
 import { readFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
@@ -43,7 +44,7 @@ function checksIn(series: readonly OtlpSeries[]): number {
     .reduce((sum, { point }) => sum + Number(point.asInt), 0);
 }
 
-/** Every series against the rows: counts equal, sums within rounding. */
+/** Compares every series with the rows: counts must be equal, and sums equal except for rounding. */
 function expectSame(series: readonly OtlpSeries[], stored: readonly Stored[]): void {
   const keyOf = (...parts: (string | number | null | undefined)[]) =>
     parts.map((part) => part ?? '').join(' ');
@@ -76,14 +77,14 @@ function expectSame(series: readonly OtlpSeries[], stored: readonly Stored[]): v
     const key = keyOf(has['svc.monitor.id'], has['svc.region'], has['svc.check.outcome']);
     expect(Number(point.asInt), key).toBe(checks.get(key) ?? 0);
   }
-  // Every outcome of each monitor and region that was checked, and no other.
+  // There is a series for every outcome of each monitor and region with checks, and no other.
   const checked = new Set(stored.map(({ monitor_id, region }) => `${monitor_id} ${region}`));
   expect(counters).toHaveLength(3 * checked.size);
 }
 
 type StoredPhase = { monitor_id: number; region: string; phase: number; results: number; ms: number };
 
-/** The phases of the stored results, by their place in {@link PHASES}. */
+/** The phases of the stored results. A phase is named by its index in {@link PHASES}. */
 function phasesIn(service: LocalService): StoredPhase[] {
   return service.query<StoredPhase>(`
     SELECT monitor_id, region, phase.key AS phase, count(*) AS results, sum(phase.value) AS ms
@@ -122,7 +123,7 @@ function byPath(response: ServerResponse, path: string): void {
   response.writeHead(Number(/^\/status\/(\d+)/.exec(path)?.[1] ?? 200)).end('ok');
 }
 
-/** Declares a monitor of one region, with more attributes. */
+/** Returns a function that declares a monitor of one region with further attributes. */
 async function webIn(opened: Opened): Promise<(more: object) => object> {
   const web = await targetIn(opened);
   web.answerWith(byPath);
@@ -130,7 +131,7 @@ async function webIn(opened: Opened): Promise<(more: object) => object> {
   return (more) => ({ svc_http_monitor: { web: { ...monitor, ...more } } });
 }
 
-/** The endpoints that metrics go to, as `/v1/system` has them. */
+/** The endpoints that get metrics, according to `/v1/system`. */
 async function endpointsOf(service: LocalService): Promise<string[]> {
   const { export: exported } = await service.get<{ export: { endpoints: { endpoint: string }[] } }>(
     '/v1/system',
@@ -138,13 +139,13 @@ async function endpointsOf(service: LocalService): Promise<string[]> {
   return exported.endpoints.map(({ endpoint }) => endpoint);
 }
 
-/** JSON at first; the endpoint reads protobuf too, and gets it from some interval on. */
+/** JSON at first. The endpoint reads protobuf too, and gets it after some intervals. */
 const ENCODING: string = expect.stringMatching(/^(?:json|protobuf)$/);
 
 const MONITORS = { http: 11, tcp: 7, dns: 2 };
 const IN_ALL = 20;
 
-/** Monitors of all kinds; the first HTTP monitor of ten fails. */
+/** Monitors of all kinds. One of ten HTTP monitors fails. */
 function monitorsTo(endpoint: string, targets: { url: string; port: number }) {
   const common = {
     periodicity: '30s',
@@ -179,7 +180,7 @@ async function quiet(service: LocalService): Promise<Stored[]> {
   return storedIn(service);
 }
 
-test('a receiver gets exactly what the stored results imply, over restarts', async (context) => {
+test('a receiver gets exactly the points that the stored results imply, across restarts', async (context) => {
   const opened = openedIn(context);
   const receiver = await receiverIn(opened);
   const web = await targetIn(opened);
@@ -192,7 +193,7 @@ test('a receiver gets exactly what the stored results imply, over restarts', asy
   const isExported = (checks: number) => () => checksIn(receiver.series) >= checks;
   await receiver.until(isExported(2 * IN_ALL * REGIONS.length));
 
-  // The coordinator ends and starts: the counts go on from the same beginning.
+  // After a restart of the coordinator the counts go on from the same beginning.
   await service.stopCoordinator();
   const before = receiver.series.filter(({ name }) => name === 'svc.checks');
   await service.startCoordinator();
@@ -205,7 +206,7 @@ test('a receiver gets exactly what the stored results imply, over restarts', asy
     expect(Number(point.asInt)).toBeGreaterThanOrEqual(Number(earlier.asInt));
   }
 
-  // The receiver is away for a while.
+  // The receiver is down for a while.
   await receiver.close();
   await service.decided(service.idOf('tcp 0'), 2);
   await receiver.restart();
@@ -220,7 +221,7 @@ test('a receiver gets exactly what the stored results imply, over restarts', asy
   );
   expect(states).toHaveLength(IN_ALL);
 
-  // One pipeline for all monitors. Only its headers are secret.
+  // All monitors share one pipeline, of which only the headers are secret.
   const { export: exported } = await service.get<{ export: { endpoints: object[] } }>('/v1/system');
   expect(exported.endpoints).toEqual([
     expect.objectContaining({ endpoint: `${receiver.url}/v1/metrics`, monitors: IN_ALL, default: false }),
@@ -237,7 +238,7 @@ test('a receiver gets exactly what the stored results imply, over restarts', asy
   });
 });
 
-test('monitors without an endpoint go to the default, and a monitor may get and lose its own', async (context) => {
+test('monitors without an endpoint are exported to the default, and a monitor may get and lose its own', async (context) => {
   const opened = openedIn(context);
   const [fallback, own] = [await receiverIn(opened), await receiverIn(opened)];
   const declared = await webIn(opened);
@@ -268,14 +269,14 @@ test('monitors without an endpoint go to the default, and a monitor may get and 
   await own.until(() => own.series.some(({ attributes }) => attributes['svc.monitor.name'] === 'Other'));
   await service.reload(declared({}));
   await expect.poll(() => endpointsOf(service)).toEqual([`${fallback.url}/v1/metrics`]);
-  // A request may still be on the way then, with what was collected before.
+  // A request with points that were collected before may still be under way.
   const before = own.requests.length;
   const checks = checksIn(fallback.series);
   await fallback.until(() => checksIn(fallback.series) > checks + 3);
   expect(own.requests.length).toBeLessThanOrEqual(before + 1);
 });
 
-test('a monitor leaves an endpoint that hangs at once, and takes all its counts along', async (context) => {
+test('a monitor leaves a hanging endpoint at once, and the new endpoint gets all its counts', async (context) => {
   const opened = openedIn(context);
   const [hanging, own] = [await receiverIn(opened), await receiverIn(opened)];
   hanging.intercept = () => true;
@@ -346,7 +347,7 @@ test('endpoints that hang, refuse and redirect delay no other', async (context) 
     }>('/v1/system');
     return exported.endpoints.find(({ endpoint }) => endpoint.startsWith(receiver.url));
   };
-  // On a busy machine a good one may be too late once.
+  // On a busy machine a good endpoint may once answer too late.
   await expect.poll(() => state(good)).toMatchObject({ failing: false, points_dropped: 0 });
   const refused = { failing: true, last_error: { message: 'answered 403: no' } };
   await expect.poll(() => state(refusing)).toMatchObject(refused);
@@ -356,7 +357,7 @@ test('endpoints that hang, refuse and redirect delay no other', async (context) 
   expect(await service.metric('svc_otlp_endpoints{state="failing"}')).toBeGreaterThanOrEqual(2);
 });
 
-/** Of docs/metrics.md, by their questions. */
+/** The queries of docs/metrics.md, by the questions that they answer. */
 function documentedQueries(): Map<string, string> {
   const page = readFileSync(new URL('../../docs/metrics.md', import.meta.url), 'utf8');
   const table = page.slice(page.indexOf('## Queries'), page.indexOf('## When an endpoint'));
@@ -397,7 +398,7 @@ test.skipIf(skipsVictoriaMetrics)(
       expect(value).toBeCloseTo(seconds / checksOf(rows), 9);
     }
     for (const query of documented.values()) await database.query(query);
-    // A busy machine makes single checks of others fail.
+    // On a busy machine single checks of other monitors may fail.
     const passing = new Set(
       stored.filter(({ outcome }) => outcome !== 'failed').map((row) => row.monitor_id),
     );
@@ -447,7 +448,7 @@ test.skipIf(skipsVictoriaMetrics)(
     await send(3, [['team', 'x'.repeat(4_097)]]);
     await send(4, attributes(MOST_RESOURCE_ATTRIBUTES));
     await send(5, [['team', 'x'.repeat(4_096)]]);
-    // The last ones come after the others.
+    // The last points come after the others.
     await expect.poll(() => kept(5)).toEqual([1, 3, 4]);
     await expect.poll(() => kept(4)).toEqual([1, 3, 4]);
     expect(await kept(1)).toEqual([0, 3, 4]);

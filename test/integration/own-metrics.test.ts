@@ -1,4 +1,4 @@
-/** The own metrics of coordinator and agents by OTLP, as a receiver with OpenTelemetry's definitions reads them. */
+/** The export over OTLP of the metrics that coordinator and agents have about themselves, as a receiver with OpenTelemetry's definitions reads it. */
 
 import { INSTRUMENT_GROUPS } from '@svc/shared/metrics/registry.ts';
 import type { OwnExportSettings } from '@svc/shared/own-metrics/own-metrics-settings.ts';
@@ -89,7 +89,7 @@ test.each(['protobuf', 'json'] as const)(
       expect(agent.headers.authorization).toBe(HEADER);
       expect(agent.path).toBe('/v1/metrics');
 
-      // Everything that /metrics shows, under the names of OTLP; a metric without points is not sent.
+      // The export has everything that /metrics shows, under the names of OTLP. A metric without points is not sent.
       const agentUrl = `http://127.0.0.1:${service.agent('hosta-fra').healthPort}`;
       const kinds = new Map(
         INSTRUMENT_GROUPS.flatMap(({ instruments }) => instruments).map((one) => [one.name, one]),
@@ -122,7 +122,7 @@ test.each(['protobuf', 'json'] as const)(
   },
 );
 
-test('counts begin anew with a restart, and say so', async (context) => {
+test('counts begin again at a restart, with a new start time', async (context) => {
   const opened = openedIn(context);
   const receiver = await receiverIn(opened);
   const web = await targetIn(opened);
@@ -133,7 +133,7 @@ test('counts begin anew with a restart, and say so', async (context) => {
   });
   const results = () => pointsOf(receiver, 'svc-coordinator', 'svc_results')[0];
   await receiver.until(() => numberOf(results()) >= 2);
-  // The last export is made by the stop itself, and has what was recorded before it began.
+  // The stop itself makes the last export, with what was recorded before the stop began.
   await service.stopAgent('hosta-fra');
   await allRecorded(service);
   const before = requestsOf(receiver, 'svc-coordinator').length;
@@ -168,7 +168,7 @@ test('an endpoint that refuses, hangs or drips delays neither checks nor the sto
     if (asked % 3 === 0) {
       response.writeHead(403, `no ${message.headers.authorization}`).end('no');
     } else if (asked % 3 === 1) {
-      // One byte now and then: no time-out of silence ends this.
+      // A byte now and then, so no time-out for silence ends the answer.
       response.writeHead(200, { 'content-type': 'application/x-protobuf' });
       const timer = setInterval(() => response.write('\0'), 50);
       open.add(() => clearInterval(timer));
@@ -195,7 +195,7 @@ test('an endpoint that refuses, hangs or drips delays neither checks nor the sto
   await service.stopCoordinator();
 });
 
-test('points that an endpoint rejects are logged, and no secret that it repeats', async (context) => {
+test('rejected points are logged, without the secret that the endpoint repeats in its message', async (context) => {
   const opened = openedIn(context);
   const receiver = await receiverIn(opened);
   receiver.intercept = (message, response) => {

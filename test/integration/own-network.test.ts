@@ -1,6 +1,7 @@
 /**
- * A failure of our own network is never a verdict. Three agents run on one machine, in a network of the test's own,
- * whose link, routes, resolver, IPv6 and gateway fail and recover. Only real outages are announced.
+ * A failure of the agents' own network never counts against a target. Three agents run on one machine, in a
+ * network that the test made, whose link, routes, resolver, IPv6 and gateway fail and recover. Only real
+ * outages are announced.
  */
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -15,7 +16,7 @@ const DOWN = BY_ADDRESS.slice(0, 2);
 const UP = BY_ADDRESS.slice(2);
 const BY_IPV6 = ['2001:db8::2', '2001:db8::3', '2001:db8::4'];
 const ALL = [...NAMED, 'six.test', ...BY_ADDRESS, ...BY_IPV6];
-/** A machine that is short of CPU voids its time-outs for that reason first. */
+/** Reasons for which a check may be not run. On a machine short of CPU, a time-out gets `agent-starved` before other reasons are considered. */
 const NOT_RUN = ['agent-starved', 'network-down', 'no-ipv6'];
 
 describe.skipIf(reason !== null && process.env.CI !== 'true')('while our network', () => {
@@ -34,7 +35,7 @@ describe.skipIf(reason !== null && process.env.CI !== 'true')('while our network
   }
 
   function expectPassed(step: string, names: readonly string[]): void {
-    // An attempt that began before the network was back is reported in this step, and says nothing about its target.
+    // A check that began before the network was back is reported in this step. It says nothing about its target.
     const untold = ['agent-starved', ...(/back/.test(step) ? ['network-down'] : [])];
     for (const name of names) {
       const found = (told(step).outcomes[name] ?? []).filter((outcome) => !untold.includes(outcome));
@@ -42,7 +43,7 @@ describe.skipIf(reason !== null && process.env.CI !== 'true')('while our network
     }
   }
 
-  /** The alerts and the sicknesses about the network. A lack of CPU of the machine is left out. */
+  /** Expects these alerts and these faults of the network in heartbeats. A lack of CPU is ignored. */
   function expectTold(step: string, alerts: readonly string[], sick: readonly string[] = []): void {
     const found = told(step);
     expect(found.alerts).toEqual(alerts);
@@ -57,24 +58,24 @@ describe.skipIf(reason !== null && process.env.CI !== 'true')('while our network
     }
   }
 
-  test('is there, everything passes and nobody is told anything', () => {
+  test('works, everything passes and there is no alert', () => {
     expectPassed('calm', ALL);
     expectTold('calm', []);
   });
 
-  test.each(['link down', 'default route gone'])('has its %s, nothing is a verdict', (step) => {
+  test.each(['link down', 'default route gone'])('has its %s, nothing counts against a target', (step) => {
     expectNotRun(step, ALL);
     expectTold(step, [], ['network-down']);
   });
 
-  test('has a dead resolver, names are not a verdict, and what is really down is announced', () => {
+  test('has a dead resolver, names do not count as failed, and real outages are announced', () => {
     const step = 'resolver dead and half of the targets down';
     expectNotRun(step, [...NAMED, 'six.test']);
     expectPassed(step, [...UP, ...BY_IPV6]);
     expect(told(step).alerts).toEqual(DOWN.map((name) => `error ${name}`));
   });
 
-  test('has a silent resolver, names are not a verdict, and addresses pass', () => {
+  test('has a silent resolver, names do not count as failed, and addresses pass', () => {
     expectNotRun('resolver silent', [...NAMED, 'six.test']);
     expectPassed('resolver silent', [...BY_ADDRESS, ...BY_IPV6]);
     expect(told('resolver silent').alerts).toEqual([]);
@@ -92,21 +93,21 @@ describe.skipIf(reason !== null && process.env.CI !== 'true')('while our network
     },
   );
 
-  test('has lost its IPv6 gateway alone, what has IPv6 only is not a verdict, and the rest passes', () => {
+  test('has lost only its IPv6 gateway, targets with IPv6 only do not count as failed, and the rest passes', () => {
     const step = 'IPv6 gateway gone';
     expectNotRun(step, ['six.test', ...BY_IPV6]);
     expectPassed(step, [...NAMED, ...BY_ADDRESS]);
     expectTold(step, [], ['network-down']);
   });
 
-  test('has lost its IPv4 gateway alone, what needs it is not a verdict, and IPv6 addresses pass', () => {
+  test('has lost only its IPv4 gateway, targets that need it do not count as failed, and IPv6 addresses pass', () => {
     const step = 'IPv4 gateway gone';
     expectNotRun(step, [...NAMED, 'six.test', ...BY_ADDRESS]);
     expectPassed(step, BY_IPV6);
     expectTold(step, [], ['network-down']);
   });
 
-  test('has lost its gateway, what is really down is announced when it is back, and nothing before', () => {
+  test('has lost its gateway, real outages are announced when it is back, and nothing before', () => {
     const gone = 'gateway gone and half of the targets down';
     expectNotRun(gone, ALL);
     expectTold(gone, [], ['network-down']);
@@ -118,7 +119,7 @@ describe.skipIf(reason !== null && process.env.CI !== 'true')('while our network
     );
   });
 
-  test('has lost its gateway behind a forwarder of this machine, SERVFAIL is not a verdict', () => {
+  test('has lost its gateway behind a DNS forwarder of this machine, SERVFAIL does not count as failed', () => {
     const step = 'gateway gone behind a forwarder';
     expectNotRun(step, ALL);
     expectTold(step, [], ['network-down']);
@@ -132,13 +133,13 @@ describe.skipIf(reason !== null && process.env.CI !== 'true')('while our network
     'IPv6 gone',
     'IPv6 gateway gone',
     'IPv4 gateway gone',
-  ])('is back after %s, everything passes again', (step) => {
+  ])('works again after %s, everything passes', (step) => {
     expectPassed(`back after ${step}`, ALL);
     const recovered = step === 'resolver dead' ? DOWN.map((name) => `recovered ${name}`) : [];
     expectTold(`back after ${step}`, recovered);
   });
 
-  test('is back for good, what was down recovers', () => {
+  test('works again, targets that were down recover', () => {
     expectPassed('back', ALL);
     expect(told('back').alerts).toEqual(DOWN.map((name) => `recovered ${name}`));
   });

@@ -1,4 +1,4 @@
-/** The API behind the proxies of `deploy/proxy`, with the real programs as far as they are installed (`.ci/run` does). */
+/** The API behind the proxies of `deploy/proxy`, with the real programs as far as they are installed (`.ci/run` installs them). */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -38,7 +38,7 @@ async function started(
     throw new Error(`${program} has ended:\n${said}`);
   });
   await Promise.race([untilListening(port), ended]);
-  ended.catch(() => {}); // It ends when the test stops it.
+  ended.catch(() => {}); // It is rejected when the test stops the proxy.
   return () => end(child);
 }
 
@@ -50,7 +50,7 @@ async function end(child: ChildProcess): Promise<void> {
 }
 
 async function untilListening(port: number): Promise<void> {
-  // Nobody listens before it has started. The hook's time-out bounds it.
+  // Nothing listens before the proxy has started. The hook's time-out bounds the wait.
   while ((await ask({ port, path: '/healthz' }).catch(() => null))?.status !== 200) await pause(50);
 }
 
@@ -96,8 +96,7 @@ async function startNginx(program: string, folder: string, upstream: string): Pr
 
 async function startCaddy(program: string, folder: string, upstream: string): Promise<Proxy> {
   const port = await freePort();
-  // The sites unchanged. Further options keep Caddy away from the ports, the admin interface and the certificate store
-  // of this machine.
+  // The sites are unchanged. Further options keep Caddy from using the ports, the admin interface and the certificate store of this machine.
   const options = 'admin off\n\tauto_https disable_redirects\n\tskip_install_trust\n\tlocal_certs';
   const file = await readFile(new URL('Caddyfile', FILES), 'utf8');
   await writeFile(
@@ -128,7 +127,7 @@ type Question = {
   readonly body?: string;
   /** Name that the certificate is for. */
   readonly servername?: string;
-  /** Address that the question comes from. */
+  /** Local address that the request is sent from. */
   readonly from?: string;
 };
 
@@ -137,7 +136,7 @@ async function ask(question: Question) {
   return { status: answer.statusCode as number, headers: answer.headers, text: await text(plain) };
 }
 
-/** The head of an answer, and its body as it comes, without the coding of the proxy. */
+/** The head of an answer, and its body as a stream, decompressed. */
 async function opened(question: Question): Promise<{ answer: IncomingMessage; plain: Readable }> {
   const { port, path, method = 'GET', headers = {}, body, from = '127.0.0.1' } = question;
   const { servername = 'localhost' } = question;
@@ -194,7 +193,7 @@ describe.each([
       },
     });
 
-  test.skipIf(isSkipped)('the API answers, and browsers are told to stay with TLS', async () => {
+  test.skipIf(isSkipped)('the API answers, and tells browsers to use TLS only', async () => {
     const { status, headers } = await call({ path: '/v1/monitors' });
     expect(status).toBe(200);
     expect(headers['strict-transport-security']).toBe('max-age=31536000');
@@ -215,7 +214,7 @@ describe.each([
     },
   );
 
-  test.skipIf(isSkipped)('the API itself says what is too large', async () => {
+  test.skipIf(isSkipped)('the API itself refuses bodies that are too large', async () => {
     const body = JSON.stringify({ name: 'a'.repeat(1_100_000) });
     const { status, headers, text } = await call({ path: '/v1/tokens', method: 'POST', body });
     expect(status).toBe(413);
@@ -233,7 +232,7 @@ describe.each([
     expect(headers['content-type']).not.toContain('problem');
   });
 
-  test.skipIf(isSkipped)('a list of more than 10 MB comes whole, compressed or not', async () => {
+  test.skipIf(isSkipped)('a list of more than 10 MB arrives whole, compressed or not', async () => {
     const body = 'a'.repeat(250_000);
     for (let monitor = 0; monitor < 45; monitor += 1) {
       const { status, text } = await call({
@@ -275,29 +274,32 @@ describe.each([
     return cookies(entered);
   }
 
-  test.skipIf(isSkipped)('each event of the stream of changes comes at once, and its end too', async () => {
-    const headers = { host: `localhost:${proxy.port}`, cookie: await session() };
-    const { answer, plain } = await opened({
-      ...{ port: proxy.port, path: '/events' },
-      headers: { ...headers, accept: 'text/event-stream', 'accept-encoding': 'gzip, br' },
-    });
-    expect(answer.headers['content-type']).toBe('text/event-stream');
-    let said = '';
-    plain.on('data', (chunk: Buffer) => {
-      said += chunk.toString();
-    });
-    const hasSaid = async (words: string) => {
-      while (!said.includes(words)) await once(plain, 'data');
-    };
-    await hasSaid('retry: ');
-    api.clock.advance(15_000);
-    await hasSaid(':\n\n');
-    const ended = once(plain, 'end');
-    api.clock.advance(600_000);
-    await ended;
-  });
+  test.skipIf(isSkipped)(
+    'each event of the stream of changes arrives at once, and so does its end',
+    async () => {
+      const headers = { host: `localhost:${proxy.port}`, cookie: await session() };
+      const { answer, plain } = await opened({
+        ...{ port: proxy.port, path: '/events' },
+        headers: { ...headers, accept: 'text/event-stream', 'accept-encoding': 'gzip, br' },
+      });
+      expect(answer.headers['content-type']).toBe('text/event-stream');
+      let said = '';
+      plain.on('data', (chunk: Buffer) => {
+        said += chunk.toString();
+      });
+      const hasSaid = async (words: string) => {
+        while (!said.includes(words)) await once(plain, 'data');
+      };
+      await hasSaid('retry: ');
+      api.clock.advance(15_000);
+      await hasSaid(':\n\n');
+      const ended = once(plain, 'end');
+      api.clock.advance(600_000);
+      await ended;
+    },
+  );
 
-  test.skipIf(isSkipped)('answers are compressed for who asks for it', async () => {
+  test.skipIf(isSkipped)('answers are compressed for clients that ask for it', async () => {
     const { headers } = await call({ path: '/v1/openapi.json', headers: { 'accept-encoding': 'gzip' } });
     expect(headers['content-encoding']).toBe('gzip');
   });
@@ -326,7 +328,7 @@ describe.each([
     },
   );
 
-  test.skipIf(isSkipped || name === 'caddy')('plain HTTP is sent to HTTPS', async () => {
+  test.skipIf(isSkipped || name === 'caddy')('plain HTTP is redirected to HTTPS', async () => {
     const sent = plainRequest({
       host: '127.0.0.1',
       port: proxy.plainPort,

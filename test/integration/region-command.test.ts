@@ -1,4 +1,4 @@
-/** `svc region` with a real NATS server that is configured, reloaded and asked by it. */
+/** `svc region` with a real NATS server, which it configures, reloads and asks. */
 
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -38,7 +38,7 @@ const region = (...args: string[]): Promise<Said> => svc(['region', ...args, '--
 const file = (name: string): string => join(folder, name);
 const seedIn = (text: string): string => String(parseEnv(text).SVC_NATS_NKEY);
 
-/** A server with the folder's configuration, which `region init` has written. @returns its process id */
+/** Starts a server with the configuration that `region init` has written to the folder. @returns its process id */
 async function serverIn(...flags: string[]): Promise<number> {
   const server = await startConfiguredNats(file('nats.conf'), ...flags);
   onTestFinished(() => server.close());
@@ -60,7 +60,7 @@ async function stateOf(seed: string): Promise<'accepted' | string> {
 
 const OF_AMS = 'accepted, own true, other false';
 
-/** Stays connected with the key until the server ends that. */
+/** Connects with the key, and stays connected until the server ends the connection. */
 async function connected(seed: string) {
   const connection = await connect({
     servers: listen,
@@ -71,7 +71,7 @@ async function connected(seed: string) {
   return connection;
 }
 
-test('as a program of its own, it writes the settings and what the server, another user, may read', async () => {
+test("as a separate program, it writes the settings, and the files that the server's user may read", async () => {
   const program = (...args: string[]) =>
     run(process.execPath, [
       '--',
@@ -81,7 +81,7 @@ test('as a program of its own, it writes the settings and what the server, anoth
       '--nats-dir',
       folder,
     ]);
-  // Node takes some options for its own wherever they stand, such as --env-file.
+  // Node itself takes some options, such as --env-file, wherever they stand.
   await program('init', '--listen', listen, '--env-file', file('coordinator.env'));
   await program('add', 'hosta-ams', '--env-file', file('agent.env'));
   const modeOf = async (name: string) => ((await stat(file(name))).mode & 0o777).toString(8);
@@ -147,7 +147,7 @@ test('a region is added, its key replaced without a gap, and removed', async () 
   expect(await stateOf(coordinator)).toMatch(/^accepted/);
 });
 
-test('a key that got out is refused at once, and so is that of the coordinator when its turn comes', async () => {
+test("a leaked key of a region is refused at once after its replacement, and so is the coordinator's", async () => {
   const { out } = await region('init', '--listen', listen);
   const { out: agent } = await region('add', 'hosta-ams');
   await serverIn();
@@ -175,13 +175,13 @@ test('the stream takes results of a region that was added while the server runs'
   expect((await streams.info('results')).state.messages).toBe(0);
 });
 
-test('one reload of the unit puts a region into use that the command could not tell the server of', async () => {
+test('a region that the command could not announce to the server works after one reload of the unit', async () => {
   const { out } = await region('init', '--listen', listen, '--pid-file', file('nats.pid'));
   const pid = await serverIn();
   const connection = await connected(seedIn(out));
   const { streams } = await jetStreamOf(connection);
   await streams.add({ name: 'results', subjects: [resultsSubject('hosta-ams')] });
-  // As where the file is of another machine.
+  // This is the situation when the server runs on another machine.
   await rm(file('nats.pid'));
   const added = await region('add', 'hosta-ams');
   expect(added.err).toContain('no server with nats.conf runs on this machine');
@@ -197,7 +197,7 @@ test('one reload of the unit puts a region into use that the command could not t
 const noNetwork = whyNoOwnNetwork();
 if (noNetwork !== null) console.warn(`skipped: svc region beside a dead name server: ${noNetwork}`);
 
-test.skipIf(noNetwork !== null)('a name server that never answers does not hold the list up', async () => {
+test.skipIf(noNetwork !== null)('a name server that never answers does not delay the list', async () => {
   await region('init', '--listen', listen, '--url', 'nats://nats.example.com:4222');
   const listed = await svcBesideSilentNameServer(folder, ['region', 'list', '--nats-dir', folder], {});
   expect(listed).toEqual({
@@ -207,7 +207,7 @@ test.skipIf(noNetwork !== null)('a name server that never answers does not hold 
   });
 });
 
-test('two calls at once do not mix: the second is told to come again', async () => {
+test('two concurrent calls do not mix: the second is told to try again', async () => {
   await region('init', '--listen', listen);
   const unlock = lockFile(file('regions.lock'));
   expect(await region('add', 'hosta-ams')).toMatchObject({
@@ -260,7 +260,7 @@ describe('nothing is lost', () => {
     await serverIn();
   });
 
-  test('when a key came without its state, as from a backup: both are valid', async () => {
+  test('when a key is restored without its state, as from a backup: both keys are valid', async () => {
     const { out } = await region('add', 'hosta-ams');
     const before = await region('init', '--listen', listen);
     const state = await readFile(file('regions.json'), 'utf8');
@@ -296,7 +296,7 @@ describe('nothing is lost', () => {
     expect((await readdir(folder)).filter((name) => /next|check|[0-9a-f]{12}$/.test(name))).toEqual([]);
   });
 
-  test('when the settings cannot be written: nothing is changed before, and all is completed after', async () => {
+  test('when the settings cannot be written: the former key stays valid, and the next call completes the change', async () => {
     await region('init', '--listen', listen);
     const { out } = await region('add', 'hosta-ams');
     await serverIn();
@@ -312,7 +312,7 @@ describe('nothing is lost', () => {
       });
     }
     expect(await readFile(file('regions.json'), 'utf8')).toBe(before);
-    // A place that can be written to until then: a full device.
+    // `/dev/full` can be opened for writing, but every write fails.
     const full = await region('rotate', 'hosta-ams', '--env-file', '/dev/full', '--force');
     expect(full).toMatchObject({ code: 1, err: expect.stringMatching(/ENOSPC.*call this again/) });
     expect(await stateOf(seedIn(out))).toBe(OF_AMS);
@@ -320,7 +320,7 @@ describe('nothing is lost', () => {
     expect([await stateOf(seedIn(out)), await stateOf(seedIn(again.out))]).toEqual([OF_AMS, OF_AMS]);
   });
 
-  test('when the key of a region is no key: the region is removed, and it is told', async () => {
+  test('when the key of a region is not a valid key: the region is removed, with a message', async () => {
     await region('init', '--listen', listen);
     const { out } = await region('add', 'hosta-ams');
     await serverIn();
@@ -332,7 +332,7 @@ describe('nothing is lost', () => {
     await expect.poll(() => stateOf(seedIn(out))).toBe('nats-refused');
   });
 
-  test('when the server does not answer the first look: it is asked again', async () => {
+  test('when the server does not answer the first request: it is asked again', async () => {
     const port = await freePort();
     const proxy = await startNatsProxy(port);
     onTestFinished(() => proxy.close());
@@ -368,7 +368,7 @@ describe('nothing is lost', () => {
     expect(await stateOf(seedIn(out))).toBe('nats-refused');
   });
 
-  test('when a change needs a restart of the server: it is told', async () => {
+  test('when a change needs a restart of the server: a message says so', async () => {
     await region('init', '--listen', listen);
     await serverIn();
     const { err } = await region('init', '--listen', `127.0.0.1:${await freePort()}`);
@@ -376,7 +376,7 @@ describe('nothing is lost', () => {
     expect(err).not.toContain('reloaded the server');
   });
 
-  test('when the certificate is on another machine: it is told how to go on', async () => {
+  test('when the certificate is on another machine: a message says how to go on', async () => {
     const tls = ['--cert', '/nowhere/server.pem', '--key', '/nowhere/key.pem'];
     expect(await region('init', '--listen', listen, ...tls)).toMatchObject({
       code: 1,

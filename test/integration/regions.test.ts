@@ -33,7 +33,7 @@ async function start(opened: Opened) {
 
 type Absence = { region: string; ended_at: number | null };
 
-/** Since when regions have no agent that takes jobs, as the API says it. */
+/** Regions without an agent that takes jobs, according to the API, each with the instant since when. */
 async function absentSince(service: LocalService): Promise<Record<string, number>> {
   const { data } = await service.get<{ data: { region: string; absent_since: number | null }[] }>(
     '/v1/regions',
@@ -75,10 +75,10 @@ describe.concurrent('a region without an agent', () => {
           .map(({ region, started_at: at }) => [region, at]),
       ),
     );
-    // What it said last may be on its way.
+    // Its last message may still be under way.
     await service.decided(id, 1);
     const reported = slotsOf(service, 'hosta-fra');
-    // Aged out after three periods; two of three votes are a quorum.
+    // The vote has aged out after three periods. Two of three votes are a quorum.
     await service.until(async () => ((await votes(service, id)).get('hosta-fra') ?? 0) > 90_000);
     await service.decided(id, 1);
     expect(slotsOf(service, 'hosta-fra')).toEqual(reported);
@@ -97,7 +97,7 @@ describe.concurrent('a region without an agent', () => {
     expect(hook.requests).toHaveLength(0);
   });
 
-  test('shows since when, over a restart of the coordinator too', async (context) => {
+  test('shows since when, also after a restart of the coordinator', async (context) => {
     const { service } = await start(openedIn(context));
     await service.stopAgent('hosta-fra');
     await service.until(() => absences(service).length === 2);
@@ -106,17 +106,17 @@ describe.concurrent('a region without an agent', () => {
     await service.stopCoordinator();
     await service.startCoordinator();
     expect(await absentSince(service)).toMatchObject(since);
-    // Until the heartbeats of the others are read, they are as absent as while no coordinator leads.
+    // Until heartbeats of the other regions are read, these count as absent too.
     await service.until(async () => Object.keys(await absentSince(service)).length === 2);
     expect(await absentSince(service)).toEqual(since);
 
-    // No monitor misses the region any more that never had an agent.
+    // No monitor uses the region that never had an agent any more.
     await service.reload({});
     await service.until(async () => (await absentSince(service))[NEVER_THERE] === undefined);
     expect(await absentSince(service)).toEqual({ 'hosta-fra': since['hosta-fra'] });
   });
 
-  test('and a second one, too few votes: unknown, whatever the third says', async (context) => {
+  test('and a second one leave too few votes: `unknown`, whatever the third region votes', async (context) => {
     const { web, hook, service, id } = await start(openedIn(context));
     const seen = service.transitions.length;
     await service.stopAgent('hosta-fra');
@@ -139,7 +139,7 @@ describe.concurrent('a region without an agent', () => {
     expect(hook.requests).toHaveLength(0);
   });
 
-  test('and no other: monitors wait as unknown and are checked as soon as an agent comes', async (context) => {
+  test('and no other region with one: monitors stay `unknown`, and are checked as soon as an agent connects', async (context) => {
     const opened = openedIn(context);
     const web = await targetIn(opened);
     const monitor = { name: 'Web', url: web.url, periodicity: '30s', active: true, retry: 0 };

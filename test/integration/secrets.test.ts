@@ -1,8 +1,8 @@
 /**
  * Real processes at the level `trace`, with a secret in every place that takes one. Each secret reaches its
- * receiver, and appears in no log, metric, table or stream, and in no answer to a token that only reads or to a visitor.
- * The answers are those of every endpoint, every page of the dashboard and every document of a status page: the tables
- * that serve them are read here, so a new one is covered by itself.
+ * receiver, and appears in no log, metric, table or stream, and in no answer to a token that only reads or to
+ * a visitor. The test requests every endpoint, every page of the dashboard and every document of a status
+ * page. It reads their lists from the code that serves them, so a new one is included automatically.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -26,13 +26,13 @@ import { Program } from '../support/process.ts';
 import { svc } from '../support/svc.ts';
 import { Visitor } from '../support/visited-pages.ts';
 
-/** Every secret has it. */
+/** A text that every secret contains. */
 const MARK = 'S3CRET';
 const TOKEN = `operator-${MARK}-0123456789abcdef0123456789`;
 
 const basic = (user: string, password: string) => `Basic ${btoa(`${user}:${password}`)}`;
 
-/** Whatever a leak would contain. */
+/** Texts of which a leak would contain at least one. */
 const LEAK = new RegExp(
   [
     MARK,
@@ -40,7 +40,7 @@ const LEAK = new RegExp(
   ].join('|'),
 );
 
-/** A proxy that leads everything to one server, asked with a password. */
+/** A proxy that requires a password and sends everything to one server. */
 async function proxyIn(opened: Opened, server: { readonly url: string }) {
   const proxy = await startForwardProxy(Number(new URL(server.url).port));
   opened.push(proxy);
@@ -87,7 +87,7 @@ const MONITOR = {
   timeout: 5_000,
 };
 
-/** In the declared file; its values come from the environment and from a file. */
+/** Resources of the declared file. Its secrets come from the environment and from a file. */
 const DECLARED = {
   svc_http_monitor: {
     declared: {
@@ -106,7 +106,7 @@ const CHANNEL = {
     headers: [{ key: 'X-Key', value: `${MARK}-hook-header` }],
   },
 };
-/** The other kinds, with every setting. */
+/** Channels of the other kinds, with every setting. */
 const CHANNELS = channelBodies()
   .filter(({ provider_type }) => provider_type !== 'webhook')
   .map((body) => JSON.parse(JSON.stringify(body).replaceAll(SECRET, MARK)) as object);
@@ -118,14 +118,14 @@ const PAGE = {
   password: `${MARK}-page`,
 };
 
-/** Queries that an endpoint cannot do without. */
+/** Required query parameters of endpoints. */
 const QUERIES: Readonly<Record<string, string>> = { '/v1/monitors/{id}/summary': '?range=24h' };
-/** No page here has a domain, and metrics have a token of their own. */
+/** Endpoints that are not requested: no page in this test has a domain, and metrics have a separate token. */
 const NOT_ANSWERED: ReadonlySet<string> = new Set(['/v1/status-pages/{id}/domain', '/metrics']);
-/** Objects of a kind have ids from 1 on. */
+/** Ids to try. Objects of each kind have ids from 1 on. */
 const IDS = Array.from({ length: CHANNELS.length + 1 }, (_, index) => index + 1);
 
-/** The paths of all objects of a route. Objects below others are among the first three of the first three. */
+/** The paths of all objects of a route. For objects below others, the first three ids of each suffice. */
 function pathsOf(route: string): string[] {
   if (!route.includes('{')) return [route];
   const isBelow = route.split('{').length > 2;
@@ -138,7 +138,7 @@ function pathsOf(route: string): string[] {
 
 const cookieOf = ({ cookies }: Visitor) => [...cookies].map(([name, value]) => `${name}=${value}`).join('; ');
 
-test('what is secret arrives where it is meant to, and comes out nowhere else', async (context) => {
+test('secrets arrive where they are meant to, and appear nowhere else', async (context) => {
   const opened = openedIn(context);
   const nats = await natsIn(opened);
   const target = await receiverIn(opened);
@@ -241,7 +241,7 @@ test('what is secret arrives where it is meant to, and comes out nowhere else', 
     expect(new Set(authorizations)).toEqual(new Set([basic('proxy', `${MARK}-proxy`)]));
   await failed;
 
-  // Mistakes of users are reported to them, and their values are kept nowhere.
+  // Wrong values are reported to the user who sent them, and stored nowhere.
   const wrong = [
     '{"name":"S3CRET-malformed" "url"',
     { ...MONITOR, body: { key: `${MARK}-wrong` } },
@@ -263,7 +263,7 @@ test('what is secret arrives where it is meant to, and comes out nowhere else', 
   const changes = await fetch(`${url}/events`, { headers: { cookie: cookieOf(session) } });
   expect(changes.status).toBe(200);
 
-  // Something of everything that a read token or a visitor can see.
+  // Creates one of each kind of object that a read token or a visitor can see.
   const update = { state: 'investigating', text: 'a', component_ids: ['1'] };
   for (const [made, body] of [
     ...CHANNELS.map((channel) => ['/v1/notifications', { ...channel, monitor_ids: [id] }]),
@@ -286,7 +286,7 @@ test('what is secret arrives where it is meant to, and comes out nowhere else', 
   for (const { method, path } of operations) {
     const name = `${method} ${path}`;
     const isRead = method === 'get';
-    // Other bodies are not read: the scope is refused first, and the connection ends with the answer.
+    // Bodies of other requests are not read: the missing scope is refused first, and the answer closes the connection.
     const sent = path.endsWith('/what-if') ? {} : undefined;
     const given = pathsOf(path).map((one) => `${one}${QUERIES[path] ?? ''}`);
     const statuses = new Set<number>();
@@ -344,7 +344,7 @@ test('what is secret arrives where it is meant to, and comes out nowhere else', 
     expect(exported.out, exported.err).toContain('Web');
   }
 
-  // A writer can write back what it reads, which changes nothing. The masks that a reader gets are refused.
+  // A write token can write back what it reads, which changes nothing. The masks that a read token gets are refused.
   const path = `/v1/monitors/${id}`;
   const whole = await call('GET', path);
   expect((await call('PUT', path, whole.json)).json).toMatchObject({ body: MONITOR.body, url: MONITOR.url });

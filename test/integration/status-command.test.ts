@@ -20,7 +20,7 @@ const ERROR = {
   lastAt: Date.parse('2026-11-22T11:00:00Z'),
 };
 
-test('what does not work is shown with what to do, and decides the exit code', async () => {
+test('each problem is shown with what to do, and problems decide the exit code', async () => {
   const { asOperator } = await api({
     readiness: () => ({ nats: false, database: true }),
     recentErrors: () => [ERROR],
@@ -35,7 +35,7 @@ test('what does not work is shown with what to do, and decides the exit code', a
   expect(err).toMatch(/^svc: \d findings: nats does not work; /);
 });
 
-test('a region without an agent is shown with for how long and since when', async () => {
+test('a region without an agent is shown, with since when and for how long', async () => {
   const { asOperator, store } = await api();
   const now = Date.now();
   const lost = now - 3 * 3_600_000;
@@ -57,7 +57,7 @@ test('a region without an agent is shown with for how long and since when', asyn
   expect(regions).toMatchObject([{ absent_since: lost }, { absent_since: left }]);
 });
 
-test('as JSON it is one document', async () => {
+test('the JSON output is one document', async () => {
   const { asOperator } = await api();
   const { out } = await svc(['status', '--json'], asOperator);
   expect(JSON.parse(out)).toMatchObject({
@@ -67,14 +67,14 @@ test('as JSON it is one document', async () => {
   });
 });
 
-test('only the operator is shown errors of the log', async () => {
+test('only the operator sees errors of the log', async () => {
   const { url, reader, asOperator } = await api({ recentErrors: () => [ERROR] });
   const shown = async (environment: Record<string, string>) => (await svc(['status'], environment)).out;
   expect(await shown(asOperator)).toContain('region=hosta-fra');
   expect(await shown({ SVC_BASE_URL: url, SVC_API_TOKEN: reader })).not.toContain('region=hosta-fra');
 });
 
-test('a coordinator that does not answer is told', async () => {
+test('a coordinator that does not answer is reported', async () => {
   const started = await startApi();
   await started.dispose();
   const { code, err } = await svc(['status'], {
@@ -84,7 +84,7 @@ test('a coordinator that does not answer is told', async () => {
   expect({ code, err }).toEqual({ code: 1, err: expect.stringContaining(started.url) });
 });
 
-test('a coordinator that hangs is told after one try', async () => {
+test('a coordinator that hangs is reported after one try', async () => {
   const hanging = createServer(() => {});
   hanging.listen(0, '127.0.0.1');
   await once(hanging, 'listening');
@@ -100,7 +100,7 @@ test('a coordinator that hangs is told after one try', async () => {
   expect({ code, err }).toEqual({ code: 1, err: expect.stringContaining('no complete answer within 8 s') });
 });
 
-test('a coordinator of a version that tells nothing of itself is told as that', async () => {
+test('a coordinator whose version does not have this report is reported as such', async () => {
   const older = createServer((_request, response) => {
     response.writeHead(404, { 'content-type': 'application/problem+json' });
     response.end(JSON.stringify({ type: 'urn:svc:problem:not-found', title: 'not found', status: 404 }));

@@ -7,7 +7,7 @@ import { hiddenFields, linkOf, VisitedPages, type Visitor } from '../support/vis
 const PASSWORD = 'correct horse battery staple';
 const PATH = '/status/main';
 const SECRET_NAME = 'Component that only readers may see';
-/** Everything that a page has below its path. */
+/** All documents below the path of a page. */
 const DOCUMENTS = [
   '',
   '/feed.atom',
@@ -50,7 +50,7 @@ async function statusesOf(visitor: Visitor): Promise<number[]> {
 describe('a page with a password', () => {
   beforeEach(() => declarePage({ access_type: 'password', password: PASSWORD }));
 
-  test('shows a stranger a form at its path, and nothing anywhere below it', async () => {
+  test('shows a stranger a form at its path, and nothing below it', async () => {
     const stranger = pages.visitor();
     const page = await stranger.ask(PATH);
     expect(page.status).toBe(303);
@@ -82,7 +82,7 @@ describe('a page with a password', () => {
     },
   );
 
-  test('opens to who knows the password, with everything below it, and is kept nowhere', async () => {
+  test('and everything below it open with the password, and no cache stores them', async () => {
     const reader = pages.visitor();
     const answer = await signIn(reader);
     expect(answer.status).toBe(303);
@@ -95,7 +95,7 @@ describe('a page with a password', () => {
     expect(page.headers.get('access-control-allow-origin')).toBeNull();
   });
 
-  test('its cookie is for this host alone, and no script reads it', async () => {
+  test('has a cookie for this host alone, which scripts cannot read', async () => {
     const reader = pages.visitor();
     const { text } = await reader.ask(`${PATH}/access`);
     const response = await fetch(`${pages.api.url}${PATH}/access`, {
@@ -108,7 +108,7 @@ describe('a page with a password', () => {
     expect(set).toMatch(/^svc-page-\d+=[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax; Max-Age=1209600$/);
   });
 
-  test('brings a visitor back to where he wanted to go, and never anywhere else', async () => {
+  test('brings visitors back to the page that they asked for, and never anywhere else', async () => {
     const visitor = pages.visitor();
     const asked = await visitor.ask(`${PATH}/days/7`);
     expect(asked.headers.get('location')).toBe(`${PATH}/access?to=%2Fdays%2F7`);
@@ -122,7 +122,7 @@ describe('a page with a password', () => {
     }
   });
 
-  test('takes the password from programs as HTTP Basic has it, within the same bounds', async () => {
+  test('takes the password from programs as HTTP Basic authentication, with the same limits', async () => {
     const reader = pages.visitor({
       authorization: `Basic ${Buffer.from(`x:${PASSWORD}`).toString('base64')}`,
     });
@@ -135,7 +135,7 @@ describe('a page with a password', () => {
     expect(asked.headers.get('www-authenticate')).toBe('Basic realm="status page", charset="UTF-8"');
   });
 
-  test('a guesser has to wait longer and longer, also for the right password', async () => {
+  test('makes a guesser wait longer and longer, also with the right password', async () => {
     const guesser = pages.visitor();
     const waits: (string | null)[] = [];
     for (let n = 0; n < 5; n += 1) {
@@ -152,7 +152,7 @@ describe('a page with a password', () => {
     expect(waits).toEqual(['5', '5', '10']);
   });
 
-  test('many guesses at the same time are bounded like others', async () => {
+  test('limits concurrent guesses like others', async () => {
     const visitor = pages.visitor();
     const form = { ...hiddenFields((await visitor.ask(`${PATH}/access`)).text), password: 'guess' };
     const answers = await Promise.all(
@@ -162,7 +162,7 @@ describe('a page with a password', () => {
     expect(answers.filter(({ status }) => status === 429)).toHaveLength(37);
   });
 
-  test('the session that a visitor brings along is not the one that he gets', async () => {
+  test('never signs in with the session that a visitor brings along', async () => {
     const visitor = pages.visitor();
     const planted = 'A'.repeat(43);
     visitor.cookies.set(`svc-page-${pageId}`, planted);
@@ -170,7 +170,7 @@ describe('a page with a password', () => {
     await signIn(visitor);
     const first = visitor.cookies.get(`svc-page-${pageId}`);
     expect(first).not.toBe(planted);
-    // A visitor who is signed in and signs in again gets another one, and the first ends.
+    // A visitor who is signed in and signs in again gets another session, and the first one ends.
     const before = pages.visitor();
     before.cookies.set(`svc-page-${pageId}`, first ?? '');
     const form = { ...hiddenFields((await pages.visitor().ask(`${PATH}/access`)).text) };
@@ -190,7 +190,7 @@ describe('a page with a password', () => {
     expect((await before.ask(PATH)).status).toBe(303);
   });
 
-  test('a session of one page opens no other, and neither does one of the dashboard', async () => {
+  test('is opened neither by a session of another page nor by one of the dashboard', async () => {
     await createResource(pages.api, 'svc_status_page', {
       title: 'Other',
       slug: 'other',
@@ -209,7 +209,7 @@ describe('a page with a password', () => {
   test.each([
     ['another password', { access_type: 'password', password: 'a new one' }],
     ['another type', { access_type: 'email-domain', auth_email_domains: ['example.com'] }],
-  ])('%s ends all sessions, also where it is set back', async (_change, members) => {
+  ])('%s ends all sessions, even if it is undone', async (_change, members) => {
     const reader = pages.visitor();
     await signIn(reader);
     await changePage(members);
@@ -218,14 +218,14 @@ describe('a page with a password', () => {
     expect(await statusesOf(reader)).not.toContain(200);
   });
 
-  test('a change of something else ends none', async () => {
+  test('keeps all sessions at other changes', async () => {
     const reader = pages.visitor();
     await signIn(reader);
     await changePage({ title: 'Renamed', access_type: 'password', password: PASSWORD });
     expect((await reader.ask(PATH)).status).toBe(200);
   });
 
-  test('a visitor signs out, and its session is worth nothing then', async () => {
+  test('lets a visitor sign out, which ends the session', async () => {
     const reader = pages.visitor();
     await signIn(reader);
     const copy = pages.visitor();
@@ -254,7 +254,7 @@ describe('a page with a password', () => {
     },
   );
 
-  test('a body of a megabyte is not read', async () => {
+  test('does not read a body of a megabyte', async () => {
     const visitor = pages.visitor();
     const fields = hiddenFields((await visitor.ask(`${PATH}/access`)).text);
     const answer = await visitor.ask(`${PATH}/access`, {
@@ -271,7 +271,7 @@ describe('a page for mail domains', () => {
   const textOf = ({ text }: { text: string }, address: string) =>
     text.replaceAll(address, 'ADDRESS').replace(/value="[^"]*"/g, '');
 
-  /** Mails are queued in the order of asking, so those that were asked for before are queued when this one comes. */
+  /** Asks for a link. Mails are queued in the order of the requests, so when this mail arrives, earlier ones are queued too. */
   async function linkFor(address = 'ada@example.com'): Promise<string> {
     const before = pages.mailServer.mails.filter(({ to }) => to === address).length;
     await ask(pages.visitor(), address);
@@ -283,7 +283,7 @@ describe('a page for mail domains', () => {
 
   const queued = () => rowsOf(pages.api.store, 'deliveries');
 
-  test('opens by the link of a mail, in the browser where its button is pressed', async () => {
+  test('opens by the link in a mail, in the browser in which the button behind it is pressed', async () => {
     const link = await linkFor();
     expect(link).toMatch(/^\/status\/main\/access\/link\?token=[\w-]{43}$/);
     const reader = pages.visitor();
@@ -293,7 +293,7 @@ describe('a page for mail domains', () => {
     expect(await statusesOf(reader)).toEqual(DOCUMENTS.map(() => 200));
   });
 
-  test('sends no news elsewhere: a reader who subscribes another address gets the same answer, and it no mail', async () => {
+  test('sends no news to other domains: a reader who subscribes such an address gets the same answer, but the address no mail', async () => {
     const reader = pages.visitor();
     await reader.submit(await linkFor());
     const subscribed = (address: string) => reader.submit(`${PATH}/subscribe`, { address });
@@ -305,18 +305,18 @@ describe('a page for mail domains', () => {
     expect(recipients.map(({ address }) => address)).toEqual(['ada@example.com']);
   });
 
-  test('the look of a program at the link of a mail does not use it up', async () => {
+  test('keeps a link valid when a program opens it', async () => {
     const link = await linkFor();
     for (const method of ['GET', 'HEAD', 'GET'] as const) {
       const { status } = await pages.visitor().ask(link, { method });
       expect(status).toBe(200);
     }
-    // A program that sends forms has no cookie of ours, or is a browser.
+    // A program that submits the form has no cookie of svc, unless it is a browser.
     expect((await pages.visitor().ask(link, { form: {} })).status).toBe(403);
     expect((await pages.visitor().submit(link)).status).toBe(303);
   });
 
-  test('a link works once, also where two press at the same time', async () => {
+  test('a link works once, even if two press the button at the same time', async () => {
     const link = await linkFor();
     const answers = await Promise.all([1, 2, 3].map(() => pages.visitor().submit(link)));
     expect(answers.map(({ status }) => status).sort()).toEqual([303, 403, 403]);
@@ -376,7 +376,7 @@ describe('a page for mail domains', () => {
     expect(await queued()).toHaveLength(4);
   });
 
-  test('one visitor asks for ten in an hour, whatever the addresses are', async () => {
+  test('one visitor can ask for ten in an hour, whatever the addresses are', async () => {
     const visitor = pages.visitor();
     const statuses: number[] = [];
     for (let n = 0; n < 11; n += 1) statuses.push((await ask(visitor, `eve${n}@evil.example`)).status);
@@ -392,7 +392,7 @@ describe('a page for mail domains', () => {
     },
   );
 
-  test('another list of domains ends all sessions, and links of before', async () => {
+  test('another list of domains ends all sessions and earlier links', async () => {
     const reader = pages.visitor();
     await reader.submit(await linkFor());
     const link = await linkFor('bob@example.com');
@@ -402,7 +402,7 @@ describe('a page for mail domains', () => {
     expect((await pages.visitor().submit(link)).status).toBe(403);
   });
 
-  test('the host of a request gets into no mail', async () => {
+  test('the host of a request does not get into a mail', async () => {
     const visitor = pages.visitor({ 'x-forwarded-host': 'evil.example', forwarded: 'host=evil.example' });
     await ask(visitor, 'ada@example.com');
     const [mail] = await pages.mailServer.received(1);

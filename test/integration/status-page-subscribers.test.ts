@@ -43,7 +43,7 @@ async function subscribers(headers: Record<string, string> = {}): Promise<Listed
 }
 
 describe('a visitor subscribes', () => {
-  test('by an address, the link of a mail, and the button behind it', async () => {
+  test('with an address, the link of a mail, and the button behind it', async () => {
     const link = await confirmationFor();
     expect(link).toMatch(/^\/status\/main\/subscribe\/confirm\?token=[\w-]{43}$/);
     expect(await subscribers()).toMatchObject({ total: 0 });
@@ -56,7 +56,7 @@ describe('a visitor subscribes', () => {
     });
   });
 
-  test('and programs that look at the link confirm nothing', async () => {
+  test('and programs that open the link confirm nothing', async () => {
     const link = await confirmationFor();
     for (const method of ['GET', 'HEAD'] as const) await pages.visitor().ask(link, { method });
     await pages.visitor().ask(link, { form: {} });
@@ -64,7 +64,7 @@ describe('a visitor subscribes', () => {
     expect((await pages.visitor().submit(link)).status).toBe(200);
   });
 
-  test('the link works once, and for a day', async () => {
+  test('with a link that works once, and for a day', async () => {
     const [first, second] = [await confirmationFor(), await confirmationFor('bob@example.com')];
     expect((await pages.visitor().submit(first)).status).toBe(200);
     expect((await pages.visitor().submit(first)).status).toBe(403);
@@ -73,7 +73,7 @@ describe('a visitor subscribes', () => {
     expect(await subscribers()).toMatchObject({ total: 1 });
   });
 
-  test('a link that confirms signs nobody in, and the other way round', async () => {
+  test('with a link that does not sign in, and a sign-in link does not confirm', async () => {
     const confirmation = await confirmationFor();
     const members = {
       title: 'Main',
@@ -86,7 +86,7 @@ describe('a visitor subscribes', () => {
     expect((await pages.visitor().submit(`${PATH}/access/link?token=${token}`)).status).toBe(403);
   });
 
-  test('again, and is one subscriber', async () => {
+  test('twice, and is one subscriber', async () => {
     await pages.visitor().submit(await confirmationFor());
     await pages.visitor().submit(await confirmationFor());
     expect(await subscribers()).toMatchObject({ total: 1 });
@@ -116,7 +116,7 @@ describe('a page that becomes private', () => {
     expect(await stateOfOne()).toBe('held');
   });
 
-  test('takes no confirmation that was asked for before', async () => {
+  test('accepts no confirmation that was requested before', async () => {
     const link = await confirmationFor();
     await change(locked('first'));
     const answer = await pages.visitor().submit(link);
@@ -147,7 +147,7 @@ describe('the unsubscription', () => {
       '--b\r\nContent-Disposition: form-data; name="List-Unsubscribe"\r\n\r\nOne-Click\r\n--b--\r\n',
       'multipart/form-data; boundary=b',
     ],
-  ])('is %s of a mail program, from anywhere and without a cookie', async (_how, body, type) => {
+  ])('is %s of a mail program, from any address and without a cookie', async (_how, body, type) => {
     const link = await unsubscribeLink();
     const response = await fetch(`${pages.api.url}${link}`, {
       method: 'POST',
@@ -157,11 +157,11 @@ describe('the unsubscription', () => {
     expect(response.status).toBe(200);
     await response.arrayBuffer();
     expect(await subscribers()).toMatchObject({ total: 0 });
-    // Programs repeat it.
+    // Mail programs may repeat the request.
     expect((await pages.visitor().submit(link)).status).toBe(200);
   });
 
-  test('works after the page got another name, or is gone', async () => {
+  test('works after the page was renamed or removed', async () => {
     const link = await unsubscribeLink();
     await replaceResource(pages.api, 'svc_status_page', pageId, { title: 'Main', slug: 'renamed' });
     expect((await pages.visitor().submit(link)).status).toBe(200);
@@ -181,7 +181,7 @@ describe('the unsubscription', () => {
 describe('mail bombs', () => {
   const deliveries = () => rowsOf(pages.api.store, 'deliveries');
 
-  test('one mailbox gets three mails an hour, of all its spellings, and the answers are the same', async () => {
+  test('one mailbox gets three mails an hour, for all spellings of its address, and the answers are the same', async () => {
     const answers: string[] = [];
     for (const address of [
       'ada@example.com',
@@ -198,7 +198,7 @@ describe('mail bombs', () => {
     expect(await deliveries()).toHaveLength(4);
   });
 
-  test('one visitor asks for ten mails in an hour, and all pages count together', async () => {
+  test('one visitor can ask for ten mails in an hour, on all pages together', async () => {
     await createResource(pages.api, 'svc_status_page', { title: 'Other', slug: 'other' });
     const visitor = pages.visitor();
     const statuses: number[] = [];
@@ -232,7 +232,7 @@ describe('a private page', () => {
     }),
   );
 
-  test('takes subscriptions of those only who may read it', async () => {
+  test('takes subscriptions only of visitors who may read it', async () => {
     const stranger = pages.visitor();
     expect((await stranger.ask(`${PATH}/subscribe`)).status).toBe(303);
     const fields = hiddenFields((await stranger.ask(`${PATH}/access`)).text);

@@ -6,8 +6,8 @@ import { type RunningApi, startApi } from '../support/api.ts';
 import { addRows } from '../support/store-rows.ts';
 
 /*
- * What is withdrawn from a status page is gone with the answer of the write. The clock stands still in these tests: no
- * time passes after which a page is looked at again.
+ * Content that is withdrawn from a status page is gone when the write is answered. The clock stands still in
+ * these tests, so no cached page expires.
  */
 
 const SECRET = 'Plans of the merger';
@@ -71,7 +71,7 @@ beforeEach(async () => {
 
 type View = { readonly status: number; readonly text: string; readonly caching: string | undefined };
 
-/** Everything that strangers can get of the page: under this service's host, and under its own. */
+/** All documents of the page that strangers can get: under the service's host, and under the page's own. */
 async function views(): Promise<Map<string, View>> {
   const componentId = component.split('/').at(-1);
   const paths = [
@@ -145,8 +145,8 @@ describe('a page', () => {
       },
       true,
     ],
-  ])('that %s is gone with the answer, in every view', async (_what, write) => {
-    // Twice: what is rendered is then answered from memory.
+  ])('that %s is gone when the write is answered, in every view', async (_what, write) => {
+    // Requested twice: the first time it is rendered, the second time it comes from memory.
     for (const _ of [1, 2]) {
       const open = await views();
       expect([...open].filter(([, { status }]) => status !== 200)).toEqual([]);
@@ -156,13 +156,13 @@ describe('a page', () => {
     const closed = await views();
     expect(telling(closed)).toEqual([]);
     expect([...closed].filter(([, { status }]) => status === 200)).toEqual([]);
-    // Nobody on the way keeps the refusal, or what it stands for.
+    // No cache may store the refusal.
     expect([...closed].filter(([, { caching }]) => !/no-store/.test(caching ?? ''))).toEqual([]);
   });
 });
 
 describe('what a page shows', () => {
-  /** Removes everything that has the secret but what is meant. */
+  /** Removes the secret from every part except this one. */
   async function onlyIn(part: 'component' | 'incident' | 'update' | 'maintenance' | 'icon' | 'description') {
     const description = part === 'description' ? SECRET : null;
     await api.call('PUT', page, {
@@ -198,7 +198,7 @@ describe('what a page shows', () => {
     ['a window that is removed', 'maintenance', () => api.call('DELETE', maintenance)],
     ['an icon', 'icon', () => api.call('PUT', page, { ...PAGE, title: 'Example', icon: null })],
     ['a description', 'description', () => api.call('PUT', page, { ...PAGE, title: 'Example', icon: null })],
-  ])('%s is gone with the answer', async (_what, part, write) => {
+  ])('%s is gone when the write is answered', async (_what, part, write) => {
     await onlyIn(part);
     for (const _ of [1, 2]) expect(telling(await views())).not.toEqual([]);
     const { status } = await write();

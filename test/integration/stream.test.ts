@@ -1,6 +1,7 @@
 /**
- * The store of JetStream differs from what the coordinator has read: it is restored from an earlier copy,
- * deleted or emptied. The database is the truth, reading continues, and no outage of our own is announced.
+ * JetStream's store differs from what the coordinator has read from it, because it was restored from an
+ * earlier copy, deleted or emptied. The database stays valid, reading continues, and no outage of svc itself
+ * is announced.
  */
 import { cp, rm } from 'node:fs/promises';
 import type { CheckResult, ResultBatch } from '@svc/shared/messages/check-result.ts';
@@ -41,7 +42,7 @@ async function start(opened: Opened) {
   });
   const bus = await connectBus({ url: service.nats.url, name: 'test', log: pino({ level: 'silent' }) });
   opened.push({ close: () => bus.close() });
-  /** `monitor/slot/region` of what agents published. */
+  /** `monitor/slot/region` of each result that agents published. */
   const reported = new Set<string>();
   bus.subscribe(ALL_RESULTS, ({ subject, data }) => {
     if (data[0] !== '{'.charCodeAt(0)) return;
@@ -52,7 +53,7 @@ async function start(opened: Opened) {
   });
   await bus.flush();
   await Promise.all(Object.keys(monitors).map((name) => service.changed(name.toUpperCase(), 'active')));
-  // Two regions make a monitor active. The stream of the third is known too.
+  // Two regions suffice to make a monitor active. Waits until the stream of the third is known too.
   await service.until(() => storedRegions(service) === REGIONS.length);
   return { service, hook, bus, reported, stream: new RegionStream(bus, 'hosta-fra'), id: service.idOf('M7') };
 }
@@ -66,7 +67,7 @@ const storedKeys = (service: LocalService) =>
 
 const storedRegions = (service: LocalService) => service.query('SELECT DISTINCT region FROM results').length;
 
-/** Earlier results are still there, and later reports are recorded. */
+/** Expects that earlier results are still stored, and that later ones are recorded. */
 async function expectAllStored(
   service: LocalService,
   reported: ReadonlySet<string>,
@@ -80,7 +81,7 @@ async function expectAllStored(
   });
 }
 
-/** On a busy machine the outage of NATS may outlast the votes. No target is called down or slow. */
+/** Expects that no target was judged down or slow. `unknown` is allowed: on a busy machine the outage of NATS may outlast the votes. */
 function expectNoOutage({ transitions }: LocalService, seen: number): void {
   const calledDown = transitions.slice(seen).filter(({ to }) => to !== 'unknown' && to !== 'active');
   expect(calledDown).toEqual([]);
@@ -106,7 +107,7 @@ describe.concurrent('the result stream', () => {
     await service.nats.restart(async (storeDir) => {
       await rm(storeDir, { recursive: true });
       await cp(copy, storeDir, { recursive: true });
-      // What the stream had acknowledged and nobody had read is lost with it.
+      // Results that the stream had acknowledged and no coordinator had read are lost with it.
       reported.clear();
     });
     await service.decided(id, 2);
@@ -118,7 +119,7 @@ describe.concurrent('the result stream', () => {
     expect(hook.requests).toHaveLength(0);
   });
 
-  test('deleted with its store is made again and read from its beginning', async (context) => {
+  test('deleted with its store is created again and read from its beginning', async (context) => {
     const { service, hook, reported, id } = await start(openedIn(context));
     const seen = service.transitions.length;
     const before = storedKeys(service);
@@ -134,7 +135,7 @@ describe.concurrent('the result stream', () => {
     expect(hook.requests).toHaveLength(0);
   });
 
-  test('deleted on a running server is made again', async (context) => {
+  test('deleted on a running server is created again', async (context) => {
     const { service, hook, reported, bus, id } = await start(openedIn(context));
     const seen = service.transitions.length;
     const before = storedKeys(service);
@@ -147,7 +148,7 @@ describe.concurrent('the result stream', () => {
     expect(hook.requests).toHaveLength(0);
   });
 
-  test('emptied while nobody read it: what is lost is counted and alarmed, the rest is recorded', async (context) => {
+  test('emptied while nobody read it: lost results are counted and cause an alert, the rest is recorded', async (context) => {
     const { service, hook, reported, bus, stream, id } = await start(openedIn(context));
     await service.decided(id, 1);
     await service.stopCoordinator();

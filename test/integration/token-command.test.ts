@@ -21,7 +21,7 @@ async function svc(args: string[], environment: Record<string, string> = {}) {
 const works = async (token: string) =>
   (await api.call('GET', '/v1/monitors', undefined, { authorization: `Bearer ${token}` })).status === 200;
 
-test('a token is made, listed, and revoked with what it made', async () => {
+test('a token is created, listed, and revoked with the tokens that it created', async () => {
   const admin = await svc(['create', '--name', 'lead', '--scope', 'admin', '--expires', '90']);
   expect(admin).toMatchObject({ code: 0, out: expect.stringMatching(/^svc_[\w-]{43}\n$/) });
   const asAdmin = { SVC_API_TOKEN: admin.out.trim() };
@@ -31,7 +31,7 @@ test('a token is made, listed, and revoked with what it made', async () => {
   const { out } = await svc(['list'], asAdmin);
   expect(out).toMatch(/^ID +SCOPE +EXPIRES +LAST USED +MADE BY +NAME\n/);
   expect(out).toMatch(/admin +\d{4}-\d\d-\d\d .* +SVC_API_TOKEN +lead\n/);
-  // It does not outlive the token that made it.
+  // It expires with the token that created it.
   expect(out).toMatch(/read +\d{4}-\d\d-\d\d +2026-\d\d-\d\d +lead +ci\n/);
 
   const [, id = ''] = /made token (\d+)/.exec(admin.err) ?? [];
@@ -49,7 +49,7 @@ test.each([
   expect(await svc(args)).toMatchObject({ code: 2, out: '', err: expect.stringContaining(message) });
 });
 
-test('a token that may not is told so', async () => {
+test('a token without the right gets a message', async () => {
   const { code, err } = await svc(['list'], { SVC_API_TOKEN: api.reader });
   expect({ code, err }).toEqual({
     code: 1,

@@ -4,7 +4,7 @@ import { openedIn, receiverIn, serviceIn, targetIn } from '../support/opened.ts'
 const REGIONS = ['hosta-fra'] as const;
 
 describe.concurrent('user information in addresses', () => {
-  test('reaches the target and the receiver as credentials, and nobody else', async (context) => {
+  test('is sent only to the target and the receiver, as credentials', async (context) => {
     const opened = openedIn(context);
     const target = await targetIn(opened);
     const hook = await receiverIn(opened);

@@ -10,8 +10,8 @@ import { type Ids, type Sent, World } from '../support/contract/world.ts';
 /**
  * Two workspaces with objects of every kind. A token of one workspace must get the same answers about the
  * other's objects as about objects that never existed, and must not change them. The tests are made from the
- * OpenAPI document: an operation or reference that is added is tried too, or fails until there is an object
- * to try it with.
+ * OpenAPI document, so an added operation or reference is tested too, and fails until the tests have an
+ * object for it.
  */
 const api = await startApi({ rate: { perSecond: 1e9, atOnce: 1e9 } });
 const { document, operations } = await readContract(api);
@@ -19,12 +19,12 @@ const mine = await World.create(api);
 const theirs = await World.create(api);
 const operator = World.ofOperator(api);
 const guarded = operations.filter(({ isPublic }) => !isPublic);
-/** The workspaces themselves are the operator's. */
+/** Operations on workspaces are left out, because only the operator may use them. */
 const ours = guarded.filter(({ path }) => !path.startsWith('/v1/workspaces'));
 const NEVER = '999999999';
 
 const subjects = new Map<string, { mine: Ids; theirs: Ids }>();
-/** The objects of the other workspace to which a member of a body may refer. */
+/** Ids of objects of the other workspace, by the member of a body that may refer to them. */
 let references: Readonly<Record<string, string>>;
 
 beforeAll(async () => {
@@ -64,7 +64,7 @@ function dump(): string {
   }
 }
 
-/** An answer without what may differ between ids that are both not there. */
+/** An answer without the parts that may differ between two ids of which neither exists. */
 function told({ status, headers, text }: Answer, ids: readonly string[]): object {
   const names = ['etag', 'location', 'content-type', 'idempotency-replayed'].map((name) => headers.get(name));
   const same = text.replaceAll(new RegExp(`(?<!\\d)(?:${ids.join('|')})(?!\\d)`, 'g'), 'ID');
@@ -91,7 +91,7 @@ describe("ids of another workspace's objects in paths", () => {
       for (const headers of [{}, { 'if-match': '*' }, { 'if-none-match': '*' }, { 'idempotency-key': 'k' }]) {
         for (const ids of mixtures(own, foreign)) {
           const answer = await attacker.send({ ...request, headers, path: filled(operation.path, ids) });
-          // One's own page stays: "page 1 has no component 2" must read the same too.
+          // Own ids stay, because "page 1 has no component 2" must read the same too.
           const nothing = Object.fromEntries(
             Object.entries(ids).map(([name, id]) => [name, id === foreign[name] ? NEVER : id]),
           );
@@ -104,7 +104,7 @@ describe("ids of another workspace's objects in paths", () => {
     expect(dump()).toBe(before);
   });
 
-  /** Every mixture of own and foreign ids, except the one with own ids only. */
+  /** Every combination of own and foreign ids, except the one of own ids only. */
   function mixtures(own: Ids, foreign: Ids): Ids[] {
     const names = Object.keys(foreign);
     return Array.from({ length: 2 ** names.length - 1 }, (_, bits) =>
@@ -118,7 +118,7 @@ describe("ids of another workspace's objects in bodies", () => {
     referencesIn(operation.body ?? {}).map((name) => [operation.id, name, operation] as const),
   );
 
-  test('every reference is a member of the body itself, and known here', () => {
+  test('every reference is a direct member of the body, and these tests know it', () => {
     expect(written.length).toBeGreaterThan(8);
     for (const [id, name] of written)
       expect([id, name, references[name]]).toEqual([id, name, expect.any(String)]);
@@ -137,7 +137,7 @@ describe("ids of another workspace's objects in bodies", () => {
       });
     const id = references[name] ?? '';
     const answer = await sendWith(id);
-    // Only the page of the path is accepted at all.
+    // For a page, only the page of the path is accepted.
     expect(answer).toMatchObject({ status: name === 'page_id' ? 422 : 404 });
     expect(JSON.parse(answer.text)).toMatchObject({
       errors: [
@@ -159,14 +159,14 @@ describe("ids of another workspace's objects in bodies", () => {
     return [...new Set([...own, ...choices, ...inner])].filter((name) => !isChat(name));
   }
 
-  /** A chat of another service. */
+  /** Whether the member names a chat of another service. */
   function isChat(name: string): boolean {
     return name.split('.').at(-1) === 'chat_id';
   }
 });
 
 describe('what is listed', () => {
-  /** Regions and their agents are everybody's, and a preview is a page in HTML. */
+  /** Operations that are left out: all workspaces share regions and their agents, and a preview is an HTML page. */
   const others = new Set(['get_regions', 'get_status_pages_id_preview']);
   const lists = ours.filter(
     ({ id, method, path }) => method === 'get' && !path.endsWith('{id}') && !others.has(id),
@@ -189,7 +189,7 @@ describe('what is listed', () => {
     const all = await mine.send({ method: 'GET', path: `${filled(operation.path, own)}?limit=1` });
     const { next_cursor: cursor } = JSON.parse(all.text) as { next_cursor?: string | null };
     if (typeof cursor !== 'string') return;
-    // A cursor says where, not whose.
+    // A cursor contains a position, but no workspace.
     const path = `${filled(operation.path, foreign)}?cursor=${cursor}`;
     const next = JSON.parse((await theirs.send({ method: 'GET', path })).text) as typeof here;
     expect(idsOf(next).filter((id) => idsOf(here).includes(id))).toEqual([]);
@@ -206,7 +206,7 @@ describe('what is listed', () => {
 });
 
 describe('what is remembered', () => {
-  test('an Idempotency-Key is of one workspace', async () => {
+  test('an Idempotency-Key belongs to one workspace', async () => {
     const body = { type: 'tcp', name: 'a', uri: 'a.example:1', periodicity: '1m' };
     const sent = { method: 'POST', path: '/v1/monitors', headers: { 'idempotency-key': 'shared' } };
     const first = await theirs.send({ ...sent, body });
@@ -222,7 +222,7 @@ describe('what is remembered', () => {
     expect(JSON.parse(after.text).total).toBe(JSON.parse(before.text).total + 1);
   });
 
-  test('a taken slug tells of no page', async () => {
+  test('a taken slug reveals no page', async () => {
     const slug = World.unique();
     await theirs.made('/v1/status-pages', { title: 'Their title', slug });
     const answer = await mine.send({ method: 'POST', path: '/v1/status-pages', body: { title: 'a', slug } });
@@ -248,7 +248,7 @@ describe('what is remembered', () => {
     ]);
   });
 
-  test('only the operator has a say in workspaces', async () => {
+  test('only the operator can change workspaces', async () => {
     const path = '/v1/workspaces';
     const made = await mine.send({ method: 'POST', path, body: { name: World.unique() } });
     expect(made.status).toBe(403);

@@ -1,4 +1,7 @@
-/** The part of `docs/deployment.md` about several NATS servers: its lines make three servers that form a cluster. */
+/**
+ * Runs the commands of the part of `docs/deployment.md` about several NATS servers. They set up three
+ * servers, which must form a cluster.
+ */
 import type { ChildProcess } from 'node:child_process';
 import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,7 +15,9 @@ const reason = whyNotConfined();
 const isSkipped = reason !== null && process.env.CI !== 'true';
 if (isSkipped) process.stdout.write(`skipped: three NATS servers on machines of their own: ${reason}\n`);
 
-/** The machines share one network, so each has an address of its own in place of all. */
+/**
+ * The machines share one network, so each server listens on an address of its own instead of all addresses.
+ */
 const ADDRESSES = new Map([
   ['a', '127.0.0.11'],
   ['b', '127.0.0.12'],
@@ -72,7 +77,7 @@ test.skipIf(isSkipped)('three servers find each other as the page says', async (
     for (const line of access) await machine.shell(line);
     logs.push(logOf(machine, context));
   }
-  // A leader takes a majority. Only it says so for certain: a server that comes later finds it there.
+  // Electing a leader takes a majority. Only the leader is certain to log it: a server that starts later finds one elected.
   const said = () => logs.map(({ text }) => text).join('');
   await expect.poll(said).toContain('Self is new JetStream cluster metadata leader');
   for (const log of logs) await expect.poll(() => log.text).toContain('Route connection created');

@@ -1,6 +1,7 @@
 /**
- * Follows README as a new user does who has nothing else. The test runs its lines on machines of its own. Instead of
- * `systemctl` it starts the units by their command, user, variables, file modes and read-only root.
+ * Follows README as a new user does who reads nothing else. The test runs its commands on simulated machines.
+ * Instead of `systemctl` it starts the units by their command, user, variables, file modes and read-only
+ * root.
  */
 import { cpSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -20,7 +21,7 @@ const REGIONS = ['hosta-fra', 'hostb-par', 'hostc-us-east4'] as const;
 const README = 'README.md';
 const RECEIVER = 'test/support/deployed/receiver-process.ts';
 
-/** Everything of the story, which ends with the test. */
+/** The machines and processes of the company. They end with the test. */
 class Company {
   readonly network: LoopbackNetwork;
   readonly #dist: Dist;
@@ -39,7 +40,7 @@ class Company {
     return new Company(network, dist, context);
   }
 
-  /** A machine that knows the name of the NATS server. */
+  /** A machine that can resolve the name of the NATS server. */
   machine(): Machine {
     const machine = new Machine(this.network, this.#dist.folder);
     this.#context.onTestFinished(() => machine.remove());
@@ -48,8 +49,8 @@ class Company {
   }
 
   /**
-   * Runs the lines of a page, and starts the units that they tell systemd to start. Returns svc's own services when
-   * they are ready.
+   * Runs the commands of a page, and starts the units that they tell systemd to start. Returns svc's own
+   * services when they are ready.
    */
   async follow(machine: Machine, lines: readonly string[]): Promise<LoggedProcess[]> {
     const services: LoggedProcess[] = [];
@@ -83,7 +84,7 @@ class Company {
     });
   }
 
-  /** A process of the tests in the network of the machines. */
+  /** A helper process of the test, in the network of the machines. */
   async helper(file: string): Promise<void> {
     const started = await this.network.start(process.execPath, join(ROOT, file));
     this.#context.onTestFinished(() => started.close());
@@ -102,7 +103,7 @@ test.skipIf(isSkipped)('a company runs svc as README says', async (context) => {
   const took = () => `${((performance.now() - startedAt) / 1000).toFixed(1)} s`;
   await company.helper(RECEIVER);
   const office = company.machine();
-  // The receiver of the test is on the machine itself, so it has no TLS, and the test does not wait for a minute.
+  // The test's receiver is on the machine itself, so it has no TLS. The period is shortened, so that the test need not wait a minute.
   const lines = commandsUnder("The coordinator's machine", README).map((line) =>
     line.replace('=https://otlp.example.com', '=http://127.0.0.1:4318'),
   );
@@ -140,7 +141,7 @@ test.skipIf(isSkipped)('a company runs svc as README says', async (context) => {
     const { data } = JSON.parse(await office.shell(asking)) as {
       data: { region: string; outcome: string; reason: string | null }[];
     };
-    // On a busy machine an agent may abstain, and call itself starved for a while.
+    // On a busy machine an agent may abstain for a while, because it is short of CPU.
     const judged = data.filter(({ reason }) => reason !== 'agent-starved');
     return [...new Set(judged.map(({ region, outcome }) => `${region} ${outcome}`))].sort();
   };

@@ -47,24 +47,24 @@ beforeAll(async () => {
   };
 });
 
-/** A container as both kinds of file describe it, with its mounts already as folders of this machine. */
+/** A container, as a compose file or a manifest describes it. Its mounts are already folders of this machine. */
 type Described = {
   readonly image: string;
   readonly command?: readonly string[];
   readonly environment: Record<string, string>;
   readonly mounts: readonly Mount[];
-  /** The user of a service that ends before the others are started. */
+  /** The user of a service that only prepares something and ends before the others are started. */
   readonly preparesAs?: { readonly uid: number; readonly gid: number };
 };
 
-/** Names of this machine under which the containers find each other. */
+/** A hosts file with the names under which the containers find each other. */
 async function hostsFile(): Promise<string> {
   const file = join(folder, 'hosts');
   await writeFile(file, '127.0.0.1 localhost nats svc-nats nats.example.com\n');
   return file;
 }
 
-/** The whole service from containers: a monitor is checked from three regions, and every part ends cleanly. */
+/** Runs the whole service from containers: a monitor is checked from three regions, and every part ends cleanly. */
 async function checkService(context: TestContext, containers: ReadonlyMap<string, Described>) {
   const network = await LoopbackNetwork.create();
   context.onTestFinished(() => network.close());
@@ -77,7 +77,7 @@ async function checkService(context: TestContext, containers: ReadonlyMap<string
       hosts,
     );
   };
-  // Services that only prepare something, with the user that the file gives to them.
+  // Services that only prepare something run as the user that the file gives to them.
   for (const [name, described] of containers) {
     if (described.preparesAs === undefined) continue;
     const child = startConfined({ ...(await confinementOf(described)), ...described.preparesAs });
@@ -123,7 +123,7 @@ async function checkService(context: TestContext, containers: ReadonlyMap<string
   await ask('--data', JSON.stringify(monitor), 'http://127.0.0.1:8080/v1/monitors');
   const outcomes = async () => {
     const { data } = await ask('http://127.0.0.1:8080/v1/monitors/1/results');
-    // On a busy machine an agent may abstain, and call itself starved for a while.
+    // On a busy machine an agent may abstain for a while, because it is short of CPU.
     const judged = (data as { region: string; outcome: string; reason: string | null }[]).filter(
       ({ reason }) => reason !== 'agent-starved',
     );
@@ -148,14 +148,14 @@ function never(name: string): never {
   throw new Error(`there is no container ${name}`);
 }
 
-/** An image by its name; that of NATS is a root with the server of this machine. */
+/** An image by its name. The image of NATS is a root folder with the NATS server of this machine. */
 async function imageOf(name: string): Promise<Image> {
   if (!name.includes('/nats:')) return images.get(name.replace(/^svc-/, '')) ?? never(name);
   const root = join(folder, 'images', 'nats');
   await mkdir(join(root, 'usr/local/bin'), { recursive: true });
   await cp((await findNatsServer()).path, join(root, 'usr/local/bin/nats-server'));
   await cp('/bin/chown', join(root, 'usr/local/bin/chown'), { dereference: true });
-  // The programs of Debian are linked to the C library.
+  // Debian's programs need the C library.
   const programs = ['nats-server', 'chown'].map((program) => join(root, 'usr/local/bin', program));
   const { stdout } = spawnSync('ldd', programs, { encoding: 'utf8' });
   for (const [, library = ''] of stdout.matchAll(/(?:=> |^\t)(\/\S+) \(/gm))
@@ -171,8 +171,8 @@ async function volume(name: string): Promise<string> {
 }
 
 /**
- * A new named volume as an engine makes it: with the owner and the mode of the folder that the image has at the place,
- * and root's where it has none.
+ * A new named volume as a container engine makes it: with the owner and the mode of the folder that the image
+ * has at the place of the mount. If the image has none, it belongs to root.
  */
 async function namedVolume(name: string, { root }: Image, place: string): Promise<string> {
   const path = await mkdtemp(join(folder, `${name}-`));
@@ -187,7 +187,7 @@ async function prepared(kind: 'compose' | 'kubernetes'): Promise<string> {
   await cp(join(ROOT, 'deploy'), deploy, { recursive: true });
   const environment = { ...process.env, SVC_DIST: dist.folder };
   await run('sh', [join(deploy, kind, 'prepare.sh'), 'nats.example.com'], { env: environment });
-  // Called again, it keeps keys.
+  // When it is called again, it keeps the keys.
   const keys = join(deploy, kind === 'compose' ? 'compose' : 'kubernetes/service/secrets', 'coordinator.env');
   const before = await readFile(keys, 'utf8');
   await run('sh', [join(deploy, kind, 'prepare.sh'), 'nats.example.com'], { env: environment });
@@ -202,7 +202,7 @@ describe.skipIf(isSkipped)('the whole service', () => {
   test('runs from the compose file', async (context) => {
     const place = await prepared('compose');
     const services = await servicesIn(join(place, 'compose.yaml'));
-    // One agent on a machine of its own, with the files that its page tells users to copy.
+    // One agent runs on a machine of its own, with the files that its page tells users to copy.
     await run('cp', [join(place, 'agent-hosta-fra.env'), join(place, 'agent.env')]);
     await run('cp', [join(place, 'nats/ca.pem'), join(place, 'ca.pem')]);
     const { agent } = await servicesIn(join(place, 'agent.yaml'));
@@ -259,7 +259,7 @@ describe.skipIf(isSkipped)('the whole service', () => {
   });
 });
 
-/** A service of a compose file, as far as it says how its container is started. */
+/** The members of a compose file's service that say how its container is started. */
 type Service = {
   readonly image: string;
   readonly user: string;
@@ -282,7 +282,7 @@ function volumeIn(volume: NonNullable<Service['volumes']>[number]) {
   return { from, to, isWritable: mode !== 'ro' };
 }
 
-/** A variable of a compose file that is not set. */
+/** Replaces a variable of a compose file by its default, as if it were not set. */
 const withDefault = (value: string): string => value.replace(/^\$\{\w+:-(.*)\}$/, '$1');
 
 const imageIn = ({ image }: Service): Promise<Image> => imageOf(withDefault(image));
@@ -313,7 +313,7 @@ async function mountsOf(
       mounts.push({ from: await volume(name), to: mountPath, isWritable: true });
       continue;
     }
-    // The group of the pod may read its secrets.
+    // The pod's group may read its secrets.
     const secrets = join(place, 'service/secrets/nats');
     await run('chgrp', ['-R', '65532', secrets]);
     await run('chmod', ['-R', 'g+rX', secrets]);

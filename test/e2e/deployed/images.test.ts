@@ -50,7 +50,7 @@ function imageOf(name: string): Image {
   return image;
 }
 
-/** A container of the image; `command` in place of its own. */
+/** A container of the image. `command` replaces the image's own command. */
 function container(
   name: string,
   options: { environment?: Record<string, string>; command?: readonly string[]; networkOf?: number },
@@ -93,7 +93,7 @@ describe.skipIf(isSkipped)('an image', () => {
     });
   });
 
-  test('has Node, names, and the authorities of the system', async () => {
+  test('has Node, resolves names, and has the certificate authorities of the system', async () => {
     const script = `
       const { lookup } = require('node:dns/promises');
       const { getCACertificates } = require('node:tls');
@@ -119,7 +119,7 @@ describe.skipIf(isSkipped)('an image', () => {
   });
 
   test.for<Record<string, string>>([
-    // The setting of the image, where both processes share a file of settings.
+    // A setting of the agent, which is present where both processes share a file of settings.
     { SVC_AGENT_LISTEN: '127.0.0.1:8081' },
     { SVC_LISTEN: '[::]:8080' },
     { SVC_LISTEN: '' },
@@ -151,7 +151,7 @@ describe.skipIf(isSkipped)('an image', () => {
     await expect.poll(check).toEqual({ code: 0, errors: '', out: '' });
   });
 
-  test('of the agent has nothing to ask where it listens nowhere', async () => {
+  test('of the agent is healthy where the agent listens nowhere', async () => {
     const command = imageOf('agent').healthcheck;
     const checked = await outputOf(container('agent', { command, environment: { SVC_AGENT_LISTEN: '' } }));
     expect(checked).toEqual({ code: 0, errors: '', out: '' });

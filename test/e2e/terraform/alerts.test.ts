@@ -47,7 +47,7 @@ describeTerraform('from an apply to the alert', (terraform) => {
     });
     opened.push({ close: () => workspace.dispose() });
 
-    /** @returns when it was applied, by the service's clock */
+    /** @returns the instant after the apply, by the service's clock */
     const applied = async (url: string, monitor: object = {}) => {
       await applyForGood(workspace, declaring(url, hook.url, monitor));
       return service.clock.wall();
@@ -69,7 +69,7 @@ describeTerraform('from an apply to the alert', (terraform) => {
     const repairedAt = await applied(`${web.url}/up`);
     const recovered = (await alert(2))?.json as Alert;
     expect(recovered).toMatchObject({ status: 'recovered', monitor: { id: Number(id) } });
-    // The next slot, whenever it comes. The first one is off the grid, and the second may be late by half a period.
+    // The change counts from the next slot on. The first slot is off the grid, and the second may come half a period late.
     const slots = (outcome: string) =>
       service
         .query<{ slot: number }>('SELECT slot FROM results WHERE outcome = ? ORDER BY slot', outcome)
@@ -83,7 +83,7 @@ describeTerraform('from an apply to the alert', (terraform) => {
     expect(asserted).toMatchObject({ status: 'error', monitor: { name: 'Renamed' } });
     expect(asserted.cronTimestamp).toBeLessThanOrEqual(assertedAt + PERIOD_MS);
 
-    // Its status changed outside of Terraform, and the plan has nothing to change for that.
+    // Its status changed outside of Terraform. That alone gives the plan nothing to change.
     await applyForGood(workspace, declaring(`${web.url}/up`, hook.url, assertion));
     await workspace.configure({});
     await workspace.apply();

@@ -13,7 +13,7 @@ import { byReattach, TerraformWorkspace } from '../../support/terraform/terrafor
 
 const EXAMPLES = new URL('../../../packages/terraform-provider/examples/', import.meta.url);
 
-/** An address is a valid secret of every kind. */
+/** The secrets of all kinds of channels. A URL is a valid value for each. */
 const CHANNEL_SECRETS = Object.fromEntries(
   CHANNEL_KINDS.map((kind) => [kind, `https://secret.example.com/${kind}`]),
 );
@@ -28,7 +28,7 @@ test('there is an example for every resource and data source', () => {
 describeTerraform('the examples of the docs', ({ binary, provider }) => {
   let api: RunningApi;
   let workspaces: TerraformWorkspace[];
-  /** Terraform would start four of them for each command. */
+  /** A provider that all commands share. Otherwise Terraform would start four for each command. */
   let debug: DebugProvider;
 
   beforeEach(async () => {
@@ -55,7 +55,7 @@ describeTerraform('the examples of the docs', ({ binary, provider }) => {
     return workspace;
   }
 
-  /** Secrets, and the ids of what is "managed elsewhere". */
+  /** Values of the variables: secrets, and ids of objects that are "managed elsewhere". */
   async function variables(): Promise<Record<string, string>> {
     const secrets = [
       'orders_token',
@@ -86,7 +86,7 @@ describeTerraform('the examples of the docs', ({ binary, provider }) => {
     return stdout;
   };
 
-  test('are written as terraform fmt would', async () => {
+  test('are formatted as terraform fmt does', async () => {
     const workspace = await open('provider');
     await run(workspace, 'fmt', '-check', '-diff', '-recursive', fileURLToPath(EXAMPLES));
   });
@@ -94,7 +94,7 @@ describeTerraform('the examples of the docs', ({ binary, provider }) => {
   test.each(exampleFolders())('%s', async (folder) => {
     const workspace = await open(folder);
     await run(workspace, 'apply', '-input=false', '-auto-approve');
-    // An exit code of 0 says that nothing is to change.
+    // The exit code is 0 if nothing is to change.
     await run(workspace, 'plan', '-input=false', '-detailed-exitcode');
     const state = await workspace.state();
     if (folder.startsWith('resources/')) importIsDocumented(folder, state);
@@ -102,7 +102,7 @@ describeTerraform('the examples of the docs', ({ binary, provider }) => {
     if (imports.length === 0) return;
     const again = await open(folder);
     await again.write('import.tf', imports.join('\n'));
-    // Changes are marks only: that values of variables are sensitive.
+    // The only changes are marks that values of variables are sensitive.
     expect(await run(again, 'apply', '-input=false', '-auto-approve')).toContain(
       `${imports.length} imported, 0 added,`,
     );

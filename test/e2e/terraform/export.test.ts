@@ -18,7 +18,7 @@ import {
 } from '../../support/terraform/terraform-workspace.ts';
 import { asDeclaredFile, WHOLE_CONFIGURATION } from '../../support/whole-configuration.ts';
 
-/** The one of the export. */
+/** The version constraint that an export contains. */
 const VERSION_CONSTRAINT = '~> 0.1';
 
 describeTerraform('an export as HCL', ({ binary, provider }) => {
@@ -77,7 +77,7 @@ describeTerraform('an export as HCL', ({ binary, provider }) => {
   const count = Object.values(WHOLE_CONFIGURATION).flatMap(Object.keys).length;
   const stored = () => storedByName(api, (kind, id) => `${kind} ${id}`);
 
-  test('with secrets in clear: imported without a change', async () => {
+  test('with secrets in plain text: imported without a change', async () => {
     const installed = await open(byMirror(provider().mirror, VERSION_CONSTRAINT));
     const { in: at } = await exportedInto(installed, ['--secrets', 'inline']);
     expect(await at.run('fmt', '-check', '-diff')).toMatchObject({ code: 0, stdout: '' });
@@ -90,7 +90,7 @@ describeTerraform('an export as HCL', ({ binary, provider }) => {
     expect(await stored()).toEqual(before);
   });
 
-  test('with secrets in a file of their own: only header values and webhook addresses get a mark', async () => {
+  test('with secrets in a file of their own: the import only marks header values and webhook addresses as sensitive', async () => {
     const { in: at, said } = await exported('--secrets-file', 'FOLDER/secrets.auto.tfvars');
     expect(said).toContain('only to mark the values as sensitive');
     expect(await readFile(join(at.folder, 'main.tf'), 'utf8')).not.toMatch(/Bearer|s3cret/);
@@ -111,7 +111,7 @@ describeTerraform('an export as HCL', ({ binary, provider }) => {
     expect(await stored()).toEqual(before);
   });
 
-  test('what the file declares is changed by Terraform once the file is given up', async () => {
+  test('Terraform changes what the declared file declared once the file is given up', async () => {
     const { in: at } = await exported('--secrets', 'inline');
     await apply(at);
     const file = join(at.folder, 'main.tf');
@@ -120,7 +120,7 @@ describeTerraform('an export as HCL', ({ binary, provider }) => {
     expect(await plan(at)).toBe('Plan: 0 to add, 1 to change, 0 to destroy.');
     const refused = await at.run('apply', '-no-color', '-input=false', '-auto-approve');
     expect(refused.stderr.replace(/\s*\n\W*/g, ' ')).toContain('is declared in monitors.yaml as "main"');
-    // As a start without SVC_CONFIG does.
+    // A start without SVC_CONFIG does this.
     await api.configuration.releaseFileOwnership();
     expect(await apply(at)).toBe('Apply complete! Resources: 0 added, 1 changed, 0 destroyed.');
     expect(await plan(at)).toMatch(/^No changes\./);
@@ -135,13 +135,13 @@ describeTerraform('an export as HCL', ({ binary, provider }) => {
 });
 
 describeTerraform('the writer of HCL', ({ binary, provider }) => {
-  test('Terraform reads every text as it was, and would not write it otherwise', async () => {
+  test('Terraform reads every text unchanged, and would not rewrite any', async () => {
     const text = fc
       .oneof(
         anyText(),
         fc.string({ unit: fc.constantFrom('$', '%', '{', '}', '~', '"', '\\', '\n', '\r', 'a') }),
       )
-      // Terraform brings texts into this form.
+      // Terraform normalizes texts to this form.
       .map((each) => each.normalize('NFC'));
     const texts = fc.sample(text, { numRuns: 500, seed: 1 });
     const installation = byDevOverrides(provider().folder);

@@ -77,7 +77,7 @@ async function change(path: string, members: object): Promise<void> {
 describeTerraform('drift and faults', (terraform) => {
   const open = async (more = {}) => terraform.workspace(providerFor(api, { base_url: proxy.url, ...more }));
 
-  test('changes behind its back are seen and undone', async () => {
+  test('changes outside of Terraform are seen and undone', async () => {
     const workspace = await open();
     await applyForGood(workspace, EVERYTHING);
     const state = await workspace.state();
@@ -109,7 +109,7 @@ describeTerraform('drift and faults', (terraform) => {
     await workspace.dispose();
   });
 
-  test('what was removed behind its back is made again', async () => {
+  test('what was removed outside of Terraform is created again', async () => {
     const workspace = await open();
     await applyForGood(workspace, EVERYTHING);
     const state = await workspace.state();
@@ -123,12 +123,12 @@ describeTerraform('drift and faults', (terraform) => {
     await applyForGood(workspace, EVERYTHING);
     const again = await workspace.state();
     await api.call('DELETE', `/v1/monitors/${again['svc_http_monitor.web']?.id}`);
-    // Removing what is gone already is no error.
+    // It is no error to remove what is gone already.
     await destroy(workspace);
     await workspace.dispose();
   });
 
-  test('refusals that pass and lost answers: each is made once, nothing is tainted', async () => {
+  test('temporary refusals and lost answers: each object is created once, and none is tainted', async () => {
     const workspace = await open();
     const tries = new Map<string, number>();
     proxy.treat((request) => {
@@ -190,7 +190,7 @@ describeTerraform('drift and faults', (terraform) => {
     expect(await total('/v1/monitors')).toBe(0);
   });
 
-  test('a slug that is taken: what was made is kept, the rest follows', async () => {
+  test('a slug that is taken: what was created is kept, and the next apply creates the rest', async () => {
     const { body } = await api.call('POST', '/v1/status-pages', { title: 'Other', slug: 'faults' });
     const workspace = await open();
     await workspace.configure(EVERYTHING);

@@ -1,4 +1,4 @@
-/** The whole life of every kind of resource. Every attribute is changed and removed by itself. */
+/** The whole life of every kind of resource. Every attribute is changed and removed on its own. */
 import { DEFINITIONS, RESOURCE_KINDS, type ResourceKind } from '@svc/shared/resources/registry.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { RunningApi } from '../../support/api.ts';
@@ -24,23 +24,20 @@ type Step = {
   readonly isRemoval: boolean;
 };
 
-/** One attribute of a resource takes another value, or is removed from the configuration. */
+/** The change of one attribute: another value, or its removal from the configuration. */
 type Move = { readonly attribute: string } & ({ readonly value: unknown } | { readonly isRemoval: true });
 
-/**
- * Maximum number of moves of one resource. Those of a kind with many attributes are shared by several
- * resources of it.
- */
+/** Maximum number of moves of one resource. If a kind has more, several resources of the kind share them. */
 const MOST_MOVES = 20;
 
-/** Each attribute takes each of its further values. */
+/** Moves that give each attribute each of its further values. */
 function changesOf({ values }: Sample): Move[] {
   return Object.entries(values).flatMap(([attribute, [, ...others]]) =>
     others.map((value) => ({ attribute, value })),
   );
 }
 
-/** Steps of the resource with these moves, one after the other. A value that it has already is left out. */
+/** The steps that make these moves of the resource one after the other. Moves to a value that it has already are left out. */
 function stepsOf(sample: Sample, moves: readonly Move[]): Step[] {
   let body = firstBody(sample);
   const steps: Step[] = [];
@@ -56,8 +53,9 @@ function stepsOf(sample: Sample, moves: readonly Move[]): Step[] {
 }
 
 /**
- * The steps of the resources of a sample, in which each attribute takes each of its further values, and is then removed
- * where that is allowed. One resource loses all that can be removed. A further resource is named `all_2`.
+ * The steps for each resource of a sample. They give each attribute each of its further values, and then
+ * remove it where that is allowed. One resource loses everything that can be removed. If further resources
+ * are needed, the second is named `all_2`.
  */
 function queuesOf(sample: Sample): Step[][] {
   const removals = removable(sample).map((attribute) => ({ attribute, isRemoval: true as const }));
@@ -71,7 +69,7 @@ function queuesOf(sample: Sample): Step[][] {
 
 function removable({ kind, values }: Sample): string[] {
   const { attributes, blocks } = DEFINITIONS[kind as ResourceKind];
-  // A component of a monitor needs its monitor, a page behind a password its password.
+  // A component needs its monitor, and a page with a password needs the password.
   const needed = ['monitor_id'];
   return Object.keys(values).filter((name) => {
     if (needed.includes(name)) return false;
@@ -88,7 +86,7 @@ function configurationOf(bodies: ReadonlyMap<Sample, Body>): Configuration {
 
 const addressOf = ({ kind, name }: Sample) => `${kind}.${name}`;
 
-/** Where the API has a resource of the state. */
+/** Path of the API to a resource of the state. */
 function pathOf(address: string, { id, page_id: page }: Readonly<Record<string, unknown>>): string {
   const collections: Record<string, string> = {
     svc_notification: '/v1/notifications',
@@ -105,7 +103,7 @@ beforeAll(async () => {
 });
 afterAll(() => api.dispose());
 
-/** The values that a step set are in the state and in the API. Sets are compared without order. */
+/** Expects the values that a step set in the state and in the API. Sets are compared without order. */
 async function expectStored(state: State, step: Step) {
   const address = addressOf(step.sample);
   const attributes = state[address] ?? {};
@@ -123,7 +121,7 @@ async function expectStored(state: State, step: Step) {
   const isReference = JSON.stringify(expected).includes('${');
   if (!isReference)
     expect(comparable(stored), `${address}.${step.attribute} in the state`).toEqual(comparable(expected));
-  // The API has one form for no regions, and a channel's block is not a list there.
+  // The API has one form for an empty and an absent set of regions, and it has a channel's block as an object, not a list.
   const single =
     definition.blocks[step.attribute]?.nesting === 'single' && Array.isArray(stored) ? stored[0] : stored;
   expect(comparable(answered), `${address}.${step.attribute} in the API`).toEqual(comparable(single));
@@ -164,14 +162,14 @@ describeTerraform('the life of every resource', (terraform) => {
   });
   afterAll(() => workspace.dispose());
 
-  test('created, and nothing is left to do', async () => {
+  test('after the creation, the plan is empty', async () => {
     await workspace.configure(configurationOf(bodies));
     expect(await workspace.validate()).toEqual([]);
     await applyForGood(workspace, configurationOf(bodies));
     expect(Object.keys(await workspace.state()).toSorted()).toEqual([...resources].map(addressOf).toSorted());
   });
 
-  test('each attribute is changed in place, then taken out', async () => {
+  test('each attribute is changed in place, then removed', async () => {
     const before = await workspace.state();
     for (let turn = 0; queues.some((queue) => turn < queue.length); turn += 1) {
       const steps = queues.flatMap((queue) => queue[turn] ?? []);
@@ -186,7 +184,7 @@ describeTerraform('the life of every resource', (terraform) => {
     expect(replaced).toEqual(['svc_status_page_component_group.all']);
   });
 
-  test('imported by command and by block, and nothing is left to do', async () => {
+  test('after imports by command and by block, the plan is empty', async () => {
     const first = new Map(SAMPLES.map((sample) => [sample, firstBody(sample)]));
     await apply(workspace, configurationOf(first));
     const state = await workspace.state();
@@ -219,7 +217,7 @@ describeTerraform('the life of every resource', (terraform) => {
     await byCommand.dispose();
   });
 
-  test('destroyed, and nothing is left in the API', async () => {
+  test('after the destruction, nothing is left in the API', async () => {
     await destroy(workspace);
     for (const path of ['/v1/monitors', '/v1/notifications', '/v1/status-pages']) {
       expect((await api.call('GET', path)).body).toMatchObject({ total: 0 });
@@ -227,7 +225,7 @@ describeTerraform('the life of every resource', (terraform) => {
   });
 });
 
-/** References replaced by the ids that the state has for them. */
+/** Replaces references by the ids that the state has for them. */
 function withoutReferences(body: Body, state: State): Body {
   const text = JSON.stringify(body).replace(/\$\{(\w+\.\w+)\.id\}/g, (_whole, address: string) =>
     String(state[address]?.id),

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { JsonPlaces } from '../../support/terraform/json-places.ts';
 
-test('the innermost value around a byte, members with their keys', () => {
+test('finds the innermost value around a byte; a key belongs to its member', () => {
   const text = '{ "ü": {"a": [1, {"b": "x\\"y"}], "c": true} , "d": {}}';
   const places = new JsonPlaces(text);
   const at = (needle: string) => places.pathAt(Buffer.byteLength(text.slice(0, text.indexOf(needle))));

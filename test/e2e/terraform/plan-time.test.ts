@@ -1,4 +1,4 @@
-/** What a plan already tells, before anything is changed. */
+/** Errors and values that a plan already shows, before anything is changed. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { RunningApi } from '../../support/api.ts';
 import { providerFor, startApiWithoutLimit } from '../../support/terraform/api.ts';
@@ -71,7 +71,7 @@ describeTerraform('at plan time', (terraform) => {
     await workspace.dispose();
   });
 
-  test('published and theme stay known, so that what uses them does not change', async () => {
+  test('published and theme stay known, so that resources that use them do not change', async () => {
     const workspace = await terraform.workspace(providerFor(api));
     const page = (title: string): Configuration => ({
       resource: { svc_status_page: { page: { title, slug: 'known' } } },
@@ -88,7 +88,7 @@ describeTerraform('at plan time', (terraform) => {
     await workspace.dispose();
   });
 
-  test('256 characters are 256 characters, whatever they are', async () => {
+  test('256 characters are counted as 256, whatever they are', async () => {
     const workspace = await terraform.workspace(providerFor(api));
     const named = (name: string) => ({ resource: { svc_http_monitor: { web: { ...WEB, name } } } });
     await workspace.configure(named('🙂'.repeat(257)));

@@ -1,4 +1,4 @@
-/** Imports, data sources, and the order in which things that refer to each other are changed and removed. */
+/** Imports, data sources, and the order in which resources that refer to each other are changed and removed. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { RunningApi } from '../../support/api.ts';
 import { providerFor, startApiWithoutLimit } from '../../support/terraform/api.ts';
@@ -14,7 +14,7 @@ import {
 import { type Body, type Configuration, ref } from '../../support/terraform/runner.ts';
 
 const WEB = { name: 'Web', url: 'https://example.com', periodicity: '1m' };
-/** A slug for each use, so that a failed test does not disturb the others. */
+/** A page with a new slug for each test, so that a failed test does not disturb the others. */
 let page: Body = {};
 let pages = 0;
 beforeEach(() => {
@@ -31,7 +31,7 @@ afterAll(() => api.dispose());
 describeTerraform('imports, data sources and order', (terraform) => {
   const open = async () => terraform.workspace(providerFor(api));
 
-  test('imports that cannot be', async () => {
+  test('imports that are refused', async () => {
     const tcp = await api.create('/v1/monitors', {
       type: 'tcp',
       name: 'Port',
@@ -94,7 +94,7 @@ describeTerraform('imports, data sources and order', (terraform) => {
     await workspace.dispose();
   });
 
-  test('data sources: what there is, also what the same apply makes', async () => {
+  test('data sources read existing objects, and those that the same apply creates', async () => {
     const workspace = await open();
     const resource = {
       svc_http_monitor: { web: { ...WEB, description: 'Text', active: true } },
@@ -207,7 +207,7 @@ describeTerraform('imports, data sources and order', (terraform) => {
     },
   });
 
-  test('a change leaves alone what refers to it', async () => {
+  test('a change of a resource does not change resources that refer to it', async () => {
     const workspace = await open();
     await applyForGood(workspace, showing({ web: WEB }, 'web'));
     await workspace.configure(showing({ web: { ...WEB, name: 'Renamed' } }, 'web'));
@@ -218,7 +218,7 @@ describeTerraform('imports, data sources and order', (terraform) => {
     await workspace.dispose();
   });
 
-  test('everything that refers to something else is removed before it', async () => {
+  test('a resource is removed before the resources that it refers to', async () => {
     const workspace = await open();
     const whole = showing({ web: WEB }, 'web').resource ?? {};
     await applyForGood(workspace, {
@@ -248,7 +248,7 @@ describeTerraform('imports, data sources and order', (terraform) => {
     await applyForGood(workspace, showing({ old: WEB, other: WEB }, 'old'));
     const before = (await workspace.state())['svc_status_page_component.part']?.id;
     await applyForGood(workspace, showing({ other: WEB }, 'other'));
-    // A renamed key is a removal and a creation, in whatever order.
+    // Renaming a key of for_each is a removal and a creation, in any order.
     await applyForGood(workspace, showing({ renamed: WEB }, 'renamed'));
     expect((await workspace.state())['svc_status_page_component.part']?.id).toBe(before);
     await destroy(workspace);
@@ -290,7 +290,7 @@ describeTerraform('imports, data sources and order', (terraform) => {
     await workspace.dispose();
   });
 
-  test('moving a component to another page replaces it and what stands there stays', async () => {
+  test('moving a component to another page replaces it, and leaves the other components of that page', async () => {
     const workspace = await open();
     const on = (page: string): Configuration => ({
       resource: {
@@ -314,7 +314,7 @@ describeTerraform('imports, data sources and order', (terraform) => {
       { address: 'svc_status_page_component_group.group', action: 'replace' },
     ]);
     await applyForGood(workspace, on('two'));
-    // A type is for life as well.
+    // The type cannot be changed either.
     const { resource = {} } = on('two');
     await workspace.configure({
       resource: {

@@ -22,7 +22,7 @@ const ROWS = REFUSALS.map((refusal, index) => ({ ...refusal, label: `row_${index
 const BY_TERRAFORM = ROWS.filter(({ says }) => says.terraform instanceof RegExp);
 const BY_PROVIDER = ROWS.filter(({ says }) => !(says.terraform instanceof RegExp));
 
-/** Blocks that no other door has: `path: text`, or Terraform's own words. */
+/** Mistakes that are possible only in Terraform. `says` is `path: text`, or a pattern for Terraform's own message. */
 type Alone = readonly [name: string, address: string, body: Body, says: string | RegExp];
 
 const ALONE: readonly Alone[] = [
@@ -80,7 +80,7 @@ const PROVIDERS: readonly [name: string, body: Body, text: string][] = [
 /** Terraform reads the whole file again for each error in it: three long rows make hundreds of others slow. */
 const isLong = ({ body }: (typeof ROWS)[number]) => JSON.stringify(body).length > 100_000;
 
-/** First the rows that Terraform itself refuses, then those that the provider refuses. */
+/** A configuration for each row that Terraform itself refuses, and then those for the rows that the provider refuses. */
 function configurations(): Configuration[] {
   const [ofProvider, ofTerraform] = [ALONE.filter(isByProvider), ALONE.filter((row) => !isByProvider(row))];
   const short = BY_PROVIDER.filter((row) => !isLong(row));
@@ -99,7 +99,7 @@ function configurationOf(rows: typeof ROWS, alone: readonly Alone[]): Configurat
     const blocks = mode === 'data' ? data : resource;
     blocks[type] = { ...blocks[type], [name]: body };
   }
-  // Terraform refuses an empty mapping of data sources.
+  // Terraform refuses an empty `data` object.
   return Object.keys(data).length === 0 ? { resource } : { resource, data };
 }
 
@@ -107,7 +107,7 @@ const oneLine = ({ summary, detail }: Diagnostic) => `${summary} ${detail}`.repl
 
 type Path = readonly (string | number)[] | undefined;
 
-/** Terraform points at an expression: the innermost one that stands in the file around the attribute. */
+/** Expects that Terraform points at the innermost expression of the file that contains the attribute. */
 function expectAt(found: Diagnostic | undefined, path: Path): void {
   const shown = (found?.path ?? []).join('.');
   const expected = (path ?? []).join('.');
@@ -154,7 +154,7 @@ describeTerraform('what is refused', (terraform) => {
 
   test.each(PROVIDERS)('a provider with %s', async (_name, body, text) => {
     const other = await terraform.workspace({ provider: body });
-    // A provider that nothing uses is not asked.
+    // Terraform does not call a provider that nothing uses.
     await other.configure({ resource: { svc_status_page: { page: { title: 'a', slug: 'a' } } } });
     const diagnostics = errorsIn(await other.validate());
     expect(diagnostics.map(oneLine).join('\n')).toContain(text);

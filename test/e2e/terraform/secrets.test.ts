@@ -19,7 +19,7 @@ beforeAll(async () => {
 afterAll(() => api.dispose());
 
 describeTerraform('a token that only reads', (terraform) => {
-  test('is told the URL without its user information, and a plan with it shows no differences', async () => {
+  test('gets the URL without its user information, and its plan shows no differences', async () => {
     const workspace = await terraform.workspace(providerFor(api));
     const resource = (url: string): Configuration => ({
       resource: {
@@ -39,7 +39,7 @@ describeTerraform('a token that only reads', (terraform) => {
 
     await workspace.configure({ ...resource('example.com/a'), ...reading });
     await expectNothingToDo(workspace);
-    // The plan sees what is not secret: the address was changed outside of Terraform.
+    // The plan shows a change outside of Terraform of the part that is not secret: the address.
     const { body } = await api.call('GET', `/v1/monitors/${String(id)}`);
     await api.call('PUT', `/v1/monitors/${String(id)}`, {
       ...(body as object),
@@ -86,7 +86,7 @@ describeTerraform('write-only secrets', (terraform) => {
     output: { page: { value: ref('svc_status_page.page.id') } },
   });
 
-  test('reach the service and no state, and change with their version', async () => {
+  test('reach the service but not the state, and change with their version', async () => {
     const workspace = await terraform.workspace(providerFor(api));
     await applyForGood(workspace, configuration('first', 1));
     const state = await workspace.state();
@@ -104,7 +104,7 @@ describeTerraform('write-only secrets', (terraform) => {
     ];
     expect(await kept()).toMatchObject(holding('first'));
 
-    // The same version: Terraform cannot know that the secret is another one.
+    // With the same version, Terraform cannot know that the secret has changed.
     await workspace.configure(configuration('second', 1));
     expect(await changesIn(workspace)).toEqual([]);
     await applyForGood(workspace, configuration('second', 2));

@@ -1,4 +1,4 @@
-/** The shapes of values that providers get wrong: for each, a second plan that is empty. */
+/** Shapes of values that providers often get wrong. With each, the second plan must be empty. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { RunningApi } from '../../support/api.ts';
 import { providerFor, startApiWithoutLimit } from '../../support/terraform/api.ts';
@@ -33,7 +33,7 @@ describeTerraform('shapes of values', (terraform) => {
   });
   afterAll(() => workspace.dispose());
 
-  /** As the API has it. */
+  /** The resource, as the API answers it. */
   async function stored(address: string, collection: string): Promise<Record<string, unknown>> {
     const { id } = (await workspace.state())[address] ?? {};
     return (await api.call('GET', `${collection}/${id}`)).body as Record<string, unknown>;
@@ -132,7 +132,7 @@ describeTerraform('shapes of values', (terraform) => {
     expect(await stored('svc_http_monitor.fraction', '/v1/monitors')).toMatchObject({ degraded_at: 0.1 });
   });
 
-  test('between left out, null and empty, each way', async () => {
+  test('changes between left out, null and empty, in each direction', async () => {
     const variants: Record<string, Body[]> = {
       regions: [
         { regions: ['hosta-fra'] },
@@ -179,7 +179,7 @@ describeTerraform('shapes of values', (terraform) => {
     }
   });
 
-  test('what is taken out of the configuration is cleared on the server', async () => {
+  test('what is removed from the configuration is cleared on the server', async () => {
     const resource = monitors({ a: {}, b: {} });
     const ids = [ref('svc_http_monitor.a.id'), ref('svc_http_monitor.b.id')];
     const channel = {
@@ -248,7 +248,7 @@ describeTerraform('shapes of values', (terraform) => {
     });
   });
 
-  describe('and at the end', () => {
+  describe('after all of them', () => {
     test('nothing is left', async () => {
       await apply(workspace, {});
       await expectNothingToDo(workspace);

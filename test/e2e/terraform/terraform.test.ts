@@ -1,4 +1,4 @@
-/** Functions of the real Terraform alone: installation, generated configuration, HCL, tests, Ctrl-C. */
+/** Functions that only the real Terraform has: installation, generated configuration, HCL, tests, Ctrl-C. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
@@ -47,7 +47,7 @@ describeTerraform('only terraform', ({ binary, provider }) => {
     debug = await startDebugProvider(provider().command);
   });
   afterAll(() => debug.stop());
-  /** One provider for all commands, for what does not depend on how it is started: else each command starts several. */
+  /** Uses one running provider for all commands, because otherwise each command starts several. For tests that do not depend on how it is started. */
   const attached = () => open(byReattach(debug.reattach));
 
   test.each(['-replace', 'taint'])(
@@ -153,7 +153,7 @@ describeTerraform('only terraform', ({ binary, provider }) => {
     expect(page?.attributes.auth_email_domains).toMatchObject({ type: ['list', 'string'], optional: true });
   });
 
-  // Terraform writes an empty text as null there; no attribute that is left out otherwise has one.
+  // Terraform writes an empty text as null there. So no attribute whose default is another text has an empty one here.
   test('configuration generated for what is imported', async () => {
     const page = await api.create('/v1/status-pages', { title: 'Page ü', slug: 'generated' });
     const group = await api.create(`/v1/status-pages/${page}/component-groups`, { name: 'Group' });
@@ -216,7 +216,7 @@ describeTerraform('only terraform', ({ binary, provider }) => {
     expect((await changesIn(workspace)).map(({ action }) => action)).toEqual(blocks.map(() => 'import'));
     await apply(workspace);
     await expectNothingToDo(workspace);
-    // It has ids and no references: of its own Terraform may remove the monitor before what shows it.
+    // The generated configuration has ids instead of references, so Terraform might remove the monitor before the component that shows it.
     const first = '-target=svc_status_page_component.component';
     expect((await workspace.run('destroy', '-input=false', '-auto-approve', first)).code).toBe(0);
     await destroy(workspace);
@@ -245,7 +245,7 @@ describeTerraform('only terraform', ({ binary, provider }) => {
       body_assertions: [{ target: String(origin), comparator: 'contains' }],
     });
     expect(state['svc_notification.all']?.monitor_ids).toHaveLength(4);
-    // A removed dynamic member and one instance less.
+    // Removes a dynamic member and an instance.
     await workspace.write(
       'more.tf',
       HCL.replace('["a", "b"]', '["a"]').replace(/count( +)= 2/, 'count$1= 1'),
@@ -267,7 +267,7 @@ describeTerraform('only terraform', ({ binary, provider }) => {
     expect((await api.call('GET', '/v1/monitors')).body).toMatchObject({ total: 0 });
   });
 
-  test('Ctrl-C during an apply: what is made is kept, the rest is left, nothing runs on', async () => {
+  test('Ctrl-C during an apply: what is created is kept, the rest is not begun, and no process is left', async () => {
     const proxy = await startApiProxy(api.url);
     const held = Promise.withResolvers<void>();
     const arrived = Promise.withResolvers<void>();

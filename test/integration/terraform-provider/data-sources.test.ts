@@ -20,7 +20,7 @@ function read(name: string, given: Readonly<Record<string, TerraformValue>>, fro
   return source(name, from).read(configOf(schema, given));
 }
 
-/** Every attribute is there, and none is unknown. */
+/** Expects that every attribute is present, and none is unknown. */
 function expectComplete(schema: Schema, state: TerraformObject | null): void {
   expect(Object.keys(state ?? {}).sort()).toEqual(Object.keys(schema.attributes).sort());
   expect(Object.values(state ?? {})).not.toContain(UNKNOWN);
@@ -98,7 +98,7 @@ describe('svc_monitor', () => {
     });
   });
 
-  test('of HTTP, its user information is for tokens that may write', async () => {
+  test('of HTTP shows its user information only to tokens that may write', async () => {
     const url = 'https://user:s3cret@example.com/health';
     const id = await api.create('/v1/monitors', { type: 'http', name: 'a', url, periodicity: '1m' });
     expect((await read('svc_monitor', { id })).state).toMatchObject({ url });
@@ -153,7 +153,7 @@ describe.each([
   ['svc_notification', 'notification channel'],
   ['svc_status_page', 'status page'],
 ])('%s', (name, noun) => {
-  test('that is not there is an error that names it', async () => {
+  test('that does not exist is an error that names it', async () => {
     const outcome = await read(name, { id: '999999' });
     expect(outcome.state).toBeNull();
     expect(errorOf(outcome)).toMatchObject({
@@ -174,7 +174,7 @@ describe.each([
     },
   );
 
-  test('by an id that is not known yet is not judged', () => {
+  test('by an id that is not known yet is not validated', () => {
     expect(source(name).validate({ id: UNKNOWN })).toEqual([]);
   });
 });
@@ -207,7 +207,7 @@ describe('svc_monitors', () => {
     expect((state!.monitors as TerraformValue[])[1]).toEqual({ id: '2', name: 'm1', type: 'tcp' });
   });
 
-  test('leaves out what it is told to', async () => {
+  test('takes a limit and an offset', async () => {
     const { state } = await read('svc_monitors', { limit: 100, offset: 53 }, from);
     expect(state).toMatchObject({ limit: 100, offset: 53 });
     expect((state!.monitors as TerraformObject[]).map(({ name }) => name)).toEqual(['m53', 'm54']);
@@ -231,7 +231,7 @@ describe('svc_monitors', () => {
     expect(errorOf(await source('svc_monitors', from).read(config))).toMatchObject(expected);
   });
 
-  test('what is not known yet is not judged', () => {
+  test('values that are not known yet are not validated', () => {
     expect(source('svc_monitors').validate({ limit: UNKNOWN, offset: UNKNOWN })).toEqual([]);
   });
 });

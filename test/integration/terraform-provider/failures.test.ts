@@ -25,7 +25,7 @@ const monitors = (options?: Parameters<typeof configuredProvider>[2]) => {
   return { svc, monitor: svc.resource('svc_http_monitor') };
 };
 
-/** The first request of a method is treated like this, the others pass. */
+/** Treats the first requests of a method in this way. The others pass. */
 function treatFirst(method: string, treatment: Treatment, count = 1): void {
   let left = count;
   proxy.treat((request) => {
@@ -46,14 +46,14 @@ const html = (status: number) => ({
   body: '<html></html>',
 });
 
-describe('trouble on the way', () => {
+describe('failures of the network', () => {
   test.each([
     ['429 with Retry-After', { status: 429, headers: { 'retry-after': '3' } }],
     ['500', { status: 500 }],
     ['502 of a proxy', html(502)],
     ['503 with a date', { status: 503, headers: { 'retry-after': new Date().toUTCString() } }],
     ['504', html(504)],
-  ])('%s is waited out by every operation', async (_case, trouble) => {
+  ])('every operation waits until %s is over', async (_case, trouble) => {
     const { svc, monitor } = monitors();
     treatFirst('POST', trouble, 2);
     const state = await monitor.created({ ...MONITOR, name: 'waited' });
@@ -118,7 +118,7 @@ describe('trouble on the way', () => {
     ['a redirect', { status: 302, headers: { location: 'https://login.example.com' } }],
     ['another object', { body: '{"id":"123456"}' }],
     ['no object', { body: 'null' }],
-  ] as [string, Treatment][])('%s never means that something is gone', async (_case, trouble) => {
+  ] as [string, Treatment][])('%s never means that an object is gone', async (_case, trouble) => {
     const { monitor } = monitors();
     const state = await monitor.created(MONITOR);
     proxy.treat(() => trouble);
@@ -133,7 +133,7 @@ describe('trouble on the way', () => {
     }
   });
 
-  test('only 204 means that something was removed', async () => {
+  test('only 204 means that an object was removed', async () => {
     const { monitor } = monitors();
     const state = await monitor.created(MONITOR);
     treatFirst('DELETE', { status: 200, headers: { 'content-type': 'application/json' }, body: '{}' });
@@ -142,7 +142,7 @@ describe('trouble on the way', () => {
     expect(errorOf(outcome).detail).toContain('not from the svc API');
   });
 
-  test('a path of the server where nothing is never means that everything is gone', async () => {
+  test('an unknown path of the server never means that all objects are gone', async () => {
     const { monitor } = monitors();
     const state = await monitor.created(MONITOR);
     const elsewhere = configuredProvider(`${proxy.url}/api`, api.operator).resource('svc_http_monitor');
@@ -169,7 +169,7 @@ describe('what the API refuses', () => {
       state: null,
       diagnostics: [refused(/another status page has this slug\.$/)],
     });
-    // Only a page that was there before may be part of an exchange.
+    // Only a page that existed before may be part of an exchange of slugs.
     const updated = await pages.calls.update(second, pages.planned({ title: 'Two', slug: 'taken' }, second));
     expect(updated).toMatchObject({
       state: second,
@@ -178,7 +178,7 @@ describe('what the API refuses', () => {
     for (const page of [first, second]) await pages.calls.remove(page);
   });
 
-  test('what only the API can see is wrong points at the attribute', async () => {
+  test('an error that only the API can find points at the attribute', async () => {
     const { svc } = monitors();
     const channels = svc.resource('svc_notification');
     const planned = channels.planned({
@@ -207,7 +207,7 @@ describe('what the API refuses', () => {
     );
   });
 
-  test('a page that is not there points at the page', async () => {
+  test('an error for a missing page points at the page', async () => {
     const components = monitors().svc.resource('svc_status_page_component');
     const outcome = await components.calls.create(components.planned({ page_id: '999999', type: 'static' }));
     expect(outcome.state).toBeNull();
@@ -229,7 +229,7 @@ describe('what the API refuses', () => {
     await svc.resource('svc_status_page').calls.remove(page);
   });
 
-  test('what the declared file owns', async () => {
+  test('objects of the declared file', async () => {
     const id = await api.configuration.transaction(
       { workspaceId: api.workspaceId, actor: 'file' },
       async (change) =>
@@ -282,7 +282,7 @@ describe('what the API refuses', () => {
 });
 
 describe('tokens', () => {
-  test('one that only reads keeps the secrets of the state, and cannot write', async () => {
+  test('a read token keeps the secrets of the state, and cannot write', async () => {
     const writing = configuredProvider(api.url, api.operator);
     const reading = configuredProvider(api.url, api.reader);
     const states: [string, TerraformObject][] = [];
@@ -323,7 +323,7 @@ describe('tokens', () => {
     expect(errorOf(created).detail).toContain('has scope read');
   });
 
-  test('a wrong one is named by where it comes from, never by its value', async () => {
+  test('a wrong token is named by its origin, never by its value', async () => {
     const { monitor } = monitors();
     const state = await monitor.created(MONITOR);
     const wrong = configuredProvider(api.url, 'wrong-token-of-the-tests');
@@ -435,7 +435,7 @@ describe('Ctrl-C', () => {
     expect(await monitorsNamed('finished')).toMatchObject([{ id: outcome.state!.id }]);
   });
 
-  test('lets a create whose answer was lost find out what it made', async () => {
+  test('lets a create whose answer was lost find out what it created', async () => {
     const { svc, monitor } = monitors({ waits: 'by-hand' });
     treatFirst('POST', 'swallow');
     const retry = svc.retry();
@@ -448,7 +448,7 @@ describe('Ctrl-C', () => {
     expect(await monitorsNamed('found-out')).toMatchObject([{ id: outcome.state!.id }]);
   });
 
-  test('does not outlast the configuration: a process may serve another run', async () => {
+  test('is forgotten at the next configuration, because a process may serve another run', async () => {
     const { svc, monitor } = monitors();
     svc.provider.stop();
     errorOf(await monitor.calls.create(monitor.planned(MONITOR)));
@@ -457,7 +457,7 @@ describe('Ctrl-C', () => {
   });
 });
 
-test('the API sees which provider and which Terraform asks', async () => {
+test('requests tell the API the versions of provider and Terraform', async () => {
   const server = await startReceiver();
   const svc = configuredProvider(server.url, api.operator);
   await svc.provider.dataSources.svc_monitors!.read({ limit: null, offset: null, monitors: null });

@@ -18,7 +18,7 @@ afterAll(() => api.dispose());
 type Given = Readonly<Record<string, TerraformValue>>;
 type Case = { kind: string; path: string; full: Given; changed: Given; drift: Record<string, unknown> };
 
-/** The API does not tell an empty set from none, so after an import the plan says that it becomes empty. */
+/** The API does not distinguish an empty set from none, so after an import the plan sets it to empty. */
 const NOT_TOLD_APART = { regions: null };
 
 const MONITOR_LINES = { name: 'API', periodicity: '1m' };
@@ -134,7 +134,7 @@ for (const type of CHANNEL_KINDS) {
   };
 }
 
-/** The state has nothing unknown, and all known values of the plan. */
+/** Expects that the state has no unknown value, and has all known values of the plan. */
 function expectApplied(state: TerraformObject, planned: TerraformObject): void {
   for (const [name, value] of Object.entries(planned)) {
     if (value === UNKNOWN) expect(state[name], name).not.toBe(UNKNOWN);
@@ -192,7 +192,7 @@ describe.each(Object.entries(CASES))('%s', (_name, { kind, path, full, changed, 
     await resource.calls.remove(state);
   });
 
-  test('is imported with all that was declared', async () => {
+  test('is imported with everything that was declared', async () => {
     const resource = svc.resource(kind);
     const state = await resource.created(full);
     const imported = await resource.imported(String(state.id));
@@ -202,7 +202,7 @@ describe.each(Object.entries(CASES))('%s', (_name, { kind, path, full, changed, 
   });
 });
 
-describe('what stands on a page', () => {
+describe('groups and components of a page', () => {
   let page: TerraformObject;
   let monitor: TerraformObject;
 
@@ -213,7 +213,7 @@ describe('what stands on a page', () => {
       .created({ ...MONITOR_LINES, url: 'https://example.com', public: true });
   });
 
-  test('groups and components live, change and go', async () => {
+  test('are created, changed and removed', async () => {
     const [groups, components] = [
       svc.resource('svc_status_page_component_group'),
       svc.resource('svc_status_page_component'),
@@ -250,7 +250,7 @@ describe('what stands on a page', () => {
     const created = await calls.create(planned);
     const warning = {
       severity: 'warning',
-      // Without the id, so that Terraform shows those of many components as one.
+      // The summary has no id, so that Terraform shows the warnings of many components as one.
       summary: 'A component is not in full effect',
       detail: expect.stringContaining(`the monitor is not (component ${String(created.state?.id)})`),
     };
@@ -273,7 +273,7 @@ describe('what stands on a page', () => {
     await components.calls.remove(component);
   });
 
-  test('everything of a page that was removed is gone', async () => {
+  test('are gone when their page was removed', async () => {
     const other = await svc.resource('svc_status_page').created({ title: 'Gone', slug: 'gone' });
     const components = svc.resource('svc_status_page_component');
     const component = await components.created({ page_id: other.id!, type: 'static', name: 'Text' });
@@ -288,7 +288,7 @@ describe('what stands on a page', () => {
   }
 });
 
-test('monitors of a channel are a set: their order means nothing', async () => {
+test('monitors of a channel are a set without order', async () => {
   const monitors = svc.resource('svc_tcp_monitor');
   const ids: string[] = [];
   for (let count = 0; count < 11; count += 1) {
@@ -340,7 +340,7 @@ describe('imports', () => {
     expect(detail).toContain(example);
   });
 
-  test('a monitor of another type says as what to import it, and keeps the state', async () => {
+  test('a monitor of another type is refused with the right resource type, and the state stays', async () => {
     const tcp = await svc.resource('svc_tcp_monitor').created({ ...MONITOR_LINES, uri: 'example.com:443' });
     const { calls } = svc.resource('svc_http_monitor');
     const { state } = calls.import(String(tcp.id));
@@ -357,7 +357,7 @@ describe('imports', () => {
   });
 });
 
-test('an id in the state that is none is an error, and the state stays', async () => {
+test('an invalid id in the state is an error, and the state stays', async () => {
   const { calls } = svc.resource('svc_http_monitor');
   const state = { ...svc.resource('svc_http_monitor').config({}), id: '../tokens' };
   for (const outcome of [
@@ -370,7 +370,7 @@ test('an id in the state that is none is an error, and the state stays', async (
   }
 });
 
-test('ten operations run at once', async () => {
+test('ten operations can run at once', async () => {
   const monitors = svc.resource('svc_http_monitor');
   const states = await Promise.all(
     Array.from({ length: 10 }, (_none, index) =>

@@ -95,7 +95,7 @@ async function logged({ log, process: child }: RunningPlugin, text: string): Pro
   while (!log.some((line) => line.includes(text))) await once(child.stderr!, 'data');
 }
 
-/** Resolves when the provider says that it is so. */
+/** Resolves when the provider reports this event. */
 async function happened(event: string): Promise<void> {
   await expect.poll(events, { interval: 10 }).toContain(event);
 }
@@ -107,7 +107,7 @@ async function exitCode({ running }: Started): Promise<number | null> {
 
 type Said = { code: number | null; stdout: string; stderr: string };
 
-/** Resolves when it has ended. */
+/** Runs the program. Resolves when it has ended. */
 async function run(args: readonly string[], env: Readonly<Record<string, string>>): Promise<Said> {
   const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'pipe'] });
   ends.push(() => child.kill('SIGKILL'));
@@ -131,12 +131,12 @@ describe('not started by Terraform', () => {
   });
 });
 
-describe('where there is no room for a Unix socket', () => {
+describe('where a Unix socket cannot be created', () => {
   const SVC = fileURLToPath(new URL('../../../packages/terraform-provider/src/main.ts', import.meta.url));
   const tooLong = () => ({ TMPDIR: join(temporary, 'x'.repeat(100)) });
   const WHY = 'without a client certificate only a Unix socket keeps other users away';
 
-  test('a port is for the holder of the certificate', async () => {
+  test('a port serves only the holder of the certificate', async () => {
     const { client, running } = await start(tooLong());
     expect(running.target).toMatch(/^127\.0\.0\.1:\d+$/);
     expect(await create(client, 'a')).toBe('id of a');
@@ -144,14 +144,14 @@ describe('where there is no room for a Unix socket', () => {
     await expect(call(stranger, SCHEMA)).rejects.toMatchObject({ code: status.UNAVAILABLE });
   });
 
-  test('a debugging session says what to set, and serves nobody', async () => {
+  test('a debugging session is refused, with a message that says what to set', async () => {
     const { code, stdout, stderr } = await run([SVC, '--debug'], tooLong());
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toContain(WHY);
     expect(stderr).toContain('set TMPDIR to a shorter folder');
   });
 
-  test('so does a start with TF_DISABLE_PLUGIN_TLS, where Terraform shows it', async () => {
+  test('a start with TF_DISABLE_PLUGIN_TLS is refused, with a message where Terraform shows it', async () => {
     const { code, stdout, stderr } = await run([SVC], { ...tooLong(), TF_PLUGIN_MAGIC_COOKIE: COOKIE });
     expect({ code, stderr }).toEqual({ code: 1, stderr: '' });
     expect(stdout).toMatch(/^The svc provider cannot start: [^\n]*\n$/);
@@ -159,7 +159,7 @@ describe('where there is no room for a Unix socket', () => {
   });
 });
 
-test('Shutdown is answered and ends the process, which leaves nothing behind', async () => {
+test('Shutdown is answered and ends the process, which leaves no files', async () => {
   const started = await start();
   expect(readdirSync(temporary)).toHaveLength(1);
   expect(await create(started.client, 'a')).toBe('id of a');
@@ -205,7 +205,7 @@ test.each(['SIGTERM', 'SIGHUP'] as const)('%s ends it when the open calls are an
 test.each([
   ['crash', 'Error: thrown where nobody catches'],
   ['reject', 'Error: rejected where nobody looks'],
-])('a %s answers the open calls and says why in the form that Terraform shows', async (name, why) => {
+])('a %s answers the open calls with the cause, in the form that Terraform shows', async (name, why) => {
   const started = await start();
   await expect(create(started.client, name)).rejects.toMatchObject({
     code: status.INTERNAL,
@@ -217,8 +217,8 @@ test.each([
   expect(readdirSync(temporary)).toEqual([]);
 });
 
-test('it ends when its parent was killed', async () => {
-  // The shell waits for it, as Terraform does; both hold the same standard output.
+test('it ends when its parent is killed', async () => {
+  // The shell waits for the provider, as Terraform does. Both have the same standard output.
   const parent = spawn('sh', ['-c', '"$0" "$1" & wait', process.execPath, MAIN], {
     env: { PATH: process.env.PATH ?? '', ...environment(), TF_PLUGIN_MAGIC_COOKIE: COOKIE },
     stdio: ['ignore', 'pipe', 'ignore'],
@@ -230,7 +230,7 @@ test('it ends when its parent was killed', async () => {
   expect(readdirSync(temporary)).toEqual([]);
 });
 
-test('what a killed one leaves is removed by the tests that started it', async () => {
+test('files that a killed provider leaves are removed by the tests that started it', async () => {
   const { process: child, target, ended } = await startPlugin({ file: process.execPath, args: [MAIN] });
   const folder = dirname(target.replace('unix:', ''));
   expect(readdirSync(folder)).toEqual(['socket']);
@@ -239,7 +239,7 @@ test('what a killed one leaves is removed by the tests that started it', async (
   expect(existsSync(folder)).toBe(false);
 });
 
-test('in debug mode it serves any number of commands until a signal comes', async () => {
+test('in debug mode it serves any number of commands until it gets a signal', async () => {
   const child = spawn(process.execPath, [MAIN, '--debug'], {
     env: environment(),
     stdio: ['ignore', 'pipe', 'ignore'],
