@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # Exim refuses a client that greets with the name of a machine with an underscore.
 #
-# exim4-daemon-light 4.96 of Debian 12, without settings about the greeting, 2026-11-29. Exim plays a session with a client at
-# 192.0.2.7 by `-bh`: it listens nowhere and delivers nothing.
+# exim4-daemon-light 4.96 of Debian 12, without settings about the greeting, 2026-11-29. With `-bh` Exim plays a session with a
+# client at 192.0.2.7. It does not listen then, and delivers nothing.
 #
-# Expected: without settings about the greeting any name is taken; or one without a dot is refused as well.
-# Seen: `svc_1.example.test` is refused with 501, so that no mail of such a machine goes out. A single label (`svc`), a domain, and
-# address literals are taken. Thus svc greets with an address where the machine's name is no domain: `greetingOf` in
+# Expected: without settings about the greeting Exim accepts any name, or it also refuses names without a dot.
+# Seen: `svc_1.example.test` is refused with 501, so such a machine cannot send mail. A single label (`svc`), a domain, and address
+# literals are accepted. Thus svc greets with an address when the machine's name is not a valid domain: `greetingOf` in
 # packages/coordinator/src/outgoing/smtp/session.ts.
 set -euo pipefail
 folder=$(mktemp -d)

@@ -1,15 +1,16 @@
 #!/usr/bin/env bash
-# Caddy passes on a chunked answer that was cut off as a whole one, and HAProxy takes 3 s to say that nobody listens.
+# Caddy passes on a truncated chunked answer as a complete one, and HAProxy takes 3 s to report a refused connection.
 #
 # caddy 2.6.2 and haproxy 2.6.12 of Debian 12, as reverse proxies without settings about either, 2026-11-29. The server behind them
 # sends a head and five bytes of an answer and closes the connection, once with `Transfer-Encoding: chunked` and once with a
 # `Content-Length` of 1,000.
 #
-# Expected: a proxy ends its own answer as it was ended, so that curl says 18 (a partial file); and answers 503 at once where a
+# Expected: a proxy truncates its own answer too, so that curl exits with 18 (a partial file). It answers 503 at once when a
 # connection is refused.
-# Seen: Caddy ends the chunked answer properly, with 200 and five bytes: no client can tell. Of the answer with a length curl sees the
-# end. HAProxy shows both. It tries a refused connection again three times, a second apart, and says 503 after 3 s.
-# Thus docs/http-and-tcp-monitors.md advises to assert the end of a body, and time-outs above 3 s.
+# Seen: Caddy ends the chunked answer properly, with 200 and five bytes, so no client can notice. curl notices the truncation of the
+# answer with a length. With HAProxy it notices both. HAProxy tries a refused connection three more times, a second apart, and
+# answers 503 after 3 s.
+# Thus docs/http-and-tcp-monitors.md advises to assert the end of a body, and to set time-outs above 3 s.
 set -euo pipefail
 folder=$(mktemp -d)
 pids=()

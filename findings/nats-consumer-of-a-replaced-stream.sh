@@ -3,13 +3,13 @@
 #
 # nats-server 2.9.10 (Debian 12), 2.10.27 (Debian 13) and 2.15.1 (Debian testing), client nats 2.29.3 of npm, 2026-11-28.
 #
-# A reader has seen messages 1 to 6 of a stream. The stream is deleted and made anew, and holds two messages. The reader
-# does not know that, and makes a consumer with `opt_start_seq: 7`. Then two more messages are published: 3 and 4.
+# A reader has seen messages 1 to 6 of a stream. The stream is deleted and created again, and holds two messages. The reader does
+# not know that, and creates a consumer with `opt_start_seq: 7`. Then two more messages are published: 3 and 4.
 #
-# Expected: an error, as sequence 7 does not exist; or the same behaviour of all versions.
-# Seen: each server takes the consumer without a word. 2.9.10 and 2.10.27 move the start to the end of the stream, and
-# deliver 3 and 4. 2.15.1 delivers nothing until the stream reaches sequence 7. Messages 1 and 2 come from none. Thus a reader
-# must look at the stream again after its consumer was made: `readStream` in packages/shared/src/nats/stream-reading.ts.
+# Expected: an error, because sequence 7 does not exist, or the same behaviour in all versions.
+# Seen: each server accepts the consumer without an error. 2.9.10 and 2.10.27 move the start to the end of the stream, and deliver 3
+# and 4. 2.15.1 delivers nothing until the stream reaches sequence 7. No version delivers messages 1 and 2. Thus a reader must look
+# at the stream again after it has created its consumer: `readStream` in packages/shared/src/nats/stream-reading.ts.
 set -euo pipefail
 folder=$(mktemp -d)
 server=

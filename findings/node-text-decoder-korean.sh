@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Node's TextDecoder reads Korean letters of EUC-KR otherwise than the Encoding Standard says.
+# Node's TextDecoder does not read some Korean letters of EUC-KR as the Encoding Standard says.
 # Versions: Node 24.21.0 (npm package `node`), @exodus/bytes 1.16.0.
 # Expected: `new TextDecoder('euc-kr')` reads the bytes 8c 63 as the letter U+B620, as browsers do.
 # Seen: Node reads the second byte alone, as the letter "c". @exodus/bytes reads U+B620, and so does Chromium 156.

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# ntfy takes messages of 4,095 bytes, and any token where it has no file of users.
+# ntfy accepts messages of at most 4,095 bytes, and any token if it has no file of users.
 #
 # ntfy 2.11.0 (Debian 13) and 2.27.0 (Debian unstable), with their defaults on loopback, 2026-11-29.
 #
-# Expected: a message of 4,096 bytes is taken, as the documentation gives that as the limit (docs.ntfy.sh/publish). A token
-# that nobody made is refused with 401.
-# Seen: 4,095 bytes are a message. One of 4,096 is taken for an attachment, and refused with code 40014 where attachments are off.
-# Without `auth-file` the server reads no token and answers 200. Thus svc holds 4,095 bytes (`MESSAGE_BYTES` in
-# packages/coordinator/src/alerts/channels/push-a.ts), and docs/channels/push_a.md says what a test does not show.
+# Expected: a message of 4,096 bytes is accepted, because the documentation gives that as the limit (docs.ntfy.sh/publish). A token
+# that was never created is refused with 401.
+# Seen: a message of 4,095 bytes is accepted. One of 4,096 is treated as an attachment, and refused with code 40014 if attachments
+# are off. Without `auth-file` the server ignores tokens and answers 200. Thus svc sends at most 4,095 bytes (`MESSAGE_BYTES` in
+# packages/coordinator/src/alerts/channels/push-a.ts), and docs/channels/push_a.md says what a test message does not show.
 set -euo pipefail
 folder=$(mktemp -d)
 server=

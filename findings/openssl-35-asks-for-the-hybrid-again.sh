@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# A server of OpenSSL 3.5 prefers a hybrid group without a key share to a classical group with one, and asks for a second ClientHello.
+# A server of OpenSSL 3.5 prefers a hybrid group without a key share to a classical group with one, and asks for a second
+# ClientHello.
 # Versions: Node 24.21.0 (npm package `node`, OpenSSL 3.5), on both sides. Run on 2026-11-29.
-# Expected: a client that sends a key share of X25519, and only names X25519MLKEM768 as a further group, agrees on X25519 in
-# one round trip: the server knows that group, and has all that it needs.
-# Seen: the server asks for a share of X25519MLKEM768 (HelloRetryRequest), so that the client sends two ClientHellos. With
-# X25519 and P-256 alone the client sends one.
+# Expected: a client that sends a key share of X25519, and only names X25519MLKEM768 as a further group, agrees on X25519 in one
+# round trip, because the server supports that group and has everything it needs.
+# Seen: the server asks for a share of X25519MLKEM768 (HelloRetryRequest), so the client sends two ClientHellos. If the client names
+# only X25519 and P-256, it sends one.
 # Exit code 1: this has changed.
 set -euo pipefail
 folder=$(mktemp -d)

@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
 # OpenTelemetry's OTLP serializer for JavaScript writes a part of an endpoint's answer to the process-wide log.
 # Versions: @opentelemetry/otlp-transformer 0.301.0, @opentelemetry/api 1.10.0, Node 24.21.0 (npm package `node`), on 2026-11-29.
-# Expected: an answer with 200 that is no JSON is passed over without its words, which may repeat the key that was sent to the endpoint.
-# Seen: JsonMetricsSerializer.deserializeResponse gives `{}`, and warns by `diag` with the first characters of the answer.
+# Expected: an answer with 200 that is not JSON is ignored, and its text is not logged, because it may repeat the key that was sent
+# to the endpoint.
+# Seen: JsonMetricsSerializer.deserializeResponse returns `{}`, and writes a warning with the first characters of the answer to
+# `diag`.
 # Exit code 1: this has changed.
 set -euo pipefail
 folder=$(mktemp -d)

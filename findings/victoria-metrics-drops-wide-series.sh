@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# VictoriaMetrics answers that it took series with many labels or a long value, and keeps none of them.
+# VictoriaMetrics confirms series with many labels or a long value, but does not store them.
 #
 # victoria-metrics 1.112.0 of Debian 13 without settings, 2026-11-29, over its import of Prometheus' text format.
 #
-# Expected: a refusal (400), as for a line that is no series; or the series, with some labels less.
-# Seen: with 41 labels, the name included, and with a value of 4,097 bytes, the answer is 204 as for the series beside them, and
-# neither is there afterwards. Only its log and a counter of its own tell. Thus a start and `svc otlp-test` warn where
-# OTEL_RESOURCE_ATTRIBUTES would make series so wide.
+# Expected: a refusal (400), as for a line that is not a series, or the series is stored without some of its labels.
+# Seen: with 41 labels, the name included, and with a value of 4,097 bytes, the answer is 204, as for the other series, but neither
+# series is stored. Only its log and one of its own counters show that. Thus a start and `svc otlp-test` warn if
+# OTEL_RESOURCE_ATTRIBUTES would make such series.
 set -euo pipefail
 folder=$(mktemp -d)
 server=
