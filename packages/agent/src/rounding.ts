@@ -14,15 +14,15 @@ export function roundMs(milliseconds: number): number {
 /**
  * Rounds phases to one decimal so that they add up exactly to the shown latency.
  *
- * Each phase is rounded down. The missing tenths go to the phases that lost most. When the exact phases did
- * not add up, because time passed between two of them, the longest phase takes the difference.
+ * Each phase is rounded down. The missing tenths go to the phases that lost most. If the exact phases do not
+ * add up, because time passed between two of them, the longest phase gets the difference.
  */
 export function roundPhases(latency: number, phases: Phases): Phases {
   let missing = tenthsOf(latency);
   for (let at = 0; at < PHASES.length; at += 1) {
     const exact = phases[nameOf(at)];
     const tenths = exact === undefined ? 0 : Math.min(missing, Math.floor(Math.max(0, exact * 10)));
-    // An absent phase is not the longest and has lost nothing.
+    // With these values an absent phase gets none of the missing tenths.
     TENTHS[at] = exact === undefined ? ABSENT : tenths;
     LOST[at] = exact === undefined ? ABSENT : exact * 10 - tenths;
     missing -= tenths;

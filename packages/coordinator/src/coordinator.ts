@@ -61,7 +61,7 @@ export type CoordinatorParts = {
   streams: ResultStreams;
   clock: Clock;
   log: Logger;
-  /** The memory that the end of the start returns to the system; default: the memory of this process. */
+  /** Returns memory to the system when the start has ended; default: the memory of this process. */
   memory?: ProcessMemory;
   /** The last errors of `log`; left out: they are not kept. */
   recentErrors?: () => readonly RecentError[];

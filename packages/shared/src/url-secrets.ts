@@ -62,7 +62,7 @@ export const HIDDEN_USER_INFO = 'url_user_information';
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** Takes masked user information out of `url`, and puts the mask into the member beside it. */
+/** Removes masked user information from `url`, and shows the mask in a separate member instead. */
 export function userInfoApart<T extends Members>(monitor: T): T & { [HIDDEN_USER_INFO]: typeof MASK | null } {
   const { url } = monitor;
   const isHidden = typeof url === 'string' && userInfo.isIn(url) && userInfo.replaced(url, MASK) === url;

@@ -99,11 +99,11 @@ const MAX_RETIRED = 32;
 const MAX_PENDING_PER_PORT = 16_384;
 
 /**
- * Asks one server over UDP.
+ * Sends queries to one server over UDP.
  *
  * The sockets are connected, so the kernel drops datagrams from any other address and reports when nothing
  * listens there. A handful of sockets with random ports serves all queries and is replaced often. Decision
- * 0030 says what this loses compared with one socket per query.
+ * 0030 compares this with one socket per query.
  */
 class UdpServer {
   readonly #address: ServerAddress;

@@ -123,8 +123,9 @@ export class NetworkWatch {
   }
 
   /**
-   * Number of hosts that were cut off since a host answered last. Hosts that were cut off before count only
-   * when nearly all hosts are. It forgets hosts that are not checked any more.
+   * Number of hosts that have become unreachable since any host last answered. If nearly all hosts are
+   * unreachable, those that became so earlier count too, when they were tried again since that answer. Also
+   * forgets hosts that are not checked any more.
    *
    * @param by the family of all these hosts; empty: any
    */

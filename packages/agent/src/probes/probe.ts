@@ -52,7 +52,7 @@ export type ProbeContext = {
    * shutting-down`.
    */
   signal: AbortSignal;
-  /** Judge every assertion by itself, not only up to the first that does not hold. */
+  /** Whether all assertions are judged. Otherwise judging ends at the first one that fails. */
   judgesEach?: boolean;
 };
 

@@ -147,7 +147,7 @@ const MAX_SUBSCRIPTIONS = 8 * MAX_CONNECTIONS;
 /** Name of a region's account. */
 const accountOf = (region: Region): string => `R_${region}`;
 
-/** The subjects of a region's agents, results excluded. */
+/** The subjects to which agents of the region publish, except results. */
 const saidBy = (region: Region): string[] => [heartbeatSubject(region, '*'), runSubject(region, '*')];
 
 function exportsOf(region: Region): string[] {

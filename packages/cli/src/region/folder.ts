@@ -167,7 +167,7 @@ export class NatsFolder {
     return known.former !== null;
   }
 
-  /** Takes the region's account away, and its key. @returns whether it was there */
+  /** Removes the region's account and key. @returns whether the region had an account */
   async remove(region: Region): Promise<boolean> {
     const isThere = keysOf(this.state, region) !== undefined;
     await rm(this.seedFileOf(region), { force: true });

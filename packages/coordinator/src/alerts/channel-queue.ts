@@ -4,7 +4,7 @@ import { type ChannelFacts, reasonOf, type SendResult } from './channel.ts';
 import { factsOf } from './registry.ts';
 import type { FoundChannel } from './sender.ts';
 
-/** Maximum of messages to one channel at once. */
+/** Maximum number of messages to one channel at once. */
 const MESSAGES_AT_ONCE = 8;
 /** Time for which a channel gets one message at a time after "too many requests", ms. */
 const CAREFUL_MS = 60_000;

@@ -48,7 +48,7 @@ export function cssColor(status: AlertStatus): string {
   return `#${STATUS_COLORS[status].toString(16).padStart(6, '0')}`;
 }
 
-/** Maximum of regions that are named. */
+/** Maximum number of regions that are named. */
 const REGIONS_NAMED = 5;
 
 const STATUS_WORDS: Readonly<Record<AlertStatus, string>> = {
@@ -99,7 +99,7 @@ function noticeContent({ title, lines }: NonNullable<Alert['notice']>): Pick<Con
   return { title: onOneLine(title), facts: lines.map((line) => fact('Note', line)).filter(hasText) };
 }
 
-/** Maximum of monitors of a group that are named. */
+/** Maximum number of monitors of a group that are named. */
 const MONITORS_NAMED = 20;
 
 /** A message for many monitors: first the facts that all of them share, then each monitor. */

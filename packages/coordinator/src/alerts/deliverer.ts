@@ -56,7 +56,7 @@ export type DelivererParts = {
 const STOP_GRACE_MS = 1_000;
 /** Wait after a failed read or write of the database, ms. */
 const TRY_AGAIN_MS = 1_000;
-/** Maximum of deliveries that are left out at once, because their channel is stopped. */
+/** Maximum number of deliveries that are left out at once, because their channel is stopped. */
 const LEFT_OUT_AT_ONCE = 100;
 /** Time for which the state of a channel without deliveries is kept, ms. */
 const IDLE_MS = 10 * 60_000;

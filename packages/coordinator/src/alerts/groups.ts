@@ -7,7 +7,7 @@ import type { ChannelFacts } from './channel.ts';
 /** An alert that is at least this late says how late it is, ms. */
 const LATE_MS = 60_000;
 
-/** Maximum of alerts in one message. */
+/** Maximum number of alerts in one message. */
 export const GROUP_MEMBERS = 1_000;
 
 /**

@@ -27,7 +27,7 @@ import type { Store, Transaction } from '../store/store.ts';
 import { attemptEntry, type EndedAttempt, finalState, testedState } from './next-step.ts';
 import { queueNotice } from './notices.ts';
 
-/** Maximum of steps in one transaction. The recording of results waits for it some 5 ms. */
+/** Maximum number of steps in one transaction. The recording of results waits for it some 5 ms. */
 const STEPS_PER_TRANSACTION = 100;
 const WRITE_AGAIN_MS = 1_000;
 /** Maximum time that {@link Ledger.close} waits for the disk, ms. */

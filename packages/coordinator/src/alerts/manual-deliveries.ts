@@ -6,7 +6,7 @@ import type { Store } from '../store/store.ts';
 import type { Deliverer, TestedDelivery } from './deliverer.ts';
 import { closesIncidents } from './registry.ts';
 
-/** Maximum of deliveries that one transaction queues again. Other writes wait for it some ms. */
+/** Maximum number of deliveries that one transaction queues again. Other writes wait for it some ms. */
 const REPLAYED_AT_ONCE = 200;
 
 /** Deliveries that people start by hand. */

@@ -6,7 +6,7 @@ import type { Secrets } from '../store/declaration/secrets.ts';
 import type { Transaction } from '../store/store.ts';
 import { HUMAN_KINDS } from './registry.ts';
 
-/** Maximum of channels that get a message about another channel. */
+/** Maximum number of channels that get a message about another channel. */
 const MAX_RECEIVERS = 20;
 
 /** The monitor of deliveries that are about no monitor. */

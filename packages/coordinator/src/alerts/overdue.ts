@@ -138,7 +138,7 @@ export class OverdueAlerts {
   }
 }
 
-/** Maximum of channels that one message names. */
+/** Maximum number of channels that one message names. */
 const MOST_NAMED = 10;
 
 type NamedChannel = OverdueChannel & { readonly name: string };

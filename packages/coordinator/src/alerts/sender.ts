@@ -107,7 +107,7 @@ export function createSender(parts: SenderParts, channels: Channels = CHANNELS):
     const channel: Channels[K] = channels[kind];
     if (channel.send === null) return { outcome: 'permanent-message', error: noSender(kind).message };
     const missing = settingMissing(kind, channel.operatorSettings, operator);
-    // The operator may set it within the 24 h in which svc tries a delivery.
+    // Tried again, because the operator may add the setting within the 24 h in which svc tries a delivery.
     if (missing !== null) return { outcome: 'not-sent', error: missing.message };
     const clear = settings.reveal();
     const refusal = urlRefusal(channel.declaredUrl, clear, urls);

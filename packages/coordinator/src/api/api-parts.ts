@@ -35,7 +35,7 @@ export type ApiParts = {
   /** Files for TLS; null: no TLS. */
   readonly tls?: TlsFiles | null;
   readonly timeouts?: ListenerTimeouts;
-  /** Maximum of simultaneous connections. The default depends on the process's limit of descriptors. */
+  /** Maximum number of simultaneous connections. The default depends on the process's limit of descriptors. */
   readonly maxConnections?: number;
   /** Address under which people reach the API. The OpenAPI document contains it. */
   readonly publicUrl: string;
@@ -101,7 +101,7 @@ export interface MonitorStates {
 export type LiveAgent = {
   readonly id: string;
   readonly version: string;
-  /** Maximum of attempts at once, and attempts that run now. */
+  /** Maximum number of concurrent attempts, and the number that run now. */
   readonly capacity: number;
   readonly running: number;
   /** Largest recent event-loop delay, ms. */

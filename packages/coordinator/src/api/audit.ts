@@ -13,7 +13,7 @@ import type { ApiCalls, Login, PageRefusal } from './in-process.ts';
 import { problemOf } from './problem.ts';
 import { RateLimit, type RequestGate, unauthorized } from './request-gate.ts';
 
-/** Maximum of lines that wait. Further lines are counted and dropped. */
+/** Maximum number of lines that wait. Further lines are counted and dropped. */
 const MOST_WAITING = 1_000;
 /** Rate at which the refusals of one peer or token become lines. A flood must not fill the disk. */
 const REFUSALS = { perSecond: 1, atOnce: 100 };
@@ -48,7 +48,7 @@ export class AuditTrail {
   #writing: Promise<void> | null = null;
   /** Resolves after the write under way, whether or not it succeeds. */
   #tried = Promise.withResolvers<void>();
-  /** Whether the database did not take the last lines, so that they still wait. */
+  /** Whether the last write failed. Its lines then wait for the next attempt. */
   #isRefused = false;
 
   constructor(parts: AuditTrailParts) {

@@ -10,7 +10,7 @@ export type ListenerTimeouts = {
   readonly handshake: number;
   /** From the connection, or the end of the previous answer, to the last line of the head. */
   readonly headers: number;
-  /** Up to the last byte of the body. */
+  /** As `headers`, but to the last byte of the body. */
   readonly request: number;
   /** Time without a byte in either direction. It ends clients that do not read their answer. */
   readonly idle: number;
@@ -37,7 +37,7 @@ type Report = { readonly userLimits?: { readonly open_files?: { readonly soft?: 
 let own: Report | undefined;
 
 /**
- * Maximum of simultaneous connections of the API. Further
+ * Maximum number of simultaneous connections of the API. Further
  * connections are dropped, so that alerts still get a descriptor.
  *
  * @param report report of the process, with its soft limit of open files

@@ -315,7 +315,7 @@ export function shownTo({ token }: Pick<ApiRequest, 'token'>): SecretsShown {
 /** Time for which a key is remembered, ms. */
 const REMEMBERED_MS = 24 * 3_600_000;
 /**
- * Maximum of expired keys that are deleted with each new key. It is
+ * Maximum number of expired keys that are deleted with each new key. It is
  * more than 1, so that their number shrinks, and takes less than 1 ms.
  */
 const FORGOTTEN_AT_ONCE = 200;

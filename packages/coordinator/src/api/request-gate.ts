@@ -150,7 +150,7 @@ const DEFAULT_RATE: Rate = { perSecond: 500, atOnce: 2_000 };
 /** Default rate of requests without a valid token from one peer. */
 const DEFAULT_FAILURE_RATE: Rate = { perSecond: 1, atOnce: 30 };
 
-/** Maximum of remembered keys. The least recently used key is forgotten first. */
+/** Maximum number of remembered keys. The least recently used key is forgotten first. */
 const MOST_KEYS = 10_000;
 
 /** A token bucket for each key. */

@@ -35,7 +35,7 @@ function parsedQuery(schema: z.ZodObject, parameters: Iterable<readonly [string,
   return parsed.data;
 }
 
-/** Maximum of members of a body. No valid body has nearly as many, and each of them can be reported. */
+/** Maximum number of members of a body. No valid body has nearly as many, and each of them can be reported. */
 const MOST_MEMBERS = 100;
 
 /** Path of a list with more entries than any list may have; null: there is none. */

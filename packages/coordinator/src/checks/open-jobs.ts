@@ -7,8 +7,8 @@ import { type Due, DueQueue } from './due-queue.ts';
 import { jobKey, regionIndex } from './job.ts';
 
 /**
- * Time after its longest possible check after which a region counts as silent, ms: for waiting, reporting and
- * travel.
+ * A region counts as silent when its result is missing this long after the longest possible check, ms. The
+ * time is for waiting in the agent, reporting and transport.
  */
 const SILENT_AFTER_MS = 10_000;
 /** Longest time after its slot in which a check may begin, ms. */

@@ -76,7 +76,7 @@ export type RecorderParts = {
   readonly log: Logger;
   /** Makes keys of deliveries that no other installation makes. */
   readonly newKey: () => string;
-  /** Makes keys of incidents that no other installation makes. */
+  /** Makes a key for a new incident. It is unique over all installations. */
   readonly newIncidentKey: (monitorId: number) => string;
   /** Whether channels of this kind get an alert when an incident ends without a recovery. */
   readonly closesIncidents: (providerType: string) => boolean;

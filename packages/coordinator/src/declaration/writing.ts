@@ -222,7 +222,7 @@ async function eachInTurn<E, R>(
   return done;
 }
 
-/** The checks for the resources of one batch. */
+/** What the resources of one batch are checked against: stored resources, and the rules of the kind. */
 type Rules<T extends ResourceTable> = { readonly existing: Existing; readonly check: Check<T> | undefined };
 
 async function rulesFor<T extends ResourceTable>(

@@ -11,9 +11,9 @@ const SMALLEST_JUMP_MS = 2 * LOOK_AT_CLOCK_EVERY_MS;
 type Jump = { readonly before: number; readonly byMs: number };
 
 /**
- * Computes ages of stored instants from the time that really passed. A wall clock that is set forward by a
- * day ages nothing by a day: waiting alerts keep the rest of their schedule. Before the start, no call
- * compared the clocks, so a jump counts as time that passed.
+ * Computes ages of stored instants from the time that really passed. If the wall clock is set forward by a
+ * day, nothing becomes a day older, and waiting alerts keep the rest of their schedule. A jump before the
+ * start cannot be noticed and counts as time that passed.
  */
 export class PassedTime {
   readonly #jumps: Jump[] = [];

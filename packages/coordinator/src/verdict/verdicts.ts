@@ -120,7 +120,7 @@ export function followsAgeing(
 
 /** Whether a vote has aged at `then` (see `isFresh`). */
 export function hasAgedVote({ votes }: Readonly<MonitorState>, then: number): boolean {
-  // By index: this runs for every report.
+  // Loops by index, which is faster, because this runs for every report.
   for (let index = 0; index < votes.length; index += 1) {
     if (!isFresh(votes[index] as Vote, then)) return true;
   }

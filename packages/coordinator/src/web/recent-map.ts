@@ -4,7 +4,7 @@ export class RecentMap<K, V> {
   /** A map keeps the order of insertion, so the most recently set key is last. */
   readonly #entries = new Map<K, V>();
 
-  /** @param most keys that are remembered */
+  /** @param most maximum number of keys */
   constructor(most: number) {
     this.#most = most;
   }

@@ -108,7 +108,7 @@ const NUMBER_WORDS = {
   lte: 'of at most',
 } as const satisfies Record<NumberComparator, string>;
 
-/** The words for each comparator. Comparators that look at one side only name no target. */
+/** The words for each comparator. `empty` and `not_empty` have no target. */
 const TEXT_WORDS = {
   contains: 'to contain',
   not_contains: 'not to contain',

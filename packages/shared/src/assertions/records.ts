@@ -162,7 +162,7 @@ function expectation({ record, comparator, target }: RecordAssertion, quoted = q
   return `${WORDS[comparator]} ${record} record ${relation} ${quoted}`;
 }
 
-/** The nearest record is quoted first when its difference needs words. */
+/** The message of a failed assertion. If it has to say where the nearest record differs, it quotes that record first. */
 function failure(assertion: RecordAssertion, values: readonly string[]): string {
   const target = comparable(assertion);
   const [nearest, ...others] = values.toSorted((a, b) => commonStart(b, target) - commonStart(a, target));

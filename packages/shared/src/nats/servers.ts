@@ -12,8 +12,8 @@ export type NatsServers = {
   /** Whether all servers are on this machine. */
   readonly areLoopback: boolean;
   /**
-   * Credentials of the first address that has any: `user:password@` or `token@`. A stray `%` stands for
-   * itself.
+   * Credentials of the first address that has any: `user:password@` or `token@`. A `%` that begins no escape
+   * is kept.
    */
   readonly credentials:
     | { readonly user: string; readonly password: string }

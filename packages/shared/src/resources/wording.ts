@@ -60,7 +60,7 @@ export function tooMany(count: number, maximum: number): string {
   return `has ${count} entries, but at most ${maximum} are allowed`;
 }
 
-/** Describes the allowed texts, after a value or a name. */
+/** The allowed texts, as the end of a message that begins with a value or a name. */
 export function notOneOf(options: readonly unknown[]): string {
   let text = textsOfOptions.get(options);
   if (text === undefined) {

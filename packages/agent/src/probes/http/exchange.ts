@@ -85,7 +85,7 @@ export class Exchange implements SocketListener {
   readonly #listener: ExchangeListener;
   readonly #parser: ResponseParser;
   #socket: Socket | undefined;
-  /** Links this exchange to its socket, and to the sockets that may still become it. */
+  /** Links this exchange to its socket. Before it has one, to all sockets of which one may become it. */
   #link = new SocketLink(this);
   #offers: Protocol = 'http/1.1';
   #agreedOn: Protocol | undefined;

@@ -76,7 +76,7 @@ function sendTo(
 }
 
 /**
- * Maximum of characters "after entities parsing", that is, of the displayed
+ * Maximum number of characters "after entities parsing", that is, of the displayed
  * text: https://core.telegram.org/bots/api#sendmessage (2026-11-22).
  */
 const TEXT_CHARACTERS = 4_096;

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { ApiParts, DeclaredFileState } from '../api-parts.ts';
 import { endpoint, ok, type ServedEndpoint, serve, workspaceOf } from '../endpoint.ts';
 
-/** Maximum of errors, and of warnings, in an answer. The counts have all of them. */
+/** Maximum number of errors, and of warnings, in an answer. The counts have all of them. */
 const MOST_PLACES = 200;
 
 const places = z.array(

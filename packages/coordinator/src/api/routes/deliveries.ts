@@ -175,7 +175,7 @@ const stateFilter = z
 const deliveryQuery = cursorPage.extend({ state: stateFilter });
 type DeliveryRequest = Pick<ApiRequest<z.infer<typeof deliveryQuery>>, 'query' | 'token'>;
 
-/** Maximum of simultaneous tests. A test may take 15 s if the receiver hangs. */
+/** Maximum number of simultaneous tests. A test may take 15 s if the receiver hangs. */
 const TESTS_PER_CHANNEL = 2;
 const TESTS_PER_WORKSPACE = 8;
 

@@ -272,7 +272,7 @@ const otlpTestView = z
   });
 type OtlpTestView = z.infer<typeof otlpTestView>;
 
-/** Maximum of simultaneous tests. A test may take two minutes if the endpoint hangs. */
+/** Maximum number of simultaneous tests. A test may take two minutes if the endpoint hangs. */
 const TESTS_PER_MONITOR = 2;
 const TESTS_PER_WORKSPACE = 8;
 /** Shown to callers other than the operator in place of the default endpoint. */

@@ -34,7 +34,7 @@ const NAMED_TYPES = new Intl.ListFormat('en', { type: 'disjunction' })
   .format(MONITOR_TYPES)
   .replace(', or', ' or');
 
-/** Maximum of failing channels that a monitor's warnings name. The others are counted. */
+/** Maximum number of failing channels that a monitor's warnings name. The others are counted. */
 const MOST_NAMED = 10;
 
 export const MONITOR = defineResources('/v1/monitors', {
@@ -212,7 +212,7 @@ export function monitorStateEndpoints({ store, monitors, slotNow }: Parts): Serv
   ];
 }
 
-/** Maximum of components, and of notifications, in an answer. The counts have all of them. */
+/** Maximum number of components, and of notifications, in an answer. The counts have all of them. */
 const MOST_USES = 50;
 
 const count = z.number().int().min(0);

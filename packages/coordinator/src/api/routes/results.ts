@@ -152,7 +152,7 @@ function transitionViewOf(row: TransitionRow): TransitionView {
 
 type CheckParts = Pick<ApiParts, 'monitors' | 'agents' | 'checks' | 'configuration'>;
 
-/** Maximum of simultaneous runs of one workspace. All workspaces share 32. */
+/** Maximum number of simultaneous runs of one workspace. All workspaces share 32. */
 const RUNS_PER_WORKSPACE = 8;
 
 const checkNow = endpoint({

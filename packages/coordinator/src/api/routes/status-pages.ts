@@ -99,7 +99,7 @@ async function pageViews(
   return stored.map((page) => pageView(page, checked.get(page.id) ?? null, guard));
 }
 
-/** Maximum of components that one request moves, and of components that are read of a page. */
+/** Maximum number of components that one request moves, and of components that are read of a page. */
 const MOST_MOVED = 1_000;
 
 const place = z.int('must be a whole number').min(-2_147_483_648).max(2_147_483_647).nullable();

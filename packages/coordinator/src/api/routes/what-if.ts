@@ -20,7 +20,7 @@ import { roundedTimes } from './summary.ts';
 
 /** Maximum length of a replay, days. Results are kept for this time by default. */
 const DAYS = 14;
-/** Maximum of changes, and of alerts, in an answer. The newest are shown. */
+/** Maximum number of changes, and of alerts, in an answer. The newest are shown. */
 const SHOWN = 500;
 
 const whatIfBody = z
@@ -141,7 +141,7 @@ function courseView({ changes, alerts, times }: Course): z.infer<typeof course> 
 
 type Parts = Pick<ApiParts, 'store' | 'monitors' | 'whatIfs' | 'slotNow'>;
 
-/** Maximum of replays of one token that run or wait. A further one would delay those of other tokens. */
+/** Maximum number of replays of one token that run or wait. A further one would delay those of other tokens. */
 const REPLAYS_PER_TOKEN = 1;
 
 export const replayMonitor = endpoint({

@@ -49,7 +49,7 @@ function mapped(view: RegionView, isUsed: boolean): MappedRegion {
   return { region: view.region, state: isUsed ? state : null, word, absentSince: view.absent_since };
 }
 
-/** A region that never had an agent, and since when checks of a monitor miss one. */
+/** Shows a region that never had an agent, and since when monitors that use it wait for one. */
 function neverUsed(view: RegionView, now: number): Html {
   const missed =
     view.absent_since === null

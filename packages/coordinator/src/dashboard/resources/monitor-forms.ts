@@ -208,7 +208,7 @@ function editorOf(type: MonitorType): Editor {
     list: { href: '/', label: 'Monitors' },
     nameOf: ({ name }) => String(name),
     introduction: html`<p class="soft">${definition.description}</p>`,
-    // A new monitor from the form is active. The definition's default suits declarations.
+    // Unlike in a declaration, a new monitor is active by default.
     initial: { active: true, periodicity: '1m' },
     newPath: `/monitors/new?type=${type}`,
     editPath: (id) => `/monitors/${id}/edit?type=${type}`,

@@ -26,8 +26,8 @@ import { referencesOf, resolveReferences } from './entry-references.ts';
 export type NamedResource = {
   readonly kind: ResourceKind;
   /**
-   * Null: a start without a file released the resource. The file takes it over when it declares it again, and
-   * otherwise leaves it as it is.
+   * Null: a start without a declared file ended the file's ownership. If the file declares the resource
+   * again, it becomes the owner again. Otherwise the resource stays as it is.
    */
   readonly owner: 'file' | null;
   readonly localName: string;
