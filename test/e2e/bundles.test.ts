@@ -17,7 +17,10 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const TOKEN = 'token-of-the-operator-in-the-bundles-test';
 
 let dist: Dist;
-/** Links to the files of `dist`, in a folder to which tests may add files. It has a space in its name, as folders of users may have. */
+/**
+ * Links to the files of `dist`, in a folder to which tests may add files. It has a space in its name, as
+ * folders of users may have.
+ */
 let folder: string;
 
 beforeAll(async () => {

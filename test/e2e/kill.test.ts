@@ -148,7 +148,8 @@ test('kill -9 of each process loses nothing, doubles nothing and announces nothi
 
   await expectExported();
 
-  // The primary key rules out duplicate rows. The test's own list is compared above. It lacks what agents repeated before the test's connection was back.
+  // The primary key rules out duplicate rows. The test's own list is compared above. It lacks what agents
+  // repeated before the test's connection was back.
   expect(reported.size).toBeGreaterThan(25_000);
   const bodies = receiver.requests.map(
     (request) => request.json as { monitor: { name: string }; status: string },
@@ -165,7 +166,8 @@ test('kill -9 of each process loses nothing, doubles nothing and announces nothi
       `results WHERE outcome = 'failed' AND monitor_id NOT IN (SELECT id FROM monitors WHERE attributes LIKE '%fragile%')`,
     ),
   ).toBe(0);
-  // On a busy machine a monitor may be without votes for a while. It then returns to its error, which is not announced again.
+  // On a busy machine a monitor may be without votes for a while. It then returns to its error, which is not
+  // announced again.
   const down = system.query("SELECT DISTINCT monitor_id FROM transitions WHERE to_status = 'error'");
   expect(down).toHaveLength(GOING_DOWN);
 });

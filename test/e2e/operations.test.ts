@@ -101,7 +101,9 @@ async function machineIn(context: TestContext) {
       NODE_COMPILE_CACHE: join(ROOT, 'node_modules/.cache/node'),
     },
     {
-      // On a busy machine an agent may report for a while that it is short of CPU, and the service is not healthy then. An incident begins with the first result. The loops that wait end with the process of the test.
+      // On a busy machine an agent may report for a while that it is short of CPU, and the service is not
+      // healthy then. An incident begins with the first result. The loops that wait end with the process of
+      // the test.
       svc: `#!/bin/sh
 svc() { '${process.execPath}' -- '${await builtService('svc')}' "$@"; }
 if [ "$1" != status ] && [ "$1 $2" != 'incident update' ]; then svc "$@"; exit; fi

@@ -38,7 +38,10 @@ import { type Said, svc } from '../support/svc.ts';
 const execute = promisify(execFile);
 
 const REGION: Region = 'hosta-ams';
-/** Number of monitors of each status. Their slots are spread over the period, so the next check of either status is always near. */
+/**
+ * Number of monitors of each status. Their slots are spread over the period, so the next check of either
+ * status is always near.
+ */
 const MONITORS = 15;
 /** Polling for events that take most of a period. Each poll opens the database or asks the service. */
 const SELDOM = { interval: 500 };

@@ -43,7 +43,10 @@ test.skipIf(RELEASED === null).for([
     const receiver = await receiverIn(opened);
     const system = await MixedSystem.start(opened, REGION);
     const names: string[] = [];
-    /** Declares one more monitor that is up and one that is down, and waits until all are judged and the alerts have been sent. */
+    /**
+     * Declares one more monitor that is up and one that is down, and waits until all are judged and the
+     * alerts have been sent.
+     */
     const judgeMore = async (): Promise<void> => {
       names.push(`up-${names.length}`, `down-${names.length}`);
       await system.declare(declaration(names, target.url, receiver.url));

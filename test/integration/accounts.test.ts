@@ -1,4 +1,7 @@
-/** One NATS account per region, as `svc region` makes them. svc works with these accounts, and an agent cannot exceed its rights. */
+/**
+ * One NATS account per region, as `svc region` makes them. svc works with these accounts, and an agent cannot
+ * exceed its rights.
+ */
 
 import { readFileSync } from 'node:fs';
 import { createMetrics } from '@svc/agent/metrics.ts';

@@ -1,4 +1,7 @@
-/** Each alert rule fires in a real Prometheus, which scrapes a real service in which the test caused the rule's condition. */
+/**
+ * Each alert rule fires in a real Prometheus, which scrapes a real service in which the test caused the
+ * rule's condition.
+ */
 import { readFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { heartbeatSubject, resultsStream, resultsSubject } from '@svc/shared/messages/subjects.ts';
@@ -32,7 +35,10 @@ type Case = {
 /** Rules that a busy machine may make fire at any time, and one whose changed threshold every disk exceeds. */
 const MAY_FIRE = ['SvcEventLoopBlocked', 'SvcChecksLate', 'SvcAgentSick', 'SvcDatabaseDiskAlmostFull'];
 
-/** The rules without their waits, with a short window for the event loop, and with a threshold that makes every disk almost full. */
+/**
+ * The rules without their waits, with a short window for the event loop, and with a threshold that makes
+ * every disk almost full.
+ */
 function impatientRules(): string {
   const text = readFileSync(RULES_FILE, 'utf8');
   return text
@@ -109,7 +115,10 @@ describe.skipIf(PROGRAMS === null)('the alert rules', () => {
     };
   }
 
-  /** Declares a region without an agent, one with a pretended agent, a check that never ends, and an endpoint that refuses. */
+  /**
+   * Declares a region without an agent, one with a pretended agent, a check that never ends, and an endpoint
+   * that refuses.
+   */
   function faulty() {
     const { svc_http_monitor, ...others } = healthy();
     const common = { url: web.url, periodicity: '30s', active: true, retry: 0 };
@@ -198,7 +207,10 @@ describe.skipIf(PROGRAMS === null)('the alert rules', () => {
     });
   }
 
-  /** Fills the stream of a region up to this part of its limit with messages that are no results, while none is recorded. */
+  /**
+   * Fills the stream of a region up to this part of its limit with messages that are no results, while none
+   * is recorded.
+   */
   async function fill(part: number, { signal }: Case): Promise<void> {
     const junk = new Uint8Array(128 * 1024);
     await asStranger(async (stranger) => {
@@ -212,7 +224,10 @@ describe.skipIf(PROGRAMS === null)('the alert rules', () => {
     });
   }
 
-  /** Whether an agent has a job whose result is not acknowledged. Messages that NATS had sent before are handled. */
+  /**
+   * Whether an agent has a job whose result is not acknowledged. Messages that NATS had sent before are
+   * handled.
+   */
   async function holdsJobs(): Promise<boolean> {
     const url = `http://127.0.0.1:${service.agent('hosta-fra').healthPort}`;
     await scrape(url);
@@ -357,7 +372,8 @@ describe.skipIf(PROGRAMS === null)('the alert rules', () => {
           process.kill(nats.pid, 'SIGCONT');
           return false;
         }, signal);
-        // From now on NATS acknowledges nothing. The check that never ended now ends, and its result waits in the agent.
+        // From now on NATS acknowledges nothing. The check that never ended now ends, and its result waits in
+        // the agent.
         silent.answerWith((response) => response.end());
         for (const response of unanswered) response.end();
         await nats.kill();

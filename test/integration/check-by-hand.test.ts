@@ -42,7 +42,10 @@ afterEach(async () => {
   await references.stop();
 });
 
-/** Acts as the agent: its attempt times out, and it answers when it knows whether its own network is the cause. */
+/**
+ * Acts as the agent: its attempt times out, and it answers when it knows whether its own network is the
+ * cause.
+ */
 function answerAsAgent(travelMs: number): void {
   bus.subscribe(`svc.jobs.${FRA}`, ({ data }) => {
     const { run } = JSON.parse(Buffer.from(data).toString()) as { run: string };

@@ -43,7 +43,10 @@ const slotsOf = (service: LocalService, id: number) =>
     )
     .map(({ slot }) => slot);
 
-/** The newest slot that a majority of regions had reported at that moment (epoch ms). The other regions may have reported it after the jump. */
+/**
+ * The newest slot that a majority of regions had reported at that moment (epoch ms). The other regions may
+ * have reported it after the jump.
+ */
 function lastVotedBefore(service: LocalService, id: number, moment: number): number {
   const [found] = service.query<{ slot: number }>(
     `SELECT slot FROM results WHERE monitor_id = ? AND slot < ? AND recorded_at < ?

@@ -70,7 +70,10 @@ async function placeFor(context: TestContext) {
   };
 }
 
-/** Expects that no coordinator holds the connection or the database any more, so that another one can use both. */
+/**
+ * Expects that no coordinator holds the connection or the database any more, so that another one can use
+ * both.
+ */
 async function expectFree(place: Awaited<ReturnType<typeof placeFor>>): Promise<void> {
   await writeFile(join(place.folder, 'svc.json'), '{}');
   const { coordinator } = await place.coordinator();

@@ -13,7 +13,10 @@ import { a, DnsTestServer } from '../support/dns-server.ts';
 
 const DEAD = 200;
 const HEALTHY = 1_000;
-/** Healthy checks in progress at a time. They are fewer than the dead ones, so that waiting in a shared queue would be noticed. */
+/**
+ * Healthy checks in progress at a time. They are fewer than the dead ones, so that waiting in a shared queue
+ * would be noticed.
+ */
 const AT_ONCE = 50;
 
 const cleanUps: (() => Promise<unknown> | unknown)[] = [];

@@ -1,4 +1,6 @@
-/** An attacker with the key of one region sends everything that the server allows. Other regions keep working. */
+/**
+ * An attacker with the key of one region sends everything that the server allows. Other regions keep working.
+ */
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';

@@ -1,4 +1,7 @@
-/** Commands that store keys and data, on a disk that becomes full: nothing is lost, and the message says what to do. */
+/**
+ * Commands that store keys and data, on a disk that becomes full: nothing is lost, and the message says what
+ * to do.
+ */
 
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -40,7 +43,8 @@ const publicKeyIn = (settings: string): string =>
   natsKeyOf(new Secret(String(parseEnv(settings).SVC_NATS_NKEY))).publicKey;
 
 describe('svc region on a full disk', () => {
-  // Free space, KiB. Each file takes a page of 4 KiB, so these are all places where a rotation can be cut short.
+  // Free space, KiB. Each file takes a page of 4 KiB, so these are all places where a rotation can be cut
+  // short.
   test.skipIf(isSkipped).each([0, 4, 8, 12, 16, 20, 24])(
     'with %d KiB left, a rotation loses no key that somebody has, and the next call completes it',
     async (freeKib) => {

@@ -24,7 +24,9 @@ const REGIONS: readonly Region[] = ['hosta-fra', 'hostb-par', 'hostc-us-east4'];
 const [HERE, THERE] = ['hosta-fra', 'hostb-par'] as const;
 
 const MALFORMED = 'svc_result_messages_dropped_total{reason="malformed"}';
-/** Whether a stream of results takes a message of this size. Its limit is the largest batch with its headers. */
+/**
+ * Whether a stream of results takes a message of this size. Its limit is the largest batch with its headers.
+ */
 const isTaken = ({ data }: { data: Uint8Array }) => data.length <= 257 * 1_024;
 const MALFORMED_RESULT = 'svc_results_dropped_total{reason="malformed"}';
 const BAD_TOKEN = 'svc_results_dropped_total{reason="bad-token"}';

@@ -40,7 +40,10 @@ function documented(...of: readonly InstrumentGroup['of'][]): readonly Instrumen
   return INSTRUMENT_GROUPS.filter((group) => of.includes(group.of)).flatMap(({ instruments }) => instruments);
 }
 
-/** The series that a process must show according to the registry, in the text format. Labels with any values appear by name only. */
+/**
+ * The series that a process must show according to the registry, in the text format. Labels with any values
+ * appear by name only.
+ */
 function expectedOf(instruments: readonly Instrument[]): Record<string, object> {
   return Object.fromEntries(
     instruments.map(({ name, kind, description, label, openLabels, bounds }) => {

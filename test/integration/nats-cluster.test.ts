@@ -73,7 +73,9 @@ async function clusterIn(context: TestContext) {
   };
 }
 
-/** Publishes until a message has come, because the servers need a moment to tell each other of a subscription. */
+/**
+ * Publishes until a message has come, because the servers need a moment to tell each other of a subscription.
+ */
 async function untilHeard(publish: () => void, subscription: Subscription): Promise<string> {
   const heard = subscription[Symbol.asyncIterator]().next();
   const timer = setInterval(publish, 50);

@@ -1,4 +1,7 @@
-/** The export over OTLP of the metrics that coordinator and agents have about themselves, as a receiver with OpenTelemetry's definitions reads it. */
+/**
+ * The export over OTLP of the metrics that coordinator and agents have about themselves, as a receiver with
+ * OpenTelemetry's definitions reads it.
+ */
 
 import { INSTRUMENT_GROUPS } from '@svc/shared/metrics/registry.ts';
 import type { OwnExportSettings } from '@svc/shared/own-metrics/own-metrics-settings.ts';
@@ -89,7 +92,8 @@ test.each(['protobuf', 'json'] as const)(
       expect(agent.headers.authorization).toBe(HEADER);
       expect(agent.path).toBe('/v1/metrics');
 
-      // The export has everything that /metrics shows, under the names of OTLP. A metric without points is not sent.
+      // The export has everything that /metrics shows, under the names of OTLP. A metric without points is
+      // not sent.
       const agentUrl = `http://127.0.0.1:${service.agent('hosta-fra').healthPort}`;
       const kinds = new Map(
         INSTRUMENT_GROUPS.flatMap(({ instruments }) => instruments).map((one) => [one.name, one]),

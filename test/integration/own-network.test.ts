@@ -16,7 +16,10 @@ const DOWN = BY_ADDRESS.slice(0, 2);
 const UP = BY_ADDRESS.slice(2);
 const BY_IPV6 = ['2001:db8::2', '2001:db8::3', '2001:db8::4'];
 const ALL = [...NAMED, 'six.test', ...BY_ADDRESS, ...BY_IPV6];
-/** Reasons for which a check may be not run. On a machine short of CPU, a time-out gets `agent-starved` before other reasons are considered. */
+/**
+ * Reasons for which a check may be not run. On a machine short of CPU, a time-out gets `agent-starved` before
+ * other reasons are considered.
+ */
 const NOT_RUN = ['agent-starved', 'network-down', 'no-ipv6'];
 
 describe.skipIf(reason !== null && process.env.CI !== 'true')('while our network', () => {
@@ -35,7 +38,8 @@ describe.skipIf(reason !== null && process.env.CI !== 'true')('while our network
   }
 
   function expectPassed(step: string, names: readonly string[]): void {
-    // A check that began before the network was back is reported in this step. It says nothing about its target.
+    // A check that began before the network was back is reported in this step. It says nothing about its
+    // target.
     const untold = ['agent-starved', ...(/back/.test(step) ? ['network-down'] : [])];
     for (const name of names) {
       const found = (told(step).outcomes[name] ?? []).filter((outcome) => !untold.includes(outcome));

@@ -1,4 +1,7 @@
-/** The API behind the proxies of `deploy/proxy`, with the real programs as far as they are installed (`.ci/run` installs them). */
+/**
+ * The API behind the proxies of `deploy/proxy`, with the real programs as far as they are installed
+ * (`.ci/run` installs them).
+ */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -96,7 +99,8 @@ async function startNginx(program: string, folder: string, upstream: string): Pr
 
 async function startCaddy(program: string, folder: string, upstream: string): Promise<Proxy> {
   const port = await freePort();
-  // The sites are unchanged. Further options keep Caddy from using the ports, the admin interface and the certificate store of this machine.
+  // The sites are unchanged. Further options keep Caddy from using the ports, the admin interface and the
+  // certificate store of this machine.
   const options = 'admin off\n\tauto_https disable_redirects\n\tskip_install_trust\n\tlocal_certs';
   const file = await readFile(new URL('Caddyfile', FILES), 'utf8');
   await writeFile(

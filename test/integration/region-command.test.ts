@@ -38,7 +38,10 @@ const region = (...args: string[]): Promise<Said> => svc(['region', ...args, '--
 const file = (name: string): string => join(folder, name);
 const seedIn = (text: string): string => String(parseEnv(text).SVC_NATS_NKEY);
 
-/** Starts a server with the configuration that `region init` has written to the folder. @returns its process id */
+/**
+ * Starts a server with the configuration that `region init` has written to the folder. @returns its process
+ * id
+ */
 async function serverIn(...flags: string[]): Promise<number> {
   const server = await startConfiguredNats(file('nats.conf'), ...flags);
   onTestFinished(() => server.close());

@@ -286,7 +286,8 @@ test('secrets arrive where they are meant to, and appear nowhere else', async (c
   for (const { method, path } of operations) {
     const name = `${method} ${path}`;
     const isRead = method === 'get';
-    // Bodies of other requests are not read: the missing scope is refused first, and the answer closes the connection.
+    // Bodies of other requests are not read: the missing scope is refused first, and the answer closes the
+    // connection.
     const sent = path.endsWith('/what-if') ? {} : undefined;
     const given = pathsOf(path).map((one) => `${one}${QUERIES[path] ?? ''}`);
     const statuses = new Set<number>();
@@ -344,7 +345,8 @@ test('secrets arrive where they are meant to, and appear nowhere else', async (c
     expect(exported.out, exported.err).toContain('Web');
   }
 
-  // A write token can write back what it reads, which changes nothing. The masks that a read token gets are refused.
+  // A write token can write back what it reads, which changes nothing. The masks that a read token gets are
+  // refused.
   const path = `/v1/monitors/${id}`;
   const whole = await call('GET', path);
   expect((await call('PUT', path, whole.json)).json).toMatchObject({ body: MONITOR.body, url: MONITOR.url });

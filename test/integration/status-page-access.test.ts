@@ -271,7 +271,10 @@ describe('a page for mail domains', () => {
   const textOf = ({ text }: { text: string }, address: string) =>
     text.replaceAll(address, 'ADDRESS').replace(/value="[^"]*"/g, '');
 
-  /** Asks for a link. Mails are queued in the order of the requests, so when this mail arrives, earlier ones are queued too. */
+  /**
+   * Asks for a link. Mails are queued in the order of the requests, so when this mail arrives, earlier ones
+   * are queued too.
+   */
   async function linkFor(address = 'ada@example.com'): Promise<string> {
     const before = pages.mailServer.mails.filter(({ to }) => to === address).length;
     await ask(pages.visitor(), address);

@@ -81,7 +81,10 @@ async function expectAllStored(
   });
 }
 
-/** Expects that no target was judged down or slow. `unknown` is allowed: on a busy machine the outage of NATS may outlast the votes. */
+/**
+ * Expects that no target was judged down or slow. `unknown` is allowed: on a busy machine the outage of NATS
+ * may outlast the votes.
+ */
 function expectNoOutage({ transitions }: LocalService, seen: number): void {
   const calledDown = transitions.slice(seen).filter(({ to }) => to !== 'unknown' && to !== 'active');
   expect(calledDown).toEqual([]);

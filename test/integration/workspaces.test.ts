@@ -166,7 +166,10 @@ describe("ids of another workspace's objects in bodies", () => {
 });
 
 describe('what is listed', () => {
-  /** Operations that are left out: all workspaces share regions and their agents, and a preview is an HTML page. */
+  /**
+   * Operations that are left out: all workspaces share regions and their agents, and a preview is an HTML
+   * page.
+   */
   const others = new Set(['get_regions', 'get_status_pages_id_preview']);
   const lists = ours.filter(
     ({ id, method, path }) => method === 'get' && !path.endsWith('{id}') && !others.has(id),

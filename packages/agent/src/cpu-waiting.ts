@@ -3,7 +3,7 @@ import type { CpuCounters } from '@svc/shared/process/cpu-counters.ts';
 /** The counters at one instant (`at`, monotonic ms). */
 export type CpuSample = CpuCounters & { readonly at: number };
 
-/** Parts of a span of time, 0 to 1. */
+/** Fractions of a span of time, 0 to 1. */
 type WaitingParts = {
   /** The agent could have run and did not: it waited for a CPU, or its quota was used up. */
   readonly waited: number;

@@ -59,8 +59,8 @@ export function namesOfServers(url: string): string[] {
 
 /**
  * The servers that have an address; null: none has one. The others are left out, because the client would
- * look their names up again, in vain and slowly. All servers stay when one of them carries the credentials
- * for all.
+ * look their names up again, slowly and without success. All servers stay when one of them carries the
+ * credentials for all.
  *
  * @param url of NATS servers
  */

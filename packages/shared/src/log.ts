@@ -129,8 +129,8 @@ export class LogSink {
   }
 
   /**
-   * Writes the waiting lines before it returns, as far as the reader takes them. It serves for the last lines
-   * of a process.
+   * Writes the waiting lines before it returns, as far as the reader takes them. It is meant for the last
+   * lines of a process.
    */
   flushSync(): void {
     const endsAt = performance.now() + this.#lastWaits.inAllMs;

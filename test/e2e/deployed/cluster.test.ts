@@ -77,7 +77,8 @@ test.skipIf(isSkipped)('three servers find each other as the page says', async (
     for (const line of access) await machine.shell(line);
     logs.push(logOf(machine, context));
   }
-  // Electing a leader takes a majority. Only the leader is certain to log it: a server that starts later finds one elected.
+  // Electing a leader takes a majority. Only the leader is certain to log it: a server that starts later
+  // finds one elected.
   const said = () => logs.map(({ text }) => text).join('');
   await expect.poll(said).toContain('Self is new JetStream cluster metadata leader');
   for (const log of logs) await expect.poll(() => log.text).toContain('Route connection created');

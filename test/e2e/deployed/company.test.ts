@@ -103,7 +103,8 @@ test.skipIf(isSkipped)('a company runs svc as README says', async (context) => {
   const took = () => `${((performance.now() - startedAt) / 1000).toFixed(1)} s`;
   await company.helper(RECEIVER);
   const office = company.machine();
-  // The test's receiver is on the machine itself, so it has no TLS. The period is shortened, so that the test need not wait a minute.
+  // The test's receiver is on the machine itself, so it has no TLS. The period is shortened, so that the test
+  // need not wait a minute.
   const lines = commandsUnder("The coordinator's machine", README).map((line) =>
     line.replace('=https://otlp.example.com', '=http://127.0.0.1:4318'),
   );

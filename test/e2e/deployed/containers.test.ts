@@ -47,7 +47,9 @@ beforeAll(async () => {
   };
 });
 
-/** A container, as a compose file or a manifest describes it. Its mounts are already folders of this machine. */
+/**
+ * A container, as a compose file or a manifest describes it. Its mounts are already folders of this machine.
+ */
 type Described = {
   readonly image: string;
   readonly command?: readonly string[];
@@ -64,7 +66,10 @@ async function hostsFile(): Promise<string> {
   return file;
 }
 
-/** Runs the whole service from containers: a monitor is checked from three regions, and every part ends cleanly. */
+/**
+ * Runs the whole service from containers: a monitor is checked from three regions, and every part ends
+ * cleanly.
+ */
 async function checkService(context: TestContext, containers: ReadonlyMap<string, Described>) {
   const network = await LoopbackNetwork.create();
   context.onTestFinished(() => network.close());

@@ -69,7 +69,8 @@ describeTerraform('from an apply to the alert', (terraform) => {
     const repairedAt = await applied(`${web.url}/up`);
     const recovered = (await alert(2))?.json as Alert;
     expect(recovered).toMatchObject({ status: 'recovered', monitor: { id: Number(id) } });
-    // The change counts from the next slot on. The first slot is off the grid, and the second may come half a period late.
+    // The change counts from the next slot on. The first slot is off the grid, and the second may come half a
+    // period late.
     const slots = (outcome: string) =>
       service
         .query<{ slot: number }>('SELECT slot FROM results WHERE outcome = ? ORDER BY slot', outcome)

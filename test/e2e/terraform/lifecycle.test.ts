@@ -37,7 +37,10 @@ function changesOf({ values }: Sample): Move[] {
   );
 }
 
-/** The steps that make these moves of the resource one after the other. Moves to a value that it has already are left out. */
+/**
+ * The steps that make these moves of the resource one after the other. Moves to a value that it has already
+ * are left out.
+ */
 function stepsOf(sample: Sample, moves: readonly Move[]): Step[] {
   let body = firstBody(sample);
   const steps: Step[] = [];
@@ -121,7 +124,8 @@ async function expectStored(state: State, step: Step) {
   const isReference = JSON.stringify(expected).includes('${');
   if (!isReference)
     expect(comparable(stored), `${address}.${step.attribute} in the state`).toEqual(comparable(expected));
-  // The API has one form for an empty and an absent set of regions, and it has a channel's block as an object, not a list.
+  // The API has one form for an empty and an absent set of regions, and it has a channel's block as an
+  // object, not a list.
   const single =
     definition.blocks[step.attribute]?.nesting === 'single' && Array.isArray(stored) ? stored[0] : stored;
   expect(comparable(answered), `${address}.${step.attribute} in the API`).toEqual(comparable(single));

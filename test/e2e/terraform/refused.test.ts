@@ -22,7 +22,10 @@ const ROWS = REFUSALS.map((refusal, index) => ({ ...refusal, label: `row_${index
 const BY_TERRAFORM = ROWS.filter(({ says }) => says.terraform instanceof RegExp);
 const BY_PROVIDER = ROWS.filter(({ says }) => !(says.terraform instanceof RegExp));
 
-/** Mistakes that are possible only in Terraform. `says` is `path: text`, or a pattern for Terraform's own message. */
+/**
+ * Mistakes that are possible only in Terraform. `says` is `path: text`, or a pattern for Terraform's own
+ * message.
+ */
 type Alone = readonly [name: string, address: string, body: Body, says: string | RegExp];
 
 const ALONE: readonly Alone[] = [
@@ -80,7 +83,10 @@ const PROVIDERS: readonly [name: string, body: Body, text: string][] = [
 /** Terraform reads the whole file again for each error in it: three long rows make hundreds of others slow. */
 const isLong = ({ body }: (typeof ROWS)[number]) => JSON.stringify(body).length > 100_000;
 
-/** A configuration for each row that Terraform itself refuses, and then those for the rows that the provider refuses. */
+/**
+ * A configuration for each row that Terraform itself refuses, and then those for the rows that the provider
+ * refuses.
+ */
 function configurations(): Configuration[] {
   const [ofProvider, ofTerraform] = [ALONE.filter(isByProvider), ALONE.filter((row) => !isByProvider(row))];
   const short = BY_PROVIDER.filter((row) => !isLong(row));

@@ -47,7 +47,10 @@ describeTerraform('only terraform', ({ binary, provider }) => {
     debug = await startDebugProvider(provider().command);
   });
   afterAll(() => debug.stop());
-  /** Uses one running provider for all commands, because otherwise each command starts several. For tests that do not depend on how it is started. */
+  /**
+   * Uses one running provider for all commands, because otherwise each command starts several. For tests that
+   * do not depend on how it is started.
+   */
   const attached = () => open(byReattach(debug.reattach));
 
   test.each(['-replace', 'taint'])(
@@ -153,7 +156,8 @@ describeTerraform('only terraform', ({ binary, provider }) => {
     expect(page?.attributes.auth_email_domains).toMatchObject({ type: ['list', 'string'], optional: true });
   });
 
-  // Terraform writes an empty text as null there. So no attribute whose default is another text has an empty one here.
+  // Terraform writes an empty text as null there. So no attribute whose default is another text has an empty
+  // one here.
   test('configuration generated for what is imported', async () => {
     const page = await api.create('/v1/status-pages', { title: 'Page ü', slug: 'generated' });
     const group = await api.create(`/v1/status-pages/${page}/component-groups`, { name: 'Group' });
@@ -216,7 +220,8 @@ describeTerraform('only terraform', ({ binary, provider }) => {
     expect((await changesIn(workspace)).map(({ action }) => action)).toEqual(blocks.map(() => 'import'));
     await apply(workspace);
     await expectNothingToDo(workspace);
-    // The generated configuration has ids instead of references, so Terraform might remove the monitor before the component that shows it.
+    // The generated configuration has ids instead of references, so Terraform might remove the monitor before
+    // the component that shows it.
     const first = '-target=svc_status_page_component.component';
     expect((await workspace.run('destroy', '-input=false', '-auto-approve', first)).code).toBe(0);
     await destroy(workspace);

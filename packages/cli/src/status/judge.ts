@@ -4,7 +4,7 @@ import type { Status } from './answers.ts';
 /** Something that does not work, and what to do. */
 export type Finding = { readonly what: string; readonly todo: string };
 
-/** The same levels as in the alarms of the metrics. */
+/** The alert rules of the metrics have the same thresholds. */
 const RESULTS_AGE_SECONDS = 60;
 const ROLLUPS_BEHIND_SECONDS = 2 * 3_600;
 const STREAM_SHARE = 0.8;

@@ -18,8 +18,8 @@ export type Fact = {
   /** Whether it names one monitor of a group. */
   readonly isMonitor?: boolean;
   /**
-   * Number of monitors of a group that are not named. Only the
-   * fact that says this has it; it follows the named ones.
+   * Number of monitors of a group that are not named. Only the fact that says this number has it. That fact
+   * follows those of named monitors.
    */
   readonly others?: number;
 };

@@ -106,7 +106,7 @@ export class InstantHeap {
     return this.#size;
   }
 
-  /** Places in memory, used and free. */
+  /** Number of places in memory, used and free. */
   get places(): number {
     return this.#ids.length;
   }

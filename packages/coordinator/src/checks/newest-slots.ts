@@ -53,7 +53,8 @@ export async function loadNewestSlots(
   for (let periodsBack = 0; periodsBack <= PERIODS; periodsBack += 1) {
     const slots = new Set<number>();
     for (const { id, periodMs } of monitors.values()) {
-      // Only slots on the grid of the present period are tried. Those of an earlier period were found above: they are stored as off the grid, or are not newer than the last stored decision.
+      // Only slots on the grid of the present period are tried. Those of an earlier period were found above:
+      // they are stored as off the grid, or are not newer than the last stored decision.
       const latest = gridSlotUntil(Math.min(recorded, until), periodMs, phaseOf(id, periodMs));
       const slot = latest - periodsBack * periodMs;
       if (slot > (newest.get(id) ?? 0)) slots.add(slot);

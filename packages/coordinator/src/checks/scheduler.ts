@@ -222,7 +222,8 @@ export class Scheduler {
     const jobs = this.#open(plan, due.slot, now, monotonic);
     plan.isFirst = false;
     this.#due.set(plan, slotAfter(due.slot, periodMs, plan.phase));
-    // The allowance spreads overdue slots. Slots that are opened ahead do not use it, because their phases spread them.
+    // The allowance spreads overdue slots. Slots that are opened ahead do not use it, because their phases
+    // spread them.
     if (due.slot <= now) this.#allowance -= jobs === null ? SKIPPED_COST : 1;
     return jobs ?? 0;
   }

@@ -98,7 +98,10 @@ export class SlotClock {
     return this.#jumpedAt;
   }
 
-  /** Whether the slots' clock has jumped within the last `ms` (monotonic). Reads the clock first, to notice a jump. */
+  /**
+   * Whether the slots' clock has jumped within the last `ms` (monotonic). Reads the clock first, to notice a
+   * jump.
+   */
   hasJumpedWithin(ms: number): boolean {
     this.now();
     return this.#jumpedAt !== null && this.#clock.monotonic() - this.#jumpedAt < ms;

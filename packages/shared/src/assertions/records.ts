@@ -162,7 +162,10 @@ function expectation({ record, comparator, target }: RecordAssertion, quoted = q
   return `${WORDS[comparator]} ${record} record ${relation} ${quoted}`;
 }
 
-/** The message of a failed assertion. If it has to say where the nearest record differs, it quotes that record first. */
+/**
+ * The message of a failed assertion. If it has to say where the nearest record differs, it quotes that record
+ * first.
+ */
 function failure(assertion: RecordAssertion, values: readonly string[]): string {
   const target = comparable(assertion);
   const [nearest, ...others] = values.toSorted((a, b) => commonStart(b, target) - commonStart(a, target));

@@ -25,7 +25,7 @@ export interface Bus {
    *
    * `handler` is called for each heartbeat. While its promise is pending, no further heartbeat is handled or
    * asked for, and NATS keeps only the newest of each agent. `onEnd` is called once, when reading ends for
-   * any reason but `close`: connection lost, stream or consumer gone. The caller then reads anew.
+   * any reason but `close`: connection lost, stream or consumer gone. The caller then starts another reading.
    *
    * @throws BusDisconnected, or what the server answered
    */
@@ -98,7 +98,7 @@ export interface ResultStreams {
    * `handler` is called for each message. While its promise is pending, no further message is handled or
    * asked for. At most {@link READ_AHEAD_BYTES} are asked for and not handled. `onEnd` is called when reading
    * ends for any reason but `close`: connection lost, stream deleted or emptied, consumer lost. The caller
-   * then looks at the stream again and starts anew.
+   * then looks at the stream again and starts another reading.
    *
    * @param created when the stream that `fromSequence` belongs to was created. A stream that was created at
    *   another time is not read. Left out: any stream of the name is read

@@ -11,7 +11,10 @@ import { SvcError } from '../errors.ts';
 import { type Bus, READ_AHEAD_BYTES, type StreamMessage, type StreamReading } from './bus.ts';
 import { messageBytes, messageIdOf } from './headers.ts';
 
-/** The reading of a stream ended without `close`. The caller looks at the stream again and reads anew. */
+/**
+ * The reading of a stream ended without `close`. The caller looks at the stream again and starts another
+ * reading.
+ */
 class StreamReadEnded extends SvcError {
   readonly retryable = true;
 

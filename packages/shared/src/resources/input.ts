@@ -15,7 +15,7 @@ export type Issue = {
   readonly path: readonly (string | number)[];
   readonly message: string;
   /**
-   * The message without the value, when the message repeats it. It serves for values that must not be shown.
+   * The message without the value, when the message repeats it. It is used for values that must not be shown.
    */
   readonly unquoted?: string;
   /** Whether the member itself must not be there; otherwise its value is wrong. */

@@ -10,7 +10,7 @@ export type DecodedText = { text: string; unknown?: string };
  * Reads a body as browsers show it (HTML standard, "encoding sniffing algorithm"): by its byte order mark,
  * else by the charset of `Content-Type`, else, for HTML, by a `meta` within the first 1,024 bytes, and for
  * XML by its declaration. Everything else is UTF-8. Labels and decoders follow the Encoding Standard. Node's
- * own `TextDecoder` (24.21) reads some characters of Shift_JIS, EUC-KR and Big5 otherwise than browsers do
+ * own `TextDecoder` (24.21) does not read some characters of Shift_JIS, EUC-KR and Big5 as browsers do
  * (`findings/node-text-decoder-korean.sh`).
  *
  * The modules are loaded when the first body needs them, because they take a few megabytes.
