@@ -373,6 +373,48 @@ test.each<[string, Partial<World>]>([
       ],
     },
   ],
+  [
+    'a vote whose age is uncertain since a start is so under another period too',
+    {
+      seed: 5_102_168,
+      id: 922_484,
+      lengthMs: 1_920_000,
+      periodMs: 30_000,
+      regions: ['hostb-fra'],
+      agents: ['hostb-fra'],
+      timeoutMs: 1_000,
+      mishaps: { ...CALM, lagMs: 129_247 },
+      moves: [
+        { at: 69_092, do: 'set-wall-clock', byMs: -34_917 },
+        { at: 104_208, do: 'change-period', periodMs: 3_600_000 },
+        { at: 275_791, do: 'restart', downMs: 45_874, isBeforeCommit: false },
+        { at: 314_458, do: 'set-window', window: 1, from: 314_444, until: 393_548, isDaily: false },
+        { at: 737_788, do: 'change-period', periodMs: 300_000 },
+      ],
+    },
+  ],
+  [
+    'a start tells what it has held back with the commit after its end',
+    {
+      seed: 5_102_251,
+      id: 136_619,
+      lengthMs: 900_000,
+      periodMs: 30_000,
+      regions: ['hosta-iad', 'hosta-sjc', 'hostb-sfo'],
+      agents: ['hosta-iad', 'hosta-sjc', 'hostb-sfo'],
+      retry: 3,
+      channels: ['incident_a'],
+      isAhead: true,
+      mishaps: { ...CALM, lagMs: 15_235 },
+      troubles: [{ from: 458_673, until: 916_601, regions: null, sees: 'hung', flapMs: 0 }],
+      moves: [
+        { at: 17_068, do: 'restart', downMs: 398_970, isBeforeCommit: true },
+        { at: 311_771, do: 'restart', downMs: 131_434, isBeforeCommit: false },
+        { at: 718_476, do: 'restart', downMs: 523, isBeforeCommit: true },
+      ],
+      commits: { writeMs: 777, answerMs: 1_000, stalls: 0, stallMs: 8_000 },
+    },
+  ],
 ])('%s', async (_, world) => {
   const { violations } = await simulate({ ...QUIET, ...world }, new MemoryStore(), { isTold: false });
   expect(violations).toEqual([]);

@@ -33,6 +33,16 @@ export class Doubts {
     ]);
   }
 
+  /** The region's vote counts for so much longer, ms, or less long. */
+  shift(region: Region, byMs: number): void {
+    const times = this.#times.get(region) ?? [];
+    const shifted = times.map(({ from, until }) => ({
+      from: from + Math.min(0, byMs),
+      until: until + Math.max(0, byMs),
+    }));
+    this.#times.set(region, shifted);
+  }
+
   /**
    * A report about a slot far ahead is set aside, but recorded. When the slot is given again in its time, "the first that
    * is not `not_run` stays": the report of then may be a repeat.

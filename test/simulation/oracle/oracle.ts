@@ -342,9 +342,9 @@ export class Oracle {
     this.#heldBack = null;
   }
 
-  /** Whether every channel must know the status now. */
+  /** Whether every channel must know the status now. What a start has held back is told after it, with the next commit. */
   #isToldDue(now: Now, { isOver }: Moment): boolean {
-    return now.monotonic >= this.#judgeFrom && isOver && this.#maintenance.isOver(now, IN_TIME_MS);
+    return now.monotonic > this.#judgeFrom && isOver && this.#maintenance.isOver(now, IN_TIME_MS);
   }
 
   /** @param steps the statuses that were expected one after the other in this instant */

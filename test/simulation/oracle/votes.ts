@@ -153,6 +153,7 @@ export class Votes {
     this.#agesAt = Number.NEGATIVE_INFINITY;
     if (byMs === 0) return;
     for (const vote of this.#last.values()) {
+      this.#doubts.shift(vote.region, byMs);
       // An aged vote is no vote any more, whatever the period is now.
       if (!isFresh(vote, now.age)) continue;
       this.#last.set(vote.region, { ...vote, freshUntil: vote.freshUntil + byMs });
@@ -167,6 +168,7 @@ export class Votes {
       if (!regions.includes(region) || !isFresh(vote, now.age)) continue;
       const longer = Math.max(freshUntil, Math.min(freshUntil + periodMs, this.freshUntil(now)));
       this.#last.set(region, { ...vote, freshUntil: longer });
+      this.#doubts.shift(region, longer - freshUntil);
       if (!this.#leftOutSince.has(region)) this.#leftOutSince.set(region, freshUntil);
     }
   }
