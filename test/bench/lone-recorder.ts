@@ -1,10 +1,11 @@
-import { randomUUID } from 'node:crypto';
 import { closesIncidents } from '@svc/coordinator/alerts/registry.ts';
 import type { Store } from '@svc/coordinator/store/store.ts';
+import { DerivedIds } from '@svc/coordinator/verdict/derived-ids.ts';
 import { Windows } from '@svc/coordinator/verdict/maintenance-window.ts';
 import type { LiveMonitor } from '@svc/coordinator/verdict/monitor.ts';
 import { systemClock } from '@svc/shared/clock.ts';
 import type { Region } from '@svc/shared/regions.ts';
+import { Secret } from '@svc/shared/secret.ts';
 
 /** Stores these monitors, in a workspace of their own. */
 export async function storeMonitors(store: Store, ids: Iterable<number>): Promise<void> {
@@ -39,8 +40,7 @@ export function loneParts(
     slots: { isOfferedAgain: () => false, resultArrived: () => {}, outcomeRecorded: () => {} },
     clock: systemClock,
     slotClock: { now: slotNow, jumpedMs: 0, jumpedAt: null, aheadSlot: null, onJump: () => () => {} },
-    newKey: randomUUID,
-    newIncidentKey: () => randomUUID(),
+    ids: new DerivedIds('measured', new Secret(new Uint8Array(32))),
     closesIncidents,
     onResults: () => {},
     isHeld: () => false,

@@ -9,6 +9,7 @@ import { createEgressGuard } from '@svc/shared/egress.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import { Secret } from '@svc/shared/secret.ts';
 import { loopbackParts } from '../support/channel-sending.ts';
+import { TEST_IDS } from '../support/test-ids.ts';
 
 const CHANNEL = 1;
 
@@ -48,7 +49,7 @@ export class OneWebhook {
         rows: monitorIds.map((id) => [id]),
       },
       {
-        sql: 'INSERT INTO links (monitor_id, notification_id) VALUES (?, ?)',
+        sql: 'INSERT INTO links (monitor_id, notification_id, version) VALUES (?, ?, 1)',
         rows: monitorIds.map((id) => [id, CHANNEL]),
       },
     ]);
@@ -68,6 +69,7 @@ export class OneWebhook {
     const deliverer = new Deliverer({
       store,
       secrets,
+      ids: TEST_IDS,
       clock: systemClock,
       log,
       send: createSender(loopbackParts({ post })),

@@ -10,6 +10,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { FULL_ALERT, loopbackSender, PUBLIC_URL } from '../support/channel-sending.ts';
 import { type ConfiguredStore, configuredStore, silentLog } from '../support/configured-store.ts';
 import { queueAlerts } from '../support/coordinator/queue-alerts.ts';
+import { TEST_IDS } from '../support/test-ids.ts';
 import { keepsIncidents, type Life, STORIES, type Story, type VendorSide } from './lives/life.ts';
 import { LIVES } from './lives/vendors.ts';
 
@@ -58,6 +59,7 @@ class Rig {
     return new Deliverer({
       store,
       secrets,
+      ids: TEST_IDS,
       clock,
       log: silentLog,
       send: loopbackSender(this.vendor.operator),

@@ -136,8 +136,8 @@ describe.each([
   });
 
   test('a link keeps what was announced on it, and another one does not have it', async () => {
-    await store.link(7, 10, 'webhook');
-    await store.link(7, 20, 'incident_a');
+    await store.link(7, 10, 'webhook', 1);
+    await store.link(7, 20, 'incident_a', 2);
     const told20 = { monitorId: 7, notificationId: 20, providerType: 'incident_a' } as const;
     const announcement = { ...told20, announced: 'error', incident: 'key-1' } as const;
     const openedIncidents = [{ key: 'key-1', monitorId: 7, at: NOW - 500 }];
@@ -148,25 +148,25 @@ describe.each([
     const untold = { announced: 'active', incident: null, incidentSince: null } as const;
     expect(read?.links).toEqual(
       expect.arrayContaining([
-        { notificationId: 10, providerType: 'webhook', ...untold },
-        { notificationId: 20, providerType: 'incident_a', ...told },
+        { notificationId: 10, providerType: 'webhook', version: 1, ...untold },
+        { notificationId: 20, providerType: 'incident_a', version: 2, ...told },
       ]),
     );
   });
 
   test('unlinked, nothing is announced; linked again it starts from active', async () => {
-    await store.link(7, 10, 'webhook');
+    await store.link(7, 10, 'webhook', 1);
     await store.unlink(7, 10);
     const told10 = { monitorId: 7, notificationId: 10, providerType: 'webhook' } as const;
     const announcement = { ...told10, announced: 'error', incident: 'key-1' } as const;
     await write({ states: [state({})], announcements: [announcement] });
     expect((await states())[0]?.links).toEqual([]);
-    await store.link(7, 10, 'webhook');
-    expect((await states())[0]?.links).toMatchObject([{ announced: 'active', incident: null }]);
+    await store.link(7, 10, 'webhook', 3);
+    expect((await states())[0]?.links).toMatchObject([{ version: 3, announced: 'active', incident: null }]);
   });
 
   test('a channel that has become one of another kind was told nothing', async () => {
-    await store.link(7, 10, 'incident_a');
+    await store.link(7, 10, 'incident_a', 1);
     const former = { monitorId: 7, notificationId: 10, providerType: 'webhook' } as const;
     const announcement = { ...former, announced: 'error', incident: 'key-1' } as const;
     await write({ states: [state({})], announcements: [announcement] });
@@ -174,14 +174,21 @@ describe.each([
   });
 
   test('deliveries have ids of their own in their order; of a channel that is gone there is none', async () => {
-    await store.link(7, 10, 'webhook');
-    await store.link(7, 20, 'webhook');
+    await store.link(7, 10, 'webhook', 1);
+    await store.link(7, 20, 'webhook', 1);
     await store.removeChannel(20);
     const ids = await write({ deliveries: [delivery('u1', 10), delivery('u2', 20), delivery('u3', 10)] });
     const [first, gone, last] = ids;
     expect(ids).toHaveLength(3);
     expect(gone).toBeNull();
     expect(last).toBeGreaterThan(first ?? Number.POSITIVE_INFINITY);
+  });
+
+  test('a delivery is queued once under its uid', async () => {
+    await store.link(7, 10, 'webhook', 1);
+    const [first] = await write({ deliveries: [delivery('u1', 10)] });
+    const [again, other] = await write({ deliveries: [delivery('u1', 10), delivery('u2', 10)] });
+    expect([typeof first, again, typeof other]).toEqual(['number', null, 'number']);
   });
 
   test('changes whose effects are kept leave the log, up to the one named', async () => {
@@ -195,7 +202,7 @@ describe.each([
 
   test('nothing of a batch that fails is kept', async () => {
     const change = await store.logChange(7);
-    await store.link(7, 10, 'webhook');
+    await store.link(7, 10, 'webhook', 1);
     const writes: Writes = {
       ...noWrites(NOW),
       results: [result(A, 'passed'), result(B, 'passed', null as unknown as number)],
@@ -232,6 +239,7 @@ function state(changes: Partial<WrittenState>): WrittenState {
     since: NOW - 1_000,
     incident: null,
     status: 'active',
+    statusSlot: SLOT - 7,
     reason: 'all-passed',
     version: 1,
     floorSlot: SLOT - PERIOD,

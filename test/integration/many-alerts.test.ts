@@ -6,6 +6,7 @@ import { loopbackSender, PUBLIC_URL } from '../support/channel-sending.ts';
 import { type ConfiguredStore, configuredStore, silentLog } from '../support/configured-store.ts';
 import { queueAlerts } from '../support/coordinator/queue-alerts.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
+import { TEST_IDS } from '../support/test-ids.ts';
 
 /*
  * The messages that an ntfy server and a webhook get over HTTP when a host with 100 monitors goes down and
@@ -30,6 +31,7 @@ beforeEach(async () => {
   deliverer = new Deliverer({
     store,
     secrets,
+    ids: TEST_IDS,
     clock,
     log: silentLog,
     send: loopbackSender({ pushABaseUrl: 'http://127.0.0.1:1' }),

@@ -11,7 +11,12 @@ import type { Move } from './world.ts';
 /** An entry of the log of changes, as it was written together with the rows. */
 type Entry =
   | { readonly kind: 'monitor'; readonly removed: RemovedMonitor | null }
-  | { readonly kind: 'linked'; readonly channel: number; readonly provider: ChannelKind }
+  | {
+      readonly kind: 'linked';
+      readonly channel: number;
+      readonly provider: ChannelKind;
+      readonly version: number;
+    }
   | { readonly kind: 'unlinked'; readonly channel: number; readonly link: Link | null }
   | { readonly kind: 'maintenance'; readonly window: number };
 
@@ -37,6 +42,8 @@ export class Declared {
   readonly #store: WorldStore;
   #log: { readonly id: number; readonly entry: Entry }[] = [];
   #lastId = 0;
+  /** Links so far. */
+  #links = 0;
   /** The monitor whose effects are durable, and the one of the step that is being applied. */
   #applied: LiveMonitor | null = null;
   #applying: LiveMonitor | null = null;
@@ -64,8 +71,10 @@ export class Declared {
 
   async link(channel: number, provider: ChannelKind): Promise<void> {
     if (this.monitor === null) return;
-    await this.#store.link(this.#id, channel, provider);
-    this.#note({ kind: 'linked', channel, provider });
+    this.#links += 1;
+    const version = this.#links;
+    await this.#store.link(this.#id, channel, provider, version);
+    this.#note({ kind: 'linked', channel, provider, version });
   }
 
   async unlink(channel: number): Promise<void> {
@@ -128,8 +137,8 @@ export class Declared {
         return;
       }
       case 'linked': {
-        const { channel, provider } = entry;
-        changes.push({ kind: 'linked', monitorId, notificationId: channel, providerType: provider });
+        const { channel, provider, version } = entry;
+        changes.push({ kind: 'linked', monitorId, notificationId: channel, providerType: provider, version });
         told.push({ is: 'linked', channel, kind: provider });
         return;
       }

@@ -117,8 +117,7 @@ export function countAlarms(setting: AlarmSetting): AlarmResult {
       rolledUpUntil: 0,
       isHeld: () => false,
       closesIncidents: () => false,
-      newKey: () => 'key',
-      newIncidentKey: () => 'key',
+      ids: { incidentKey: () => 'key', alertId: () => 'id' },
       isResumed: true,
     });
     tell(evaluation);

@@ -38,7 +38,8 @@ export class MemoryStore implements WorldStore, RecordingStore {
   #windows = Windows.NONE;
   #lastChange = 0;
   readonly #positions = new Map<string, StreamPosition>();
-  #deliveries = 0;
+  /** The uids of all deliveries. */
+  readonly #uids = new Set<string>();
 
   get recording(): RecordingStore {
     return this;
@@ -57,11 +58,12 @@ export class MemoryStore implements WorldStore, RecordingStore {
     return remains;
   }
 
-  async link(id: number, notificationId: number, providerType: ChannelKind): Promise<void> {
+  async link(id: number, notificationId: number, providerType: ChannelKind, version: number): Promise<void> {
     this.#channels.add(notificationId);
     const links = this.#links.get(id) ?? [];
     if (links.some((link) => link.notificationId === notificationId)) return;
-    this.#links.set(id, [...links, { notificationId, providerType, announced: 'active', incident: null }]);
+    const untold = { notificationId, providerType, version, announced: 'active', incident: null } as const;
+    this.#links.set(id, [...links, untold]);
   }
 
   async unlink(id: number, notificationId: number): Promise<Link | null> {
@@ -143,9 +145,10 @@ export class MemoryStore implements WorldStore, RecordingStore {
     for (const announcement of writes.announcements) this.#announced(announcement);
     for (const position of positions) this.#positions.set(position.stream, position);
     if (changesUntil !== null) this.#changes = this.#changes.filter((id) => id > changesUntil);
-    return writes.deliveries.map(({ notificationId }) =>
-      this.#channels.has(notificationId) ? ++this.#deliveries : null,
-    );
+    return writes.deliveries.map(({ notificationId, uid }) => {
+      if (!this.#channels.has(notificationId) || this.#uids.has(uid)) return null;
+      return this.#uids.add(uid).size;
+    });
   }
 
   async *states(now: number): AsyncGenerator<StoredState[]> {

@@ -3,11 +3,13 @@ import { BacklogHold } from '@svc/coordinator/checks/backlog-hold.ts';
 import { MaintenanceHold } from '@svc/coordinator/checks/maintenance-hold.ts';
 import { Recorder } from '@svc/coordinator/checks/recorder.ts';
 import { SlotClock } from '@svc/coordinator/checks/slot-clock.ts';
+import { DerivedIds } from '@svc/coordinator/verdict/derived-ids.ts';
 import type { LiveMonitor, MonitorStatus } from '@svc/coordinator/verdict/monitor.ts';
 import { States } from '@svc/coordinator/verdict/state.ts';
 import { createLogger } from '@svc/shared/log.ts';
 import type { NotRunReason } from '@svc/shared/messages/check-result.ts';
 import type { Region } from '@svc/shared/regions.ts';
+import { Secret } from '@svc/shared/secret.ts';
 import type { Offer, Report } from './agents.ts';
 import { Batches, type Commit } from './batches.ts';
 import type { Declared } from './declared.ts';
@@ -279,8 +281,7 @@ export class Service {
       slotClock: this.#slotClock,
       log,
       closesIncidents,
-      newKey: () => `key-${++keys}`,
-      newIncidentKey: () => `key-${++keys}`,
+      ids: IDS,
       onResults: (results) => this.#backlogHold.holdBacklog(results),
       isHeld: (monitorId) => this.#backlogHold.isHeld(monitorId),
       onDeclared: (_, monitor) => {
@@ -306,5 +307,4 @@ function isAbout({ result, region }: Told & { is: 'reported' }, slot: number, of
   return result.slot === slot && region === of && result.outcome === 'not_run';
 }
 
-/** Keys of incidents and deliveries so far. */
-let keys = 0;
+const IDS = new DerivedIds('simulated', new Secret(new Uint8Array(32)));

@@ -69,7 +69,7 @@ export class SqliteWorldStore implements WorldStore {
     return { incident: state?.incident ?? null, links };
   }
 
-  async link(monitorId: number, channel: number, kind: ChannelKind): Promise<void> {
+  async link(monitorId: number, channel: number, kind: ChannelKind, version: number): Promise<void> {
     const links = await this.#links(monitorId);
     if (links.some(({ notificationId }) => notificationId === channel)) return;
     await this.#write(
@@ -78,7 +78,14 @@ export class SqliteWorldStore implements WorldStore {
       channel,
       kind,
     );
-    await this.#write('INSERT INTO links (monitor_id, notification_id) VALUES (?, ?)', monitorId, channel);
+    await this.#write(
+      'INSERT INTO links VALUES (?, ?, ?, ?, ?)',
+      monitorId,
+      channel,
+      version,
+      'active',
+      null,
+    );
   }
 
   async unlink(monitorId: number, channel: number): Promise<Link | null> {
@@ -141,8 +148,8 @@ export class SqliteWorldStore implements WorldStore {
 
   #links(monitorId: number): Promise<readonly Link[]> {
     return this.#query<Link>(
-      `SELECT l.notification_id AS "notificationId", n.provider_type AS "providerType", l.announced, l.incident,
-          i.opened_at AS "incidentSince"
+      `SELECT l.notification_id AS "notificationId", n.provider_type AS "providerType", l.version, l.announced,
+          l.incident, i.opened_at AS "incidentSince"
         FROM links l JOIN notifications n ON n.id = l.notification_id LEFT JOIN incidents i ON i.key = l.incident
         WHERE l.monitor_id = ?`,
       monitorId,

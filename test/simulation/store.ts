@@ -14,7 +14,8 @@ export interface WorldStore {
   declare(monitor: LiveMonitor): Promise<void>;
   /** Answers what an incident of it needs to be closed. */
   remove(monitorId: number): Promise<Remains>;
-  link(monitorId: number, channel: number, kind: ChannelKind): Promise<void>;
+  /** @param version of the link */
+  link(monitorId: number, channel: number, kind: ChannelKind, version: number): Promise<void>;
   /** Answers the removed link; null: there was none. */
   unlink(monitorId: number, channel: number): Promise<Link | null>;
   /** Removes the channel with its links and its queued alerts. */

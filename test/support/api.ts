@@ -25,6 +25,7 @@ import { type Dispatcher, request } from 'undici';
 import { loopbackParts } from './channel-sending.ts';
 import { type ConfiguredStore, configuredStore, DECLARED_FILE, silentLog } from './configured-store.ts';
 import { OPERATOR_VALUES } from './operator-values.ts';
+import { TEST_IDS } from './test-ids.ts';
 
 export type ApiAnswer = { status: number; headers: Headers; body: unknown };
 
@@ -89,6 +90,7 @@ export async function startApi(
   const deliverer = new Deliverer({
     store,
     secrets,
+    ids: TEST_IDS,
     clock,
     log: silentLog,
     send: createSender(loopbackParts({ post: createHttpPost({ clock, guard }), ...sending })),

@@ -146,7 +146,7 @@ export class Coordinator {
     );
     await checkSecretKey(store, secrets);
     await resealWhereDue(store, secrets, log);
-    const { id: installationId, jobKey } = await loadInstallation(store, secrets);
+    const { ids, jobKey } = await loadInstallation(store, secrets);
     const now = Math.floor(clock.wall());
     const workspaceId = await ensureDefaultWorkspace(store, now);
     const tokens = await Tokens.load(store);
@@ -166,7 +166,7 @@ export class Coordinator {
     const leading = new Leading({
       ...shared,
       exports,
-      installationId,
+      ids,
       jobKey,
       workspaceId,
       bus,

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, createHmac } from 'node:crypto';
 
 /** An id of an object, as the API writes it: decimal, and exact as a number. */
 export const ID = /^[1-9]\d{0,14}$/;
@@ -7,8 +7,15 @@ export function isId(text: string): boolean {
   return ID.test(text);
 }
 
-/** A UUID (version 8, RFC 9562) that is always the same for the same text, in every process. */
-export function derivedUuid(text: string): string {
-  const hex = createHash('sha256').update(text).digest('hex');
+/**
+ * A UUID (version 8, RFC 9562) that is always the same for the same parts, in every process, and another one
+ * for any other parts.
+ *
+ * @param key only its holders can compute the UUID; undefined: whoever knows the parts can
+ */
+export function derivedUuid(parts: readonly (string | number)[], key?: Uint8Array): string {
+  const hash = key === undefined ? createHash('sha256') : createHmac('sha256', key);
+  // JSON keeps the parts apart.
+  const hex = hash.update(JSON.stringify(parts)).digest('hex');
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
 }

@@ -260,6 +260,18 @@ const REMOVED_IN_OUTAGE: Partial<World> = {
   moves: [{ at: 884_960, do: 'remove' }],
 };
 
+/** In an outage a channel is unlinked and linked again. */
+const LINKED_AGAIN: Partial<World> = {
+  lengthMs: 75 * PERIOD,
+  periodMs: PERIOD,
+  channels: ['webhook'],
+  troubles: [{ from: 651_409, until: 1_286_471, regions: null, sees: 'refused', flapMs: 0 }],
+  moves: [
+    { at: 884_960, do: 'unlink', channel: 1 },
+    { at: 894_960, do: 'link', channel: 1, kind: 'webhook' },
+  ],
+};
+
 /** In an outage the monitor gets other regions, of which most have no agent: its status is unknown for a while. */
 const UNKNOWN_IN_OUTAGE: Partial<World> = {
   seed: 191,
@@ -452,6 +464,19 @@ export const MUTATIONS: readonly Mutation[] = [
     from: 'if (links.some(({ announced }) => announced !== status)) this.announceStatuses([id]);',
     to: '',
     story: ENDED_IN_DOWNTIME,
+  },
+  {
+    name: 'a change of status that no slot makes has the name of the one before',
+    file: 'verdict/status-change.ts',
+    from: 'Math.max(slot ?? state.decidedSlot, state.statusSlot + 1)',
+    to: 'slot ?? state.decidedSlot',
+  },
+  {
+    name: 'a channel that is linked again is told under the ids of its former link',
+    file: 'verdict/announcing.ts',
+    from: 'const { notificationId, version: linkVersion } = link;',
+    to: 'const { notificationId } = link;\n  const linkVersion = 0;',
+    story: LINKED_AGAIN,
   },
   {
     name: 'an incident begins before the change of status that it begins with',

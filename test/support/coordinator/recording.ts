@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '@svc/shared/clock.ts';
 import { createLogger } from '@svc/shared/log.ts';
@@ -22,6 +22,7 @@ import {
   createRecordingStore,
   type RecordingStore,
 } from '../../../packages/coordinator/src/store/results/recording-store.ts';
+import { copyDatabase } from '../../../packages/coordinator/src/store/sqlite/backup.ts';
 import type { SqlValue, Store } from '../../../packages/coordinator/src/store/store.ts';
 import type { StatusChange } from '../../../packages/coordinator/src/verdict/frame.ts';
 import type { LiveMonitor } from '../../../packages/coordinator/src/verdict/monitor.ts';
@@ -32,6 +33,7 @@ import { FakeClock } from '../fake-clock.ts';
 import { folderInMemory } from '../folder-in-memory.ts';
 import { type StoredResult, storedResults } from '../recorded-results.ts';
 import { openStoreInProcess } from '../store-in-process.ts';
+import { TEST_IDS } from '../test-ids.ts';
 import { DeclaredMonitors } from './dispatch-parts.ts';
 
 export const THREE: readonly Region[] = ['hosta-fra', 'hostb-par', 'hostc-us-east4'];
@@ -96,7 +98,7 @@ export class Recording {
   /** The newest slot of a clock that was ahead, as the next start finds it. */
   aheadSlot: number | null = null;
   #directory = '';
-  #keys = 0;
+  #version = 0;
 
   readonly #realClock: Clock | null;
 
@@ -104,6 +106,10 @@ export class Recording {
     this.#realClock = realClock;
     const had = new Set<Region>(THREE);
     this.presence = { had, hadAgentWithin24h: (region) => had.has(region) };
+  }
+
+  get #path(): string {
+    return join(this.#directory, 'svc.db');
   }
 
   static async open(realClock: Clock | null = null): Promise<Recording> {
@@ -118,7 +124,7 @@ export class Recording {
 
   async start(): Promise<void> {
     const log = createLogger('test', 'silent');
-    this.store = await openStoreInProcess(join(this.#directory, 'svc.db'), log);
+    this.store = await openStoreInProcess(this.#path, log);
     this.states = new States();
     const clock = this.#realClock ?? this.clock;
     this.slotClock = new SlotClock(clock, null, log, this.aheadSlot);
@@ -143,8 +149,7 @@ export class Recording {
       slotClock: this.slotClock,
       log,
       closesIncidents,
-      newKey: () => `key-${++this.#keys}`,
-      newIncidentKey: () => `key-${++this.#keys}`,
+      ids: TEST_IDS,
       onResults: (results) => this.onRead(results),
       isHeld: (monitorId) => this.isHeld(monitorId),
       onDeclared: (id, monitor) => {
@@ -165,6 +170,23 @@ export class Recording {
     // A process that has ended has no timers.
     this.maintenance.stop();
     if (this.#realClock !== null) await recorder.stop();
+    await this.start();
+  }
+
+  /** Copies the database as it is now, for {@link restartFromCopy}. */
+  copy(): Promise<void> {
+    return copyDatabase(this.#path, `${this.#path}.copy`);
+  }
+
+  /** As {@link restart}, from a database that has lost all commits since {@link copy}. */
+  async restartFromCopy(): Promise<void> {
+    const { recorder } = this;
+    await this.store.close();
+    this.maintenance.stop();
+    if (this.#realClock !== null) await recorder.stop();
+    for (const name of [this.#path, `${this.#path}-wal`, `${this.#path}-shm`])
+      await rm(name, { force: true });
+    await rename(`${this.#path}.copy`, this.#path);
     await this.start();
   }
 
@@ -202,12 +224,15 @@ export class Recording {
   }
 
   async link(monitorId: number, notificationId: number, providerType: string): Promise<void> {
+    this.#version += 1;
+    const version = this.#version;
     await this.write(
-      'INSERT INTO links (monitor_id, notification_id) VALUES (?, ?) ON CONFLICT DO NOTHING',
+      'INSERT INTO links (monitor_id, notification_id, version) VALUES (?, ?, ?) ON CONFLICT DO NOTHING',
       monitorId,
       notificationId,
+      version,
     );
-    await this.recorder.declare([{ kind: 'linked', monitorId, notificationId, providerType }], 0);
+    await this.recorder.declare([{ kind: 'linked', monitorId, notificationId, providerType, version }], 0);
   }
 
   async unlink(monitorId: number, notificationId: number): Promise<void> {
@@ -220,8 +245,16 @@ export class Recording {
   }
 
   async changeKind(notificationId: number, providerType: string): Promise<void> {
+    const [before] = await this.rows<{ kind: string }>(
+      'SELECT provider_type AS kind FROM notifications WHERE id = ?',
+      notificationId,
+    );
+    this.#version += 1;
+    const version = before?.kind === providerType ? null : this.#version;
     await this.write('UPDATE notifications SET provider_type = ? WHERE id = ?', providerType, notificationId);
-    await this.recorder.declare([{ kind: 'channel', notificationId, providerType }], 0);
+    if (version !== null)
+      await this.write('UPDATE links SET version = ? WHERE notification_id = ?', version, notificationId);
+    await this.recorder.declare([{ kind: 'channel', notificationId, providerType, version }], 0);
   }
 
   async removeChannel(notificationId: number): Promise<void> {

@@ -4,6 +4,7 @@ import { storedChannels } from '@svc/coordinator/alerts/stored-channels.ts';
 import type { AttributesOf } from '@svc/coordinator/declaration/kinds/kind-tables.ts';
 import type { Alert, AlertStatus } from '@svc/shared/channels/alert.ts';
 import { type ConfiguredStore, silentLog } from '../configured-store.ts';
+import { TEST_IDS } from '../test-ids.ts';
 
 /** One attempt, as a receiver sees it. */
 export type Sent = { readonly kind: string; readonly alert: Alert; readonly context: SendContext };
@@ -17,6 +18,7 @@ export function scriptedDeliverer(
   return new Deliverer({
     store,
     secrets,
+    ids: TEST_IDS,
     clock,
     log: silentLog,
     send: async ({ kind }, alert, context) => answer({ kind, alert, context }),

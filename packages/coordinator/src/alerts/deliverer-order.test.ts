@@ -7,6 +7,7 @@ import {
   silentLog,
 } from '../../../../test/support/configured-store.ts';
 import { queueAlerts } from '../../../../test/support/coordinator/queue-alerts.ts';
+import { TEST_IDS } from '../../../../test/support/test-ids.ts';
 import type { Channel, SendOutcome, SendResult } from './channel.ts';
 import { Deliverer } from './deliverer.ts';
 import { CHANNELS } from './registry.ts';
@@ -78,6 +79,7 @@ async function deliverAll(
     new Deliverer({
       store,
       secrets,
+      ids: TEST_IDS,
       clock,
       log: silentLog,
       send: createSender(loopbackParts({ post }), { ...CHANNELS, webhook: scripted }),

@@ -14,6 +14,7 @@ import {
   scriptedChannel,
   scriptedDeliverer,
 } from '../../../../test/support/coordinator/scripted-deliverer.ts';
+import { TEST_IDS } from '../../../../test/support/test-ids.ts';
 import type { SendResult } from './channel.ts';
 import type { Deliverer } from './deliverer.ts';
 import { createManualDeliveries } from './manual-deliveries.ts';
@@ -55,7 +56,7 @@ function begin(): Deliverer {
 function overdueAlerts(): OverdueAlerts {
   const { store, secrets, clock } = parts;
   const publicUrl = 'http://svc.example';
-  return new OverdueAlerts({ store, secrets, clock, log: silentLog, publicUrl, deliverer });
+  return new OverdueAlerts({ store, secrets, ids: TEST_IDS, clock, log: silentLog, publicUrl, deliverer });
 }
 
 const channel = (kind: ScriptedKind) => createScriptedChannel(parts, kind, { name: `my ${kind}` });

@@ -12,6 +12,7 @@ import { folderInMemory } from '../../../../test/support/folder-in-memory.ts';
 import { holdDatabase } from '../../../../test/support/held-database.ts';
 import { type ReceivedRequest, type Receiver, startReceiver } from '../../../../test/support/receiver.ts';
 import { openStoreInProcess } from '../../../../test/support/store-in-process.ts';
+import { TEST_IDS } from '../../../../test/support/test-ids.ts';
 import { createHttpPost } from '../outgoing/http-post.ts';
 import { Secrets } from '../store/declaration/secrets.ts';
 import { openStore } from '../store/open.ts';
@@ -69,6 +70,7 @@ class Bench {
     const deliverer = new Deliverer({
       store: over,
       secrets: new Secrets(Buffer.alloc(32, 1)),
+      ids: TEST_IDS,
       clock,
       log,
       send: createSender(loopbackParts({ post: post(clock) })),

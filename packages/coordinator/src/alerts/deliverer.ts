@@ -32,7 +32,7 @@ import {
   type Turn,
   threadOf,
 } from './groups.ts';
-import { Ledger } from './ledger.ts';
+import { Ledger, type LedgerParts } from './ledger.ts';
 import { type EndedAttempt, inContext, leftOutStep, nextStep } from './next-step.ts';
 import { NO_MONITOR } from './notices.ts';
 import { Attempts, type ChannelSource, type FoundChannel, type Send } from './sender.ts';
@@ -42,6 +42,8 @@ export type DelivererParts = {
   store: Store;
   /** Opens and seals the secret parts of queued alerts. */
   secrets: Secrets;
+  /** Ids of messages about stopped channels. */
+  ids: LedgerParts['ids'];
   clock: Clock;
   log: Logger;
   send: Send;

@@ -99,8 +99,9 @@ export function groupWindow({ createdAt, groupUid }: QueuedDelivery): { after: n
  * @param members in the order of their ids
  */
 export function messageIdOf(members: readonly QueuedDelivery[]): string {
-  const [first, ...others] = members.map(({ uid }) => uid);
-  return first !== undefined && others.length === 0 ? first : derivedUuid([first, ...others].join(' '));
+  const uids = members.map(({ uid }) => uid);
+  const [first] = uids;
+  return first !== undefined && uids.length === 1 ? first : derivedUuid(uids);
 }
 
 /** The `thread` of the deliveries, if all of them have the same; null: none. */

@@ -6,6 +6,7 @@ import {
   silentLog,
 } from '../../../../test/support/configured-store.ts';
 import { queueAlerts } from '../../../../test/support/coordinator/queue-alerts.ts';
+import { TEST_IDS } from '../../../../test/support/test-ids.ts';
 import type { DeliveryStep } from '../store/alerts/delivery-ledger.ts';
 import { Ledger } from './ledger.ts';
 
@@ -15,7 +16,7 @@ let ledger: Ledger;
 beforeEach(async () => {
   parts = await configuredStore();
   const onQueued = () => {};
-  ledger = new Ledger({ ...parts, log: silentLog, publicUrl: 'http://svc.example', onQueued });
+  ledger = new Ledger({ ...parts, ids: TEST_IDS, log: silentLog, publicUrl: 'http://svc.example', onQueued });
 });
 afterEach(() => parts.dispose());
 

@@ -25,7 +25,7 @@ import {
 import type { Secrets } from '../store/declaration/secrets.ts';
 import type { Store, Transaction } from '../store/store.ts';
 import { attemptEntry, type EndedAttempt, finalState, testedState } from './next-step.ts';
-import { queueNotice } from './notices.ts';
+import { type NoticeParts, queueNotice } from './notices.ts';
 
 /** Maximum number of steps in one transaction. The recording of results waits for it some 5 ms. */
 const STEPS_PER_TRANSACTION = 100;
@@ -38,6 +38,7 @@ type TestDelivery = Parameters<typeof rowOf>[1];
 export type LedgerParts = {
   readonly store: Store;
   readonly secrets: Secrets;
+  readonly ids: NoticeParts['ids'];
   readonly clock: Clock;
   readonly log: Logger;
   /** Address in messages of svc about itself. */

@@ -1,9 +1,9 @@
 import type { Alert } from '@svc/shared/channels/alert.ts';
-import { derivedUuid } from '@svc/shared/ids.ts';
 import { insertDeliveries, type NewlyQueued, queueDeliveries } from '../store/alerts/delivery-queue.ts';
 import { channelNamed, otherChannels } from '../store/declaration/channels.ts';
 import type { Secrets } from '../store/declaration/secrets.ts';
 import type { Transaction } from '../store/store.ts';
+import type { DerivedIds } from '../verdict/derived-ids.ts';
 import { HUMAN_KINDS } from './registry.ts';
 
 /** Maximum number of channels that get a message about another channel. */
@@ -29,7 +29,7 @@ export type Notice = {
  */
 export async function queueNotice(
   tx: Transaction,
-  { secrets, publicUrl, onQueued }: NoticeParts,
+  { secrets, ids, publicUrl, onQueued }: NoticeParts,
   notice: Notice,
 ): Promise<void> {
   const { notificationId, event, at } = notice;
@@ -40,7 +40,7 @@ export async function queueNotice(
   const alert = noticeAlert(notice.text(channel), `notice-${event}`, at, publicUrl);
   const queued = receivers.map((id) => ({
     // The same uid after a restart: the event is queued once.
-    uid: derivedUuid(`${event} ${id}`),
+    uid: ids.noticeId(event, id),
     notificationId: id,
     monitorId: NO_MONITOR,
     alert,
@@ -51,6 +51,7 @@ export async function queueNotice(
 
 export type NoticeParts = {
   readonly secrets: Secrets;
+  readonly ids: Pick<DerivedIds, 'noticeId'>;
   /** Address in the message. */
   readonly publicUrl: string;
   readonly onQueued: (queued: NewlyQueued) => void;

@@ -6,7 +6,7 @@ import { channelNamed } from '../store/declaration/channels.ts';
 import type { Secrets } from '../store/declaration/secrets.ts';
 import type { Store, Transaction } from '../store/store.ts';
 import type { Deliverer } from './deliverer.ts';
-import { queueNotice } from './notices.ts';
+import { type NoticeParts, queueNotice } from './notices.ts';
 
 /** Age of an undelivered alert at which the alarm is raised, ms. */
 const OVERDUE_MS = 120_000;
@@ -18,6 +18,7 @@ export type OverdueChannel = WaitingChannel;
 export type OverdueParts = {
   readonly store: Store;
   readonly secrets: Secrets;
+  readonly ids: NoticeParts['ids'];
   readonly clock: Clock;
   readonly log: Logger;
   /** Address in messages of svc about itself. */

@@ -9,6 +9,7 @@ import {
   silentLog,
 } from '../../../../test/support/configured-store.ts';
 import { createResource } from '../../../../test/support/declared-resources.ts';
+import { TEST_IDS } from '../../../../test/support/test-ids.ts';
 import { MailServer } from '../../../../test/support/vendors/smtp.ts';
 import { createSendMail } from '../outgoing/smtp/mail.ts';
 import { receiverOf } from '../store/declaration/channels.ts';
@@ -43,6 +44,7 @@ function newDeliverer(): Deliverer {
   return new Deliverer({
     store,
     secrets,
+    ids: TEST_IDS,
     clock,
     log: silentLog,
     send: createSender(loopbackParts({ sendMail: createSendMail({ clock }), operator })),

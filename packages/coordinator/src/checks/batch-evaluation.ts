@@ -69,8 +69,7 @@ export class BatchEvaluation {
       electable: this.#electable(),
       rolledUpUntil: rollups.claimedUntil,
       isHeld,
-      newKey: this.#parts.newKey,
-      newIncidentKey: this.#parts.newIncidentKey,
+      ids: this.#parts.ids,
       closesIncidents,
       isResumed: this.isResumed,
     });

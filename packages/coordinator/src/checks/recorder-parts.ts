@@ -4,6 +4,7 @@ import type { CheckResult } from '@svc/shared/messages/check-result.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import type { ExportNote } from '../store/export-totals.ts';
 import type { RecordingStore } from '../store/results/recording-store.ts';
+import type { DerivedIds } from '../verdict/derived-ids.ts';
 import type { Windows } from '../verdict/maintenance-window.ts';
 import type { LiveMonitor, LiveMonitors } from '../verdict/monitor.ts';
 import type { SlotOutcomes } from '../verdict/slots.ts';
@@ -74,10 +75,7 @@ export type RecorderParts = {
   readonly clock: Clock;
   readonly slotClock: SlotTime;
   readonly log: Logger;
-  /** Makes keys of deliveries that no other installation makes. */
-  readonly newKey: () => string;
-  /** Makes a key for a new incident. It is unique over all installations. */
-  readonly newIncidentKey: (monitorId: number) => string;
+  readonly ids: Pick<DerivedIds, 'incidentKey' | 'alertId'>;
   /** Whether channels of this kind get an alert when an incident ends without a recovery. */
   readonly closesIncidents: (providerType: string) => boolean;
   /** Undefined: nothing is exported. */

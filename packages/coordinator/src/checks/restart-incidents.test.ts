@@ -178,6 +178,7 @@ test('a channel that gets an incident in a start, and is unlinked meanwhile, get
   const link = {
     notificationId: 20,
     providerType: 'incident_a',
+    version: 1,
     announced: 'active',
     incident: null,
   } as const;
@@ -239,11 +240,16 @@ describe('a channel that is linked again, and gets an incident before the link i
   const active = {
     notificationId: 20,
     providerType: 'incident_a',
+    version: 2,
     announced: 'active',
     incident: null,
   } as const;
   const unlinked = { kind: 'unlinked', monitorId: 1, notificationId: 20, link: active } as const;
-  const linked = { kind: 'linked', monitorId: 1, notificationId: 20, providerType: 'incident_a' } as const;
+  const linked = {
+    ...({ kind: 'linked', monitorId: 1, providerType: 'incident_a' } as const),
+    notificationId: 20,
+    version: 3,
+  };
   const told = () =>
     it.enqueued
       .filter(({ notificationId }) => notificationId === 20)
@@ -253,7 +259,7 @@ describe('a channel that is linked again, and gets an incident before the link i
     await it.channel(20, 'incident_a', [1]);
     await period('passed');
     await it.write('DELETE FROM links WHERE notification_id = 20');
-    await it.write('INSERT INTO links (monitor_id, notification_id) VALUES (1, 20)');
+    await it.write('INSERT INTO links (monitor_id, notification_id, version) VALUES (1, 20, 3)');
     await period('failed');
   });
 
@@ -278,11 +284,14 @@ describe('a channel that is linked again, and gets an incident before the link i
 test('a channel of another kind gets an incident after a start, if the former kind got it before the change was known', async () => {
   await period('passed');
   await it.write("UPDATE notifications SET provider_type = 'incident_a' WHERE id = 10");
-  await it.write("UPDATE links SET announced = 'active', incident = NULL");
+  await it.write("UPDATE links SET version = 2, announced = 'active', incident = NULL");
   await period('failed');
   expect(it.alerts()).toEqual(['error']);
   await it.restart();
-  await it.recorder.declare([{ kind: 'channel', notificationId: 10, providerType: 'incident_a' }], 1);
+  await it.recorder.declare(
+    [{ kind: 'channel', notificationId: 10, providerType: 'incident_a', version: 2 }],
+    1,
+  );
   it.recorder.endResumption();
   await it.recorder.flushed();
   expect(it.alerts()).toEqual(['error', 'error']);

@@ -211,9 +211,9 @@ function declaredChanges(
         return [{ kind, monitorId, monitor, removed: readable(removed) }];
       }
       case 'linked': {
-        const { kind, monitorId, notificationId, providerType } = change;
+        const { kind, monitorId, notificationId, providerType, version } = change;
         // The channel was removed later. Its removal has its own entry.
-        return providerType === null ? [] : [{ kind, monitorId, notificationId, providerType }];
+        return providerType === null ? [] : [{ kind, monitorId, notificationId, providerType, version }];
       }
       case 'unlinked': {
         const { kind, monitorId, notificationId } = change;
@@ -221,8 +221,8 @@ function declaredChanges(
         return [{ kind, monitorId, notificationId, link: link && { ...link, notificationId } }];
       }
       case 'channel': {
-        const { kind, notificationId, providerType } = change;
-        return providerType === null ? [] : [{ kind, notificationId, providerType }];
+        const { kind, notificationId, providerType, version } = change;
+        return providerType === null ? [] : [{ kind, notificationId, providerType, version }];
       }
       case 'channel-removed':
         return [{ kind: change.kind, notificationId: change.notificationId }];

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { Clock } from '@svc/shared/clock.ts';
 import { createEgressGuard } from '@svc/shared/egress.ts';
 import type { Logger } from '@svc/shared/log.ts';
@@ -44,11 +43,11 @@ import type { DomainChecks } from '../pages/domains/domain-checks.ts';
 import { domainChecksOf } from '../pages/domains/domains.ts';
 import { IconFetches } from '../pages/icons/icon-fetches.ts';
 import { PageNews } from '../pages/subscribers/news.ts';
-import { incidentKeys } from '../store/access/installation.ts';
 import type { Secrets } from '../store/declaration/secrets.ts';
 import { loadWindows, windowsOfUnknownZones } from '../store/incidents/maintenance-windows.ts';
 import { createRecordingStore, type RecordingStore } from '../store/results/recording-store.ts';
 import type { Store } from '../store/store.ts';
+import type { DerivedIds } from '../verdict/derived-ids.ts';
 import type { SlotOutcome, SlotOutcomes } from '../verdict/slots.ts';
 import { States } from '../verdict/state.ts';
 import type { Backlog } from '../verdict/thinning.ts';
@@ -83,8 +82,7 @@ export type LeadershipParts = {
   readonly exports: ExportSettings;
   readonly store: Store;
   readonly secrets: Secrets;
-  /** Tells this installation from others: see {@link Installation}. */
-  readonly installationId: string;
+  readonly ids: DerivedIds;
   /** Signs the tokens of jobs, 32 bytes. */
   readonly jobKey: Secret<Uint8Array>;
   /** Makes the tokens of visitors of status pages, 32 bytes. */
@@ -248,7 +246,7 @@ async function loadMaintenance(
 }
 
 function createRecorder(
-  { store, secrets, installationId, clock, log }: LeadershipParts,
+  { store, secrets, ids, clock, log }: LeadershipParts,
   { monitors, slotClock, presence }: Loaded,
   parts: {
     readonly states: States;
@@ -276,8 +274,7 @@ function createRecorder(
     clock,
     slotClock,
     log,
-    newKey: randomUUID,
-    newIncidentKey: incidentKeys(installationId),
+    ids,
     closesIncidents,
     exports: parts.metricsExport,
     onResults: (results) => backlogHold.holdBacklog(results),
@@ -392,13 +389,14 @@ function postingOf({ config, clock }: LeadershipParts) {
 }
 
 function createDeliverer(parts: LeadershipParts): Deliverer {
-  const { config, operator, store, secrets, clock, log } = parts;
+  const { config, operator, store, secrets, ids, clock, log } = parts;
   const urls = urlRules(config);
   const toOperator = createEgressGuard(OPERATORS_ADDRESSES);
   const posting = postingOf(parts);
   return new Deliverer({
     store,
     secrets,
+    ids,
     clock,
     log,
     send: createSender({
@@ -415,13 +413,14 @@ function createDeliverer(parts: LeadershipParts): Deliverer {
 }
 
 function createNews(
-  { config, store, secrets, visitorKey, clock, log }: LeadershipParts,
+  { config, store, secrets, ids, visitorKey, clock, log }: LeadershipParts,
   deliverer: Deliverer,
   isHeld: (monitorId: number) => boolean,
 ): PageNews {
   return new PageNews({
     store,
     secrets,
+    ids,
     clock,
     log,
     publicUrl: config.publicUrl,

@@ -47,7 +47,7 @@ const record = (...steps: SqlStep[]) => api.store.commit(steps);
 function state(changes: Partial<WrittenState> = {}): SqlStep {
   const first: WrittenState = {
     ...{ id: monitorId, status: 'error', since: now(), reason: 'majority-failed', version: 1 },
-    ...{ floorSlot: 0, entered: 1, incident: KEY },
+    ...{ statusSlot: 0, floorSlot: 0, entered: 1, incident: KEY },
   };
   return writeStates([{ ...first, ...changes }]);
 }

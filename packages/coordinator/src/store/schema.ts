@@ -70,6 +70,7 @@ export interface Database {
   links: {
     monitor_id: number;
     notification_id: number;
+    version: number;
     announced: Generated<'active' | 'degraded' | 'error'>;
     incident: string | null;
   };
@@ -96,6 +97,7 @@ export interface Database {
   monitor_states: {
     monitor_id: number;
     status: 'active' | 'degraded' | 'error' | 'unknown';
+    status_slot: Generated<number>;
     since: number;
     incident: string | null;
     reason: string | null;

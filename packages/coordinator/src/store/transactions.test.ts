@@ -173,7 +173,10 @@ describe.each(OPENERS)('transactions %s', (_, open) => {
 
   test('foreign keys are enforced', async () => {
     const orphan = store.transaction(({ db }) =>
-      db.insertInto('links').values({ monitor_id: 1, notification_id: 1, incident: null }).execute(),
+      db
+        .insertInto('links')
+        .values({ monitor_id: 1, notification_id: 1, version: 1, incident: null })
+        .execute(),
     );
     expect(await errorCodeOf(orphan)).toBe('store-constraint');
   });

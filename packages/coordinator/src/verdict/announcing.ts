@@ -26,7 +26,7 @@ export function announceStatus(
     if (told === null || incident === null) return link;
     const since = (link.incident === null ? state.incidentSince : link.incidentSince) ?? null;
     const facts = { monitor, status: told, votes: counted, at, reason, incident, since };
-    queueDelivery(frame, state.id, link, alertOf(facts));
+    queueDelivery(frame, state, link, alertOf(facts));
     const isOver = status === 'active';
     return writeLink(frame, state.id, {
       ...link,
@@ -43,14 +43,14 @@ export function announceStatus(
  */
 export function closeIncident(
   frame: Frame,
-  state: Pick<MonitorState, 'id' | 'incident' | 'incidentSince' | 'links'>,
+  state: Pick<MonitorState, 'id' | 'statusSlot' | 'incident' | 'incidentSince' | 'links'>,
   monitor: AlertedMonitor,
   counted: readonly Vote[],
   closure: Closure,
 ): void {
   state.links = updateLinks(state.links, (link) => {
     if (link.announced === 'active') return link;
-    closeOn(frame, state.id, link, monitor, counted, closure);
+    closeOn(frame, state, link, monitor, counted, closure);
     return writeLink(frame, state.id, { ...link, announced: 'active', incident: null, incidentSince: null });
   });
   if (state.incident === null) return;
@@ -65,7 +65,7 @@ export function closeIncident(
  */
 export function closeOn(
   frame: Frame,
-  monitorId: number,
+  state: NamedStatus,
   link: Link,
   monitor: AlertedMonitor,
   counted: readonly Vote[],
@@ -84,7 +84,7 @@ export function closeOn(
     since: link.incidentSince ?? null,
     closure,
   });
-  queueDelivery(frame, monitorId, link, alert);
+  queueDelivery(frame, state, link, alert);
 }
 
 /**
@@ -96,10 +96,20 @@ export function writeUnlinked(frame: Frame, monitorId: number, { notificationId,
   frame.writes.announcements.push({ monitorId, notificationId, providerType, ...none });
 }
 
-function queueDelivery(frame: Frame, monitorId: number, link: Link, alert: ReturnType<typeof alertOf>): void {
+/** A monitor's id, and the name of its last change of status. */
+type NamedStatus = Pick<MonitorState, 'id' | 'statusSlot'>;
+
+function queueDelivery(
+  frame: Frame,
+  { id: monitorId, statusSlot }: NamedStatus,
+  link: Link,
+  alert: Alert,
+): void {
+  const { notificationId, version: linkVersion } = link;
+  const { incident, status } = alert;
   frame.writes.deliveries.push({
-    uid: frame.newKey(),
-    notificationId: link.notificationId,
+    uid: frame.ids.alertId({ monitorId, notificationId, linkVersion, incident, status, statusSlot }),
+    notificationId,
     monitorId,
     alert,
     queuedAt: frame.instants.wall,

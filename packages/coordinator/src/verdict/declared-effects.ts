@@ -34,6 +34,8 @@ export type DeclaredChange =
       readonly monitorId: number;
       readonly notificationId: number;
       readonly providerType: string;
+      /** Of the link. */
+      readonly version: number;
     }
   /** `link` is the stored link. */
   | {
@@ -42,7 +44,13 @@ export type DeclaredChange =
       readonly notificationId: number;
       readonly link: Link | null;
     }
-  | { readonly kind: 'channel'; readonly notificationId: number; readonly providerType: string }
+  /** `version`: of its links, because it became one of another kind. Null: its kind is the same. */
+  | {
+      readonly kind: 'channel';
+      readonly notificationId: number;
+      readonly providerType: string;
+      readonly version: number | null;
+    }
   | { readonly kind: 'channel-removed'; readonly notificationId: number }
   /** `window` is the present window. Null: it is removed, or over. */
   | { readonly kind: 'maintenance'; readonly windowId: number; readonly window: LiveWindow | null };
@@ -113,7 +121,7 @@ function monitorRemoved(evaluation: Evaluation, id: number, removed: RemovedMoni
     const { links, incident } = removed;
     closeIncident(
       evaluation.frame,
-      { id, links, incident, incidentSince: null },
+      { id, statusSlot: 0, links, incident, incidentSince: null },
       { id, ...removed },
       NONE,
       'monitor-deleted',
@@ -128,13 +136,14 @@ function monitorRemoved(evaluation: Evaluation, id: number, removed: RemovedMoni
 function channelLinked(
   evaluation: Evaluation,
   monitorId: number,
-  channel: Pick<Link, 'notificationId' | 'providerType'>,
+  { notificationId, providerType, version }: Pick<Link, 'notificationId' | 'providerType' | 'version'>,
 ): void {
   const monitor = evaluation.monitor(monitorId);
   if (monitor === undefined) return;
   const state = evaluation.state(monitorId);
-  if (!state.links.some(({ notificationId }) => notificationId === channel.notificationId)) {
-    state.links = [...state.links, { ...channel, announced: 'active', incident: null }];
+  if (!state.links.some((link) => link.notificationId === notificationId)) {
+    const untold = { notificationId, providerType, version, announced: 'active', incident: null } as const;
+    state.links = [...state.links, untold];
   }
   evaluation.announceUntold(monitorId);
 }
@@ -166,7 +175,8 @@ function channelUnlinked(
   // A link that announced nothing since the start does not know when the incident began.
   const isOfState = known.incident === state.incident;
   const incidentSince = known.incidentSince ?? (isOfState ? state.incidentSince : null);
-  closeOn(evaluation.frame, monitorId, { ...known, incidentSince }, monitor, counted, 'channel-unlinked');
+  const ended = { ...known, version: link?.version ?? known.version, incidentSince };
+  closeOn(evaluation.frame, state, ended, monitor, counted, 'channel-unlinked');
 }
 
 /**
@@ -175,15 +185,15 @@ function channelUnlinked(
  */
 function channelChanged(
   evaluation: Evaluation,
-  { notificationId, providerType }: Pick<Link, 'notificationId' | 'providerType'>,
+  { notificationId, providerType, version }: DeclaredChange & { readonly kind: 'channel' },
 ): void {
-  const isFormer = (link: Link) =>
-    link.notificationId === notificationId && link.providerType !== providerType;
+  if (version === null) return;
+  const isFormer = (link: Link) => link.notificationId === notificationId && link.version < version;
   for (const state of evaluation.linkedTo(notificationId)) {
     const monitor = evaluation.monitor(state.id);
     if (monitor === undefined || !state.links.some(isFormer)) continue;
     state.links = state.links.map((link) =>
-      isFormer(link) ? { notificationId, providerType, announced: 'active', incident: null } : link,
+      isFormer(link) ? { notificationId, providerType, version, announced: 'active', incident: null } : link,
     );
     evaluation.announceUntold(state.id);
   }

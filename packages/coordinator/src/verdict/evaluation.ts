@@ -52,10 +52,7 @@ export type EvaluationInput = {
   readonly instants: Instants;
   /** Whether a backlog holds announcements about the monitor now. */
   readonly isHeld: (monitorId: number) => boolean;
-} & Pick<
-  Frame,
-  'electable' | 'rolledUpUntil' | 'newKey' | 'newIncidentKey' | 'closesIncidents' | 'isResumed'
->;
+} & Pick<Frame, 'electable' | 'rolledUpUntil' | 'ids' | 'closesIncidents' | 'isResumed'>;
 
 /** A declared monitor and its state. */
 type Evaluated = { readonly state: MonitorState; readonly monitor: LiveMonitor };
@@ -83,8 +80,7 @@ export class Evaluation {
       electable,
       isHeld: ({ id, isDecided }) =>
         (!this.frame.isResumed && !isDecided) || isHeld(id) || this.#windows.cover(id, instants.slotNow),
-      newKey: input.newKey,
-      newIncidentKey: input.newIncidentKey,
+      ids: input.ids,
       closesIncidents,
       writes: noWrites(instants.wall),
       changes: [],
@@ -331,8 +327,8 @@ function addStateWrites(
     moved.add(state);
     // The monitor was removed by a later event.
     if (drafts.findDraft(state.id) !== state) continue;
-    const { id, status, since, reason, version, floorSlot, entered, incident } = state;
-    writes.states.push({ id, status, since, reason, version, floorSlot, entered, incident });
+    const { id, status, statusSlot, since, reason, version, floorSlot, entered, incident } = state;
+    writes.states.push({ id, status, statusSlot, since, reason, version, floorSlot, entered, incident });
   }
   for (const state of moved) {
     if (drafts.findDraft(state.id) !== state) continue;

@@ -1,3 +1,4 @@
+import type { DerivedIds } from './derived-ids.ts';
 import type { LiveMonitor } from './monitor.ts';
 import type { RegionSet } from './region-set.ts';
 import type { MonitorState } from './state.ts';
@@ -43,10 +44,7 @@ export type Frame = {
   readonly isHeld: (state: Readonly<MonitorState>) => boolean;
   /** Whether channels of this kind get an alert when an incident ends without a recovery. */
   readonly closesIncidents: (providerType: string) => boolean;
-  /** Makes a key for a delivery that is unique over all installations. */
-  readonly newKey: () => string;
-  /** Makes a key for an incident of the monitor that is unique over all installations. */
-  readonly newIncidentKey: (monitorId: number) => string;
+  readonly ids: Pick<DerivedIds, 'incidentKey' | 'alertId'>;
   readonly writes: Writes;
   /** Changes of status, in order. */
   readonly changes: StatusChange[];

@@ -8,6 +8,11 @@ import type { Announced, TransitionReason } from './transition.ts';
 export type Link = {
   readonly notificationId: number;
   readonly providerType: string;
+  /**
+   * Version of the channel's row when the link was made, or when the channel became one of another kind. A
+   * link that is made anew has a later one, so that its alerts are not taken for those of the former link.
+   */
+  readonly version: number;
   readonly announced: Announced;
   /** Key of the incident that was announced to the channel; null: none is open there. */
   readonly incident: string | null;
@@ -36,6 +41,12 @@ export type ReasonInterval = {
 export type MonitorState = {
   readonly id: number;
   status: MonitorStatus;
+  /**
+   * Names the last change of status, `unknown` apart: the slot that made it, epoch ms, or the instant after
+   * the change before, if that is later. It follows from the reports alone, so the change keeps its name when
+   * they are evaluated again. 0: there was none.
+   */
+  statusSlot: number;
   /** Begin of the status, epoch ms. */
   since: number;
   reason: TransitionReason;
@@ -84,6 +95,7 @@ export function newState(id: number, since: number): MonitorState {
   return {
     id,
     status: 'unknown',
+    statusSlot: 0,
     since,
     reason: 'too-few-votes',
     intervals: NONE,
@@ -198,6 +210,7 @@ function withSharedNone(state: MonitorState): MonitorState {
  */
 function replace(standing: MonitorState, state: Readonly<MonitorState>): void {
   standing.status = state.status;
+  standing.statusSlot = state.statusSlot;
   standing.since = state.since;
   standing.reason = state.reason;
   standing.intervals = state.intervals;

@@ -37,6 +37,7 @@ export function changeStatus(
   const { status, reason, slot } = next;
   const from = state.status;
   const at = Math.max(next.at, state.since);
+  if (status !== 'unknown') state.statusSlot = Math.max(slot ?? state.decidedSlot, state.statusSlot + 1);
   const votes = countedVotes(frame, state, next.electorate);
   const incident = changeIncident(frame, state, status, at);
   flushIntervals(frame, state);
@@ -104,7 +105,7 @@ function changeIncident(frame: Frame, state: MonitorState, status: MonitorStatus
     case 'keep':
       return current;
     case 'open': {
-      const key = frame.newIncidentKey(state.id);
+      const key = frame.ids.incidentKey(state.id, state.statusSlot);
       state.incident = key;
       state.incidentSince = at;
       frame.writes.openedIncidents.push({ key, monitorId: state.id, at });

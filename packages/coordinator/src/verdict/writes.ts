@@ -55,7 +55,7 @@ export type NewInterval = Omit<NewTransition, 'from' | 'to'> & {
 export type LongerInterval = ReasonInterval & { readonly monitorId: number };
 
 export type NewDelivery = {
-  /** Id of the delivery, the same on every attempt. */
+  /** Id of the delivery (`DerivedIds`), the same on every attempt. */
   readonly uid: string;
   readonly notificationId: number;
   readonly monitorId: number;
@@ -76,7 +76,10 @@ export type StoredVote = Omit<Vote, 'expiresAt'> & {
 
 /** The stored part of a state beside its votes. It changes seldom. */
 export type WrittenState = Readonly<
-  Pick<MonitorState, 'id' | 'status' | 'since' | 'reason' | 'version' | 'floorSlot' | 'entered' | 'incident'>
+  Pick<
+    MonitorState,
+    'id' | 'status' | 'statusSlot' | 'since' | 'reason' | 'version' | 'floorSlot' | 'entered' | 'incident'
+  >
 >;
 
 /** A monitor's votes and open slots as they are stored. They change with each slot. */

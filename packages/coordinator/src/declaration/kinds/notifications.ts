@@ -41,13 +41,15 @@ export const notifications: Kind<'notifications'> = {
     const { monitor_ids, provider_type } = after;
     const isLinked = new Set(monitor_ids);
     const wasLinked = new Set(before?.attributes.monitor_ids ?? []);
+    const made = { notificationId: id, version: before === null ? 1 : before.row.row_version + 1 };
     // A channel of another kind has another receiver, which knows no earlier alert.
-    if (before !== null && before.row.provider_type !== provider_type) await resetLinks(scope.tx, id);
+    const isOtherKind = before !== null && before.row.provider_type !== provider_type;
+    if (isOtherKind) await resetLinks(scope.tx, made);
     if (before !== null) await unlink(scope, { id, providerType: before.row.provider_type }, isLinked);
     if (before !== null && isFoundOtherwise(before.attributes, after)) {
-      scope.logChange({ kind: 'channel', notificationId: id });
+      scope.logChange({ kind: 'channel', notificationId: id, version: isOtherKind ? made.version : null });
     }
-    await link(scope, id, monitor_ids.filter((monitorId) => !wasLinked.has(monitorId)).map(Number));
+    await link(scope, made, monitor_ids.filter((monitorId) => !wasLinked.has(monitorId)).map(Number));
   },
   // The database removes the links and deliveries of a channel with its row.
   beforeRemoval(scope, rows) {
@@ -65,10 +67,14 @@ function isFoundOtherwise(before: Notification, after: Notification): boolean {
   return isSentOtherwise(before, after) || before.group_alerts !== after.group_alerts;
 }
 
-async function link(scope: ChangeScope, notificationId: number, monitorIds: readonly number[]) {
+async function link(
+  scope: ChangeScope,
+  made: { readonly notificationId: number; readonly version: number },
+  monitorIds: readonly number[],
+) {
   if (monitorIds.length === 0) return;
-  await insertLinks(scope.tx, notificationId, monitorIds);
-  for (const monitorId of monitorIds) scope.logChange({ kind: 'linked', monitorId, notificationId });
+  await insertLinks(scope.tx, made, monitorIds);
+  for (const monitorId of monitorIds) scope.logChange({ kind: 'linked', monitorId, ...made });
 }
 
 /** Ends the links to all monitors except the kept ones. */

@@ -1,6 +1,8 @@
 import type { Region } from '@svc/shared/regions.ts';
+import { Secret } from '@svc/shared/secret.ts';
 import type { PastAlert, PastChange, RecordedRow } from '../../store/history/replayed-history.ts';
 import { monitorDeclared } from '../../verdict/declared-effects.ts';
+import { DerivedIds } from '../../verdict/derived-ids.ts';
 import { Evaluation } from '../../verdict/evaluation.ts';
 import type { Windows } from '../../verdict/maintenance-window.ts';
 import type { LiveMonitor } from '../../verdict/monitor.ts';
@@ -8,6 +10,9 @@ import { nextInstant } from '../../verdict/next-instant.ts';
 import { bitOf, NO_REGIONS, type RegionSet } from '../../verdict/region-set.ts';
 import { type MonitorState, newState, States } from '../../verdict/state.ts';
 import { DAY_MS } from '../../verdict/summary-range.ts';
+
+/** Nothing of a replay is sent. */
+const REPLAYED_IDS = new DerivedIds('replayed', new Secret(new Uint8Array(32)));
 
 /** The state of the monitor when the replay begins. */
 export type Beginning = Pick<MonitorState, 'status' | 'since' | 'incident' | 'incidentSince' | 'links'> & {
@@ -38,7 +43,6 @@ export class Replay {
   readonly #seenAt = new Map<Region, number>();
   #monitor: LiveMonitor;
   #at: number;
-  #keys = 0;
 
   constructor(parts: ReplayParts) {
     const { monitor, beginning } = parts;
@@ -115,8 +119,7 @@ export class Replay {
       rolledUpUntil: 0,
       isHeld: () => false,
       isResumed: true,
-      newKey: () => `replayed-${++this.#keys}`,
-      newIncidentKey: () => `replayed-${++this.#keys}`,
+      ids: REPLAYED_IDS,
       closesIncidents: this.#parts.closesIncidents,
     });
   }

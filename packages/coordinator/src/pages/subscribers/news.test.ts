@@ -12,6 +12,7 @@ import {
   replaceResource,
 } from '../../../../../test/support/declared-resources.ts';
 import { addRows, rowsOf } from '../../../../../test/support/store-rows.ts';
+import { TEST_IDS } from '../../../../../test/support/test-ids.ts';
 import { MaintenanceWindows } from '../../declaration/notes/maintenance.ts';
 import type { NewlyQueued } from '../../store/alerts/delivery-queue.ts';
 import { recipientOf } from '../../store/declaration/channels.ts';
@@ -52,6 +53,7 @@ function started(): PageNews {
   const made = new PageNews({
     store,
     secrets,
+    ids: TEST_IDS,
     clock,
     log: silentLog,
     publicUrl: 'https://svc.example',

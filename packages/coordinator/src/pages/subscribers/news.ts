@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { Clock } from '@svc/shared/clock.ts';
 import { messageOf } from '@svc/shared/errors.ts';
 import { derivedUuid } from '@svc/shared/ids.ts';
@@ -29,6 +28,7 @@ import {
   subscribersAfter,
 } from '../../store/pages/page-recipients.ts';
 import type { Store, Transaction } from '../../store/store.ts';
+import type { DerivedIds } from '../../verdict/derived-ids.ts';
 import { declaredAccess, isEntitled } from '../access/credential.ts';
 import { languageOf } from '../text/texts.ts';
 import { wordsOf } from '../words.ts';
@@ -53,6 +53,7 @@ const MAILS_PER_TRANSACTION = 100;
 export type NewsParts = {
   readonly store: Store;
   readonly secrets: Secrets;
+  readonly ids: Pick<DerivedIds, 'newsId'>;
   readonly clock: Clock;
   readonly log: Logger;
   readonly publicUrl: string;
@@ -143,11 +144,13 @@ export class PageNews {
     const at = Math.floor(this.#parts.clock.wall());
     for (const [pageId, ofPage] of Map.groupBy(found, (change) => change.pageId)) {
       const changes = ofPage.map(({ name, status }) => ({ name, status }));
-      await storeAnnouncement(
-        tx,
-        { uid: randomUUID(), pageId, announcement: { kind: 'changes', at, changes } },
-        at,
-      );
+      const identities = ofPage.flatMap(({ monitorId, status, statusSlot }) => [
+        monitorId,
+        status,
+        statusSlot,
+      ]);
+      const uid = derivedUuid(['changes', pageId, ...identities]);
+      await storeAnnouncement(tx, { uid, pageId, announcement: { kind: 'changes', at, changes } }, at);
     }
     await storeToldStatuses(tx, found);
   }
@@ -162,7 +165,7 @@ export class PageNews {
         const title = incident.title ?? monitorName;
         if (title === null) continue;
         const { state, text, at: happened } = update;
-        const uid = derivedUuid(`incident update ${update.id} on page ${pageId}`);
+        const uid = derivedUuid(['update', update.id, update.created_at, pageId]);
         const content: Announcement = {
           kind: 'update',
           at: happened,
@@ -223,7 +226,7 @@ export class PageNews {
   }
 
   #mailsOf(stored: StoredAnnouncement, page: MailPage, recipients: readonly Recipient[]): PageMailToQueue[] {
-    const { publicUrl, key, log } = this.#parts;
+    const { publicUrl, ids, key, log } = this.#parts;
     const parsed = announcementSchema.safeParse(JSON.parse(stored.content));
     if (!parsed.success) {
       log.error(
@@ -234,7 +237,7 @@ export class PageNews {
     }
     return recipients.map((recipient) => ({
       recipientId: recipient.id,
-      uid: derivedUuid(`${stored.uid} ${recipient.id}`),
+      uid: ids.newsId(stored.uid, recipient.id),
       queue: 'news',
       mail: newsMail(page, wordsOf(languageOf(recipient.language, undefined)), parsed.data, {
         url: tokenUrl(page, publicUrl, '/unsubscribe', unsubscribeToken(key, recipient.id)),

@@ -115,7 +115,7 @@ async function announceWindow(
 ): Promise<void> {
   if (stage === 'completed' && until < now - LATE_MS) return;
   const { title, text } = window;
-  const uid = derivedUuid(`window ${window.id} ${stage} ${from} on page ${pageId}`);
+  const uid = derivedUuid(['window', window.id, window.createdAt, stage, from, pageId]);
   const facts = { stage, from, until, components: [...components] };
   await storeAnnouncement(
     tx,

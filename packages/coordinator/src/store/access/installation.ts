@@ -1,5 +1,6 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { createHmac, randomBytes } from 'node:crypto';
 import { Secret } from '@svc/shared/secret.ts';
+import { DerivedIds } from '../../verdict/derived-ids.ts';
 import type { Secrets } from '../declaration/secrets.ts';
 import { factOrNew } from '../facts.ts';
 import type { Store } from '../store.ts';
@@ -10,10 +11,12 @@ const JOB_KEY_BYTES = 32;
 /** Values that are made at the first start of a database and never change. */
 export type Installation = {
   /**
-   * 16 hexadecimal digits. It is part of each incident's key, so that a vendor with alerts of several
-   * installations keeps their incidents apart.
+   * 16 hexadecimal digits. It is part of each incident's key, so that people see at a vendor which
+   * installation an incident comes from.
    */
   readonly id: string;
+  /** Ids of alerts and keys of incidents. */
+  readonly ids: DerivedIds;
   /** 32 bytes. It signs the tokens of jobs, so that a result can be verified without a record of its job. */
   readonly jobKey: Secret<Uint8Array>;
 };
@@ -28,14 +31,12 @@ export async function loadInstallation(store: Store, secrets: Secrets): Promise<
       ),
     );
     const opened = secrets.open('facts.job_key', Buffer.from(sealed, 'base64'));
-    return { id, jobKey: new Secret(Buffer.from(opened.reveal(), 'base64')) };
+    const jobKey = new Secret<Uint8Array>(Buffer.from(opened.reveal(), 'base64'));
+    return { id, jobKey, ids: new DerivedIds(id, new Secret(keyOfIds(jobKey))) };
   });
 }
 
-/**
- * Creates a maker of incident keys: `<installation>:<monitor>:<incident>`, at most 70 characters. The last
- * part is random, so a database that was restored from a backup repeats no key.
- */
-export function incidentKeys(installationId: string): (monitorId: number) => string {
-  return (monitorId) => `${installationId}:${monitorId}:${randomUUID()}`;
+/** The key of derived ids: nothing else is made with it. */
+function keyOfIds(jobKey: Secret<Uint8Array>): Uint8Array {
+  return createHmac('sha256', jobKey.reveal()).update('svc:ids of alerts').digest();
 }

@@ -78,7 +78,7 @@ describe('a change of the declaration is logged', () => {
     await announced(id, 'key');
     await logged();
     await change((open) => open.remove('svc_http_monitor', id));
-    const told = { announced: 'error', incident: 'key', incidentSince: 7 };
+    const told = { version: 1, announced: 'error', incident: 'key', incidentSince: 7 };
     const link = { notificationId: channel, providerType: 'webhook', ...told };
     expect(await logged()).toEqual([
       {
@@ -101,7 +101,7 @@ describe('a change of the declaration is logged', () => {
     await logged();
     const notificationId = await create('svc_notification', webhook(a));
     expect(await logged()).toEqual([
-      { kind: 'linked', monitorId: a, notificationId, providerType: 'webhook' },
+      { kind: 'linked', monitorId: a, notificationId, providerType: 'webhook', version: 1 },
     ]);
 
     await announced(a, 'key');
@@ -112,9 +112,9 @@ describe('a change of the declaration is logged', () => {
         kind: 'unlinked',
         monitorId: a,
         notificationId,
-        link: { providerType: 'webhook', announced: 'error', incident: 'key', incidentSince: 7 },
+        link: { providerType: 'webhook', version: 1, announced: 'error', incident: 'key', incidentSince: 7 },
       },
-      { kind: 'linked', monitorId: b, notificationId, providerType: 'webhook' },
+      { kind: 'linked', monitorId: b, notificationId, providerType: 'webhook', version: 2 },
     ]);
     const scope = { workspaceId: parts.workspaceId };
     expect(await parts.reading.findStored('notifications', scope, notificationId, 'masked')).toMatchObject({
@@ -128,7 +128,7 @@ describe('a change of the declaration is logged', () => {
     const notificationId = await create('svc_notification', webhook(monitorId));
     await change((open) => open.remove('svc_notification', notificationId));
     expect(await logged()).toEqual([
-      { kind: 'linked', monitorId, notificationId, providerType: null },
+      { kind: 'linked', monitorId, notificationId, providerType: null, version: 1 },
       { kind: 'channel-removed', notificationId },
     ]);
   });

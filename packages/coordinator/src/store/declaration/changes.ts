@@ -15,6 +15,7 @@ import { ANNOUNCED } from './links.ts';
 
 const linkDetail = z.object({
   providerType: z.string(),
+  version: z.number().int(),
   announced: z.enum(ANNOUNCED),
   incident: z.string().nullable(),
   /** When the incident began, epoch ms; null: there is none. */
@@ -37,21 +38,32 @@ const monitorDetail = z.object({
 /** The content of a monitor's rows before they were removed: enough to end its incident. */
 export type RemovedRows = z.infer<typeof monitorDetail>;
 
+const versionDetail = z.object({ version: z.number().int().nullable() });
+
 const windowDetail = z.object({ windowId: z.number().int() });
 
 /** An entry to append. */
 export type NewChange =
   /** `removed` null: created or updated. */
   | { readonly kind: 'monitor'; readonly monitorId: number; readonly removed: RemovedRows | null }
-  | { readonly kind: 'linked'; readonly monitorId: number; readonly notificationId: number }
+  /** `version`: of the link. */
+  | {
+      readonly kind: 'linked';
+      readonly monitorId: number;
+      readonly notificationId: number;
+      readonly version: number;
+    }
   | {
       readonly kind: 'unlinked';
       readonly monitorId: number;
       readonly notificationId: number;
       readonly link: RemovedLink;
     }
-  /** The settings of a channel may have changed, and it is no longer stopped. */
-  | { readonly kind: 'channel'; readonly notificationId: number }
+  /**
+   * The settings of a channel may have changed, and it is no longer stopped. `version`: of its links, because
+   * it became one of another kind. Null: its kind is the same.
+   */
+  | { readonly kind: 'channel'; readonly notificationId: number; readonly version: number | null }
   /** A channel was removed with its links and its pending deliveries. */
   | { readonly kind: 'channel-removed'; readonly notificationId: number }
   /** A maintenance window was created, changed or removed. */
@@ -113,11 +125,14 @@ function changeOf({ id, kind, monitor_id, notification_id, detail, provider_type
     case 'monitor':
       return { id, kind, monitorId, removed: detail === null ? null : read(monitorDetail, detail) };
     case 'linked':
-      return { id, kind, monitorId, notificationId, providerType: provider_type };
+      return {
+        ...{ id, kind, monitorId, notificationId, providerType: provider_type },
+        version: versionIn(detail) ?? 0,
+      };
     case 'unlinked':
       return { id, kind, monitorId, notificationId, link: read(linkDetail, detail ?? '') };
     case 'channel':
-      return { id, kind, notificationId, providerType: provider_type };
+      return { id, kind, notificationId, providerType: provider_type, version: versionIn(detail) };
     case 'channel-removed':
       return { id, kind, notificationId };
     case 'maintenance': {
@@ -125,6 +140,12 @@ function changeOf({ id, kind, monitor_id, notification_id, detail, provider_type
       return { id, kind, windowId: known === UNREADABLE ? null : known.windowId };
     }
   }
+}
+
+/** Null: there is none, or it cannot be read. */
+function versionIn(detail: string | null): number | null {
+  const known = read(versionDetail, detail ?? '');
+  return known === UNREADABLE ? null : known.version;
 }
 
 /** An unreadable detail does not throw, so that one entry does not stop all later ones. */
@@ -145,7 +166,7 @@ function rowOf(change: NewChange): SqlValue[] {
       return [kind, monitorId, null, removed === null ? null : JSON.stringify(removed satisfies RemovedRows)];
     }
     case 'linked':
-      return [change.kind, change.monitorId, change.notificationId, null];
+      return [change.kind, change.monitorId, change.notificationId, versionText(change)];
     case 'unlinked':
       return [
         change.kind,
@@ -154,11 +175,16 @@ function rowOf(change: NewChange): SqlValue[] {
         JSON.stringify(change.link satisfies RemovedLink),
       ];
     case 'channel':
+      return [change.kind, null, change.notificationId, versionText(change)];
     case 'channel-removed':
       return [change.kind, null, change.notificationId, null];
     case 'maintenance':
       return [change.kind, null, null, JSON.stringify({ windowId: change.windowId })];
   }
+}
+
+function versionText({ version }: z.infer<typeof versionDetail>): string {
+  return JSON.stringify({ version } satisfies z.infer<typeof versionDetail>);
 }
 
 /**

@@ -85,6 +85,7 @@ export async function failingChannels(
 /** A channel's link to a monitor. */
 export type ChannelLink = {
   readonly monitorId: number;
+  readonly version: number;
   readonly announced: Announced;
   readonly incident: string | null;
   /** When the incident began, epoch ms; null: there is none. */
@@ -108,7 +109,8 @@ async function* linksAfter(
     const links = await db
       .selectFrom('links')
       .leftJoin('incidents', 'incidents.key', 'links.incident')
-      .select(['links.monitor_id as monitorId', 'announced', 'incident', 'opened_at as incidentSince'])
+      .select(['links.monitor_id as monitorId', 'links.version as version'])
+      .select(['announced', 'incident', 'opened_at as incidentSince'])
       .where('notification_id', '=', notificationId)
       .where('links.monitor_id', '>', after)
       .orderBy('links.monitor_id')
@@ -124,14 +126,14 @@ async function* linksAfter(
 /** Links the monitors to the channel. The stored status of a new link is `active`. */
 export async function insertLinks(
   tx: Transaction,
-  notificationId: number,
+  { notificationId, version }: { readonly notificationId: number; readonly version: number },
   monitorIds: readonly number[],
 ): Promise<void> {
   for (let start = 0; start < monitorIds.length; start += LINKS_TOGETHER) {
     const some = monitorIds.slice(start, start + LINKS_TOGETHER);
     await tx.runEach(
-      'INSERT INTO links (monitor_id, notification_id) VALUES (?, ?)',
-      some.map((id) => [id, notificationId]),
+      'INSERT INTO links (monitor_id, notification_id, version) VALUES (?, ?, ?)',
+      some.map((id) => [id, notificationId, version]),
     );
   }
 }
@@ -152,7 +154,10 @@ export async function removeLinks(
  * Resets the links of a channel as if it had got no alert, and removes the threads of incidents that it may
  * still get alerts about: its former kind wrote them.
  */
-export async function resetLinks({ db }: Transaction, notificationId: number): Promise<void> {
+export async function resetLinks(
+  { db }: Transaction,
+  { notificationId, version }: { readonly notificationId: number; readonly version: number },
+): Promise<void> {
   await sql`DELETE FROM delivery_threads WHERE notification_id = ${notificationId} AND incident IN (
       SELECT incident FROM links WHERE notification_id = ${notificationId} AND incident IS NOT NULL
       UNION SELECT incident FROM deliveries
@@ -161,7 +166,7 @@ export async function resetLinks({ db }: Transaction, notificationId: number): P
   );
   await db
     .updateTable('links')
-    .set({ announced: 'active', incident: null })
+    .set({ version, announced: 'active', incident: null })
     .where('notification_id', '=', notificationId)
     .execute();
 }

@@ -64,6 +64,7 @@ export type AlertedState = {
   readonly links: readonly {
     readonly notificationId: number;
     readonly providerType: string;
+    readonly version: number;
     readonly announced: Announced;
     readonly incident: string | null;
     readonly incidentSince: number | null;
@@ -84,16 +85,16 @@ export async function alertedStatesOf(
       .leftJoin('notifications as n', 'n.id', 'l.notification_id')
       .leftJoin('incidents as i', 'i.key', 'l.incident')
       .select(['m.id as monitorId', 's.incident as own', 'n.id', 'n.provider_type as providerType'])
-      .select(['l.announced', 'l.incident', 'i.opened_at as incidentSince'])
+      .select(['l.version', 'l.announced', 'l.incident', 'i.opened_at as incidentSince'])
       .where('m.id', 'in', some)
       .orderBy('m.id')
       .orderBy('n.id')
       .execute();
-    for (const { monitorId, own, id, providerType, announced, ...told } of rows) {
+    for (const { monitorId, own, id, providerType, version, announced, ...told } of rows) {
       const standing = standings.get(monitorId) ?? { incident: own, links: [] };
       standings.set(monitorId, standing);
-      if (id === null || providerType === null || announced === null) continue;
-      standing.links.push({ notificationId: id, providerType, announced, ...told });
+      if (id === null || providerType === null || version === null || announced === null) continue;
+      standing.links.push({ notificationId: id, providerType, version, announced, ...told });
     }
   }
   return standings;

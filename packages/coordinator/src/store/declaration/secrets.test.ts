@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { silentLog, temporaryFolder } from '../../../../../test/support/configured-store.ts';
 import { openStoreInProcess } from '../../../../../test/support/store-in-process.ts';
-import { incidentKeys, loadInstallation } from '../access/installation.ts';
+import { loadInstallation } from '../access/installation.ts';
 import { readFact, writeFact } from '../facts.ts';
 import { checkSecretKey, generateSecretKey, parseSecretKey, Secrets } from './secrets.ts';
 
@@ -64,14 +64,6 @@ test('a database opens with its first key and refuses another', async () => {
   await folder.remove();
 });
 
-test('an incident’s key names its installation and monitor, and none is repeated', () => {
-  const keyOf = incidentKeys('5f0c2a9be1d74836');
-  expect(keyOf(12)).toMatch(/^5f0c2a9be1d74836:12:[0-9a-f-]{36}$/);
-  expect(keyOf(12)).not.toBe(keyOf(12));
-  // The bound of PagerDuty, which has the lowest.
-  expect(keyOf(Number.MAX_SAFE_INTEGER).length).toBeLessThanOrEqual(255);
-});
-
 test('the installation is made once, and its job key is not kept in clear', async () => {
   const folder = await temporaryFolder();
   const path = join(folder.path, 'svc.db');
@@ -85,6 +77,7 @@ test('the installation is made once, and its job key is not kept in clear', asyn
   const again = await loadInstallation(second, secrets);
   expect(again.id).toBe(made.id);
   expect(Buffer.from(again.jobKey.reveal())).toEqual(jobKey);
+  expect(again.ids.incidentKey(12, 1_000)).toBe(made.ids.incidentKey(12, 1_000));
   const stored = Buffer.from((await readFact(second.read, 'job_key')) ?? '', 'base64');
   expect(stored.includes(Buffer.from(jobKey.toString('base64')))).toBe(false);
   await second.transaction(({ db }) => writeFact(db, 'declared_digest', 'a'));

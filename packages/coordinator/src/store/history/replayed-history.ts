@@ -61,11 +61,12 @@ export async function incidentAt(
 export function linkedChannels(
   { read }: Reading,
   monitorId: number,
-): Promise<Pick<Link, 'notificationId' | 'providerType'>[]> {
+): Promise<Pick<Link, 'notificationId' | 'providerType' | 'version'>[]> {
   return read
     .selectFrom('links')
     .innerJoin('notifications', 'notifications.id', 'links.notification_id')
     .select(['notifications.id as notificationId', 'notifications.provider_type as providerType'])
+    .select('links.version as version')
     .where('links.monitor_id', '=', monitorId)
     .orderBy('notifications.id')
     .execute();

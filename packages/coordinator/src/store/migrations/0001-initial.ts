@@ -79,11 +79,13 @@ const DECLARED = [
     created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL,
     stopped_at INTEGER, group_alerts INTEGER NOT NULL DEFAULT 1, kept TEXT)`,
   'CREATE INDEX notifications_workspace ON notifications (workspace_id, id)',
-  // A link enables a channel for a monitor. `announced` is the status of the last alert to the channel about
-  // the monitor.
+  // A link enables a channel for a monitor. `version` is the channel's `row_version` when the link was made, or
+  // when the channel became one of another kind. `announced` is the status of the last alert to the channel
+  // about the monitor.
   `CREATE TABLE links (
     monitor_id INTEGER NOT NULL REFERENCES monitors ON DELETE CASCADE,
     notification_id INTEGER NOT NULL REFERENCES notifications ON DELETE CASCADE,
+    version INTEGER NOT NULL,
     announced TEXT NOT NULL DEFAULT 'active' CHECK (announced IN ('active', 'degraded', 'error')),
     incident TEXT, PRIMARY KEY (monitor_id, notification_id)) WITHOUT ROWID`,
   'CREATE INDEX links_notification ON links (notification_id, monitor_id)',
@@ -142,11 +144,12 @@ const EVALUATION = [
   'CREATE INDEX off_grid_slots_slot ON off_grid_slots (slot)',
   // One row per monitor: the state that the evaluation needs after a restart, without its votes. `version`: the
   // version of the probed attributes that the votes belong to. Results of slots up to `floor_slot` never vote.
-  // `entered` has a bit per region that was given a slot. `shown_version`: see `shown-versions.ts`.
+  // `entered` has a bit per region that was given a slot. `status_slot` names the last change of status but those
+  // to `unknown`. `shown_version`: see `shown-versions.ts`.
   `CREATE TABLE monitor_states (
     monitor_id INTEGER PRIMARY KEY REFERENCES monitors ON DELETE CASCADE,
     status TEXT NOT NULL CHECK (status IN ('active', 'degraded', 'error', 'unknown')),
-    since INTEGER NOT NULL, incident TEXT, reason TEXT, version INTEGER,
+    status_slot INTEGER NOT NULL DEFAULT 0, since INTEGER NOT NULL, incident TEXT, reason TEXT, version INTEGER,
     floor_slot INTEGER NOT NULL DEFAULT 0, entered INTEGER NOT NULL DEFAULT 268435455,
     shown_version INTEGER NOT NULL DEFAULT 1)`,
   // One row per monitor, written with each slot. The key begins with the monitor's place in the half minute:

@@ -21,6 +21,8 @@ export type UntoldChange = {
   /** The name of the monitor on the page. */
   readonly name: string;
   readonly status: 'active' | 'degraded' | 'error';
+  /** `MonitorState.statusSlot`. */
+  readonly statusSlot: number;
 };
 
 type ChangeRow = {
@@ -30,6 +32,7 @@ type ChangeRow = {
   component_name: string | null;
   monitor_name: string;
   status: UntoldChange['status'];
+  status_slot: number;
 };
 
 /**
@@ -52,7 +55,8 @@ export async function untoldChanges(
       const key = `${row.page_id} ${row.monitor_id}`;
       if (found.has(key) || isHeld(row.monitor_id)) continue;
       const name = row.component_name ?? row.monitor_name;
-      found.set(key, { pageId: row.page_id, monitorId: row.monitor_id, name, status: row.status });
+      const { page_id: pageId, monitor_id: monitorId, status, status_slot: statusSlot } = row;
+      found.set(key, { pageId, monitorId, name, status, statusSlot });
     }
     const last = rows.at(-1);
     if (last === undefined || rows.length < ROWS_PER_READ || found.size >= ROWS_PER_READ) break;
@@ -68,7 +72,7 @@ async function changesAfter(
 ): Promise<ChangeRow[]> {
   const { rows } = await sql<ChangeRow>`
     SELECT c.id, c.page_id, c.monitor_id, ${jsonMember(sql`c.attributes`, 'name')} AS component_name,
-      m.name AS monitor_name, s.status
+      m.name AS monitor_name, s.status, s.status_slot
     FROM status_pages p JOIN components c ON c.page_id = p.id
       JOIN monitors m ON m.id = c.monitor_id JOIN monitor_states s ON s.monitor_id = m.id
       LEFT JOIN page_told t ON t.page_id = p.id AND t.monitor_id = m.id

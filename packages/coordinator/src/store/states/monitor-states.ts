@@ -17,10 +17,11 @@ const CHUNK = 500;
 
 /** Writes nothing for a monitor whose row was removed. The removal is applied in a later batch. */
 const UPSERT = `
-  INSERT INTO monitor_states (monitor_id, status, since, reason, version, floor_slot, entered, incident)
-  SELECT id, ?, ?, ?, ?, ?, ?, ? FROM monitors WHERE id = ?
-  ON CONFLICT (monitor_id) DO UPDATE SET status = excluded.status, since = excluded.since,
-    reason = excluded.reason, version = excluded.version, floor_slot = excluded.floor_slot,
+  INSERT INTO monitor_states
+    (monitor_id, status, status_slot, since, reason, version, floor_slot, entered, incident)
+  SELECT id, ?, ?, ?, ?, ?, ?, ?, ? FROM monitors WHERE id = ?
+  ON CONFLICT (monitor_id) DO UPDATE SET status = excluded.status, status_slot = excluded.status_slot,
+    since = excluded.since, reason = excluded.reason, version = excluded.version, floor_slot = excluded.floor_slot,
     entered = excluded.entered, incident = excluded.incident`;
 
 export function writeStates(states: readonly WrittenState[]): SqlStep {
@@ -28,6 +29,7 @@ export function writeStates(states: readonly WrittenState[]): SqlStep {
     sql: UPSERT,
     rows: states.map((state) => [
       state.status,
+      state.statusSlot,
       state.since,
       state.reason,
       state.version,
@@ -87,6 +89,7 @@ export function writeAnnouncements(announcements: Writes['announcements']): SqlS
 type StateRow = {
   monitor_id: number;
   status: MonitorStatus;
+  status_slot: number;
   since: number;
   reason: TransitionReason | null;
   version: number | null;
@@ -137,6 +140,7 @@ function stateOf(row: StateRow): WrittenState & Pick<StoredState, 'incidentSince
   return {
     id: row.monitor_id,
     status: row.status,
+    statusSlot: row.status_slot,
     since: row.since,
     reason: row.reason ?? 'too-few-votes',
     version: row.version,
@@ -185,6 +189,7 @@ async function linksBetween(store: Store, after: number, until: number): Promise
       'links.monitor_id as monitorId',
       'links.notification_id as notificationId',
       'notifications.provider_type as providerType',
+      'links.version as version',
       'links.announced as announced',
       'links.incident as incident',
       'incidents.opened_at as incidentSince',
