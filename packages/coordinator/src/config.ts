@@ -155,7 +155,8 @@ export const COORDINATOR_SETTINGS = {
   },
   resultsMaxBytes: {
     name: 'SVC_RESULTS_MAX_BYTES',
-    description: 'largest size of the results that NATS keeps until they are recorded, bytes',
+    description:
+      'largest size of the results that NATS keeps until five minutes after they are recorded, bytes',
     default: String(2 * GIBIBYTE),
     schema: wholeNumber(16 * 1024 ** 2, 1_024 * GIBIBYTE),
   },

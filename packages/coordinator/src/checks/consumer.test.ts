@@ -291,24 +291,62 @@ describe('a stream that does not agree with the position', () => {
   });
 });
 
-test('messages that were recorded a minute ago are purged, up to the message of the position', async () => {
-  await consumer.stop();
-  const clock = new FakeClock();
-  startConsumer(clock);
-  await publish(1000, 2000, 3000);
-  await untilRecorded(3);
-  const purged = new Promise<number>((resolve) => {
-    const purge = streams.purge.bind(streams);
-    streams.purge = async (name, below) => {
-      await purge(name, below);
-      resolve(below);
-    };
+/** The lowest sequence that the next purge leaves. */
+function nextPurge(): Promise<number> {
+  const { promise, resolve } = Promise.withResolvers<number>();
+  const purge = streams.purge.bind(streams);
+  streams.purge = async (name, below) => {
+    await purge(name, below);
+    resolve(below);
+  };
+  return promise;
+}
+
+describe('recorded messages', () => {
+  let clock: FakeClock;
+
+  beforeEach(async () => {
+    await consumer.stop();
+    clock = new FakeClock();
+    startConsumer(clock);
+    await publish(1000, 2000, 3000);
+    await untilRecorded(3);
   });
-  await clock.advanceSettling(60_000);
-  expect((await stream.info()).firstSequence).toBe(1);
-  await clock.advanceSettling(20_000);
-  expect(await purged).toBe(3);
-  expect(await stream.info()).toMatchObject({ firstSequence: 3, lastSequence: 3 });
+
+  test('are purged after five minutes, up to the message of the position', async () => {
+    const purged = nextPurge();
+    await clock.advanceSettling(300_000);
+    expect((await stream.info()).firstSequence).toBe(1);
+    await clock.advanceSettling(20_000);
+    expect(await purged).toBe(3);
+    expect(await stream.info()).toMatchObject({ firstSequence: 3, lastSequence: 3 });
+  });
+
+  test('are recorded again, once, by a database that lost its last commits', async () => {
+    await recording.copy();
+    await publish(4000, 5000);
+    await untilRecorded(5);
+    await clock.advanceSettling(300_000);
+    await consumer.stop();
+    await recording.restartFromCopy();
+    expect(await slots()).toEqual([1000, 2000, 3000]);
+    startConsumer();
+    await consumer.caughtUp();
+    expect(await slots()).toEqual([1000, 2000, 3000, 4000, 5000]);
+    expect(recording.recorder.counts).toMatchObject({ results: 2, duplicates: 0 });
+    expect(consumer.dropped).toMatchObject({ 'results-dropped': 0, 'stream-replaced': 0 });
+  });
+
+  test('are purged at once from a stream that is more than half full', async () => {
+    const purged = nextPurge();
+    const message = Buffer.alloc(200 * 1024, 'x');
+    for (let index = 0; index < 200; index += 1) bus.publish(resultsSubject(A), message);
+    await bus.flush();
+    await consumer.caughtUp();
+    await clock.advanceSettling(30_000);
+    expect(await purged).toBeGreaterThan(100);
+    expect((await stream.info()).bytes).toBeLessThan(MAX_BYTES / 2);
+  });
 });
 
 test('the server is killed while results come: all are recorded once', async () => {

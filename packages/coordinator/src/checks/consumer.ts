@@ -240,7 +240,10 @@ export class ResultConsumer {
   }
 
   async #maintain(): Promise<void> {
-    for (const reader of this.#readers.values()) await reader.purge();
+    for (const [stream, reader] of this.#readers) {
+      const info = this.#listing.get(stream);
+      await reader.purge(info !== undefined && 2 * info.bytes > info.maxBytes);
+    }
     if (!this.#isReading) return;
     try {
       await this.#divide(await this.#parts.streams.list());

@@ -11,8 +11,11 @@ import { ReadingLag, ReadingWorth } from './reading-progress.ts';
 import type { Recorder } from './recorder.ts';
 
 const RETRY_MS = 500;
-/** How long a recorded message stays in the stream, ms. */
-const KEEP_RECORDED_MS = 60_000;
+/**
+ * How long a recorded message stays in the stream, ms. A database that lost its last commits, or was restored
+ * from a copy of a few minutes ago, finds the results again.
+ */
+const KEEP_RECORDED_MS = 5 * 60_000;
 /**
  * Maximum number of results of one stream that wait to be recorded: four batches. Results of other streams
  * queue behind them.
@@ -122,14 +125,20 @@ export class StreamReader {
     return this.hasRecorded(sequence);
   }
 
-  /** Purges messages that were recorded at least a minute ago. Never rejects. Called every 10 s. */
-  async purge(): Promise<void> {
+  /**
+   * Purges messages that were recorded at least five minutes ago. Never rejects. Called every 10 s.
+   *
+   * @param isHalfFull whether the stream is more than half full: all recorded messages are purged, so that none
+   *   of them takes the room of unread ones
+   */
+  async purge(isHalfFull: boolean): Promise<void> {
     const { stream, streams, clock, log } = this.#parts;
     const recorded = this.#recorded;
     if (recorded === null || recorded < 1) return;
     const now = clock.monotonic();
     this.#history.push({ at: now, sequence: recorded });
-    const old = this.#history.findLast((entry) => entry.at <= now - KEEP_RECORDED_MS);
+    const until = isHalfFull ? now : now - KEEP_RECORDED_MS;
+    const old = this.#history.findLast((entry) => entry.at <= until);
     if (old === undefined || old.sequence <= this.#purgedBelow) return;
     this.#history = this.#history.filter((entry) => entry.at >= old.at);
     try {

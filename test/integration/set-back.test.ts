@@ -1,0 +1,71 @@
+/**
+ * A database that lost its last commits: a copy of it takes its place, and the coordinator starts again. The results
+ * are in NATS, and what follows from them is what followed from them before.
+ */
+import { rename, rm } from 'node:fs/promises';
+import { copyDatabase } from '@svc/coordinator/store/sqlite/backup.ts';
+import { expect, test } from 'vitest';
+import { hookOf, openedIn, receiverIn, serviceIn, targetIn } from '../support/opened.ts';
+
+const REGIONS = ['hosta-fra', 'hostb-par', 'hostc-us-east4'] as const;
+
+test('results are recorded again, once, and an alert is sent again under the id that it had', async (context) => {
+  const opened = openedIn(context);
+  const web = await targetIn(opened);
+  const hook = await receiverIn(opened);
+  const monitorOf = (name: string) => ({
+    ...{ name, url: `${web.url}/${name}`, regions: REGIONS },
+    ...{ periodicity: '30s', active: true, retry: 0 },
+  });
+  const service = await serviceIn(opened, {
+    regions: REGIONS,
+    declared: {
+      svc_http_monitor: { steady: monitorOf('Steady'), failing: monitorOf('Failing') },
+      svc_notification: { hook: hookOf(hook, 'svc_http_monitor.steady', 'svc_http_monitor.failing') },
+    },
+  });
+  await Promise.all([service.changed('Steady', 'active'), service.changed('Failing', 'active')]);
+  const copy = `${service.databasePath}.copy`;
+  await copyDatabase(service.databasePath, copy);
+  const newest = service.query<{ slot: number }>('SELECT max(slot) AS slot FROM results')[0]?.slot ?? 0;
+
+  web.answerWith((response, path) => void response.writeHead(path === '/Failing' ? 503 : 200).end());
+  await hook.received(1);
+  await service.decided(service.idOf('Steady'), 1);
+  await service.stopCoordinator();
+
+  const results = () =>
+    service.query(
+      `SELECT monitor_id, slot, region, outcome, latency FROM results
+        WHERE slot > ? AND outcome <> 'not_run' ORDER BY slot, monitor_id, region`,
+      newest,
+    );
+  const facts = () => ({
+    incidents: service.query('SELECT key, monitor_id FROM incidents WHERE closed_at IS NULL'),
+    alerts: service.query("SELECT uid, status FROM deliveries WHERE state = 'delivered'"),
+    states: service.query('SELECT monitor_id, status, status_slot, incident FROM monitor_states'),
+  });
+  const [resultsBefore, factsBefore] = [results(), facts()];
+  expect(resultsBefore.length).toBeGreaterThan(6);
+  expect(factsBefore).toMatchObject({ incidents: [{}], alerts: [{ status: 'error' }], states: [{}, {}] });
+
+  for (const suffix of ['', '-wal', '-shm']) await rm(`${service.databasePath}${suffix}`, { force: true });
+  await rename(copy, service.databasePath);
+  expect([...results(), ...facts().alerts]).toEqual([]);
+  await service.startCoordinator();
+  await service.until(() => facts().alerts.length === 1);
+  await service.decided(service.idOf('Steady'), 1);
+  expect(results()).toEqual(expect.arrayContaining(resultsBefore));
+  expect(facts()).toEqual(factsBefore);
+
+  web.answerWith((response) => response.end());
+  const alerts = await hook.received(3);
+  expect(alerts.map(({ json }) => (json as { status: string }).status)).toEqual([
+    'error',
+    'error',
+    'recovered',
+  ]);
+  const [first, again, recovered] = alerts.map(({ headers }) => headers['webhook-id']);
+  expect(again).toBe(first);
+  expect(recovered).not.toBe(first);
+});
