@@ -29,8 +29,8 @@ export function isStarvedBy({ waited, pressed }: WaitingParts): boolean {
 }
 
 /**
- * The parts of the time from `from` to `to` in which the agent waited. Between two samples the counters count
- * as growing evenly. After the last sample they count as growing like between the last two.
+ * The parts of the time from `from` to `to` in which the agent waited. Between two samples, the counters are
+ * assumed to grow evenly. After the last sample, they are assumed to grow as between the last two.
  *
  * @param samples in the order of time; an interval that begins before `from` counts by its part inside the
  *   span
@@ -95,7 +95,7 @@ const SLOWER_BY_MS = 2_000;
  * Whether a target that sent nothing was silent by itself, however long the agent waited otherwise.
  *
  * The target had half of the attempt (between 2 s and 10 s) in which the agent would have read an answer at
- * once. So an agent that is late never calls a target silent that answers within that time.
+ * once. So a target that answers within that time is never called silent, even by a late agent.
  *
  * @param freeMs result of {@link freeMs}, less the time of other known stalls
  * @param durationMs duration of the attempt

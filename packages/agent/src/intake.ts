@@ -269,10 +269,10 @@ type Parts = {
 };
 
 /**
- * Measures how long a message lay unread because the event loop was busy. Waits that the message states count
- * from its arrival, so that a busy agent does not begin checks late that arrived in time.
+ * Measures how long a message was not read because the event loop was busy. The waits in a message count from
+ * its arrival. So an agent that reads a message late does not begin its checks late.
  *
- * It compares the message with the quickest recent one. The same clock stamped both, so the agent's clock
+ * It compares the message with the quickest recent one. The sender's clock stamped both, so the agent's clock
  * need not agree with it. The delay is at most the time for which the event loop can have stood still, so an
  * idle agent sees no delay, whatever happens to the sender's clock.
  */

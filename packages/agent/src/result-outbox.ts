@@ -10,7 +10,7 @@ import type { Metrics } from './metrics.ts';
 /** Wait for an acknowledgement before the first repetition, ms; it doubles each time. */
 const FIRST_WAIT_MS = 2_000;
 const LONGEST_WAIT_MS = 30_000;
-/** Interval at which batches are repeated whose wait is over, ms. */
+/** Interval at which batches whose wait is over are sent again, ms. */
 const SWEEP_MS = 500;
 /**
  * Bound on the text of all unacknowledged batches, bytes. It is enough for some 100,000 results; an agent

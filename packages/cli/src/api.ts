@@ -38,7 +38,7 @@ export function openApi(
   return { client, baseUrl, token };
 }
 
-/** The environment, completed by the kept login when it names neither address nor token. */
+/** The environment. If it has neither address nor token, those of the stored login are added. */
 function withLogin(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const { SVC_BASE_URL, SVC_API_TOKEN, SVC_API_TOKEN_FILE } = environment;
   if (SVC_BASE_URL || SVC_API_TOKEN || SVC_API_TOKEN_FILE) return environment;

@@ -76,7 +76,7 @@ export class KnownServer {
   }
 
   /**
-   * Records that another server answered a question first.
+   * Records that another server answered a question before this one.
    *
    * @param sentAt when this server was asked that question
    */

@@ -35,8 +35,8 @@ const ASK_EVERY_MS = 60_000;
 /** Interval while references are gone, so that the return of the network is seen, ms. */
 const ASK_GONE_EVERY_MS = 1_000;
 /**
- * Time after the start in which references are asked at that short interval until one is known, ms. The name
- * of NATS may be resolved late.
+ * After a start, references are asked at that short interval until one is known, but for at most this time,
+ * ms. The name of NATS may be resolved late.
  */
 const BEGINNING_MS = 10_000;
 /** A family that is gone for this long is asked at the long interval, ms. */

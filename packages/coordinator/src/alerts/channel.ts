@@ -151,7 +151,7 @@ export interface ChannelFacts {
    * kinds get messages about other channels, and one message for many alerts.
    */
   readonly isHuman: boolean;
-  /** Whether an alert is left out that has waited for an hour and is followed by a newer one. */
+  /** Whether an alert that has waited for an hour is left out when a newer one follows it. */
   readonly dropsOld: boolean;
   readonly rate: Rates;
   /** The setting that holds the address to post to; null or left out: users declare none. */

@@ -32,7 +32,7 @@ export class Groups {
   readonly #recent = new Map<number, RecentChanges>();
 
   /**
-   * How a delivery is sent for which {@link isGroupable} is true.
+   * How a delivery is sent. {@link isGroupable} must be true for it.
    *
    * @param wall epoch ms
    */

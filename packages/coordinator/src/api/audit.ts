@@ -20,7 +20,7 @@ const REFUSALS = { perSecond: 1, atOnce: 100 };
 /** A token that comes from the same address again within this time does not count as a login, ms. */
 const LOGIN_MS = 24 * 3_600_000;
 const MOST_LOGINS = 10_000;
-/** Wait before lines are written again that the database did not take, ms. */
+/** Wait before a failed write is tried again, ms. */
 const WRITE_AGAIN_MS = 1_000;
 
 type AuditTrailParts = {

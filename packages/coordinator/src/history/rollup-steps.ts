@@ -167,7 +167,7 @@ const REPAIRS = 20;
 type SpanRepair = TimeSpan & { monitorId: number; repairs: Repair[] };
 
 /**
- * Rolls up hours again that have got a result after their roll-up. It reads all results of the hour, so a
+ * Repeats the roll-up of hours that got a result after their roll-up. It reads all results of the hour, so a
  * repeated repair changes nothing.
  *
  * @param closedUntil start of the first hour that must not be rolled up yet

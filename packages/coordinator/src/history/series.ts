@@ -154,7 +154,7 @@ const MOST_RESULTS = 6_000;
 
 export type PhaseSeries = {
   readonly buckets: SeriesBuckets;
-  /** One of this many slots was read. */
+  /** Distance of the slots that were read, in slots: 1 for all slots, 2 for every second one. */
   readonly every: number;
   /** Sums by the start of their bucket, epoch ms. Buckets without results with phases have none. */
   readonly sums: ReadonlyMap<number, PhaseSums>;

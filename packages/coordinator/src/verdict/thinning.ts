@@ -87,7 +87,7 @@ export function factorOfWorkspace(factor: number, part: number): number {
 const LEAST_LATE = 20;
 const LATE_PART = 0.1;
 
-/** Whether so many of `count` checks were late that there were too many of them. */
+/** Whether `late` late checks among `count` checks are too many. */
 export function areTooMany(count: number, late: number): boolean {
   return late >= LEAST_LATE && late > count * LATE_PART;
 }

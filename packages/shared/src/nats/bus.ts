@@ -47,7 +47,7 @@ export interface Bus {
   close(): Promise<void>;
 }
 
-/** `max`: the subscription ends after so many messages, at the server too. */
+/** `max`: the subscription ends after this number of messages, also at the server. */
 export type SubscribeOptions = { queue?: string; max?: number };
 
 export type PublishOptions = { reply?: string; messageId?: string };

@@ -84,8 +84,9 @@ export function pressedMsIn(pressure: string): number | null {
 }
 
 /**
- * The paths at which the `cpu.stat` of this process may lie, the likeliest first. In a container the path may
- * be the host's, while only the container's own part is mounted, as the root.
+ * The paths at which the `cpu.stat` of this process may lie, the likeliest first. In a container,
+ * `/proc/self/cgroup` may name the path on the host, although only the container's own cgroup is mounted, as
+ * the root.
  *
  * @param ownCgroups text of `/proc/self/cgroup`, with a line `hierarchy:controllers:path` for each cgroup
  */

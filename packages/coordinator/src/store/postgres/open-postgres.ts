@@ -44,7 +44,7 @@ export function openPostgresReading({ url, log }: { url: Secret; log: Logger }):
   return { read: reader.db, close: () => reader.close() };
 }
 
-/** The server does not tell the size of its journal, nor the room on its disk. */
+/** The server reports neither the size of its journal nor the free space on its disk. */
 export async function postgresSizes({ work }: Pick<Store, 'work'>): Promise<DatabaseSizes> {
   const { rows } = await sql<{ size: number }>`SELECT pg_database_size(current_database()) AS size`.execute(
     work,
