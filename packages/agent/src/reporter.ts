@@ -142,7 +142,7 @@ export class LastOutcomes {
   #older = new Map<number, Last | null>();
   #generationStartedAt: number;
 
-  /** @param limit most monitors in a generation, >= 1 */
+  /** @param limit maximum number of monitors in a generation, >= 1 */
   constructor(clock: Clock, limit = GENERATION_LIMIT) {
     this.#clock = clock;
     this.#limit = limit;

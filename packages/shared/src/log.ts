@@ -217,8 +217,8 @@ export class LogSink {
 
   #lose({ bytes, isBegun }: Chunk): void {
     if (isBegun) this.#isLineCut = true;
-    // A line feed at the start of the chunk ends a line that was cut already, or is all that is missing of
-    // one.
+    // Counts the lost lines by their line feeds. A line feed as the first byte only ends a line that was
+    // already written or cut, so it is not counted.
     for (const byte of bytes.subarray(1)) if (byte === LINE_FEED) this.#dropped += 1;
   }
 

@@ -160,7 +160,7 @@ export class NatsFolder {
     return true;
   }
 
-  /** Takes the part's former key away. @returns whether there was one */
+  /** Removes the part's former key. @returns whether there was one */
   async finish(part: Part): Promise<boolean> {
     const known = this.#known(part);
     await this.#apply(withKeys(this.state, part, { ...known, former: null }));

@@ -90,7 +90,7 @@ export type Endpoint<T extends EndpointTypes = EndpointTypes> = {
    */
   readonly problems?: readonly ProblemCode[];
   readonly headers?: readonly RequestHeader[];
-  /** Has never a value. It carries the types of the schemas to the compiler. */
+  /** Never has a value. It carries the types of the schemas to the compiler. */
   readonly types?: T;
 };
 

@@ -22,8 +22,8 @@ export type ParsedResults = {
 const LOOK_FROM_BYTES = 64 * 1_024;
 
 /**
- * The most parts of an honest batch: 512 results with a list, phases and eleven attempts each. A string in it
- * takes thirteen bytes on average, a member eight. Members of newer agents have some room.
+ * Maximum number of parts of an honest batch: 512 results with a list, phases and eleven attempts each. A
+ * string in it takes thirteen bytes on average, a member eight. Members of newer agents have some room.
  */
 const MOST: Outline = { lists: 4_096, objects: 8_192, texts: 22_000, commas: 40_000 };
 

@@ -145,7 +145,7 @@ async function revised<T extends ResourceTable>(
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** @throws Immutable when an attribute differs whose change needs a new resource */
+/** @throws Immutable when an attribute whose change needs a new resource differs */
 function refuseReplacing(
   table: ResourceTable,
   id: number,
@@ -250,7 +250,7 @@ async function refuseBroken<T extends ResourceTable>(
 /** Stored resources by id. */
 type Present<T extends ResourceTable> = {
   readonly rows: ReadonlyMap<number, Row<T>>;
-  /** Ids in attributes that another table stores, by resource. */
+  /** By resource: the ids of those attributes that another table stores. */
   readonly links: ReadonlyMap<number, readonly number[]> | undefined;
 };
 

@@ -385,7 +385,8 @@ export class MetricsExport {
   async #openPipeline(destination: Destination): Promise<void> {
     const { clock, settings } = this.#parts;
     const { target, monitors } = destination;
-    // Import here only: the modules of OpenTelemetry take memory, and many coordinators export nothing.
+    // Imported only here, because the modules of OpenTelemetry take memory, and many coordinators export
+    // nothing.
     const { Pipeline } = await import('./pipeline.ts');
     if (this.#stopping.signal.aborted || this.#destinations.get(target.key) !== destination) return;
     destination.pipeline = new Pipeline({
@@ -416,7 +417,7 @@ export class MetricsExport {
     if (monitors.size > 0) return;
     this.#destinations.delete(target.key);
     if (pipeline === null) return;
-    // Add the points after the stop, which counts what it drops.
+    // The points are added after the stop, because the stop counts the points that it drops.
     pipeline.stop();
     this.#ofClosed = addPoints(this.#ofClosed, pipeline.state);
   }
@@ -471,7 +472,7 @@ export class MetricsExport {
       countResult(exported.totals, result, settings.histograms, at);
       counted.add(exported);
     }
-    // Set `until` after the loop: a note may have several results of one monitor.
+    // `until` is set after the loop, because a note may have several results of one monitor.
     for (const exported of counted) Object.assign(exported, { until: id, isUnsaved: true });
   }
 

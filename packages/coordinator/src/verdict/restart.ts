@@ -54,8 +54,8 @@ export function restoreState(
     const votesOf = ofMonitor.map((report) => withExpiry(evaluation, report, monitor, agedUntil));
     reopenSlot(evaluation.frame, state, monitor, slot, votesOf);
   }
-  // The votes that made the status are set aside, and older votes made another status. So nothing is known
-  // until the next slot.
+  // The votes that gave the status its value are too far ahead to be believed, and the older votes would give
+  // another status. So no votes are kept, and nothing is known until the next slot.
   if (isStatusAhead && votes.some(({ slot }) => slot > newestBelieved)) state.votes = [];
 }
 

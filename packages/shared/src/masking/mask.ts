@@ -14,7 +14,7 @@ const ELLIPSIS = '…';
  * secrets, even a secret that the end cuts off. Only the shown part is searched, so the cost does not grow
  * with the text.
  *
- * @param bytes most bytes in UTF-8, > 3
+ * @param bytes maximum number of bytes in UTF-8, > 3
  * @param isCut whether the text broke off, perhaps within a secret
  */
 export function maskedExcerpt(

@@ -110,10 +110,10 @@ export async function readStream(
   );
   const reading = new Reading({ bus, manager, stream, consumer: name, handler, onEnd, readAheadBytes });
   if (created !== undefined) {
-    // A stream that was made anew before its consumer was has other messages at these places. Servers up to
-    // 2.10 begin such a consumer after the newest message, 2.15 waits in silence until there are as many
-    // messages as before (findings/nats-consumer-of-a-replaced-stream.sh). A consumer ends with its stream,
-    // so one that the right stream has now reads nothing else.
+    // If the stream was created again before the consumer, these sequences belong to other messages. Servers
+    // up to 2.10 then begin after the newest message, and 2.15 delivers nothing until there are as many
+    // messages as before (findings/nats-consumer-of-a-replaced-stream.sh). A consumer ends with its stream.
+    // So if the present stream is the right one, the consumer reads no other.
     const info = await bus.unlessLost(() => manager.streams.info(stream));
     if (info.created !== created) {
       await reading.close();

@@ -26,7 +26,7 @@ function articleOf(value: unknown): Article {
 const MOST_WRONG = 100;
 
 /**
- * A list. One with too many entries has that one fault, and its entries are not read. Without a maximum,
+ * A list. If it has too many entries, only that is reported, and its entries are not read. Without a maximum,
  * entries are read up to the hundredth wrong one: 100,000 issues of zod take a second.
  *
  * @param isWrong whether an entry is wrong, at less cost than the schema

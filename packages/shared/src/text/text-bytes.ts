@@ -59,8 +59,8 @@ export class TextBytes {
 
   /** Appends the decimal digits of an integer from 0 to `Number.MAX_SAFE_INTEGER`. */
   count(value: number): void {
-    // Not by `%`, which takes ten times as long for large numbers. The quotient may be rounded up to the next
-    // integer.
+    // `%` is not used, because it takes ten times as long for large numbers. The quotient may be rounded up
+    // to the next integer.
     let high = Math.floor(value / HALF);
     let low = value - high * HALF;
     if (low < 0) {

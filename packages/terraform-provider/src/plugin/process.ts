@@ -14,7 +14,10 @@ export type PluginParts = {
   /** The address as Terraform resolves it: `registry.terraform.io/svc/svc`. */
   readonly address: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Serve any number of commands until a signal comes, instead of the one that started the process. */
+  /**
+   * Whether the process serves any number of commands until it gets a signal, instead of only the command
+   * that started it.
+   */
   readonly isDebug: boolean;
   /** Called after the handshake, and in debug mode again after each stop. */
   loadProvider(log: PluginLog): Promise<Provider>;

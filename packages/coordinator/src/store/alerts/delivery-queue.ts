@@ -113,8 +113,8 @@ export async function queueDeliveries<D extends ToQueue>(
 /**
  * Inserts a delivery where its receiver exists.
  *
- * @param receivers    the table of the receivers
- * @param receivedById what a delivery names its receiver by, in terms of that table
+ * @param receivers    the table of the receivers @param receivedById the value of `notification_id` for a
+ *   receiver, as an expression over that table
  */
 export function insertFor(
   receivers: 'notifications' | 'page_recipients',

@@ -97,8 +97,8 @@ export async function channelsOfFile(
 }
 
 /**
- * Gives channels a new row version after a change of their links: the API answers the monitors of a channel
- * with it.
+ * Gives channels a new row version after a change of their links, because the API's answer about a channel
+ * includes its monitors.
  *
  * @param now epoch ms
  */

@@ -45,7 +45,7 @@ export function clientSettings({ url }: Pick<Dialled, 'url'>): pg.ClientConfig {
   };
 }
 
-/** A connection with its prepared statements. One exchange runs at a time; the caller sees to that. */
+/** A connection with its prepared statements. The caller must run one exchange at a time. */
 export class Connection {
   readonly #client: pg.ClientBase;
   readonly #statements = new PreparedStatements();

@@ -39,7 +39,7 @@ export function isReadOnly(error: unknown): boolean {
   return stateOf(error) === '25006';
 }
 
-/** PostgreSQL's messages name tables and columns, values only in those that are left out here. */
+/** PostgreSQL's messages name tables and columns. Those that also name values are left out here. */
 export function postgresErrorOf(error: unknown, does: 'reads' | 'writes'): StoreError {
   if (error instanceof StoreError) return error;
   const state = stateOf(error);
