@@ -176,6 +176,12 @@ const EVALUATION = [
   `CREATE TABLE stream_positions (
     stream TEXT PRIMARY KEY, stream_created TEXT NOT NULL, sequence INTEGER NOT NULL,
     message_id TEXT NOT NULL, message_time INTEGER NOT NULL) WITHOUT ROWID`,
+  // The lease of a shard, see `shard-lease.ts`. `term` is drawn for each take, '' after the holder has resigned:
+  // what a leader writes is refused under another one, by the constraint. `holder` and `epoch`, the count of takes,
+  // are for people. `expires_at` is by the database's clock.
+  `CREATE TABLE shards (
+    id INTEGER PRIMARY KEY, holder TEXT NOT NULL, term TEXT CONSTRAINT not_leading CHECK (term IS NOT NULL),
+    epoch INTEGER NOT NULL, expires_at INTEGER NOT NULL)`,
   // `last_seen_at`: the last time the region had a live agent, written at least once a minute while it has
   // one.
   'CREATE TABLE region_presence (region TEXT PRIMARY KEY, last_seen_at INTEGER NOT NULL) WITHOUT ROWID',

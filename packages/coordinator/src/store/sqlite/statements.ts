@@ -66,8 +66,8 @@ export class Statements {
 }
 
 /**
- * Gives a connection the aggregates of histories. They sum up on the reading thread, and only the sums cross to
- * the main thread.
+ * Gives a connection the database's clock, `database_now()` in epoch ms, and the aggregates of histories. They sum up
+ * on the reading thread, and only the sums cross to the main thread.
  *
  * - `merged_histogram(histogram)`: the sum of stored histograms as it is stored; null for an empty one
  * - `report_sums(reports)` and `phase_sums(reports, regions)`: see `dialect.ts`
@@ -75,6 +75,7 @@ export class Statements {
  * They skip null.
  */
 export function registerSqlFunctions(sqlite: DatabaseSync): void {
+  sqlite.function('database_now', () => Date.now());
   // SQLite takes an aggregate's number of arguments from the parameters of `step`: no default values there.
   sqlite.aggregate('merged_histogram', {
     deterministic: true,
