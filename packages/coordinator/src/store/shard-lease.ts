@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely';
+import { type Kysely, sql } from 'kysely';
 import { notLeading, StoreError } from './errors.ts';
 import type { Database } from './schema.ts';
 import type { RowOutcome, SqlStep, Store, Transaction } from './store.ts';
@@ -50,6 +50,13 @@ export async function takeShard(
     },
   ]);
   return changesOf(taken) === 1;
+}
+
+/** Whether the lease has expired, so that {@link takeShard} may succeed. It only reads. */
+export async function isShardFree({ work }: Pick<Store, 'work'>): Promise<boolean> {
+  const { rows } =
+    await sql`SELECT 1 FROM shards WHERE id = ${ONLY_SHARD} AND expires_at > database_now()`.execute(work);
+  return rows.length === 0;
 }
 
 /** Gives the lease up, so that another coordinator may take it at once. Later writes under the term are refused. */
