@@ -51,7 +51,7 @@ export type QueuedDelivery = DeliveryPair & {
   dueAt: number;
 };
 
-/** A delivery as it is queued. */
+/** The column values that a delivery is inserted with. */
 export type QueuedRow = DeliveryPair & {
   uid: string;
   /** The {@link Alert} as `alertText` writes it. */
@@ -65,7 +65,7 @@ export type QueuedRow = DeliveryPair & {
 /** A delivery before it is queued. `queuedAt`: epoch ms. */
 type ToQueue = DeliveryPair & { readonly uid: string; readonly alert: Alert; readonly queuedAt: number };
 
-/** A queued delivery after its commit. */
+/** A queued delivery, once the transaction that queued it is committed. */
 export type NewlyQueued = ToQueue & { readonly id: number };
 
 /** The row of a delivery, with the columns that follow from its alert. */
@@ -135,7 +135,7 @@ export function parametersOf(row: QueuedRow, id: number | null) {
 
 /**
  * Makes the oldest delivery of a pair due when a younger one is queued, even in the middle of a long
- * back-off. To be run after {@link insertDeliveries} of the same rows.
+ * back-off. Run this after {@link insertDeliveries} of the same rows.
  */
 export function hastenOlder(rows: readonly QueuedRow[]): SqlStep {
   return {
@@ -183,8 +183,8 @@ export type NextSearch = {
 };
 
 /**
- * The deliveries of a channel that may be sent in one message, by id. It includes deliveries whose back-off
- * has not ended.
+ * The deliveries of a channel that may be sent in one message, by id. Deliveries whose back-off has not ended
+ * are included.
  *
  * @property queued only deliveries queued between these instants, exclusive, epoch ms
  * @property groupUid only deliveries of this earlier grouped message; null: only those that were in none
@@ -272,7 +272,7 @@ function queuedDelivery(secrets: Secrets, row: HeadRow): QueuedDelivery {
   };
 }
 
-/** Stores that these deliveries go in one message. To be committed before the message is sent. */
+/** Stores that these deliveries go in one message. Commit this before the message is sent. */
 export async function joinGroup(tx: Transaction, ids: readonly number[], groupUid: string): Promise<void> {
   await tx.runEach(
     'UPDATE deliveries SET group_uid = ? WHERE id = ?',
