@@ -10,7 +10,6 @@ import type { DeliveryPair, QueuedDelivery, WaitingChannel } from '../store/aler
 import type { Secrets } from '../store/declaration/secrets.ts';
 import { StoreError } from '../store/errors.ts';
 import type { Store } from '../store/store.ts';
-import { LONGEST_WAIT_MS } from '../verdict/backoff.ts';
 import { LOOK_AT_CLOCK_EVERY_MS, PassedTime } from '../verdict/passed-time.ts';
 import type { SendResult } from './channel.ts';
 import {
@@ -162,7 +161,7 @@ export class Deliverer {
     const { clock } = this.#parts;
     this.#state = 'loading';
     this.#lastIdBefore = await this.#ledger.lastId();
-    const due = await this.#ledger.dueChannels(this.#now() + LONGEST_WAIT_MS);
+    const due = await this.#ledger.dueAtStart(this.#now());
     if (this.#state !== 'loading') return;
     this.#state = 'running';
     this.#cancelSweep = clock.every(LOOK_AT_CLOCK_EVERY_MS, () => this.#sweep());

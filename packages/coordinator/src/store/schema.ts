@@ -196,6 +196,7 @@ export interface Database {
     status: AlertStatus | null;
     state: DeliveryState;
     attempts: Generated<number>;
+    tries: Generated<number>;
     next_attempt_at: number | null;
     last_error: string | null;
     created_at: number;

@@ -233,7 +233,7 @@ const TOTALS = [
 const DELIVERY = [
   // The outbox and, after sending, the ledger. `alert` is the JSON snapshot; `incident` and `status` are those of
   // the alert, null: the alert cannot be read. `uid` is the webhook-id. `state`: pending, delivered, dead or
-  // superseded. `attempts` counts all attempts; after a replay the schedule starts anew at `replayed_at`. The
+  // superseded. `attempts` counts all attempts, `tries` those since the last replay, at `replayed_at`. The
   // `monitor_id` of a test alert is 0. `group_uid`: the id of the message for many alerts in which the delivery may
   // have been sent; null: it was in none. A delivery has no foreign key, so that a channel with many deliveries is
   // removed at once and its deliveries in small steps after it.
@@ -243,7 +243,8 @@ const DELIVERY = [
     id INTEGER PRIMARY KEY AUTOINCREMENT, uid TEXT NOT NULL UNIQUE,
     notification_id INTEGER NOT NULL, monitor_id INTEGER NOT NULL, alert TEXT NOT NULL,
     incident TEXT, status TEXT, state TEXT NOT NULL,
-    attempts INTEGER NOT NULL DEFAULT 0, next_attempt_at INTEGER, last_error TEXT,
+    attempts INTEGER NOT NULL DEFAULT 0, tries INTEGER NOT NULL DEFAULT 0, next_attempt_at INTEGER,
+    last_error TEXT,
     created_at INTEGER NOT NULL, replayed_at INTEGER, finished_at INTEGER, group_uid TEXT,
     due_at INTEGER, hastened INTEGER NOT NULL DEFAULT 0)`,
   "CREATE INDEX deliveries_pending ON deliveries (notification_id, monitor_id, id) WHERE state = 'pending'",
