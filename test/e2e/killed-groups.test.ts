@@ -77,7 +77,9 @@ function queueErrors(): void {
   });
   const { sql, rows } = insertDeliveries(queued);
   const database = new DatabaseSync(system.databasePath);
-  for (const row of rows) database.prepare(sql).run(...row);
+  // SQLite gives parameters no types.
+  const insert = database.prepare(sql.replaceAll(/\?::\w+/g, '?'));
+  for (const row of rows) insert.run(...row);
   database.close();
 }
 
