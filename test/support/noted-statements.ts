@@ -24,6 +24,7 @@ export class NotedStatements {
       for (const name of ['report_sums', 'phase_sums', 'merged_histogram']) {
         database.aggregate(name, { start: 0, step: (sum: number) => sum, varargs: true });
       }
+      database.function('keep_result_day', (_slot) => null);
       const stepsOf = (text: string) =>
         database.prepare(`EXPLAIN QUERY PLAN ${text.replaceAll(/\?::\w+/g, '?')}`).all();
       return new Map(

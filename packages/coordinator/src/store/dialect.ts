@@ -12,8 +12,8 @@ import {
  * The parts of queries that differ between databases. All other queries are written in what SQLite and
  * PostgreSQL share. A query does not know which database runs it: a part that differs has both forms, and the
  * connection compiles the form of its database. Hand-written statements (`SqlStep`) have `?` for parameters,
- * some with a type (`?::bigint`). A PostgreSQL connection numbers the parameters, and a SQLite connection
- * leaves their types out. Both databases have the aggregate `merged_histogram`, and the type `blob`.
+ * which a connection of PostgreSQL numbers, with types (`?::bigint`) that one of SQLite leaves out. Both
+ * databases have the aggregate `merged_histogram`, and the type `blob`.
  */
 
 /** The form for PostgreSQL of a part, by its form for SQLite. */
@@ -56,8 +56,8 @@ export function overwriteFreed(what: 'pages' | 'written'): RawBuilder<unknown> {
 }
 
 /**
- * Statement: a definition of a migration, from its SQLite form. PostgreSQL then compares texts by their
- * bytes, as SQLite does, and never reuses an id.
+ * Statement of a migration, which is written in SQLite's words; what only PostgreSQL needs is in a comment.
+ * PostgreSQL compares texts by their bytes, as SQLite does, and never gives an id twice.
  */
 export function definition(sqlite: string): RawBuilder<unknown> {
   const postgres = sqlite
@@ -66,7 +66,8 @@ export function definition(sqlite: string): RawBuilder<unknown> {
     .replaceAll(/\bTEXT\b/g, 'TEXT COLLATE "C"')
     .replaceAll(/\bREAL\b/g, 'DOUBLE PRECISION')
     .replaceAll(/\bBLOB\b/g, 'BYTEA')
-    .replace(' WITHOUT ROWID', '');
+    .replace(' WITHOUT ROWID', '')
+    .replace(/\/\* PostgreSQL: (.*?) \*\//, '$1');
   return eachIn({ sqlite: sql.raw(sqlite), postgres: sql.raw(postgres) });
 }
 
@@ -76,7 +77,7 @@ export type Trigger = {
   readonly after: string;
   readonly table: string;
   readonly when?: string | undefined;
-  /** SQL statements, each ending in a semicolon. They may refer to the rows `old` and `new`. */
+  /** Statements, each with its semicolon, which may name the rows `old` and `new`. */
   readonly body: string;
 };
 
@@ -96,6 +97,17 @@ export function triggerDefinition({ name, after, table, when, body }: Trigger): 
 /** Statement that only PostgreSQL needs. */
 export function onlyInPostgres(statement: string): RawBuilder<unknown> {
   return eachIn({ sqlite: sql`SELECT 1`, postgres: sql.raw(statement) });
+}
+
+/**
+ * Query: drops the oldest part of the results that ends at `until` (epoch ms) or before. `dropped`: about how
+ * many rows it had, 0: there is none; null: this database has no parts, and rows are deleted.
+ */
+export function dropResultDay(until: number): RawBuilder<{ dropped: number | null }> {
+  return eachIn({
+    sqlite: sql`SELECT NULL AS dropped`,
+    postgres: sql`SELECT drop_result_day(${until}) AS dropped`,
+  });
 }
 
 /** A parameter with whole numbers, in the form of PostgreSQL's arrays. */

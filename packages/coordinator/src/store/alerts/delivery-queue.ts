@@ -1,6 +1,5 @@
 import type { Alert, AlertStatus } from '@svc/shared/channels/alert.ts';
 import { type RawBuilder, sql } from 'kysely';
-import { OWN_FAILURE_WAIT_MS } from '../../verdict/backoff.ts';
 import { receiverExists } from '../declaration/channels.ts';
 import type { Secrets } from '../declaration/secrets.ts';
 import { wholeMs } from '../queries.ts';
@@ -38,8 +37,6 @@ export type QueuedDelivery = DeliveryPair & {
   createdAt: number;
   /** When it was replayed last, epoch ms; null: never. */
   replayedAt: number | null;
-  /** The youngest pending delivery of the pair; its own id if no other one waits behind it. */
-  newestId: number;
   /** Whether a younger delivery of the pair waits behind it. */
   hasNewer: boolean;
   /** Whether a younger delivery of the same incident waits behind it. */
@@ -54,7 +51,7 @@ export type QueuedDelivery = DeliveryPair & {
   dueAt: number;
 };
 
-/** The column values that a delivery is inserted with. */
+/** A delivery as it is queued. */
 export type QueuedRow = DeliveryPair & {
   uid: string;
   /** The {@link Alert} as `alertText` writes it. */
@@ -68,7 +65,7 @@ export type QueuedRow = DeliveryPair & {
 /** A delivery before it is queued. `queuedAt`: epoch ms. */
 type ToQueue = DeliveryPair & { readonly uid: string; readonly alert: Alert; readonly queuedAt: number };
 
-/** A queued delivery, once the transaction that queued it is committed. */
+/** A queued delivery after its commit. */
 export type NewlyQueued = ToQueue & { readonly id: number };
 
 /** The row of a delivery, with the columns that follow from its alert. */
@@ -138,7 +135,7 @@ export function parametersOf(row: QueuedRow, id: number | null) {
 
 /**
  * Makes the oldest delivery of a pair due when a younger one is queued, even in the middle of a long
- * back-off. Run this after {@link insertDeliveries} of the same rows.
+ * back-off. To be run after {@link insertDeliveries} of the same rows.
  */
 export function hastenOlder(rows: readonly QueuedRow[]): SqlStep {
   return {
@@ -186,8 +183,8 @@ export type NextSearch = {
 };
 
 /**
- * The deliveries of a channel that may be sent in one message, by id. Deliveries whose back-off has not ended
- * are included.
+ * The deliveries of a channel that may be sent in one message, by id. It includes deliveries whose back-off
+ * has not ended.
  *
  * @property queued only deliveries queued between these instants, exclusive, epoch ms
  * @property groupUid only deliveries of this earlier grouped message; null: only those that were in none
@@ -230,7 +227,7 @@ type HeadRow = {
   tries: number;
   created_at: number;
   replayed_at: number | null;
-  newest_id: number;
+  has_newer: Flag;
   has_newer_of_incident: Flag;
   is_announced: Flag;
   thread: string | null;
@@ -240,10 +237,12 @@ type HeadRow = {
 
 function selectHeads(where: RawBuilder<unknown>, order: RawBuilder<unknown>, limit: number) {
   return sql<HeadRow>`
-    SELECT d.id, d.uid, d.notification_id, d.monitor_id, d.alert, d.attempts, d.tries, d.created_at, d.replayed_at, d.group_uid,
+    SELECT d.id, d.uid, d.notification_id, d.monitor_id, d.alert, d.attempts, d.created_at, d.replayed_at, d.group_uid,
       d.due_at,
-      (SELECT max(n.id) FROM deliveries n WHERE n.state = 'pending'
-        AND n.notification_id = d.notification_id AND n.monitor_id = d.monitor_id) AS newest_id,
+      CASE WHEN d.replayed_at IS NULL THEN d.attempts ELSE (SELECT count(*) FROM delivery_attempts a
+        WHERE a.delivery_id = d.id AND a.at >= d.replayed_at) END AS tries,
+      EXISTS (SELECT 1 FROM deliveries n WHERE n.state = 'pending' AND n.id > d.id
+        AND n.notification_id = d.notification_id AND n.monitor_id = d.monitor_id) AS has_newer,
       EXISTS (SELECT 1 FROM deliveries n WHERE n.state = 'pending' AND n.id > d.id
         AND n.notification_id = d.notification_id AND n.monitor_id = d.monitor_id
         AND n.incident = d.incident) AS has_newer_of_incident,
@@ -264,8 +263,7 @@ function queuedDelivery(secrets: Secrets, row: HeadRow): QueuedDelivery {
     tries: row.tries,
     createdAt: row.created_at,
     replayedAt: row.replayed_at,
-    newestId: row.newest_id,
-    hasNewer: row.newest_id > row.id,
+    hasNewer: Boolean(row.has_newer),
     hasNewerOfIncident: Boolean(row.has_newer_of_incident),
     isAnnounced: Boolean(row.is_announced),
     thread: row.thread,
@@ -274,7 +272,7 @@ function queuedDelivery(secrets: Secrets, row: HeadRow): QueuedDelivery {
   };
 }
 
-/** Stores that these deliveries go in one message. Commit this before the message is sent. */
+/** Stores that these deliveries go in one message. To be committed before the message is sent. */
 export async function joinGroup(tx: Transaction, ids: readonly number[], groupUid: string): Promise<void> {
   await tx.runEach(
     'UPDATE deliveries SET group_uid = ? WHERE id = ?',
@@ -285,30 +283,20 @@ export async function joinGroup(tx: Transaction, ids: readonly number[], groupUi
 /** A channel with pending deliveries, and when the first of them may be sent, epoch ms; 0: at once. */
 export type DueChannel = { readonly notificationId: number; readonly dueAt: number };
 
-/** The channels with pending deliveries. */
-export async function dueChannels({ work }: Pick<Store, 'work'>): Promise<readonly DueChannel[]> {
-  const { rows } = await sql<DueChannel>`
-    SELECT notification_id AS "notificationId", min(due_at) AS "dueAt"
-    FROM deliveries WHERE due_at IS NOT NULL GROUP BY notification_id`.execute(work);
-  return rows;
-}
-
-/** How long the wait of a delivery was when it began, ms. */
-const WAIT_MS = `coalesce((SELECT a.next_attempt_at - a.at - CAST(a.duration AS INTEGER) FROM delivery_attempts a
-  WHERE a.delivery_id = deliveries.id AND a.number = deliveries.attempts), ${OWN_FAILURE_WAIT_MS})`;
-
 /**
- * For a start: no wait lasts longer from `now` on (epoch ms) than it was when it began. A longer one was
- * written under a clock that has been set back since.
+ * The channels with pending deliveries.
+ *
+ * @param notAfter epoch ms. A wait that ends later was written before the clock was set back; it ends now
  */
-export async function shortenWaits(store: Store, now: number): Promise<void> {
-  const [at, wait] = [wholeMs(now), sql.raw(WAIT_MS)];
-  const isTooLong = sql<boolean>`due_at > ${at} AND due_at > ${at} + ${wait}`;
-  const found = await store.work.selectFrom('deliveries').select('id').where(isTooLong).limit(1).execute();
-  if (found.length === 0) return;
+export async function dueChannels(store: Store, notAfter: number): Promise<readonly DueChannel[]> {
+  const { rows } = await sql<DueChannel & { readonly lastDueAt: number }>`
+    SELECT notification_id AS "notificationId", min(due_at) AS "dueAt", max(due_at) AS "lastDueAt"
+    FROM deliveries WHERE due_at IS NOT NULL GROUP BY notification_id`.execute(store.work);
+  if (rows.every(({ lastDueAt }) => lastDueAt <= notAfter)) return rows;
   await store.transaction(({ db }) =>
-    sql`UPDATE deliveries SET due_at = ${at} + ${wait} WHERE ${isTooLong}`.execute(db),
+    db.updateTable('deliveries').set({ due_at: 0 }).where('due_at', '>', wholeMs(notAfter)).execute(),
   );
+  return dueChannels(store, notAfter);
 }
 
 /** Makes all deliveries of a channel due that are in their back-off. */
@@ -406,7 +394,7 @@ export async function replayDeliveries(
 ): Promise<DeliveryPair[]> {
   const rows = await tx.db
     .updateTable('deliveries')
-    .set({ state: 'pending', replayed_at: wholeMs(now), tries: 0, next_attempt_at: null, finished_at: null })
+    .set({ state: 'pending', replayed_at: wholeMs(now), next_attempt_at: null, finished_at: null })
     .where('id', 'in', ids)
     .where('state', '=', 'dead')
     .returning(['notification_id', 'monitor_id'])

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { DAY_MS, hourOf } from '../../verdict/summary-range.ts';
 import { receiverExists } from '../declaration/channels.ts';
-import { greatest, least } from '../dialect.ts';
+import { dropResultDay, greatest, least } from '../dialect.ts';
 import type { Store, Transaction } from '../store.ts';
 
 /*
@@ -15,15 +15,19 @@ const CHUNK_ROWS = 1_000;
 const CHUNK_DELIVERIES = 200;
 
 /**
- * Deletes results of whole hours, oldest first, including results of deleted monitors. It keeps all results
- * of an hour whose roll-up does not count all of them yet. It deletes nothing before the first roll-up.
+ * Deletes results of whole hours (PostgreSQL: of whole days), oldest first, including results of deleted
+ * monitors. It keeps all results of an hour whose roll-up does not count all of them yet. It deletes nothing
+ * before the first roll-up.
  *
- * @returns the number of deleted rows; 0: there was nothing to delete
+ * @returns the number of deleted rows (PostgreSQL: its own estimate); 0: there was nothing to delete
  */
 export function deleteResults(store: Store, cutoff: number): Promise<number> {
   return store.transaction(async (tx) => {
     // The stored hour may be later than the cutoff: it was written while the clock was ahead.
     const until = Math.min(await resultsFromOn(tx, cutoff), hourOf(cutoff));
+    const { rows } = await dropResultDay(until).execute(tx.db);
+    const dropped = rows[0]?.dropped ?? null;
+    if (dropped !== null) return dropped;
     // Results lie in the order of time, so the end of the chunk is found by counting.
     const [end] = await tx.query<{ slot: number; monitor_id: number }>(
       `SELECT slot, monitor_id FROM slot_results WHERE slot < ?

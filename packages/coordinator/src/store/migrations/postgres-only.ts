@@ -1,23 +1,51 @@
 import { emptyHistogram } from '../../verdict/latency-histogram.ts';
+import { DAY_MS } from '../../verdict/summary-range.ts';
 import { onlyInPostgres } from '../dialect.ts';
 
 /*
  * What only a database of PostgreSQL has. The aggregate `merged_histogram` is the sum of stored histograms of
- * latencies (nulls are skipped), as `verdict/latency-histogram.ts` encodes it. SQLite gets it and the clock from
+ * latencies (nulls are skipped), as `verdict/latency-histogram.ts` encodes it. SQLite gets it from
  * `sqlite/statements.ts`.
  */
 
 const BUCKETS = emptyHistogram().length;
 
 export const POSTGRES_ONLY = [
+  // Results lie in a part for each day (UTC), which the retention drops. A part is made a day ahead, beside the
+  // table, and then attached: reads go on meanwhile.
+  `CREATE FUNCTION keep_result_day(slot bigint) RETURNS void LANGUAGE plpgsql AS $$
+    DECLARE
+      from_slot bigint;
+      part text;
+    BEGIN
+      FOR ahead IN 0..1 LOOP
+        from_slot := (floor(slot / ${DAY_MS}.0) + ahead) * ${DAY_MS};
+        part := 'slot_results_' || to_char(to_timestamp(from_slot / 1000) AT TIME ZONE 'UTC', 'YYYYMMDD');
+        CONTINUE WHEN to_regclass(part) IS NOT NULL;
+        EXECUTE format('CREATE TABLE %I (LIKE slot_results INCLUDING ALL)', part);
+        EXECUTE format('ALTER TABLE slot_results ATTACH PARTITION %I FOR VALUES FROM (%s) TO (%s)',
+          part, from_slot, from_slot + ${DAY_MS});
+      END LOOP;
+    END $$`,
+  `CREATE FUNCTION drop_result_day(until bigint) RETURNS bigint LANGUAGE plpgsql AS $$
+    DECLARE
+      part record;
+    BEGIN
+      SELECT oid, relname, greatest(CAST(reltuples AS bigint), 1) AS about INTO part FROM pg_class
+        WHERE oid IN (SELECT inhrelid FROM pg_inherits WHERE inhparent = to_regclass('slot_results'))
+        ORDER BY relname LIMIT 1;
+      IF part IS NULL OR to_timestamp(until / 1000.0) AT TIME ZONE 'UTC'
+        < to_date(right(part.relname, 8), 'YYYYMMDD') + 1 THEN
+        RETURN 0;
+      END IF;
+      EXECUTE format('DROP TABLE %I', part.relname);
+      RETURN part.about;
+    END $$`,
   // SQLite needs a cast after joining bytes, and has this name for them.
   'CREATE DOMAIN blob AS bytea',
-  // The mark of the last commit of each process that writes, see `postgres/postgres-writer.ts`.
-  `CREATE TABLE last_commits (process bigint PRIMARY KEY, mark text NOT NULL,
-    at timestamptz NOT NULL DEFAULT clock_timestamp())`,
-  // The database's clock, epoch ms; not the time at which the transaction began.
-  `CREATE FUNCTION database_now() RETURNS bigint LANGUAGE sql VOLATILE
-    AS $$ SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000 AS bigint) $$`,
+  // One row: the mark of the last commit, see `postgres/postgres-writer.ts`.
+  'CREATE TABLE last_commit (id integer PRIMARY KEY CHECK (id = 1), mark text NOT NULL)',
+  "INSERT INTO last_commit (id, mark) VALUES (1, '')",
   `CREATE FUNCTION histogram_add(counts bigint[], histogram bytea) RETURNS bigint[]
     LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
     DECLARE

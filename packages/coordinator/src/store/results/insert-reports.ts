@@ -1,5 +1,6 @@
 import type { Region } from '@svc/shared/regions.ts';
 import { bitOf, NO_REGIONS, type RegionSet } from '../../verdict/region-set.ts';
+import { dayOf } from '../../verdict/summary-range.ts';
 import type { Abstention, ReportedResult } from '../../verdict/writes.ts';
 import type { SqlStep, SqlValue } from '../store.ts';
 import { noteAgents, numberOfAgent } from './agent-names.ts';
@@ -77,7 +78,17 @@ export function insertReports(reports: readonly UnrecordedReport[], recordedAt: 
     if (found.outcome !== 'not_run') row.ran |= bitOf(region);
     row.end = WRITER.length;
   }
-  return [noteAgents(agents, recordedAt), { sql: INSERT_REPORTS, rows: parametersOf(slots, WRITER.copy()) }];
+  return [
+    noteAgents(agents, recordedAt),
+    keepDays(slots),
+    { sql: INSERT_REPORTS, rows: parametersOf(slots, WRITER.copy()) },
+  ];
+}
+
+/** Makes the parts of the table that the rows lie in, where the database has parts. */
+function keepDays(slots: readonly { readonly slot: number }[]): SqlStep {
+  const days = new Set(slots.map(({ slot }) => dayOf(slot)));
+  return { sql: 'SELECT keep_result_day(?)', rows: [...days].map((day) => [day]) };
 }
 
 /** A row while reports are added to it. `end`: where they end, among the bytes of all rows. */
