@@ -20,15 +20,20 @@ const BESIDE_THE_CODE = [
 ];
 const STARTING_PROCESSES = processStarters(ROOT, BESIDE_THE_CODE);
 
-/**
- * Tests that also run on PostgreSQL: those that only have a store by `temporaryStore` or `configuredStore`.
- * SQLite's alone are the tests of its files, threads and query plans, and those that hold its threads.
- */
-const ON_BOTH_DATABASES = ['packages/coordinator/src/store/**/*.test.ts'];
+/** Tests that also run on PostgreSQL: those of the store, and of what reads and writes histories by it. */
+const ON_BOTH_DATABASES = [
+  'packages/coordinator/src/store/**/*.test.ts',
+  'packages/coordinator/src/history/*.test.ts',
+  'packages/coordinator/src/api/{histories,incidents,maintenance,monitor-states,series,server,summary,tokens}.test.ts',
+];
 const ON_SQLITE = [
+  // Files, threads and locks of SQLite, and those that start a server of PostgreSQL by themselves.
   'packages/coordinator/src/store/{sqlite,postgres}/*.test.ts',
-  'packages/coordinator/src/store/{crash,migrate,open,writing}.test.ts',
+  'packages/coordinator/src/store/{crash,database-sizes,migrate,open,writing}.test.ts',
+  // SQLite's plans of queries.
   'packages/coordinator/src/store/{alerts,results}/query-plans.test.ts',
+  // It counts deleted rows by the hour. PostgreSQL drops results by the day (`result-days.test.ts`).
+  'packages/coordinator/src/history/retention.test.ts',
 ];
 
 /** Files that need seconds of CPU or of waiting by their nature. `npm run check` leaves them out (decision 0232). */

@@ -1,14 +1,17 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import { Secret } from '@svc/shared/secret.ts';
 import pg from 'pg';
 import { guardProcess } from '../../deploy/local/guard.ts';
 import { freePort } from './free-port.ts';
 import { runIn } from './postgres-store.ts';
+
+const execute = promisify(execFile);
 
 /** Where Debian keeps the programs of each version. */
 const DEBIAN = '/usr/lib/postgresql';
@@ -21,6 +24,8 @@ export type PostgresServer = {
   url(database: string): Secret;
   /** Runs statements in the database `postgres`. */
   run(statement: string): Promise<void>;
+  /** Dumps a database and restores it into a new one, with the programs of PostgreSQL. */
+  copy(from: string, to: string): Promise<void>;
   /** Runs a statement in a transaction, which stays open until `released`. */
   hold(
     database: string,
@@ -38,7 +43,7 @@ export type PostgresServer = {
 };
 
 /** The programs of a PostgreSQL server. `POSTGRES_BIN` chooses among several versions. */
-function findPostgres(): { postgres: string; initdb: string } {
+function findPostgres(): { postgres: string; initdb: string; dump: string; restore: string } {
   const { POSTGRES_BIN, PATH = '' } = process.env;
   const versions = existsSync(DEBIAN)
     ? readdirSync(DEBIAN)
@@ -52,9 +57,11 @@ function findPostgres(): { postgres: string; initdb: string } {
   ];
   for (const folder of folders) {
     const [postgres, initdb] = [join(folder, 'postgres'), join(folder, 'initdb')];
-    // initdb looks for its files from where it lies.
-    if (existsSync(postgres) && existsSync(initdb))
-      return { postgres: realpathSync(postgres), initdb: realpathSync(initdb) };
+    if (!existsSync(postgres) || !existsSync(initdb)) continue;
+    // initdb looks for its files from where it lies, and the others lie beside it.
+    const home = dirname(realpathSync(initdb));
+    const [dump, restore] = [join(home, 'pg_dump'), join(home, 'pg_restore')];
+    return { postgres: realpathSync(postgres), initdb: realpathSync(initdb), dump, restore };
   }
   throw new Error(
     'no PostgreSQL server is installed: these tests need the programs postgres and initdb (Debian: apt install postgresql)',
@@ -113,6 +120,13 @@ export async function startPostgres({ isDurable = false } = {}): Promise<Postgre
     },
     url,
     run: (statement) => runIn(url('postgres'), statement),
+    async copy(from, to) {
+      const dump = join(folder, `${to}.dump`);
+      const { dump: pgDump, restore: pgRestore } = programs;
+      await execute(pgDump, ['--format=custom', `--file=${dump}`, url(from).reveal()]);
+      await runIn(url('postgres'), `CREATE DATABASE ${to}`);
+      await execute(pgRestore, [`--dbname=${url(to).reveal()}`, '--no-owner', '--exit-on-error', dump]);
+    },
     hold: (database, statement, released) => holdOpen(url(database), statement, released),
     // A fast shutdown: it does not wait for clients.
     stop: () => end('SIGINT'),

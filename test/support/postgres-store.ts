@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { openPostgres } from '@svc/coordinator/store/postgres/open-postgres.ts';
 import { createLogger } from '@svc/shared/log.ts';
 import { Secret } from '@svc/shared/secret.ts';
@@ -9,19 +8,58 @@ import { madeOnce } from './made-once.ts';
 
 const TEMPLATE = 'svc_template';
 
+/**
+ * Empties a database, and lets its ids begin anew. Deleting from small tables takes a twentieth of the time of
+ * another copy of the template. The setting keeps triggers and foreign keys from minding the order.
+ */
+const EMPTY = `
+  SET session_replication_role = replica;
+  DO $$
+  DECLARE each record;
+  BEGIN
+    FOR each IN SELECT relname FROM pg_class WHERE relkind IN ('r', 'p') AND NOT relispartition
+      AND relnamespace = current_schema()::regnamespace AND relname !~ '^kysely_|^last_commit$'
+    LOOP
+      EXECUTE format('DELETE FROM %I', each.relname);
+    END LOOP;
+    FOR each IN SELECT relname FROM pg_class WHERE relkind = 'r' AND relispartition
+    LOOP
+      EXECUTE format('DROP TABLE %I', each.relname);
+    END LOOP;
+    PERFORM setval(oid, 1, false) FROM pg_class
+      WHERE relkind = 'S' AND relnamespace = current_schema()::regnamespace;
+  END $$`;
+
+/** Databases that tests of this process have had, emptied. */
+const free: string[] = [];
+
 function urlOf(database: string): Secret {
   const { TESTS_POSTGRES } = process.env;
   if (TESTS_POSTGRES === undefined) throw new Error('TESTS_POSTGRES is set by postgres-for-tests.ts');
   return new Secret(`${TESTS_POSTGRES}/${database}`);
 }
 
-/** An empty database of this version of svc, a copy of one that was migrated once. */
+/** An empty database of this version of svc. */
 export async function temporaryDatabase(): Promise<{ readonly url: Secret; remove(): Promise<void> }> {
+  const name = free.pop() ?? (await newDatabase());
+  const url = urlOf(name);
+  return {
+    url,
+    async remove() {
+      await runIn(url, EMPTY);
+      free.push(name);
+    },
+  };
+}
+
+let made = 0;
+
+async function newDatabase(): Promise<string> {
   await madeOnce('postgres-template', makeTemplate);
-  const name = `test_${randomBytes(8).toString('hex')}`;
-  const server = urlOf('postgres');
-  await runIn(server, `CREATE DATABASE ${name} TEMPLATE ${TEMPLATE}`);
-  return { url: urlOf(name), remove: () => runIn(server, `DROP DATABASE ${name} WITH (FORCE)`) };
+  made += 1;
+  const name = `test_${process.pid}_${made}`;
+  await runIn(urlOf('postgres'), `CREATE DATABASE ${name} TEMPLATE ${TEMPLATE}`);
+  return name;
 }
 
 async function makeTemplate(): Promise<null> {

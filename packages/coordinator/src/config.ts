@@ -75,11 +75,12 @@ export const COORDINATOR_SETTINGS = {
   },
   databaseUrl: {
     name: 'SVC_DATABASE_URL',
-    description: 'database: sqlite:<path>',
+    description:
+      'database: sqlite:<path>, or postgres://<user>:<password>@<host>:<port>/<database> for PostgreSQL 15 to 18',
     defaultShown: 'sqlite:<data>/svc.db',
     schema: z
       .string()
-      .regex(/^sqlite:.+/, 'must be sqlite:<path>; PostgreSQL is not available in this version')
+      .regex(/^(?:sqlite:.+|postgres(?:ql)?:\/\/.+)/, 'must be sqlite:<path> or postgres://…')
       .optional(),
   },
   ...NATS_SETTINGS,
@@ -183,7 +184,8 @@ export function databaseOf(databaseUrl: Secret | undefined, dataDir: string): Se
   return databaseUrl ?? new Secret(`sqlite:${join(dataDir, 'svc.db')}`);
 }
 
-/** Path of the SQLite file: from `SVC_DATABASE_URL`, or in the data folder. */
-export function databasePathOf(databaseUrl: Secret | undefined, dataDir: string): string {
-  return databaseUrl === undefined ? join(dataDir, 'svc.db') : databaseUrl.reveal().slice('sqlite:'.length);
+/** Path of the SQLite file; null: the database is one of PostgreSQL. */
+export function databaseFileOf(databaseUrl: Secret | undefined, dataDir: string): string | null {
+  const url = databaseOf(databaseUrl, dataDir).reveal();
+  return url.startsWith('sqlite:') ? url.slice('sqlite:'.length) : null;
 }

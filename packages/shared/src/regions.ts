@@ -1,7 +1,4 @@
-/**
- * The 28 regions a monitor may be checked from, in the order in which they are shown. Add at the end only: stored
- * results and states have their place in this list.
- */
+/** The 28 regions a monitor may be checked from, in the order in which they are shown. */
 export const REGIONS = [
   'hosta-ams',
   'hosta-arn',

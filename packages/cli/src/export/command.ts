@@ -137,9 +137,7 @@ async function write(
   await writeNewFile(secretsPath, values, { replaces, isSecret: true });
 }
 
-/**
- * Writes to stderr what the user must know in addition to the document: notes, and what to do with secrets.
- */
+/** Reports facts that the document does not contain. */
 function say(
   { secrets: all, notes }: ExportedDocument,
   { given, format, secrets }: Choices,

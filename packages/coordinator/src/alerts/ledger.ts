@@ -19,7 +19,6 @@ import {
   nextDeliveries,
   type QueuedDelivery,
   rowOf,
-  shortenWaits,
   type WaitingChannel,
   waitingChannels,
 } from '../store/alerts/delivery-queue.ts';
@@ -69,11 +68,9 @@ export class Ledger {
     return lastDeliveryId(this.#parts.store);
   }
 
-  /** The channels with pending deliveries, at a start. See `shortenWaits`. */
-  async dueAtStart(now: number): Promise<readonly DueChannel[]> {
-    const { store } = this.#parts;
-    await shortenWaits(store, now);
-    return dueChannels(store);
+  /** See `dueChannels`. */
+  dueChannels(notAfter: number): Promise<readonly DueChannel[]> {
+    return dueChannels(this.#parts.store, notAfter);
   }
 
   waitingChannels(): Promise<readonly WaitingChannel[]> {

@@ -6,10 +6,7 @@ import type { FoundChannel } from './sender.ts';
 
 /* The limits that channels share: places for all of them, and the rates of their kinds. */
 
-/**
- * Number of places, over all channels. Each message takes a place while it is sent, and so does each read of
- * a channel's next deliveries.
- */
+/** Maximum number of messages in progress, and of reads for the next message, over all channels. */
 export const IN_PROGRESS_IN_ALL = 1_024;
 
 /**

@@ -37,9 +37,8 @@ export type EndpointAnswer<A = unknown> = {
 };
 
 /**
- * A schema in the OpenAPI document: a zod schema, the schema of a
- * resource of this kind (or of one of these kinds), or a page of a
- * list of such resources.
+ * A schema in the OpenAPI document: a zod schema, declared
+ * resources by their definitions, or a page of a list of those.
  */
 export type DocumentedSchema =
   | z.ZodType

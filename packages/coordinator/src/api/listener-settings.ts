@@ -28,10 +28,7 @@ export const DEFAULT_TIMEOUTS: ListenerTimeouts = {
 
 /** File descriptors that are reserved for alerts, the database, NATS and files. */
 const RESERVE = 512;
-/**
- * Lowest and highest value of {@link connectionLimit}. Fewer connections would make the API useless, and more
- * would help no client.
- */
+/** Bounds on the limit. Fewer connections would make the API useless, and more would help no client. */
 const FEWEST = 64;
 const MOST = 4_096;
 

@@ -1,6 +1,6 @@
 import { readdir, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
-import { COORDINATOR_SETTINGS, databasePathOf } from '@svc/coordinator/config.ts';
+import { COORDINATOR_SETTINGS, databaseFileOf } from '@svc/coordinator/config.ts';
 import {
   API_TOKEN_FILE,
   PREVIOUS_SECRET_KEY_FILE,
@@ -40,15 +40,21 @@ export const DATABASE_FILE = 'svc.db';
 /** Name of the folder of `svc region` in a backup. */
 export const NATS_FOLDER = 'nats-server';
 
-/** @throws SettingsError */
+/** @throws SettingsError, UsageError where the database is not a file */
 export function placesOf(environment: NodeJS.ProcessEnv): Places {
   const { values } = readEnvironment(PLACES, environment);
   const { secretKey, previousSecretKey, databaseUrl } = values;
   const dataDir = userPath(values.dataDir, environment);
+  const file = databaseFileOf(databaseUrl, dataDir);
+  if (file === null) {
+    throw new UsageError(
+      'SVC_DATABASE_URL names a database of PostgreSQL: back it up and restore it with the programs of PostgreSQL (docs/postgresql.md)',
+    );
+  }
   return {
     dataDir,
     natsDir: userPath(values.natsDir ?? join(dataDir, NATS_FOLDER), environment),
-    database: userPath(databasePathOf(databaseUrl, dataDir), environment),
+    database: userPath(file, environment),
     keysOfSettings: secretKey === undefined ? null : { key: secretKey, previous: previousSecretKey ?? null },
   };
 }

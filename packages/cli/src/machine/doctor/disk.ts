@@ -1,6 +1,6 @@
 import { mkdtemp, open, rm, statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { databasePathOf } from '@svc/coordinator/config.ts';
+import { databaseFileOf } from '@svc/coordinator/config.ts';
 import { messageOf } from '@svc/shared/errors.ts';
 import { type Finding, findingsOf, type Subject } from './finding.ts';
 
@@ -14,11 +14,14 @@ const WRITES = 20;
 const SLOW_MS = 50;
 const TOO_SLOW_MS = 1_000;
 
-/** Checks the room and the speed of the database's disk. An agent keeps nothing on a disk. */
+/** Checks the room and the speed of the disk of SQLite's file. An agent keeps nothing on a disk. */
 export async function diskFindings(subject: Subject): Promise<Finding[]> {
   if (subject.role === 'agent') return [];
   const { databaseUrl, dataDir } = subject.config;
-  const folder = dirname(databasePathOf(databaseUrl, dataDir));
+  const file = databaseFileOf(databaseUrl, dataDir);
+  // The disk of PostgreSQL is its server's.
+  if (file === null) return [];
+  const folder = dirname(file);
   try {
     const found = await room(folder);
     // A failed write to a full disk says nothing about its speed.

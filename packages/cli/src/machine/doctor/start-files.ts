@@ -1,6 +1,6 @@
 import { access, constants, open } from 'node:fs/promises';
 import { join } from 'node:path';
-import { COORDINATOR_SETTINGS, databasePathOf } from '@svc/coordinator/config.ts';
+import { COORDINATOR_SETTINGS, databaseFileOf } from '@svc/coordinator/config.ts';
 import {
   API_TOKEN_FILE,
   PREVIOUS_SECRET_KEY_FILE,
@@ -26,13 +26,14 @@ const SQLITE = 'SQLite format 3\0';
 export async function startFileFindings(subject: Subject): Promise<Finding[]> {
   if (subject.role === 'agent') return [];
   const { dataDir, databaseUrl, secretKey, apiToken, config: declared } = subject.config;
+  const file = databaseFileOf(databaseUrl, dataDir);
   const inFolder = (name: string): string => join(dataDir, name);
   const found = await Promise.all([
     ...(secretKey === undefined
       ? [keyFinding(inFolder(SECRET_KEY_FILE)), keyFinding(inFolder(PREVIOUS_SECRET_KEY_FILE))]
       : []),
     ...(apiToken === undefined ? [tokenFinding(inFolder(API_TOKEN_FILE))] : []),
-    databaseFinding(databasePathOf(databaseUrl, dataDir)),
+    ...(file === null ? [] : [databaseFinding(file)]),
     ...(declared === undefined ? [] : [declaredFinding(declared)]),
   ]);
   return found.filter((finding) => finding !== null);
