@@ -415,6 +415,46 @@ test.each<[string, Partial<World>]>([
       commits: { writeMs: 777, answerMs: 1_000, stalls: 0, stallMs: 8_000 },
     },
   ],
+  [
+    'no first slot is owed for a switch that a clock which was set back has dated before a given slot',
+    {
+      seed: 5_500_630,
+      id: 9_304,
+      lengthMs: 780_000,
+      periodMs: 30_000,
+      regions: ['hosta-iad'],
+      agents: ['hosta-iad'],
+      timeoutMs: 120_000,
+      mishaps: { ...CALM, lagMs: 5_752 },
+      moves: [
+        { at: 105_279, do: 'restart', downMs: 420_107, isBeforeCommit: true },
+        { at: 122_477, do: 'set-wall-clock', byMs: -241_955 },
+        { at: 157_768, do: 'switch-off' },
+        { at: 158_403, do: 'switch-on' },
+        { at: 357_049, do: 'change-period', periodMs: 600_000 },
+        { at: 546_449, do: 'start-agent', region: 'hostc-us-west2' },
+        { at: 556_207, do: 'change-regions', regions: ['hosta-ams', 'hosta-fra', 'hostc-us-west2'] },
+        { at: 559_091, do: 'stop-agent', region: 'hosta-iad', forMs: 32_591_498 },
+      ],
+      isDeclaredMeanwhile: true,
+    },
+  ],
+  [
+    'the first status begins no sooner than the monitor, whose clock was set back since',
+    {
+      seed: 5_550_060,
+      id: 573_994,
+      lengthMs: 390_000,
+      periodMs: 30_000,
+      regions: ['hostc-asia-southeast1'],
+      agents: ['hostc-asia-southeast1'],
+      mishaps: { ...CALM, lagMs: 68_944 },
+      moves: [
+        { at: 1_610, do: 'restart', downMs: 90_958, isBeforeCommit: true },
+        { at: 16_677, do: 'set-wall-clock', byMs: -122_390 },
+      ],
+    },
+  ],
 ])('%s', async (_, world) => {
   const { violations } = await simulate({ ...QUIET, ...world }, new MemoryStore(), { isTold: false });
   expect(violations).toEqual([]);

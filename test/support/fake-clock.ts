@@ -55,6 +55,11 @@ export class FakeClock implements Clock {
     await settle();
   }
 
+  /** The process was frozen: both clocks jump, and no timer has run yet. */
+  stepBoth(ms: number): void {
+    this.#moveTo(this.#monotonic + ms);
+  }
+
   /** Sets the system's clock: `wall` jumps, `monotonic` and timers do not. */
   stepWall(ms: number): void {
     this.#wall += ms;

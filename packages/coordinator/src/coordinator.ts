@@ -30,7 +30,7 @@ import { loadInstallation } from './store/access/installation.ts';
 import { Tokens } from './store/access/tokens.ts';
 import { checkSecretKey, parseSecretKey, Secrets } from './store/declaration/secrets.ts';
 import { ensureDefaultWorkspace } from './store/declaration/workspaces.ts';
-import { type DatabaseUrl, openDatabase } from './store/open.ts';
+import { type DatabaseUrl, isShared, openDatabase } from './store/open.ts';
 
 /** Time for the last export of the coordinator's own metrics, ms. */
 const LAST_EXPORT_MS = 2_000;
@@ -73,7 +73,7 @@ export type CoordinatorParts = {
 
 /**
  * The coordinator, in two objects: {@link Serving} does the work of every coordinator, and {@link Leading}
- * the work of the one that leads. This coordinator always leads. Both use the store, which is opened first
+ * the work of the one that leads. Over SQLite it always leads, because there is no other. Both use the store, which is opened first
  * and closed last.
  */
 export class Coordinator {
@@ -90,7 +90,7 @@ export class Coordinator {
   }
 
   /**
-   * Resolves when the API listens and jobs are dispatched.
+   * Resolves when the API listens and jobs are dispatched, or another coordinator leads.
    *
    * @throws StoreError, DeclarationError (an invalid declared file at the first start), or the error of the
    *   listener. The parts that were started are stopped first
@@ -111,7 +111,8 @@ export class Coordinator {
   }
 
   /**
-   * Leads again after {@link stopLeading}. Resolves when jobs are dispatched. After a failure this
+   * Leads again after {@link stopLeading}, as soon as no other coordinator does. Resolves when jobs are
+   * dispatched, or another coordinator leads. After a failure this
    * coordinator does not lead, and the method may be called again.
    *
    * @throws StoreError, DeclarationError, LeadershipEnded (leading was stopped meanwhile)
@@ -165,6 +166,7 @@ export class Coordinator {
     const shared = { config, operator, store, secrets, visitorKey, clock, log };
     const leading = new Leading({
       ...shared,
+      isAlone: !isShared(config.database),
       exports,
       ids,
       jobKey,

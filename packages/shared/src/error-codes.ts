@@ -46,7 +46,7 @@ const STORE_CODES = {
   'store-unanswered':
     'The writing thread, or the connection to PostgreSQL, has ended after the commit. The change is stored, but its result is unknown. It must not be repeated.',
   'store-closed': 'The database is closed: the process is stopping.',
-  'store-in-use': 'Another coordinator uses this database.',
+  'store-in-use': 'Another coordinator uses this database file.',
   'store-newer': 'The database was written by a newer version of svc.',
   'store-foreign': 'The file is not an svc database.',
   'store-key': 'The secret key does not fit the database, or a sealed value was changed.',
@@ -140,7 +140,7 @@ export const ERROR_TABLES: readonly (readonly [heading: string, codes: ErrorTabl
   ['Terraform provider', PROVIDER_CODES],
 ];
 
-export type StoreErrorCode = keyof typeof STORE_CODES;
+export type StoreErrorCode = keyof typeof STORE_CODES | 'not-leading';
 
 /** A code that is not one of the API's. Those are in `api/problem-codes.ts`. */
 export type ErrorCode =

@@ -1,4 +1,7 @@
-/** The 28 regions a monitor may be checked from, in the order in which they are shown. */
+/**
+ * The 28 regions a monitor may be checked from, in the order in which they are shown. Add at the end only: stored
+ * results and states have their place in this list.
+ */
 export const REGIONS = [
   'hosta-ams',
   'hosta-arn',

@@ -93,7 +93,7 @@ export class GrowingWaits {
     this.#clock = clock;
   }
 
-  /** Tries that failed since the last {@link endWait}. */
+  /** Number of tries that failed since the last {@link endWait}. */
   get tries(): number {
     return this.#tries;
   }

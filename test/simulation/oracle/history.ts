@@ -15,6 +15,11 @@ export class History {
   /** The last change lay ahead at a start. */
   #isAhead = false;
 
+  /** The monitor is declared at this instant, on the slots' clock: it is unknown since then. */
+  declared(now: number): void {
+    this.#at = now;
+  }
+
   /** The service has started at this instant, on the slots' clock. */
   restarted(now: number): void {
     if (this.#at > now) this.#isAhead = true;

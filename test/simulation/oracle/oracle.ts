@@ -266,6 +266,7 @@ export class Oracle {
 
   #tell(told: Told, now: Now): void {
     if (told.is === 'declared' && endsVotes(told)) this.confirmed.excuse();
+    if (told.is === 'declared' && told.before === null) this.#history.declared(now.slot);
     const isFirst = told.is !== 'reported' || !this.#picture.isRecorded(told.region, told.result.slot);
     this.#picture.tell(told, now);
     if (told.is === 'all-resumed') {

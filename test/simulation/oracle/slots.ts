@@ -54,9 +54,9 @@ export class Slots {
   resumed(monitor: LiveMonitor | null): void {
     this.#isRunning = true;
     this.#since = null;
+    // Activations and slots of a clock that was ahead are not believed: no first slot is expected of them.
+    if (this.#wasClockSet) this.#given = monitor;
     this.#take(monitor);
-    // Activations and slots of a clock that was ahead are not believed.
-    if (this.#wasClockSet) this.#owesFirst = false;
   }
 
   ended(): void {

@@ -13,6 +13,7 @@ export function newDelivery(changes: Partial<QueuedDelivery> = {}): QueuedDelive
     tries: 0,
     createdAt: 1_767_225_600_000,
     replayedAt: null,
+    newestId: 7,
     hasNewer: false,
     hasNewerOfIncident: false,
     isAnnounced: false,

@@ -28,9 +28,9 @@ export function noIpv6For(addresses: readonly ResolvedAddress[]): NoRoute | null
 export type FailedAddress = { readonly address: ResolvedAddress; readonly code: string };
 
 /**
- * Whether a connection failed because this machine has no route to any of the addresses, or a rule against
- * all of them. The errors alone do not show it, because distant routers cause most of them too: `network
- * unreachable`, and over IPv6 `EACCES`.
+ * Whether a connection failed because this machine cannot send to any of the addresses: it has no route to
+ * the address, or a rule forbids it. The error codes alone do not show this, because distant routers cause
+ * most of them too: `network unreachable`, and over IPv6 `EACCES`.
  *
  * @param failures the failures of all addresses that were tried, not empty
  * @returns null when there is a way to one of them, so that the failure is the target's
@@ -92,7 +92,7 @@ function usableIpv6(): string[] {
 /** Without IPv6 in the kernel there is no such file (proc(5)). */
 const ADDRESSES = '/proc/net/if_inet6';
 const TENTATIVE = 0x40;
-/** Tentative, and in use already. */
+/** An address with this flag is tentative, and may be used already. */
 const OPTIMISTIC = 0x04;
 
 /** @param table `address index prefix scope flags interface` in lines, numbers in hexadecimal */
@@ -119,7 +119,9 @@ export function ipv6Reach(addresses: readonly string[]): 'link' | 'site' | 'worl
 const UNIQUE_LOCAL = /^f[cd]/i;
 const LINK_LOCAL = /^fe[89ab]/i;
 
-/** Whether an address reaches beyond the link. IPv4 addresses written as IPv6 need no IPv6. */
+/**
+ * Whether an IPv6 address reaches beyond the link. An IPv4-mapped address (`::ffff:`) does not: it is IPv4.
+ */
 function isBeyondLink(address: string): boolean {
   return address !== '::1' && !LINK_LOCAL.test(address) && !/^::ffff:/i.test(address);
 }

@@ -137,7 +137,9 @@ async function write(
   await writeNewFile(secretsPath, values, { replaces, isSecret: true });
 }
 
-/** Reports facts that the document does not contain. */
+/**
+ * Writes to stderr what the user must know in addition to the document: notes, and what to do with secrets.
+ */
 function say(
   { secrets: all, notes }: ExportedDocument,
   { given, format, secrets }: Choices,

@@ -81,7 +81,7 @@ function monitorName(id: string, nameOf: (kind: ResourceKind, id: string) => str
   return null;
 }
 
-/** Lower-case letters, digits and underscores, a letter first. */
+/** Makes an identifier from a text: lower-case letters, digits and underscores, with a letter first. */
 export function identifier(text: string, noun: string): string {
   const words = text
     .normalize('NFKD')

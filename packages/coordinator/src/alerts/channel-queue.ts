@@ -18,7 +18,10 @@ export type ChannelQueue = {
   readonly notificationId: number;
   /** Null: the channel is looked up before the next send. */
   found: FoundChannel | null;
-  /** Counts the changes of the channel. The answer to a message of an earlier generation does not count. */
+  /**
+   * Number of changes of the channel so far. If the number grew while a message was in progress, the
+   * answer to that message says nothing about the channel's present settings.
+   */
   generation: number;
   /** Whether the channel was removed, or this object was dropped because it was idle. */
   isRemoved: boolean;
@@ -132,7 +135,7 @@ export function noteAnswer(
       return;
     }
     case 'permanent-channel':
-      // Not only with the record: other deliveries would be sent before it is written.
+      // The channel is stopped before this is recorded: meanwhile other deliveries would be sent.
       if (queue.found !== null) queue.found = { ...queue.found, stoppedFor: result.error };
       return;
     case 'permanent-message':

@@ -10,7 +10,6 @@ import type { DeliveryPair, QueuedDelivery, WaitingChannel } from '../store/aler
 import type { Secrets } from '../store/declaration/secrets.ts';
 import { StoreError } from '../store/errors.ts';
 import type { Store } from '../store/store.ts';
-import { LONGEST_WAIT_MS } from '../verdict/backoff.ts';
 import { LOOK_AT_CLOCK_EVERY_MS, PassedTime } from '../verdict/passed-time.ts';
 import type { SendResult } from './channel.ts';
 import {
@@ -162,7 +161,7 @@ export class Deliverer {
     const { clock } = this.#parts;
     this.#state = 'loading';
     this.#lastIdBefore = await this.#ledger.lastId();
-    const due = await this.#ledger.dueChannels(this.#now() + LONGEST_WAIT_MS);
+    const due = await this.#ledger.dueAtStart(this.#now());
     if (this.#state !== 'loading') return;
     this.#state = 'running';
     this.#cancelSweep = clock.every(LOOK_AT_CLOCK_EVERY_MS, () => this.#sweep());
@@ -191,13 +190,13 @@ export class Deliverer {
     this.#readDue(this.#queueOf(notificationId));
   }
 
-  /** The channel's settings were changed: what its answers said does not count any more. */
+  /** Call this after the channel's settings were changed. What its earlier answers said is forgotten. */
   channelChanged(notificationId: number): void {
     const queue = this.#queues.get(notificationId);
     if (queue !== undefined) this.#resume(queue);
   }
 
-  /** The channel was removed: nothing more is sent to it. */
+  /** Call this after the channel was removed. Nothing more is sent to it. */
   channelRemoved(notificationId: number): void {
     const queue = this.#queues.get(notificationId);
     if (queue !== undefined) this.#dropQueue(queue);
@@ -227,7 +226,7 @@ export class Deliverer {
     const queue = this.#queueOf(notificationId);
     const { generation } = queue;
     tokensOf(queue, found)?.takeToken(startedAt);
-    // A channel that was read is kept for longer than a test takes, and with it the count of its changes.
+    // After a read, `queue` and its `generation` are kept for longer than a test takes.
     this.#readDue(queue);
     const { signal } = this.#abort;
     const context = { deliveryId: uid, attemptAt: at, signal, thread, kept: found.kept };
@@ -275,7 +274,8 @@ export class Deliverer {
   }
 
   /**
-   * The channel was changed, or works again: forgets what its answers said, and makes due what waits for it.
+   * Forgets what the channel's answers said, and makes its waiting deliveries due: the channel was changed,
+   * or works again.
    */
   #resume(queue: ChannelQueue): void {
     const { log } = this.#parts;
@@ -298,7 +298,7 @@ export class Deliverer {
     this.#running.add(running);
   }
 
-  /** Reads what is due of the channel at this instant, epoch ms on the clock of {@link #now}. */
+  /** Reads the channel's due deliveries at this instant, epoch ms on the clock of {@link #now}. */
   #readDueAt(queue: ChannelQueue, at: number): void {
     queue.cancelTimer();
     const waitMs = at - this.#now();
@@ -306,11 +306,11 @@ export class Deliverer {
     else this.#readDue(queue);
   }
 
-  /** Reads what is due of the channel, and begins as much of it as may begin now. */
+  /** Reads the channel's due deliveries, and begins as many of them as may begin now. */
   #readDue(queue: ChannelQueue): void {
     const { found } = queue;
     queue.cancelTimer();
-    // Also where the read must wait: a channel that is dropped as idle would lose its timer.
+    // This is set even if the read must wait: a channel that is dropped as idle would lose its timer.
     queue.isEmpty = false;
     if (this.#state !== 'running' || queue.isRemoved) return;
     if (queue.isReading) {
@@ -323,7 +323,7 @@ export class Deliverer {
       this.#readDueAt(queue, queue.pausedUntil + this.#wallOffset);
       return;
     }
-    // Each message reads again when it ends.
+    // The end of each message starts the next read.
     if (freeMessages(queue, now) === 0) return;
     if (found !== null && !this.#mayBegin(queue, found)) return;
     queue.isReading = true;
@@ -487,9 +487,9 @@ export class Deliverer {
   }
 
   /**
-   * The delivery with all others of its group that are not being sent, in the order
-   * of their ids. A group that may have arrived keeps its members and its id. A
-   * receiver drops a repetition by this id, and would drop further alerts with it.
+   * The delivery with all others of its group that are not being sent, in the order of their
+   * ids. A group whose message may have arrived is sent again with the same members and id. A
+   * receiver may drop the repetition because of its id, and an added alert would be lost.
    *
    * @throws StoreError
    */
@@ -543,8 +543,8 @@ export class Deliverer {
       thread: threadOf(members),
       kept: found.kept,
     });
-    // The stop cut the attempt off, so it is unknown whether
-    // the alert arrived. It stays pending and is sent again.
+    // The stop cut the attempt off, so it is unknown whether the alert
+    // arrived. The delivery stays pending and is sent again.
     if (signal.aborted && sent.outcome !== 'delivered') return;
     const endedAt = clock.monotonic();
     const isFormer = generation !== queue.generation;

@@ -53,11 +53,13 @@ function delivered(deliveryId: number): DeliveryStep {
   const result = { outcome: 'delivered', reason: null, statusCode: 200, error: null, reply: null };
   return {
     deliveryId,
+    newestId: deliveryId,
     pair: { notificationId: 1, monitorId: deliveryId },
     attempt: { deliveryId, number: 1, at: 1, durationMs: 1, ...result },
     error: null,
     state: 'delivered',
     nextAttemptAt: null,
+    waitMs: null,
     channel: null,
     announced: null,
     kept: null,

@@ -19,6 +19,7 @@ import {
   nextDeliveries,
   type QueuedDelivery,
   rowOf,
+  shortenWaits,
   type WaitingChannel,
   waitingChannels,
 } from '../store/alerts/delivery-queue.ts';
@@ -68,9 +69,11 @@ export class Ledger {
     return lastDeliveryId(this.#parts.store);
   }
 
-  /** See `dueChannels`. */
-  dueChannels(notAfter: number): Promise<readonly DueChannel[]> {
-    return dueChannels(this.#parts.store, notAfter);
+  /** The channels with pending deliveries, at a start. See `shortenWaits`. */
+  async dueAtStart(now: number): Promise<readonly DueChannel[]> {
+    const { store } = this.#parts;
+    await shortenWaits(store, now);
+    return dueChannels(store);
   }
 
   waitingChannels(): Promise<readonly WaitingChannel[]> {

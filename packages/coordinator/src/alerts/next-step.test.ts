@@ -2,16 +2,9 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { FULL_ALERT } from '../../../../test/support/channel-sending.ts';
 import { newDelivery } from '../../../../test/support/coordinator/new-delivery.ts';
+import { OWN_FAILURE_WAIT_MS } from '../verdict/backoff.ts';
 import { type ChannelFacts, FAILURE_REASONS, reasonOf, type SendResult } from './channel.ts';
-import {
-  attemptEntry,
-  inContext,
-  leftOutStep,
-  type Moment,
-  nextStep,
-  OWN_FAILURE_WAIT_MS,
-  testedState,
-} from './next-step.ts';
+import { attemptEntry, inContext, leftOutStep, type Moment, nextStep, testedState } from './next-step.ts';
 
 const NOW = 1_767_225_600_000;
 const MINUTE = 60_000;

@@ -5,7 +5,7 @@ import type {
   DeliveryStep,
 } from '../store/alerts/delivery-ledger.ts';
 import type { QueuedDelivery } from '../store/alerts/delivery-queue.ts';
-import { DELIVERY_LIFETIME_MS, nextAttemptAt } from '../verdict/backoff.ts';
+import { DELIVERY_LIFETIME_MS, nextAttemptAt, OWN_FAILURE_WAIT_MS } from '../verdict/backoff.ts';
 import { supersededBy } from '../verdict/superseding.ts';
 import { type ChannelFacts, reasonOf, type SendResult } from './channel.ts';
 
@@ -16,9 +16,6 @@ import { type ChannelFacts, reasonOf, type SendResult } from './channel.ts';
  *        │ sent
  *        └────── nextStep ─────▶ delivered, dead, or pending until its next attempt
  */
-
-/** Wait after a failure of svc itself, ms. Such a failure is no attempt. */
-export const OWN_FAILURE_WAIT_MS = 60_000;
 
 /** An address counts as dead when two answers say so that are at least this far apart, ms. */
 const DOUBT_MS = 5 * 60_000;
@@ -46,16 +43,18 @@ export type Moment = {
 /** The step that follows from an attempt. It ends the delivery if its `nextAttemptAt` is null. */
 export function nextStep(delivery: QueuedDelivery, attempt: EndedAttempt, moment: Moment): DeliveryStep {
   const result = moment.isOfMany ? ofOne(attempt.result) : attempt.result;
-  const { id: deliveryId, attempts, notificationId, monitorId, replayedAt } = delivery;
+  const { id: deliveryId, newestId, attempts, notificationId, monitorId, replayedAt } = delivery;
   const next = retryAt(delivery, result, moment);
   const isAttempt = result.outcome !== 'not-sent';
   return {
     deliveryId,
+    newestId,
     pair: { notificationId, monitorId },
     attempt: isAttempt ? { deliveryId, number: attempts + 1, ...attemptEntry({ ...attempt, result }) } : null,
     error: errorOf(result),
     state: next === null ? finalState(result) : 'pending',
     nextAttemptAt: next,
+    waitMs: next === null ? null : next - moment.now,
     // A person has started a replay, as a person starts a test.
     channel: replayedAt === null ? channelState(result) : testedState(result),
     announced: announcedBy(delivery, result),
@@ -119,18 +118,20 @@ export function leftOutStep(
 }
 
 function ended(
-  { id: deliveryId, notificationId, monitorId, alert }: QueuedDelivery,
+  { id: deliveryId, newestId, notificationId, monitorId, alert }: QueuedDelivery,
   state: 'dead' | 'superseded',
   error: string,
   mayHaveArrived: boolean,
 ): DeliveryStep {
   return {
     deliveryId,
+    newestId,
     pair: { notificationId, monitorId },
     attempt: null,
     error,
     state,
     nextAttemptAt: null,
+    waitMs: null,
     channel: null,
     announced: mayHaveArrived && alert !== null ? { incident: alert.incident, thread: null } : null,
     kept: null,

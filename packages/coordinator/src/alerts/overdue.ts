@@ -35,6 +35,8 @@ export class OverdueAlerts {
   readonly #parts: OverdueParts;
   /** By channel. */
   readonly #raised = new Map<number, OverdueChannel>();
+  /** By channel: its oldest waiting delivery, and since when that is known, monotonic ms. */
+  readonly #seen = new Map<number, { readonly oldestQueuedAt: number; readonly since: number }>();
   /** As of the last read, which is at most 10 s ago. */
   #waiting: readonly WaitingChannel[] = [];
   #cancelTimer: () => void = () => {};
@@ -88,12 +90,13 @@ export class OverdueAlerts {
   }
 
   #raiseOverdue(): void {
-    const { clock, log } = this.#parts;
-    const before = clock.wall() - OVERDUE_MS;
+    const { log } = this.#parts;
     const overdue = new Map<number, OverdueChannel>();
     for (const channel of this.#waiting) {
-      if (channel.oldestQueuedAt <= before) overdue.set(channel.notificationId, channel);
+      if (this.#waitOf(channel) >= OVERDUE_MS) overdue.set(channel.notificationId, channel);
     }
+    const stillWaiting = new Set(this.#waiting.map(({ notificationId }) => notificationId));
+    for (const id of this.#seen.keys()) if (!stillWaiting.has(id)) this.#seen.delete(id);
     const raised = [...overdue.values()].filter(({ notificationId }) => !this.#raised.has(notificationId));
     for (const channel of raised) this.#raise(channel);
     const ofOne = Map.groupBy(raised, ({ workspaceId, notificationId }) => workspaceId ?? -notificationId);
@@ -105,6 +108,16 @@ export class OverdueAlerts {
     }
     this.#raised.clear();
     for (const [id, channel] of overdue) this.#raised.set(id, channel);
+  }
+
+  /** How long the oldest delivery of the channel has waited, ms. If the clock was set back, it has no age. */
+  #waitOf({ notificationId, oldestQueuedAt }: WaitingChannel): number {
+    const { clock, deliverer } = this.#parts;
+    const now = clock.monotonic();
+    const known = this.#seen.get(notificationId);
+    const since = known?.oldestQueuedAt === oldestQueuedAt ? known.since : now;
+    this.#seen.set(notificationId, { oldestQueuedAt, since });
+    return Math.max(deliverer.ageOf(oldestQueuedAt), now - since);
   }
 
   #raise({ notificationId, oldestQueuedAt, pairs }: OverdueChannel): void {

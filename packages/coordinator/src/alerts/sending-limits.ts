@@ -6,7 +6,10 @@ import type { FoundChannel } from './sender.ts';
 
 /* The limits that channels share: places for all of them, and the rates of their kinds. */
 
-/** Maximum number of messages in progress, and of reads for the next message, over all channels. */
+/**
+ * Number of places, over all channels. Each message takes a place while it is sent, and so does each read of
+ * a channel's next deliveries.
+ */
 export const IN_PROGRESS_IN_ALL = 1_024;
 
 /**

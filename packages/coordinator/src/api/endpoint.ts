@@ -37,8 +37,9 @@ export type EndpointAnswer<A = unknown> = {
 };
 
 /**
- * A schema in the OpenAPI document: a zod schema, declared
- * resources by their definitions, or a page of a list of those.
+ * A schema in the OpenAPI document: a zod schema, the schema of a
+ * resource of this kind (or of one of these kinds), or a page of a
+ * list of such resources.
  */
 export type DocumentedSchema =
   | z.ZodType

@@ -28,7 +28,10 @@ export const DEFAULT_TIMEOUTS: ListenerTimeouts = {
 
 /** File descriptors that are reserved for alerts, the database, NATS and files. */
 const RESERVE = 512;
-/** Bounds on the limit. Fewer connections would make the API useless, and more would help no client. */
+/**
+ * Lowest and highest value of {@link connectionLimit}. Fewer connections would make the API useless, and more
+ * would help no client.
+ */
 const FEWEST = 64;
 const MOST = 4_096;
 

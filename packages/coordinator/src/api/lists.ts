@@ -10,7 +10,7 @@ function wholeNumber(minimum: number, maximum: number) {
     z
       .string()
       .regex(/^\d{1,16}$/, message)
-      // The query has text, but the OpenAPI document shows a number.
+      // A query parameter arrives as text, but the OpenAPI document declares it as an integer.
       .meta({ type: 'integer', pattern: undefined, minimum, maximum })
       .transform(Number)
       .pipe(z.number().min(minimum, message).max(maximum, message))

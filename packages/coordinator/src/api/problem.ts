@@ -1,5 +1,5 @@
 import type { ProblemCode } from '@svc/shared/api/problem-codes.ts';
-import { SvcError } from '@svc/shared/errors.ts';
+import { isCode, SvcError } from '@svc/shared/errors.ts';
 import { z } from 'zod';
 import {
   ConfigurationError,
@@ -152,8 +152,8 @@ export function problemOf(error: unknown): Problem | null {
     }
     return new Problem('conflict', error.message, error.path.length === 0 ? {} : { errors });
   }
-  if (error instanceof NotLeading) {
-    return new Problem('unavailable', `${error.message}; nothing was done`, {
+  if (isCode(error, 'not-leading')) {
+    return new Problem('unavailable', 'this coordinator does not lead at this moment; nothing was done', {
       headers: { 'retry-after': '2' },
     });
   }

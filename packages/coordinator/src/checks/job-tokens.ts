@@ -7,7 +7,7 @@ import { regionIndex } from './job.ts';
 const KEY_BYTES = 32;
 /** base64url characters of a token: 132 bits. */
 const TOKEN_LENGTH = 22;
-/** Number of regions whose tokens are parts of one output. */
+/** Number of regions in a group. One output of the hash has the tokens of all regions of a group. */
 const REGIONS_PER_OUTPUT = 8;
 /**
  * One block of SHAKE256 (FIPS 202), bytes: eight tokens of 16.5 bytes fit, and more would cost a second

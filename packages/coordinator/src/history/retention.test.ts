@@ -124,6 +124,20 @@ test('deletes the hours that are older than the retention, in more than one chun
   expect(await driven(retention.sweep())).toEqual(NOTHING);
 });
 
+test('the name of an agent stays as long as one of its results', async () => {
+  const now = parts.clock.wall();
+  const names = async () => (await rowsOf(parts.store, 'agent_names')).map(({ name }) => name);
+  const result = { monitor_id: 1, region: 'hosta-fra', outcome: 'passed' } as const;
+  const ofAgent = (agent: string, days: number) => ({ ...result, agent, slot: now - days * DAY });
+  await record(parts.store, ofAgent('gone', 18), ofAgent('here', 12));
+  await driven(retention.sweep());
+  expect(await names()).toEqual(['here']);
+  await write('DELETE FROM rollup_progress', [[]]);
+  parts.clock.advance(30 * DAY);
+  await driven(retention.sweep());
+  expect(await names()).toEqual(['here']);
+});
+
 test('results stay until they are rolled up, and while their hour waits for a repair', async () => {
   const now = parts.clock.wall();
   await addResults(1, now - 20 * DAY, now, DAY / 100);

@@ -44,6 +44,7 @@ import { domainChecksOf } from '../pages/domains/domains.ts';
 import { IconFetches } from '../pages/icons/icon-fetches.ts';
 import { PageNews } from '../pages/subscribers/news.ts';
 import type { Secrets } from '../store/declaration/secrets.ts';
+import { notLeading } from '../store/errors.ts';
 import { loadWindows, windowsOfUnknownZones } from '../store/incidents/maintenance-windows.ts';
 import { createRecordingStore, type RecordingStore } from '../store/results/recording-store.ts';
 import type { Store } from '../store/store.ts';
@@ -80,6 +81,7 @@ export type LeadershipParts = {
   /** Values of the settings that kinds of channel read. */
   readonly operator: OperatorValues;
   readonly exports: ExportSettings;
+  /** Refuses what only a leader may write, when another coordinator leads. */
   readonly store: Store;
   readonly secrets: Secrets;
   readonly ids: DerivedIds;
@@ -93,6 +95,10 @@ export type LeadershipParts = {
   readonly streams: ResultStreams;
   readonly clock: Clock;
   readonly log: Logger;
+  /** Whether no other coordinator can use the database. */
+  readonly isAlone: boolean;
+  /** Whether nobody else leads now. It is asked right before something is sent. */
+  readonly maySend: () => boolean;
   /** The variables that the declared file may insert, and its reader. */
   readonly declaring: Pick<DeclaredFileParts, 'env' | 'read'>;
 };
@@ -290,7 +296,7 @@ function createRecorder(
 }
 
 function createDispatch(
-  { bus, clock, log }: LeadershipParts,
+  { bus, maySend, clock, log }: LeadershipParts,
   { monitors, newestSlots, slotClock, presence }: Loaded,
   parts: {
     readonly tokens: JobTokens;
@@ -301,7 +307,7 @@ function createDispatch(
 ): Dispatch {
   const { tokens, recorder, consumer, progress } = parts;
   return new Dispatch({
-    bus,
+    bus: busWhile(maySend, bus),
     clock,
     log,
     monitors,
@@ -315,6 +321,25 @@ function createDispatch(
     recovery: recorder,
     backlog: () => backlogOf(recorder, consumer),
   });
+}
+
+/** The bus, which counts as disconnected for whoever publishes while another coordinator may lead. */
+function busWhile(maySend: () => boolean, bus: Bus): Bus {
+  return {
+    get isConnected() {
+      return bus.isConnected && maySend();
+    },
+    publish(...message) {
+      if (!maySend()) throw notLeading();
+      bus.publish(...message);
+    },
+    subscribe: (...subscription) => bus.subscribe(...subscription),
+    readHeartbeats: (...reading) => bus.readHeartbeats(...reading),
+    flush: () => bus.flush(),
+    inbox: () => bus.inbox(),
+    onConnection: (listener) => bus.onConnection(listener),
+    close: () => bus.close(),
+  };
 }
 
 /**
@@ -380,16 +405,17 @@ function createIconFetches(parts: LeadershipParts): IconFetches {
   return new IconFetches({ ...parts, request: createHttpPost({ ...postingOf(parts), guard }) });
 }
 
-function postingOf({ config, clock }: LeadershipParts) {
+function postingOf({ config, clock, maySend }: LeadershipParts) {
   return {
     clock,
+    maySend,
     ca: config.probeCa ?? [],
     proxyFor: proxyFor(config.channelProxy?.reveal(), config.noProxy),
   };
 }
 
 function createDeliverer(parts: LeadershipParts): Deliverer {
-  const { config, operator, store, secrets, ids, clock, log } = parts;
+  const { config, operator, store, secrets, ids, maySend, clock, log } = parts;
   const urls = urlRules(config);
   const toOperator = createEgressGuard(OPERATORS_ADDRESSES);
   const posting = postingOf(parts);
@@ -402,7 +428,7 @@ function createDeliverer(parts: LeadershipParts): Deliverer {
     send: createSender({
       post: createHttpPost({ ...posting, guard: urls.guard }),
       operatorPost: createHttpPost({ ...posting, guard: toOperator }),
-      sendMail: createSendMail({ clock, ca: posting.ca, helo: config.mailHelo }),
+      sendMail: createSendMail({ clock, maySend, ca: posting.ca, helo: config.mailHelo }),
       publicUrl: config.publicUrl,
       operator,
       urls,

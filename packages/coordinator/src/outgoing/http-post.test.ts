@@ -44,6 +44,19 @@ function request(url: string, more: Partial<PostRequest> = {}): PostRequest {
 }
 
 describe('the exchange', () => {
+  test.each([
+    ['already', 1],
+    ['while it connected', 2],
+  ])('sends nothing where another coordinator leads %s', async (_, lostAt) => {
+    const receiver = await receive();
+    const answers = [true, false].slice(2 - lostAt);
+    const maySend = () => answers.shift() ?? false;
+    const guard = createEgressGuard({ base: 'channel', deny: [], allow: ['127.0.0.0/8'] });
+    const post = createHttpPost({ clock, guard, maySend });
+    expect(await post(request(receiver.url))).toMatchObject({ kind: 'unanswered', failure: 'aborted' });
+    expect(receiver.requests).toEqual([]);
+  });
+
   test('posts the body with its headers over a connection of its own', async () => {
     const receiver = await receive();
     const result = await poster()(

@@ -82,6 +82,8 @@ export type HttpPostParts = {
   timeoutMs?: number;
   /** Undefined: every connection is direct. */
   proxyFor?: ProxyFor | undefined;
+  /** Whether this coordinator may send now. It is asked before the name is resolved, and before the request leaves. */
+  maySend?: () => boolean;
 };
 
 /**
@@ -97,6 +99,7 @@ export function createHttpPost({
   identity,
   timeoutMs = TOTAL_TIMEOUT_MS,
   proxyFor,
+  maySend = () => true,
 }: HttpPostParts): HttpPost {
   // With further authorities this takes long, so it runs before the first alert.
   const own = ca.length === 0 && identity === undefined ? undefined : trustedContext(ca, identity);
@@ -117,6 +120,10 @@ export function createHttpPost({
     const onAbort = () => stop('aborted', 'svc is stopping');
     request.signal.addEventListener('abort', onAbort, { once: true });
     if (request.signal.aborted) onAbort();
+    const stopUnlessLeading = () => {
+      if (!maySend()) stop('aborted', 'this coordinator does not lead at this moment');
+    };
+    stopUnlessLeading();
 
     let client: Client | undefined;
     try {
@@ -125,6 +132,8 @@ export function createHttpPost({
         connect: (options, callback) =>
           connect(options, abort.signal, (...answer) => {
             cancelConnect();
+            // The process may have been frozen since it began to connect.
+            stopUnlessLeading();
             callback(...answer);
           }),
         headersTimeout: 0,

@@ -12,8 +12,8 @@ import {
  * The parts of queries that differ between databases. All other queries are written in what SQLite and
  * PostgreSQL share. A query does not know which database runs it: a part that differs has both forms, and the
  * connection compiles the form of its database. Hand-written statements (`SqlStep`) have `?` for parameters,
- * which a connection of PostgreSQL numbers, with types (`?::bigint`) that one of SQLite leaves out. Both
- * databases have the aggregate `merged_histogram`, and the type `blob`.
+ * some with a type (`?::bigint`). A PostgreSQL connection numbers the parameters, and a SQLite connection
+ * leaves their types out. Both databases have the aggregate `merged_histogram`, and the type `blob`.
  */
 
 /** The form for PostgreSQL of a part, by its form for SQLite. */
@@ -56,8 +56,8 @@ export function overwriteFreed(what: 'pages' | 'written'): RawBuilder<unknown> {
 }
 
 /**
- * Statement of a migration, which is written in SQLite's words; what only PostgreSQL needs is in a comment.
- * PostgreSQL compares texts by their bytes, as SQLite does, and never gives an id twice.
+ * Statement: a definition of a migration, from its SQLite form; a part for PostgreSQL alone is in a comment.
+ * PostgreSQL then compares texts by their bytes, as SQLite does, and never reuses an id.
  */
 export function definition(sqlite: string): RawBuilder<unknown> {
   const postgres = sqlite
@@ -77,7 +77,7 @@ export type Trigger = {
   readonly after: string;
   readonly table: string;
   readonly when?: string | undefined;
-  /** Statements, each with its semicolon, which may name the rows `old` and `new`. */
+  /** SQL statements, each ending in a semicolon. They may refer to the rows `old` and `new`. */
   readonly body: string;
 };
 

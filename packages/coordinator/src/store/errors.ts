@@ -49,6 +49,12 @@ const ADVICE: Partial<Record<StoreErrorCode, string>> = {
   'store-full': 'make room on its disk',
 };
 
+/** This coordinator does not lead, or does not any more, so nothing was written. */
+export function notLeading(cause?: unknown): StoreError {
+  const message = 'another coordinator leads: nothing was written';
+  return new StoreError('not-leading', message, cause === undefined ? {} : { cause });
+}
+
 export function closedError(): StoreError {
   return new StoreError('store-closed', 'the database is closed');
 }
@@ -68,8 +74,12 @@ export function storeErrorOf(failure: SqliteFailure, cause?: unknown): StoreErro
   return storeError(CODE_OF.get(failure.errcode & 0xff) ?? 'store-error', failure.message, cause);
 }
 
+/** The constraint that breaks where the writer does not lead the shard, see `shard-lease.ts`. */
+const FENCE = 'not_leading';
+
 /** The error of this code, with what the operator can do about it. */
 export function storeError(code: StoreErrorCode, message: string, cause?: unknown): StoreError {
+  if (code === 'store-constraint' && message.includes(FENCE)) return notLeading(cause);
   const advice = ADVICE[code] === undefined ? '' : `: ${ADVICE[code]}`;
   return new StoreError(code, `database: ${message}${advice}`, cause === undefined ? {} : { cause });
 }

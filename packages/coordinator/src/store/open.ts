@@ -23,6 +23,11 @@ function pathOf(url: string): string | null {
   return url.startsWith(SQLITE) ? url.slice(SQLITE.length) : null;
 }
 
+/** Whether several coordinators may use the database at once. */
+export function isShared(url: DatabaseUrl): boolean {
+  return pathOf(url.reveal()) === null;
+}
+
 /** Opens the database, see {@link openStore} and `openPostgres`. The latter is loaded only where it is used. */
 export async function openDatabase(url: DatabaseUrl, log: Logger): Promise<Store> {
   const path = pathOf(url.reveal());

@@ -196,6 +196,7 @@ export interface Database {
     status: AlertStatus | null;
     state: DeliveryState;
     attempts: Generated<number>;
+    tries: Generated<number>;
     next_attempt_at: number | null;
     last_error: string | null;
     created_at: number;
@@ -225,6 +226,7 @@ export interface Database {
     message_id: string;
     message_time: number;
   };
+  shards: { id: number; holder: string; term: string; epoch: number; expires_at: number };
   region_presence: { region: string; last_seen_at: number };
   region_absences: { id: Generated<number>; region: string; started_at: number; ended_at: number | null };
   facts: { key: string; value: string };

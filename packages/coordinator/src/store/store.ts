@@ -57,8 +57,8 @@ export interface Store {
    */
   readonly declarations: number;
   /**
-   * Runs a whole transaction in one message: all steps and the commit, or nothing. Only the recorder calls
-   * it. The transaction runs before all waiting ones, and is never refused because of their number.
+   * Runs a whole transaction in one message: all steps and the commit, or nothing. Only the recorder and the
+   * lease of a leader call it. The transaction runs before all waiting ones, and is never refused because of their number.
    *
    * @returns for each step the outcomes of its rows, made while the caller iterates
    * @throws StoreError for failures of the database; `store-unanswered` when the commit is nevertheless

@@ -28,8 +28,8 @@ const WAITS_MS = [
 /** The wait after all further attempts. */
 const LAST_WAIT_MS = 60 * MINUTE;
 
-/** The longest wait, spread included, ms. */
-export const LONGEST_WAIT_MS = LAST_WAIT_MS * (1 + JITTER);
+/** Wait after a failure of svc itself, ms. Such a failure is no attempt. */
+export const OWN_FAILURE_WAIT_MS = 60_000;
 
 export type FailedAttempt = {
   /** Attempts since the delivery was queued or replayed, this one included; >= 1. */

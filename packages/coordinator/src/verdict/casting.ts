@@ -72,7 +72,7 @@ function votable(frame: Frame, monitor: LiveMonitor, reports: readonly Vote[]): 
   let isSame = true;
   for (let index = 0; index < reports.length; index += 1) {
     const vote = reports[index] as Vote;
-    // A report that did not wait for other regions has the present instants already.
+    // A report that was taken in this evaluation has these instants already.
     const isOfNow = vote.at === at && vote.expiresAt === expiresAt;
     isSame &&= isOfNow && vote.slot >= oldest;
     if (vote.slot >= oldest) votes.push(isOfNow ? vote : { ...vote, at, expiresAt });

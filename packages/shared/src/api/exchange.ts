@@ -136,7 +136,8 @@ function answerTo(request: ClientRequest, body: string | null): Promise<Incoming
     request.once('response', resolve);
     // The listener stays: a connection that breaks while the answer is read reports it here too.
     request.on('error', reject);
-    // This event comes alone when the answer is not plain HTTP, like 101. After an answer it changes nothing.
+    // After an answer that switches protocols (status 101), Node emits `close` without `response` or `error`.
+    // If the promise is settled already, `close` changes nothing.
     request.once('close', () => reject(new SvcError('broken', CUT)));
     request.end(body);
   });

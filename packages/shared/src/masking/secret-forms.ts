@@ -112,7 +112,7 @@ export function onOneLine(text: string): string {
   return text.replace(NOT_SHOWN, ' ').trim().toWellFormed();
 }
 
-/** Matches texts that are equal in all forms. */
+/** Matches texts that no form changes. */
 const PLAIN = /^[\w.~-]*$/;
 
 const asItIs: Write = (text) => text;

@@ -5,7 +5,10 @@ import { messageVersion } from './subjects.ts';
 export const OUTCOMES = ['passed', 'degraded', 'failed', 'not_run'] as const;
 export type Outcome = (typeof OUTCOMES)[number];
 
-/** Why a check could not be run. None of these reasons ever counts against a monitor. */
+/**
+ * Why a check could not be run. None of these reasons ever counts against a monitor. Add at the end only: stored
+ * results have their place in this list.
+ */
 export const NOT_RUN_REASONS = [
   /** The region has no live agent, or no agent took the job within the slot's bound. */
   'no-agent',

@@ -90,8 +90,8 @@ const STREAM_NOT_FOUND = 10059;
 const TOO_FEW_PEERS = 10005;
 
 /**
- * Largest message with its headers, bytes. Agents send no larger ones, and a refused message cannot fill a
- * stream.
+ * Maximum size of a message with its headers, bytes. Agents send no larger messages. The server refuses
+ * larger ones, so that they cannot fill a stream.
  */
 const MAX_MESSAGE_BYTES = LIMITS.messageBytes + 1_024;
 /** Smallest stream, bytes. A region without room for this has no stream. */
@@ -99,9 +99,9 @@ const LEAST_STREAM_BYTES = 4 * 1024 ** 2;
 /**
  * How long the server remembers a message id, ms.
  *
- * This drops most repetitions of agents; the primary key of the database drops the rest. It must not be
- * longer: the server keeps whole ids in memory, and a region may send as many and as long ones as its
- * connection carries.
+ * This drops most repetitions of agents; the primary key of the database drops the rest. The time must not be
+ * longer: the server keeps whole ids in memory, and only the connection of a region limits the number and the
+ * length of its ids.
  */
 const DUPLICATE_WINDOW_MS = 5_000;
 

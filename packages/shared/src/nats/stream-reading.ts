@@ -12,8 +12,8 @@ import { type Bus, READ_AHEAD_BYTES, type StreamMessage, type StreamReading } fr
 import { messageBytes, messageIdOf } from './headers.ts';
 
 /**
- * The reading of a stream ended without `close`. The caller looks at the stream again and starts another
- * reading.
+ * A reading of a stream failed, or ended although `close` was not called. Whoever started it must look at the
+ * stream again and start another reading.
  */
 class StreamReadEnded extends SvcError {
   readonly retryable = true;
@@ -30,8 +30,9 @@ const EXPIRES_MS = 30_000;
 /** Interval at which the server reports that a request stands while it has nothing to deliver, ms. */
 const HEARTBEAT_MS = 1_500;
 /**
- * After a silence of this length the consumer counts as gone, ms. In a cluster its server may end while the connection, to another server, goes on. A
- * reading of heartbeats must notice that before its agents count as gone, after 6.5 s.
+ * After a silence of this length the consumer counts as gone, ms. In a cluster, the consumer's server may
+ * fail while the connection, which goes to another server, stays up. A reading of heartbeats must notice that
+ * before the agents count as gone, after 6.5 s.
  */
 const SILENCE_MS = 3 * HEARTBEAT_MS;
 /** The server removes a consumer that gets no request for this long, ms. */
@@ -40,8 +41,8 @@ const INACTIVE_MS = 300_000;
 const WAITING = { expires: nanos(EXPIRES_MS), idle_heartbeat: nanos(HEARTBEAT_MS) };
 
 /**
- * How long the server may take for an answer about streams and consumers, ms. While a cluster elects the leader of a stream, requests about it
- * get no answer, so a long wait would only delay the next try.
+ * How long the server may take for an answer about streams and consumers, ms. While a cluster elects the
+ * leader of a stream, requests about the stream get no answer, so a long wait would only delay the next try.
  */
 export const JETSTREAM_ANSWER_MS = 2_000;
 

@@ -5,7 +5,7 @@ import type { Monitor } from './registry.ts';
 
 /**
  * The part of a monitor that probes need, as it travels in jobs. The default time-out is resolved, and
- * international names are in their ASCII form. It holds header values in clear text.
+ * international names are in their ASCII form. The check holds header values in clear text.
  */
 export function toCheck(monitor: Monitor): Check {
   return checkOf(monitor.type, monitor);
@@ -17,7 +17,9 @@ function checkOf<T extends CheckKind>(type: T, monitor: Monitors[T]): Check {
   return MONITORS[type].checkOf(monitor, attempts);
 }
 
-/** The target that alerts name: the URL without user information, or the URI. */
+/**
+ * The target as alerts show it: the URL of an HTTP monitor without user information, the URI of any other.
+ */
 export function targetOf(monitor: Monitor): string {
   return targetOfType(monitor.type, monitor);
 }
@@ -31,7 +33,7 @@ function targetOfType<T extends CheckKind>(type: T, monitor: Monitors[T]): strin
  * version grows and earlier votes end.
  *
  * Name, description, visibility, export and `active` are not part of it. Nor are periodicity and regions,
- * which decide when and where the probe runs. It holds header values in clear text.
+ * which decide when and where the probe runs. The text holds header values in clear text.
  */
 export function probeFingerprint(monitor: Monitor): string {
   return JSON.stringify(toCheck(monitor));

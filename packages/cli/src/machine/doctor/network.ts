@@ -13,7 +13,9 @@ import { ANSWER_MS, onceWithin } from './once-within.ts';
 const dns = findingsOf('dns');
 const egress = findingsOf('egress');
 
-/** A name that does not exist (RFC 6761, section 6.4): a working server answers that. */
+/**
+ * A name that does not exist (RFC 6761, section 6.4). A working server answers that there is no such name.
+ */
 const NO_NAME = 'svc-doctor.invalid';
 const SAYS_NO = new Set(['ENOTFOUND', 'ENODATA']);
 
@@ -70,7 +72,7 @@ function targetsOf({ role, config }: Subject): Target[] {
   const proxy = (role === 'agent' ? config.probeProxy : config.channelProxy)?.reveal();
   const otlp = isExportOff(config) ? undefined : (config.otlpMetricsEndpoint ?? config.otlpEndpoint);
   const endpoint = otlp === undefined ? undefined : addressOf(otlp.reveal());
-  // An agent exports without the proxy of its probes.
+  // An agent sends its metrics to the OTLP endpoint directly, without the proxy of its probes.
   const byProxy = role === 'agent' ? undefined : proxyFor(proxy, config.noProxy);
   const relay = role === 'agent' ? undefined : config.smtpUrl?.reveal();
   return [

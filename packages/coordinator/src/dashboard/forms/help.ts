@@ -36,7 +36,7 @@ function textBounds({ form, maximumLength }: Extract<Control, { type: 'text' }>)
 }
 
 function numberBounds({ minimum, maximum, unit }: Extract<Control, { type: 'number' }>): string | null {
-  // Such a low bound is only the database's.
+  // A minimum as low as this is the least 32-bit number, which tells people nothing.
   if (minimum !== undefined && minimum < -1e9) return null;
   const measured = unit === undefined ? '' : ` ${unit}`;
   if (minimum === undefined) return maximum === undefined ? null : `At most ${figure(maximum)}${measured}.`;

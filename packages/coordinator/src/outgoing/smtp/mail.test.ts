@@ -49,6 +49,17 @@ function sending(parts: Partial<MailParts> = {}) {
 
 describe('the dialogue', () => {
   test.each([
+    ['already', 1],
+    ['while it connected', 2],
+  ])('no mail goes out where another coordinator leads %s', async (_, lostAt) => {
+    const taking = await server();
+    const answers = [true, false].slice(2 - lostAt);
+    const { send } = sending({ maySend: () => answers.shift() ?? false });
+    expect(await send(request(relayAt(taking.port)))).toMatchObject({ failure: 'aborted' });
+    expect(taking.mails).toEqual([]);
+  });
+
+  test.each([
     ['in clear', {}, {}],
     ['by STARTTLS', { startTls: true }, { tls: 'starttls' }],
     ['over TLS from the start', { isImplicit: true }, { tls: 'implicit' }],

@@ -38,6 +38,8 @@ export type MailParts = {
   readonly ca?: readonly string[];
   /** The name that svc greets relays with (`SVC_MAIL_HELO`). */
   readonly helo?: string | undefined;
+  /** Whether this coordinator may send now. It is asked before a mail is handed to a connected relay. */
+  readonly maySend?: () => boolean;
 };
 
 /**
@@ -53,6 +55,7 @@ export function createSendMail({
   lookups,
   ca = [],
   helo,
+  maySend = () => true,
 }: MailParts): SendMail {
   let context: SecureContext | undefined;
   const secureContext = () => (context ??= trustedContext(ca));
@@ -68,15 +71,21 @@ export function createSendMail({
       else end('no-connection-free', 'other mails kept all connections to the relay for 15 s');
     });
     const forget = onAbort(request.signal, () => end('aborted', 'svc is stopping'));
-    const dialled = () => {
+    const stopUnlessLeading = () => {
+      if (!maySend()) end('aborted', 'this coordinator does not lead at this moment');
+    };
+    const dialled = async () => {
       const cancel = clock.after(CONNECT_TIMEOUT_MS, () =>
         end('timeout', 'no connection to the relay within 5 s'),
       );
-      return SmtpSession.open(request.relay, parts, stop.signal, cancel).finally(cancel);
+      const session = await SmtpSession.open(request.relay, parts, stop.signal, cancel).finally(cancel);
+      stopUnlessLeading();
+      return session;
     };
     try {
       return await connections.use(request, stop.signal, dialled, () => {
         hasPlace = true;
+        stopUnlessLeading();
       });
     } catch (error) {
       return mailFailure(stop.signal.aborted ? stop.signal.reason : error, request.relay.credentials);

@@ -57,7 +57,7 @@ export function seeOther(path: string, cookies: readonly string[] = []): Respons
 /** Name of the cookie with the seed of a visitor's form tokens. */
 const SEED_COOKIE = 'svc-visitor';
 const SEED_LIFE_S = 6 * 3_600;
-/** Upper bound of a visitor's form, bytes. It holds an address, a password and tokens. */
+/** Maximum size of a visitor's form, bytes. A form holds an address, a password and tokens at most. */
 const MOST_BYTES = 8_192;
 
 /** The hidden field with a form token, and the `Set-Cookie` header that keeps its seed. */
@@ -70,8 +70,8 @@ export function formSeed(visit: Visit): FormSeed {
 }
 
 /**
- * Reads a visitor's form. A number is the status of a refusal; 403: it may come from another site, or it is
- * old.
+ * Reads a visitor's form. A number is the status of a refusal; 403: the form may come from another site, or
+ * is old.
  */
 export async function visitorForm(visit: Visit): Promise<Form | FormRefusal['status']> {
   const form = await guardedForm(visit, secretCookieOf(visit, SEED_COOKIE), MOST_BYTES);

@@ -31,7 +31,7 @@ export type Guess =
 
 /**
  * Bounds the guesses at the passwords of pages. The wait of a visitor grows with the number of wrong guesses.
- * A page has a common bound for all visitors, so many addresses do not guess faster than a few. This bound
+ * A page has a common bound for all visitors, so that guessing from many addresses is no faster. This bound
  * does not apply to a visitor who sent the right password before: strangers could lock that visitor out
  * otherwise.
  *
@@ -44,7 +44,7 @@ export class PasswordGuesses {
   /**
    * Compares and counts a guess in one turn of the event loop. So concurrent guesses are all counted.
    *
-   * @param peer key of the visitor's address
+   * @param peer key of the visitor's network address
    * @param now monotonic, ms
    * @param isRight compares; it is called only if the guess may be compared
    */
@@ -89,7 +89,7 @@ const RATES = {
   page: { perMinute: 5, burst: 60 },
   /** From the whole service. */
   service: { perMinute: 30, burst: 200 },
-  /** Requested by one visitor, whether they are sent or not. */
+  /** Requested by one visitor. Requests that no mail is sent for count too. */
   peer: { perMinute: 10 / 60, burst: 10 },
 } as const satisfies Readonly<Record<string, Rate>>;
 
@@ -108,10 +108,12 @@ export class MailLimits {
   };
 
   /**
-   * Counts a visitor's request, whether a mail is sent or not. So the bound reveals nothing about an address.
+   * Counts a visitor's request for a mail unless the bound is reached. A request that no mail is sent for
+   * counts too, so reaching the bound reveals nothing about a mail address.
    *
-   * @param peer key of the visitor's address
-   * @param now monotonic, ms @returns 0: the request is allowed; otherwise the time until the next one is, ms
+   * @param peer key of the visitor's network address
+   * @param now monotonic, ms
+   * @returns 0: the request is allowed; otherwise the time until the next request is allowed, ms
    */
   countRequest(peer: string, now: number): number {
     const bucket = this.#bucket('peer', peer);

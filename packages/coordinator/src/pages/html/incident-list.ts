@@ -81,7 +81,7 @@ function incidentArticle(incident: PageIncident, level: 'h3' | 'h4', words: Word
       : fillIn(text.lasted, { duration: words.duration(endedAt - startedAt) })
   }${affected === '' ? NO_HTML : html` · ${fillIn(text.affected, { components: affected })}`}</p>
 ${
-  // On its own line, so that nothing moves when the script converts times to the visitor's zone.
+  // The age is on its own line, so that nothing moves when the script converts times to the visitor's zone.
   endedAt === null
     ? html`<p class="soft small">${age(startedAt, now, language)}</p>
 `

@@ -15,7 +15,7 @@ export type Installation = {
    * installation an incident comes from.
    */
   readonly id: string;
-  /** Ids of alerts and keys of incidents. */
+  /** Derives the ids of alerts and other messages, and the keys of incidents. */
   readonly ids: DerivedIds;
   /** 32 bytes. It signs the tokens of jobs, so that a result can be verified without a record of its job. */
   readonly jobKey: Secret<Uint8Array>;

@@ -9,6 +9,7 @@ import {
   nextDeliveries,
   type QueuedRow,
   replayDelivery,
+  shortenWaits,
 } from './delivery-queue.ts';
 
 let parts: ConfiguredStore;
@@ -77,6 +78,7 @@ test('a delivery to a removed channel is left out, and the others are queued und
     tries: 0,
     createdAt: 1_000,
     replayedAt: null,
+    newestId: outcomes[2]?.id,
     hasNewer: true,
     hasNewerOfIncident: true,
     isAnnounced: false,
@@ -99,15 +101,17 @@ const attempt = {
 const stepOf = (
   deliveryId = 0,
   state: 'pending' | 'delivered' = 'pending',
-  { monitorId = 1, at = attempt.at, nextAttemptAt = 6_000.5 } = {},
+  { monitorId = 1, at = attempt.at, nextAttemptAt = 6_000.5, newestId = deliveryId } = {},
 ): DeliveryStep => ({
   deliveryId,
+  newestId,
   pair: { notificationId: channel, monitorId },
   error: 'busy',
   announced: state === 'pending' ? null : { incident: 'test', thread: 'message 7' },
   attempt: { ...attempt, at, number: Math.floor(at), deliveryId },
   state,
   nextAttemptAt: state === 'pending' ? nextAttemptAt : null,
+  waitMs: state === 'pending' ? nextAttemptAt - at - attempt.durationMs : null,
   channel: { state: 'failing', reason: 'busy' } as const,
   kept: null,
   isGroupKept: false,
@@ -115,8 +119,9 @@ const stepOf = (
 const record = (...steps: DeliveryStep[]) => parts.store.transaction((tx) => recordSteps(tx, steps, 1_600.9));
 
 test('the oldest delivery of a pair is due, then the next, and no delivery that is gone', async () => {
-  const [first] = await queue([row('a'), row('b')]);
-  await record({ ...stepOf(first?.id), attempt: { ...attempt, deliveryId: first?.id ?? 0 } });
+  const [first, second] = await queue([row('a'), row('b')]);
+  const failed = stepOf(first?.id, 'pending', { newestId: second?.id ?? 0 });
+  await record({ ...failed, attempt: { ...attempt, deliveryId: first?.id ?? 0 } });
   expect(await next()).toMatchObject([{ uid: 'a', attempts: 1, tries: 1, dueAt: 6_000 }]);
   expect(await next([1])).toEqual([]);
   await record({
@@ -146,12 +151,12 @@ test('a younger delivery makes the older one due, even if it was queued during t
   const [first] = await queue([row('a')]);
   await record(stepOf(first?.id, 'pending', { at: 900 }));
   expect(await nextIds()).toEqual(['a 6000']);
-  await queue([row('b')]);
+  const [second] = await queue([row('b')]);
   await parts.store.commit([hastenOlder([row('b')])]);
   expect(await nextIds()).toEqual(['a 0']);
-  await record(stepOf(first?.id, 'pending', { at: 999 }));
-  expect(await nextIds()).toEqual(['a 0']);
   await record(stepOf(first?.id, 'pending', { at: 1_000 }));
+  expect(await nextIds()).toEqual(['a 0']);
+  await record(stepOf(first?.id, 'pending', { at: 1_100, newestId: second?.id ?? 0 }));
   expect(await nextIds()).toEqual(['a 6000']);
 });
 
@@ -201,4 +206,18 @@ test('only dead deliveries are replayed', async () => {
   await parts.store.transaction((tx) => tx.runEach("UPDATE deliveries SET state = 'dead'", [[]]));
   expect(await replayed(id)).toEqual({ notificationId: channel, monitorId: 1 });
   expect(await next()).toMatchObject([{ replayedAt: 2_000 }]);
+});
+
+test('after a start no wait is longer than it was when it began, whatever the clock says', async () => {
+  const [a, b] = await queue([row('a', channel, 1), row('b', channel, 2)]);
+  // Its wait began at 1,520.76 by the clock of the attempt, and ends at 9,000 by a clock that is ahead.
+  const waits = { ...stepOf(a?.id, 'pending', { nextAttemptAt: 9_000 }), waitMs: 5_000 };
+  await record(waits, stepOf(b?.id, 'pending', { monitorId: 2, at: 100, nextAttemptAt: 6_000 }));
+  const dueAfter = async (now: number) => {
+    await shortenWaits(parts.store, now);
+    return nextIds();
+  };
+  expect(await dueAfter(4_100)).toEqual(['b 6000', 'a 9000']);
+  expect(await dueAfter(3_000)).toEqual(['b 6000', 'a 8000']);
+  expect(await dueAfter(0)).toEqual(['a 5000', 'b 5880']);
 });

@@ -31,6 +31,8 @@ export type AttemptEntry = {
 /** A step in the life of a delivery, with its consequences for its channel. */
 export type DeliveryStep = {
   deliveryId: number;
+  /** The youngest delivery of the pair when the attempt began. */
+  newestId: number;
   pair: DeliveryPair;
   /** Null: nothing was sent. */
   attempt: AttemptEntry | null;
@@ -38,8 +40,10 @@ export type DeliveryStep = {
   error: string | null;
   /** `pending`: there will be a further attempt. The other states end the delivery. */
   state: DeliveryState;
-  /** Epoch ms; null when the delivery is over. */
+  /** When the delivery is due, on the clock of `due_at`, epoch ms; null when it is over. */
   nextAttemptAt: number | null;
+  /** The wait from the end of the attempt until then, ms; null when the delivery is over. */
+  waitMs: number | null;
   /** The channel's new state; null: unchanged. */
   channel: ChannelState | null;
   /** The incident that the channel was, or may have been, told about by this step; null: none. */
@@ -79,27 +83,27 @@ export async function recordSteps(
     AND o.monitor_id = deliveries.monitor_id AND o.id < deliveries.id`;
   // A younger delivery that was queued during the attempt.
   const younger = `SELECT 1 FROM deliveries y WHERE y.state = 'pending' AND y.notification_id = deliveries.notification_id
-    AND y.monitor_id = deliveries.monitor_id AND y.id > deliveries.id AND y.created_at > ?`;
+    AND y.monitor_id = deliveries.monitor_id AND y.id > ?`;
   const outcomes = await tx.runEach(
-    `UPDATE deliveries SET state = ?, attempts = coalesce(?, attempts), next_attempt_at = ?, last_error = ?,
+    `UPDATE deliveries SET state = ?, attempts = coalesce(?, attempts), tries = tries + ?, next_attempt_at = ?, last_error = ?,
        finished_at = ?, group_uid = CASE WHEN ? = 1 THEN group_uid END,
-       hastened = CASE WHEN ? < next_attempt_at THEN hastened ELSE 0 END,
+       hastened = CASE WHEN due_at = 0 THEN hastened ELSE 0 END,
        due_at = CASE WHEN EXISTS (${older}) THEN NULL WHEN ? = 1 AND EXISTS (${younger}) THEN 0 ELSE ? END
      WHERE id = ?`,
-    steps.map(({ deliveryId, attempt, state, nextAttemptAt, error, isGroupKept }) => {
-      const next = nextAttemptAt === null ? null : wholeMs(nextAttemptAt);
-      const at = attempt === null ? null : wholeMs(attempt.at);
+    steps.map((step) => {
+      const { deliveryId, newestId, attempt, state, nextAttemptAt: dueAt, error, isGroupKept } = step;
+      const next = nextOf(step);
       return [
         state,
         attempt?.number ?? null,
+        attempt === null ? 0 : 1,
         next,
         error,
         state === 'pending' ? null : wholeMs(now),
         isGroupKept ? 1 : 0,
-        at,
         next === null ? 0 : 1,
-        at,
-        next,
+        newestId,
+        dueAt === null ? null : wholeMs(dueAt),
         deliveryId,
       ];
     }),
@@ -107,8 +111,8 @@ export async function recordSteps(
   const written = steps.filter((_, index) => outcomes[index]?.changes !== 0);
   await insertAttempts(
     tx,
-    written.flatMap(({ attempt, nextAttemptAt }) =>
-      attempt === null ? [] : [{ ...attempt, nextAttemptAt }],
+    written.flatMap((step) =>
+      step.attempt === null ? [] : [{ ...step.attempt, nextAttemptAt: nextOf(step) }],
     ),
   );
   await storeThreads(tx, written, now);
@@ -119,6 +123,12 @@ export async function recordSteps(
   );
   await hastenAfter(tx, written);
   return writeChannelStates(tx, written.flatMap(changedChannel), now);
+}
+
+/** When the delivery is tried next by the system's clock, as the attempt is dated, epoch ms. */
+function nextOf({ attempt, nextAttemptAt, waitMs }: DeliveryStep): number | null {
+  if (nextAttemptAt === null || waitMs === null) return null;
+  return wholeMs(attempt === null ? nextAttemptAt : attempt.at + attempt.durationMs + waitMs);
 }
 
 async function hastenAfter(tx: Transaction, steps: readonly DeliveryStep[]): Promise<void> {

@@ -1,5 +1,6 @@
 import type { Alert, AlertStatus } from '@svc/shared/channels/alert.ts';
 import { type RawBuilder, sql } from 'kysely';
+import { OWN_FAILURE_WAIT_MS } from '../../verdict/backoff.ts';
 import { receiverExists } from '../declaration/channels.ts';
 import type { Secrets } from '../declaration/secrets.ts';
 import { wholeMs } from '../queries.ts';
@@ -37,6 +38,8 @@ export type QueuedDelivery = DeliveryPair & {
   createdAt: number;
   /** When it was replayed last, epoch ms; null: never. */
   replayedAt: number | null;
+  /** The youngest pending delivery of the pair; its own id if no other one waits behind it. */
+  newestId: number;
   /** Whether a younger delivery of the pair waits behind it. */
   hasNewer: boolean;
   /** Whether a younger delivery of the same incident waits behind it. */
@@ -51,7 +54,7 @@ export type QueuedDelivery = DeliveryPair & {
   dueAt: number;
 };
 
-/** A delivery as it is queued. */
+/** The column values that a delivery is inserted with. */
 export type QueuedRow = DeliveryPair & {
   uid: string;
   /** The {@link Alert} as `alertText` writes it. */
@@ -65,7 +68,7 @@ export type QueuedRow = DeliveryPair & {
 /** A delivery before it is queued. `queuedAt`: epoch ms. */
 type ToQueue = DeliveryPair & { readonly uid: string; readonly alert: Alert; readonly queuedAt: number };
 
-/** A queued delivery after its commit. */
+/** A queued delivery, once the transaction that queued it is committed. */
 export type NewlyQueued = ToQueue & { readonly id: number };
 
 /** The row of a delivery, with the columns that follow from its alert. */
@@ -135,7 +138,7 @@ export function parametersOf(row: QueuedRow, id: number | null) {
 
 /**
  * Makes the oldest delivery of a pair due when a younger one is queued, even in the middle of a long
- * back-off. To be run after {@link insertDeliveries} of the same rows.
+ * back-off. Run this after {@link insertDeliveries} of the same rows.
  */
 export function hastenOlder(rows: readonly QueuedRow[]): SqlStep {
   return {
@@ -183,8 +186,8 @@ export type NextSearch = {
 };
 
 /**
- * The deliveries of a channel that may be sent in one message, by id. It includes deliveries whose back-off
- * has not ended.
+ * The deliveries of a channel that may be sent in one message, by id. Deliveries whose back-off has not ended
+ * are included.
  *
  * @property queued only deliveries queued between these instants, exclusive, epoch ms
  * @property groupUid only deliveries of this earlier grouped message; null: only those that were in none
@@ -227,7 +230,7 @@ type HeadRow = {
   tries: number;
   created_at: number;
   replayed_at: number | null;
-  has_newer: Flag;
+  newest_id: number;
   has_newer_of_incident: Flag;
   is_announced: Flag;
   thread: string | null;
@@ -237,12 +240,10 @@ type HeadRow = {
 
 function selectHeads(where: RawBuilder<unknown>, order: RawBuilder<unknown>, limit: number) {
   return sql<HeadRow>`
-    SELECT d.id, d.uid, d.notification_id, d.monitor_id, d.alert, d.attempts, d.created_at, d.replayed_at, d.group_uid,
+    SELECT d.id, d.uid, d.notification_id, d.monitor_id, d.alert, d.attempts, d.tries, d.created_at, d.replayed_at, d.group_uid,
       d.due_at,
-      CASE WHEN d.replayed_at IS NULL THEN d.attempts ELSE (SELECT count(*) FROM delivery_attempts a
-        WHERE a.delivery_id = d.id AND a.at >= d.replayed_at) END AS tries,
-      EXISTS (SELECT 1 FROM deliveries n WHERE n.state = 'pending' AND n.id > d.id
-        AND n.notification_id = d.notification_id AND n.monitor_id = d.monitor_id) AS has_newer,
+      (SELECT max(n.id) FROM deliveries n WHERE n.state = 'pending'
+        AND n.notification_id = d.notification_id AND n.monitor_id = d.monitor_id) AS newest_id,
       EXISTS (SELECT 1 FROM deliveries n WHERE n.state = 'pending' AND n.id > d.id
         AND n.notification_id = d.notification_id AND n.monitor_id = d.monitor_id
         AND n.incident = d.incident) AS has_newer_of_incident,
@@ -263,7 +264,8 @@ function queuedDelivery(secrets: Secrets, row: HeadRow): QueuedDelivery {
     tries: row.tries,
     createdAt: row.created_at,
     replayedAt: row.replayed_at,
-    hasNewer: Boolean(row.has_newer),
+    newestId: row.newest_id,
+    hasNewer: row.newest_id > row.id,
     hasNewerOfIncident: Boolean(row.has_newer_of_incident),
     isAnnounced: Boolean(row.is_announced),
     thread: row.thread,
@@ -272,7 +274,7 @@ function queuedDelivery(secrets: Secrets, row: HeadRow): QueuedDelivery {
   };
 }
 
-/** Stores that these deliveries go in one message. To be committed before the message is sent. */
+/** Stores that these deliveries go in one message. Commit this before the message is sent. */
 export async function joinGroup(tx: Transaction, ids: readonly number[], groupUid: string): Promise<void> {
   await tx.runEach(
     'UPDATE deliveries SET group_uid = ? WHERE id = ?',
@@ -283,20 +285,30 @@ export async function joinGroup(tx: Transaction, ids: readonly number[], groupUi
 /** A channel with pending deliveries, and when the first of them may be sent, epoch ms; 0: at once. */
 export type DueChannel = { readonly notificationId: number; readonly dueAt: number };
 
+/** The channels with pending deliveries. */
+export async function dueChannels({ work }: Pick<Store, 'work'>): Promise<readonly DueChannel[]> {
+  const { rows } = await sql<DueChannel>`
+    SELECT notification_id AS "notificationId", min(due_at) AS "dueAt"
+    FROM deliveries WHERE due_at IS NOT NULL GROUP BY notification_id`.execute(work);
+  return rows;
+}
+
+/** How long the wait of a delivery was when it began, ms. */
+const WAIT_MS = `coalesce((SELECT a.next_attempt_at - a.at - CAST(a.duration AS INTEGER) FROM delivery_attempts a
+  WHERE a.delivery_id = deliveries.id AND a.number = deliveries.attempts), ${OWN_FAILURE_WAIT_MS})`;
+
 /**
- * The channels with pending deliveries.
- *
- * @param notAfter epoch ms. A wait that ends later was written before the clock was set back; it ends now
+ * For a start: no wait lasts longer from `now` on (epoch ms) than it was when it began. A longer one was
+ * written under a clock that has been set back since.
  */
-export async function dueChannels(store: Store, notAfter: number): Promise<readonly DueChannel[]> {
-  const { rows } = await sql<DueChannel & { readonly lastDueAt: number }>`
-    SELECT notification_id AS "notificationId", min(due_at) AS "dueAt", max(due_at) AS "lastDueAt"
-    FROM deliveries WHERE due_at IS NOT NULL GROUP BY notification_id`.execute(store.work);
-  if (rows.every(({ lastDueAt }) => lastDueAt <= notAfter)) return rows;
+export async function shortenWaits(store: Store, now: number): Promise<void> {
+  const [at, wait] = [wholeMs(now), sql.raw(WAIT_MS)];
+  const isTooLong = sql<boolean>`due_at > ${at} AND due_at > ${at} + ${wait}`;
+  const found = await store.work.selectFrom('deliveries').select('id').where(isTooLong).limit(1).execute();
+  if (found.length === 0) return;
   await store.transaction(({ db }) =>
-    db.updateTable('deliveries').set({ due_at: 0 }).where('due_at', '>', wholeMs(notAfter)).execute(),
+    sql`UPDATE deliveries SET due_at = ${at} + ${wait} WHERE ${isTooLong}`.execute(db),
   );
-  return dueChannels(store, notAfter);
 }
 
 /** Makes all deliveries of a channel due that are in their back-off. */
@@ -394,7 +406,7 @@ export async function replayDeliveries(
 ): Promise<DeliveryPair[]> {
   const rows = await tx.db
     .updateTable('deliveries')
-    .set({ state: 'pending', replayed_at: wholeMs(now), next_attempt_at: null, finished_at: null })
+    .set({ state: 'pending', replayed_at: wholeMs(now), tries: 0, next_attempt_at: null, finished_at: null })
     .where('id', 'in', ids)
     .where('state', '=', 'dead')
     .returning(['notification_id', 'monitor_id'])

@@ -23,6 +23,7 @@ import {
   passOnTurns,
   type QueuedRow,
   replayDelivery,
+  shortenWaits,
   waitingChannels,
 } from './delivery-queue.ts';
 
@@ -102,10 +103,12 @@ async function callEach(
         {
           pair,
           deliveryId: 1,
+          newestId: 1,
           attempt: { ...attempt, deliveryId: 1, number: 1 },
           error: null,
           state: 'delivered',
           nextAttemptAt: null,
+          waitMs: null,
           channel,
           announced: { incident: 'i', thread: 't' },
           kept: 'k',
@@ -123,9 +126,10 @@ async function callEach(
     await replayDelivery(tx, 2, 3);
     await passOnTurns(tx, [pair]);
   });
-  // A wait that ends later than the clock allows is shortened: that is the second statement.
-  await store.transaction((tx) => tx.query('UPDATE deliveries SET due_at = 10 WHERE id = 2'));
-  await dueChannels(store, 5);
+  // A wait that is longer than it was is shortened: that is the second statement.
+  await store.transaction((tx) => tx.query('UPDATE deliveries SET due_at = 100000 WHERE id = 2'));
+  await shortenWaits(store, 5);
+  await dueChannels(store);
   await waitingChannels(store);
   await lastDeliveryId(store);
   await deadDeliveries(store, notificationId, 0, 10);

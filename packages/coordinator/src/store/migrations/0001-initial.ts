@@ -69,8 +69,8 @@ const DECLARED = [
   'CREATE INDEX monitors_overview ON monitors (workspace_id, id, active, name, type)',
   // Deleted monitors that still have roll-ups; see `REMOVED`.
   'CREATE TABLE removed_monitors (monitor_id INTEGER PRIMARY KEY)',
-  // `stopped_at`: since when the channel is stopped, because its address is dead; null: it is not. `kept`: what
-  // its kind keeps of it, the new id of a chat, say; null: nothing.
+  // `stopped_at`: since when the channel is stopped, because its address is dead; null: it is not stopped.
+  // `kept`: what the channel's code stores for it, such as the new id of a chat; null: nothing.
   `CREATE TABLE notifications (
     id INTEGER PRIMARY KEY AUTOINCREMENT, workspace_id INTEGER NOT NULL REFERENCES workspaces,
     name TEXT, provider_type TEXT NOT NULL, settings_sealed BLOB NOT NULL,
@@ -177,6 +177,12 @@ const EVALUATION = [
   `CREATE TABLE stream_positions (
     stream TEXT PRIMARY KEY, stream_created TEXT NOT NULL, sequence INTEGER NOT NULL,
     message_id TEXT NOT NULL, message_time INTEGER NOT NULL) WITHOUT ROWID`,
+  // The lease of a shard, see `shard-lease.ts`. `term` is drawn for each take; '': the holder has resigned.
+  // Once the row has another term, the constraint refuses the writes of the former leader. `holder` and
+  // `epoch` (the count of takes) are for people. `expires_at` is an instant of the database's clock.
+  `CREATE TABLE shards (
+    id INTEGER PRIMARY KEY, holder TEXT NOT NULL, term TEXT CONSTRAINT not_leading CHECK (term IS NOT NULL),
+    epoch INTEGER NOT NULL, expires_at INTEGER NOT NULL)`,
   // `last_seen_at`: the last time the region had a live agent, written at least once a minute while it has
   // one.
   'CREATE TABLE region_presence (region TEXT PRIMARY KEY, last_seen_at INTEGER NOT NULL) WITHOUT ROWID',
@@ -204,10 +210,10 @@ const TOTALS = [
   `CREATE TABLE uptime_days (
     monitor_id INTEGER NOT NULL, at INTEGER NOT NULL, active_ms INTEGER NOT NULL,
     degraded_ms INTEGER NOT NULL, error_ms INTEGER NOT NULL, PRIMARY KEY (monitor_id, at)) WITHOUT ROWID`,
-  // Progress of rolling up. Done are all hours before `hour`, and in `hour` the results whose slot lies less
-  // than `phase` ms after a full half minute; all days before `day`, and in `day` the monitors up to
-  // `after_monitor`. Results of the hour `results_from` and later are complete; the retention has deleted
-  // some of the older ones.
+  // Progress of rolling up. All hours before `hour` are done. In `hour`, the results are done whose slot lies
+  // less than `phase` ms after a full half minute. All days before `day` are done. In `day`, the monitors up
+  // to `after_monitor` are done. Results of the hour `results_from` and later are complete; the retention may
+  // have deleted older results.
   `CREATE TABLE rollup_progress (
     id INTEGER PRIMARY KEY CHECK (id = 1), hour INTEGER NOT NULL, phase INTEGER NOT NULL,
     day INTEGER NOT NULL, after_monitor INTEGER NOT NULL, results_from INTEGER NOT NULL DEFAULT 0)`,
@@ -228,7 +234,7 @@ const TOTALS = [
 const DELIVERY = [
   // The outbox and, after sending, the ledger. `alert` is the JSON snapshot; `incident` and `status` are those of
   // the alert, null: the alert cannot be read. `uid` is the webhook-id. `state`: pending, delivered, dead or
-  // superseded. `attempts` counts all attempts; after a replay the schedule starts anew at `replayed_at`. The
+  // superseded. `attempts` counts all attempts, `tries` those since the last replay, at `replayed_at`. The
   // `monitor_id` of a test alert is 0. `group_uid`: the id of the message for many alerts in which the delivery may
   // have been sent; null: it was in none. A delivery has no foreign key, so that a channel with many deliveries is
   // removed at once and its deliveries in small steps after it.
@@ -238,7 +244,8 @@ const DELIVERY = [
     id INTEGER PRIMARY KEY AUTOINCREMENT, uid TEXT NOT NULL UNIQUE,
     notification_id INTEGER NOT NULL, monitor_id INTEGER NOT NULL, alert TEXT NOT NULL,
     incident TEXT, status TEXT, state TEXT NOT NULL,
-    attempts INTEGER NOT NULL DEFAULT 0, next_attempt_at INTEGER, last_error TEXT,
+    attempts INTEGER NOT NULL DEFAULT 0, tries INTEGER NOT NULL DEFAULT 0, next_attempt_at INTEGER,
+    last_error TEXT,
     created_at INTEGER NOT NULL, replayed_at INTEGER, finished_at INTEGER, group_uid TEXT,
     due_at INTEGER, hastened INTEGER NOT NULL DEFAULT 0)`,
   "CREATE INDEX deliveries_pending ON deliveries (notification_id, monitor_id, id) WHERE state = 'pending'",
@@ -300,7 +307,7 @@ const NOTES = [
   'CREATE INDEX incidents_monitor ON incidents (monitor_id, opened_at)',
   'CREATE INDEX incidents_closed ON incidents (closed_at) WHERE closed_at IS NOT NULL',
   'CREATE INDEX incidents_workspace ON incidents (workspace_id, id)',
-  // Pages that show an incident. None for an incident of a monitor: the pages that show the monitor.
+  // Pages that show an incident. Without a row, the pages that show the incident's monitor show it.
   `CREATE TABLE incident_pages (
     incident_id INTEGER NOT NULL REFERENCES incidents ON DELETE CASCADE,
     page_id INTEGER NOT NULL REFERENCES status_pages ON DELETE CASCADE,
@@ -340,9 +347,9 @@ const VISITORS = [
   `CREATE TABLE page_told (
     page_id INTEGER NOT NULL REFERENCES status_pages ON DELETE CASCADE,
     monitor_id INTEGER NOT NULL, status TEXT NOT NULL, PRIMARY KEY (page_id, monitor_id)) WITHOUT ROWID`,
-  // What the subscribers of a page were told about a maintenance window. `announced_from`: the beginning that
-  // was announced. `begun_from`: the beginning of the occurrence whose start was announced. `is_over`, 0 or
-  // 1: its end was announced too.
+  // What the subscribers of a page were told about a maintenance window. `announced_from`: beginning of the
+  // occurrence that was announced in advance. `begun_from`: beginning of the occurrence that was announced
+  // when it began. `is_over`, 0 or 1: the end of the occurrence of `begun_from` was announced too.
   `CREATE TABLE page_windows_told (
     page_id INTEGER NOT NULL REFERENCES status_pages ON DELETE CASCADE,
     window_id INTEGER NOT NULL REFERENCES maintenance_windows ON DELETE CASCADE,

@@ -4,7 +4,7 @@ import { onlyInPostgres } from '../dialect.ts';
 
 /*
  * What only a database of PostgreSQL has. The aggregate `merged_histogram` is the sum of stored histograms of
- * latencies (nulls are skipped), as `verdict/latency-histogram.ts` encodes it. SQLite gets it from
+ * latencies (nulls are skipped), as `verdict/latency-histogram.ts` encodes it. SQLite gets it and the clock from
  * `sqlite/statements.ts`.
  */
 
@@ -43,9 +43,12 @@ export const POSTGRES_ONLY = [
     END $$`,
   // SQLite needs a cast after joining bytes, and has this name for them.
   'CREATE DOMAIN blob AS bytea',
-  // One row: the mark of the last commit, see `postgres/postgres-writer.ts`.
-  'CREATE TABLE last_commit (id integer PRIMARY KEY CHECK (id = 1), mark text NOT NULL)',
-  "INSERT INTO last_commit (id, mark) VALUES (1, '')",
+  // The mark of the last commit of each process that writes, see `postgres/postgres-writer.ts`.
+  `CREATE TABLE last_commits (process bigint PRIMARY KEY, mark text NOT NULL,
+    at timestamptz NOT NULL DEFAULT clock_timestamp())`,
+  // The database's clock, epoch ms; not the time at which the transaction began.
+  `CREATE FUNCTION database_now() RETURNS bigint LANGUAGE sql VOLATILE
+    AS $$ SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000 AS bigint) $$`,
   `CREATE FUNCTION histogram_add(counts bigint[], histogram bytea) RETURNS bigint[]
     LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
     DECLARE

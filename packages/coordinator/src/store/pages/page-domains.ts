@@ -44,7 +44,10 @@ function presentDomains(source: Readable) {
     .select(COLUMNS);
 }
 
-/** The last checks of the present domains of these pages, by page. Pages without one are missing. */
+/**
+ * For each of these pages, the last check of the domain that it declares now. A page without a domain, or
+ * whose domain was not checked yet, is missing.
+ */
 export async function checkedDomains(
   source: Readable,
   pageIds: readonly number[],

@@ -6,11 +6,11 @@ import type { Store, Transaction } from '../store.ts';
 /** How the icon of a page was last fetched. Instants are epoch ms. */
 export type FetchedIcon = {
   readonly pageId: number;
-  /** The icon's URL as the page declared it then. */
+  /** The icon's URL that was fetched. The page may declare another one now. */
   readonly url: string;
   /** The `ETag` of the server's answer; null: it had none. */
   readonly validator: string | null;
-  /** Why the last try failed; null: it did not. */
+  /** Why the last try failed; null: it succeeded. */
   readonly problem: string | null;
   /** Tries in a row that failed. */
   readonly failures: number;

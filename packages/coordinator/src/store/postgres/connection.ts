@@ -8,8 +8,11 @@ import { Exchange, PreparedStatements } from './exchange.ts';
 const STATEMENT_LIMIT_MS = 30_000;
 /** Longest wait of a statement for a lock, ms; as long as a transaction of SQLite waits. */
 export const LOCK_LIMIT_MS = 5_000;
-/** Longest time without a statement in an open transaction, ms. The server ends the connection then. */
-const IDLE_LIMIT_MS = 60_000;
+/**
+ * Longest time without a statement in an open transaction, ms. The server ends the connection then: others wait
+ * for the lock of the transaction, and its process may be frozen. It is shorter than a lease.
+ */
+const IDLE_LIMIT_MS = 3_000;
 /** Longest wait for the answers to one exchange, ms. After it the connection is given up. */
 const ANSWER_LIMIT_MS = 60_000;
 const DIAL_LIMIT_MS = 5_000;
@@ -18,6 +21,8 @@ const KEEPALIVE_MS = 10_000;
 
 const SETTINGS = {
   statement_timeout: STATEMENT_LIMIT_MS,
+  // With another level, a transaction would not see what was committed while it waited for its lock.
+  default_transaction_isolation: 'read committed',
   lock_timeout: LOCK_LIMIT_MS,
   idle_in_transaction_session_timeout: IDLE_LIMIT_MS,
   // The server notices within half a minute that this machine is gone, and frees its locks.

@@ -16,7 +16,7 @@ const WORK_READERS = 2;
 /**
  * Opens the PostgreSQL database at `url`, and migrates it to this version.
  *
- * @throws StoreError `store-in-use`, `store-newer`, `store-foreign`, `store-writer-lost` (no connection), or
+ * @throws StoreError `store-newer`, `store-foreign`, `store-writer-lost` (no connection), or
  *   PostgreSQL's error
  */
 export async function openPostgres({ url, log }: { url: Secret; log: Logger }): Promise<Store> {
@@ -31,6 +31,7 @@ export async function openPostgres({ url, log }: { url: Secret; log: Logger }): 
   const writer = new PostgresWriter({ url, onLost, log });
   try {
     await migrate(postgresDialect(writer.run), 'the PostgreSQL database', log);
+    await writer.forgetMarks();
     return new SerialStore({ writer, reader, workReader, unlock: () => {}, log });
   } catch (error) {
     await Promise.all([writer.close(), reader.close(), workReader.close()]);

@@ -51,13 +51,36 @@ async function untilItSucceeds<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-test('a second coordinator is refused until the first has closed', async () => {
-  await expect(opened()).rejects.toMatchObject({
-    code: 'store-in-use',
-    message: 'another coordinator uses this PostgreSQL database',
+test('two coordinators write in turn: what one reads before it writes stays so', async () => {
+  const other = await opened();
+  const increment = (from: Store) =>
+    from.transaction(async (tx) => {
+      const [found] = await tx.query<{ count: number }>('SELECT count(*) AS count FROM workspaces');
+      await insertWorkspace(`number ${found?.count ?? 0}`)(tx);
+    });
+  const all = Array.from({ length: 20 }, (_, index) => increment(index % 2 === 0 ? store : other));
+  await Promise.all(all);
+  expect(await names()).toEqual(Array.from({ length: 20 }, (_, index) => `number ${index}`));
+  await other.close();
+});
+
+test('a coordinator that is frozen in a transaction delays others for 3 s, and stores nothing', async () => {
+  const other = await opened();
+  const hasBegun = Promise.withResolvers<void>();
+  const thaw = Promise.withResolvers<void>();
+  const frozen = other.transaction(async (tx) => {
+    await insertWorkspace('frozen')(tx);
+    hasBegun.resolve();
+    await thaw.promise;
   });
-  await store.close();
-  store = await opened();
+  await hasBegun.promise;
+  const startedAt = performance.now();
+  await store.commit([insert('a')]);
+  expect(performance.now() - startedAt).toBeGreaterThan(1_000);
+  thaw.resolve();
+  await expect(frozen).rejects.toMatchObject(isLost);
+  expect(await names()).toEqual(['a']);
+  await other.close();
 });
 
 test('a database of another program is refused, and one without a server is said to be', async () => {
@@ -175,7 +198,7 @@ async function startProxy(): Promise<{ url: Secret; cut(when: 'before' | 'after'
       socket.on('close', end);
     }
     client.on('data', (chunk) => {
-      const isCommit = mode !== null && chunk.includes('UPDATE last_commit');
+      const isCommit = mode !== null && chunk.includes('INTO last_commits');
       if (!isCommit) return void upstream.write(chunk);
       const when = mode;
       mode = null;

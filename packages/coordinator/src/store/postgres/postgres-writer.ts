@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
@@ -12,7 +12,7 @@ import { Connection, clientSettings, type Dialled, LOCK_LIMIT_MS } from './conne
 import { postgresDialect } from './postgres-dialect.ts';
 import { isConnectionLost, isReadOnly, lostError, postgresErrorOf } from './postgres-errors.ts';
 
-/** The key of the lock that the one writer of a database holds: the bytes of `svc-writ`. */
+/** The key of the lock that each transaction holds: the bytes of `svc-writ`. */
 const WRITER_LOCK = '8319394187178928500';
 
 /** As `server_version_num` has it. */
@@ -21,7 +21,16 @@ const OLDEST_VERSION = 150_000;
 /** Time between two tries for the lock, or to learn what became of a commit, ms. */
 const AGAIN_MS = 250;
 
-const WRITE_MARK = 'UPDATE last_commit SET mark = ?';
+/** Begins a transaction when no other one of any coordinator runs. */
+const BEGIN: readonly SqlStep[] = [
+  { sql: 'BEGIN', rows: [[]] },
+  { sql: 'SELECT pg_advisory_xact_lock(CAST(? AS bigint))', rows: [[WRITER_LOCK]] },
+];
+
+const WRITE_MARK = `INSERT INTO last_commits (process, mark) VALUES (?, ?)
+  ON CONFLICT (process) DO UPDATE SET mark = excluded.mark, at = clock_timestamp()`;
+/** Long after any process asks what became of its last commit. */
+const FORGET_MARKS = "DELETE FROM last_commits WHERE at < clock_timestamp() - interval '30 days'";
 
 type Parts = {
   readonly url: Dialled['url'];
@@ -31,15 +40,19 @@ type Parts = {
 };
 
 /**
- * Writes through one connection, which holds a lock that only one writer of a database can have. So one
- * process writes at a time, as with SQLite, and a process that was cut off writes nothing after another one
- * has begun. PostgreSQL frees the lock when the connection ends.
+ * Writes through one connection. Each transaction begins with a lock that it holds to its end, so one
+ * transaction of all coordinators runs at a time, as with SQLite. (What only a leader may write, the fence of
+ * `shard-lease.ts` refuses to others.)
  *
- * Each transaction also writes a mark of its own. When the connection ends before the answer to a commit, the
- * next connection reads the mark, and so learns whether the transaction is durable.
+ * Each transaction also writes a mark of its own into the row of its process. When the connection ends before
+ * the answer to a commit, the next connection reads the mark, and so learns whether the transaction is
+ * durable. A connection holds a second lock, that of its process, for its whole life. So the next one begins
+ * only when the former has ended at the server too, and nothing of it is under way.
  */
 export class PostgresWriter implements StoreWriter {
   readonly #parts: Parts;
+  /** Drawn for the life of this object. It is the key of a lock too. */
+  readonly #process = randomBytes(8).readBigInt64BE().toString();
   readonly #stopping = new AbortController();
   #client: pg.Client | null = null;
   #connection: Connection | null = null;
@@ -56,7 +69,10 @@ export class PostgresWriter implements StoreWriter {
 
   async transaction<T>(work: (tx: Transaction) => T | Promise<T>) {
     const connection = await this.#connected();
-    await this.#watched(connection, () => connection.run('BEGIN', []));
+    await this.#watched(connection, () => connection.runAll(BEGIN)).catch(async (error: unknown) => {
+      await this.#rollBack(connection).catch(() => {});
+      throw error;
+    });
     const parts = { connection: this.#begun(connection), dialect: postgresDialect, log: this.#parts.log };
     return runTransaction(parts, work);
   }
@@ -64,15 +80,10 @@ export class PostgresWriter implements StoreWriter {
   async commit(steps: readonly SqlStep[]): Promise<Iterable<RowOutcome>[]> {
     const connection = await this.#connected();
     const mark = randomUUID();
-    const all = [
-      { sql: 'BEGIN', rows: [[]] },
-      ...steps,
-      { sql: WRITE_MARK, rows: [[mark]] },
-      { sql: 'COMMIT', rows: [[]] },
-    ];
+    const all = [...BEGIN, ...steps, ...this.#end(mark)];
     try {
       const outcomes = await this.#watched(connection, () => connection.runAll(all));
-      return outcomes.slice(1, -2).map((step) => [...step]);
+      return outcomes.slice(BEGIN.length, -this.#end(mark).length).map((step) => [...step]);
     } catch (error) {
       if (isUnanswered(error) && (await this.#isDurable(mark))) {
         const message = 'the database committed the transaction, but the answer was lost';
@@ -84,12 +95,25 @@ export class PostgresWriter implements StoreWriter {
     }
   }
 
+  /** Forgets the marks of processes that ended long ago. */
+  async forgetMarks(): Promise<void> {
+    await this.run(FORGET_MARKS, []);
+  }
+
   async close(): Promise<void> {
     this.#stopping.abort();
     const client = this.#client;
     this.#client = null;
     this.#connection = null;
     await client?.end();
+  }
+
+  /** The end of a transaction, with its mark. */
+  #end(mark: string): readonly SqlStep[] {
+    return [
+      { sql: WRITE_MARK, rows: [[this.#process, mark]] },
+      { sql: 'COMMIT', rows: [[]] },
+    ];
   }
 
   #begun(connection: Connection): BegunConnection {
@@ -99,11 +123,7 @@ export class PostgresWriter implements StoreWriter {
       runEach: async (sql, rows) => (await ask(() => connection.runAll([{ sql, rows }])))[0] ?? [],
       commit: async () => {
         const mark = randomUUID();
-        const steps = [
-          { sql: WRITE_MARK, rows: [[mark]] },
-          { sql: 'COMMIT', rows: [[]] },
-        ];
-        await ask(() => connection.runAll(steps)).catch(async (error: unknown) => {
+        await ask(() => connection.runAll(this.#end(mark))).catch(async (error: unknown) => {
           if (!isUnanswered(error) || !(await this.#isDurable(mark))) throw error;
         });
       },
@@ -143,10 +163,10 @@ export class PostgresWriter implements StoreWriter {
   }
 
   /**
-   * Dials, and waits until the lock is free: the server may not have noticed yet that the connection before
-   * has ended.
+   * Dials, and waits until the lock of this process is free: the server may not have noticed yet that the
+   * connection before has ended.
    *
-   * @throws StoreError `store-in-use`, `store-writer-lost`
+   * @throws StoreError `store-writer-lost`
    */
   async #dial(): Promise<Connection> {
     const client = new pg.Client(clientSettings(this.#parts));
@@ -183,27 +203,28 @@ export class PostgresWriter implements StoreWriter {
       );
     for (let waitedMs = 0; ; waitedMs += AGAIN_MS) {
       const answer = await connection.run('SELECT pg_try_advisory_lock(CAST(? AS bigint)) AS taken', [
-        WRITER_LOCK,
+        this.#process,
       ]);
       const [lock] = answer.rows as { taken: number }[];
       if (lock?.taken === 1) return;
       if (waitedMs >= LOCK_LIMIT_MS)
-        throw new StoreError('store-in-use', 'another coordinator uses this PostgreSQL database');
+        throw lostError('the server has not ended the connection before this one', 'writes');
       await delay(AGAIN_MS, undefined, { signal: this.#stopping.signal }).catch(() => {});
       if (this.#stopping.signal.aborted) throw closedError();
     }
   }
 
   /**
-   * Whether the transaction with this mark is durable, after its connection has ended. The lock is taken
-   * first, so the former connection has ended at the server too. Asks until the database answers.
+   * Whether the transaction with this mark is durable, after its connection has ended. The next connection
+   * takes the lock of this process first, so the former one has ended at the server too. Asks until the
+   * database answers.
    *
    * @throws StoreError `store-closed`
    */
   async #isDurable(mark: string): Promise<boolean> {
     for (;;) {
       try {
-        const { rows } = await this.run('SELECT mark FROM last_commit', []);
+        const { rows } = await this.run('SELECT mark FROM last_commits WHERE process = ?', [this.#process]);
         const [stored] = rows as { mark: string }[];
         return stored?.mark === mark;
       } catch (error) {

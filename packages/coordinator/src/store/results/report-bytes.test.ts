@@ -8,7 +8,14 @@ import {
 import { REGIONS, type Region } from '@svc/shared/regions.ts';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type Finding, type NewReport, ReportWriter, readOutcomes, readReports } from './report-bytes.ts';
+import {
+  type Finding,
+  type NewReport,
+  PHASES,
+  ReportWriter,
+  readOutcomes,
+  readReports,
+} from './report-bytes.ts';
 
 const SLOT = Date.UTC(2026, 0, 1) + 12_350;
 const AGENT = 0xfe_dc_ba_98_76;
@@ -118,6 +125,32 @@ test.each<[string, number, Finding, number | null]>([
   expect(packed({ found, agent })).toHaveLength(bytes);
 });
 
+describe('a later version reads what is stored now:', () => {
+  test.each<[string, Finding, number | null, string]>([
+    ['a usual report', HTTPS, AGENT, '1c067cb51303d804fedcba987604c8019fb9019c03d904b808e8d3b606'],
+    ['an abstention', ABSTAINED, null, '0706830303d80400'],
+  ])('%s', (_, found, agent, hex) => {
+    const [read] = readReports(SLOT, Buffer.from(hex, 'hex'));
+    expect(read).toEqual({ ...found, region: 'hosta-fra', agent, recorded_at: SLOT + 300 });
+  });
+
+  test('values that are stored as their place in a list', () => {
+    expect(OUTCOMES).toEqual(['passed', 'degraded', 'failed', 'not_run']);
+    expect(PHASES.slice(0, 5)).toEqual(['dns', 'connect', 'tls', 'first_byte', 'transfer']);
+    const places = { 'no-agent': 0, 'job-lost': 4, 'no-ipv6': 9 } as const;
+    for (const reason of Object.keys(places) as (keyof typeof places)[])
+      expect(NOT_RUN_REASONS.indexOf(reason)).toBe(places[reason]);
+    const regions = {
+      'hosta-ams': 0,
+      'hosta-sin': 15,
+      'hostb-fra': 18,
+      'hostc-asia-southeast1': 27,
+    } as const;
+    for (const region of Object.keys(regions) as (keyof typeof regions)[])
+      expect(REGIONS.indexOf(region)).toBe(regions[region]);
+  });
+});
+
 describe('the report of a region', () => {
   const outcomesOf = (...reports: Parameters<typeof packed>) => [...readOutcomes(packed(...reports))];
   const B: Region = 'hostb-par';
@@ -165,6 +198,18 @@ describe('reports of a later version', () => {
     expect(read).toEqual({ ...known, attempts, region: 'hosta-fra', agent: AGENT, recorded_at: SLOT + 300 });
   });
 
+  test('phases that are not known here are passed over', () => {
+    const found = { ...HTTPS, phases: { dns: 18.5 } };
+    const bytes = Buffer.from(packed({ found }));
+    // The bits of the phases, two bytes of the first, and four of the certificate are the end.
+    const bits = bytes.length - 7;
+    expect(bytes[bits]).toBe(0b1);
+    const later = Buffer.concat([bytes.subarray(0, -4), Buffer.of(25), bytes.subarray(-4)]);
+    later[bits] = 0b10_0001;
+    later[0] = later.length - 1;
+    expect(readReports(SLOT, later)).toMatchObject([found]);
+  });
+
   test('regions and reasons that are not known here are passed over', () => {
     const bytes = packed({ found: HTTPS }, { found: ABSTAINED, agent: null });
     const foreign = Buffer.from(bytes);
@@ -176,10 +221,35 @@ describe('reports of a later version', () => {
   });
 });
 
-test('damaged bytes are refused', () => {
-  const bytes = packed({ found: HTTP });
-  expect(() => readReports(SLOT, bytes.subarray(0, -1))).toThrow(RangeError);
-  expect(() => readReports(SLOT, new Uint8Array([0]))).toThrow(RangeError);
+describe('damaged bytes', () => {
+  test('end the reports of the row', () => {
+    const bytes = packed({ found: HTTP }, { found: DOWN, region: 'hostb-par' });
+    expect(readReports(SLOT, bytes.subarray(0, -1))).toMatchObject([{ region: 'hosta-fra' }]);
+    expect(readReports(SLOT, new Uint8Array([0]))).toEqual([]);
+  });
+
+  test('in the rest leave the other parts', () => {
+    const bytes = Buffer.from(packed({ found: DOWN }));
+    bytes[bytes.length - 1] = 0;
+    const { error_message: _, ...others } = DOWN;
+    expect(readReports(SLOT, bytes)).toMatchObject([{ ...others, attempts: [] }]);
+  });
+
+  test('are read without an error, whatever they are', () => {
+    const some = packed(
+      { found: HTTPS },
+      { found: DOWN, region: 'hostb-par' },
+      { found: ABSTAINED, agent: null },
+    );
+    const anyDamage = fc.array(fc.tuple(fc.nat(some.length - 1), fc.nat(255)), { maxLength: 4 });
+    fc.assert(
+      fc.property(anyDamage, fc.nat(some.length), (damage, length) => {
+        const bytes = Uint8Array.from(some);
+        for (const [at, byte] of damage) bytes[at] = byte;
+        readReports(SLOT, bytes.subarray(0, length));
+      }),
+    );
+  });
 });
 
 const anyRegion = fc.constantFrom(...REGIONS);

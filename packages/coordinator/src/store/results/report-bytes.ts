@@ -20,16 +20,20 @@ import { z } from 'zod';
  *
  * `length` counts the bytes after it. `region` is one byte, the place in `REGIONS`. `flags` say which parts are
  * there. Numbers are LEB128, signed ones in zigzag. Latency and phases are tenths of a millisecond; `phases`
- * begins with a bit for each phase, and the last of them is left out where the phases add up to the latency.
+ * begins with a bit for each phase, and the last of them is left out where the phases add up to the latency; the
+ * highest bit says so.
  * Instants are differences from the slot: `recorded` and `started` in ms, `certificate` in s. `agent` is the
  * 40 bits of its number, see `agent-names.ts`. `reason` is the place in `NOT_RUN_REASONS`.
  *
  * `rest` is JSON, and has what these parts cannot say: error messages, the attempts of a check that took more
  * than one, and values that no agent sends (a latency of 0.12 ms). A later version adds members to `rest`
- * only. Readers ignore members and regions that they do not know.
+ * only. Readers ignore members, phases and regions that they do not know.
+ *
+ * Readers throw nothing: one damaged row must not end a page, a roll-up or the recording of other results. A
+ * report whose length cannot be right ends the reports of its row, and a rest that cannot be parsed says nothing.
  */
 
-/** Order of the phases. Add at the end only: reports are read by position. */
+/** Order of the phases. Add at the end only, up to {@link MOST_PHASES}: reports are read by position. */
 export const PHASES = ['dns', 'connect', 'tls', 'first_byte', 'transfer'] as const satisfies (keyof Phases)[];
 
 /** What a region found, or why it found nothing. */
@@ -61,8 +65,10 @@ const IS_TIMED_OUT = 1 << 9;
 const IS_TRUNCATED = 1 << 10;
 const HAS_REST = 1 << 11;
 
+/** The bits of phases in one byte. Those of a later version are among them. */
+const MOST_PHASES = 7;
 /** After the bits of the phases: the last phase is what the others leave of the latency. */
-const LAST_IS_LEFT_OUT = 1 << PHASES.length;
+const LAST_IS_LEFT_OUT = 1 << MOST_PHASES;
 
 const NOT_RUN = OUTCOMES.indexOf('not_run');
 const INTERNAL_ERROR = 'internal-error';
@@ -388,15 +394,13 @@ export class ReportReader {
   /**
    * Calls `visit` once for each region that has a report, in the order of `REGIONS`. During the call, the other
    * members tell about that report.
-   *
-   * @throws RangeError for bytes that svc did not write
    */
   forEach(reports: Uint8Array, visit: (report: ReportReader) => void): void {
     this.#bytes = reports;
     const begins = this.#begins.fill(NOWHERE);
     let ran = 0;
     for (let begin = 0; begin < reports.length; begin = this.#end) {
-      this.#open(begin);
+      if (!this.#open(begin)) break;
       const isRun = (this.#flags & OUTCOME) !== NOT_RUN;
       const bit = 1 << this.#place;
       if (this.#place >= REGIONS.length) continue;
@@ -411,11 +415,7 @@ export class ReportReader {
     }
   }
 
-  /**
-   * The whole report.
-   *
-   * @throws ZodError or SyntaxError for a rest that svc did not write
-   */
+  /** The whole report. */
   read(slot: number): SlotReport {
     this.#at = this.#parts;
     const flags = this.#flags;
@@ -453,15 +453,17 @@ export class ReportReader {
     };
   }
 
-  #open(begin: number): void {
+  /** Turns to the report that begins there. Returns false if its length cannot be right. */
+  #open(begin: number): boolean {
     this.#at = begin;
     const size = this.#number();
     this.#end = this.#at + size;
-    if (size < 2 || this.#end > this.#bytes.length) throw new RangeError('the reports of a slot are damaged');
+    if (size < 2 || this.#end > this.#bytes.length) return false;
     this.#place = this.#byte();
     this.#flags = this.#number();
     this.#latencyTenths = (this.#flags & HAS_LATENCY) === 0 ? ABSENT : this.#number();
     this.#parts = this.#at;
+    return true;
   }
 
   #phases(): Phases {
@@ -469,17 +471,22 @@ export class ReportReader {
     const last = (bits & LAST_IS_LEFT_OUT) === 0 ? NOWHERE : lastOf(bits);
     const phases: Phases = {};
     let left = this.#latencyTenths;
-    for (const [place, phase] of PHASES.entries()) {
+    for (let place = 0; place < MOST_PHASES; place += 1) {
       if ((bits & (1 << place)) === 0) continue;
       const tenths = place === last ? left : this.#number();
       left -= tenths;
-      phases[phase] = tenths / 10;
+      const phase = PHASES[place];
+      if (phase !== undefined) phases[phase] = tenths / 10;
     }
     return phases;
   }
 
   #rest(): Rest {
-    return rest.parse(JSON.parse(UTF_8.decode(this.#bytes.subarray(this.#at, this.#end))));
+    try {
+      return rest.parse(JSON.parse(UTF_8.decode(this.#bytes.subarray(this.#at, this.#end))));
+    } catch {
+      return NOTHING; // It is damaged, see the top of this file.
+    }
   }
 
   #agent(): number {

@@ -66,10 +66,10 @@ export class Statements {
 }
 
 /**
- * Gives a connection the functions that PostgreSQL has by `migrations/postgres-only.ts`, and the aggregates of
- * histories. The latter sum up on the reading thread, and only the sums cross to
- * the main thread.
+ * Gives a connection the functions that PostgreSQL has by `migrations/postgres-only.ts`. The aggregates sum up on the
+ * reading thread, and only the sums cross to the main thread.
  *
+ * - `database_now()`: the database's clock, epoch ms
  * - `keep_result_day(slot)`: nothing, because a file has no parts
  * - `merged_histogram(histogram)`: the sum of stored histograms as it is stored; null for an empty one
  * - `report_sums(reports)` and `phase_sums(reports, regions)`: see `dialect.ts`
@@ -77,6 +77,7 @@ export class Statements {
  * Aggregates skip null.
  */
 export function registerSqlFunctions(sqlite: DatabaseSync): void {
+  sqlite.function('database_now', () => Date.now());
   sqlite.function('keep_result_day', (_slot) => null);
   // SQLite takes an aggregate's number of arguments from the parameters of `step`: no default values there.
   sqlite.aggregate('merged_histogram', {

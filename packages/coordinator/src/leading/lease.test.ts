@@ -1,0 +1,132 @@
+import fc from 'fast-check';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { silentLog, type TemporaryStore, temporaryStore } from '../../../../test/support/configured-store.ts';
+import { FakeClock } from '../../../../test/support/fake-clock.ts';
+import { errorCodeOf, insertWorkspace } from '../../../../test/support/transactions.ts';
+import { LEASE_MS } from '../store/shard-lease.ts';
+import { Lease, RENEW_EVERY_MS, Trust } from './lease.ts';
+
+/** One renewal after another, by real time in ms. */
+const renewals = fc.array(
+  fc.record({
+    pause: fc.nat(5_000),
+    toDatabase: fc.nat(5_000),
+    toAnswer: fc.nat(5_000),
+    isAnswered: fc.boolean(),
+  }),
+  { maxLength: 6 },
+);
+/** How fast the holder's clock goes. */
+const rates = fc.double({ min: 0.9, max: 1.1, noNaN: true });
+
+/** @param from the instant that the holder counts from, of those of a renewal on its own clock */
+function neverTrustsAnExpiredLease(from: (renewal: { begunAt: number; answeredAt: number }) => number) {
+  return fc.property(renewals, rates, fc.nat(6_000), (all, rate, probedAfter) => {
+    const trust = new Trust();
+    let now = 0;
+    let leasedUntil = Number.NEGATIVE_INFINITY;
+    const mayTrust = (at: number) => !trust.isTrusted(at * rate) || at < leasedUntil;
+    for (const { pause, toDatabase, toAnswer, isAnswered } of all) {
+      now += pause;
+      if (!mayTrust(now)) return false;
+      const begunAt = now * rate;
+      now += toDatabase;
+      if (!mayTrust(now)) return false;
+      leasedUntil = now + LEASE_MS;
+      now += toAnswer;
+      if (!mayTrust(now)) return false;
+      if (isAnswered) trust.renewed(from({ begunAt, answeredAt: now * rate }));
+      if (!mayTrust(now)) return false;
+    }
+    return mayTrust(now + probedAfter);
+  });
+}
+
+describe('the trust of a holder', () => {
+  test('ends before the lease, however long the database takes to renew it and to answer', () => {
+    fc.assert(
+      neverTrustsAnExpiredLease(({ begunAt }) => begunAt),
+      { numRuns: 2_000 },
+    );
+  });
+
+  test('would outlast the lease if it counted from the answer', () => {
+    const defective = neverTrustsAnExpiredLease(({ answeredAt }) => answeredAt);
+    expect(fc.check(defective, { numRuns: 2_000 }).failed).toBe(true);
+  });
+
+  test('is not shortened by an answer that comes late', () => {
+    const trust = new Trust();
+    trust.renewed(1_000);
+    trust.renewed(0);
+    expect([trust.isTrusted(3_999), trust.isTrusted(4_000)]).toEqual([true, false]);
+  });
+});
+
+describe('a lease', () => {
+  let temporary: TemporaryStore;
+  let clock: FakeClock;
+  let lost: string[];
+
+  beforeEach(async () => {
+    temporary = await temporaryStore();
+    clock = new FakeClock();
+    lost = [];
+  });
+  afterEach(() => temporary.dispose());
+
+  const take = (name: string, isAlone = false) =>
+    Lease.take({ store: temporary.store, isAlone, clock, log: silentLog, onLost: () => lost.push(name) });
+  const expire = () =>
+    temporary.store.commit([{ sql: 'UPDATE shards SET expires_at = database_now() - 1', rows: [[]] }]);
+  /** Everything that was given to the store before is written. */
+  const written = () => temporary.store.transaction(() => {});
+
+  test('is trusted while it is renewed, and not for long after', async () => {
+    const lease = await take('a');
+    for (let time = 0; time < 10; time += 1) {
+      clock.advance(RENEW_EVERY_MS);
+      await written();
+      expect(lease?.isTrusted()).toBe(true);
+    }
+    await lease?.resign();
+    expect(lease?.isTrusted()).toBe(false);
+  });
+
+  test('is not trusted by a holder that was frozen, until it has asked again', async () => {
+    const lease = await take('a');
+    clock.stepBoth(30_000);
+    expect(lease?.isTrusted()).toBe(false);
+    await lease?.store.renew();
+    expect(lease?.isTrusted()).toBe(true);
+    await lease?.resign();
+  });
+
+  test('that another one took is lost with the next write, once', async () => {
+    const lease = await take('a');
+    await expire();
+    const other = await take('b');
+    expect(other).not.toBeNull();
+    for (let time = 0; time < 2; time += 1) {
+      expect(await errorCodeOf(lease?.store.transaction(insertWorkspace('w')) ?? Promise.resolve())).toBe(
+        'not-leading',
+      );
+    }
+    expect([lost, lease?.isTrusted(), other?.isTrusted()]).toEqual([['a'], false, true]);
+    await lease?.resign();
+    expect(await take('c')).toBeNull();
+    await other?.resign();
+    const third = await take('c');
+    expect(third).not.toBeNull();
+    await third?.resign();
+  });
+
+  test('of the only coordinator of a database needs no renewal', async () => {
+    const former = await take('a');
+    const lease = await take('b', true);
+    clock.advance(3_600_000);
+    expect([former?.isTrusted(), lease?.isTrusted()]).toEqual([false, true]);
+    await lease?.resign();
+    await former?.resign();
+  });
+});

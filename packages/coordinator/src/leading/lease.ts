@@ -1,0 +1,137 @@
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import type { Clock } from '@svc/shared/clock.ts';
+import { messageOf } from '@svc/shared/errors.ts';
+import type { Logger } from '@svc/shared/log.ts';
+import { StoreError } from '../store/errors.ts';
+import { FencedStore, LEASE_MS, ONLY_SHARD, resignShard, takeShard } from '../store/shard-lease.ts';
+import type { Store } from '../store/store.ts';
+
+/** Interval between two renewals of a lease, ms. Each recording renews it too. */
+export const RENEW_EVERY_MS = 1_000;
+/**
+ * Time for which a holder trusts a renewal, ms. What it sends must leave the process before the lease ends, and
+ * its clock may be a little slower than the database's.
+ */
+const TRUST_MS = LEASE_MS - 500;
+
+/**
+ * How long a holder may believe that nobody else leads. It counts from the instant at which a renewal was
+ * begun: the database may have renewed the lease at that instant, and answered much later.
+ *
+ *     begun            renewed by the database    answered
+ *       ├──────────────────────┼──────────────────────┤
+ *       └── trusted for 3 s ───────────▶|
+ *                              └── leased for 3.5 s ───────────▶|
+ *
+ * All instants are on the monotonic clock, which nobody sets. It stands still while the machine is suspended:
+ * what is sent right after that may be sent twice, under one id. The fence in the database has no such gap.
+ */
+export class Trust {
+  #until = Number.NEGATIVE_INFINITY;
+
+  /** @param begunAt when the renewal was begun, monotonic ms; infinite: nobody else can ever lead */
+  renewed(begunAt: number): void {
+    this.#until = Math.max(this.#until, begunAt + TRUST_MS);
+  }
+
+  isTrusted(now: number): boolean {
+    return now < this.#until;
+  }
+}
+
+export type LeaseParts = {
+  readonly store: Store;
+  /** Whether no other coordinator can use the database. */
+  readonly isAlone: boolean;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Called once, when another coordinator has taken the shard. */
+  readonly onLost: () => void;
+};
+
+/** A lease that this coordinator has taken. It is renewed until it is given up or lost. */
+export class Lease {
+  /** Its transactions renew the lease, or write nothing. */
+  readonly store: FencedStore;
+  readonly #parts: LeaseParts;
+  readonly #term = { shard: ONLY_SHARD, term: randomUUID() };
+  readonly #trust = new Trust();
+  #cancelRenewing: () => void = () => {};
+  #isRenewing = false;
+  #isOver = false;
+
+  private constructor(parts: LeaseParts) {
+    const { store, clock } = parts;
+    this.#parts = parts;
+    this.store = new FencedStore(store, {
+      ...this.#term,
+      now: () => clock.monotonic(),
+      onRenewed: (begunAt) => this.#trust.renewed(begunAt),
+      onLost: () => this.#lost(),
+    });
+  }
+
+  /**
+   * Takes the lease; null: another coordinator holds it.
+   *
+   * @throws StoreError
+   */
+  static async take(parts: LeaseParts): Promise<Lease | null> {
+    const lease = new Lease(parts);
+    return (await lease.#take()) ? lease : null;
+  }
+
+  /** Whether it was given up, or lost to another coordinator. */
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  /**
+   * Whether nobody else leads now, so that this coordinator may send. To be asked after each wait, right before
+   * something is sent.
+   */
+  isTrusted(): boolean {
+    return !this.#isOver && this.#trust.isTrusted(this.#parts.clock.monotonic());
+  }
+
+  /** Gives the lease up. Another coordinator takes it at once; without a database, when it has expired. */
+  async resign(): Promise<void> {
+    this.#cancelRenewing();
+    if (this.#isOver) return;
+    this.#isOver = true;
+    const { store, log } = this.#parts;
+    await resignShard(store, this.#term).catch((error: unknown) =>
+      log.warn({ error: messageOf(error) }, 'could not give up the lease: it expires by itself'),
+    );
+  }
+
+  async #take(): Promise<boolean> {
+    const { store, isAlone, clock } = this.#parts;
+    const begunAt = clock.monotonic();
+    const holder = `${hostname()}, process ${process.pid}`;
+    if (!(await takeShard(store, { ...this.#term, holder }, isAlone))) return false;
+    this.#trust.renewed(isAlone ? Number.POSITIVE_INFINITY : begunAt);
+    if (!isAlone) this.#cancelRenewing = clock.every(RENEW_EVERY_MS, () => void this.#renew());
+    return true;
+  }
+
+  async #renew(): Promise<void> {
+    if (this.#isRenewing) return;
+    this.#isRenewing = true;
+    try {
+      await this.store.renew();
+    } catch (error) {
+      const isLost = error instanceof StoreError && error.code === 'not-leading';
+      if (!isLost) this.#parts.log.warn({ error: messageOf(error) }, 'could not renew the lease');
+    }
+    this.#isRenewing = false;
+  }
+
+  #lost(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#cancelRenewing();
+    this.#parts.onLost();
+  }
+}

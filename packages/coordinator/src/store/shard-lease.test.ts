@@ -1,0 +1,141 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { type TemporaryStore, temporaryStore } from '../../../../test/support/configured-store.ts';
+import { errorCodeOf, insertWorkspace, workspaceNames } from '../../../../test/support/transactions.ts';
+import { FencedStore, LEASE_MS, ONLY_SHARD, resignShard, takeShard } from './shard-lease.ts';
+import type { SqlStep, Store } from './store.ts';
+
+let temporary: TemporaryStore;
+let store: Store;
+
+beforeEach(async () => {
+  temporary = await temporaryStore();
+  store = temporary.store;
+});
+afterEach(() => temporary.dispose());
+
+const take = (term: string, isAlone = false) =>
+  takeShard(store, { shard: ONLY_SHARD, holder: `host of ${term}`, term }, isAlone);
+
+const row = async () => {
+  const [found] = await store.transaction((tx) =>
+    tx.query<{ holder: string; epoch: number; left: number }>(
+      'SELECT holder, epoch, expires_at - database_now() AS left FROM shards',
+    ),
+  );
+  return found;
+};
+
+const expire = () => store.commit([{ sql: 'UPDATE shards SET expires_at = database_now() - 1', rows: [[]] }]);
+
+/** The store of a leader, and what its holder was told. */
+function leaderOf(term: string) {
+  const told: (number | 'lost')[] = [];
+  let instant = 0;
+  const leader = new FencedStore(store, {
+    shard: ONLY_SHARD,
+    term,
+    now: () => instant,
+    onRenewed: (begunAt) => told.push(begunAt),
+    onLost: () => told.push('lost'),
+  });
+  return { leader, told, passTo: (at: number) => (instant = at) };
+}
+
+const insert = (name: string): SqlStep => ({
+  sql: 'INSERT INTO workspaces (name, created_at) VALUES (?, 1)',
+  rows: [[name]],
+});
+
+test('a shard is taken once until its lease expires or is given up; takes are counted', async () => {
+  expect(await take('a')).toBe(true);
+  expect(await take('b')).toBe(false);
+  expect(await row()).toMatchObject({ holder: 'host of a', epoch: 1 });
+  await expire();
+  expect(await take('b')).toBe(true);
+  expect(await take('c')).toBe(false);
+  await resignShard(store, { shard: ONLY_SHARD, term: 'b' });
+  expect(await take('c')).toBe(true);
+  expect(await row()).toMatchObject({ holder: 'host of c', epoch: 3 });
+});
+
+test('of many that take it at once, one gets it', async () => {
+  const takes = await Promise.all(['a', 'b', 'c', 'd', 'e'].map((term) => take(term)));
+  expect(takes.filter((isTaken) => isTaken)).toHaveLength(1);
+});
+
+test('the only coordinator of a database takes it from a holder that is gone', async () => {
+  await take('a');
+  expect(await take('b', true)).toBe(true);
+});
+
+test('giving a lease up that another one holds does nothing', async () => {
+  await take('a');
+  await resignShard(store, { shard: ONLY_SHARD, term: 'former' });
+  expect(await take('b')).toBe(false);
+});
+
+describe('a leader', () => {
+  const writes: [string, (leader: Store) => Promise<unknown>][] = [
+    ['a batch', (leader) => leader.commit([insert('written')])],
+    ['a transaction', (leader) => leader.transaction(insertWorkspace('written'))],
+    ['a declaration', (leader) => leader.declare(insertWorkspace('written'))],
+  ];
+
+  test.each(writes)('renews its lease with %s, also one that has expired', async (_, write) => {
+    await take('a');
+    const { leader, told, passTo } = leaderOf('a');
+    await expire();
+    passTo(7);
+    await write(leader);
+    expect(await workspaceNames(store)).toEqual(['written']);
+    expect(told).toEqual([7]);
+    expect((await row())?.left).toSatisfy((left: number) => left > 0 && left <= LEASE_MS);
+    expect(await take('b')).toBe(false);
+  });
+
+  test.each(writes)('that was replaced writes nothing with %s', async (_, write) => {
+    await take('a');
+    const { leader, told } = leaderOf('a');
+    await expire();
+    await take('b');
+    const before = await row();
+    expect(await errorCodeOf(write(leader))).toBe('not-leading');
+    expect(await workspaceNames(store)).toEqual([]);
+    expect(told).toEqual(['lost']);
+    expect((await row())?.holder).toBe(before?.holder);
+    await write(leaderOf('b').leader);
+    expect(await workspaceNames(store)).toEqual(['written']);
+  });
+
+  test.each(writes)('that has given its lease up writes nothing with %s', async (_, write) => {
+    await take('a');
+    await resignShard(store, { shard: ONLY_SHARD, term: 'a' });
+    expect(await errorCodeOf(write(leaderOf('a').leader))).toBe('not-leading');
+    expect(await workspaceNames(store)).toEqual([]);
+    expect(await take('b')).toBe(true);
+  });
+
+  test('renews when a long transaction ends, not when it begins', async () => {
+    await take('a');
+    const { leader, told, passTo } = leaderOf('a');
+    await leader.transaction(async (tx) => {
+      await insertWorkspace('long')(tx);
+      passTo(9_000);
+    });
+    expect(told).toEqual([9_000]);
+  });
+
+  test('learns that a database of before its first take does not know it', async () => {
+    const { leader, told } = leaderOf('a');
+    await leader.renew();
+    expect(told).toContain('lost');
+    expect(await errorCodeOf(leader.transaction(insertWorkspace('written')))).toBe('not-leading');
+  });
+
+  test('is not told of a write that failed for another reason', async () => {
+    await take('a');
+    const { leader, told } = leaderOf('a');
+    expect(await errorCodeOf(leader.commit([insert('same'), insert('same')]))).toBe('store-constraint');
+    expect(told).toEqual([]);
+  });
+});
