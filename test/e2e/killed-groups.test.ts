@@ -3,13 +3,11 @@
  * after it is sent but before that is recorded. At the end, the messages that an ntfy server got are compared
  * with the queued alerts.
  */
-import { randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
-import { DatabaseSync } from 'node:sqlite';
-import { insertDeliveries } from '@svc/coordinator/store/alerts/delivery-queue.ts';
 import { TOLD_ALONE } from '@svc/coordinator/verdict/grouping.ts';
 import type { Alert } from '@svc/shared/channels/alert.ts';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { queueInFile } from '../support/queue-in-file.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
 import { System } from '../support/system.ts';
 
@@ -54,9 +52,9 @@ afterEach(async () => {
  */
 function queueErrors(): void {
   const [channel] = system.query<{ id: number }>('SELECT id FROM notifications');
-  const queued = Array.from({ length: MONITORS }, (_, index) => {
+  const alerts = Array.from({ length: MONITORS }, (_, index): Alert => {
     const id = index + 1;
-    const alert: Alert = {
+    return {
       monitor: { id, name: `Shop ${id}.`, url: `https://shop.example/${id}`, type: 'http' },
       status: 'error',
       cronTimestamp: 1,
@@ -65,22 +63,8 @@ function queueErrors(): void {
       incident: `incident of ${id}`,
       regions: [],
     };
-    return {
-      uid: randomUUID(),
-      notificationId: channel?.id ?? 0,
-      monitorId: id,
-      alert: JSON.stringify(alert),
-      incident: alert.incident,
-      status: alert.status,
-      createdAt: Date.now() + 3_600_000,
-    };
   });
-  const { sql, rows } = insertDeliveries(queued);
-  const database = new DatabaseSync(system.databasePath);
-  // SQLite gives parameters no types.
-  const insert = database.prepare(sql.replaceAll(/\?::\w+/g, '?'));
-  for (const row of rows) insert.run(...row);
-  database.close();
+  queueInFile(system.databasePath, channel?.id ?? 0, alerts, Date.now() + 3_600_000);
 }
 
 const messages = () => receiver.requests.map(({ json }) => json as Message);
