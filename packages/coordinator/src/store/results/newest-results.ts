@@ -134,16 +134,20 @@ async function reportsOf(
     .execute();
   const found: FoundReport[] = [];
   for (const { slot, reports } of rows) {
-    const wanted = readReports(slot, reports)
-      .filter((report) => isWanted(slot, report, search))
-      .sort((a, b) => (a.region < b.region ? 1 : -1));
+    const wanted = readReports(slot, reports, (report) => isWanted(slot, report, search)).sort((a, b) =>
+      a.region < b.region ? 1 : -1,
+    );
     for (const report of wanted) found.push({ ...report, slot });
     if (found.length >= limit) break;
   }
   return found.slice(0, limit);
 }
 
-function isWanted(slot: number, report: SlotReport, { region, outcome, after }: ResultSearch): boolean {
+function isWanted(
+  slot: number,
+  report: Pick<SlotReport, 'region' | 'outcome'>,
+  { region, outcome, after }: ResultSearch,
+): boolean {
   if (region !== null && report.region !== region) return false;
   if (outcome !== null && report.outcome !== outcome) return false;
   return after === null || slot < after.slot || (slot === after.slot && report.region < after.region);

@@ -514,10 +514,20 @@ const UTF_8 = new TextDecoder();
 const NOTHING: Rest = {};
 const READER = new ReportReader();
 
-/** The report of each region about a slot, in the order of `REGIONS`. */
-export function readReports(slot: number, reports: Uint8Array): SlotReport[] {
+/**
+ * The report of each region about a slot, in the order of `REGIONS`.
+ *
+ * @param isWanted other reports are left out, and are not unpacked
+ */
+export function readReports(
+  slot: number,
+  reports: Uint8Array,
+  isWanted: (report: Pick<ReportReader, 'region' | 'outcome'>) => boolean = () => true,
+): SlotReport[] {
   const found: SlotReport[] = [];
-  READER.forEach(reports, (report) => found.push(report.read(slot)));
+  READER.forEach(reports, (report) => {
+    if (isWanted(report)) found.push(report.read(slot));
+  });
   return found;
 }
 
