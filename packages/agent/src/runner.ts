@@ -73,7 +73,12 @@ export class Runner {
   readonly #queue = new Heap<CheckRun>((run) => run.slot);
   readonly #slowQueue = new Heap<CheckRun>((run) => run.slot);
   readonly #waiting = new Heap<CheckRun>((run) => run.wakeAt);
-  readonly #attempting = new Set<CheckRun>();
+  /**
+   * Checks with an attempt in progress, in no order. It is no `Set`: a set under constant change leaves its
+   * outgrown tables behind, and those that are in the old generation of the heap keep every later table, and
+   * every check in it, until the next full collection.
+   */
+  readonly #attempting: CheckRun[] = [];
   readonly #abort = new AbortController();
   #slowAttempts = 0;
   /** Since {@link takeStarts}. */
@@ -100,7 +105,7 @@ export class Runner {
 
   /** Attempts in progress. */
   get running(): number {
-    return this.#attempting.size;
+    return this.#attempting.length;
   }
 
   /** Number of checks that wait for their slot, for a free place or for their next attempt. */
@@ -168,7 +173,7 @@ export class Runner {
     const { clock, concurrency } = this.#parts;
     const refusal: NotRunReason | null = this.#isDraining
       ? 'shutting-down'
-      : this.#attempting.size >= concurrency
+      : this.#attempting.length >= concurrency
         ? 'overloaded'
         : null;
     if (refusal !== null) return Promise.resolve(notAttempted(refusal, clock.wall()));
@@ -209,7 +214,7 @@ export class Runner {
   }
 
   #fill(): void {
-    while (this.#attempting.size < this.#parts.concurrency && this.#begunInTurn < BEGUN_IN_A_TURN) {
+    while (this.#attempting.length < this.#parts.concurrency && this.#begunInTurn < BEGUN_IN_A_TURN) {
       const run = this.#takeNext();
       if (run === undefined) return;
       if (isTooLate(run, this.#parts.clock.monotonic())) this.#refuse(run);
@@ -260,7 +265,7 @@ export class Runner {
     run.state = 'attempting';
     run.hasEnded = false;
     run.attemptStartedAt = now;
-    this.#attempting.add(run);
+    this.#attempting.push(run);
     if (run.isSlow) this.#slowAttempts += 1;
     metrics.attempts += 1;
     this.#countInTurn();
@@ -324,14 +329,14 @@ export class Runner {
   /** Frees the place of an attempt and decides what comes next for the check. */
   #leaveAttempt(run: CheckRun, verdict: AttemptVerdict): void {
     const { clock, random } = this.#parts;
-    this.#attempting.delete(run);
+    takeOut(this.#attempting, run);
     if (run.isSlow) this.#slowAttempts -= 1;
     run.isSlow = run.lastFound?.timedOut === true;
     const isRetried = verdict.outcome === 'failed' && run.attempts.length < run.attemptLimit;
     if (!isRetried) this.#finish(run, verdict);
     else if (this.#isDraining) this.#finish(run, notRun('shutting-down'));
     else this.#waitUntil(run, clock.monotonic() + attemptWaitMs(run.attempts.length, random()));
-    if (this.#attempting.size === 0) this.#onIdle();
+    if (this.#attempting.length === 0) this.#onIdle();
   }
 
   #finish(run: CheckRun, verdict: AttemptVerdict): void {
@@ -401,7 +406,7 @@ export class Runner {
   }
 
   #idleWithin(ms: number): Promise<void> {
-    if (this.#attempting.size === 0) return Promise.resolve();
+    if (this.#attempting.length === 0) return Promise.resolve();
     return new Promise((resolve) => {
       const cancel = this.#parts.clock.after(ms, resolve);
       this.#onIdle = () => {
@@ -410,6 +415,12 @@ export class Runner {
       };
     });
   }
+}
+
+/** Takes an item out of a list whose order does not matter. */
+function takeOut<T>(list: T[], item: T): void {
+  const last = list.pop();
+  if (last !== undefined && last !== item) list[list.indexOf(item)] = last;
 }
 
 /** The members of a result that say which job it is for. */
