@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { derivedUuid } from '@svc/shared/ids.ts';
 import { linesAsHtml } from '../alerts/escaping.ts';
 import { instantText } from '../web/times.ts';
 import { incidentTitle, updateSentence, updateWord } from './html/incident-list.ts';
@@ -106,15 +106,7 @@ function maintenanceText(
  * same when the address changes.
  */
 function idOf(...parts: readonly (string | number)[]): string {
-  const bytes = createHash('sha256')
-    .update(JSON.stringify(['svc feed', ...parts]))
-    .digest()
-    .subarray(0, 16);
-  bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x80;
-  bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
-  const hex = bytes.toString('hex');
-  const groups = [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)];
-  return `urn:uuid:${groups.join('-')}`;
+  return `urn:uuid:${derivedUuid(['svc feed', ...parts])}`;
 }
 
 /** The incidents and the maintenance of a page as Atom (RFC 4287). */
