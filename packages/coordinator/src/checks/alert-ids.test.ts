@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { liveMonitor, PERIOD, Recording, THREE } from '../../../../test/support/coordinator/recording.ts';
 import type { ResultMessage } from './events.ts';
@@ -6,12 +7,14 @@ const [A, B, C] = THREE as [(typeof THREE)[0], (typeof THREE)[0], (typeof THREE)
 
 let it: Recording;
 
-beforeEach(async () => {
+async function begin(): Promise<void> {
   it = await Recording.open();
   it.recorder.endResumption();
   await it.declare(liveMonitor(1));
   await it.channel(10, 'webhook', [1]);
-});
+}
+
+beforeEach(begin);
 afterEach(() => it.dispose());
 
 type Outcomes = 'passed' | 'degraded' | 'failed';
@@ -57,28 +60,77 @@ describe('each alert has an id of its own', () => {
   });
 });
 
-test('a database that lost its last commits makes the same incidents and alerts of the same reports', async () => {
-  await period('passed');
-  await it.copy();
+/** Gives the reports of one slot after the other, and returns them. */
+async function report(courses: readonly (readonly Outcomes[])[]): Promise<ResultMessage[]> {
   const messages: ResultMessage[] = [];
-  for (const outcome of ['failed', 'degraded', 'failed', 'passed', 'failed'] as const) {
+  for (const outcomes of courses) {
     const slot = it.clock.wall();
     it.recorder.opened(liveMonitor(1), slot, THREE);
-    for (const region of THREE) messages.push(it.message(1, slot, region, { outcome }));
-    for (const message of messages.slice(-THREE.length)) void it.recorder.recordMessage(message);
+    for (const [index, region] of THREE.entries()) {
+      const message = it.message(1, slot, region, { outcome: outcomes[index] ?? 'passed' });
+      messages.push(message);
+      await it.recorder.recordMessage(message);
+      await it.recorder.flushed();
+    }
     await it.pass(PERIOD);
   }
-  const [alerts, ids, keys] = [it.alerts(), uids(), await incidents()];
-  expect(alerts).toEqual(['error', 'degraded', 'error', 'recovered', 'error']);
+  return messages;
+}
 
+/**
+ * Starts from the copy, and records the reports again.
+ *
+ * @param together how many of them are in each batch
+ */
+async function reportAgain(messages: readonly ResultMessage[], together: number): Promise<void> {
   it.enqueued.length = 0;
   await it.restartFromCopy();
   expect(await incidents()).toEqual([]);
-  for (const message of messages) void it.recorder.recordMessage(message);
+  for (const [index, message] of messages.entries()) {
+    void it.recorder.recordMessage(message);
+    if (index % together === 0) await it.recorder.flushed();
+  }
   await it.pass(1_000);
   it.recorder.endResumption();
-  await it.pass(PERIOD);
-  expect(await incidents()).toEqual(keys);
-  expect(it.alerts()).toEqual(alerts);
-  expect(uids()).toEqual(ids);
+  await it.pass(1_000);
+}
+
+describe('a database that lost its last commits makes the same of the same reports', () => {
+  beforeEach(async () => {
+    await period('passed');
+    await it.copy();
+  });
+
+  test('each incident and each alert', async () => {
+    const courses = (['failed', 'degraded', 'failed', 'passed', 'failed'] as const).map((each) =>
+      THREE.map(() => each),
+    );
+    const messages = await report(courses);
+    const [alerts, ids, keys] = [it.alerts(), uids(), await incidents()];
+    expect(alerts).toEqual(['error', 'degraded', 'error', 'recovered', 'error']);
+    await reportAgain(messages, messages.length);
+    expect(await incidents()).toEqual(keys);
+    expect(it.alerts()).toEqual(alerts);
+    expect(uids()).toEqual(ids);
+  });
+
+  test('whatever regions report, and in whatever batches it is recorded again', async () => {
+    const outcome = fc.constantFrom<Outcomes[]>('passed', 'failed', 'failed', 'degraded');
+    const courses = fc.array(fc.tuple(outcome, outcome, outcome), { minLength: 1, maxLength: 5 });
+    await fc.assert(
+      fc.asyncProperty(courses, fc.integer({ min: 1, max: 9 }), async (outcomes, together) => {
+        await it.dispose();
+        await begin();
+        await period('passed');
+        await it.copy();
+        const messages = await report(outcomes);
+        const [status, ids, keys] = [it.status(1), uids(), await incidents()];
+        await reportAgain(messages, together);
+        expect(it.status(1)).toBe(status);
+        expect(await incidents()).toEqual(keys);
+        expect(uids()).toEqual(ids);
+      }),
+      { numRuns: 20 },
+    );
+  });
 });
