@@ -185,7 +185,8 @@ async function openedPostgres(): Promise<Measured> {
     tidy: () => runIn(server.url('svc'), 'VACUUM slot_results'),
     async end() {
       const { rows } = await sql<{ file: number; content: number }>`
-        SELECT pg_total_relation_size('slot_results') AS file, sum(pg_column_size(r)) AS content
+        SELECT (SELECT sum(pg_total_relation_size(inhrelid)) FROM pg_inherits
+            WHERE inhparent = CAST('slot_results' AS regclass)) AS file, sum(pg_column_size(r)) AS content
         FROM slot_results r`.execute(store.read);
       await store.close();
       await server.dispose();
