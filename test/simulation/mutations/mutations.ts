@@ -48,6 +48,19 @@ const SET_BACK: Partial<World> = {
   ],
 };
 
+/** What was cast at the end of a slot expires at the end of another one. Reports are lost, and many checks do not run. */
+const AGED_AT_THE_END_OF_A_SLOT: Partial<World> = {
+  seed: 42,
+  id: 42,
+  periodMs: PERIOD,
+  lengthMs: 8 * PERIOD,
+  timeoutMs: 25_000,
+  regions: THREE,
+  agents: THREE,
+  isAhead: true,
+  mishaps: { ...CALM, notRun: 0.6, forgotten: 0.2 },
+};
+
 /** A late report ends an error, and is of a backlog. A vote ages before the backlog is over, while the next check is under way. */
 const AGED_IN_A_HOLD: Partial<World> = {
   seed: 4_094_609,
@@ -394,6 +407,13 @@ export const MUTATIONS: readonly Mutation[] = [
     file: 'verdict/status.ts',
     from: 'return isFresh(vote, now) && ',
     to: 'return ',
+  },
+  {
+    name: 'votes have aged in the millisecond of their expiry, in which others are cast',
+    file: 'verdict/status.ts',
+    from: 'return expiresAt >= now;',
+    to: 'return expiresAt > now;',
+    story: AGED_AT_THE_END_OF_A_SLOT,
   },
   {
     name: 'the end of a hold tells nobody',
