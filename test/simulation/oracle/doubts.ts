@@ -20,6 +20,11 @@ export class Doubts {
     this.#times.set(region, [{ from, until }]);
   }
 
+  /** Beside what is not known of the region's vote already. */
+  addAlso(region: Region, from: number, until: number): void {
+    this.#times.set(region, [...(this.#times.get(region) ?? []), { from, until }]);
+  }
+
   /**
    * It is not known when the region's vote was cast within the next while: it counts, and may count for longer than is known.
    *

@@ -300,6 +300,8 @@ export class Oracle {
     if (isRight || this.#picture.doubts.any(now)) {
       this.#wrongSince = null;
       this.#picture.expected = this.#status;
+      // In doubt, what has aged may make it unknown at any time from now on.
+      if (!isRight) this.#picture.votes.lookAgain();
       return;
     }
     this.#wrongSince = Math.max(this.#wrongSince ?? since, this.#judgeFrom, this.#freeSince);

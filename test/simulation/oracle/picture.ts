@@ -185,7 +185,7 @@ export class Picture {
       if (this.votes.lastAgedAt(then) !== null) this.#grow(then);
       const joining = this.#electorate.enter(open.given ?? open.heard);
       if (joining.length > 0) this.#grewAt = then.monotonic;
-      this.votes.electorateChanged();
+      this.votes.lookAgain();
       const isCast = this.#cast(open.reports, then);
       // Votes that did not count before: "it enters with the first slot given to it since then".
       const isJoined = joining.some((region) => isFresh(this.votes.get(region) ?? NEVER, then.age));
@@ -284,7 +284,6 @@ export class Picture {
       return;
     }
     this.#forgotten.reported(slot);
-    if (isTooOld(slot, monitor, now)) return;
     const freshUntil = this.votes.freshUntil(now);
     const vote: Vote = {
       region,
@@ -303,6 +302,7 @@ export class Picture {
       open.reports.push(vote);
       return;
     }
+    if (isTooOld(slot, monitor, now)) return;
     // "A report that comes after its slot was decided becomes its region's vote at once."
     // A late report from before the region was removed and declared again gives it no part in the electorate.
     if (!this.votes.cast(vote, monitor, now)) return;

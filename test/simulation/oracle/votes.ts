@@ -98,8 +98,8 @@ export class Votes {
     this.#agesAt = Number.NEGATIVE_INFINITY;
   }
 
-  /** Votes that were enough may be too few now. */
-  electorateChanged(): void {
+  /** Votes that were enough may be too few now, as where the electorate has changed. */
+  lookAgain(): void {
     this.#agesAt = Number.NEGATIVE_INFINITY;
   }
 
@@ -112,18 +112,31 @@ export class Votes {
   castAll(news: readonly Vote[], monitor: LiveMonitor, now: Now): boolean {
     const freshUntil = this.freshUntil(now);
     this.agesBy(freshUntil);
+    const isDoubted = this.#doubts.any(now);
     let isNew = false;
     for (const vote of news) {
       // A service that was down may come to it late.
       if (isTooOld(vote.slot, monitor, now)) continue;
-      isNew = this.cast({ ...vote, freshUntil }, monitor, now) || isNew;
+      isNew = this.cast({ ...vote, freshUntil }, monitor, now, isDoubted) || isNew;
     }
     return isNew;
   }
 
-  /** Returns whether the region's vote has changed. */
-  cast(vote: Vote, monitor: LiveMonitor | null, now: Now): boolean {
+  /**
+   * Returns whether the region's vote has changed.
+   *
+   * @param isDoubted whether another vote is not known: the slot may be decided within a period of now, and the vote ages by
+   *   so much sooner or later
+   */
+  cast(
+    vote: Vote,
+    monitor: LiveMonitor | null,
+    now: Now,
+    isDoubted: boolean = this.#doubts.any(now),
+  ): boolean {
     this.#doubts.cast(vote);
+    const { periodMs = 0 } = monitor ?? {};
+    if (isDoubted) this.#doubts.addAlso(vote.region, vote.freshUntil - periodMs, vote.freshUntil + periodMs);
     this.#leftOutSince.delete(vote.region);
     return castInto(this.#last, vote, monitor, now);
   }
