@@ -8,12 +8,13 @@ import { isFresh, type Vote } from './rule.ts';
 /** The slots' clock runs faster or slower than the monotonic one by this part. */
 const AGES_DIFFER_PART = 0.1;
 
+/** Ages are stored in whole milliseconds. */
+const STORED_MS = 1;
+
 /** The last vote of each region, fresh or aged, how long votes count, and when one may age next. */
 export class Votes {
   readonly #last = new Map<Region, Vote>();
   readonly #doubts: Doubts;
-  /** Until when the votes of regions would count without the slots that were left out since they were cast. */
-  readonly #leftOutSince = new Map<Region, number>();
   #countedMs = 0;
   /** Instant up to which nothing ages, unless the electorate changes. */
   #agesAt = Number.NEGATIVE_INFINITY;
@@ -74,11 +75,9 @@ export class Votes {
     for (const vote of this.#last.values()) {
       const freshUntil = Math.min(vote.freshUntil, now.age + this.#countedMs);
       this.#last.set(vote.region, { ...vote, freshUntil });
-      const until = freshUntil + laterMs + periodMs;
-      if (soonerMs > 0) this.#doubts.add(vote.region, until, freshUntil - soonerMs);
-      // That slots were left out is written with the next change only.
-      const from = this.#leftOutSince.get(vote.region);
-      if (from !== undefined) this.#doubts.add(vote.region, until, from - soonerMs);
+      if (soonerMs > 0)
+        this.#doubts.addAlso(vote.region, freshUntil - soonerMs, freshUntil + laterMs + periodMs);
+      else this.#doubts.addAlso(vote.region, freshUntil - STORED_MS, freshUntil + STORED_MS);
     }
   }
 
@@ -137,7 +136,6 @@ export class Votes {
     this.#doubts.cast(vote);
     const { periodMs = 0 } = monitor ?? {};
     if (isDoubted) this.#doubts.addAlso(vote.region, vote.freshUntil - periodMs, vote.freshUntil + periodMs);
-    this.#leftOutSince.delete(vote.region);
     return castInto(this.#last, vote, monitor, now);
   }
 
@@ -182,7 +180,6 @@ export class Votes {
       const longer = Math.max(freshUntil, Math.min(freshUntil + periodMs, this.freshUntil(now)));
       this.#last.set(region, { ...vote, freshUntil: longer });
       this.#doubts.shift(region, longer - freshUntil);
-      if (!this.#leftOutSince.has(region)) this.#leftOutSince.set(region, freshUntil);
     }
   }
 
@@ -199,7 +196,6 @@ export class Votes {
   /** All votes are ended. */
   end(): void {
     this.#last.clear();
-    this.#leftOutSince.clear();
     this.#doubts.endAll();
   }
 }
