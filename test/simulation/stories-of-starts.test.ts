@@ -545,6 +545,26 @@ test.each<[string, Partial<World>]>([
       commits: { writeMs: 1_767, answerMs: 0, stalls: 0, stallMs: 8_000, failures: 0.05 },
     },
   ],
+  [
+    'what two starts after a clock was set back do not know of an age adds up',
+    {
+      seed: 606_043,
+      id: 974_149,
+      lengthMs: 840_000,
+      periodMs: 30_000,
+      regions: ['hosta-ord', 'hostb-sfo', 'hostb-sin'],
+      agents: ['hosta-ord', 'hostb-sfo', 'hostb-sin'],
+      retry: 3,
+      isAhead: true,
+      mishaps: { ...CALM, forgotten: 0.3, lagMs: 1_343 },
+      moves: [
+        { at: 657_484, do: 'restart', downMs: 741, isBeforeCommit: false },
+        { at: 658_372, do: 'set-wall-clock', byMs: -56_069 },
+        { at: 728_011, do: 'restart', downMs: 2_128, isBeforeCommit: false },
+      ],
+      commits: { writeMs: 8, answerMs: 0, stalls: 0, stallMs: 8_000 },
+    },
+  ],
 ])('%s', async (_, world) => {
   const { violations } = await simulate({ ...QUIET, ...world }, new MemoryStore(), { isTold: false });
   expect(violations).toEqual([]);

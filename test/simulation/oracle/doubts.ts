@@ -38,14 +38,13 @@ export class Doubts {
     ]);
   }
 
-  /** The region's vote counts for so much longer, ms, or less long. */
-  shift(region: Region, byMs: number): void {
+  /** The times in which the region's vote is not known begin sooner and end later by so much, ms. */
+  widen(region: Region, soonerMs: number, laterMs: number): void {
     const times = this.#times.get(region) ?? [];
-    const shifted = times.map(({ from, until }) => ({
-      from: from + Math.min(0, byMs),
-      until: until + Math.max(0, byMs),
-    }));
-    this.#times.set(region, shifted);
+    this.#times.set(
+      region,
+      times.map(({ from, until }) => ({ from: from - soonerMs, until: until + laterMs })),
+    );
   }
 
   /**

@@ -71,13 +71,13 @@ export class Votes {
     periodMs: number,
   ): void {
     const laterMs = wasClockSet ? this.#countedMs * AGES_DIFFER_PART : 0;
-    const soonerMs = Math.max(backMs, laterMs);
+    const soonerMs = Math.max(backMs, laterMs, STORED_MS);
+    const lastsMs = soonerMs > STORED_MS ? laterMs + periodMs : STORED_MS;
     for (const vote of this.#last.values()) {
       const freshUntil = Math.min(vote.freshUntil, now.age + this.#countedMs);
       this.#last.set(vote.region, { ...vote, freshUntil });
-      if (soonerMs > 0)
-        this.#doubts.addAlso(vote.region, freshUntil - soonerMs, freshUntil + laterMs + periodMs);
-      else this.#doubts.addAlso(vote.region, freshUntil - STORED_MS, freshUntil + STORED_MS);
+      this.#doubts.widen(vote.region, soonerMs, laterMs);
+      this.#doubts.addAlso(vote.region, freshUntil - soonerMs, freshUntil + lastsMs);
     }
   }
 
@@ -164,7 +164,7 @@ export class Votes {
     this.#agesAt = Number.NEGATIVE_INFINITY;
     if (byMs === 0) return;
     for (const vote of this.#last.values()) {
-      this.#doubts.shift(vote.region, byMs);
+      this.#doubts.widen(vote.region, Math.max(0, -byMs), Math.max(0, byMs));
       // An aged vote is no vote any more, whatever the period is now.
       if (!isFresh(vote, now.age)) continue;
       this.#last.set(vote.region, { ...vote, freshUntil: vote.freshUntil + byMs });
@@ -179,7 +179,7 @@ export class Votes {
       if (!regions.includes(region) || !isFresh(vote, now.age)) continue;
       const longer = Math.max(freshUntil, Math.min(freshUntil + periodMs, this.freshUntil(now)));
       this.#last.set(region, { ...vote, freshUntil: longer });
-      this.#doubts.shift(region, longer - freshUntil);
+      this.#doubts.widen(region, 0, longer - freshUntil);
     }
   }
 
