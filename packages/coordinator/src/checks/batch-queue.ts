@@ -110,8 +110,8 @@ export class BatchQueue<E> {
     this.#makeRoom();
   }
 
-  /** The events that {@link stop} has left unwritten. */
-  left(): readonly E[] {
+  /** The events that wait to be written or are being written; after {@link stop}, those that it has left. */
+  unwritten(): readonly E[] {
     return this.#events;
   }
 

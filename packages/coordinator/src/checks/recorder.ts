@@ -114,7 +114,7 @@ export class Recorder implements SlotEvents, SlotRecovery {
     this.#deadlines.stop();
     this.#cancelResume();
     await this.#queue.stop();
-    for (const event of this.#queue.left()) {
+    for (const event of this.#queue.unwritten()) {
       if (event.kind === 'declared')
         event.onFailed(new StoreError('store-closed', 'the recorder has stopped'));
     }
@@ -229,10 +229,13 @@ export class Recorder implements SlotEvents, SlotRecovery {
   endResumption(): void {
     this.#cancelResume();
     this.#queue.push({ kind: 'resumption-over' }, false);
-    for (const { id, open } of this.#parts.states.values()) {
-      if (open.some(({ isGivenKnown }) => !isGivenKnown))
-        this.#queue.push({ kind: 'resumed-all', monitorId: id }, false);
-    }
+    const waiting = new Set<number>();
+    for (const { id, open } of this.#parts.states.values())
+      if (open.some(({ isGivenKnown }) => !isGivenKnown)) waiting.add(id);
+    // Reports whose commit has not ended may have opened slots, or are about to.
+    for (const event of this.#queue.unwritten())
+      if (event.kind === 'message') for (const { monitor } of event.results) waiting.add(monitor);
+    for (const monitorId of waiting) this.#queue.push({ kind: 'resumed-all', monitorId }, false);
     this.#announceHeldBack();
   }
 

@@ -64,6 +64,17 @@ test('results that were read too late to vote do not vote', async () => {
   expect(it.status(1)).toBe('unknown');
 });
 
+test('a slot that a report opens as a start ends waits for no region', async () => {
+  await period('passed');
+  const slot = it.clock.wall();
+  it.recorder.opened(liveMonitor(1), slot, THREE);
+  await restart();
+  it.duringNextWrite = () => it.recorder.endResumption();
+  await it.report(1, slot, A, 'passed');
+  await it.recorder.flushed();
+  expect(it.states.get(1)).toMatchObject({ decidedSlot: slot, open: [] });
+});
+
 test('results that were recorded long ago are not new when they come again', async () => {
   await period('passed');
   const slot = it.clock.wall();
