@@ -63,18 +63,18 @@ const AGED_AT_THE_END_OF_A_SLOT: Partial<World> = {
 
 /** A late report ends an error, and is of a backlog. A vote ages before the backlog is over, while the next check is under way. */
 const AGED_IN_A_HOLD: Partial<World> = {
-  seed: 4_094_609,
-  id: 142_946,
-  lengthMs: 1_890_000,
+  seed: 3_540,
+  id: 1,
+  lengthMs: 26 * PERIOD,
   periodMs: PERIOD,
-  regions: ['hosta-lax', 'hostb-par', 'hostc-us-west2'],
-  agents: ['hosta-lax', 'hostb-par', 'hostc-us-west2'],
+  regions: THREE,
+  agents: THREE,
   timeoutMs: 45_000,
-  laggards: ['hostb-par', 'hostc-us-west2'],
+  laggards: [B, C],
   channels: ['webhook'],
   isAhead: true,
   mishaps: { ...CALM, late: 0.3, lagMs: 168_095 },
-  troubles: [{ from: 1_608_411, until: 1_933_009, regions: null, sees: 'hung', flapMs: 0 }],
+  troubles: [{ from: 7 * PERIOD, until: 38 * PERIOD, regions: null, sees: 'hung', flapMs: PERIOD }],
 };
 
 /**
@@ -195,7 +195,7 @@ const ENDED_IN_DOWNTIME: Partial<World> = {
 
 /** The coordinator is away while votes age, and the checks of the first slot after it come late. */
 const AGED_IN_DOWNTIME: Partial<World> = {
-  seed: 230,
+  seed: 2,
   id: 996_105,
   lengthMs: 8 * PERIOD,
   periodMs: PERIOD,
