@@ -6,7 +6,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { Agent, get } from 'node:http';
-import { STORE_THREADS } from '@svc/coordinator/store/sqlite/store-thread.ts';
+import { STORE_THREADS } from '@svc/coordinator/store/sqlite/store-threads.ts';
 import { addLatency, emptyHistogram, encodeHistogram } from '@svc/coordinator/verdict/latency-histogram.ts';
 import { gridSlotFrom, phaseOf } from '@svc/coordinator/verdict/schedule.ts';
 import { DAY_MS, HOUR_MS } from '@svc/coordinator/verdict/summary-range.ts';

@@ -6,7 +6,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
-import { STORE_THREADS } from '@svc/coordinator/store/sqlite/store-thread.ts';
+import { STORE_THREADS } from '@svc/coordinator/store/sqlite/store-threads.ts';
 import { startApi } from '../support/api.ts';
 import { LARGE_BODIES } from '../support/large-bodies.ts';
 import { percentile } from './process-usage.ts';

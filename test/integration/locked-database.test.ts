@@ -1,7 +1,7 @@
 /** Answers of pages and API while another program locks the database against reading and writing. */
 import { request } from 'node:http';
 import { text } from 'node:stream/consumers';
-import { STORE_THREADS } from '@svc/coordinator/store/sqlite/store-thread.ts';
+import { STORE_THREADS } from '@svc/coordinator/store/sqlite/store-threads.ts';
 import { expect, onTestFinished, test } from 'vitest';
 import { type RunningApi, startApi } from '../support/api.ts';
 import { createResource } from '../support/declared-resources.ts';

@@ -1,7 +1,7 @@
+import { storeInProcess } from '@svc/coordinator/store/sqlite/store-in-process.ts';
 import type { StoreWorkers } from '@svc/coordinator/store/sqlite/store-thread.ts';
 import type { Numbered, ServedPort } from '@svc/coordinator/store/sqlite/thread-protocol.ts';
 import { systemClock } from '@svc/shared/clock.ts';
-import { storeInProcess } from './store-in-process.ts';
 
 /** SQLITE_IOERR. */
 const IO_ERROR = { message: 'disk I/O error', errcode: 10 };

@@ -1,49 +1,15 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { MessageChannel } from 'node:worker_threads';
 import { openStore } from '@svc/coordinator/store/open.ts';
-import { serveReads } from '@svc/coordinator/store/sqlite/read-requests.ts';
-import type { StoreWorker, StoreWorkers } from '@svc/coordinator/store/sqlite/store-thread.ts';
-import type { ServedPort } from '@svc/coordinator/store/sqlite/thread-protocol.ts';
-import { serveWrites } from '@svc/coordinator/store/sqlite/write-requests.ts';
+import { storeInProcess } from '@svc/coordinator/store/sqlite/store-in-process.ts';
+import type { StoreWorkers } from '@svc/coordinator/store/sqlite/store-thread.ts';
 import type { Store } from '@svc/coordinator/store/store.ts';
-import { type Clock, systemClock } from '@svc/shared/clock.ts';
+import { systemClock } from '@svc/shared/clock.ts';
 import type { Logger } from '@svc/shared/log.ts';
 
-/**
- * Runs the work of a store's threads on the thread of the test: the same code behind the same messages, which are
- * cloned and arrive in a later turn of the event loop. A thread costs 30 ms of a processor, a turn nothing. While
- * a statement waits for a lock of another connection the whole process waits, and no thread can be killed: tests
- * of that start real threads.
- */
+/** Runs the work of a store's threads on the thread of the test. A thread costs 30 ms of a processor, a turn nothing. */
 export const STORE_IN_PROCESS: StoreWorkers = storeInProcess(systemClock);
-
-/**
- * @param clock of its checkpoints
- * @param reads a port in front of the port that receives reads
- */
-export function storeInProcess(
-  clock: Clock,
-  reads: (port: ServedPort) => ServedPort = (port) => port,
-): StoreWorkers {
-  return {
-    writer: (data) => servedHere((port) => serveWrites(port, data, clock)),
-    reader: (data) => servedHere((port) => serveReads(reads(port), data)),
-  };
-}
-
-function servedHere(serve: (port: ServedPort) => () => void): StoreWorker {
-  const { port1, port2 } = new MessageChannel();
-  const close = serve(port2);
-  port2.unref();
-  return Object.assign(port1, {
-    async terminate() {
-      port1.close();
-      close();
-    },
-  });
-}
 
 /** Opens `path` as {@link openStore} does, without threads; a new file is a copy of one that was migrated once. */
 export async function openStoreInProcess(

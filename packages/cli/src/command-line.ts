@@ -48,6 +48,10 @@ const COMMANDS: Readonly<Record<string, ListedCommand>> = {
     summary: 'list, schedule, end and remove maintenance windows',
     load: async () => (await import('./notes/maintenance-command.ts')).maintenanceCommand,
   },
+  'migrate-store': {
+    summary: 'copy the database from SQLite to PostgreSQL, or back',
+    load: async () => (await import('./machine/migrate-store.ts')).migrateStoreCommand,
+  },
   'otlp-test': {
     summary: "send a monitor's metrics to its OTLP endpoint, and show its answer",
     load: async () => (await import('./otlp-test-command.ts')).otlpTestCommand,

@@ -28,9 +28,11 @@ import { OperatorTokens } from './operator-tokens.ts';
 import { Serving } from './serving.ts';
 import { loadInstallation } from './store/access/installation.ts';
 import { Tokens } from './store/access/tokens.ts';
+import { type DatabaseUrl, isShared } from './store/database-url.ts';
 import { checkSecretKey, parseSecretKey, Secrets } from './store/declaration/secrets.ts';
 import { ensureDefaultWorkspace } from './store/declaration/workspaces.ts';
-import { type DatabaseUrl, isShared, openDatabase } from './store/open.ts';
+import { refuseUnfinishedCopy } from './store/facts.ts';
+import { openDatabase } from './store/open.ts';
 
 /** Time for the last export of the coordinator's own metrics, ms. */
 const LAST_EXPORT_MS = 2_000;
@@ -140,6 +142,7 @@ export class Coordinator {
     this.#started.add('bus', () => bus.close());
     const store = await openDatabase(config.database, log);
     this.#started.add('store', () => store.close());
+    await refuseUnfinishedCopy(store);
     const previous = config.previousSecretKey;
     const secrets = new Secrets(
       parseSecretKey(config.secretKey).reveal(),

@@ -99,6 +99,37 @@ export function onlyInPostgres(statement: string): RawBuilder<unknown> {
   return eachIn({ sqlite: sql`SELECT 1`, postgres: sql.raw(statement) });
 }
 
+/** Query: the columns of a table's primary key, in their order. */
+export function primaryKeyOf(table: string): RawBuilder<{ name: string }> {
+  return eachIn({
+    sqlite: sql<{ name: string }>`SELECT name FROM pragma_table_info(${table}) WHERE pk > 0 ORDER BY pk`,
+    postgres: sql<{ name: string }>`
+      SELECT a.attname AS name FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid
+      WHERE i.indrelid = to_regclass(${table}) AND i.indisprimary AND a.attnum = ANY (i.indkey)
+      ORDER BY array_position(CAST(i.indkey AS smallint[]), a.attnum)`,
+  });
+}
+
+/** Query: the last id that each table has given, which is never given again; 0: none. */
+export const LAST_IDS = eachIn({
+  sqlite: sql<{ table: string; id: number }>`SELECT name AS "table", seq AS id FROM sqlite_sequence`,
+  postgres: sql<{ table: string; id: number }>`
+    SELECT t.relname AS "table", coalesce(pg_sequence_last_value(s.oid), 0) AS id FROM pg_class s
+    JOIN pg_depend d ON d.objid = s.oid AND d.deptype = 'i' JOIN pg_class t ON t.oid = d.refobjid
+    WHERE s.relkind = 'S' AND s.relnamespace = CAST(current_schema() AS regnamespace)`,
+});
+
+/** Statement: to be run before {@link writeLastId}. */
+export const FORGET_LAST_IDS = eachIn({ sqlite: sql`DELETE FROM sqlite_sequence`, postgres: sql`SELECT` });
+
+/** Statement: later ids of the table are greater. @param id > 0 */
+export function writeLastId(table: string, id: number): RawBuilder<unknown> {
+  return eachIn({
+    sqlite: sql`INSERT INTO sqlite_sequence (name, seq) VALUES (${table}, ${id})`,
+    postgres: sql`SELECT setval(pg_get_serial_sequence(${table}, 'id'), ${id})`,
+  });
+}
+
 /**
  * Query: drops the oldest part of the results that ends at `until` (epoch ms) or before. `dropped`: about how
  * many rows it had, 0: there is none; null: this database has no parts, and rows are deleted.

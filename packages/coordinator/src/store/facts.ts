@@ -1,13 +1,14 @@
 import type { Kysely } from 'kysely';
 import { z } from 'zod';
 import type { BelievedTime } from '../verdict/believed-time.ts';
+import { StoreError } from './errors.ts';
 import type { Database } from './schema.ts';
 import type { Store } from './store.ts';
 
 /**
  * Reads a fact: a single value that belongs to no other table. Known keys: installation_id, job_key,
  * secret_probe, declared_digest, declared_sources, believed_time, sealed_with, export_notes_until,
- * updates_told, windows_told_since.
+ * updates_told, windows_told_since, copying.
  */
 export async function readFact(db: Kysely<Database>, key: string): Promise<string | null> {
   const row = await db.selectFrom('facts').select('value').where('key', '=', key).executeTakeFirst();
@@ -34,6 +35,15 @@ export async function factOrNew(db: Kysely<Database>, key: string, make: () => s
   const made = make();
   await writeFact(db, key, made);
   return made;
+}
+
+/** Fact: how far the copying of another database to this one has come; see `copy-store.ts`. */
+export const COPYING = 'copying';
+
+/** Refuses a database that an unfinished copy has left. @throws StoreError `store-foreign` */
+export async function refuseUnfinishedCopy({ read }: Store): Promise<void> {
+  if ((await readFact(read, COPYING)) === null) return;
+  throw new StoreError('store-foreign', 'the database is an unfinished copy: call "svc migrate-store" again');
 }
 
 const BELIEVED_TIME = 'believed_time';

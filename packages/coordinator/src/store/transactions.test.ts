@@ -8,7 +8,7 @@ import { errorCodeOf, insertWorkspace, workspaceNames } from '../../../../test/s
 import { StoreError } from './errors.ts';
 import { openStore } from './open.ts';
 import { openPostgres } from './postgres/open-postgres.ts';
-import { STORE_THREADS } from './sqlite/store-thread.ts';
+import { STORE_THREADS } from './sqlite/store-threads.ts';
 import type { Store } from './store.ts';
 
 /** A database that was migrated, without its store. */

@@ -7,7 +7,8 @@ import { silentLog, temporaryFolder } from '../../../../test/support/configured-
 import { errorCodeOf } from '../../../../test/support/transactions.ts';
 import { openStore } from './open.ts';
 import { MAX_WAITING_TRANSACTIONS } from './serial-store.ts';
-import { STORE_THREADS, type StoreWorker, type StoreWorkers } from './sqlite/store-thread.ts';
+import type { StoreWorker, StoreWorkers } from './sqlite/store-thread.ts';
+import { STORE_THREADS } from './sqlite/store-threads.ts';
 import type { SqlStep, Store, Transaction } from './store.ts';
 
 let folder: Awaited<ReturnType<typeof temporaryFolder>>;

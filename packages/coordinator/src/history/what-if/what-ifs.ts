@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { Worker } from 'node:worker_threads';
 import { SvcError } from '@svc/shared/errors.ts';
-import type { DatabaseUrl } from '../../store/open.ts';
+import type { DatabaseUrl } from '../../store/database-url.ts';
 import type { LiveMonitor } from '../../verdict/monitor.ts';
 import type { Comparison, WhatIf } from './compare.ts';
 

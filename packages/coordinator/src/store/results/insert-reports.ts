@@ -86,7 +86,7 @@ export function insertReports(reports: readonly UnrecordedReport[], recordedAt: 
 }
 
 /** Makes the parts of the table that the rows lie in, where the database has parts. */
-function keepDays(slots: readonly { readonly slot: number }[]): SqlStep {
+export function keepDays(slots: readonly { readonly slot: number }[]): SqlStep {
   const days = new Set(slots.map(({ slot }) => dayOf(slot)));
   return { sql: 'SELECT keep_result_day(?)', rows: [...days].map((day) => [day]) };
 }

@@ -5,10 +5,10 @@ import type { Logger } from '@svc/shared/log.ts';
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { silentLog, temporaryFolder } from '../../../../../test/support/configured-store.ts';
 import { FakeClock } from '../../../../../test/support/fake-clock.ts';
-import { storeInProcess } from '../../../../../test/support/store-in-process.ts';
 import { openStore } from '../open.ts';
 import type { Store } from '../store.ts';
 import { INTERVAL_MS, JOURNAL_FRAMES_LIMIT } from './checkpoints.ts';
+import { storeInProcess } from './store-in-process.ts';
 import { BUSY_LIMIT_MS } from './write-requests.ts';
 
 let folder: Awaited<ReturnType<typeof temporaryFolder>>;

@@ -1,0 +1,54 @@
+import { copyStore } from '@svc/coordinator/store/copy-store.ts';
+import { createLogger } from '@svc/shared/log.ts';
+import { Secret } from '@svc/shared/secret.ts';
+import { type Command, UsageError } from '../command.ts';
+import { describeOptions, parseOptions } from '../options.ts';
+
+const OPTIONS = {
+  from: { value: 'URL', description: 'the database that is copied: sqlite:<path> or postgres://…' },
+  to: { value: 'URL', description: 'an empty database: sqlite:<path>, which is made, or postgres://…' },
+} as const;
+
+const DATABASE = /^(?:sqlite:.+|postgres(?:ql)?:\/\/.+)/;
+
+/** Interval between two lines about how far a copy has come, ms. */
+const SAY_EVERY_MS = 5_000;
+
+export const migrateStoreCommand: Command = {
+  help: `Usage: npm run svc -- migrate-store --from URL --to URL
+
+Copies all rows of a database into an empty one, from SQLite to PostgreSQL or back, and compares every row of both. Stop the coordinator
+first: a database that one uses is refused. An interrupted copy goes on when the command is called again; until it is complete, no
+coordinator starts on it. Then set SVC_DATABASE_URL to the copy, and start the coordinator with the same data folder: its
+secret key opens the copy too. The database that was copied stays as it is.
+
+A password in an address can be seen in the list of processes. Leave it out and set PGPASSWORD instead.
+
+Options:
+${describeOptions(OPTIONS)}
+`,
+  async run(args, { err }) {
+    const { from, to } = parseOptions(args, OPTIONS);
+    if (from === undefined || to === undefined)
+      throw new UsageError('--from and --to are needed: see migrate-store --help');
+    for (const url of [from, to])
+      if (!DATABASE.test(url)) throw new UsageError('a database is sqlite:<path> or postgres://…');
+    if (from === to) throw new UsageError('--from and --to are the same database');
+    let saidAt = performance.now();
+    const copied = await copyStore({
+      from: new Secret(from),
+      to: new Secret(to),
+      log: createLogger('migrate-store', 'silent'),
+      onPage(table) {
+        if (performance.now() - saidAt < SAY_EVERY_MS) return;
+        saidAt = performance.now();
+        err.write(`svc: at the table ${table}\n`);
+      },
+    });
+    const rows = Object.values(copied).reduce((sum, count) => sum + count, 0);
+    const { monitors = 0, slot_results: results = 0 } = copied;
+    err.write(
+      `svc: copied and compared ${rows} rows, among them ${monitors} monitors and the results of ${results} slots\n`,
+    );
+  },
+};

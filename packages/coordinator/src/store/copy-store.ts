@@ -1,0 +1,280 @@
+import { randomUUID } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
+import { systemClock } from '@svc/shared/clock.ts';
+import type { Logger } from '@svc/shared/log.ts';
+import { sql } from 'kysely';
+import { z } from 'zod';
+import { type DatabaseUrl, isShared, openAt } from './database-url.ts';
+import { FORGET_LAST_IDS, LAST_IDS, primaryKeyOf, writeLastId } from './dialect.ts';
+import { StoreError } from './errors.ts';
+import { COPYING, readFact, writeFact } from './facts.ts';
+
+import { keepDays } from './results/insert-reports.ts';
+import type { Database } from './schema.ts';
+import { FencedStore, ONLY_SHARD, resignShard, takeShard } from './shard-lease.ts';
+import { storeInProcess } from './sqlite/store-in-process.ts';
+import type { SqlValue, Store } from './store.ts';
+
+/*
+ * Copies all rows of a database into an empty one, which may be of the other kind.
+ *
+ * Each page of rows is written in one transaction with how far the copy has come (a fact), so an interrupted
+ * copy is continued. At the end all rows of both are read again and compared. Until then no coordinator starts
+ * on the copy. The copy holds the leases of both, so that no coordinator leads on either.
+ */
+
+/** All tables with rows to copy; a table comes after those that its rows refer to. */
+export const COPIED_TABLES = [
+  'workspaces',
+  'tokens',
+  'audit',
+  'sessions',
+  'one_time_links',
+  'idempotency_keys',
+  'facts',
+  'monitors',
+  'removed_monitors',
+  'notifications',
+  'links',
+  'status_pages',
+  'component_groups',
+  'components',
+  'changes',
+  'slot_results',
+  'agent_names',
+  'off_grid_slots',
+  'monitor_states',
+  'monitor_votes',
+  'transitions',
+  'stream_positions',
+  'region_presence',
+  'region_absences',
+  'rollup_hours',
+  'rollup_days',
+  'uptime_days',
+  'rollup_progress',
+  'rollup_repairs',
+  'export_totals',
+  'export_notes',
+  'deliveries',
+  'delivery_attempts',
+  'delivery_threads',
+  'maintenance_windows',
+  'maintenance_monitors',
+  'maintenance_pages',
+  'maintenance_components',
+  'incidents',
+  'incident_pages',
+  'incident_updates',
+  'page_recipients',
+  'page_announcements',
+  'page_told',
+  'page_windows_told',
+  'page_domains',
+  'page_icons',
+] as const satisfies readonly (keyof Database)[];
+type CopiedTable = (typeof COPIED_TABLES)[number];
+
+/** Tables with a number that triggers raise, and so the copying of other tables too. */
+const SHOWN = { status_pages: 'id', monitor_states: 'monitor_id' } as const;
+
+const PAGE_ROWS = 1_000;
+/** A third of a lease. */
+const RENEW_EVERY_MS = 1_000;
+
+const progress = z.object({
+  /** The id of the copied installation. */
+  source: z.string(),
+  table: z.enum(COPIED_TABLES),
+  /** The key of the last copied row; null: none. */
+  after: z.array(z.union([z.string(), z.number()])).nullable(),
+});
+type Progress = z.infer<typeof progress>;
+
+type Row = Record<string, SqlValue>;
+
+/** Rows of each table. */
+export type Copied = Readonly<Record<string, number>>;
+
+export type CopyParts = {
+  readonly from: DatabaseUrl;
+  readonly to: DatabaseUrl;
+  readonly log: Logger;
+  /** Called after each page of rows that was copied or compared. */
+  readonly onPage?: (table: string, rows: number) => void | Promise<void>;
+};
+
+/**
+ * Copies the rows of `from` to `to`, or continues to do so, and compares all of them.
+ *
+ * @throws StoreError `store-in-use`, `store-foreign` (`to` has other rows), `store-error` (the copy differs), or
+ *   the database's error
+ */
+export async function copyStore({ from, to, log, onPage = () => {} }: CopyParts): Promise<Copied> {
+  const workers = storeInProcess(systemClock);
+  const source = await openAt(from, log, workers);
+  try {
+    const target = await openAt(to, log, workers);
+    try {
+      const held = [await hold(source, !isShared(from)), await hold(target, !isShared(to))] as const;
+      try {
+        const [{ store: reading }, { store: writing }] = held;
+        await copyRows(reading, writing, onPage);
+        const copied = await compareRows(reading, writing, onPage);
+        await writing.commit([{ sql: 'DELETE FROM facts WHERE key = ?', rows: [[COPYING]] }]);
+        return copied;
+      } finally {
+        for (const { release } of held) await release();
+      }
+    } finally {
+      await target.close();
+    }
+  } finally {
+    await source.close();
+  }
+}
+
+/** Keeps coordinators from leading. The returned store writes only while that holds. */
+async function hold(store: Store, isAlone: boolean): Promise<{ store: Store; release(): Promise<void> }> {
+  const term = { shard: ONLY_SHARD, term: randomUUID() };
+  if (!(await takeShard(store, { ...term, holder: 'svc migrate-store' }, isAlone)))
+    throw new StoreError('store-in-use', 'a coordinator leads on the database: stop it first');
+  const nothing = () => {};
+  const holder = { ...term, now: () => performance.now(), onRenewed: nothing, onLost: nothing };
+  const held = new FencedStore(store, holder);
+  // A renewal that fails shows in the next write.
+  const cancel = systemClock.every(RENEW_EVERY_MS, () => void held.commit([]).catch(nothing));
+  return {
+    store: held,
+    async release() {
+      cancel();
+      await resignShard(store, term).catch(nothing);
+    },
+  };
+}
+
+async function copyRows(source: Store, target: Store, onPage: CopyParts['onPage'] & {}): Promise<void> {
+  const installation = await readFact(source.read, 'installation_id');
+  if (installation === null)
+    throw new StoreError('store-foreign', 'no coordinator has used the database to copy yet');
+  let { table, after } = await progressOf(target, installation);
+  for (const name of COPIED_TABLES.slice(COPIED_TABLES.indexOf(table))) {
+    table = name;
+    for await (const { rows, last } of pagesOf(source, table, after)) {
+      await insertRows(target, table, rows, { source: installation, table, after: last });
+      await onPage(table, rows.length);
+    }
+    after = null;
+  }
+  await copyNumbers(source, target);
+}
+
+async function progressOf(target: Store, installation: string): Promise<Progress> {
+  const stored = await readFact(target.read, COPYING);
+  if (stored === null) {
+    const { count } = await target.read
+      .selectFrom('workspaces')
+      .select(({ fn }) => fn.countAll<number>().as('count'))
+      .executeTakeFirstOrThrow();
+    if (count > 0) throw new StoreError('store-foreign', 'the database to copy to has rows already');
+    return { source: installation, table: COPIED_TABLES[0], after: null };
+  }
+  const found = progress.parse(JSON.parse(stored));
+  if (found.source !== installation)
+    throw new StoreError('store-foreign', 'the database to copy to is an unfinished copy of another one');
+  return found;
+}
+
+async function insertRows(
+  target: Store,
+  table: CopiedTable,
+  rows: readonly Row[],
+  reached: Progress,
+): Promise<void> {
+  const columns = Object.keys(rows[0] ?? {});
+  const insert = `INSERT INTO ${table} (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`;
+  await target.transaction(async (tx) => {
+    if (table === 'slot_results') {
+      const { sql: text, rows: days } = keepDays(rows.map(({ slot }) => ({ slot: Number(slot) })));
+      await tx.runEach(text, days);
+    }
+    await tx.runEach(
+      insert,
+      rows.map((row) => columns.map((column) => row[column] ?? null)),
+    );
+    await writeFact(tx.db, COPYING, JSON.stringify(reached));
+  });
+}
+
+/** Copies the numbers that triggers have raised meanwhile, and the last id that each table has given. */
+async function copyNumbers(source: Store, target: Store): Promise<void> {
+  for (const [table, key] of Object.entries(SHOWN) as [keyof typeof SHOWN, string][]) {
+    for await (const { rows } of pagesOf(source, table, null)) {
+      const update = `UPDATE ${table} SET shown_version = ? WHERE ${key} = ? AND shown_version <> ?`;
+      await target.transaction((tx) =>
+        tx.runEach(
+          update,
+          rows.map((row) => [row.shown_version ?? 0, row[key] ?? 0, row.shown_version ?? 0]),
+        ),
+      );
+    }
+  }
+  const { rows } = await LAST_IDS.execute(source.read);
+  await target.transaction(async ({ db }) => {
+    await FORGET_LAST_IDS.execute(db);
+    for (const { table, id } of rows) if (id > 0) await writeLastId(table, id).execute(db);
+  });
+}
+
+/** @throws StoreError `store-error` where a row differs */
+async function compareRows(source: Store, target: Store, onPage: CopyParts['onPage'] & {}): Promise<Copied> {
+  const copied: Record<string, number> = {};
+  for (const table of COPIED_TABLES) {
+    copied[table] = 0;
+    const copies = pagesOf(target, table, null);
+    for await (const { rows } of pagesOf(source, table, null)) {
+      const { value: copy } = await copies.next();
+      if (!isDeepStrictEqual(copy?.rows, rows.map(withoutNul))) throw differs(table);
+      copied[table] += rows.length;
+      await onPage(table, rows.length);
+    }
+    if ((await copies.next()).done !== true) throw differs(table);
+  }
+  return copied;
+}
+
+function differs(table: string): StoreError {
+  const message = `the copy of the table ${table} differs: empty the database to copy to, and copy again`;
+  return new StoreError('store-error', message);
+}
+
+/** PostgreSQL's texts cannot have this character. */
+function withoutNul(row: Row): Row {
+  const texts = Object.entries(row).map(([column, value]) => [
+    column,
+    typeof value === 'string' ? value.replaceAll('\0', '\uFFFD') : value,
+  ]);
+  return Object.fromEntries(texts);
+}
+
+type PageOfRows = { readonly rows: readonly Row[]; readonly last: (string | number)[] };
+
+/** The rows after this key, in the order of the primary key. How far a copy has come is left out. */
+async function* pagesOf(
+  { read }: Store,
+  table: CopiedTable,
+  after: readonly (string | number)[] | null,
+): AsyncGenerator<PageOfRows, undefined> {
+  const key = (await primaryKeyOf(table).execute(read)).rows.map(({ name }) => name);
+  const columns = sql.join(key.map((name) => sql.ref(name)));
+  for (let last = after === null ? null : [...after]; ; ) {
+    const rest = last === null ? sql`TRUE` : sql`(${columns}) > (${sql.join(last)})`;
+    const { rows: found } = await sql<Row>`
+      SELECT * FROM ${sql.table(table)} WHERE ${rest} ORDER BY ${columns} LIMIT ${PAGE_ROWS}`.execute(read);
+    const end = found.at(-1);
+    if (end === undefined) return undefined;
+    last = key.map((name) => end[name] as string | number);
+    const rows = found.filter((row) => table !== 'facts' || row.key !== COPYING).map((row) => ({ ...row }));
+    yield { rows, last };
+  }
+}

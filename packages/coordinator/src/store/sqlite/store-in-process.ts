@@ -1,0 +1,36 @@
+import { MessageChannel } from 'node:worker_threads';
+import type { Clock } from '@svc/shared/clock.ts';
+import { serveReads } from './read-requests.ts';
+import type { StoreWorker, StoreWorkers } from './store-thread.ts';
+import type { ServedPort } from './thread-protocol.ts';
+import { serveWrites } from './write-requests.ts';
+
+/**
+ * Does the work of a store's threads on the calling thread: the same code behind the same messages, which are cloned
+ * and arrive in a later turn of the event loop. For programs with nothing else to do, and for tests. While a
+ * statement waits for a lock of another connection, the whole process waits.
+ *
+ * @param clock of its checkpoints
+ * @param reads a port in front of the one that reads come by
+ */
+export function storeInProcess(
+  clock: Clock,
+  reads: (port: ServedPort) => ServedPort = (port) => port,
+): StoreWorkers {
+  return {
+    writer: (data) => servedHere((port) => serveWrites(port, data, clock)),
+    reader: (data) => servedHere((port) => serveReads(reads(port), data)),
+  };
+}
+
+function servedHere(serve: (port: ServedPort) => () => void): StoreWorker {
+  const { port1, port2 } = new MessageChannel();
+  const close = serve(port2);
+  port2.unref();
+  return Object.assign(port1, {
+    async terminate() {
+      port1.close();
+      close();
+    },
+  });
+}
