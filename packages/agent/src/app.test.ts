@@ -17,7 +17,7 @@ const JOBS = `svc.jobs.${REGION}`;
 const RESULTS = `svc.results.${REGION}`;
 
 let server: NatsServer;
-/** The coordinator's side. */
+/** The coordinator's end of the connection: its bus, and the stream of the region's results. */
 let bus: NatsBus;
 let stream: RegionStream;
 type Said = Heartbeat | RunOutcome;
@@ -70,7 +70,7 @@ async function startAgent(
   await agent.start();
 }
 
-/** The first message that `isIt` accepts among those heard and those to come. */
+/** The first message, already received or still to come, that `isIt` accepts. */
 function message<M extends Said>(isIt: (message: Said) => message is M): Promise<M> {
   return new Promise((resolve) => {
     const look = (): void => {
@@ -87,7 +87,7 @@ function message<M extends Said>(isIt: (message: Said) => message is M): Promise
 const heartbeatWith = (isIt: (heartbeat: Heartbeat) => boolean): Promise<Heartbeat> =>
   message((found): found is Heartbeat => found.kind === 'heartbeat' && isIt(found));
 
-/** Number of jobs that the agent has taken, and that it has refused, by reason. */
+/** Number of jobs that the agent has taken, and for each reason the number of jobs that it has refused. */
 type Taken = { accepted: number; refused: Partial<Record<string, number>> };
 
 /** Sends the jobs, and resolves when the agent has read all of them. */
@@ -125,7 +125,7 @@ function connected(): Promise<void> {
   });
 }
 
-/** Results stored so far, as soon as `isEnough` says so. */
+/** Resolves with the stored results as soon as `isEnough` accepts them. */
 async function results(isEnough: (results: CheckResult[]) => boolean): Promise<CheckResult[]> {
   const found: CheckResult[] = [];
   await new Promise<void>((resolve, reject) => {
@@ -204,7 +204,7 @@ describe('taking jobs', () => {
       );
       full += (await send(jobs)).refused.full ?? 0;
     }
-    // 268 such jobs are below 64 MiB, the 269th goes beyond it.
+    // 268 such jobs have less than 64 MiB together, and 269 have more.
     expect(full).toBe(1);
   });
 
@@ -341,7 +341,8 @@ test('kill -9 of the server while jobs run: every result arrives, once', async (
     for (const attempt of probe.attempts.slice(from, to)) attempt.end(outcomeOf('passed'));
   };
   end(0, 100);
-  // Some of these are on their way, some acknowledged, some not sent when the server dies.
+  // When the server dies, some of these results are acknowledged, some are on
+  // their way, and some are not sent.
   await resultsOf(50);
   end(100, 200);
   const isLost = new Promise<void>((resolve) => bus.onConnection(() => resolve()));
@@ -382,7 +383,7 @@ describe('the end', () => {
     expect(heard).toEqual([]);
   });
 
-  // A server on a busy machine is late, so it gets ten times as long.
+  // The NATS server answers late on a busy machine, so the agent waits ten times as long for it.
   const slowly = { drainMs: 100, timeScale: 0.1 };
 
   test('checks that are unfinished at the end of the drain time come back as not run', async () => {

@@ -33,13 +33,13 @@ import { ResultOutbox } from './result-outbox.ts';
 import { Runner } from './runner.ts';
 import { Starvation } from './starvation.ts';
 
-/** Longest part of the drain time that is kept for acknowledgements of results, ms. */
+/** Maximum part of the drain time that is reserved for acknowledgements of results, ms. */
 const FLUSH_MS = 1_000;
 
-/** Least time for the last export of the agent's own metrics, ms. */
+/** Minimum time for the last export of the agent's own metrics, ms. */
 const LAST_EXPORT_MS = 250;
 
-/** Time that the server has to stop sending jobs, ms. */
+/** Maximum time that the agent waits, when it stops, for NATS to end the delivery of jobs, ms. */
 const INTAKE_MS = 250;
 
 export type AgentParts = {
@@ -55,7 +55,7 @@ export type AgentParts = {
   references?: ReferenceList | undefined;
   /** How the agent's own metrics are exported. Undefined: they are not exported. */
   ownExport?: Pick<OwnExportParts, 'settings' | 'ca'> | undefined;
-  /** The memory that is returned to the system; default: that of this process. */
+  /** The process memory whose unused part is returned to the system. Default: that of this process. */
   memory?: ProcessMemory;
   clock: Clock;
   log: Logger;
@@ -163,8 +163,8 @@ export class Agent {
     this.#intake.start();
     this.#cancelMemoryReturn = returnMemoryAfterStart({ memory, clock, log });
     try {
-      // The coordinator offers jobs as soon as it sees the first heartbeat, so the subscriptions must stand
-      // by then.
+      // The coordinator offers jobs as soon as it sees the first heartbeat, so the
+      // subscriptions must be active by then.
       await bus.flush();
     } catch (error) {
       log.warn(
@@ -176,8 +176,8 @@ export class Agent {
   }
 
   /**
-   * Ends within the drain time and some 300 ms. {@link Runner.drain} says what happens to the jobs. It may be
-   * called twice.
+   * Stops the agent within the drain time and some 300 ms. {@link Runner.drain} says what happens to the
+   * jobs. `stop` may be called twice.
    */
   stop(): Promise<void> {
     this.#stopped ??= this.#stop();
@@ -238,7 +238,7 @@ export class Agent {
     };
   }
 
-  /** The faults that the agent finds in itself. */
+  /** The faults that the agent has found in itself: it is short of CPU, or its network is down. */
   #sicknesses(): Sickness[] {
     return SICKNESSES.filter((each) => (each === 'starved' ? this.#starvation.isSick : this.#network.isDown));
   }

@@ -195,7 +195,7 @@ afterEach(async () => {
   await Promise.all(closing.splice(0).map((close) => close()));
 });
 
-/** Answers 200 on `/` and leads there from everywhere else. */
+/** A server that answers 200 on `/` and redirects every other path there. */
 async function serve(certificate: TestCertificate): Promise<string> {
   const server = createServer(certificate, (request, response) => {
     if (request.url === '/') response.end('ok');
@@ -212,7 +212,7 @@ async function serve(certificate: TestCertificate): Promise<string> {
   return `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** One check by the real probe, by an agent whose clock shows `wallNow`. */
+/** The result of one check with the real probe, for an agent whose clock shows `wallNow`. */
 async function check(url: string, certificate_expiry_days: number, wallNow: number): Promise<CheckResult> {
   const clock = new FakeClock(wallNow);
   const http = createHttpProbe({

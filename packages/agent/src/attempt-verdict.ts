@@ -8,7 +8,7 @@ import type { HeldBack } from './starvation.ts';
 export type AttemptVerdict = {
   outcome: Outcome;
   reason?: NotRunReason;
-  /** Reason for people, when the probe itself gave none. */
+  /** Reason for people. It is set only when the probe itself gave none. */
   message?: string;
 };
 
@@ -20,15 +20,15 @@ type JudgedCheck = Pick<Check, 'degraded_at'> & Pick<HttpCheck, 'certificate_exp
  * delays of the agent itself during the attempt.
  *
  * A starved agent cannot tell a target's time-out from its own, nor whether a target was slow. A stall of the
- * event loop voids a time-out. It voids a slow answer when it is at least as long as the excess. An agent
- * that waited for a CPU for a large part of the attempt was late at every step, so both are voided whatever
- * the delay was. Both findings stand nevertheless when the agent was free for long enough, because the target
- * had that time to answer.
+ * event loop voids a time-out. A stall voids a slow answer when the stall is at least as long as the time by
+ * which the answer exceeds `degraded_at`. An agent that waited for a CPU for a large part of the attempt was
+ * late at every step, so both findings are voided, however short each delay was. Both findings stand
+ * nevertheless when the agent was free for long enough, because the target had that time to answer.
  *
- * Failures of other kinds, and a certificate that expires too soon, always stand: they were seen, not
- * inferred from time.
+ * Failures of other kinds, and a certificate that expires too soon, always stand: they
+ * were seen, not inferred from time.
  *
- * @param heldBack called only when the verdict depends on it
+ * @param heldBack returns the delays of the agent; called only when the verdict depends on them
  * @param wallNow epoch ms
  */
 export function judgeAttempt(
@@ -44,15 +44,16 @@ export function judgeAttempt(
       if (found.timedOut !== true) return { outcome: 'failed' };
       const { loopDelayMs, isWaiting, freeMs, durationMs } = heldBack();
       const isHeldBack = isWaiting || loopDelayMs > 0;
-      // The agent's own threads decode, and no counter covers their waits.
+      // Free time proves nothing while the agent's own threads decode a whole answer, because no counter
+      // covers the waits of these threads.
       const isProven = isSilenceProvenBy(freeMs, durationMs) && found.hasWholeAnswer !== true;
       return isHeldBack && !isProven ? starved : { outcome: 'failed' };
     }
     case 'passed': {
       const message = expiryNotice(found.certificateExpiresAt, check.certificate_expiry_days, wallNow);
       if (message !== undefined) return { outcome: 'degraded', message };
-      // The rounded latency is compared, because people see that one: 800.04 ms is shown as 800.0, which a
-      // limit of 800 allows.
+      // The rounded latency is compared, because people see the rounded one: 800.04 ms is shown as 800.0 ms,
+      // which a limit of 800 ms allows.
       const latency = roundMs(found.latency);
       if (check.degraded_at === 0 || latency <= check.degraded_at) return { outcome: 'passed' };
       const { loopDelayMs, isWaiting, freeMs } = heldBack(found.latency);
@@ -70,8 +71,8 @@ const starved: AttemptVerdict = { outcome: 'not_run', reason: 'agent-starved' };
 const DAY_MS = 86_400_000;
 
 /**
- * The message about a certificate that expires too soon. It is undefined when the certificate is valid for
- * long enough, when no limit is set, or when the attempt met no certificate.
+ * The message about a certificate that expires too soon. Undefined when the certificate is valid for long
+ * enough, when no limit is set, or when the attempt met no certificate.
  *
  * @param expiresAt epoch ms
  * @param days whole, > 0
@@ -84,7 +85,7 @@ function expiryNotice(
 ): string | undefined {
   if (expiresAt === undefined || days === undefined) return undefined;
   const leftMs = expiresAt - wallNow;
-  // NaN, an unreadable date, does not make a check degraded.
+  // An unreadable date makes this NaN, and must not make the check degraded.
   if (!(leftMs < days * DAY_MS)) return undefined;
   return `the TLS certificate expires ${inDays(leftMs)}, on ${new Date(expiresAt).toISOString()}: sooner than in ${daysOf(days)}`;
 }

@@ -21,22 +21,22 @@ export type RunResult = Omit<CheckResult, 'monitor' | 'version' | 'slot' | 'toke
 export type CheckRun = {
   readonly check: Secret<Check>;
   readonly slot: number;
-  /** The instant for the first attempt: its slot, or the receipt of a job that came later. */
+  /** When the first attempt is due: at the slot, or at the receipt of the job if that is later. */
   readonly startAt: number;
   /** Last instant at which the first attempt may begin. */
   readonly startBy: number;
   /** Maximum number of attempts that the check may make, >= 1. */
   readonly attemptLimit: number;
-  /** Whether every assertion is judged by itself. */
+  /** Whether each assertion gets its own verdict, even after one has failed. */
   readonly judgesEach: boolean;
-  /** Called once. */
+  /** Called once, with the result of the check. */
   readonly done: (result: RunResult) => void;
   /** Whether the monitor's last attempt, in this check or an earlier one, timed out. */
   isSlow: boolean;
   state: 'queued' | 'attempting' | 'waiting' | 'done';
-  /** When the check leaves `waiting`. */
+  /** The instant at which the check leaves `waiting`. */
   wakeAt: number;
-  /** Start of the first attempt, epoch ms; 0 before it. */
+  /** Start of the first attempt, epoch ms; 0 while there was none. */
   startedAtWall: number;
   startedAt: number;
   attemptStartedAt: number;
@@ -55,8 +55,8 @@ type NewRun = Pick<
 >;
 
 /**
- * A check that waits for its first attempt. All members are set in one literal: members that are added to a
- * copy cost as much again.
+ * Creates a check that waits for its first attempt. All members are set in one object literal, because adding
+ * members to a copied object would cost as much again.
  */
 export function newRun(run: NewRun): CheckRun {
   const { check, slot, startAt, startBy, attemptLimit, judgesEach, isSlow, done } = run;
@@ -118,8 +118,8 @@ export function resultOf(run: CheckRun, verdict: AttemptVerdict, wallNow: number
 }
 
 /**
- * Adds the facts of an attempt. Each attempt of the history has its own facts, and the result repeats the
- * facts of the last attempt.
+ * Adds the status code, the error message and the time-out of an attempt. Each attempt of the history has its
+ * own, and the result repeats those of the last attempt.
  */
 function addFacts(
   to: Pick<Attempt, 'status_code' | 'error_message' | 'timed_out'>,

@@ -10,8 +10,8 @@ import {
 } from './cpu-waiting.ts';
 
 /**
- * Samples every 250 ms of an agent that waits for `waited` of the time on a machine pressed for `pressed` of
- * it.
+ * Samples, one each 250 ms, of an agent that waits during the part `waited` of the time. The machine is under
+ * pressure during the part `pressed`.
  */
 function samples(count: number, waited: number, pressed: number, throttled = 0): CpuSample[] {
   return Array.from({ length: count }, (_, index) => ({
@@ -50,7 +50,7 @@ describe('the parts of a span', () => {
     const blind = (throttled: number) =>
       samples(9, 0, 0, throttled).map((sample) => ({ ...sample, waitedMs: null }));
     expect(waitingParts(blind(0.99), 0, 2_000).waited).toBeCloseTo(0.99);
-    // Of several CPUs together it grows faster than time.
+    // The throttling is summed over several CPUs, so it may grow faster than time.
     expect(waitingParts(blind(1.6), 0, 2_000).waited).toBe(1);
     expect(waitingParts(samples(9, 0.9, 0, 0.99), 0, 2_000).waited).toBeCloseTo(0.9);
   });
@@ -125,7 +125,8 @@ describe('by typical parts', () => {
 });
 
 /**
- * What an agent did for some time, ms each: slept, waited for a CPU to wake up, and ran, held up on the way.
+ * What an agent does in one turn, in this order, ms: it sleeps, wakes up late because it waits for a CPU,
+ * runs, and is held up while it runs.
  */
 type Turn = {
   readonly slept: number;
@@ -142,7 +143,7 @@ const turn: fc.Arbitrary<Turn> = fc.record({
 });
 const turns = fc.array(turn, { minLength: 1, maxLength: 120 });
 
-/** The counters at the end of each turn, as the kernel and libuv grow them. */
+/** The counters at the end of each turn, as the kernel and libuv would count. */
 function samplesOf(all: readonly Turn[]): CpuSample[] {
   let last = { at: 0, waitedMs: 70, throttledMs: null, pressedMs: null, idleMs: 9_000 };
   const samples = [last];
@@ -151,7 +152,7 @@ function samplesOf(all: readonly Turn[]): CpuSample[] {
       ...last,
       at: last.at + slept + wokeLate + ran + heldUp,
       waitedMs: last.waitedMs + wokeLate + heldUp,
-      // Waking up late looks like sleep.
+      // libuv counts the delay of a late wake-up as idle time.
       idleMs: last.idleMs + slept + wokeLate,
     };
     samples.push(last);
@@ -159,7 +160,7 @@ function samplesOf(all: readonly Turn[]): CpuSample[] {
   return samples;
 }
 
-/** When the agent slept: from, to. */
+/** The spans in which the agent slept, each as its start and its end. */
 function sleepOf(all: readonly Turn[]): [number, number][] {
   let at = 0;
   return all.map(({ slept, wokeLate, ran, heldUp }) => {
@@ -169,7 +170,9 @@ function sleepOf(all: readonly Turn[]): [number, number][] {
   });
 }
 
-/** When the agent gets to what arrives at `at`: at once while it sleeps, else when it sleeps next. */
+/**
+ * When the agent handles data that arrives at `at`: at once while it sleeps, otherwise when it next sleeps.
+ */
 function handledAt(sleep: readonly [number, number][], at: number): number {
   const next = sleep.find(([, to]) => to >= at);
   return next === undefined ? Number.POSITIVE_INFINITY : Math.max(at, next[0]);
@@ -229,7 +232,7 @@ test('a target that answers within half of the time-out up to ten seconds, or wi
       fc.integer({ min: 1, max: 30_000 }),
       (all, network, from, timeout) => {
         const sleep = sleepOf(all);
-        // Each step of an attempt waits for the network, then for the agent.
+        // In each step, the attempt waits for the network and then for the agent.
         const endedAt = network.reduce((at, step) => handledAt(sleep, at + step), from);
         const latency = network.reduce((sum, step) => sum + step, 0);
         const isHealthy = latency < Math.max(2_000, Math.min(10_000, timeout / 2));

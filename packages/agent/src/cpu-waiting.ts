@@ -5,20 +5,27 @@ export type CpuSample = CpuCounters & { readonly at: number };
 
 /** Fractions of a span of time, 0 to 1. */
 type WaitingParts = {
-  /** The agent could have run and did not: it waited for a CPU, or its quota was used up. */
+  /**
+   * The part in which the agent could have run but did not, because it waited for
+   * a CPU or its quota was used up.
+   */
   readonly waited: number;
   /**
-   * A task on the machine waited for a CPU, or the quota that the agent may share with others was used up.
+   * The part in which a task on the machine waited for a CPU, or in which the quota that the agent may
+   * share with others was used up.
    */
   readonly pressed: number;
 };
 
-/** An agent that waited for this part of an attempt cannot tell its own slowness from the target's. */
+/**
+ * An agent that waited for at least this part of an attempt cannot tell its own slowness from the target's.
+ */
 const WAITED_PART = 0.25;
 /**
- * A part of the attempt under pressure. When the whole machine is short of CPU, everything that the agent
- * asks (a resolver, a proxy, a target beside it) waits too, so less waiting of its own is enough. Pressure
- * alone shows nothing: work of low priority causes it without delaying others.
+ * A part of the attempt under pressure from which {@link WAITED_UNDER_PRESSURE} of waiting is enough.
+ * When the whole machine is short of CPU, everything that the agent asks (a resolver, a proxy, a
+ * target on the same machine) waits too. Pressure alone shows nothing: work of low priority causes
+ * pressure without delaying other work.
  */
 const PRESSED_PART = 0.8;
 const WAITED_UNDER_PRESSURE = 0.1;
@@ -29,11 +36,12 @@ export function isStarvedBy({ waited, pressed }: WaitingParts): boolean {
 }
 
 /**
- * The parts of the time from `from` to `to` in which the agent waited. Between two samples, the counters are
- * assumed to grow evenly. After the last sample, they are assumed to grow as between the last two.
+ * The parts of the time from `from` to `to` in which the agent waited, and in which the machine was under
+ * pressure. Between two samples, the counters are assumed to grow evenly. After the last sample, they are
+ * assumed to grow as between the last two.
  *
- * @param samples in the order of time; an interval that begins before `from` counts by its part inside the
- *   span
+ * @param samples in the order of time; an interval that begins before `from`
+ *   counts by its part inside the span
  * @param from monotonic ms
  * @param to   monotonic ms; a span without length, or before all samples, has no parts
  */
@@ -62,8 +70,8 @@ export function waitingParts(samples: readonly CpuSample[], from: number, to: nu
  * Time that the agent waited between two samples, ms.
  *
  * The count of the thread's own waiting includes waits for the quota, so it is used when it exists. The
- * throttling of the cgroup is summed over the CPUs and over everything that shares the quota, so it says more
- * than the agent waited. It is used only where there is no other count.
+ * throttling of the cgroup is summed over the CPUs and over everything that shares the quota, so it may
+ * exceed the time for which the agent waited. It is used only where the thread's own waiting is not counted.
  */
 function waitedBetween(before: CpuSample, after: CpuSample): number {
   return after.waitedMs === null
@@ -75,27 +83,30 @@ function grown(before: number | null, after: number | null): number {
   return before === null || after === null ? 0 : Math.max(0, after - before);
 }
 
-/** Part of the time-out that must be free. A target that took less than this part is never called silent. */
+/**
+ * Part of the attempt that must be free time. A target that answers within this part is never called silent.
+ */
 const FREE_PART = 0.5;
 /**
- * Longest free time that is required, ms. Most time-outs are the default of 45 s, and no healthy target needs
- * that long.
+ * Maximum of the required free time, ms. Half of the default time-out of 45 s would be longer
+ * than any healthy target needs.
  */
 const MOST_MS = 10_000;
-/** Least free time that is required, ms. Shorter silences are judged only by agents that are not late. */
+/** Minimum of the required free time, ms. A late agent never judges a shorter silence. */
 const LEAST_MS = 2_000;
 /**
- * Time beyond the limit that a slow target must take before an agent that is late calls it slow, ms.
- * Everything else that the agent asks on the way (a name server, a proxy, a target on the same machine) may
- * wait for the same CPUs.
+ * Time by which a late agent requires a target to exceed its limit before it calls the target slow,
+ * ms. Everything else that the agent asks on the way (a name server, a proxy, a target on the same
+ * machine) may wait for the same CPUs.
  */
 const SLOWER_BY_MS = 2_000;
 
 /**
- * Whether a target that sent nothing was silent by itself, however long the agent waited otherwise.
+ * Whether a target's silence is proven although the agent waited for a CPU during the attempt.
  *
- * The target had half of the attempt (between 2 s and 10 s) in which the agent would have read an answer at
- * once. So a target that answers within that time is never called silent, even by a late agent.
+ * It is proven when the agent was free for half of the attempt (at least 2 s, at most 10 s),
+ * because a free agent reads an answer at once. So even a late agent never calls a target silent
+ * that answers within that time.
  *
  * @param freeMs result of {@link freeMs}, less the time of other known stalls
  * @param durationMs duration of the attempt
@@ -105,8 +116,8 @@ export function isSilenceProvenBy(freeMs: number, durationMs: number): boolean {
 }
 
 /**
- * Whether a target that answered too late was slow by itself, however long the agent waited otherwise. The
- * time in which the agent would have read an answer at once must exceed the limit by at least two seconds.
+ * Whether a target's slowness is proven although the agent waited for a CPU during the attempt. The agent's
+ * free time until the answer must exceed the limit by at least two seconds.
  *
  * @param freeMs result of {@link freeMs} up to the answer, less the time of other known stalls
  * @param degradedAt limit of the monitor, ms
@@ -116,12 +127,12 @@ export function isSlownessProvenBy(freeMs: number, degradedAt: number): boolean 
 }
 
 /**
- * Time between `from` and `to` in which the agent surely only waited for its targets, ms.
+ * Time between `from` and `to` in which the agent certainly did nothing but wait for its targets, ms.
  *
- * When the event loop sleeps in the poll phase, it has read everything that had arrived, so none of this time
- * is a delay of the agent. Time that it waited for a CPU, a quota's throttling included, is subtracted in
- * full, as if all of it had been counted as sleep. A quota that is used up during the sleep delays nothing:
- * the next arrival wakes the agent up, and its wait counts from then on.
+ * When the event loop sleeps in the poll phase, it has read everything that had arrived, so its sleep delays
+ * no answer. The time for which the agent waited for a CPU, including the throttling of a quota, is
+ * subtracted in full, as if all of it had been counted as sleep. A quota that is used up during the sleep
+ * delays nothing: the next arrival wakes the agent up, and the agent's wait counts from then on.
  *
  * The result is a lower bound, because only intervals between two samples inside the span count. It is 0
  * where the machine does not count the waiting.

@@ -39,7 +39,7 @@ describe.each(EVERY_KIND)('%s', (_kind, { check, speaks, asks }) => {
       await asked;
       late.answerBehindOurBack(timeoutMs);
     } else {
-      // The kernel makes the connection by itself.
+      // The kernel makes the connection while the event loop is blocked.
       block(timeoutMs + 1);
     }
     expect(await found).toMatchObject({ outcome: 'passed' });

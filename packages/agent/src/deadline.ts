@@ -12,13 +12,13 @@ export class Deadline {
   #bounded: Bounded | undefined;
   readonly #timer: NodeJS.Timeout;
 
-  /** @param ms from now, > 0 */
+  /** @param ms time from now, > 0 */
   constructor(bounded: Bounded, ms: number) {
     this.#bounded = bounded;
     this.#timer = setTimeout(Deadline.#due, ms, this);
   }
 
-  /** May be called twice. */
+  /** Ends the time limit. It may be called twice. */
   end(): void {
     this.#bounded = undefined;
     clearTimeout(this.#timer);
@@ -30,13 +30,13 @@ export class Deadline {
 }
 
 /**
- * Runs `task` after the event loop has read everything that has arrived by now. The timers of time-outs use
- * it.
+ * Runs `task` after the event loop has read everything that has arrived by now. Timers of time-outs run
+ * their task through this function.
  *
- * After a stall, the event loop runs due timers before it reads its sockets, so an answer that came in time
- * may still lie there. `task` runs in the check phase, which follows the poll phase that reads it
- * (https://nodejs.org/en/learn/asynchronous-work/event-loop-timers-and-nexttick). `task` itself must check
- * whether it is still needed.
+ * After a stall, the event loop runs due timers before it reads its sockets, so an answer that came in
+ * time may still be unread. `task` runs in the check phase, after the poll phase has read the answer
+ * (https://nodejs.org/en/learn/asynchronous-work/event-loop-timers-and-nexttick). `task` itself must
+ * check whether it is still needed.
  */
 export function afterReading(task: () => void): void {
   setImmediate(task);

@@ -56,7 +56,7 @@ export class HealthServer {
 
   #answer(request: IncomingMessage, response: ServerResponse): void {
     const { status, text, headers } = this.#pageFor(request);
-    // The body is not read; the connection ends with the answer.
+    // The request's body is not read, so the connection is closed after the answer.
     response.writeHead(status, { 'Content-Type': PLAIN, Connection: 'close', ...headers }).end(text);
   }
 
@@ -95,5 +95,5 @@ export class HealthServer {
   }
 }
 
-/** Makes both sides equally long for the comparison in constant time. */
+/** Hashes a text, so that both texts of the constant-time comparison have the same length. */
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest();

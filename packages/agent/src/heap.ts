@@ -1,6 +1,6 @@
 /**
  * A binary heap: `peek` and `pop` give the item with the lowest rank. The rank of an item must not change
- * while the item is inside.
+ * while the item is in the heap.
  */
 export class Heap<Item> {
   readonly #rank: (item: Item) => number;
@@ -33,7 +33,7 @@ export class Heap<Item> {
     return first;
   }
 
-  /** Removes and returns every item that `isWanted` accepts, in no particular order; linear. */
+  /** Removes and returns every item that `isWanted` accepts, in no particular order. It takes linear time. */
   takeWhere(isWanted: (item: Item) => boolean): Item[] {
     const taken = this.#items.filter(isWanted);
     if (taken.length > 0) {

@@ -32,13 +32,13 @@ export type HeartbeatsParts = {
   state: () => AgentState;
 };
 
-/** Wait until a heartbeat that NATS did not keep is repeated, ms. */
+/** Wait before a heartbeat that NATS did not store is repeated, ms. */
 const REPEAT_MS = 250;
 
 /**
  * Sends the heartbeats of this agent: every 2 s, and at once after a reconnect. NATS keeps the newest
  * heartbeat until the coordinator reads it. Until a coordinator has connected, NATS has no stream of
- * heartbeats and reports that; the heartbeat is then repeated soon.
+ * heartbeats and reports that; the heartbeat is then repeated after {@link REPEAT_MS}.
  */
 export class Heartbeats {
   readonly #parts: HeartbeatsParts;
@@ -78,7 +78,7 @@ export class Heartbeats {
     this.#cancelRepeat();
   }
 
-  /** Sends one heartbeat now; none while the connection is down. */
+  /** Sends one heartbeat now, unless the connection is down. */
   beat(): void {
     const { bus, region, agentId, bootId, version, capacity, clock, log, state } = this.#parts;
     if (!bus.isConnected) return;

@@ -1,12 +1,12 @@
 import type { Clock } from '@svc/shared/clock.ts';
 
-/** Shortest time that a finished job is remembered, ms. The longest is twice as much. */
+/** Minimum time for which a finished job is remembered, ms. The maximum is twice as long. */
 const FINISHED_MS = 300_000;
 
 /**
- * The jobs that this agent answers for. A job is held from its receipt until the stream has its result. Then
- * it is remembered as finished, so that a job that is sent twice runs once. Only the last finished job of
- * each monitor is remembered, because a slot is sent again only within its period.
+ * The jobs that this agent answers for. A job is held from its receipt until the stream has its result. After
+ * that, it is remembered as finished, so that it runs only once even if it is sent twice. Only the last
+ * finished job of each monitor is remembered, because a slot is sent again only within its period.
  *
  * A job that ended as `not_run` is forgotten at once, so that it runs when it is sent again.
  */
@@ -16,7 +16,7 @@ export class HeldJobs {
   readonly #held = new Map<string, number>();
   #bytes = 0;
   // The last finished slot of each monitor, in two generations. The older generation is dropped as a whole,
-  // which needs no timer and no instant per job.
+  // which needs no timer and no time stamp per job.
   #finished = new Map<number, number>();
   #finishedBefore = new Map<number, number>();
   #generationStartedAt: number;
@@ -42,15 +42,19 @@ export class HeldJobs {
     return finished === slot ? 'finished' : 'unknown';
   }
 
-  /** @param bytes the job's share of its message. The job must not be held yet */
+  /**
+   * Holds a job, which must not be held yet.
+   *
+   * @param bytes the job's share of its message
+   */
   holdJob(monitor: number, slot: number, bytes: number): void {
     this.#held.set(textOf(monitor, slot), bytes);
     this.#bytes += bytes;
   }
 
   /**
-   * Ends the holding of a job. `finished`: its result is acknowledged. `forgotten`: its result is given up,
-   * and this agent no longer answers for the job.
+   * Stops holding a job. `finished`: its result is acknowledged. `forgotten`: its result is given up, and
+   * this agent no longer answers for the job.
    */
   release(monitor: number, slot: number, as: 'finished' | 'forgotten'): void {
     const text = textOf(monitor, slot);

@@ -12,10 +12,10 @@ import { Runner } from './runner.ts';
 import { Starvation } from './starvation.ts';
 
 const REGION = 'hosta-fra';
-/** The coordinator's clock is this much ahead, ms. */
+/** The coordinator's clock is ahead of the agent's clock by this time, ms. */
 const AHEAD_MS = 7_000;
 
-/** An agent that takes jobs, on a clock that stands still. */
+/** An agent that takes jobs. Its clock advances only when the test advances it. */
 function started() {
   const clock = new FakeClock();
   const bus = new MemoryBus();
@@ -48,8 +48,8 @@ function started() {
   intake.start();
   let monitor = 0;
   /**
-   * The message of jobs whose slots are so far ahead, by default of one 400 ms ahead. The returned function
-   * lets the agent read it.
+   * Creates a message of jobs whose slots are `waits` ms ahead; by default, one job 400 ms ahead. The
+   * returned function lets the agent read the message.
    */
   const send = (waits: readonly number[] = [400], start_within_ms = 10_000) => {
     const jobs = waits.map((waitMs) => {
@@ -64,7 +64,7 @@ function started() {
       await settle();
     };
   };
-  /** Time until one more attempt begins, ms. */
+  /** Waits until one more attempt begins. Returns the time that passed, ms. */
   const untilBegun = async () => {
     const before = probe.attempts.length;
     const from = clock.monotonic();
@@ -218,8 +218,8 @@ describe('a job', () => {
 const SENT = 1_795_000_000_000;
 
 /**
- * Messages that are read so late, after a way of 20 ms, in a loop that stands still for so long; one a
- * second.
+ * The delays that {@link LateReading} finds in messages, ms. One message arrives each second, after 20 ms on
+ * the way. The message is read `lateMs` later, and the event loop may have stood still for `stallMs`.
  */
 function read(lateMs: readonly number[], stallMs: number): number[] {
   const lateReading = new LateReading({ stallMs: () => stallMs });

@@ -30,8 +30,8 @@ import { jobOf, type Runner } from './runner.ts';
 import type { Starvation } from './starvation.ts';
 
 /**
- * Jobs that an agent takes, as a multiple of its concurrency. It counts jobs that are attempted, are queued
- * or wait between attempts.
+ * Maximum number of jobs that an agent takes, as a multiple of its concurrency. Jobs count that are
+ * attempted, that are queued, and that wait between attempts.
  */
 const JOBS_PER_PLACE = 4;
 
@@ -44,7 +44,7 @@ const MAX_HELD_JOBS = 16_000;
  */
 const MOST_HELD_BYTES = 64 * 1_024 * 1_024;
 
-/** Why a job is not taken, and the reason in its result. Null: no result is reported. */
+/** For each cause to take no job: the reason in the job's result. Null: no result is reported. */
 const REASONS = {
   held: null,
   finished: null,
@@ -105,7 +105,7 @@ export class Intake {
 
   /**
    * Gives every job back as `shutting-down` from now on, so that the region's other agents get it. Resolves
-   * when the messages that NATS has already sent were read, after `withinMs` at the latest.
+   * when all messages that NATS had already sent are read, but after `withinMs` at the latest.
    */
   async stop(withinMs: number): Promise<void> {
     this.#isDraining = true;
@@ -131,7 +131,8 @@ export class Intake {
     }
     switch (read.kind) {
       case 'jobs':
-        // A publisher that may not read this region's results must not get them by naming another subject.
+        // A publisher that may not read this region's results must not receive
+        // them by naming another subject.
         if (!isResultsSubjectOf(this.#parts.region, read.results)) {
           this.#dropMessage(message, 'foreign-results');
         } else {
@@ -154,7 +155,7 @@ export class Intake {
   #onBatch(batch: JobBatch, receivedAt: number, bytesPerJob: number): void {
     const { metrics, held, runner, clock, onResult } = this.#parts;
     const taken: CheckJob[] = [];
-    /** Number of the taken jobs whose slot has come. */
+    /** Number of taken jobs whose slot has already come. */
     let takenNow = 0;
     for (const value of batch.jobs) {
       const read = readJob(value);
@@ -175,7 +176,7 @@ export class Intake {
       metrics.refused[kind] += 1;
       if (kind === 'full') runner.turnedAway();
       const reason = REASONS[kind];
-      // A held or finished job has its result already, or will have it.
+      // No result is reported for a held or finished job, which has a result already or will have one.
       if (reason !== null)
         onResult({ ...jobOf(read.job), ...notAttempted(reason, clock.wall()) }, batch.results);
     }
@@ -219,7 +220,8 @@ export class Intake {
 }
 
 /**
- * Larger messages are dropped unread, bytes. It is the size of four batches, and the default limit of NATS.
+ * Maximum size of a message, bytes. Larger messages are dropped unread. It is the size of four batches,
+ * and the default limit of NATS.
  */
 const MAX_MESSAGE_BYTES = 1_024 * 1_024;
 
@@ -232,7 +234,7 @@ export function readJobsMessage(data: Uint8Array): JobsMessage | DropReason {
   try {
     value = JSON.parse(utf8.decode(data));
   } catch {
-    // The message is only counted; its content is of no use.
+    // The error is not kept, because a message that is no JSON is only counted.
     return 'not-json';
   }
   const parsed = jobsMessage.safeParse(value);
@@ -240,8 +242,8 @@ export function readJobsMessage(data: Uint8Array): JobsMessage | DropReason {
 }
 
 /**
- * A job of a batch. It is readable, or has a check that this agent does not know or cannot read, or is
- * unreadable (with its key where the key can be read).
+ * A job of a batch. `job`: it can be read. `unsupported`: this agent does not know its check or cannot read
+ * it. `invalid`: the job cannot be read; `key` names it if at least its key can be read.
  */
 type ReadJob =
   | { is: 'job'; job: CheckJob }
@@ -260,7 +262,10 @@ export function readJob(value: unknown): ReadJob {
   return { is: 'invalid', key: key.success ? [key.data.monitor, key.data.slot] : null };
 }
 
-/** Length of a span, ms. The quickest message of this span and the last shows how long the transfer takes. */
+/**
+ * Length of a span, ms. The quickest message of the current span and the previous one
+ * shows how long a transfer takes.
+ */
 const SPAN_MS = 30_000;
 
 type Parts = {
@@ -272,13 +277,16 @@ type Parts = {
  * Measures how long a message was not read because the event loop was busy. The waits in a message count from
  * its arrival. So an agent that reads a message late does not begin its checks late.
  *
- * It compares the message with the quickest recent one. The sender's clock stamped both, so the agent's clock
- * need not agree with it. The delay is at most the time for which the event loop can have stood still, so an
- * idle agent sees no delay, whatever happens to the sender's clock.
+ * A message is compared with the quickest recent message. The sender's clock stamped both, so the agent's
+ * clock need not agree with it. The delay is at most the time for which the event loop can have stood still,
+ * so an idle agent sees no delay, whatever happens to the sender's clock.
  */
 export class LateReading {
   readonly #parts: Parts;
-  /** The quickest transfer in this span and in the last one, ms; infinite where there was no message. */
+  /**
+   * The quickest transfer in the current span and in the previous one, ms;
+   * infinite when a span has no message.
+   */
   #quickest = Number.POSITIVE_INFINITY;
   #quickestBefore = Number.POSITIVE_INFINITY;
   #spanUntil = Number.NEGATIVE_INFINITY;
@@ -295,7 +303,7 @@ export class LateReading {
    */
   of(sentAt: number, readAt: number): number {
     if (readAt >= this.#spanUntil) {
-      // An old quickest message is worthless, because the clocks have drifted apart since.
+      // A quickest message from long ago is worthless, because the clocks have drifted apart since.
       const isLongAgo = readAt >= this.#spanUntil + SPAN_MS;
       this.#quickestBefore = isLongAgo ? Number.POSITIVE_INFINITY : this.#quickest;
       this.#quickest = Number.POSITIVE_INFINITY;

@@ -2,8 +2,8 @@
  * What an error from opening or connecting a socket says about this machine:
  *
  * - `used-up`: no descriptors, ports or memory are left. The error says nothing about the other side.
- * - `no-route`: this machine may have no route or a rule that forbids the connection, or a router far away
- *   has reported that (`network/local-route.ts`).
+ * - `no-route`: this machine may have no route, or may have a rule that forbids the connection, or a distant
+ *   router may have reported the failure (`network/local-route.ts` finds out which).
  *
  * Null: the error says nothing about this machine; the other side failed.
  */

@@ -40,7 +40,7 @@ function startAgent(environment: Record<string, string>, args: string[] = []): A
       next = Promise.withResolvers();
     });
   }
-  // Not `close`: Node does not emit it after a disconnect.
+  // The test waits for `exit`, because Node does not emit `close` after a disconnect.
   const ended = once(started, 'exit') as Agent['ended'];
   return { child: started, said: () => said, more: () => next.promise, ended };
 }
@@ -87,7 +87,7 @@ describe('the agent as a process', () => {
   });
 
   test('a NATS server beyond loopback without TLS stops it; where the setting allows it, each start warns of it', async () => {
-    // Not a loopback address as it is written; connections to it stay on this machine.
+    // By its text, 0.0.0.0 is not a loopback address, but connections to it stay on this machine.
     const beyond = { ...settings(), SVC_NATS_URL: `nats://0.0.0.0:${server.port}` };
     const refused = startAgent(beyond);
     expect(await refused.ended).toEqual([1, null]);

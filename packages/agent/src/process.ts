@@ -15,7 +15,7 @@ import { AGENT_SETTINGS } from './config.ts';
 import { createReferenceList } from './network/reference-list.ts';
 import { createProbeSet } from './probes/registry.ts';
 
-/** Time after the drain time at which the process ends itself in any case, ms. */
+/** Time after the end of the drain time at which the process exits in any case, ms. */
 const EXIT_GRACE_MS = 500;
 
 /** Runs one agent for the life of this process. */
@@ -44,13 +44,13 @@ export async function runAgent(args: readonly string[]): Promise<void> {
     );
   };
   endWhenAsked(config, end);
-  // Under a supervisor, the coordinator has the same environment and logs the same warnings.
+  // Under a supervisor, the coordinator has the same environment and has already logged the same warnings.
   if (!config.isSupervised)
     for (const warning of [...warnings, ...otlpWarnings(process.env)]) log.warn(warning);
 
   if (!trustsSystemStore()) log.warn(SYSTEM_STORE_UNUSED);
 
-  // Waits without a time limit for a server that is not up yet.
+  // The call waits without a time limit for a NATS server that is not up yet.
   const bus = await connectBus({
     ...busOptionsOf(config),
     name: `svc agent ${config.region}`,

@@ -5,14 +5,14 @@ import { MESSAGE_VERSION } from '@svc/shared/messages/subjects.ts';
 import type { HeldJobs } from './held-jobs.ts';
 import type { ResultOutbox } from './result-outbox.ts';
 
-/** Longest time that a result waits for others to share its message, ms. */
+/** Maximum time for which a result waits for others to share its message, ms. */
 const BATCH_MS = 250;
 /**
- * The same limit for a result that differs from its monitor's last one, ms. An outage of many targets still
- * makes few messages.
+ * The same maximum for a result that differs from its monitor's last one, ms. Even so, an outage of
+ * many targets makes few messages.
  */
 const NEWS_MS = 5;
-/** Room for the envelope around the results, bytes. */
+/** Space that is left for the envelope around the results, bytes. */
 const ENVELOPE_BYTES = 512;
 
 type ReporterParts = {
@@ -69,7 +69,7 @@ export class Reporter {
     }
     batch.texts.push(text);
     batch.bytes += bytes;
-    // A job that was not run may be sent again, also to this agent.
+    // A job that was not run may be sent again, and may then come to this agent.
     batch.jobs.push({ monitor: result.monitor, slot: result.slot, isFinal: result.outcome !== 'not_run' });
     if (batch.texts.length >= LIMITS.resultsPerMessage) batch.flush();
     else this.#flushWithin(withinMs, batch);
@@ -80,7 +80,7 @@ export class Reporter {
     for (const batch of [...this.#batches.values()]) batch.flush();
   }
 
-  /** Makes the batch end within `ms`, when it would otherwise end later. */
+  /** Lets the batch be sent within `ms`, if it would otherwise be sent later. */
   #flushWithin(ms: number, batch: OpenBatch): void {
     const { clock } = this.#parts;
     const flushAt = clock.monotonic() + ms;
@@ -117,11 +117,11 @@ function newBatch(flush: () => void): OpenBatch {
 }
 
 /**
- * Shortest time that a monitor is remembered after its last result, ms: longer than any period. The longest
- * is twice as much.
+ * Minimum time for which a monitor is remembered after its last result, ms. It is longer than any
+ * period. The maximum is twice as long.
  */
 const REMEMBERED_MS = 7_200_000;
-/** Number of monitors in a generation beyond which they are forgotten earlier. */
+/** Maximum number of monitors in a generation. When it is reached, older monitors are forgotten earlier. */
 const GENERATION_LIMIT = 65_536;
 
 type Last = { readonly version: number; readonly outcome: Outcome };
@@ -149,7 +149,7 @@ export class LastOutcomes {
     this.#generationStartedAt = clock.monotonic();
   }
 
-  /** Number of remembered monitors; those in both generations count twice. */
+  /** Number of remembered monitors. A monitor that is in both generations counts twice. */
   get size(): number {
     return this.#newer.size + this.#older.size;
   }
@@ -169,7 +169,10 @@ export class LastOutcomes {
     return last?.version !== version || last.outcome !== outcome;
   }
 
-  /** Forgets a monitor whose last result never arrived. The next result then differs, whatever it is. */
+  /**
+   * Forgets a monitor whose last result never arrived. The monitor's next result then
+   * counts as different, whatever it is.
+   */
   forgetMonitor(monitor: number): void {
     if (this.#lastOf(monitor) !== undefined) this.#newer.set(monitor, null);
   }

@@ -147,7 +147,7 @@ describe('the outbox', () => {
     await stream.ensure({ maxBytes: 1e7 });
     const { outbox, metrics, add } = bench();
     const kept = add('one');
-    // Before the answer could be read, the connection ends and comes back.
+    // The connection ends and comes back before the answer can be read.
     const lost = connection(false);
     await server.kill();
     await lost;

@@ -7,7 +7,7 @@ import { ThrottledLog } from '@svc/shared/throttled-log.ts';
 import { z } from 'zod';
 import type { Metrics } from './metrics.ts';
 
-/** Wait for an acknowledgement before the first repetition, ms; it doubles each time. */
+/** Wait for an acknowledgement before the first repetition, ms. The wait doubles with each repetition. */
 const FIRST_WAIT_MS = 2_000;
 const LONGEST_WAIT_MS = 30_000;
 /** Interval at which batches whose wait is over are sent again, ms. */
@@ -44,7 +44,7 @@ export type OutboxParts = {
 export type Batch = {
   subject: string;
   text: string;
-  /** Length of `text`, UTF-8. */
+  /** Size of `text` in UTF-8, bytes. */
   bytes: number;
   results: number;
   /** Called once: the stream has the batch (`kept`), or it was given up (`dropped`). */
@@ -56,7 +56,7 @@ type Entry = Batch & {
    * Random message id. A client that could guess it could make the stream treat the batch as a repetition.
    */
   id: string;
-  /** Monotonic ms. */
+  /** When the batch was added, monotonic ms. */
   readonly addedAt: number;
   /** How often the batch was sent under this id. */
   sends: number;
@@ -101,7 +101,7 @@ export class ResultOutbox {
     return this.#entries.size;
   }
 
-  /** How long the oldest unacknowledged batch has been here, ms; 0 without one. */
+  /** Age of the oldest unacknowledged batch, ms; 0 when there is none. */
   get ageMs(): number {
     const [oldest] = this.#entries.values();
     return oldest === undefined ? 0 : this.#parts.clock.monotonic() - oldest.addedAt;
@@ -159,7 +159,7 @@ export class ResultOutbox {
 
   #send(number: number, entry: Entry): void {
     const { bus, clock, metrics } = this.#parts;
-    // The reconnect sends the batch.
+    // While the connection is down, nothing is sent. The reconnect sends the batch.
     if (!bus.isConnected) return;
     try {
       bus.publish(entry.subject, entry.text, { reply: `${this.#inbox}.${number}`, messageId: entry.id });
@@ -190,7 +190,7 @@ export class ResultOutbox {
 
   #onAnswer(message: BusMessage): void {
     const number = Number(message.subject.slice(message.subject.lastIndexOf('.') + 1));
-    // An answer to an earlier repetition finds no entry, and is ignored.
+    // The answer to an earlier send may come when the batch is settled already. It is then ignored.
     const entry = this.#entries.get(number);
     if (entry === undefined) return;
     const answer = answerIn(message);

@@ -36,7 +36,7 @@ export function roundPhases(latency: number, phases: Phases): Phases {
   return rounded;
 }
 
-/** Working memory of one call, by phase. All calls share it, so that a check leaves no garbage. */
+/** Tenths of each phase. All calls share this array, so that a check leaves no garbage. */
 const TENTHS = new Float64Array(PHASES.length);
 /** Loss of each phase by rounding down, in tenths. */
 const LOST = new Float64Array(PHASES.length);
@@ -57,7 +57,7 @@ function spread(missing: number): void {
   TENTHS[longest] = (TENTHS[longest] as number) + left;
 }
 
-/** Index of the largest value; of equal ones, the first. */
+/** Index of the largest value. When several values are the largest, it is the index of the first. */
 function placeOfLargest(values: Float64Array): number {
   let largest = 0;
   for (let at = 1; at < values.length; at += 1) {

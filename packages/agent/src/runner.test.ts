@@ -18,12 +18,12 @@ const SUBJECT = 'svc.results.hosta-fra';
 
 type Bench = {
   runner: Runner;
-  /** A job whose message was received now. */
+  /** Submits a job whose message was received now. */
   submit(job: CheckJob): void;
   probe: ScriptedProbe;
   clock: FakeClock;
   results: CheckResult[];
-  /** The stalls of the event loop that the test reports. */
+  /** The stalls of the event loop that the test simulates. */
   loop: { delay: number };
   /** Ends the n-th attempt (from 0) and lets the runner react. */
   end(attempt: number, outcome: Parameters<ScriptedProbe['attempts'][number]['end']>[0]): Promise<void>;
@@ -267,7 +267,8 @@ describe('capacity', () => {
     clock.advance(5_500);
     await end(0, outcomeOf('passed'));
     runner.turnedAway();
-    // The first was in time, the second was refused, the third began.
+    // The first check began in time, the second was refused, and the third began
+    // late. The fourth was turned away.
     expect(runner.takeStarts()).toEqual({ begun: 4, late: 3, behind: 2 });
     expect(runner.takeStarts()).toEqual({ begun: 0, late: 0, behind: 0 });
   });
@@ -299,7 +300,7 @@ describe('capacity', () => {
     for (let index = 0; index < 3; index += 1) submit(job({ slot: 100, check: { timeout: 7 } }));
     expect(runner.running).toBe(4);
     await end(0, timedOut(1_000));
-    // The free place goes to the oldest slot that may have it.
+    // The free place goes to the oldest slot among the checks that may have it.
     expect(probe.attempts[4]?.check.timeout).toBe(1_000);
     await end(2, outcomeOf('passed'));
     expect(probe.attempts[5]?.check.timeout).toBe(7);
@@ -359,7 +360,7 @@ describe('capacity', () => {
             const index = open[choice % Math.max(1, open.length)];
             if (index === undefined) {
               if (runner.pending === 0) break;
-              // Nothing is running, so what is left can only be waiting for its back-off.
+              // Nothing is running, so the remaining checks can only be waiting for their back-off.
               await clock.advanceSettling(1_000);
               check();
               continue;
@@ -556,7 +557,7 @@ describe('a job that was sent ahead of its slot', () => {
         }
         const wrong: string[] = [];
         for (let now = clock.monotonic(); now <= 1_000; now += 1) {
-          // Each attempt's time-out says when it should begin.
+          // The time-out of each check says when its attempt should begin.
           if (probe.attempts.some(({ check }) => check.timeout - 1 > now)) wrong.push(`early at ${now}`);
           const due = expected.filter((startAt) => startAt + 4 <= now);
           // At most 30 begin at once, and 8 in a turn of the event loop.
@@ -580,7 +581,7 @@ test('a check that has ended is gone with the next collections of the young gene
   const oldBytes = (): number =>
     getHeapSpaceStatistics().find(({ space_name }) => space_name === 'old_space')?.space_used_size ?? 0;
   const kept: number[] = [];
-  // What the runner itself holds is old.
+  // These collections move the runner's own objects to the old generation.
   for (let each = 0; each < 3; each += 1) collect({ type: 'minor' });
   for (let burst = 0; burst < 1_000; burst += 1) {
     for (let each = 0; each < 32; each += 1) runner.submit(job(), clock.monotonic(), SUBJECT);
@@ -589,11 +590,11 @@ test('a check that has ended is gone with the next collections of the young gene
     if (burst % 500 === 250) kept.push(oldBytes());
   }
   const [before = 0, after = 0] = kept;
-  // 16,000 checks. With a set that was 10 MiB.
+  // 16,000 checks ended in between. When the runner kept its checks in a set, 10 MiB remained.
   expect((after - before) / 1_024 ** 2).toBeLessThan(2);
 });
 
-/** Fires its timers early, as Node's may, by a part of a millisecond. */
+/** A clock whose timers fire early by a part of a millisecond, as Node's may. */
 class EarlyClock extends FakeClock {
   readonly #earlyMs: number;
 
@@ -624,7 +625,7 @@ describe('a failure that may be our own network', () => {
     probe.attempts[0]?.end(outcomeOf('failed', { notConnected: true }));
     await settle();
     expect([runner.running, results]).toEqual([1, []]);
-    // Its probe has ended: it is not given up as one that never does.
+    // The probe of this attempt has ended, so the runner does not give it up as stuck.
     await clock.advanceSettling(60_000);
     expect([runner.running, results]).toEqual([1, []]);
     asked.resolve(isOurs);

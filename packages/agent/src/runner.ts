@@ -24,7 +24,10 @@ import type { ProbeOutcome } from './probes/probe.ts';
 import { type Probes, runProbe } from './probes/registry.ts';
 import type { Starvation } from './starvation.ts';
 
-/** Interval at which the queue is searched for checks that came too late, and attempts for stuck ones, ms. */
+/**
+ * Interval at which the queue is searched for checks that are too late to begin, and the
+ * attempts for stuck probes, ms.
+ */
 const SWEEP_MS = 250;
 /** Delay after its start instant from which a check counts as late, ms. */
 const LATE_MS = 250;
@@ -39,8 +42,8 @@ const STUCK_MS = 10_000;
 const WAKE_SPACING_MS = 4;
 /**
  * Maximum number of attempts that begin in one turn of the event loop. The loop then reads what has arrived
- * before it continues, so that the measured latencies hold little of the time in which other attempts began:
- * a plain one takes some 50 µs, a handshake of TLS up to a millisecond.
+ * before it continues, so that the measured latencies include little of the time that it takes to begin other
+ * attempts: some 50 µs for a plain attempt, and up to a millisecond for one with TLS.
  */
 const BEGUN_IN_A_TURN = 8;
 /** Time that probes have to close their sockets after the abort, ms. */
@@ -48,7 +51,7 @@ const ABORT_GRACE_MS = 500;
 
 export type RunnerParts = {
   probes: Probes;
-  /** Attempts at once. Checks that wait between two attempts do not count. */
+  /** Maximum number of attempts in progress at once. Checks that wait between two attempts do not count. */
   concurrency: number;
   clock: Clock;
   starvation: Pick<Starvation, 'delaySince' | 'heldBackSince' | 'voided'>;
@@ -64,8 +67,9 @@ export type RunnerParts = {
 /**
  * Runs checks: it decides on attempts, retries, their order and how many run at once.
  *
- * Free capacity goes to the oldest slot. Checks of monitors whose last attempt timed out may use only half of
- * the capacity. When everything behind one network is down, the rest is still checked on time.
+ * Free capacity goes to the oldest slot. Checks of monitors whose last attempt timed out may
+ * use only half of the capacity. So, when all targets behind one network are down, the other
+ * targets are still checked on time.
  */
 export class Runner {
   readonly #parts: RunnerParts;
@@ -81,7 +85,7 @@ export class Runner {
   readonly #attempting: CheckRun[] = [];
   readonly #abort = new AbortController();
   #slowAttempts = 0;
-  /** Since {@link takeStarts}. */
+  /** Counts of starts since the last {@link takeStarts}. */
   #begun = 0;
   #late = 0;
   #behind = 0;
@@ -92,7 +96,7 @@ export class Runner {
   #wokeAt = Number.NEGATIVE_INFINITY;
   #cancelWake: () => void = () => {};
   #cancelSweep: () => void = () => {};
-  /** Attempts that began in this turn of the event loop. */
+  /** Number of attempts that began in this turn of the event loop. */
   #begunInTurn = 0;
   /** Called when the last attempt in progress has ended. */
   #onIdle: () => void = () => {};
@@ -103,7 +107,7 @@ export class Runner {
     setMaxListeners(0, this.#abort.signal);
   }
 
-  /** Attempts in progress. */
+  /** Number of attempts in progress. */
   get running(): number {
     return this.#attempting.length;
   }
@@ -113,20 +117,20 @@ export class Runner {
     return this.#queue.size + this.#slowQueue.size + this.#waiting.size;
   }
 
-  /** Number of pending checks whose slot has not come. They take no place yet. */
+  /** Number of pending checks whose slot has not come. Such checks take no place yet. */
   get ahead(): number {
     return this.#ahead;
   }
 
-  /** The agent has no room for the job. */
+  /** Counts a job for which the agent has no room. */
   turnedAway(): void {
     this.#countStart(Number.POSITIVE_INFINITY);
   }
 
   /**
    * Counts of the checks that were begun or refused since the last call, for the heartbeat. Checks of
-   * timed-out monitors do not count, because their wait for their half of the capacity is no sign of
-   * overload.
+   * monitors whose last attempt timed out do not count. They may have to wait for their half of the capacity,
+   * and such a wait is no sign of overload.
    */
   takeStarts(): { begun: number; late: number; behind: number } {
     const starts = { begun: this.#begun, late: this.#late, behind: this.#behind };
@@ -139,8 +143,8 @@ export class Runner {
   }
 
   /**
-   * Takes a job. Its result comes through `onResult`, never before this returns. The first attempt begins
-   * `wait_ms` after the receipt, never before, and within `start_within_ms` of that instant.
+   * Takes a job. Its result comes through `onResult`, after `submit` has returned. The first attempt begins
+   * no earlier than `wait_ms` after the receipt, and no later than `start_within_ms` after that instant.
    *
    * @param receivedAt when the job's message arrived at the agent, monotonic ms
    * @param subject subject for the result
@@ -168,7 +172,9 @@ export class Runner {
     this.#fill();
   }
 
-  /** Makes one attempt at once, past the queue; `not_run` when there is no free place. */
+  /**
+   * Makes one attempt at once, without waiting in the queue. The result is `not_run` when no place is free.
+   */
   runNow(check: Secret<Check>): Promise<RunResult> {
     const { clock, concurrency } = this.#parts;
     const refusal: NotRunReason | null = this.#isDraining
@@ -222,7 +228,10 @@ export class Runner {
     }
   }
 
-  /** Counts an attempt of this turn. The next turn continues with the waiting attempts. */
+  /**
+   * Counts an attempt that begins in this turn of the event loop. The next turn
+   * continues with the waiting attempts.
+   */
   #countInTurn(): void {
     this.#begunInTurn += 1;
     if (this.#begunInTurn > 1) return;
@@ -232,7 +241,7 @@ export class Runner {
     });
   }
 
-  /** The check with the oldest slot that may have a place. */
+  /** Takes the check with the oldest slot among those that may have a place. */
   #takeNext(): CheckRun | undefined {
     const next = this.#queue.peek();
     const slow = this.#slowAttempts < this.#slowLimit ? this.#slowQueue.peek() : undefined;
@@ -247,7 +256,7 @@ export class Runner {
     if (lateMs > BEHIND_MS) this.#behind += 1;
   }
 
-  /** The check did not begin in time. */
+  /** Ends a check that did not begin in time. */
   #refuse(run: CheckRun): void {
     if (!run.isSlow) this.#countStart(this.#parts.clock.monotonic() - run.startAt);
     this.#finish(run, notRun('overloaded'));
@@ -273,8 +282,8 @@ export class Runner {
   }
 
   /**
-   * Runs one attempt. This is the one place where an unexpected error is logged; it does not affect other
-   * attempts.
+   * Runs one attempt. This is the one place where an unexpected error is logged; such an error
+   * does not affect other attempts.
    */
   async #attempt(run: CheckRun, attempt: number): Promise<void> {
     const { clock, probes, log } = this.#parts;
@@ -289,7 +298,7 @@ export class Runner {
   }
 
   #onAttemptEnd(run: CheckRun, attempt: number, found: ProbeOutcome): void {
-    // The probe settled after the runner had given it up.
+    // The runner has given up this attempt before its probe settled.
     if (run.state !== 'attempting' || run.attempts.length !== attempt) return;
     const { starvation, clock } = this.#parts;
     const heldBack = (latency?: number) => starvation.heldBackSince(run.attemptStartedAt, latency);
@@ -305,8 +314,8 @@ export class Runner {
   }
 
   /**
-   * Waits to learn whether the agent's own network failed. The attempt keeps its place until then, for some
-   * seconds at most.
+   * Waits to learn whether the agent's own network failed. Until then, for some seconds at
+   * most, the attempt keeps its place.
    */
   async #onceKnown(
     isOurs: Promise<boolean>,
@@ -345,7 +354,11 @@ export class Runner {
     run.done(resultOf(run, verdict, this.#parts.clock.wall()));
   }
 
-  /** @param wakeAt monotonic ms; the check enters the queue then, not before */
+  /**
+   * Lets the check wait for its next attempt.
+   *
+   * @param wakeAt monotonic ms; the check enters the queue then, not before
+   */
   #waitUntil(run: CheckRun, wakeAt: number): void {
     run.state = 'waiting';
     run.wakeAt = wakeAt;
@@ -354,8 +367,8 @@ export class Runner {
   }
 
   /**
-   * Sets the one timer of all waiting checks to the earliest of them. Node may fire it up to a millisecond
-   * early.
+   * Sets the timer that all waiting checks share to the earliest `wakeAt`. Node may fire the
+   * timer up to a millisecond early.
    */
   #armWake(): void {
     const earliest = this.#waiting.peek();

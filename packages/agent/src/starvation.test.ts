@@ -3,7 +3,7 @@ import type { CpuCounters } from '@svc/shared/process/cpu-counters.ts';
 import { describe, expect, test } from 'vitest';
 import { Starvation } from './starvation.ts';
 
-/** An event loop that can be blocked: its timers are late, as in a real one. */
+/** An event loop that can be blocked. After a block, its timers are late, as in a real event loop. */
 class LoopClock implements Clock {
   #now = 0;
   #tick: () => void = () => {};
@@ -19,7 +19,7 @@ class LoopClock implements Clock {
   pass(ms: number): void {
     this.#now += ms;
   }
-  /** The sampling timer runs. */
+  /** Runs the sampling timer. */
   tick(): void {
     this.#tick();
   }
@@ -40,7 +40,7 @@ function started() {
   };
   const starvation = new Starvation(clock, { read, close: () => {} });
   starvation.start();
-  /** Lets `ms` pass in which the agent waits for `waited` of the time. */
+  /** Lets `ms` pass. The agent waits for a CPU during the part `waited` of this time. */
   const pass = (ms: number, waited: number): void => {
     for (let passed = 0; passed < ms; passed += 100) {
       clock.pass(100);
@@ -88,7 +88,7 @@ describe('starvation', () => {
     clock.pass(2_000);
     expect(starvation.delaySince(began)).toBeLessThanOrEqual(2_000);
     expect(starvation.delaySince(began)).toBeGreaterThanOrEqual(1_900);
-    // It was begun by the callback after the stall, so the stall did not touch it.
+    // This attempt began in the callback after the stall, so the stall did not delay it.
     expect(starvation.delaySince(clock.monotonic())).toBe(0);
   });
 

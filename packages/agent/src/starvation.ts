@@ -4,11 +4,11 @@ import { type CpuSample, freeMs, isStarvedBy, waitingParts } from './cpu-waiting
 
 /** Interval at which the lateness of the event loop is measured, ms. */
 const SAMPLE_MS = 100;
-/** Delays below this are those of an idle loop, ms. */
+/** Delays below this limit occur in an idle event loop, ms. */
 const SMALL_DELAY_MS = 10;
 /** Part of the recent delay that counts at the next sample. */
 const FADING = 0.8;
-/** Delay from which the agent's time-outs mean nothing, ms. */
+/** Minimum delay that makes the agent's time-outs meaningless, ms. */
 const STARVED_MS = 500;
 /** How long stalls and counters are remembered, ms: longer than any attempt (120 s). */
 const REMEMBERED_MS = 180_000;
@@ -18,18 +18,18 @@ const REMEMBERED_MS = 180_000;
 const COUNTERS_MS = 250;
 /** Span over which the agent as a whole is judged, ms. A voided attempt counts for the same span. */
 const SICK_MS = 10_000;
-/** Part of {@link SICK_MS} that a starved agent has waited. */
+/** Part of {@link SICK_MS} for which an agent must have waited to count as starved. */
 const SICK_PART = 0.5;
 
 type Stall = { to: number; delay: number };
 
 /** The delays of the agent itself during an attempt. */
 export type HeldBack = {
-  /** Total delay of the event loop's stalls of at least {@link STARVED_MS}; 0 without one. */
+  /** Total delay by the event loop's stalls of at least {@link STARVED_MS}, ms; 0 when there was none. */
   readonly loopDelayMs: number;
   /** Whether the agent waited for a CPU for a large part of the time. */
   readonly isWaiting: boolean;
-  /** Time in which the agent certainly had nothing to do, and would have read an answer at once. */
+  /** Time in which the agent certainly had nothing to do, and would have read an answer at once, ms. */
   readonly freeMs: number;
   /** Length of the time span, ms. */
   readonly durationMs: number;
@@ -37,7 +37,7 @@ export type HeldBack = {
 
 /**
  * Distinguishes a slow target from a slow agent. It measures how late the event loop runs its timers, and
- * reads the kernel's count of the time that the process waited to run ({@link waitingParts}).
+ * reads the kernel's count of the time for which the process waited to run ({@link waitingParts}).
  *
  * The event loop alone is not enough: beside busy processes every step of an attempt is late, but none by
  * half a second. Only stalls of 500 ms and more are remembered. At most one exists in half a second, and four
@@ -74,11 +74,11 @@ export class Starvation {
   }
 
   /**
-   * Total delay of the stalls of at least {@link STARVED_MS} that touch the time from `from` until now, ms; 0
-   * when there was none.
+   * Total delay of the stalls of at least {@link STARVED_MS} that touch the time from `from` until
+   * now, ms; 0 when there was none.
    *
-   * It includes a stall that is just ending: after a stall, a probe's time-out may run before the next
-   * sample.
+   * The total includes a stall that is just ending: after a stall, a probe's time-out
+   * may run before the next sample.
    *
    * @param from monotonic milliseconds
    */
@@ -97,8 +97,9 @@ export class Starvation {
    * The delays of the agent itself from `from` until now. It may read the counters, so call it only for the
    * few attempts whose verdict depends on it.
    *
-   * @param from begin of the attempt, monotonic milliseconds
-   * @param latency time at which the answer was there, ms from `from`; decoding after it is not free time
+   * @param from start of the attempt, monotonic milliseconds
+   * @param latency time from `from` until the whole answer had arrived, ms;
+   *   decoding after that is not free time
    */
   heldBackSince(from: number, latency = Number.POSITIVE_INFINITY): HeldBack {
     this.#readCountersIfOld();
@@ -118,7 +119,10 @@ export class Starvation {
     this.#voidedAt = this.#clock.monotonic();
   }
 
-  /** Whether the agent gave up attempts within the last ten seconds, or waited for half of that time. */
+  /**
+   * Whether the agent voided an attempt within the last ten seconds, or waited
+   * for at least half of that time.
+   */
   get isSick(): boolean {
     const now = this.#clock.monotonic();
     if (now - this.#voidedAt < SICK_MS) return true;

@@ -7,15 +7,15 @@ export const MAX_CHAIN = 16;
 /**
  * The records of `type` that the message has for `name`, in the order of the answer.
  *
- * They are the records of the name at the end of its CNAME chain; with `CNAME` they are the links themselves.
- * Records of other names are left out. A chain that leads out of the message ends there, because recursive
- * servers follow it themselves.
+ * The records are those of the last name in the CNAME chain of `name`. For the type `CNAME`, they are the
+ * links of the chain. Records of other names are left out. A chain that leads out of the message ends there,
+ * because recursive servers follow it themselves.
  */
 export function recordsOf(message: DnsMessage, name: string, type: RecordType): DnsRecord[] {
   const chain = chainOf(message, name);
   if (type === 'CNAME') return chain;
-  // No record should stand beside an alias. Some servers send one nevertheless, and clients take the first
-  // that they find.
+  // A name with an alias should have no other record. Some servers send one nevertheless, and clients take
+  // the first record that they find.
   for (const owner of [name, ...chain.map(({ target }) => target)]) {
     const found = message.answers.filter((record) => record.type === type && record.name === owner);
     if (found.length > 0) return found;
@@ -46,7 +46,10 @@ export function circleIn(names: readonly string[]): string | null {
 
 type Alias = Extract<DnsRecord, { type: 'CNAME' }>;
 
-/** The links of the chain that begins at `name`, in order. A circle ends where it closes. */
+/**
+ * The links of the CNAME chain that begins at `name`, in order. A circular
+ * chain ends where its circle closes.
+ */
 function chainOf(message: DnsMessage, name: string): Alias[] {
   const aliases = new Map<string, Alias>();
   for (const record of message.answers) {
@@ -62,7 +65,7 @@ function chainOf(message: DnsMessage, name: string): Alias[] {
   return chain;
 }
 
-/** The record's value as assertions see it. */
+/** The value of a record in the form in which assertions compare it. */
 export function textOf(record: DnsRecord): string {
   switch (record.type) {
     case 'A':

@@ -39,7 +39,10 @@ function client(now?: () => number): DnsClient {
   return created;
 }
 
-/** Waits of 10 s: whatever these tests wait for does not come from a timer, unless they set one. */
+/**
+ * A policy whose waits last 10 s, so that no timer ends what a test waits for,
+ * unless the test sets shorter waits.
+ */
 function policy(asked: readonly DnsTestServer[], changes: Partial<AskPolicy> = {}): AskPolicy {
   const addresses = asked.map(({ port }) => ({ host: '127.0.0.1', port }));
   return { servers: addresses, waitMs: () => 10_000, tries: 10, timeoutMs: 10_000, ...changes };
@@ -65,8 +68,8 @@ test('a name that does not exist is an answer', async () => {
 });
 
 /**
- * A server that knows neither the name nor that there is none: one record of the type in the authority
- * section.
+ * The answer of a server that does not know whether the name exists: one record of
+ * `type` in the authority section.
  */
 function authority(request: DnsRequest, type: number): Buffer {
   const answer = encodeResponse(request, {});
@@ -172,7 +175,7 @@ describe('truncated answers', () => {
       kind: 'silent',
       why: `no answer over TCP, after a truncated one, from ${server.address}`,
     });
-    // One connection waits, however often the datagram is repeated.
+    // Only one TCP connection is opened, however often the client repeats the datagram.
     expect(server.count('tcp')).toBe(1);
   });
 
@@ -236,7 +239,7 @@ describe('servers that cannot help', () => {
   });
 
   test('a server that cannot be asked fails every question, also questions that are asked again at once', async () => {
-    // Broadcasts need a permission that no socket of the client has.
+    // The socket would need the option SO_BROADCAST, which the client never sets.
     const how = { ...policy([]), servers: [{ host: '255.255.255.255', port: 53 }] };
     const from = client();
     const replies: DnsReply[] = [];
@@ -295,7 +298,7 @@ describe('silence', () => {
     const server = { host: '127.0.0.1', port: late.udpPort };
     const reply = ask(client(), { servers: [server], waitMs, tries: 2, timeoutMs: 60_000 });
     await Promise.all([asked, last.promise]);
-    // Outside of the timers, so that due timers run first.
+    // The block must begin outside of the timers phase, so that the loop runs the due timers before it reads.
     await nextTurn();
     late.answerBehindOurBack(lastMs);
     expect(await reply).toMatchObject({ kind: 'answer' });
@@ -366,7 +369,7 @@ describe('a server that is silent while another one answers', () => {
     const asking = client();
     await ask(asking, policy([dead, good], { waitMs: briefly }));
     expect(names([dead, good])).toEqual([1, 1]);
-    // A wait for the dead server would now take ten seconds.
+    // If the client still waited for the dead server, each question would take ten seconds.
     for (let again = 0; again < 5; again += 1) await ask(asking, policy([dead, good]));
     expect(names([dead, good])).toEqual([1, 6]);
   });
@@ -395,7 +398,8 @@ describe('a server that is silent while another one answers', () => {
     await expect.poll(() => names([first, second])).toEqual([2, 3]);
     isDead = false;
     now += 30_000;
-    // The question in passing is answered some time after the question itself.
+    // The client may receive the answer to its test of the silent server after the
+    // answer to the question itself.
     await expect
       .poll(async () => {
         await ask(asking, both);
@@ -537,7 +541,7 @@ describe('the silence of our own servers', () => {
       const how = policy([server], SHORT);
       const silent = ask(from, how, { name: 'one.test', type: 'A' });
       await ask(from, how);
-      // The other name is asked for again.
+      // The client asks for the name that was answered before.
       await passAfter(server, 2, 100);
       await passAfter(server, 3, 1_100);
       expect((await silent).kind).toBe('silent');
@@ -568,7 +572,8 @@ describe('the silence of our own servers', () => {
     const from = client(() => now);
     const server = await serve(({ name }) => {
       if (!isDead) return RECORDS;
-      // The name that was answered before is asked for: both are silent now.
+      // This is the query that tests the servers, for the name that was answered
+      // before: now both names are silent.
       if (name === QUESTION.name) now += SILENT_AFTER_MS;
       return null;
     });
@@ -584,7 +589,7 @@ describe('the silence of our own servers', () => {
     const from = client(() => now);
     const server = await serve(({ type }) => {
       if (type === 'AAAA') return null;
-      // A name that was answered before is asked for.
+      // This is the query that tests the servers, for a name that was answered before.
       if (isDead) now += SILENT_AFTER_MS;
       return isDead ? null : RECORDS;
     });

@@ -6,8 +6,9 @@ import { type ServerAddress, serverName } from './servers.ts';
 import { Silence } from './silence.ts';
 
 /**
- * Waits between tries: half a second, then twice as long each time. Datagrams are lost when hundreds of
- * checks start together, and a look-up that waited for the 5 s of resolv.conf would look like a slow target.
+ * Waits between tries: half a second, then twice as long each time. Datagrams are lost when
+ * hundreds of checks start together, and a look-up that waited 5 s, the default of resolv.conf,
+ * would make the target look slow.
  *
  * @param longestMs bound on each wait
  */
@@ -36,7 +37,7 @@ export class DnsClient {
   }
 
   /**
-   * Asks until there is a reply. `settle` is called once, never before this returns.
+   * Asks until there is a reply. `settle` is called once, after `askServers` has returned.
    *
    * @param question a question with a canonical name, as `canonicalName` returns it
    */
@@ -54,14 +55,16 @@ export class DnsClient {
   }
 
   /**
-   * Whether no server has answered any question since `since` (monotonic ms) while questions about more than
-   * one name were open. Callers that give a question up before its policy does use it.
+   * Whether the name servers answer no question at all, according to {@link Silence.isTotal}. Callers that
+   * give up a question before its policy ends use this.
+   *
+   * @param since start of that question, monotonic ms
    */
   isSilentSince(since: number): boolean {
     return this.#silence.isTotal(since, this.#now());
   }
 
-  /** Settles open questions as `unable`. */
+  /** Closes the sockets. Open questions settle as `unable`. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await Promise.all([...this.#servers.values()].map(({ udp }) => udp.close()));
@@ -73,7 +76,7 @@ export class DnsClient {
     if (!this.#isClosed) this.askServers({ name, type: 'A' }, policy, () => {});
   }
 
-  /** Finds out whether a silent server would answer in time again. No question waits for it. */
+  /** Tests whether a silent server answers in time again. No caller's question waits for this test. */
   #askInPassing(server: KnownServer, question: DnsQuestion): void {
     const ended = () => clearTimeout(deadline);
     const cancel = server.udp.send({
@@ -90,7 +93,7 @@ export class DnsClient {
     const deadline = setTimeout(cancel, FIRST_WAIT_MS).unref();
   }
 
-  /** The listed order, with the silent servers last. */
+  /** The servers in the listed order, except that the silent servers come last. */
   #inOrder(addresses: readonly ServerAddress[]): KnownServer[] {
     const known = addresses.map((address) => this.#known(address));
     return [...known.filter(({ isSilent }) => !isSilent), ...known.filter(({ isSilent }) => isSilent)];

@@ -8,7 +8,7 @@ import type { ServerAddress } from './servers.ts';
 
 /** How long a server is asked without EDNS before EDNS is tried again, ms. */
 const PLAIN_MS = 600_000;
-/** Interval at which a silent server is tested in passing, ms. */
+/** Interval between two tests of a silent server, ms. */
 const RETRIAL_MS = 30_000;
 
 /**
@@ -25,7 +25,7 @@ export class KnownServer {
   #answeredAt = Number.NEGATIVE_INFINITY;
   #answeredEdnsAt = Number.NEGATIVE_INFINITY;
   #plainUntil = Number.NEGATIVE_INFINITY;
-  /** Infinity while the server answers. */
+  /** When the silent server is tested next; infinity while the server answers. */
   #retrialAt = Number.POSITIVE_INFINITY;
 
   /** @param now a monotonic clock, ms */
@@ -68,8 +68,8 @@ export class KnownServer {
 
   /**
    * Records that the server answered a query without EDNS after a query with EDNS had got no answer or
-   * SERVFAIL. It counts only for a server that does not answer other queries with EDNS: a datagram is lost
-   * now and then, and a slow look-up may succeed at its second try.
+   * SERVFAIL. The record has no effect when the server answered a query with EDNS within the last ten
+   * minutes: a datagram is lost now and then, and a slow look-up may succeed at its second try.
    */
   answeredPlainOnly(): void {
     if (this.#now() - this.#answeredEdnsAt > PLAIN_MS) this.#plainUntil = this.#now() + PLAIN_MS;
@@ -95,7 +95,10 @@ const PORT_LIFE_MS = 30_000;
  * for longer.
  */
 const MAX_RETIRED = 32;
-/** Bound that keeps drawing a free random id cheap. */
+/**
+ * Maximum number of pending queries on one port. Below this number, a random id is
+ * usually free at the first draw.
+ */
 const MAX_PENDING_PER_PORT = 16_384;
 
 /**
@@ -144,8 +147,8 @@ class UdpServer {
 
 type Pending = {
   /**
-   * Undefined once the query has ended. Outgrown tables of a `Map` may live until the next full garbage
-   * collection, and would keep the attempt alive through this member (decision 0020).
+   * Undefined once the query has ended. The tables that a growing `Map` has outgrown may live until the next
+   * full garbage collection, and would keep the attempt alive through this member (decision 0020).
    */
   query: Query | undefined;
   readonly packet: Buffer;
@@ -221,7 +224,7 @@ class Port {
 
   /**
    * Whether no answer can arrive, because the socket sends from `::1` to another machine. This happens while
-   * this machine's IPv6 address is tentative, and the socket would keep that sender.
+   * this machine's IPv6 address is tentative, and the socket would keep `::1` as its sender.
    */
   #leavesFromLoopback(): boolean {
     return !isLoopbackHost(this.#host) && this.#socket.address().address === '::1';
@@ -244,7 +247,7 @@ class Port {
   /** Handles an ICMP error or a missing route. Both concern the server, so all queries on this port fail. */
   readonly #failed = ({ code = 'EUNKNOWN' }: Pick<NodeJS.ErrnoException, 'code'>): void => {
     if (!this.isOpen) {
-      // A socket that could not even be bound does not report its close.
+      // A socket that could not be bound does not emit `close`.
       this.#closed.resolve();
     } else if (!this.#isConnected) {
       // The port is closed before the queries fail, because a caller that asks again at once would get this
@@ -256,7 +259,8 @@ class Port {
   };
 
   /**
-   * Without a callback, Node drops the errors of sending, which include the ICMP errors of earlier queries.
+   * Handles the result of a send. Without a callback, Node drops the errors of sending, which include the
+   * ICMP errors of earlier queries.
    */
   readonly #sendDone = (error: NodeJS.ErrnoException | null): void => {
     if (error !== null && this.isOpen) this.#failed(error);
@@ -273,7 +277,7 @@ class Port {
     this.#checkIdle();
   }
 
-  /** Ends the wait of a query. */
+  /** Ends the wait of a query and frees its id. */
   #endQuery(id: number): void {
     const pending = this.#pending.get(id);
     if (pending !== undefined) pending.query = undefined;
@@ -293,7 +297,7 @@ function decodeOrNull(data: Uint8Array): DnsMessage | null {
   try {
     return decodeMessage(data);
   } catch {
-    // DnsFormatError: the query counts the garbage.
+    // The bytes are not a DNS message. The query counts them as garbage.
     return null;
   }
 }

@@ -14,7 +14,9 @@ export type AskPolicy = {
    * come last.
    */
   servers: readonly ServerAddress[];
-  /** The wait after try `n` (from 0) before the next, ms. An answer to an earlier try is still accepted. */
+  /**
+   * The wait between try `n` (from 0) and the next try, ms. An answer to an earlier try is still accepted.
+   */
   waitMs: (n: number) => number;
   /** Maximum number of tries; may be Infinity when `timeoutMs` is not. */
   tries: number;
@@ -23,7 +25,7 @@ export type AskPolicy = {
 };
 
 export type DnsReply =
-  /** RCODE 0 or 3 (no such name): the servers know the answer. */
+  /** A server knows the answer: RCODE 0, or 3 (no such name). */
   | { kind: 'answer'; message: DnsMessage }
   /** A server answered that it cannot or will not tell, and no server gave a better answer. */
   | { kind: 'failed'; why: string }
@@ -38,7 +40,7 @@ export type DnsReply =
 
 /**
  * Silence about one name after which another name is queried, ms. An attempt can distinguish silent servers
- * from a silent name only when half of its time-out is longer than this.
+ * from a silent name only when half of its time-out is longer than this time.
  */
 const LISTEN_AFTER_MS = 100;
 
@@ -52,7 +54,7 @@ export class OpenQuestion implements Bounded {
   readonly #shared: Shared;
   readonly #startedAt: number;
   readonly #settle: (reply: DnsReply) => void;
-  /** Servers that have not said yet that they cannot help, the next to ask first. */
+  /** Servers that have not yet refused to answer. The server to ask next comes first. */
   readonly #hopeful: KnownServer[];
   /** When each server was first asked. Servers that have answered since are left out. */
   readonly #unheard = new Map<KnownServer, number>();
@@ -89,7 +91,11 @@ export class OpenQuestion implements Bounded {
     }
   }
 
-  /** @param askForOther asks for another name that the servers have answered before */
+  /**
+   * Starts the question.
+   *
+   * @param askForOther asks for another name that the servers have answered before
+   */
   start(askForOther: (name: string) => void): void {
     this.#askForOther = askForOther;
     this.#shared.silence.recordQuestion(this.#question.name, this.#startedAt);
@@ -108,7 +114,7 @@ export class OpenQuestion implements Bounded {
     clearTimeout(this.#wait);
     const server = this.#tries < this.#policy.tries ? this.#hopeful.shift() : undefined;
     if (server === undefined) {
-      // The answer to the last try may have come in time.
+      // The answer to the last try may have arrived in time and may be unread.
       afterReading(() => this.#givenUp());
       return;
     }
@@ -121,8 +127,8 @@ export class OpenQuestion implements Bounded {
   };
 
   /**
-   * The first wait, in which answers about other names count too. Attempts with short time-outs have no
-   * longer wait than this one.
+   * Starts the first wait. After {@link LISTEN_AFTER_MS} of silence, another name is queried within this
+   * wait, because it is the only long wait of an attempt with a short time-out.
    */
   #waitAndListen(waitMs: number): void {
     this.#wait = setTimeout(() => {
@@ -142,8 +148,8 @@ export class OpenQuestion implements Bounded {
   }
 
   /**
-   * Records the end of the question. A caller may give it up before the policy does; that counts as silence
-   * too.
+   * Records the end of the question. If the question was silent for {@link SILENT_AFTER_MS}, its name counts
+   * as given up, even when the caller gave up the question before its policy ended.
    */
   #noteEnd(): void {
     const { silence, now } = this.#shared;
@@ -157,7 +163,10 @@ export class OpenQuestion implements Bounded {
     this.#shared.silence.recordReply(this.#question.name, this.#shared.now());
   }
 
-  /** Sends one try. Every other try has no EDNS, because some servers and firewalls drop queries with it. */
+  /**
+   * Sends one try. Every second try to a server changes the use of EDNS, because some servers and
+   * firewalls drop queries with EDNS.
+   */
   #try(server: KnownServer): void {
     const earlier = this.#triesAt.get(server) ?? 0;
     this.#triesAt.set(server, earlier + 1);
@@ -268,7 +277,7 @@ export class OpenQuestion implements Bounded {
     else this.#finish({ kind: 'silent', why });
   }
 
-  /** Every server has said that it cannot help, or could not be reached. */
+  /** Ends the question, because every server has said that it cannot help, or could not be reached. */
   #noneLeft(): void {
     const { silence, now } = this.#shared;
     if (!this.#isHeard) silence.recordUnreachable(now());
@@ -283,8 +292,8 @@ export class OpenQuestion implements Bounded {
   }
 
   /**
-   * Records the servers that kept this question waiting. A server that was asked last, and only once, has not
-   * had its time yet.
+   * Records the servers that kept this question waiting. A server that was asked last, and only once,
+   * has had no time to answer yet.
    */
   #blameUnheard(): void {
     for (const [server, sentAt] of this.#unheard) {
@@ -300,8 +309,9 @@ export function knowsName({ rcode, isReferral }: DnsMessage): boolean {
 }
 
 /**
- * Answers of servers that do not know EDNS to a query with it (RFC 6891, section 6.2.2; RFC 8906, section
- * 8.1). Most servers that say SERVFAIL mean something else; a second query without EDNS shows which it is.
+ * RCODEs with which servers that do not know EDNS answer a query with EDNS (RFC 6891, section
+ * 6.2.2; RFC 8906, section 8.1). Most SERVFAIL answers have another cause, so a second query
+ * without EDNS tests the server.
  */
 const EDNS_REFUSALS = new Set([RCODE.formatError, RCODE.serverFailure, RCODE.notImplemented]);
 
@@ -314,7 +324,7 @@ const RCODE_NAMES: Record<number, string> = {
 
 /**
  * Asks one question over a TCP connection of its own (RFC 7766), for answers that do not fit into a datagram.
- * It reads at most one message of 64 KiB. Any message but the answer to the question ends it as failed.
+ * It reads at most one message of 64 KiB. Any other message than the answer ends the query as failed.
  */
 function queryOverTcp(server: ServerAddress, query: Query): Cancel {
   const id = randomInt(0x1_0000);
@@ -362,7 +372,7 @@ function answerIn(data: Buffer, id: number, query: Query) {
     const message = decodeMessage(data);
     return message.id === id && !message.isTruncated && isAnswerTo(message, query.question) ? message : null;
   } catch {
-    // DnsFormatError: the caller reports a failed query.
+    // The bytes are not a DNS message. The caller reports a failed query.
     return null;
   }
 }

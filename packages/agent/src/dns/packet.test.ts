@@ -20,7 +20,7 @@ const name = fc.array(label, { minLength: 1, maxLength: 8 }).map((labels) => lab
 const type = fc.constantFrom(...RECORD_TYPES);
 const id = fc.integer({ min: 0, max: 0xffff });
 
-/** A record as the decoder returns it, with the bytes of its data. */
+/** A record in the form that the decoder returns, and the same record in the form that the test sends. */
 const record: fc.Arbitrary<{ expected: DnsRecord; served: ServedRecord }> = fc
   .tuple(name, fc.integer({ min: 0, max: 0xffff_ffff }))
   .chain(([owner, ttl]) => {
@@ -109,7 +109,7 @@ describe('names', () => {
     expect(() => encodeName(text)).toThrow(new DnsFormatError(message));
   });
 
-  /** Mostly ASCII, dots and backslashes, now and then another character. */
+  /** Texts of mostly ASCII letters, dots and backslashes, with an occasional other character. */
   const anyText = fc
     .array(
       fc.oneof(
@@ -164,7 +164,8 @@ describe('responses', () => {
   });
 
   test('compressed names are followed (RFC 1035 section 4.1.4)', () => {
-    // example.com as the question at 12; the answer mail.<12> is an alias of a.<the answer's name>.
+    // The question is example.com, at offset 12. The answer's name is `mail` and a pointer to the question's
+    // name. It is an alias of `a` and a pointer to the answer's name.
     const bytes = message(
       '076578616d706c6503636f6d00 00010001',
       '046d61696cc00c 0005 0001 0000003c 0004 0161c01d',
@@ -217,8 +218,8 @@ describe('responses', () => {
 
   test('a chain of pointers longer than any name is refused', () => {
     const pointers = (count: number) => {
-      // The pointers lie in a record of a skipped type. Each leads to the one before, and the first to the
-      // root.
+      // The pointers lie in a record of a skipped type. Each pointer leads to the pointer before it, and the
+      // first pointer leads to the root name.
       const chain = Array.from({ length: count }, (_, n) => 0xc000 + (n === 0 ? 12 : 28 + 2 * (n - 1)));
       const held = Buffer.concat(chain.map(uint16)).toString('hex');
       const size = uint16(2 * count).toString('hex');
@@ -258,7 +259,7 @@ describe('64 KiB of records', () => {
     const bytes = full(`${long.toString('hex')} 00050001`, 'c00c 0005 0001 00000000 0002 c00c');
     const cpuMs = threadCpu();
     expect(decodeMessage(bytes).answers).toHaveLength(4_661);
-    // It took a second when every record decoded the name again.
+    // The reading took a second when every record decoded the name again.
     expect(cpuMs()).toBeLessThan(250);
   });
 });
@@ -310,7 +311,7 @@ function hex(text: string): Buffer {
   return Buffer.from(text.replaceAll(' ', ''), 'hex');
 }
 
-/** A response of these bytes; the header counts them. */
+/** A response with this question and these answers, each in hexadecimal. The header has their numbers. */
 function message(question: string, ...answers: string[]): Buffer {
   const header = hex('1234 8180 0001 0000 0000 0000');
   header.writeUInt16BE(answers.length, 6);

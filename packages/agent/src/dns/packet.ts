@@ -3,8 +3,8 @@ import { SvcError } from '@svc/shared/errors.ts';
 import { RECORD_TYPES, type RecordType } from '@svc/shared/messages/check.ts';
 
 /**
- * DNS messages on the wire (RFC 1035, 3596, 6891): it writes queries and reads answers. Names are text in
- * lower case without a trailing dot. The root is `.`, and bytes that are not printable ASCII are `\DDD`.
+ * DNS messages on the wire (RFC 1035, 3596, 6891). This file writes queries and reads answers. Names are text
+ * in lower case without a trailing dot. The root is `.`, and bytes that are not printable ASCII are `\DDD`.
  */
 
 /** The bytes are not a DNS message, or the name does not fit into one. */
@@ -52,7 +52,10 @@ export const RCODE = {
 const UDP_PAYLOAD_BYTES = 1_232;
 const HEADER_BYTES = 12;
 const MAX_NAME_BYTES = 255;
-/** More pointers than a name can have labels. */
+/**
+ * Maximum number of compression pointers in a name. It is more than the number
+ * of labels that a name can have.
+ */
 const MAX_POINTERS = 128;
 const CLASS_IN = 1;
 const TYPE_CODES: Record<RecordType, number> = { A: 1, CNAME: 5, MX: 15, TXT: 16, AAAA: 28 };
@@ -91,7 +94,7 @@ export function encodeQuery(id: number, { name, type }: DnsQuestion, withEdns: b
 /** A final dot that no backslash escapes, and that is therefore no part of a label. */
 const FINAL_DOT = /(?:^|[^\\])(?:\\\\)*\.$/;
 
-/** @throws DnsFormatError */
+/** @throws DnsFormatError in the cases that {@link encodeQuery} lists */
 export function encodeName(name: string): Buffer {
   const bytes: number[] = [];
   const bare = FINAL_DOT.test(name) ? name.slice(0, -1) : name;
@@ -156,7 +159,8 @@ export function decodeMessage(data: Uint8Array): DnsMessage {
   if (questions > 1) throw new DnsFormatError(`${questions} questions`);
   const isTruncated = (flags & 0x0200) !== 0;
   const question = questions === 1 ? readQuestion(reader) : null;
-  // The question of a truncated message is sent again over TCP, and the message's last record may be cut.
+  // The answers of a truncated message are not read. The last record may be cut off, and the
+  // question is sent again over TCP.
   const answers = isTruncated ? [] : readAnswers(reader, answerCount);
   const isReferral =
     !isTruncated &&
@@ -176,18 +180,18 @@ export function decodeMessage(data: Uint8Array): DnsMessage {
 }
 
 /**
- * Flags of a server that knows the answer: authoritative, recursion available, any RCODE. A message with none
- * of them is a referral (RFC 2308, section 2.2).
+ * Bits that no referral has: authoritative answer, recursion available, and an RCODE other
+ * than 0 (RFC 2308, section 2.2).
  */
 const KNOWS = 0x048f;
 
-/** Whether the next record has this type; false when it cannot be read. */
+/** Whether the next record has this type; false when the record cannot be read. */
 function isNext(reader: Reader, type: number): boolean {
   try {
     reader.name();
     return reader.uint16() === type;
   } catch {
-    // DnsFormatError: nothing after the answers is needed.
+    // The record cannot be read. This is no error, because nothing after the answers is needed.
     return false;
   }
 }
@@ -309,7 +313,8 @@ class Reader {
     for (let length = this.#at(at++); length !== 0; length = this.#at(at++)) {
       if (length >= 0xc0) {
         const target = (length & 0x3f) * 0x100 + this.#at(at++);
-        // A pointer must lead to a place before the part that it ends, so that no chain of pointers can loop.
+        // A pointer must lead to a place before the start of its own name, so that
+        // no chain of pointers can loop.
         if (target >= start) throw new DnsFormatError('a compression pointer does not lead back');
         const rest = this.#pointedTo(target, pointers - 1);
         return { text: joined(text, rest.text), size: boundedSize(size + rest.size - 1), end: at };

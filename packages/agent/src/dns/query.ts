@@ -9,15 +9,15 @@ export type Query = {
   /** Called at most once, with the message that answers this question. */
   answered: (message: DnsMessage) => void;
   /**
-   * Called at most once, and instead, when the server cannot be asked. `code` is the system's
-   * (`ECONNREFUSED`).
+   * Called at most once, instead of `answered`, when the server cannot be asked. `code` is the system's
+   * error code, such as `ECONNREFUSED`.
    */
   failed: (code: string) => void;
   /** Called for bytes with the right id that are not an answer to the question. The query goes on. */
   garbage: () => void;
 };
 
-/** Gives a query up. None of its functions is called afterwards. It may be called twice. */
+/** Gives up a query. After that, none of the query's functions is called. It may be called twice. */
 export type Cancel = () => void;
 
 /** Whether a message with the right id from the right server is the answer (RFC 5452, section 4.2). */

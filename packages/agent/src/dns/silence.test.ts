@@ -15,7 +15,7 @@ describe('silence', () => {
   test('in a short attempt counts after half of it', () => {
     const silence = new Silence();
     silence.recordQuestion('one', 0);
-    // A late event loop asks for the other name late.
+    // A late event loop asks late for the other name.
     silence.recordQuestion('two', 250);
     expect(silence.isTotal(0, 450)).toBe(false);
     expect(silence.isTotal(0, 600)).toBe(true);
@@ -38,7 +38,7 @@ describe('silence', () => {
     silence.recordEnd('one');
     silence.recordQuestion('one', 2_200);
     expect(silence.isTotal(2_200, 2_800)).toBe(true);
-    // Too long ago: the servers may be back.
+    // The failure is too long ago: the servers may be back.
     silence.recordEnd('one');
     silence.recordQuestion('one', 2_400);
     expect(silence.isTotal(2_400, 3_000)).toBe(false);
@@ -62,7 +62,7 @@ describe('silence', () => {
     expect(silence.otherNameToAsk('one', 1_000, 1_040)).toBeNull();
     expect(silence.otherNameToAsk('one', 1_000, 1_100)).toBe('two');
     expect(silence.isTotal(1_000, 1_200)).toBe(false);
-    // Repeated questions do not change that.
+    // Further questions to silent servers do not change the result.
     expect(silence.otherNameToAsk('one', 1_000, 2_100)).toBe('two');
     expect(silence.isTotal(1_000, 2_200)).toBe(true);
     silence.recordReply('two', 2_300);

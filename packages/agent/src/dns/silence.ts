@@ -1,15 +1,16 @@
 /**
- * A name without an answer for this long is silent, ms. It is shorter than the first wait between two tries.
+ * Time without an answer after which a name counts as silent, ms. It is shorter than
+ * the first wait between two tries.
  */
 export const SILENT_AFTER_MS = 450;
 /**
- * The same limit for an attempt that is too short for {@link SILENT_MS}. Servers answer sooner for names that
- * they know.
+ * Lowest value of this limit, for an attempt that is too short for {@link SILENT_AFTER_MS}, ms. Servers
+ * answer sooner than this for names that they know.
  */
 const SILENT_SOON_MS = 150;
-/** Maximum number of names given up in silence that are remembered until a server speaks. */
+/** Maximum number of remembered names whose questions were given up without an answer. */
 const MAX_SILENT = 1_000;
-/** Shortest interval between questions about a known name, ms. */
+/** Minimum interval between two questions about known names, ms. */
 const ASK_AGAIN_MS = 1_000;
 /** Age after which an answer no longer shows that the servers live, ms. */
 const QUIET_MS = 50;
@@ -65,20 +66,21 @@ export class Silence {
   }
 
   /**
-   * Whether our servers are silent. One of these is enough:
+   * Whether the agent's name servers are silent. One of these conditions is enough:
    *
-   * - They could not be reached for another question, and have answered nothing after that. A machine whose
-   *   resolver has died reports it to each peer once a second (`icmp_ratelimit` of icmp(7)) and drops all
-   *   other questions.
-   * - A name that they know was queried, and they have answered nothing after that. They may have died in the
-   *   middle of an attempt.
-   * - More than one name is silent, and they have answered nothing since `since`.
+   * - The servers could not be reached for another question, and have answered nothing since. A
+   *   machine whose resolver has died reports this to each peer once a second (`icmp_ratelimit` of
+   *   icmp(7)) and drops all other questions.
+   * - A name that the servers know was queried, and they have answered nothing since. The servers may have
+   *   died in the middle of an attempt.
+   * - More than one name is silent, and the servers have answered nothing since `since`.
    *
    * @param since start of a question that was not answered, at most `now`
    */
   isTotal(since: number, now: number): boolean {
     if (this.#unreachableAt > Math.max(this.#heardAt, since - ASK_AGAIN_MS)) return true;
-    // A late event loop asks for the other name late, and a short time-out leaves no room for that.
+    // A late event loop asks late for the other name, and a short time-out leaves too
+    // little time for SILENT_AFTER_MS.
     const silentAfterMs = Math.max(SILENT_SOON_MS, Math.min(SILENT_AFTER_MS, (now - since) / 2));
     if (this.#listeningSince !== null && now - this.#listeningSince >= silentAfterMs) return true;
     if (this.#heardAt > since) return false;
@@ -89,8 +91,8 @@ export class Silence {
 
   /**
    * A name that tests whether the servers answer at all. It was answered before, so a working server answers
-   * it again. Null when no such name is known, when a server has just answered, when such a name has just
-   * been queried, or when questions about other names test the same.
+   * it again. Null when no such name is known, when a server has just answered, when a known name was queried
+   * within the last second, or when open questions about other names serve the same purpose.
    */
   otherNameToAsk(name: string, since: number, now: number): string | null {
     if (now - this.#askedAgainAt < ASK_AGAIN_MS) return null;

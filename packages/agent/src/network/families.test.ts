@@ -1,6 +1,6 @@
 /**
- * IPv4 and IPv6 fail independently. The watch runs with real `References`; the tests script the families that
- * answer.
+ * IPv4 and IPv6 fail independently. The watch runs with real `References`, and each test
+ * sets the families that answer.
  */
 import { pino } from 'pino';
 import { afterEach, expect, test } from 'vitest';
@@ -18,7 +18,10 @@ afterEach(async () => {
   await running?.stop();
 });
 
-/** References of one machine: a gateway of each family, and one whose family is unknown. */
+/**
+ * The references of one machine: a gateway of IPv4 (`four`), a gateway of IPv6 (`six`), and a reference
+ * whose family is unknown (`either`).
+ */
 async function bench(present: readonly ('four' | 'six' | 'either')[]) {
   const clock = new FakeClock();
   const answers = { four: true, six: true, either: true };
@@ -37,7 +40,7 @@ async function bench(present: readonly ('four' | 'six' | 'either')[]) {
   await settle();
   clock.advance(250);
   const watch = new NetworkWatch({ references, clock });
-  /** Whether an attempt by these families that ends now failed because of our network. */
+  /** Whether an attempt over these families, which fails now, counts as a failure of the agent's network. */
   const fails = async (host: string, families: Families, begunAt?: number): Promise<boolean | null> => {
     const found = outcomeOf('failed', { notConnected: true, families });
     const asked = watch.seen(httpCheck(`http://${host}/`), found, begunAt ?? clock.monotonic());
@@ -68,7 +71,7 @@ test.each([
     const { answers, fails, passes, watch, clock } = await bench(['four', 'six']);
     answers[name] = false;
     for (let period = 0; period < 3; period += 1) {
-      // Hosts that answer by the other family say nothing about this family.
+      // Hosts that answer over the other family say nothing about this family.
       for (let number = 0; number < 20; number += 1) passes(host(number), other);
       expect(await fails('only.test', gone)).toBe(true);
       expect(await fails('down.test', other)).toBe(false);
@@ -122,7 +125,7 @@ test('wrong references of one family are forgotten, and references of the other 
   for (let number = 0; number < 9; number += 1) passes(host(number), ONLY_IPV6);
   await clock.advanceSettling(29_000);
   expect(await fails('only.test', ONLY_IPV6)).toBe(false);
-  // IPv4 is judged as before.
+  // IPv4 is judged as before, although IPv6 is gone.
   answers.four = false;
   expect(await fails('other.test', ONLY_IPV4)).toBe(true);
 });

@@ -2,7 +2,8 @@
 export type Family = 4 | 6;
 
 /**
- * The address families of an attempt. Empty: not known, because no name was resolved, or a proxy connects.
+ * The address families of an attempt. Empty: the families are not known, because no name
+ * was resolved or a proxy connects.
  */
 export type Families = readonly Family[];
 
@@ -11,7 +12,7 @@ export const ONLY_IPV4: Families = [4];
 export const ONLY_IPV6: Families = [6];
 export const BOTH_FAMILIES: Families = [4, 6];
 
-/** The families of these addresses. It allocates no list, because every attempt calls it. */
+/** The families of these addresses. The function allocates no list, because every attempt calls it. */
 export function familiesOf(addresses: readonly { readonly family: Family }[]): Families {
   const has4 = addresses.some(({ family }) => family === 4);
   const has6 = addresses.some(({ family }) => family === 6);
@@ -19,7 +20,9 @@ export function familiesOf(addresses: readonly { readonly family: Family }[]): F
   return has6 ? ONLY_IPV6 : NO_FAMILY;
 }
 
-/** Whether an attempt by `families` says something about `others`. Empty `others`: about any family. */
+/**
+ * Whether an attempt over `families` says something about `others`. If `others` is empty, every attempt does.
+ */
 export function isBy(families: Families, others: Families): boolean {
   return others.length === 0 || others.some((family) => families.includes(family));
 }

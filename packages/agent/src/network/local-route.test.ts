@@ -11,7 +11,7 @@ test('with a route to one of the addresses, the failure is not ours', async () =
 });
 
 test('an address that the kernel refuses to look up has none', async () => {
-  // Broadcast without SO_BROADCAST: refused as by a prohibit route, on every machine.
+  // Without SO_BROADCAST, every machine refuses a broadcast in the same way as a `prohibit` route does.
   expect(await noLocalRoute([failed('255.255.255.255', 'ENETUNREACH')])).toEqual({
     reason: 'network-down',
     message:

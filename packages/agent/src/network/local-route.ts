@@ -6,34 +6,35 @@ import { codeOf } from '@svc/shared/errors.ts';
 import type { NotRunReason } from '@svc/shared/messages/check-result.ts';
 import type { ResolvedAddress } from '../resolve/resolver.ts';
 
-/** Discard (RFC 863). Nothing is sent to it. */
+/** The discard port (RFC 863). Nothing is sent to it. */
 const ANY_PORT = 9;
 
 /** Why this machine cannot reach a target, as the result reports it. */
 export type NoRoute = { readonly reason: NotRunReason; readonly message: string };
 
 /**
- * Why no address needs to be dialled: all are IPv6 addresses beyond the link, and this machine has no such
- * address itself. Null when dialling makes sense.
+ * Says why dialling is pointless: all addresses are IPv6 addresses that reach beyond the link, and no IPv6
+ * address of this machine does. Null when dialling makes sense.
  *
- * A route may exist nevertheless, through a router that announces itself and no prefix. Packets would then
- * have a sender that no answer can reach, and the time-out would say nothing about the target.
+ * The machine may have a route nevertheless, through a router that announces itself but no
+ * prefix. Its packets would then have a sender address that no answer can reach, and the time-out
+ * would say nothing about the target.
  */
 export function noIpv6For(addresses: readonly ResolvedAddress[]): NoRoute | null {
   const isNeeded = addresses.every(({ address, family }) => family === 6 && isBeyondLink(address));
   return isNeeded && ownIpv6Reach() === 'link' ? noIpv6(addresses) : null;
 }
 
-/** An address and the code of the error that connecting to it ended with. */
+/** An address, and the code of the error with which connecting to it failed. */
 export type FailedAddress = { readonly address: ResolvedAddress; readonly code: string };
 
 /**
  * Whether a connection failed because this machine cannot send to any of the addresses: it has no route to
  * the address, or a rule forbids it. The error codes alone do not show this, because distant routers cause
- * most of them too: `network unreachable`, and over IPv6 `EACCES`.
+ * most of these codes too: `network unreachable`, and over IPv6 `EACCES`.
  *
  * @param failures the failures of all addresses that were tried, not empty
- * @returns null when there is a way to one of them, so that the failure is the target's
+ * @returns null when this machine can send to at least one of the addresses; the failure is then the target's
  */
 export async function noLocalRoute(failures: readonly FailedAddress[]): Promise<NoRoute | null> {
   const codes = new Set<string>();
@@ -56,7 +57,7 @@ export async function noLocalRoute(failures: readonly FailedAddress[]): Promise<
   return { reason: 'network-down', message: `the agent's machine has no route to ${hostsOf(addresses)}` };
 }
 
-/** Errors of connecting that no answer from the network causes (`icmp_err_convert` of Linux). */
+/** Codes of connection errors that no answer from the network causes (`icmp_err_convert` of Linux). */
 const ALWAYS_LOCAL: Readonly<Record<string, true>> = { __proto__: null as never, EINVAL: true, EPERM: true };
 
 /** Why this machine refuses a connection, by the code of the error. */
@@ -71,15 +72,16 @@ function ownIpv6Reach(): ReturnType<typeof ipv6Reach> {
   try {
     return ipv6Reach(usableIpv6());
   } catch {
-    // No descriptor is left to ask the kernel with, so nothing is known about its addresses.
+    // No descriptor is left, so the kernel cannot be asked for the machine's addresses.
+    // Nothing is known about their reach.
     return 'world';
   }
 }
 
 /**
- * The IPv6 addresses that connections can leave from. While the kernel still asks whether an address is free
- * (tentative, the first seconds after boot), `networkInterfaces` lists it and nothing leaves from it: the
- * packets then have the sender `::1`, and no answer comes. The flags are defined in `if_addr.h`.
+ * The IPv6 addresses that connections can have as their sender. An address is tentative in the first seconds
+ * after boot, while the kernel asks whether another machine uses it. `networkInterfaces` lists a tentative
+ * address, but packets then have the sender `::1`, and no answer comes. The flags are defined in `if_addr.h`.
  */
 function usableIpv6(): string[] {
   if (process.platform !== 'linux') {
@@ -89,13 +91,13 @@ function usableIpv6(): string[] {
   return usableAddresses(existsSync(ADDRESSES) ? readFileSync(ADDRESSES, 'latin1') : '');
 }
 
-/** Without IPv6 in the kernel there is no such file (proc(5)). */
+/** The kernel's list of IPv6 addresses (proc(5)). The file is missing when the kernel has no IPv6. */
 const ADDRESSES = '/proc/net/if_inet6';
 const TENTATIVE = 0x40;
-/** An address with this flag is tentative, and may be used already. */
+/** A tentative address with this flag may be used already. */
 const OPTIMISTIC = 0x04;
 
-/** @param table `address index prefix scope flags interface` in lines, numbers in hexadecimal */
+/** @param table lines of `address index prefix scope flags interface`, with numbers in hexadecimal */
 export function usableAddresses(table: string): string[] {
   return table.split('\n').flatMap((line) => {
     const [digits = '', , , , flags = ''] = line.split(/ +/);

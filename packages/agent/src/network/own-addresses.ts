@@ -7,7 +7,10 @@ LOOPBACK.addAddress('::1', 'ipv6');
 LOOPBACK.addAddress('0.0.0.0', 'ipv4');
 LOOPBACK.addAddress('::', 'ipv6');
 
-/** Whether an IP address belongs to this machine. An answer from there says nothing about the network. */
+/**
+ * Whether an IP address belongs to this machine. An answer from such an address
+ * says nothing about the network.
+ */
 export function isOwnAddress(addressWithZone: string): boolean {
   const [address = ''] = addressWithZone.split('%');
   const family = isIP(address);
@@ -17,8 +20,8 @@ export function isOwnAddress(addressWithZone: string): boolean {
 }
 
 /**
- * Whether a target's host, as it was written, is a loopback address or name. It is cheap enough for every
- * failure. It does not recognise names that only the hosts file maps to this machine.
+ * Whether the host of a target, as the user wrote it, is a loopback address or name. The test is cheap enough
+ * for every failure. It does not recognise names that only the hosts file maps to this machine.
  */
 export function isLoopbackHost(host: string): boolean {
   const family = isIP(host);

@@ -24,7 +24,7 @@ afterEach(async () => {
   opened = [];
 });
 
-/** Names of the references, but for the gateways of the machine that the test runs on. */
+/** Names of the references, without the gateways of the machine that the test runs on. */
 async function listed(parts: Partial<ReferenceListParts>): Promise<string[]> {
   const list = createReferenceList({
     hosts: undefined,
@@ -34,7 +34,7 @@ async function listed(parts: Partial<ReferenceListParts>): Promise<string[]> {
     ...parts,
   });
   opened.push(list);
-  // The address of the NATS server is looked up at the first call.
+  // The first call starts the look-up of the NATS server's address.
   list.list();
   await turn();
   return list.list().map(({ name }) => name);
@@ -129,7 +129,7 @@ test.each([
 const closing: (() => Promise<unknown>)[] = [];
 const never = new AbortController().signal;
 
-/** The families that the reference answers by. */
+/** The address families of the answers that the reference gives. */
 async function heardFrom(reference: Reference, signal = never): Promise<(Family | null)[]> {
   const heard: (Family | null)[] = [];
   await reference.askReference(signal, (family) => heard.push(family));

@@ -18,8 +18,8 @@ const NATS_PORT = 4222;
 
 export type ReferenceListParts = {
   /**
-   * References as the operator wrote them, `host:port`; undefined: those that {@link createReferenceList}
-   * finds.
+   * References as the operator wrote them, `host:port`. Undefined: {@link
+   * createReferenceList} finds the references itself.
    */
   readonly hosts: readonly string[] | undefined;
   /** Resolvers of DNS monitors, in addition to the system's. */
@@ -32,8 +32,9 @@ export type ReferenceListParts = {
 export type ReferenceList = { list(): readonly Reference[]; close(): Promise<void> };
 
 /**
- * Creates the agent's references: the operator's, or else the default gateways of IPv4 and IPv6 (port 53),
- * the name servers and the NATS server, unless they are on this machine.
+ * Creates the agent's references. They are the hosts that the operator listed. Without such a list,
+ * they are the default gateways of IPv4 and IPv6 (port 53), and those name servers and the NATS
+ * server that are not on this machine.
  */
 export function createReferenceList(parts: ReferenceListParts): ReferenceList {
   const { hosts, dnsServers, natsUrl, bus } = parts;
@@ -80,7 +81,10 @@ function remembered(known: Map<string, Reference>, key: string, make: () => Refe
   return reference;
 }
 
-/** The NATS server as a reference. It counts once none of its addresses is known to be this machine's. */
+/**
+ * The NATS server as a reference. It is one as soon as its addresses are known and none
+ * of them belongs to this machine.
+ */
 class NatsOutside {
   readonly #hosts: readonly string[];
   readonly #reference: Reference;
@@ -102,7 +106,7 @@ class NatsOutside {
     return this.#isOutside === true ? [this.#reference] : [];
   }
 
-  /** Resolves the names. When that fails, the next round tries again. */
+  /** Resolves the names of the NATS servers. When a look-up fails, the next round tries again. */
   async #lookUpHosts(): Promise<void> {
     this.#isLooking = true;
     try {
@@ -111,7 +115,7 @@ class NatsOutside {
       const [family, other] = familiesOf(found);
       this.#family = other === undefined ? (family ?? null) : null;
     } catch {
-      // Not known yet, so it is not a reference for now.
+      // The addresses are not known yet, so the NATS server is no reference for now.
       this.#isOutside = null;
     } finally {
       this.#isLooking = false;
@@ -126,12 +130,13 @@ function natsAddress(server: string): HostAndPort {
 
 const ROUTES = '/proc/net/route';
 const IPV6_ROUTES = '/proc/net/ipv6_route';
-/** RTF_UP and RTF_GATEWAY (linux/route.h). */
+/** The flags RTF_UP and RTF_GATEWAY (linux/route.h). */
 const UP_BY_GATEWAY = 0x3;
 
 /**
- * Addresses of the default gateways in the kernel's main table, the IPv4 one first. A link-local address has
- * its interface. A family without a gateway is left out. On other systems than Linux, the list is empty.
+ * Addresses of the default gateways in the kernel's main table, the IPv4 one first. A link-local
+ * address ends in its interface (`%eth0`). A family without a gateway is left out. On other systems
+ * than Linux, the list is empty.
  */
 function defaultGateways(): string[] {
   return [gatewayIn(textOf(ROUTES)), ipv6GatewayIn(textOf(IPV6_ROUTES))].filter((each) => each !== null);
@@ -178,20 +183,23 @@ export function ipv6GatewayIn(routes: string): string | null {
   return best === null ? null : best.gateway;
 }
 
-/** Little-endian, like every machine that Node 24 runs on. */
+/**
+ * Reads an address from its bytes in little-endian order, as x86 and ARM write it. On a big-endian machine,
+ * the result is a wrong address, which is never heard from and so never counts as a reference.
+ */
 function addressOf(hexadecimal: string): string {
   return [6, 4, 2, 0].map((at) => Number.parseInt(hexadecimal.slice(at, at + 2), 16)).join('.');
 }
 
-/** The root. Every name server can answer a question about it, if only with a refusal. */
+/** The root domain. Every name server can answer a question about it, if only with a refusal. */
 const ROOT = canonicalName('.');
 const REPEAT_MS = 600;
 
 type HostAndPort = { readonly host: string; readonly port: number };
 
 /**
- * A reference that answers when a connection is accepted or refused. Its name is resolved for each question;
- * while that fails, its last addresses are used.
+ * A reference that answers by accepting or refusing a connection. Its name is resolved for each question.
+ * While the name cannot be resolved, its last known addresses are used.
  */
 export function tcpReference({ host, port }: HostAndPort, resolver: Resolver): Reference {
   let known: readonly string[] = isIP(host) === 0 ? [] : [host];
@@ -209,7 +217,7 @@ export function tcpReference({ host, port }: HostAndPort, resolver: Resolver): R
   };
 }
 
-/** A reference that answers when the server replies to a question, whatever it says. */
+/** A reference that answers when the server replies to a question, whatever the reply says. */
 export function dnsReference(server: ServerAddress, client: DnsClient): Reference {
   return {
     name: `${serverName(server)} (dns)`,
@@ -236,7 +244,8 @@ export function dnsReference(server: ServerAddress, client: DnsClient): Referenc
 /**
  * A reference that answers when a round trip to the NATS server ends.
  *
- * @param family address family of all its addresses; null: it has both, and the used one is not known
+ * @param family the family of all addresses of the server; null: the server has addresses of both families,
+ *   and the family of the connection is not known
  */
 function natsReference(name: string, bus: Bus, family: () => Family | null): Reference {
   return {
@@ -269,12 +278,13 @@ async function addressesOf(
     const found = await resolver.resolve(host, signal);
     return found.map(({ address }) => address);
   } catch {
-    // The name servers are gone too, or the reference's name is. The last addresses are asked.
+    // The name servers are gone too, or the reference's name no longer exists. The
+    // last known addresses are asked.
     return known;
   }
 }
 
-/** Whether a connection is accepted or refused: both show that a machine is there. */
+/** Whether a connection is accepted or refused. Both show that a machine is there. */
 function speaks(host: string, port: number, signal: AbortSignal): Promise<boolean> {
   return new Promise((settle) => {
     const socket = connect({ host, port, autoSelectFamily: false });

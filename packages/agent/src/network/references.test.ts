@@ -9,7 +9,7 @@ import { type Reference, References } from './references.ts';
 const log = pino({ level: 'silent' });
 const HOUR_MS = 3_600_000;
 
-/** A reference that answers, refuses at once or is silent, as the test sets it. */
+/** A reference that answers, refuses at once or stays silent, as the test sets it. */
 class Scripted implements Reference {
   readonly name: string;
   does: 'answers' | 'fails' | 'nothing' = 'answers';
@@ -76,7 +76,7 @@ describe('what the references say', () => {
 
   test('nothing, when the last answer is already an hour old', async () => {
     const { references, all, clock } = await bench(['gateway']);
-    // The process was stopped meanwhile, so no reference was asked.
+    // The process stood still in the meantime, so no reference was asked.
     clock.stall(HOUR_MS);
     for (const each of all) each.does = 'fails';
     expect(references.areKnown).toBe(false);
@@ -142,7 +142,7 @@ test('an answer that lies in the socket when the time is over counts: the agent 
 test('a reference that is listed shortly after the start is known within seconds, not after the first minute', async () => {
   const { references, listed, clock } = await bench([]);
   expect(references.areKnown).toBe(false);
-  // The addresses of the NATS server are resolved meanwhile.
+  // In the meantime, the addresses of the NATS server are resolved.
   listed.now = [new Scripted('nats')];
   await clock.advanceSettling(2_000);
   expect(references.areKnown).toBe(true);

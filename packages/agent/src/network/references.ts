@@ -10,40 +10,40 @@ export type Reference = {
   /** Name for the log, which also identifies the reference: `10.0.0.1:53 (tcp)`. */
   readonly name: string;
   /**
-   * Asks once and calls `heard` for each answer, whatever it says, with the address family of the answer;
-   * null: the family is not known. Resolves when no further answer can come. Never rejects.
+   * Asks once. Calls `heard` with the address family of each answer, whatever the answer says; null: the
+   * family is not known. Resolves when no further answer can come. Never rejects.
    */
   askReference(signal: AbortSignal, heard: (family: Family | null) => void): Promise<void>;
 };
 
 /**
- * `answered`: some reference answered. `gone`: no counting reference answered. `none`: no reference counts,
- * so nothing can be said.
+ * `answered`: a reference answered. `gone`: references count, but none of them answered. `none`: no reference
+ * counts, so nothing can be said.
  */
 export type ReferenceAnswer = 'answered' | 'gone' | 'none';
 
-/** The references of one family, or all of them. */
+/** The references of one address family, or all references. */
 type Scope = Family | 'all';
 
 const SCOPES: readonly Scope[] = ['all', 4, 6];
 
-/** The answers of one round. They come at different times. */
+/** The answers of one round. Each scope gets its answer at its own time. */
 type Round = Readonly<Record<Scope, Promise<ReferenceAnswer>>>;
 
-/** Interval between questions while nothing fails, ms. They show which references answer. */
+/** Interval between rounds while nothing fails, ms. These rounds show which references answer. */
 const ASK_EVERY_MS = 60_000;
-/** Interval while references are gone, so that the return of the network is seen, ms. */
+/** Interval between rounds while references are gone, so that the return of the network is seen, ms. */
 const ASK_GONE_EVERY_MS = 1_000;
 /**
- * After a start, references are asked at that short interval until one is known, but for at most this time,
- * ms. The name of NATS may be resolved late.
+ * Maximum time after a start in which references are asked each second until one has answered, ms. The name
+ * of the NATS server may be resolved late.
  */
 const BEGINNING_MS = 10_000;
-/** A family that is gone for this long is asked at the long interval, ms. */
+/** Time for which a family must be gone before it is asked at the long interval only, ms. */
 const LATELY_MS = 3_600_000;
 /** Time for an answer, ms. A lost datagram or SYN is repeated within it. */
 const ANSWER_WITHIN_MS = 2_000;
-/** Shortest interval between rounds, however many failures ask, ms. */
+/** Minimum interval between rounds, ms, however many failures ask for one. */
 const ROUND_EVERY_MS = 250;
 
 type ReferencesParts = {
@@ -57,11 +57,11 @@ type ReferencesParts = {
  * Asks all references in one round and remembers when each answered last.
  *
  * A caller gets the answer of a round that began after its call, because an answer from before a failure says
- * nothing about it. Failures that come together share a round.
+ * nothing about that failure. Failures that come together share a round.
  *
  * IPv4 and IPv6 fail independently, so each family is judged by the references that answered over it ({@link
- * Reach}). When no reference of a family counts, all references together speak for it. Several families
- * together are gone when each of them is.
+ * Reach}). When no reference of a family counts, the family is judged by all references together. Several
+ * families together are gone when each of them is gone.
  */
 export class References {
   readonly #parts: ReferencesParts;
@@ -102,14 +102,14 @@ export class References {
     await this.#running;
   }
 
-  /** Whether all references are gone, or all of a family. */
+  /** Whether all references, or all references of one family, are gone. */
   get areSomeGone(): boolean {
     return SCOPES.some((scope) => this.#reach[scope].goneSince !== null);
   }
 
   /**
-   * Since when no reference of these families answers, monotonic ms. Null while a reference answers, or none
-   * counts.
+   * Since when no reference of these families answers, monotonic ms. Null while one of them
+   * answers, or while none of them counts.
    *
    * @param families the families of a target; empty: not known, so all references count
    */
@@ -131,8 +131,8 @@ export class References {
   }
 
   /**
-   * Whether some reference answered within the last hour, or all were found to be gone. It is cheap, because
-   * every failure asks it.
+   * Whether some reference answered within the last hour, or all references were found to be gone. The getter
+   * must be cheap, because every failure reads it.
    */
   get areKnown(): boolean {
     return this.#reach.all.isKnown(this.#parts.clock.monotonic());
@@ -146,8 +146,9 @@ export class References {
   }
 
   /**
-   * Forgets all answers by these families, after the references proved to say nothing about the network. None
-   * counts until it answers again. When the families are not known, all answers are forgotten.
+   * Forgets all answers over these families, because the references have proved to say nothing about
+   * the network. A reference counts again only when it answers again. When the families are not
+   * known, all answers are forgotten.
    */
   forgetAnswers(families: Families): void {
     const { all, 4: four, 6: six } = this.#reach;
@@ -165,8 +166,8 @@ export class References {
   }
 
   /**
-   * Whether a round each second is worth its cost to see references return. One family may be gone for good
-   * while the other works.
+   * Whether rounds at the short interval are worth their cost. They show when references return, but one
+   * family may be gone for good while the other works.
    */
   get #isReturnAwaited(): boolean {
     const now = this.#parts.clock.monotonic();
@@ -205,7 +206,8 @@ export class References {
     const counting = this.#counting(listed);
     for (const reference of listed) this.#known.set(reference.name, reference);
     const end = new AbortController();
-    // After a long stall of the agent, the answers lie unread in its sockets.
+    // After a long stall of the agent, answers lie unread in its sockets. They
+    // are read before the round ends.
     const endRound = (): void => afterReading(() => end.abort());
     const cancel = clock.after(ANSWER_WITHIN_MS, endRound);
     const signal = AbortSignal.any([end.signal, this.#stopping.signal]);
@@ -218,7 +220,7 @@ export class References {
     const heard = (name: string, scope: Scope): void => {
       heardBy.add(scope);
       if (this.#reach[scope].recordAnswer(name, clock.monotonic())) this.#logReturn(scope);
-      // One answer is enough. The others are awaited only to record them.
+      // One answer is enough for the callers. The other answers are awaited only to record them.
       answers[scope].resolve('answered');
     };
     const asked = [...this.#known.values()].map((reference) =>
@@ -257,7 +259,7 @@ export class References {
     this.#parts.log.info({ event: 'recovered', by: NAMES[scope] }, 'reference hosts answer again');
   }
 
-  /** The listed references, or the known ones when no list can be made, because no descriptors are left. */
+  /** The listed references. When no descriptors are left and no list can be made: the known references. */
   #listed(): readonly Reference[] {
     try {
       return this.#parts.list();
@@ -268,7 +270,8 @@ export class References {
   }
 
   /**
-   * Names of the references that answered within the hour, by scope. Others that are not listed are dropped.
+   * Names of the references that answered within the last hour, by scope. Forgets references that did not
+   * and that are no longer listed.
    */
   #counting(listed: readonly Reference[]): Record<Scope, string[]> {
     const now = this.#parts.clock.monotonic();
@@ -282,14 +285,14 @@ export class References {
 
 const NAMES: Readonly<Record<Scope, string>> = { all: 'IPv4 and IPv6', 4: 'IPv4', 6: 'IPv6' };
 
-/** The round of an agent that stops. */
+/** The round of an agent that is stopping. */
 const NO_ROUND: Round = {
   all: Promise.resolve('none'),
   4: Promise.resolve('none'),
   6: Promise.resolve('none'),
 };
 
-/** The answer of several scopes together. It is there as soon as one scope has answered. */
+/** The answer of several scopes together. It resolves as soon as one scope has answered. */
 async function joined(answers: readonly Promise<ReferenceAnswer>[]): Promise<ReferenceAnswer> {
   const [only] = answers;
   if (only !== undefined && answers.length === 1) return await only;
@@ -299,7 +302,7 @@ async function joined(answers: readonly Promise<ReferenceAnswer>[]): Promise<Ref
   );
 }
 
-/** How long a reference counts after its last answer, ms. */
+/** Time for which a reference counts after its last answer, ms. */
 const COUNTS_MS = 3_600_000;
 
 /**
@@ -312,13 +315,13 @@ const COUNTS_MS = 3_600_000;
  *                                      └──────────── one answers ────────────────┘
  */
 class Reach {
-  /** Last answer by name of the reference. */
+  /** Instant of the last answer, by the name of the reference. */
   readonly #answeredAt = new Map<string, number>();
   #lastAnswerAt = Number.NEGATIVE_INFINITY;
   #goneSince: number | null = null;
   #backAt = Number.NEGATIVE_INFINITY;
 
-  /** Since when no reference answers; null while one answers, or none counts. */
+  /** Since when no reference answers; null while a reference answers, or while none counts. */
   get goneSince(): number | null {
     return this.#goneSince;
   }
@@ -328,7 +331,7 @@ class Reach {
     return this.#backAt;
   }
 
-  /** Whether one answered within the last hour, or all were found to be gone. */
+  /** Whether a reference answered within the last hour, or all references were found to be gone. */
   isKnown(now: number): boolean {
     return this.#goneSince !== null || now - this.#lastAnswerAt < COUNTS_MS;
   }
@@ -339,7 +342,11 @@ class Reach {
     return [...this.#answeredAt.keys()];
   }
 
-  /** @returns whether all had been gone */
+  /**
+   * Records an answer.
+   *
+   * @returns whether all references had been gone
+   */
   recordAnswer(name: string, now: number): boolean {
     this.#answeredAt.set(name, now);
     this.#lastAnswerAt = Math.max(this.#lastAnswerAt, now);
@@ -351,10 +358,10 @@ class Reach {
 
   /**
    * Records that no reference answered in a round. References that are gone stay gone even after an hour, so
-   * that a long outage of the network does not become a verdict.
+   * that a long outage of the network never becomes a verdict about targets.
    *
-   * @param counted whether one counted when the round began
-   * @returns whether they are gone
+   * @param counted whether a reference counted when the round began
+   * @returns whether the references are gone
    */
   recordMiss(counted: boolean, now: number): boolean {
     if (counted) this.#goneSince ??= now;

@@ -5,7 +5,7 @@ import { httpCheck, outcomeOf, timedOut } from '../../../../test/support/scripte
 import type { ReferenceAnswer } from './references.ts';
 import { NetworkWatch } from './watch.ts';
 
-/** A watch whose references answer as the test says. */
+/** A watch whose references answer as the test sets it. */
 function bench() {
   const clock = new FakeClock();
   const said = {
@@ -38,18 +38,21 @@ function bench() {
       },
     },
   });
-  /** A round of the references finds one again. */
+  /** Lets a reference answer in the next round. */
   const back = (): void => {
     said.answer = 'answered';
     if (said.goneSince !== null) said.backAt = clock.monotonic();
     said.goneSince = null;
   };
-  /** A round of the references finds none. */
+  /** Lets no reference answer in the next round. */
   const gone = (): void => {
     said.answer = 'gone';
     said.goneSince ??= clock.monotonic();
   };
-  /** Whether an attempt that ends now failed because of our network. */
+  /**
+   * Whether an attempt that ends now failed because of the agent's network.
+   * Null: the network is not suspected.
+   */
   const seen = async (host: string, found = refused): Promise<boolean | null> =>
     watch.seen(httpCheck(`http://${host}/`), found, clock.monotonic());
   return { clock, said, watch, seen, back, gone };
@@ -135,7 +138,7 @@ test('a reference that died alone hides an outage for one check, not longer', as
   for (let number = 0; number < 9; number += 1) await seen(host(number), passed);
   clock.advance(29_000);
   expect(await seen('down.test')).toBe(false);
-  // It does not count, so nothing is suspected.
+  // The reference no longer counts, so the network is not suspected.
   expect(await seen('other.test')).toBeNull();
 });
 
@@ -227,7 +230,7 @@ test('hosts that never have a route, while others answer, are not reported again
     expect(watch.isDown).toBe(false);
     clock.advance(29_000);
   }
-  // At first no other host is known.
+  // At the first failure, no other host is known.
   expect(told).toEqual([true, false, false, false, false]);
   await seen(host(0), noRoute);
   expect(watch.isDown).toBe(false);

@@ -24,18 +24,18 @@ export type WatchParts = {
 };
 
 /**
- * A host that fails at connection level: the start of its first such attempt, its last failure (monotonic
- * ms), and the families that this failure tried.
+ * A host that fails at connection level: the start of its first failed attempt and the end of its last one
+ * (monotonic ms), and the families that the last one tried.
  */
 type Failing = { readonly since: number; readonly lastAt: number; readonly families: Families };
 
 /**
- * A host that cannot be probed because of the agent's own network: since when, when last, and over which
- * families.
+ * A host that the agent's own network cuts off: since when, when it was last tried in vain
+ * (monotonic ms), and over which families.
  */
 type CutOff = Failing;
 
-/** A host that answered: begin of that attempt, monotonic ms, and the family that it used. */
+/** A host that answered: start of the attempt (monotonic ms), and the family that the attempt used. */
 type Answered = { readonly at: number; readonly families: Families };
 
 /**
@@ -50,27 +50,27 @@ type Answered = { readonly at: number; readonly families: Families };
  *                                          │  answered since: they were wrong ───────────▶ the target's
  *                                          └─ otherwise ─────────────────────────────────▶ the network's
  *
- * (*) The network's when the attempt began before the network was back, because its packets were lost.
+ * (*) If the attempt began before the network was back, the failure is the network's: the packets were lost.
  *
  * IPv4 and IPv6 fail independently. A target that was tried over one family is compared with the references
  * and hosts that answer over the same family.
  *
- * A failure waits for the references' answer, some milliseconds while the network works. It cannot be
- * compared with other hosts at once: the first host that begins to fail is up to a period ahead of them.
- * Attempts against this machine say nothing about the network and are ignored. The watch costs nothing while
- * nothing fails.
+ * A failure waits for the references' answer, some milliseconds while the network works. A failure cannot
+ * be compared with other hosts at once, because the first host that fails may be checked a whole period
+ * before the others. Attempts against this machine say nothing about the network and are ignored. The watch
+ * costs nothing while nothing fails.
  */
 export class NetworkWatch {
   readonly #parts: WatchParts;
   readonly #failing = new Map<string, Failing>();
   /** The last answer of each host. It is recorded only while other hosts fail or references are gone. */
   readonly #answered = new Map<string, Answered>();
-  /** Hosts that are cut off, until they answer. */
+  /** Hosts that the agent's own network cuts off, until they answer. */
   readonly #cutOff = new Map<string, CutOff>();
   #cutOffAt = Number.NEGATIVE_INFINITY;
   /**
-   * When a host last answered over any family, and over each, monotonic ms. It is recorded only while {@link
-   * #answered} is.
+   * When a host last answered over any family, and over each, monotonic ms. These instants are recorded only
+   * in the same cases as {@link #answered}.
    */
   readonly #lastAnswerAt = {
     all: Number.NEGATIVE_INFINITY,
@@ -86,7 +86,8 @@ export class NetworkWatch {
    * Takes the outcome of an attempt into account.
    *
    * @param startedAt start of the attempt, monotonic ms
-   * @returns for a failure that may be the network's: whether it is; otherwise null
+   * @returns whether the network caused the failure; null when the attempt did not fail, or when the network
+   *   cannot have caused the failure
    */
   seen(check: Check, found: ProbeOutcome, startedAt: number): Promise<boolean> | null {
     const families = found.families ?? NO_FAMILY;
@@ -108,9 +109,9 @@ export class NetworkWatch {
 
   /**
    * Whether the agent's network is down, for one address family or both. While the references are gone, one
-   * host that was cut off after the last answer of any host is enough. Otherwise several hosts must have been
-   * cut off, the last one within ten seconds. Hosts that never have a route from here, while others answer,
-   * do not count.
+   * host that was cut off after the last answer of any host is enough. Otherwise several hosts must have
+   * been cut off, the last one within ten seconds. A host to which this machine never has a route does not
+   * count while other hosts answer.
    */
   get isDown(): boolean {
     const { references, clock } = this.#parts;
@@ -124,10 +125,10 @@ export class NetworkWatch {
 
   /**
    * Number of hosts that have become unreachable since any host last answered. If nearly all hosts are
-   * unreachable, those that became so earlier count too, when they were tried again since that answer. Also
-   * forgets hosts that are not checked any more.
+   * unreachable, a host that became unreachable earlier counts too, when it was tried again after that
+   * answer. Hosts that are not checked any more are forgotten.
    *
-   * @param by the family of all these hosts; empty: any
+   * @param by only hosts that were tried over this family count; empty: all hosts count
    */
   #countConclusiveCutOffs(by: Families): number {
     const oldest = this.#parts.clock.monotonic() - CUT_OFF_MS;
@@ -167,7 +168,8 @@ export class NetworkWatch {
       const answered = this.#answered.get(host);
       if (answered !== undefined && answered.at > goneSince && isBy(answered.families, families))
         return false;
-      // The other hosts are checked within one period of this host, so its first failure says nothing yet.
+      // The other hosts are checked within one period after this host, so the first failure
+      // of this host says nothing yet.
       if (this.#haveAnsweredSince(Math.max(goneSince, failing.since), families)) {
         references.forgetAnswers(families);
         for (const [each, cutOff] of this.#cutOff)
@@ -180,8 +182,8 @@ export class NetworkWatch {
   }
 
   /**
-   * Whether enough hosts of these families have answered since `since` to show that not nearly all hosts
-   * fail.
+   * Whether the hosts of these families that have answered after `since` are enough to show
+   * that not nearly all hosts fail.
    */
   #haveAnsweredSince(since: number, by: Families): boolean {
     let answering = 0;
@@ -205,7 +207,8 @@ export class NetworkWatch {
   #noteAnswer(host: string, { type }: Check, answered: Answered): void {
     this.#failing.delete(host);
     this.#cutOff.delete(host);
-    // A DNS answer speaks only for itself: a name server on this machine answers from its memory.
+    // An answer of DNS says nothing about other hosts: a name server on this
+    // machine may answer from its cache.
     if (type === 'dns') return;
     const now = this.#parts.clock.monotonic();
     this.#lastAnswerAt.all = now;
@@ -217,7 +220,7 @@ export class NetworkWatch {
   #noteCutOff(host: string, families: Families): void {
     const now = this.#parts.clock.monotonic();
     this.#cutOffAt = now;
-    // Its earlier answer is out of date.
+    // The earlier answer of this host is out of date.
     this.#answered.delete(host);
     const since = this.#cutOff.get(host)?.since ?? now;
     if (this.#cutOff.size < MAX_HOSTS || this.#cutOff.has(host)) {

@@ -13,7 +13,7 @@ afterEach(async () => {
   for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
 });
 
-/** Accepts connections and closes them when their peer does. */
+/** Listens for connections and closes each one when its peer closes it. */
 async function listen(host: string, port = 0): Promise<number> {
   const server = createServer((socket) => socket.on('error', () => {}).resume());
   server.listen(port, host);
@@ -42,7 +42,7 @@ async function refusedPort(host = '127.0.0.1'): Promise<number> {
 const V4 = (address: string): ResolvedAddress => ({ address, family: 4 });
 const V6 = (address: string): ResolvedAddress => ({ address, family: 6 });
 
-/** Every host has these addresses; a function is called instead. */
+/** A resolver that returns these addresses for every host, or that calls the given function. */
 function resolverOf(found: ResolvedAddress[] | Resolver['resolve']): Resolver {
   const resolve = typeof found === 'function' ? found : () => found;
   return { resolve, isSilentSince: () => false, close: async () => {} };
@@ -115,7 +115,7 @@ describe('several addresses', () => {
     const resolver = resolverOf([...refusing, V4('127.0.0.99')]);
     const result = await dialled('a', port, options(resolver));
     expect(result).toMatchObject({ kind: 'connected', address: V4('127.0.0.99') });
-    // The waits for silent ones would take 3,750 ms together.
+    // The waits for all silent addresses would take 3,750 ms together.
     expect(result.connectMs).toBeLessThan(3_500);
   });
 

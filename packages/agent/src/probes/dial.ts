@@ -11,29 +11,33 @@ import { type ResolvedAddress, ResolveError, type Resolver } from '../resolve/re
 import { CONNECT_FAILURES } from './socket-failure.ts';
 
 /**
- * Time without an answer after which the next address is tried beside the first, ms (RFC 8305, section 5).
+ * Time without an answer after which the next address is tried beside the previous
+ * one, ms (RFC 8305, section 5).
  */
 const STAGGER_MS = 250;
 
 /** Maximum number of addresses that are tried, because a hostile zone may list thousands. */
 const MAX_ADDRESSES = 16;
 
-/** Maximum number of addresses that a message names; the rest are counted. */
+/**
+ * Maximum number of addresses that a message names. Of further addresses, the
+ * message says only how many they are.
+ */
 const MAX_NAMED = 4;
 
 export type DialParts = {
   resolver: Resolver;
   egress: EgressGuard;
-  /** Bound on resolving and connecting together, from now, ms; > 0. */
+  /** Maximum duration of resolving and connecting together, ms, > 0, counted from the call. */
   timeoutMs: number;
   signal: AbortSignal;
-  /** Options of every dialled socket. Only the winning socket reads data that matters. */
+  /** Options of every dialled socket. Losing sockets receive no data that matters. */
   socketOptions?: { onread: OnReadOpts };
 };
 
 /**
- * Duration of each part, ms. `dnsMs` is absent when nothing was resolved, `connectMs` when nothing was
- * dialled.
+ * Duration of each part, ms. `dnsMs` is absent when no name was resolved, and
+ * `connectMs` when no address was dialled.
  */
 export type DialTimes = { dnsMs?: number; connectMs?: number };
 
@@ -41,15 +45,15 @@ export type DialResult = DialTimes &
   (
     | { kind: 'connected'; socket: Socket; address: ResolvedAddress }
     /**
-     * The target failed. `code` is the system's (`ECONNREFUSED`), the resolver's, or `ETIMEDOUT` for svc's
-     * own bound. `families`: the families of the dialled addresses.
+     * The target failed. `code` is a code of the system (such as `ECONNREFUSED`), a code of the resolver, or
+     * `ETIMEDOUT` when the time limit was reached. `families`: the families of the dialled addresses.
      */
     | { kind: 'failed'; code: string; message: string; timedOut: boolean; families?: Families }
     /** The operator's rules deny every address of the host; nothing was dialled. */
     | { kind: 'denied'; message: string }
     /**
-     * This machine could not connect: it has no socket, no route or no name server. That says nothing about
-     * the target.
+     * This machine could not connect: no socket is left, or it has no route, or no name server can be
+     * reached. That says nothing about the target.
      */
     | { kind: 'unable'; message: string; reason: NotRunReason; families?: Families }
     /** `signal` aborted. */
@@ -58,8 +62,8 @@ export type DialResult = DialTimes &
 
 /**
  * Opens a TCP connection to `host:port` with "happy eyeballs" (RFC 8305). It tries one address after the
- * other. The next one starts as soon as its predecessor has failed or been silent for 250 ms. The first
- * connection wins, and the others are dropped.
+ * other. The next address is tried as soon as the previous attempt has failed, or has had no answer for 250
+ * ms. The first connection wins, and the others are dropped.
  *
  * It never rejects. The caller owns the socket of a `connected` result. A listener that ignores errors stays
  * on the socket, so a caller that wants to know of `error` or `close` must listen itself.
@@ -70,7 +74,7 @@ export function dial(host: string, port: number, parts: DialParts): Promise<Dial
   return new Promise((settle) => new Dialling(host, port, parts, settle).start());
 }
 
-/** One call of {@link dial}: it resolves, then connects, until `#finish` was called once. */
+/** One call of {@link dial}. It resolves the name and connects. The first call of `#finish` ends it. */
 class Dialling implements Bounded {
   readonly #host: string;
   readonly #port: number;
@@ -160,7 +164,8 @@ class Dialling implements Bounded {
       if (this.#open.size === 0) this.#allFailed();
       return;
     }
-    // This class replaces Node's autoSelectFamily. Without that option, the call takes a third less time.
+    // This class replaces Node's autoSelectFamily. With autoSelectFamily off,
+    // `connect` takes a third less time.
     const socket = connect({
       ...this.#parts.socketOptions,
       host: address.address,

@@ -13,7 +13,7 @@ import { answer, type RawTarget, startRawTarget } from '../../../../test/support
 import type { ProbeContext, ProbeOutcome } from './probe.ts';
 import { createProbeSet, type ProbeSet, type ProbeSetOptions, runProbe } from './registry.ts';
 
-/** Long enough never to end a check. */
+/** A time-out that is long enough never to end a check. */
 const LONG_MS = 30_000;
 const SHORT_MS = 120;
 const NAME = 'target.test';
@@ -73,12 +73,12 @@ function probes(changes: Partial<ProbeSetOptions & { nameServer: string }> = {})
   return set;
 }
 
-/** Runs one attempt, whose outcome must hold together. */
+/** Runs one attempt, and requires that its phases add up to its latency. */
 async function run(set: ProbeSet, check: Check, changes: Partial<ProbeContext> = {}): Promise<ProbeOutcome> {
   const context = { timeoutMs: LONG_MS, signal: new AbortController().signal, ...changes };
   const found = await runProbe(set.probes, check, context);
   const parts = Object.values(found.phases);
-  // One that ends before its first part has taken next to no time.
+  // An attempt that ends before its first phase takes almost no time.
   if (parts.length > 0)
     expect(parts.reduce((sum = 0, part = 0) => sum + part, 0)).toBeCloseTo(found.latency, 6);
   expect(found.reason !== undefined).toBe(found.outcome === 'not_run');

@@ -4,13 +4,13 @@ import type { NotRunReason, Phases } from '@svc/shared/messages/check-result.ts'
 import type { Families } from '../network/families.ts';
 
 /**
- * The finding of one attempt. `failed` is a verdict about the target. `not_run` says that the agent could not
- * probe, and never counts against the target. A probe knows nothing of retries, `degraded_at` or starvation:
- * the runner adds those.
+ * The finding of one attempt. `failed` is a verdict about the target. `not_run` says that the agent
+ * could not probe, and never counts against the target. The runner, not the probe, takes account of
+ * retries, `degraded_at` and starvation.
  */
 export type ProbeOutcome = {
   outcome: 'passed' | 'failed' | 'not_run';
-  /** With `not_run` only. */
+  /** Set only with `not_run`. */
   reason?: NotRunReason;
   /** Time from the start to the last needed byte or answer, or to the failure, ms, unrounded. */
   latency: number;
@@ -22,9 +22,9 @@ export type ProbeOutcome = {
   /** Set with `timedOut` when the target had sent everything and the agent was still decoding it. */
   hasWholeAnswer?: boolean;
   /**
-   * Set when connecting failed, or the connection broke before the target had answered anything, or a name
-   * server had no answer (SERVFAIL). A forwarder on this machine says SERVFAIL while the uplink is down. The
-   * agent's own network may then be down.
+   * Set when the agent's own network may have caused the failure: connecting failed, or the connection broke
+   * before the target had answered anything, or a name server had no answer (SERVFAIL). A forwarder on this
+   * machine answers SERVFAIL while the uplink is down.
    */
   notConnected?: boolean;
   /**
@@ -34,8 +34,8 @@ export type ProbeOutcome = {
   families?: Families;
   certificateExpiresAt?: number;
   /**
-   * With `judgesEach` only: the verdict on each assertion. Absent when the attempt failed before the
-   * assertions.
+   * The verdict on each assertion. Set only with `judgesEach`; absent when the attempt failed
+   * before the assertions were judged.
    */
   assertions?: JudgedAssertion[];
   bodyTruncated?: boolean;
@@ -43,8 +43,8 @@ export type ProbeOutcome = {
 
 export type ProbeContext = {
   /**
-   * Bound on the whole attempt, ms, > 0. The probe itself keeps it, within 250 ms. An answer that arrived in
-   * time counts, even if the agent reads it a little later.
+   * Bound on the whole attempt, ms, > 0. The probe itself ends the attempt, at most 250 ms late. An answer
+   * that arrived in time counts, even if the agent reads it a little later.
    */
   timeoutMs: number;
   /**
@@ -52,7 +52,7 @@ export type ProbeContext = {
    * shutting-down`.
    */
   signal: AbortSignal;
-  /** Whether all assertions are judged. Otherwise judging ends at the first one that fails. */
+  /** Whether all assertions are judged. Otherwise the judgement ends at the first assertion that fails. */
   judgesEach?: boolean;
 };
 

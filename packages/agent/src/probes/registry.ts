@@ -23,18 +23,19 @@ export type ProbeSetOptions = {
   /** Resolvers for DNS monitors; undefined: the system's. */
   dnsServers: readonly string[] | undefined;
   /**
-   * PEM certificates of authorities that HTTP probes trust, in addition to those that this process trusts.
+   * PEM certificates of authorities that HTTP probes trust, in addition to the
+   * authorities that this process trusts.
    */
   probeCa: readonly string[] | undefined;
   /**
-   * Groups of the key exchange that HTTP probes offer, in OpenSSL's notation; undefined: OpenSSL's own list.
+   * Groups of the key exchange that HTTP probes offer, in OpenSSL's notation; undefined: OpenSSL's default.
    */
   probeTlsGroups: string | undefined;
   /** Chooses the proxy of HTTP probes; undefined: there is none. */
   proxyFor: ProxyFor | undefined;
   egressDeny: readonly string[];
   egressAllow: readonly string[];
-  /** The hosts file and resolv.conf; default: the system's. */
+  /** Paths of the hosts file and of resolv.conf; default: those of the system. */
   systemFiles?: SystemFilePaths;
 };
 

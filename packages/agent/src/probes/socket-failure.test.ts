@@ -13,7 +13,7 @@ const probe = createHttpProbe({
   tlsOptions: { ca: [TEST_AUTHORITY] },
 });
 
-/** Runs the given reaction once the first bytes of the handshake are there. */
+/** A server that calls `act` when the first bytes of the handshake have arrived. */
 function afterHello(act: (socket: Socket) => void): Server {
   return createServer((socket) => {
     // The probe ends the connection in its own way, which does not matter here.
@@ -25,7 +25,10 @@ function afterHello(act: (socket: Socket) => void): Server {
 const alert = (description: number): Server =>
   afterHello((socket) => socket.end(Buffer.from([0x15, 3, 3, 0, 2, 2, description])));
 
-/** TLS 1.2 with ECDHE-RSA-AES128-GCM-SHA256 and no extension, so without `renegotiation_info`. */
+/**
+ * A ServerHello of TLS 1.2 with ECDHE-RSA-AES128-GCM-SHA256 and no extension,
+ * so without `renegotiation_info`.
+ */
 function serverHello(): Buffer {
   const body = Buffer.concat([Buffer.from([3, 3]), Buffer.alloc(32, 7), Buffer.from([0, 0xc0, 0x2f, 0])]);
   const message = Buffer.concat([Buffer.from([2, 0, 0, body.length]), body]);

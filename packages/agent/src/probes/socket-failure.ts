@@ -18,7 +18,7 @@ export function describeSocketError(error: SocketError, host: string): string {
   return `the connection to ${place} failed: ${error.message.slice(0, 200)}`;
 }
 
-/** The failure of this machine that the error shows; null: none. */
+/** The failure of this machine that the error shows; null when it shows none. */
 export function localFailureIn({ code, address }: SocketError): LocalFailure | null {
   return localFailureOf(code ?? '', isIPv6(String(address)) ? 6 : 4);
 }
@@ -49,7 +49,7 @@ const SOCKET_FAILURES: Readonly<Record<string, string>> = {
   EACCES: 'connecting is not permitted',
 };
 
-/** Meanings of OpenSSL's reasons, for the owner of the target. svc speaks TLS 1.2 and 1.3. */
+/** Meanings of OpenSSL's reasons, written for the owner of the target. svc speaks TLS 1.2 and 1.3. */
 const TLS_FAILURES: Readonly<Record<string, string>> = {
   __proto__: null as never,
   'wrong version number': 'the port does not seem to speak TLS',

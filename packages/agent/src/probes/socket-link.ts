@@ -8,7 +8,7 @@ export interface SocketListener {
   /**
    * The TLS handshake is done.
    *
-   * @param readsItself by {@link SocketLink.onread}
+   * @param readsItself whether the socket reads through {@link SocketLink.onread}
    */
   onSecured(secured: Secured, socket: TLSSocket, readsItself: boolean): void;
   /** `count` bytes were just read into `bytes`. Other sockets overwrite `bytes` once this has returned. */
@@ -23,12 +23,12 @@ const LINK = Symbol('link');
 type LinkedSocket = Socket & { [LINK]?: SocketLink };
 
 /**
- * The only link from a socket to its exchange, until it is cut.
+ * The only link from a socket to its exchange, until the link is cut.
  *
- * Every socket lives until the next full garbage collection, closed or not, with everything that it
- * references: Node's `WritableState` assigns a closure that holds the socket, and V8 puts such closures into
- * the old generation (decision 0020). So the socket must not reference the attempt, which is three times as
- * large.
+ * Every socket, closed or not, lives until the next full garbage collection, with everything that it
+ * references. The reason is that Node's `WritableState` assigns a closure that holds the socket, and that V8
+ * puts such closures into the old generation (decision 0020). So the socket must not reference the attempt,
+ * which is three times as large.
  */
 export class SocketLink {
   #listener: SocketListener | undefined;
@@ -37,7 +37,7 @@ export class SocketLink {
     this.#listener = listener;
   }
 
-  /** Option of a socket that reads into the shared buffer. */
+  /** The option `onread` of a socket that reads into the shared buffer. */
   onread(): OnReadOpts {
     return {
       buffer: readBuffer(),
@@ -48,7 +48,10 @@ export class SocketLink {
     };
   }
 
-  /** The listeners stay on the socket for its life: an error after the end must not crash the process. */
+  /**
+   * Adds the event handlers to the socket. They stay for the life of the socket, because an error after the
+   * end must not crash the process.
+   */
   listenTo(socket: LinkedSocket): void {
     socket[LINK] = this;
     socket.on('connect', connected);
@@ -57,13 +60,13 @@ export class SocketLink {
     socket.on('close', ended);
   }
 
-  /** Reads a socket that has no {@link onread} and may be paused. */
+  /** Reads from a socket that was opened without {@link onread} and may be paused. */
   readFrom(socket: Socket): void {
     socket.on('data', (bytes: Buffer) => this.#listener?.onBytes(bytes.length, bytes));
     socket.resume();
   }
 
-  /** Undefined once it is cut. */
+  /** The receiver of the socket's events; undefined once the link is cut. */
   get listener(): SocketListener | undefined {
     return this.#listener;
   }
@@ -98,8 +101,8 @@ const SHARED_READ_BUFFER = Buffer.allocUnsafeSlow(READ_BUFFER_BYTES);
 
 /**
  * The buffer that sockets read into. On POSIX, libuv fills it and calls back in one step, and the callback
- * copies what it needs, so all sockets share one. Windows hands buffers to the kernel while it waits, so each
- * socket needs its own.
+ * copies what it needs, so all sockets share one buffer. On Windows, the kernel owns the buffer while a read
+ * waits, so each socket needs its own.
  */
 function readBuffer(): Buffer {
   return process.platform === 'win32' ? Buffer.allocUnsafeSlow(READ_BUFFER_BYTES) : SHARED_READ_BUFFER;

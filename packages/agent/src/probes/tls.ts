@@ -9,9 +9,11 @@ import {
 import { checkAlternativeNames } from '@svc/shared/server-trust.ts';
 
 export type TlsOptions = {
-  /** PEM certificates that are trusted in addition to the usual ones. */
+  /** PEM certificates of authorities that are trusted in addition to those that Node trusts. */
   ca?: readonly string[];
-  /** Groups of the key exchange that are offered, in OpenSSL's notation. Default: OpenSSL's. */
+  /**
+   * Groups of the key exchange that the client offers, in OpenSSL's notation. Default: OpenSSL's own list.
+   */
   groups?: string | undefined;
 };
 
@@ -22,10 +24,7 @@ export type Secured =
   | {
       kind: 'trusted';
       certificateExpiresAt: number | undefined;
-      /**
-       * The agreed protocol. Undefined: the target took none of the offered ones, or does not know the
-       * extension.
-       */
+      /** The agreed protocol. Undefined: the target chose no offered protocol, or does not know ALPN. */
       protocol: Protocol | undefined;
     }
   | { kind: 'untrusted'; certificateExpiresAt: number | undefined; message: string };
@@ -43,7 +42,10 @@ type SecureParts = {
   onSecured: (secured: Secured) => void;
 };
 
-/** Opens a verified TLS connection. A failure before the end of the handshake is the socket's `error`. */
+/**
+ * Opens a verified TLS connection. A failure before the end of the handshake is reported
+ * by the socket's event `error`.
+ */
 export function openTls({ serverName, context, offers, via, onSecured }: SecureParts): TLSSocket {
   let certificate: PeerCertificate | undefined;
   const socket = connect({
@@ -64,8 +66,8 @@ export function openTls({ serverName, context, offers, via, onSecured }: SecureP
   });
   socket.getPeerCertificate = withoutIssuers;
   socket.once('secureConnect', () => {
-    // Node checks the name only when the chain is trusted. Otherwise it returns the certificate here, but
-    // only once.
+    // Node checks the name only when the chain is trusted. For an untrusted chain, the certificate is read
+    // here. Node returns it only once.
     const peer = certificate === undefined ? socket.getPeerX509Certificate() : undefined;
     const certificateExpiresAt = instantOf(certificate?.valid_to ?? peer?.validTo);
     if (socket.authorized) {
@@ -86,17 +88,17 @@ export function openTls({ serverName, context, offers, via, onSecured }: SecureP
 }
 
 /**
- * The server's own certificate. It takes 33 µs of CPU, where Node's own check of the name, which reads the
- * whole chain as objects, takes 150 µs (71 and 300 µs for an RSA chain of three). OpenSSL has already
- * verified the chain.
+ * Returns only the server's own certificate. This takes 33 µs of CPU. Node's own check of the name
+ * reads the whole chain as objects, which takes 150 µs (71 and 300 µs for an RSA chain of three).
+ * OpenSSL has already verified the chain.
  */
 function withoutIssuers(this: TLSSocket) {
   return TLSSocket.prototype.getPeerCertificate.call(this, false) as DetailedPeerCertificate;
 }
 
 /**
- * The instant that OpenSSL writes, epoch ms. Undefined when there is none, or when the certificate has one
- * that cannot be read (`Bad time value`): JSON has no NaN, and the coordinator would refuse the whole result.
+ * The instant in OpenSSL's notation, as epoch ms. Undefined when the certificate has none, or has one that
+ * cannot be read (`Bad time value`). JSON has no NaN, so the coordinator would refuse the whole result.
  */
 function instantOf(text: string | undefined): number | undefined {
   const instant = text === undefined ? Number.NaN : Date.parse(text);
@@ -107,7 +109,7 @@ function onreadOf(onread: OnReadOpts | undefined): { onread?: OnReadOpts } {
   return onread === undefined ? {} : { onread };
 }
 
-/** Facts about a server's own certificate; undefined where unknown. Instants are epoch ms. */
+/** Properties of a server's own certificate; undefined where unknown. Instants are epoch ms. */
 export type CertificateFacts = {
   expiresAt: number | undefined;
   beginsAt: number | undefined;
@@ -119,7 +121,10 @@ export type CertificateFacts = {
   signature: string | undefined;
 };
 
-/** Shortest RSA key of OpenSSL's security level 2, which Node and Debian's programs use. */
+/**
+ * Minimum length of an RSA key at OpenSSL's security level 2, bits. Node and
+ * Debian's programs use that level.
+ */
 const LEAST_RSA_BITS = 2_048;
 const UNSAFE_SIGNATURE = /^(?:sha1|md5)|-with-sha1/i;
 

@@ -4,7 +4,7 @@ import { parseServer, type ServerAddress } from '../dns/servers.ts';
 /** The parts of resolv.conf(5) that svc uses. It ignores `edns0`, `inet6`, `sortlist` and the like. */
 export type ResolvConf = {
   servers: readonly ServerAddress[];
-  /** Suffixes that are tried for names with fewer than `ndots` dots. */
+  /** Suffixes that the search appends to a name, as {@link candidateNames} says. */
   search: readonly string[];
   ndots: number;
   /** Wait for one server, ms. */
@@ -63,8 +63,9 @@ export function parseResolvConf(text: string, hostname: string): ResolvConf {
 }
 
 /**
- * The names to query, in order, as in res_search(3). A name with a trailing dot is queried only as it is. A
- * name with at least `ndots` dots is queried first as it is. For other names the search list comes first.
+ * The names to query, in order, as in res_search(3). A name with a trailing dot is queried only as it is
+ * written. A name with at least `ndots` dots is queried first as it is written, and then with the suffixes of
+ * the search list. For other names, the suffixes come first.
  */
 export function candidateNames(
   host: string,
@@ -82,7 +83,7 @@ function serverOf(text: string): ServerAddress | null {
     if (bracketedV4 !== null) return parseServer(`${bracketedV4[1]}${bracketedV4[2] ?? ''}`);
     return isIP(text) !== 0 || text.startsWith('[') ? parseServer(text) : null;
   } catch {
-    // Not a server. The system's resolver ignores the line too.
+    // The text is no server. The system's resolver ignores such a line too.
     return null;
   }
 }

@@ -19,15 +19,17 @@ export interface Resolver {
    */
   resolve(host: string, signal?: AbortSignal): ResolvedAddress[] | Promise<ResolvedAddress[]>;
   /**
-   * Whether no name server has answered any question since `since` (`performance.now()`). If so, an
-   * unresolved name says nothing about its target.
+   * Whether the name servers answer no question at all. If so, an unresolved name
+   * says nothing about its target.
+   *
+   * @param since start of a look-up that had no answer (`performance.now()`)
    */
   isSilentSince(since: number): boolean;
-  /** Ends every look-up and closes the sockets. */
+  /** Ends every look-up and closes the sockets of the resolver. */
   close(): Promise<void>;
 }
 
-/** Why a name has no address. The codes are the codes of the system's resolver, as far as it has one. */
+/** Why a name has no address. Where the system's resolver has a code for the case, it is the same code. */
 export type ResolveErrorCode =
   /** NXDOMAIN: the name does not exist. */
   | 'ENOTFOUND'

@@ -45,7 +45,10 @@ test('a change is seen after a second, whether the file was rewritten or replace
   expect(system.resolvConf.servers[0]?.host).toBe('10.0.0.3');
 });
 
-/** Looks at a file while no descriptor is left, and again when there is; prints the first server of each. */
+/**
+ * A script that reads a file while no descriptor is left, and again when one is free. It prints the
+ * first server after each reading.
+ */
 const WITHOUT_DESCRIPTORS = `
   const { closeSync, openSync } = await import('node:fs');
   const [module, resolvConf] = process.argv.slice(1);

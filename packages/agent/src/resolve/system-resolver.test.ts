@@ -20,7 +20,7 @@ async function serve(handler: DnsHandler): Promise<DnsTestServer> {
   return server;
 }
 
-/** A resolver whose system files say this; `conf` is added to the servers. */
+/** A resolver with these system files. `conf` is added to the servers in resolv.conf. */
 function resolverOf(servers: readonly DnsTestServer[], { hosts = '', conf = 'domain .' } = {}): Resolver {
   const folder = mkdtempSync(join(tmpdir(), 'svc-resolver-'));
   cleanUps.push(() => rmSync(folder, { recursive: true }));
@@ -36,7 +36,7 @@ function resolverOf(servers: readonly DnsTestServer[], { hosts = '', conf = 'dom
 const V4 = (...addresses: string[]): ResolvedAddress[] =>
   addresses.map((address) => ({ address, family: 4 }));
 
-/** The zone `example`: some names and nothing else. */
+/** The zone `example`, which has some names and nothing else. */
 const zone: DnsHandler = ({ name, type }) => {
   switch (`${name} ${type}`) {
     case 'db.example A':
@@ -164,7 +164,7 @@ describe('an answer of one family', () => {
       const found = resolverOf([server]).resolve('db.example');
       await passAfter(server, 2, 0);
       late.resolve();
-      // It is sent before this turn of the event loop is over, and nothing is read meanwhile.
+      // The server sends the answer within this turn of the event loop, so the client has not read it yet.
       for (let ticks = 0; ticks < 10; ticks += 1)
         await new Promise<void>((resume) => process.nextTick(resume));
       vi.advanceTimersByTime(50);
@@ -180,7 +180,7 @@ describe('an answer of one family', () => {
     const server = await serve(({ name, type }) =>
       type === 'A' ? { records: [a(name, '192.0.2.1')] } : null,
     );
-    // A minute: a wait for the end of the IPv6 query would outlast the test.
+    // The IPv6 query ends after a minute, so a resolver that waited for its end would outlast the test.
     const resolver = resolverOf([server], { conf: 'domain .\noptions timeout:30' });
     expect(await resolver.resolve('a.example')).toEqual(V4('192.0.2.1'));
   });

@@ -16,8 +16,8 @@ import { SYSTEM_FILES, type SystemFilePaths, SystemFiles } from './system-files.
  * Creates a resolver that follows the system's hosts file and resolv.conf, with its own DNS client.
  *
  * Nothing is cached between look-ups, so that every check measures DNS as it is (decision 0030). Look-ups of
- * one name at the same time share their queries. It does not follow nsswitch.conf (the order is always files,
- * then dns), multicast DNS, or LOCALDOMAIN and RES_OPTIONS in the environment.
+ * one name at the same time share their queries. The resolver does not follow nsswitch.conf (the order is
+ * always files, then dns), multicast DNS, or LOCALDOMAIN and RES_OPTIONS in the environment.
  */
 export function createSystemResolver(paths: SystemFilePaths = SYSTEM_FILES): Resolver {
   return new SystemResolver(paths);
@@ -102,7 +102,7 @@ class SystemResolver implements Resolver {
 
 type NotFound = Exclude<AddressLookupResult, { kind: 'found' }>;
 
-/** One look-up: it asks for the name and its search list one after the other, as res_search(3) does. */
+/** One look-up. It asks for the candidate names of the host one after the other, as res_search(3) does. */
 class Search {
   readonly #host: string;
   readonly #conf: ResolvConf;
@@ -215,12 +215,12 @@ type AddressLookupResult =
   | { kind: 'found'; addresses: ResolvedAddress[] }
   /** The servers know that the name does not exist, or that it has no addresses. */
   | { kind: 'no-name' | 'no-address' }
-  /** `kind`: as in {@link DnsReply}. */
+  /** Each `kind` has the same meaning as in {@link DnsReply}. */
   | { kind: 'failed' | 'silent' | 'unreachable' | 'unable'; why: string };
 
 /**
- * Asks for the IPv4 and IPv6 addresses of one full name at the same time. `settle` is called once, never
- * before this returns.
+ * Asks for the IPv4 and IPv6 addresses of one full name at the same time. `settle` is called once,
+ * after this function has returned.
  *
  * @param name canonical name
  */
@@ -263,8 +263,8 @@ function lookUpAddresses(
 }
 
 /**
- * Whether the answer says that the name does not exist. For A this is reliable. For AAAA some servers say it
- * wrongly (RFC 4074, section 4.2).
+ * Whether an answer says that the name does not exist. Servers say so reliably about A. About AAAA, some
+ * servers say it wrongly (RFC 4074, section 4.2).
  */
 function isUnknownName(family: 4 | 6, reply: DnsReply): boolean {
   return family === 4 && reply.kind === 'answer' && reply.message.rcode === RCODE.noSuchName;
@@ -284,7 +284,7 @@ function addressesIn(name: string, family: 4 | 6, reply: DnsReply | undefined): 
   return records.map((record) => ({ address: textOf(record), family }));
 }
 
-/** Mixes the families in turns, beginning with the first list's (RFC 8305, section 4). */
+/** Merges the two lists in turns, beginning with `first` (RFC 8305, section 4). */
 function interleave(
   first: readonly ResolvedAddress[],
   second: readonly ResolvedAddress[],

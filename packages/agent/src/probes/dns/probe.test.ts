@@ -305,7 +305,8 @@ describe('time', () => {
       timeoutMs: 200,
     });
     await passAfter(server, 2, 50);
-    // The second link again, and the first one, whose answer tells that the server is there.
+    // The client repeats the query for the second link. It also asks for the first link again, to see
+    // that the server answers at all.
     await passAfter(server, 4, 150);
     expect(await outcome).toMatchObject({ outcome: 'failed', timedOut: true });
   });

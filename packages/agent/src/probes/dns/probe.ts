@@ -20,9 +20,9 @@ import type { Probe, ProbeContext, ProbeOutcome } from '../probe.ts';
 
 export type DnsProbeOptions = {
   /**
-   * Resolvers as the operator wrote them (`10.0.0.53`, `10.0.0.53:5353`, `[fd00::53]:53`), or those of the
-   * system's resolv.conf at the time of the check. The operator chooses both, so the egress rules do not
-   * apply to them; on some clouds the system's resolver is link-local.
+   * Resolvers as the operator wrote them (`10.0.0.53`, `10.0.0.53:5353`, `[fd00::53]:53`), or `system`: the
+   * resolvers in the system's resolv.conf at the time of the check. The egress rules do not apply to either,
+   * because the operator chooses both. On some clouds, the system's resolver is link-local.
    */
   servers: readonly string[] | 'system';
 };
@@ -36,9 +36,9 @@ const ADDRESS_TYPES: readonly RecordType[] = ['A', 'AAAA'];
 /**
  * Creates the DNS probe. It asks for all asserted record types at once and judges the answers.
  *
- * A name without such records has an empty set of them. A name that does not exist is a failure whatever is
- * asserted, and so are aliases in a circle, SERVFAIL and silence. Latency ends with the last answer that was
- * needed.
+ * For a name that exists but has no records of a type, assertions see an empty set. A name that does not
+ * exist is a failure whatever is asserted, and so are aliases in a circle, SERVFAIL and silence. Latency ends
+ * with the last answer that was needed.
  *
  * @throws TypeError when a server is not valid, or the list is empty
  */
@@ -64,7 +64,7 @@ function serversOf(servers: DnsProbeOptions['servers']): () => AskPolicy['server
 
 type Failure = { message: string } & Pick<ProbeOutcome, 'timedOut' | 'notConnected'>;
 
-/** One attempt: a question for each record type, until `#finish` was called once. */
+/** One attempt. It asks a question for each record type. The first call of `#finish` ends it. */
 class Lookup {
   readonly #check: DnsCheck;
   readonly #context: ProbeContext;
@@ -75,12 +75,15 @@ class Lookup {
   readonly #seen: { -readonly [T in keyof ObservedRecords]: ObservedRecords[T] } = {};
   readonly #questions: Cancel[] = [];
   #servers: AskPolicy['servers'] = [];
-  /** The canonical name. */
+  /** The monitor's name in canonical form. */
   #name = '';
-  /** Number of links when the last question about aliases was asked. */
+  /** Number of CNAME links that were known when the last question about aliases was asked. */
   #links = 0;
   #unanswered: number;
-  /** The failure of one of the two questions without assertions, while the other may still get an answer. */
+  /**
+   * Without assertions, the attempt asks for A and AAAA. This is the failure of one question while the
+   * other may still get an answer.
+   */
   #failure: Failure | undefined;
   #unregister: () => void = () => {};
   #isDone = false;
@@ -161,7 +164,7 @@ class Lookup {
   }
 
   #answered({ name, type }: DnsQuestion, message: DnsMessage): void {
-    // The links of a chain exist even when it ends in a name that does not.
+    // The links of a CNAME chain exist even when the last name of the chain does not.
     if (message.rcode === RCODE.noSuchName && name === this.#name) {
       this.#unknownName(message);
       return;
@@ -183,14 +186,14 @@ class Lookup {
     this.#judge();
   }
 
-  /** Why the aliases form a circle, which is a failure whatever is asserted; null: they do not. */
+  /** Why the aliases form a circle; null when they do not. A circle is a failure whatever is asserted. */
   #brokenChain(
     { name, type }: DnsQuestion,
     message: DnsMessage,
     found: readonly string[],
     seen: readonly string[],
   ): string | null {
-    // Each link of a circle comes in an answer of its own.
+    // For CNAME, each link of a circle arrives in a separate answer.
     if (type === 'CNAME') return circleIn([this.#name, ...seen]);
     return found.length > 0 ? null : brokenChain(message, name);
   }
@@ -209,8 +212,8 @@ class Lookup {
   }
 
   /**
-   * Handles NXDOMAIN. Some servers answer it for AAAA alone (RFC 4074, section 4.2), so without assertions an
-   * A record is enough.
+   * Handles NXDOMAIN. Some servers wrongly answer NXDOMAIN for AAAA when the name has only an A record (RFC
+   * 4074, section 4.2), so without assertions an A record is enough.
    */
   #unknownName(message: DnsMessage): void {
     const aliases = recordsOf(message, this.#name, 'CNAME').map(textOf);

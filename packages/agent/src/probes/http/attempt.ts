@@ -35,11 +35,11 @@ export type AttemptParts = {
 };
 
 /**
- * One attempt. For each hop it resolves the name, asks the egress guard and exchanges; then it judges the
- * last response.
+ * One attempt. For each hop, it resolves the name, asks the egress guard, sends the request and reads the
+ * response. It then judges the last response.
  *
- * `#settleAttempt` ends it exactly once, whatever happens first: verdict, failure, time-out or abort. It
- * releases everything that the attempt holds.
+ * `#settleAttempt` ends the attempt exactly once, whatever happens first: verdict, failure, time-out or
+ * abort. It releases everything that the attempt holds.
  */
 export class HttpAttempt implements ExchangeListener, BodyListener, Bounded {
   readonly #check: HttpCheck;
@@ -57,7 +57,7 @@ export class HttpAttempt implements ExchangeListener, BodyListener, Bounded {
   #lookup: AbortController | undefined;
   #exchange: Exchange | undefined;
   #head: ResponseHead | undefined;
-  /** The timing at the moment when the last byte came. */
+  /** Latency and phases at the moment when the last byte came. */
   #measured: ReturnType<Stopwatch['read']> | undefined;
   #body: BodySink | undefined;
   #certificateExpiresAt: number | undefined;
@@ -132,8 +132,8 @@ export class HttpAttempt implements ExchangeListener, BodyListener, Bounded {
   };
 
   /**
-   * Connects through the proxy. The proxy resolves a name and decides whether it is allowed. A literal
-   * address is judged here.
+   * Connects through the proxy. For a host name, the proxy resolves the name and decides whether the target
+   * is allowed. A literal address is judged here.
    */
   #openBy(proxy: HttpProxy, host: string): void {
     const verdict = isIP(host) === 0 ? undefined : this.#parts.egress.verdict(host);
@@ -192,7 +192,7 @@ export class HttpAttempt implements ExchangeListener, BodyListener, Bounded {
     this.#stopwatch.enter(phase);
   }
 
-  /** Records a certificate. With several TLS hops, the certificate that expires first counts. */
+  /** Records when a certificate expires. When several hops use TLS, the earliest expiry counts. */
   onCertificate(expiresAt: number): void {
     this.#certificateExpiresAt = Math.min(expiresAt, this.#certificateExpiresAt ?? expiresAt);
   }
@@ -362,8 +362,8 @@ export class HttpAttempt implements ExchangeListener, BodyListener, Bounded {
   }
 
   /**
-   * The operator chose the declared target, so a denial of it is no failure of the target. The target chose
-   * where it redirects to.
+   * Ends the attempt because the egress rules deny the host. A denial of the declared host is no failure of
+   * the target. A denial after a redirect is one, because the target chose where it redirects to.
    */
   #denied(message: string): void {
     if (this.#redirects === 0) this.#notRun('egress-denied', message);
@@ -427,7 +427,9 @@ function readAsUtf8(charset: string): string {
   return `; the charset "${charset.slice(0, 40)}" is not known, so the body was read as UTF-8`;
 }
 
-/** A message with a note at its end, which the bound on messages does not cut off. */
+/**
+ * Appends a note to a message. When the whole would be too long, the message is shortened and not the note.
+ */
 function withNote(message: string, note: string): string {
   return `${message.slice(0, LIMITS.errorMessage - note.length)}${note}`;
 }

@@ -10,7 +10,7 @@ export type BodyEnd =
   | { kind: 'undecodable'; message: string };
 
 export interface BodyListener {
-  /** The body needs no more bytes from the connection. {@link onBodyEnd} follows. */
+  /** Called when the body needs no more bytes from the connection. {@link onBodyEnd} follows. */
   onBodyFull(): void;
   /** Called once, possibly from within `write` or `end`. The body ignores later bytes. */
   onBodyEnd(end: BodyEnd): void;
@@ -18,7 +18,7 @@ export interface BodyListener {
 
 /** Takes a response's body as it comes from the connection. */
 export interface BodySink {
-  /** Copies the needed part of `bytes[start, end)`. */
+  /** Copies the part of `bytes[start, end)` that is needed. */
   write(bytes: Buffer, start: number, end: number): void;
   /** The body is complete. */
   end(): void;
@@ -53,7 +53,7 @@ export class CountedBody implements BodySink {
   release(): void {}
 }
 
-/** Keeps the first 2 MiB. */
+/** Keeps the first 2 MiB of a body. */
 export class KeptBody implements BodySink {
   readonly #listener: BodyListener;
   readonly #bytes: KeptBytes;

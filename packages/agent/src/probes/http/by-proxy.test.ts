@@ -35,7 +35,8 @@ async function listening(server: Server): Promise<number> {
 type Asked = { target: string | undefined; credentials: string | undefined };
 
 /**
- * A proxy whose tunnels lead to one port of loopback, whatever is asked for, or that answers something else.
+ * A proxy that sends `answer`. With `to`, it opens tunnels that all lead to this port of
+ * loopback, whatever target is asked for.
  */
 async function proxy({ to, answer }: { to?: number; answer?: string }) {
   const asked: Asked[] = [];
@@ -43,7 +44,7 @@ async function proxy({ to, answer }: { to?: number; answer?: string }) {
   const server = createHttpServer((_request, response) => response.writeHead(400).end());
   server.on('connect', ({ url, headers }, client: Socket) => {
     asked.push({ target: url, credentials: headers['proxy-authorization'] });
-    // HTTP servers leave their half open: the connection's close would never come.
+    // Servers of Node leave their half of such a connection open, so `close` would never come.
     client.on('error', () => {}).on('end', ended.resolve);
     client.resume();
     if (to === undefined) {
@@ -63,7 +64,7 @@ async function proxy({ to, answer }: { to?: number; answer?: string }) {
 function probeBy(port: number, userInfo = '') {
   const by = parseProxy(`http://${userInfo}proxy.test:${port}`);
   return createHttpProbe({
-    // The names of targets are not known here: the proxy resolves them.
+    // The resolver knows only the proxy, because the proxy resolves the names of targets.
     resolver: fixedResolver({ 'proxy.test': ['127.0.0.1'] }),
     egress: createEgressGuard({ base: 'agent', deny: ['192.0.2.0/24'], allow: [] }),
     tlsOptions: { ca: [TEST_AUTHORITY] },
@@ -151,7 +152,7 @@ describe('HTTP probes by a proxy', () => {
           'the proxy does not accept the configured credentials (407 Proxy Authentication Required)',
       },
     ],
-    // tinyproxy 1.11 answers this to a wrong password.
+    // tinyproxy 1.11 answers a wrong password with this status.
     [
       '401 Unauthorized',
       {

@@ -21,7 +21,7 @@ beforeAll(async () => {
     const [, kind, index] = (request.url ?? '').split('/');
     const found = CHARSET_CASES[Number(index)];
     if (kind === 'header') {
-      // Node writes one byte per character.
+      // Node writes one byte per character in a header's value.
       const city = index === 'utf-8' ? Buffer.from('Zürich').toString('latin1') : 'Zürich';
       response.setHeader('X-City', city);
     }

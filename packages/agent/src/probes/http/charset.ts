@@ -41,7 +41,10 @@ export async function decodeBody(bytes: Buffer, contentType: string | undefined)
     : { text, unknown: label };
 }
 
-/** The value of a header as people see it: UTF-8 where its bytes are that, else Latin-1. */
+/**
+ * The value of a header as people see it: decoded as UTF-8 if its bytes are
+ * valid UTF-8, otherwise as Latin-1.
+ */
 export function fieldText(value: string): string {
   if (!BEYOND_ASCII.test(value)) return value;
   const bytes = Buffer.from(value, 'latin1');
@@ -51,10 +54,10 @@ export function fieldText(value: string): string {
 const UTF8 = /^utf-?8$/i;
 const BEYOND_ASCII = /[\x80-\xff]/;
 const XML = /^(?:text\/xml|application\/xml|.*\+xml)$/;
-/** Text that looks like the declaration of a charset, for the message only. */
+/** Text that looks like the declaration of a charset. It is used for the message only. */
 const DECLARED = /(?:charset|encoding)\s*=\s*["']?\s*([^\s"'<>/;?]{1,40})/i;
 
-/** Whether the bytes begin with a mark of UTF-8 or UTF-16. */
+/** Whether the bytes begin with a byte order mark of UTF-8 or UTF-16. */
 function isMarked([first, second]: Buffer): boolean {
   return (
     (first === 0xef && second === 0xbb) ||
@@ -81,7 +84,7 @@ function parsed(type: string): MIMEType | null {
   try {
     return new MIMEType(type);
   } catch {
-    // ERR_INVALID_MIME_SYNTAX: clients look over it.
+    // ERR_INVALID_MIME_SYNTAX: other clients ignore such a type too.
     return null;
   }
 }

@@ -1,23 +1,23 @@
 import type { CookieJar } from 'tough-cookie';
 
-/** Bound on the name and value of one cookie, as in browsers (RFC 6265bis, section 5.6). */
+/** Maximum size of the name and value of one cookie, bytes, as in browsers (RFC 6265bis, section 5.6). */
 const MAX_COOKIE_BYTES = 4 * 1_024;
-/** Bound on a whole `Set-Cookie` line with its attributes. */
+/** Maximum size of a whole `Set-Cookie` line with its attributes, bytes. */
 const MAX_LINE_BYTES = 8 * 1_024;
-/** Bound on all cookies of one request. Servers refuse header lines beyond 8 KiB. */
+/** Maximum size of all cookies of one request, bytes. Servers refuse header lines beyond 8 KiB. */
 const MAX_SENT_BYTES = 8_000;
 
 type Library = typeof import('tough-cookie');
 
-/** Loads the cookies' library, which has the public suffix list and takes some 10 MiB. */
+/** Loads the cookie library. With the public suffix list that it contains, it takes some 10 MiB of memory. */
 export async function openCookies(): Promise<Cookies> {
   return new Cookies(await import('tough-cookie'));
 }
 
 /**
- * The cookies that the redirects of one attempt have set. Each goes to the hosts and paths that RFC 6265
- * names. A cookie with a `Domain` goes to all hosts of that domain, unless the domain is a public suffix
- * (`co.uk`). No cookie outlives the attempt.
+ * The cookies that the redirects of one attempt have set. Each cookie is sent to the hosts and paths that RFC
+ * 6265 names. A cookie with a `Domain` is sent to all hosts of that domain, unless the domain is a public
+ * suffix (`co.uk`). No cookie outlives the attempt.
  */
 export class Cookies {
   readonly #library: Library;
@@ -49,7 +49,8 @@ export class Cookies {
     const pair = cookie?.cookieString() ?? '';
     if (cookie === undefined || pair === '' || FORBIDDEN.test(pair)) return;
     if (cookie.key.length + cookie.value.length > MAX_COOKIE_BYTES) return;
-    // A public suffix or a name without dots may name itself (RFC 6265, section 5.3, step 5).
+    // A cookie's `Domain` may be the host itself although the host is a public suffix or has no dot
+    // (RFC 6265, section 5.3, step 5).
     if (cookie.cdomain() === url.hostname && !this.#hasOwner(url.hostname)) cookie.domain = null;
     this.#jar.setCookieSync(cookie, placeOf(url), { ignoreError: true });
   }
@@ -59,7 +60,7 @@ export class Cookies {
     return this.#library.getPublicSuffix(host, { ignoreError: true }) !== undefined;
   }
 
-  /** The cookies of a request for `url` as `name=value`, cookies of longer paths first. */
+  /** The cookies of a request for `url` as `name=value`. Cookies with longer paths come first. */
   for(url: URL): string[] {
     let bytes = 0;
     return this.#jar
@@ -73,16 +74,17 @@ export class Cookies {
 }
 
 /**
- * The URL for the library, which decodes the path once (6.1). Cookies' paths are compared as they were sent.
+ * The URL as the library must get it. The library (version 6.1) decodes the path once, but the paths of
+ * cookies must be compared as they were sent.
  */
 function placeOf({ protocol, host, pathname }: URL): string {
   return `${protocol}//${host}${pathname.replaceAll('%', '%25')}`;
 }
 
-/** Decodes a line as UTF-8. Requests are sent as UTF-8, so text comes back byte by byte as it was. */
+/** Decodes a line as UTF-8. Requests are sent as UTF-8, so the server gets back the bytes that it sent. */
 function asSent(line: string): string {
   return Buffer.from(line, 'latin1').toString('utf8');
 }
 
-/** Control characters, and the replacement for bytes that are not UTF-8. */
+/** Control characters, and the replacement character, which stands for bytes that are not UTF-8. */
 const FORBIDDEN = /[\u0000-\u001f\u007f\ufffd]/;

@@ -41,19 +41,21 @@ const DECODERS: Readonly<Record<string, (firstByte: number) => Duplex>> = {
   zstd: () => createZstdDecompress({ params: { [constants.ZSTD_d_windowLogMax]: ZSTD_WINDOW_LOG } }),
 };
 
-/** Codings whose decoders have a window of megabytes. The others have 32 KiB. */
+/** Codings whose decoders have a window of megabytes. The windows of the other decoders have 32 KiB. */
 const HEAVY = new Set(['br', 'zstd']);
 
-/** Maximum number of bodies in heavy decoders at once: at worst 16 MiB each, for each coding. */
+/**
+ * Maximum number of bodies in heavy decoders at once. At worst, a body takes 16 MiB for each of its codings.
+ */
 export const HEAVY_DECODERS = 8;
 
 /**
  * Decodes a body on zlib's threads and keeps the first 2 MiB of the result.
  *
  * Decoding begins when the whole encoded body has come, or 2 MiB of it. A decoder then works for milliseconds
- * and never waits for the target, so a few decoders can serve all bodies, and a thousand bombs hold no more
- * windows than one. A bomb costs its 2 MiB and at most one more piece (16 KiB). An empty body is empty under
- * every coding.
+ * and never waits for the target, so a few decoders can serve all bodies, and a thousand decompression bombs
+ * take no more memory for windows than {@link HEAVY_DECODERS} bodies. A bomb is decoded up to 2 MiB and at
+ * most one more piece (16 KiB). An empty body is empty under every coding.
  */
 export class DecodedBody implements BodySink {
   readonly #codings: readonly string[];
@@ -63,7 +65,7 @@ export class DecodedBody implements BodySink {
   readonly #decoded: KeptBytes;
   #decoders: Duplex[] = [];
   #isCut = false;
-  /** Decoded bytes to skip, because the first try has already kept them. */
+  /** Number of decoded bytes that the second try skips, because the first try has kept them. */
   #toSkip = 0;
   #holdsTurn = false;
   #isReleased = false;
@@ -118,7 +120,7 @@ export class DecodedBody implements BodySink {
     this.#start();
   };
 
-  /** Starts to decode. The coding that was applied last is undone first. */
+  /** Starts to decode. The coding that was applied last is decoded first. */
   #start(): void {
     const encoded = this.#encoded.view();
     this.#run(encoded, this.#newDecoders(encoded));
@@ -173,8 +175,9 @@ export class DecodedBody implements BodySink {
   }
 
   /**
-   * Decodes the first member of a gzip body alone, when the bytes after it are not another member. Browsers
-   * ignore such bytes, but Node's decoder fails and loses everything that it had decoded.
+   * If the bytes after the first member of a gzip body are not another member, decodes the first
+   * member alone and returns true. Browsers ignore such bytes, but Node's decoder fails and loses
+   * everything that it had decoded.
    */
   #readsFirstMember(coding: string | undefined, { message }: Error): boolean {
     const encoded = this.#encoded.view();
@@ -194,8 +197,8 @@ export class DecodedBody implements BodySink {
 }
 
 /**
- * Maximum number of encoded bytes. No encoder makes its input much longer, so a longer body holds more than 2
- * MiB of content or is not a real one.
+ * Maximum number of encoded bytes. No encoder makes its input much longer, so a longer body either decodes to
+ * more than 2 MiB or consists mostly of bytes that decode to nothing.
  */
 const MAX_ENCODED_BYTES = LIMITS.responseBodyBytes + 64 * 1_024;
 const MOSTLY_NOTHING: BodyEnd = {
@@ -208,14 +211,17 @@ const TOO_MANY_CODINGS: BodyEnd = {
   message: `the body was encoded more than ${MAX_CODINGS} times`,
 };
 
-/** Messages of zlib for bytes that do not begin a gzip member. */
+/** Error messages of zlib about bytes that do not begin a gzip member. */
 const NO_MEMBER = new Set([
   'incorrect header check',
   'unknown compression method',
   'unknown header flags set',
 ]);
 
-/** Compression method 8. An inner `deflate` is read as zlib, as the RFC says. */
+/**
+ * First byte of data in zlib's format (compression method 8). An inner `deflate` is
+ * read as zlib, as RFC 9110 says.
+ */
 const ZLIB_FIRST_BYTE = 0x78;
 
 const EXTRA = 0x04;

@@ -11,7 +11,7 @@ import { fixedResolver, httpCheck } from '../../../../../test/support/http-check
 import { sendAndReset, startRawTarget } from '../../../../../test/support/raw-target.ts';
 import { createHttpProbe } from './probe.ts';
 
-/** libuv's default, unless UV_THREADPOOL_SIZE is set. */
+/** Number of threads in libuv's pool: 4, unless UV_THREADPOOL_SIZE is set. */
 const POOL_THREADS = Number(process.env.UV_THREADPOOL_SIZE ?? 4);
 
 /** Blocks every thread of the pool in a read. The returned function releases them. */
@@ -20,7 +20,7 @@ function holdThreads(): () => Promise<void> {
   execFileSync('mkfifo', [path]);
   const readers: Promise<FileHandle>[] = Array.from({ length: POOL_THREADS }, () => open(path, 'r'));
   return async () => {
-    // Opened for both directions, the pipe does not block.
+    // A pipe that is opened for both directions does not block.
     const writer = openSync(path, 'r+');
     for (const reader of await Promise.all(readers)) await reader.close();
     closeSync(writer);
@@ -63,7 +63,7 @@ test('a connection that is reset behind the whole answer does not matter, howeve
   const letGo = holdThreads();
   const found = run(target.url, 30_000);
   while (target.requests.length === 0) await nextTurn();
-  // The other end is gone only when both are.
+  // The target is idle only when the probe has closed its end of the connection too.
   await target.idle();
   await nextTurn();
   await letGo();

@@ -5,11 +5,11 @@ import { onAbort } from '@svc/shared/waiting.ts';
 import type { Resolver } from '../../resolve/resolver.ts';
 import { dial } from '../dial.ts';
 
-/** Bound on reaching the proxy, ms. The proxy is near, so a longer wait is not the target's fault. */
+/** Maximum time for reaching the proxy, ms. The proxy is near, so a longer wait is not the target's fault. */
 const REACH_PROXY_MS = 10_000;
 /**
- * Share of the remaining time that reaching the proxy may take. Beyond it, the attempt's own time-out would
- * blame the target.
+ * Maximum part of the remaining time that reaching the proxy may take. If it took longer, the attempt's own
+ * time-out would blame the target.
  */
 const SHARE_OF_ATTEMPT = 0.9;
 
@@ -67,7 +67,10 @@ export async function dialBy(
   }
 }
 
-/** Replaces `no-ipv6`, which is about the target's addresses. Here the addresses are the proxy's. */
+/**
+ * Replaces the reason `no-ipv6`, which is about the target's addresses, while the
+ * addresses here are the proxy's.
+ */
 function ofOurs(reason: NotRunReason): NotRunReason {
   return reason === 'no-ipv6' ? 'network-down' : reason;
 }
@@ -90,7 +93,7 @@ function tunnelled(
   });
 }
 
-/** What the proxy's answer says about the target, if anything (RFC 9110, section 15.6). */
+/** Result of a dial whose proxy opened no tunnel, by the proxy's answer (RFC 9110, section 15.6). */
 function judge(end: Exclude<TunnelEnd, { kind: 'open' }>, { authorization }: HttpProxy): ProxyDialResult {
   if (end.kind === 'broken')
     return { kind: 'no-proxy', message: `the proxy did not open a tunnel: ${end.message}` };
@@ -108,7 +111,7 @@ function judge(end: Exclude<TunnelEnd, { kind: 'open' }>, { authorization }: Htt
 }
 
 /**
- * Statuses that ask for credentials. 401 is not a proxy's status (RFC 9110, section 15.5.2), but tinyproxy
- * sends it for a wrong password.
+ * Statuses with which proxies ask for credentials. 401 is not a proxy's status (RFC 9110, section 15.5.2),
+ * but tinyproxy sends it for a wrong password.
  */
 const OF_CREDENTIALS: ReadonlySet<number> = new Set([401, 407]);

@@ -38,8 +38,8 @@ export type ExchangeFailure =
   /** The target failed. */
   | { kind: 'failed'; message: string; timedOut?: boolean; notConnected?: boolean }
   /**
-   * This machine could not ask: it has no descriptors, ports or memory left, or no route, or the agent has no
-   * room for bodies.
+   * This machine could not send the request: no descriptors, ports or memory are left, or there is no route,
+   * or the agent has no memory left for bodies.
    */
   | { kind: 'unable'; message: string; reason: NotRunReason }
   /** The operator's proxy cannot be reached, or refuses the agent. */
@@ -53,14 +53,17 @@ export type ExchangeParts = {
   hop: Hop;
   /** The request as {@link renderRequest} made it. */
   request: string;
-  /** Addresses that the guard allows; empty only with {@link by}. */
+  /** Addresses of the host that the egress guard allows. Empty only with {@link by}. */
   addresses: readonly ResolvedAddress[];
   /** The proxy that opens a tunnel to the host, and the resolver of the proxy's name. */
   by: { proxy: HttpProxy; resolver: Resolver } | undefined;
   egress: EgressGuard;
   secureContext: () => SecureContext;
   keptBodies: KeptBodies;
-  /** Remaining time of the attempt, ms. Only the choice among several addresses needs it. */
+  /**
+   * Remaining time of the attempt, ms. It limits the choice among several
+   * addresses and the dialling by a proxy.
+   */
   remainingMs: number;
   signal: AbortSignal;
 };
@@ -68,31 +71,35 @@ export type ExchangeParts = {
 /**
  * One request and its response over one fresh connection.
  *
- * It speaks HTTP/1.1 wherever the target accepts it. A target that knows only HTTP/2 says so during the TLS
- * handshake, or agrees to no protocol there and sends no answer. The exchange then begins again over HTTP/2
- * (decision 0020).
+ * It speaks HTTP/1.1 wherever the target accepts it. A target that knows only HTTP/2 says so during
+ * the TLS handshake, or agrees to no protocol there and sends no answer. The exchange then begins
+ * again over HTTP/2 (decision 0020).
  *
- * The code does little work per check: no streams lie between the socket and the parser, all plain sockets
- * share one read buffer, and each has four listeners. The listener is not called after {@link close}.
+ * The code does little work per check: no streams lie between the socket and the parser, all plain
+ * sockets share one read buffer, and each socket has four event handlers. The {@link ExchangeListener} is
+ * not called after {@link close}.
  */
 export class Exchange implements SocketListener {
   /**
-   * The family of the connection; before there is one, the families of the addresses. Empty: a proxy
-   * connects.
+   * The family of the connection. Before the exchange is connected: the families of the
+   * addresses. Empty: a proxy connects.
    */
   families: Families;
   readonly #parts: ExchangeParts;
   readonly #listener: ExchangeListener;
   readonly #parser: ResponseParser;
   #socket: Socket | undefined;
-  /** Links this exchange to its socket. Before it has one, to all sockets of which one may become it. */
+  /**
+   * Links this exchange to its socket. While several sockets are dialled, it
+   * links the exchange to all of them.
+   */
   #link = new SocketLink(this);
   #offers: Protocol = 'http/1.1';
   #agreedOn: Protocol | undefined;
-  /** How the target failed to answer a request of HTTP/1.1, while HTTP/2 is tried because of that. */
+  /** The failure of the request over HTTP/1.1, while HTTP/2 is tried because of that failure. */
   #unanswered: ExchangeFailure | undefined;
   #conversation: Http2Conversation | undefined;
-  /** Ends the wait for a tunnel. */
+  /** Ends the wait for the proxy's tunnel. */
   #wait: AbortController | undefined;
   #isClosed = false;
   #hasSent = false;
@@ -127,8 +134,8 @@ export class Exchange implements SocketListener {
   }
 
   /**
-   * Drops the connection, because the response is complete. The memory of its head stays charged until
-   * {@link close}.
+   * Drops the connection, because the response is complete. The memory of the response's head
+   * stays charged until {@link close}.
    */
   hangUp(): void {
     this.#link.cut();
@@ -153,7 +160,7 @@ export class Exchange implements SocketListener {
   #openBy({ proxy, resolver }: NonNullable<ExchangeParts['by']>): void {
     const { hop, remainingMs } = this.#parts;
     const target = { host: hostOf(hop.url), port: portOf(hop.url) };
-    // The wait for a proxy that never answers ends with this exchange.
+    // Closing the exchange ends the wait for a proxy that never answers.
     this.#wait = new AbortController();
     dialBy(proxy, target, { resolver, remainingMs, signal: this.#wait.signal }).then((result) =>
       this.#guarded(() => this.#dialled(result)),
@@ -185,7 +192,7 @@ export class Exchange implements SocketListener {
       return;
     }
     if (this.#isTls) {
-      // TLS over an existing socket has no onread.
+      // Node's TLS over an existing socket does not support `onread`.
       this.#openTls({ socket });
     } else {
       this.#listenTo(socket);
@@ -240,7 +247,8 @@ export class Exchange implements SocketListener {
   }
 
   async #converse(socket: TLSSocket): Promise<void> {
-    // The conversation listens from now on. Here, the end of the connection is not the end of a response.
+    // The conversation listens to the socket from now on. In HTTP/2, the end of the
+    // connection is not the end of a response.
     this.#link.cut();
     const http2 = await import('node:http2');
     if (this.#isClosed) return;
@@ -302,7 +310,7 @@ export class Exchange implements SocketListener {
     if (count >= READ_BUFFER_BYTES) this.#letOthersRead();
   }
 
-  /** The target answered a request of HTTP/1.1 with HTTP/2. */
+  /** Handles an answer in HTTP/2 to a request of HTTP/1.1. */
   #metHttp2(): void {
     if (this.#isTls && this.#offers === 'http/1.1' && this.#socket !== undefined) {
       this.#startAgainOverHttp2(this.#socket);
@@ -391,8 +399,8 @@ export class Exchange implements SocketListener {
   }
 
   /**
-   * Whether the target may know only HTTP/2. Some such targets complete a handshake without it and then close
-   * the connection.
+   * Whether the target may know only HTTP/2. Some such targets complete a handshake that does not agree on
+   * HTTP/2, and then close the connection.
    */
   #mayKnowHttp2Only({ kind }: ExchangeFailure): boolean {
     const isUnanswered = kind === 'failed' && this.#hasSent && !this.#hasFirstByte;
@@ -400,16 +408,16 @@ export class Exchange implements SocketListener {
   }
 }
 
-/** The alert of a target that speaks none of the offered protocols (RFC 7301, section 3.2). */
+/**
+ * Code of the TLS alert that a target sends when it speaks none of the offered
+ * protocols (RFC 7301, section 3.2).
+ */
 const NO_SUCH_PROTOCOL = 'ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL';
 
 /** A size that surely fits into one packet: the smallest usual MTU less headers, bytes. */
 const ONE_PACKET = 1_200;
 
-/**
- * Whether an error comes from the system or from TLS, and neither from svc's own code nor from the target's
- * bytes.
- */
+/** Whether an error comes from the system or from TLS, as opposed to svc's own code or the target's bytes. */
 function isOfConnection(error: unknown): error is NodeJS.ErrnoException {
   return !(error instanceof ResponseError) && /^(?:E(?!RR_)|ERR_SSL_)/.test(codeOf(error));
 }

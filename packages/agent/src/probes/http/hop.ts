@@ -10,10 +10,11 @@ export type Hop = {
   headers: readonly Header[];
   /** The request body; empty when none is sent. */
   body: string;
-  /** `name=value` of the cookies for this URL that earlier redirects have set. */
+  /** Cookies for this URL that earlier redirects have set, each as `name=value`. */
   cookies: readonly string[];
   /**
-   * Whether the user name and password of `url` are sent. They come from the declared URL or from a Location.
+   * Whether the user name and password of `url` are sent. The two come from the
+   * declared URL or from a `Location`.
    */
   sendsUrlCredentials: boolean;
 };
@@ -35,16 +36,17 @@ export function isRedirect(statusCode: number): boolean {
 }
 
 /**
- * The request that a redirect asks for, or why it cannot be followed.
+ * The request that a redirect asks for, or the reason why the redirect cannot be followed.
  *
- * It follows the Fetch standard. 303 becomes GET, except for HEAD. 301 and 302 turn POST into GET. 307 and
- * 308 keep the method and the body. Another origin gets only headers that carry no credentials. A dropped
- * header stays dropped, even when a later redirect leads back.
+ * The rules are those of the Fetch standard. 303 becomes GET, except for HEAD. 301 and 302 turn POST into
+ * GET. 307 and 308 keep the method and the body. Another origin gets only headers that carry no credentials.
+ * A dropped header stays dropped, even when a later redirect leads back.
  *
  * @param location the header's value, one character per byte
  */
 export function redirectedHop(hop: Hop, statusCode: number, location: string): Hop | string {
-  // Some servers send unescaped bytes of UTF-8 or Latin-1. Browsers and curl ask for the same bytes.
+  // Some servers send unescaped bytes of UTF-8 or Latin-1. Browsers and curl request
+  // the same bytes, percent-encoded.
   const target = location.replace(/[\x80-\xff]/g, encodedByte);
   const url = URL.parse(target, hop.url.href);
   if (url === null) return 'redirected to a Location that is not a URL';
@@ -58,8 +60,8 @@ export function redirectedHop(hop: Hop, statusCode: number, location: string): H
       (isSameOrigin || HARMLESS_HEADERS.has(key.toLowerCase())) &&
       !(becomesGet && BODY_HEADERS.has(key.toLowerCase())),
   );
-  // The user name and password of a URL are for its whole origin. Credentials in a Location are sent, as
-  // curl, browsers and Go do.
+  // The user name and password of a URL are for its whole origin. Credentials in a `Location` are sent,
+  // because curl, browsers and Go send them.
   const hasOwn = url.username !== '' || url.password !== '';
   const keepsFormer = !hasOwn && isSameOrigin && hop.sendsUrlCredentials;
   if (keepsFormer) {
@@ -108,7 +110,10 @@ export function hostOf({ hostname }: URL): string {
   return hostname.charCodeAt(0) === OPENING_BRACKET ? hostname.slice(1, -1) : hostname;
 }
 
-/** Name for SNI and the certificate. It never has the trailing dot that resolvers accept. */
+/**
+ * Name of the host for SNI and for the check of the certificate. It never has the
+ * trailing dot that resolvers accept.
+ */
 export function serverNameOf(host: string): string {
   return isIP(host) === 0 && host.endsWith('.') ? host.slice(0, -1) : host;
 }

@@ -27,7 +27,7 @@ import { KeptBodies } from './kept-bodies.ts';
 import { createHttpProbe } from './probe.ts';
 
 const TIMEOUT_MS = 150;
-// Long enough never to be what ends a check that should end by itself.
+// A time-out that is long enough never to end a check that should end by itself.
 const LONG_MS = 15_000;
 const keptBodies = new KeptBodies();
 const probe = createHttpProbe({
@@ -137,11 +137,13 @@ describe('encoded bodies', () => {
       Array.from({ length: 40 }, () => probe.run(check, { timeoutMs: LONG_MS, signal })),
     );
     clearInterval(watch);
-    // 40 GiB decoded would be; 32 fit the shared 64 MiB, the others find it full or come later.
+    // Together, the bombs would decode to 40 GiB. 32 bodies fit into the shared 64 MiB. The other checks find
+    // the memory full, or begin after a body was released.
     const allowed = new Set(['passed', 'not_run']);
     expect(outcomes.filter(({ outcome }) => !allowed.has(outcome))).toEqual([]);
     expect(outcomes.some(({ outcome }) => outcome === 'passed')).toBe(true);
-    // External memory counts array buffers too, and the collector takes its time.
+    // `external` includes `arrayBuffers`, so these are counted twice, and some
+    // garbage may not be collected yet.
     expect(peak - before.external - before.arrayBuffers).toBeLessThan(600 * 2 ** 20);
   });
 

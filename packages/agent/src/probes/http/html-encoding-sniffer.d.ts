@@ -1,5 +1,5 @@
 declare module 'html-encoding-sniffer' {
-  /** The name of the encoding as `TextDecoder` takes it, or `defaultEncoding`. */
+  /** Returns the name of the encoding, which `TextDecoder` accepts, or else `defaultEncoding`. */
   export default function sniffEncoding<T>(
     bytes: Uint8Array,
     options: { xml: boolean; transportLayerEncodingLabel?: string | undefined; defaultEncoding: T },

@@ -5,7 +5,7 @@ import { HeaderFields, ResponseError } from './response-head.ts';
 import type { ResponseListener } from './response-parser.ts';
 import type { Phase } from './stopwatch.ts';
 
-/** Largest head, bytes. */
+/** Maximum size of a head, bytes. */
 const MAX_HEAD_BYTES = 256 * 1_024;
 const MAX_FIELDS = 1_000;
 /**
@@ -17,7 +17,7 @@ const MAX_BYTES = 4 * 1_024 * 1_024;
 /** Interval at which the bytes are counted, ms. Node emits no event for most such frames. */
 const LOOK_MS = 50;
 
-/** The types do not know a client's `strictSingleValueFields` yet. */
+/** Node's types lack `strictSingleValueFields` for clients. */
 const SESSION_OPTIONS: ClientSessionOptions & { strictSingleValueFields: boolean } = {
   maxHeaderListPairs: MAX_FIELDS,
   // A configured header that occurs twice is sent twice, as over HTTP/1.1.
@@ -27,8 +27,8 @@ const SESSION_OPTIONS: ClientSessionOptions & { strictSingleValueFields: boolean
 
 type Http2ConversationParts = {
   /**
-   * The module, passed in by the caller: loading it takes memory that agents without such targets do not
-   * need.
+   * The module `node:http2`. The caller passes it in, because loading it takes memory that agents without
+   * targets of HTTP/2 do not need.
    */
   http2: typeof import('node:http2');
   /** A verified socket that has agreed on `h2`. */
@@ -47,8 +47,8 @@ interface Http2Listener extends ResponseListener {
 export class Http2Conversation {
   readonly #parts: Http2ConversationParts;
   /**
-   * Undefined once the conversation is closed. The session lives longer and must not keep the attempt
-   * (decision 0020).
+   * Undefined once the conversation is closed. The session lives longer and must not keep the
+   * attempt in memory (decision 0020).
    */
   #listener: Http2Listener | undefined;
   #session: ClientHttp2Session | undefined;
@@ -95,7 +95,8 @@ export class Http2Conversation {
     );
     stream.on('data', (bytes: Buffer) => this.#guarded(() => this.#listener?.onBody(bytes, 0, bytes.length)));
     const { http2 } = this.#parts;
-    // Node cancels the streams of a lost connection, and then the code is not the target's.
+    // When the connection is lost, Node itself cancels the streams, so the code
+    // does not come from the target.
     const isBrokenOff = () => !session.destroyed && stream.rstCode !== http2.constants.NGHTTP2_NO_ERROR;
     stream.on('aborted', () => {
       if (isBrokenOff()) this.#failed(brokenOff(http2, stream.rstCode));
@@ -105,7 +106,10 @@ export class Http2Conversation {
     stream.on('close', this.#closed);
   }
 
-  /** @param rawHeaders names and values in turns, as they came. Node's object drops some that occur twice */
+  /**
+   * @param rawHeaders names and values in turns, as they came. Node's own object omits
+   *   some headers that occur twice
+   */
   #answered(statusCode: number, rawHeaders: readonly string[]): void {
     this.#hasHead = true;
     this.#listener?.onPhase('transfer');
@@ -182,8 +186,8 @@ function brokenOff({ constants }: typeof import('node:http2'), code: number | un
 }
 
 /**
- * Codes with which this side also refuses the target's bytes: broken fields, a wrong length, a head beyond
- * its bounds. Node does not tell which side sent them.
+ * Error codes that this side also sends when it refuses the target's bytes: invalid fields, a wrong length,
+ * or a head that is too large. Node does not say which side sent the code.
  */
 const BY_EITHER_SIDE: ReadonlySet<string> = new Set(['PROTOCOL_ERROR', 'ENHANCE_YOUR_CALM']);
 
@@ -201,8 +205,9 @@ export const HTTP2_WITHOUT_TLS =
 export const HTTP2_NOT_AGREED = 'the target speaks HTTP/2 without agreeing to it in the TLS handshake (ALPN)';
 
 /**
- * Whether the first bytes of a connection come from an HTTP/2 server. Its preface is a SETTINGS frame (RFC
- * 9113, section 3.4); some servers send GOAWAY at once. No answer of HTTP/1.x begins with a zero byte.
+ * Whether the first bytes of a connection come from an HTTP/2 server. The preface of a server is
+ * a SETTINGS frame (RFC 9113, section 3.4); some servers send GOAWAY at once. No answer of
+ * HTTP/1.x begins with a zero byte.
  */
 export function isHttp2(firstBytes: Uint8Array): boolean {
   if (firstBytes[0] !== 0 || firstBytes.length < FRAME_HEAD_BYTES) return false;
@@ -240,8 +245,8 @@ export function http2RequestOf(text: string): Http2Request {
 }
 
 /**
- * Writes one character per byte. Node writes the values of fields as Latin-1, but the rendered request is
- * UTF-8.
+ * Returns the bytes of the text in UTF-8 as one character per byte. Node writes the values of fields as
+ * Latin-1, but the rendered request must be sent as UTF-8.
  */
 function utf8AsBytes(text: string): string {
   return Buffer.from(text).toString('latin1');

@@ -42,7 +42,7 @@ afterEach(async () => {
   await Promise.all(closing.splice(0).map((close) => close()));
 });
 
-/** The test closes it with all its connections at the end. */
+/** Lets the server listen. At the end, the test closes the server with all its connections. */
 async function listening(server: Server): Promise<number> {
   const open = new Set<Socket>();
   server.on('connection', (socket) => {
@@ -83,25 +83,25 @@ async function serve(answer: Answer, certificate: TestCertificate = TRUSTED): Pr
 const { NGHTTP2_INTERNAL_ERROR: INTERNAL_ERROR, NGHTTP2_CANCEL: CANCEL } = constants;
 const { NGHTTP2_HTTP_1_1_REQUIRED: HTTP_1_1_REQUIRED } = constants;
 
-/** RFC 9113, section 4.1. */
+/** A frame of HTTP/2 (RFC 9113, section 4.1). */
 function frame(type: number, flags: number, stream: number, payload: Buffer): Buffer {
   return Buffer.concat([Buffer.from([0, 0, payload.length, type, flags, 0, 0, 0, stream]), payload]);
 }
 
-/** `:status: 200` of the static table, and more to come. */
+/** A HEADERS frame with `:status: 200` from the static table. It does not end the stream. */
 const STATUS_200 = frame(1, 4, 1, Buffer.from([0x88]));
 const HALF = frame(0, 0, 1, Buffer.from('half'));
 const RESET = (code: number) => frame(3, 0, 1, Buffer.from([0, 0, 0, code]));
 
-/** An answer of a 302 and these fields, none of them indexed (RFC 7541, section 6.2.2). */
+/** A HEADERS frame of status 302 with these fields, none of them indexed (RFC 7541, section 6.2.2). */
 function redirectWith(...fields: readonly (readonly [name: string, value: string])[]): Buffer {
   const text = (value: string) => Buffer.from([value.length, ...Buffer.from(value)]);
   const literals = fields.map(([name, value]) => Buffer.concat([Buffer.from([0]), text(name), text(value)]));
-  // The name `:status` of the static table.
+  // 8 is the index of the name `:status` in the static table.
   return frame(1, 5, 1, Buffer.concat([Buffer.from([0x08]), text('302'), ...literals]));
 }
 
-/** A server that sends these frames to the first request, and does something then. */
+/** A server that answers the first request with these frames and then calls `then`. */
 async function serveFrames(
   frames: readonly Buffer[],
   then: (socket: TLSSocket) => void = () => {},
@@ -111,7 +111,7 @@ async function serveFrames(
     socket.write(frame(4, 0, 0, Buffer.alloc(0)));
     let isAsked = false;
     socket.on('data', (bytes: Buffer) => {
-      // The HEADERS frame of stream 1 comes behind the preface.
+      // The HEADERS frame of stream 1 follows the preface.
       if (isAsked || !bytes.includes(Buffer.from([1, 5, 0, 0, 0, 1]))) return;
       isAsked = true;
       socket.write(Buffer.concat(frames), () => then(socket));
@@ -120,7 +120,10 @@ async function serveFrames(
   return await listening(server);
 }
 
-/** Leads to the port until its connection is to be reset: node cannot reset those that speak TLS. */
+/**
+ * A server in front of port `to` that resets its connections at `when`. Node cannot
+ * reset connections that speak TLS.
+ */
 async function resetting(to: number, when: Promise<void>): Promise<number> {
   const server = createTcpServer((client) => {
     const target = connectTcp(to, '127.0.0.1', () => client.pipe(target).pipe(client));
@@ -348,14 +351,17 @@ describe('a target that speaks HTTP/2 only', () => {
   });
 });
 
-/** Agrees to `h2` or to nothing, never with an alert; then does this. */
+/**
+ * A server that agrees to `h2` or to no protocol, never sends an alert, and then
+ * calls `toHttp2` or `toNothing`.
+ */
 async function agreeing(toHttp2: (socket: TLSSocket) => void, toNothing: (socket: TLSSocket) => void) {
   const server = createTcpServer((plain) => {
     plain.on('error', () => {});
     plain.once('readable', () => {
       const hello: Buffer = plain.read();
       plain.unshift(hello);
-      // What a ClientHello offers stands in it as text.
+      // A ClientHello contains the offered protocols as plain text.
       const offersHttp2 = hello.includes('\x02h2');
       const protocols = offersHttp2 ? { ALPNProtocols: ['h2'] } : {};
       const socket = new TLSSocket(plain, {

@@ -9,7 +9,8 @@ export class NoRoomError extends SvcError {
 }
 
 /**
- * The memory, in bytes, that all response bodies kept for assertions share with heads that come in pieces.
+ * A budget of memory, bytes, for all response bodies that are kept for assertions and for
+ * all heads that come in pieces.
  */
 export class KeptBodies {
   #free: number;
@@ -22,7 +23,7 @@ export class KeptBodies {
     return this.#free;
   }
 
-  /** Charges `bytes`, or nothing when less is left. */
+  /** Charges `bytes` and returns true, or charges nothing and returns false when less memory is left. */
   tryTake(bytes: number): boolean {
     if (bytes > this.#free) return false;
     this.#free -= bytes;
@@ -34,13 +35,13 @@ export class KeptBodies {
   }
 }
 
-/** The bytes of one body. They are charged to the shared memory. */
+/** The bytes of one body, charged to the shared memory. */
 export class KeptBytes {
   readonly #budget: KeptBodies;
   readonly #bytes: GrowingBuffer;
   #taken = 0;
 
-  /** @param limit bytes that the caller will not exceed */
+  /** @param limit maximum number of bytes that the caller appends */
   constructor(budget: KeptBodies, limit: number) {
     this.#budget = budget;
     this.#bytes = new GrowingBuffer(limit);
@@ -50,7 +51,10 @@ export class KeptBytes {
     return this.#bytes.length;
   }
 
-  /** Copies `source[start, end)`, or nothing when no memory is left for it. */
+  /**
+   * Copies `source[start, end)` and returns true, or copies nothing and returns false when
+   * no memory is left for the bytes.
+   */
   tryAppend(source: Buffer, start: number, end: number): boolean {
     const growth = this.#bytes.growthFor(end - start);
     if (!this.#budget.tryTake(growth)) return false;
@@ -59,7 +63,7 @@ export class KeptBytes {
     return true;
   }
 
-  /** The bytes without a copy, valid until the next {@link tryAppend}. */
+  /** The bytes, not copied. They are valid until the next {@link tryAppend}. */
   view(): Buffer {
     return this.#bytes.view();
   }
@@ -72,15 +76,16 @@ export class KeptBytes {
 }
 
 /**
- * Bytes that are collected piece by piece in a buffer that doubles. However small the pieces are, it holds at
- * most about twice the collected bytes; a list of pieces would cost some hundred bytes for each.
+ * Bytes that are collected piece by piece in a buffer that doubles. However small the pieces are,
+ * the buffer is at most about twice as large as the collected bytes. A list of pieces would cost
+ * some hundred bytes for each piece.
  */
 export class GrowingBuffer {
   readonly #limit: number;
   #bytes = EMPTY;
   #length = 0;
 
-  /** @param limit bytes that the caller will not exceed; the last doubling stops there */
+  /** @param limit maximum number of bytes that the caller appends; the last doubling stops there */
   constructor(limit = Number.POSITIVE_INFINITY) {
     this.#limit = limit;
   }
@@ -113,7 +118,7 @@ export class GrowingBuffer {
     this.#length = needed;
   }
 
-  /** The bytes so far, not copied: valid until the next {@link append}. */
+  /** The bytes so far, not copied. They are valid until the next {@link append}. */
   view(): Buffer {
     return this.#bytes.subarray(0, this.#length);
   }

@@ -85,7 +85,7 @@ type Seen = {
   body: string;
 };
 
-/** Answers with the request that it got, as JSON. */
+/** A server that answers with the request that it got, as JSON. */
 async function mirror(certificate?: TestCertificate): Promise<{ port: number; seen: Seen[] }> {
   const seen: Seen[] = [];
   const port = await serve(async (request, response) => {
@@ -222,7 +222,7 @@ describe('the response', () => {
     ['http', 'several.test'],
     ['https', 'secure.test'],
   ])('a large encoded body arrives whole, however slowly it is decoded: %s://%s', async (scheme, host) => {
-    // Hardly compressible, so that the decoder falls behind and the connection has to wait for it.
+    // The text is hardly compressible, so the decoder falls behind and the connection has to wait.
     const text = randomBytes(700_000).toString('hex');
     const port = await serve(
       (_request, response) => {

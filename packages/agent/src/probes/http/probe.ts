@@ -15,7 +15,7 @@ import { Semaphore } from './semaphore.ts';
 export type HttpProbeParts = {
   resolver: Resolver;
   egress: EgressGuard;
-  /** Default: 64 MiB for all attempts of this probe together. */
+  /** Memory for kept bodies. Default: 64 MiB for all attempts of this probe together. */
   keptBodies?: KeptBodies;
   /** `User-Agent` of monitors that do not configure their own; default `svc/<version>`. */
   userAgent?: string;
@@ -27,8 +27,8 @@ export type HttpProbeParts = {
 /** Creates the probe of HTTP monitors. It uses svc's own HTTP/1.1 client (decision 0020). */
 export function createHttpProbe(parts: HttpProbeParts): Probe<HttpCheck> {
   const { ca = [], groups } = parts.tlsOptions ?? {};
-  // Further authorities are loaded now, because doing it later would delay checks. Without them the context
-  // is created when it is needed.
+  // Further authorities are loaded now, because doing it later would delay checks. Without further
+  // authorities, the context is created when a check needs it.
   let context: SecureContext | undefined =
     ca.length === 0 ? undefined : trustedContext(ca, undefined, groups);
   const attemptParts: AttemptParts = {

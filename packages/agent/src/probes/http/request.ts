@@ -47,7 +47,7 @@ const ACCEPT = 4;
 const ACCEPT_ENCODING = 8;
 const AUTHORIZATION = 16;
 
-/** Headers that svc sends unless they are configured, each as a bit. */
+/** Headers that svc sends unless the monitor configures them, each as a bit. */
 const DEFAULTED: Readonly<Record<string, number>> = {
   __proto__: null as never,
   host: HOST,
@@ -71,7 +71,10 @@ const FRAMING_HEADERS = new Set([
   'upgrade',
 ]);
 
-/** The configured cookies first, without the cookies that the target has replaced meanwhile. */
+/**
+ * The configured cookies, followed by the cookies that the target has set. A configured cookie whose name
+ * the target has set is left out.
+ */
 function withConfigured(configured: string, set: readonly string[]): string[] {
   const names = new Set(set.map(nameOf));
   const kept = configured

@@ -7,7 +7,7 @@ export type ResponseHead = {
   headers: ReadonlyMap<string, string>;
   /** The values of `Set-Cookie`, one for each line; absent when there is none. */
   setCookies?: readonly string[] | undefined;
-  /** Whether `Location` lines differ. Equal ones count as one. */
+  /** Whether the response has several `Location` lines with different values. */
   hasSeveralLocations?: boolean;
 };
 
@@ -26,12 +26,12 @@ export const MAX_HEAD_LINES = 1_000;
 const STATUS_LINE = /^HTTP\/\d(?:\.\d)? +([1-9]\d\d)(?: [^\0\n]*)?$/i;
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const FORBIDDEN_IN_VALUE = /[\0\r]/;
-/** Control characters and spaces, except those that end a line for some reader. */
+/** Control characters and spaces, except the characters that some reader takes for the end of a line. */
 const BLANKS = /[\x01-\x0c\x0e-\x20\x7f]+/g;
 /**
  * The name of a framing header at the start of a line, or after a byte that some reader takes for the end of
- * a line. {@link BLANKS} are removed first, so that no run of them is searched twice: a line may have 256
- * KiB.
+ * a line. {@link BLANKS} are removed first. Otherwise a long run of blanks would be searched again from each
+ * of its characters, and a line may have 256 KiB.
  */
 const FRAMING_NAME = /(?:^|[\0\r])(?:content-length|transfer-encoding)[\0\r]*:/i;
 
@@ -52,7 +52,7 @@ export function parseHead(text: string): ResponseHead {
   const statusLine = text.slice(0, withoutReturn(text, 0, lineFeed));
   const status = STATUS_LINE.exec(statusLine);
   if (status === null) {
-    // The whole line is there: a line shorter than "HTTP/" is not a status line.
+    // The first line is complete, so a line that is shorter than "HTTP/" cannot be a status line.
     if (text.length < HTTP.length || !beginsAsHttp(text)) throw notHttp(text);
     throw new ResponseError(`the answer's status line is malformed: ${excerpt(statusLine)}`);
   }
@@ -70,7 +70,7 @@ export function parseHead(text: string): ResponseHead {
   };
 }
 
-/** The fields of a head in the order in which they are added, for every version of HTTP. */
+/** The fields of a head in the order in which they were added, for every version of HTTP. */
 export class HeaderFields {
   /** Values by lower-case name. Several values are joined by `, `; equal `Location`s count once. */
   readonly values = new Map<string, string>();
@@ -108,8 +108,8 @@ export class HeaderFields {
 class FieldLines extends HeaderFields {
   #count = 0;
   /**
-   * Position of the last colon that was found. It keeps a head without colons from being searched again from
-   * each line.
+   * Position of the last colon that was found. Because of it, a head without colons is not
+   * searched again from each of its lines.
    */
   #colon = -1;
   /** The header that a folded line continues; empty after a skipped line. */
@@ -157,8 +157,8 @@ class FieldLines extends HeaderFields {
 
 /**
  * Decides how the body ends (RFC 9112, section 6.3). `Transfer-Encoding` wins over `Content-Length`.
- * Ambiguous framing is refused: transfer codings that the request did not ask for, and, if no transfer coding
- * overrides them, lengths that differ or are not plain numbers.
+ * Ambiguous framing is refused. It is ambiguous when the response has a transfer coding that the request did
+ * not ask for. Without a transfer coding, it is ambiguous when lengths differ or are not plain numbers.
  *
  * @throws ResponseError
  */
@@ -177,9 +177,9 @@ const CHUNKED: Framing = { kind: 'chunked' };
 const UNTIL_CLOSE: Framing = { kind: 'until-close' };
 
 /**
- * Whether the body is chunked. `chunked` twice means chunked once; `identity` and an empty value mean no
- * coding. The same holds for HTTP/1.0, because proxies of that version forward the header and the chunks
- * unchanged.
+ * Whether the body is chunked. `chunked` twice means chunked once; `identity` and an empty value
+ * mean no coding. The same rules apply to HTTP/1.0, because proxies of that version forward the
+ * header and the chunks unchanged.
  */
 function isChunked(transferEncoding: string): boolean {
   if (transferEncoding === 'chunked') return true;
@@ -202,7 +202,10 @@ function parseLength(text: string): number {
   return length;
 }
 
-/** Longest list that is split. No real answer has a longer one, and splitting it costs milliseconds. */
+/**
+ * Maximum length of a list that is split, in characters. No real answer has a longer list, and
+ * splitting one costs milliseconds.
+ */
 const MAX_LIST = 1_000;
 const SPACE = 0x20;
 const TAB = 0x09;
@@ -225,8 +228,8 @@ function withoutReturn(text: string, start: number, end: number): number {
 }
 
 /**
- * The elements of a list without the spaces and tabs around them. `trim` is not used: it also removes
- * characters (a vertical tab before `chunked`) that only some readers treat as blank.
+ * The elements of a list without the spaces and tabs around them. `trim` is not used, because it also removes
+ * characters that only some readers treat as blank, such as a vertical tab before `chunked`.
  */
 function listed(text: string): string[] {
   if (text.length > MAX_LIST) return [text];
@@ -254,14 +257,18 @@ function malformedLength(line: string): ResponseError {
   return new ResponseError(`the answer has a malformed header line about its length: ${excerpt(line)}`);
 }
 
-/** Whether `text`, of any length, is the beginning of an HTTP answer. It has one character per byte. */
+/** Whether `text`, of any length, is the beginning of an HTTP answer. `text` has one character per byte. */
 export function beginsAsHttp(text: string): boolean {
   return HTTP.startsWith(text.slice(0, HTTP.length).toUpperCase());
 }
 
 const HTTP = 'HTTP/';
 
-/** @param text first bytes from the target, one character per byte */
+/**
+ * The error for an answer that is not HTTP.
+ *
+ * @param text first bytes from the target, one character per byte
+ */
 export function notHttp(text: string): ResponseError {
   return new ResponseError(`the answer is not HTTP/1.x: ${excerpt(text)}`);
 }

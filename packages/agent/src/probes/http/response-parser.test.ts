@@ -15,7 +15,7 @@ type Reading = {
   error?: string;
 };
 
-/** The parser's findings in these pieces, after which the connection closes. */
+/** Gives these pieces to a parser, then closes the connection, and returns the parser's findings. */
 function read(pieces: readonly Buffer[], method: 'GET' | 'HEAD' = 'GET'): Reading {
   const reading: Reading = { body: '', isComplete: false };
   const keptBodies = new KeptBodies();
@@ -69,7 +69,7 @@ describe('however a response is cut into pieces', () => {
       fc.property(fc.constantFrom(...KNOWN), fc.array(fc.nat(), { maxLength: 20 }), (bytes, places) => {
         const whole = read([bytes]);
         const pieces = read(cut(bytes, places));
-        // Bytes that are no HTTP are refused before all of them are there, so the quote may be shorter.
+        // The parser refuses bytes that are not HTTP before it has all of them, so the quote may be shorter.
         const said = ({ error }: Reading) => error?.replace(/^(the answer is not HTTP).*/s, '$1');
         expect({ ...pieces, error: said(pieces) }).toEqual({ ...whole, error: said(whole) });
       }),
@@ -86,7 +86,7 @@ describe('however a response is cut into pieces', () => {
 });
 
 test.each([
-  // The end of a head by lone line feeds, and then an empty line of the other kind.
+  // A head that ends in lone line feeds. The body begins with an empty line that ends in CR and LF.
   ['HTTP/1.1 200 OK\n\n\r\n', { statusCode: 200, body: '\r\n' }],
   ['HTTP/1.1 200 OK\nA: b\n\n\r\n\r\n', { statusCode: 200, body: '\r\n\r\n' }],
   ['\n\n', { error: 'the answer is not HTTP/1.x: "' }],
@@ -202,7 +202,7 @@ describe('the bounds of a head', () => {
     for (const before of ['odd line ', 'X: ', 'Set-Cookie: ', 'Transfer-Encoding: ', 'Content-Length: ']) {
       read([Buffer.from(`${start}${before}${piece.repeat(250_000 / piece.length)}x${end}${end}`)]);
     }
-    // A generous bound: each takes milliseconds, while a search from each byte would take minutes.
+    // This bound is generous. Each case takes milliseconds, while a search from each byte would take minutes.
     expect(cpuMs()).toBeLessThan(5_000);
   });
 

@@ -35,7 +35,7 @@ type State =
 
 /**
  * Reads one HTTP/1.x response from the pieces in which it arrives. It keeps at most one head (256 KiB) or one
- * line, and hands body bytes on as they come.
+ * line of a chunked body, and passes body bytes on as they come.
  */
 export class ResponseParser {
   readonly #method: HttpCheck['method'];
@@ -43,19 +43,19 @@ export class ResponseParser {
   readonly #keptBodies: KeptBodies;
   #state: State = 'head';
   /**
-   * A head that came in pieces. Its memory stays charged until the end, because the headers are parts of its
-   * text.
+   * A head that came in pieces. Its memory stays charged until the end, because the strings of the
+   * headers share the memory of its text.
    */
   #partialHead: KeptBytes | undefined;
   #headBytes = 0;
   #line = '';
   /** Bytes of the body or the chunk that are still to come. */
   #remaining = 0;
-  /** Body bytes handed on, for the message about a premature end. */
+  /** Number of body bytes passed on so far, for the message about a premature end. */
   #received = 0;
   #expected = 0;
   #trailerBytes = 0;
-  /** Bytes of chunk framing beyond the bytes of data. */
+  /** Total size of the framing of chunks, less the total size of their data, bytes. */
   #overhead = 0;
 
   /** @param keptBodies memory that heads in pieces are charged to; {@link stop} returns it */
@@ -144,8 +144,8 @@ export class ResponseParser {
       const lineFeed = bytes.indexOf(END_OF_HEAD, at);
       if (lineFeed !== -1) {
         const text = bytes.toString('latin1', at, lineFeed);
-        // Rare: an empty line with a lone line feed comes earlier. Its end may be the line feed that was
-        // found.
+        // In rare heads, an empty line that ends in a lone line feed comes earlier. The line feed that was
+        // found may be the end of that empty line.
         const found = text.indexOf('\n\n');
         const earlier = found === -1 && text.endsWith('\n') ? text.length - 1 : found;
         const size = earlier === -1 ? lineFeed + END_OF_HEAD.length - at : earlier + LONE_END_OF_HEAD.length;
@@ -175,7 +175,7 @@ export class ResponseParser {
     return at + end.size - before;
   }
 
-  /** @param size bytes of the head with its final empty line */
+  /** @param size size of the head with its final empty line, bytes */
   #headRead(text: string, size: number): void {
     this.#headBytes += size;
     if (this.#headBytes > MAX_HEAD_BYTES) throw headTooLong();
@@ -247,8 +247,8 @@ export class ResponseParser {
     const size = CHUNK_SIZE.exec(line)?.[1];
     if (size === undefined) throw badChunk(`${excerpt(line)} is no chunk size`);
     this.#remaining = Number.parseInt(size, 16);
-    // The CRLFs of the line and of the chunk count too. Chunks of a byte or two cost more to read than their
-    // bytes are worth, so only a bounded amount of such framing is accepted.
+    // The CRLFs after the line and after the chunk count too. Reading tiny chunks costs much CPU for few
+    // bytes, so the amount of framing beyond the data is limited.
     this.#overhead += line.length + 4 - this.#remaining;
     if (this.#overhead > MAX_CHUNK_OVERHEAD) throw badChunk('more framing than data');
     this.#state = this.#remaining === 0 ? 'trailers' : 'chunk-data';
@@ -273,7 +273,7 @@ const STATE_OF_FRAMING = {
   'until-close': 'until-close',
 } as const satisfies Record<Framing['kind'], State>;
 
-/** The end of a line and an empty line. A CR before it belongs to the line. */
+/** The end of a line, followed by an empty line. A CR before these bytes belongs to the first line. */
 const END_OF_HEAD = Buffer.from('\n\r\n');
 const LONE_END_OF_HEAD = Buffer.from('\n\n');
 const LINE_FEED = 0x0a;
@@ -281,7 +281,10 @@ const MAX_LINE_BYTES = 4 * 1_024;
 const MAX_CHUNK_OVERHEAD = 256 * 1_024;
 const CHUNK_SIZE = /^0*([0-9a-f]{1,13})[ \t]*(?:;[^\r\n]*)?$/i;
 
-/** Position of the line feed before the first empty line at or after `from`, and the size with that line. */
+/**
+ * The position of the line feed before the first empty line at or after `from`, and the size of the bytes up
+ * to the end of that empty line.
+ */
 function endOfHead(bytes: Buffer, from: number): { lineFeed: number; size: number } | undefined {
   const usual = bytes.indexOf(END_OF_HEAD, from);
   const lone = bytes.indexOf(LONE_END_OF_HEAD, from);
@@ -291,7 +294,7 @@ function endOfHead(bytes: Buffer, from: number): { lineFeed: number; size: numbe
   return usual === -1 ? undefined : { lineFeed: usual, size: usual + END_OF_HEAD.length };
 }
 
-/** Fails at the first byte that no HTTP answer has, instead of waiting for a head that never ends. */
+/** Throws at the first byte that no HTTP answer has, instead of waiting for a head that never ends. */
 function expectHttp(head: Buffer): void {
   if (!beginsAsHttp(head.toString('latin1', 0, 8))) throw notHttp(head.toString('latin1', 0, 61));
 }

@@ -7,7 +7,10 @@ export class Semaphore {
     this.#free = atOnce;
   }
 
-  /** Calls `start` when its turn comes, possibly at once. The called task must call {@link release} once. */
+  /**
+   * Calls `start` when its turn comes, possibly at once. The task must call {@link
+   * release} once, when it is done.
+   */
   acquire(start: () => void): void {
     if (this.#free === 0) {
       this.#waiting.push(start);

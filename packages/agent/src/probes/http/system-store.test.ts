@@ -27,7 +27,9 @@ const MODULES = [
   module('../../../../../test/support/http-check.ts'),
 ];
 
-/** The probe's outcome in a process with these flags, on a machine whose store has only one authority. */
+/**
+ * The probe's outcome in a Node process with these flags, on a machine whose store has only one authority.
+ */
 async function outcomeIn(flags: readonly string[], store: string, url: string): Promise<unknown> {
   const args = [...flags, '--input-type=module', '-e', PROBE, ...MODULES, url];
   const env = { ...process.env, NODE_OPTIONS: '', SSL_CERT_FILE: store };

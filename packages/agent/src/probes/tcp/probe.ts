@@ -29,8 +29,8 @@ async function run(
 ): Promise<ProbeOutcome> {
   const target = parseHostPort(check.uri);
   if (target === null) {
-    // Declared targets are validated, so this is rare. As a failure, it is visible to the owner of the
-    // monitor.
+    // Declared targets are validated, so an unreadable target is rare. It is reported as a failure, so that
+    // the owner of the monitor sees it.
     return {
       outcome: 'failed',
       latency: 0,
@@ -39,7 +39,7 @@ async function run(
     };
   }
   const result = await dial(target.host, target.port, { resolver, egress, timeoutMs, signal });
-  // An orderly close (FIN), not a reset: many services log every reset as an error.
+  // The connection ends in an orderly close (FIN), because many services log every reset as an error.
   if (result.kind === 'connected') result.socket.destroy();
   return outcomeOf(result);
 }
