@@ -7,7 +7,7 @@ import type { Region } from '../regions.ts';
 import type { StreamMessage } from './bus.ts';
 import { connectBus, type NatsBus } from './nats-bus.ts';
 import { NatsResultStreams, TooFewServers } from './result-streams.ts';
-import { jetStreamManager } from './stream-reading.ts';
+import { JETSTREAM_ANSWER_MS, jetStreamManager } from './stream-reading.ts';
 
 const log = pino({ level: 'silent' });
 const REGION: Region = 'hosta-fra';
@@ -63,15 +63,14 @@ test('what was acknowledged survives each server: killed, and back with an empty
   const stream = resultsStream(REGION);
   await expect.poll(() => ensured(bus)).toBe('ensured');
   const sent: string[] = [];
+  const isStored = async (text: string) => {
+    const answer = await bus.connection.request(resultsSubject(REGION), text, {
+      timeout: JETSTREAM_ANSWER_MS,
+    });
+    return answer.json<{ seq?: number }>().seq !== undefined;
+  };
   const send = async (text: string) => {
-    await expect
-      .poll(() =>
-        bus.connection.request(resultsSubject(REGION), text, { timeout: 1_000 }).then(
-          (answer) => answer.json<{ seq?: number }>().seq !== undefined,
-          () => false,
-        ),
-      )
-      .toBe(true);
+    await expect.poll(() => isStored(text).catch(String)).toBe(true);
     sent.push(text);
   };
   const untilAllHaveIt = () => expect.poll(() => cluster.currentServersOf(stream)).toBe(3);

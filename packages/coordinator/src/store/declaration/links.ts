@@ -15,7 +15,7 @@ export const ANNOUNCED = ['active', 'degraded', 'error'] as const satisfies read
  * Links that are read or written together. A channel may name all monitors, and a message of 120,000 links would hold the
  * thread for 0.2 s.
  */
-const LINKS_TOGETHER = 2_000;
+const LINKS_TOGETHER = 1_800;
 
 /** The linked monitors of each of these channels, ascending. A channel without links is missing. */
 export async function linkedMonitors(
