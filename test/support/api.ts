@@ -3,7 +3,12 @@ import { Deliverer } from '@svc/coordinator/alerts/deliverer.ts';
 import { createManualDeliveries } from '@svc/coordinator/alerts/manual-deliveries.ts';
 import { channelProblems, createSender, type SenderParts } from '@svc/coordinator/alerts/sender.ts';
 import { storedChannels } from '@svc/coordinator/alerts/stored-channels.ts';
-import { type ApiParts, createApiCounters, type LiveAgent } from '@svc/coordinator/api/api-parts.ts';
+import {
+  type ApiParts,
+  createApiCounters,
+  type LiveAgent,
+  monitorsIn,
+} from '@svc/coordinator/api/api-parts.ts';
 import { type Api, createApi } from '@svc/coordinator/api/server.ts';
 import { Incidents } from '@svc/coordinator/declaration/notes/incidents.ts';
 import { MaintenanceWindows } from '@svc/coordinator/declaration/notes/maintenance.ts';
@@ -128,8 +133,7 @@ export async function startApi(
       onRemoval: announceRemoval,
     }),
     incidents: new Incidents({ store, clock }),
-    monitors: configured.monitors,
-    states,
+    monitors: monitorsIn(configured.monitors, states),
     agents: {
       agentsOf: (region) => agents.get(region) ?? [],
       liveRegions: () => [...agents.keys()],

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Agent } from '@svc/agent/app.ts';
 import { Coordinator } from '@svc/coordinator/coordinator.ts';
 import type { ExportSettings } from '@svc/coordinator/export/export-settings.ts';
-import type { Clock } from '@svc/shared/clock.ts';
+import { type Clock, systemClock } from '@svc/shared/clock.ts';
 import type { Bus } from '@svc/shared/nats/bus.ts';
 import { connectBus } from '@svc/shared/nats/nats-bus.ts';
 import { NatsResultStreams } from '@svc/shared/nats/result-streams.ts';
@@ -36,6 +36,10 @@ export type LocalServiceOptions = LocalAgentOptions & {
   resultsMaxBytes?: number;
   /** The NATS servers to use, which the test runs. Left out: the service has a server of its own. */
   natsUrl?: string;
+  /** A database that several services share; left out: a file of its own. */
+  database?: Secret;
+  /** The clock of services that share a database; left out: a clock of its own. */
+  clock?: ScaledClock;
   /** Further configuration of the NATS server, and the nkey seeds that it then requires. */
   accounts?: { configuration: string; seedOf: (part: 'coordinator' | Region) => string };
 };
@@ -83,7 +87,7 @@ export class LocalService {
 
   private constructor(options: LocalServiceOptions, nats: NatsServer | null, folder: string) {
     this.#options = options;
-    this.clock = new ScaledClock(options.scale ?? 10);
+    this.clock = options.clock ?? new ScaledClock(options.scale ?? 10);
     this.#nats = nats;
     this.#natsUrl = nats?.url ?? options.natsUrl ?? '';
     this.#folder = folder;
@@ -97,7 +101,7 @@ export class LocalService {
     try {
       await service.declare(options.declared);
       // A copy of a new database: creating one takes an eighth of the start.
-      await copyMigrated(service.databasePath, service.#log);
+      if (options.database === undefined) await copyMigrated(service.databasePath, service.#log);
       await Promise.all([
         service.startCoordinator(),
         ...options.regions.map((region) => service.startAgent(region)),
@@ -139,7 +143,7 @@ export class LocalService {
         retentionDays: 14,
         resultsMaxBytes: this.#options.resultsMaxBytes ?? 512 * 1024 ** 2,
         metricsToken: undefined,
-        database: new Secret(`sqlite:${this.databasePath}`),
+        database: this.#options.database ?? new Secret(`sqlite:${this.databasePath}`),
         secretKey: new Secret(SECRET_KEY),
         apiTokens: new Secret([TOKEN]),
         apiTokenFile: null,
@@ -152,6 +156,8 @@ export class LocalService {
       bus: observe?.bus(bus) ?? bus,
       streams: new NatsResultStreams(bus),
       clock: observe?.clock(this.clock) ?? this.clock,
+      // A database has real time.
+      leaseClock: systemClock,
       log: this.#log,
       memory: SHARED_MEMORY,
       environment: {},

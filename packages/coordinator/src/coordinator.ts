@@ -62,6 +62,8 @@ export type CoordinatorParts = {
   bus: Bus;
   streams: ResultStreams;
   clock: Clock;
+  /** For the lease, which expires by the database's clock; default: `clock`. */
+  leaseClock?: Clock;
   log: Logger;
   /** Returns memory to the system when the start has ended; default: the memory of this process. */
   memory?: ProcessMemory;
@@ -170,6 +172,7 @@ export class Coordinator {
     const leading = new Leading({
       ...shared,
       isAlone: !isShared(config.database),
+      leaseClock: this.#parts.leaseClock ?? clock,
       exports,
       ids,
       jobKey,

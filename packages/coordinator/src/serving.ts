@@ -98,7 +98,7 @@ export class Serving {
     this.#whatIfs = new WhatIfs(parts.database);
     const declaredFile = config.config === undefined ? undefined : basename(config.config);
     const guard = createEgressGuard({ base: 'channel', deny: [], allow: config.channelEgressAllow });
-    const served = withOrWithoutLeader(leader, isLeading, clock);
+    const served = withOrWithoutLeader(leader, isLeading, parts);
     this.#served = served;
     const reading = new Reading(store, secrets);
     const domains = createPageDomains({ store, clock, log }, config.publicUrl);

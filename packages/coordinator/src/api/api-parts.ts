@@ -21,7 +21,7 @@ import type { PageDomains } from '../pages/domains/domains.ts';
 import type { Tokens } from '../store/access/tokens.ts';
 import type { Secrets } from '../store/declaration/secrets.ts';
 import type { Store } from '../store/store.ts';
-import type { LiveMonitors, MonitorStatus } from '../verdict/monitor.ts';
+import type { LiveMonitor, LiveMonitors, MonitorStatus } from '../verdict/monitor.ts';
 import type { Vote } from '../verdict/status.ts';
 import type { Site } from '../web/site.ts';
 import type { ApiCalls } from './in-process.ts';
@@ -52,8 +52,7 @@ export type ApiParts = {
   readonly maintenance: MaintenanceWindows;
   /** Changes the incidents and updates that people write. */
   readonly incidents: Incidents;
-  readonly monitors: Pick<LiveMonitors, 'get'>;
-  readonly states: MonitorStates;
+  readonly monitors: KnownMonitors;
   readonly agents: AgentDirectory;
   readonly checks: CheckRunner;
   readonly whatIfs: WhatIfRunner;
@@ -93,9 +92,35 @@ export type ApiParts = {
   readonly log: Logger;
 };
 
-/** The latest verdicts. `States` of the recorder implements this. */
-export interface MonitorStates {
-  get(monitorId: number): { readonly status: MonitorStatus; readonly votes: readonly Vote[] } | undefined;
+export type KnownVerdict = {
+  readonly status: MonitorStatus;
+  readonly votes: readonly Pick<Vote, 'region' | 'outcome' | 'slot' | 'at'>[];
+};
+
+/** The monitors and their latest verdicts: a leader has them in memory, others read them from the database. */
+export interface KnownMonitors {
+  /** The existing monitors of these ids, of any workspace. */
+  findMonitors(ids: readonly number[]): Promise<ReadonlyMap<number, LiveMonitor>>;
+  /** A monitor without a verdict is left out. */
+  verdictsOf(ids: readonly number[]): Promise<ReadonlyMap<number, KnownVerdict>>;
+}
+
+/** {@link KnownMonitors} in memory. */
+export function monitorsIn(
+  monitors: Pick<LiveMonitors, 'get'>,
+  states: { get(monitorId: number): KnownVerdict | undefined },
+): KnownMonitors {
+  const known = <Value>(ids: readonly number[], find: (id: number) => Value | undefined) =>
+    new Map(
+      ids.flatMap((id) => {
+        const value = find(id);
+        return value === undefined ? [] : [[id, value] as const];
+      }),
+    );
+  return {
+    findMonitors: async (ids) => known(ids, (id) => monitors.get(id)),
+    verdictsOf: async (ids) => known(ids, (id) => states.get(id)),
+  };
 }
 
 export type LiveAgent = {

@@ -1,10 +1,14 @@
 import type { Clock } from '@svc/shared/clock.ts';
 import type { Measurement } from '@svc/shared/metrics/values.ts';
 import { createManualDeliveries } from '../alerts/manual-deliveries.ts';
-import type { ApiParts } from '../api/api-parts.ts';
+import { type ApiParts, monitorsIn } from '../api/api-parts.ts';
 import { NotLeading } from '../api/problem.ts';
+import { loadLiveMonitors } from '../declaration/live-monitors.ts';
 import type { DeclaredFile } from '../declaration/yaml/declared-file.ts';
 import type { NewlyQueued } from '../store/alerts/delivery-queue.ts';
+import type { Secrets } from '../store/declaration/secrets.ts';
+import { storedVerdicts } from '../store/states/monitor-states.ts';
+import type { Store } from '../store/store.ts';
 import type { BuiltLeadership, LeadershipParts } from './leadership.ts';
 import { leadingMeasurements } from './measurements.ts';
 
@@ -14,15 +18,7 @@ import { leadingMeasurements } from './measurements.ts';
  */
 export type LeaderServices = Pick<
   ApiParts,
-  | 'monitors'
-  | 'states'
-  | 'agents'
-  | 'checks'
-  | 'deliveries'
-  | 'overdue'
-  | 'exports'
-  | 'declaration'
-  | 'slotNow'
+  'monitors' | 'agents' | 'checks' | 'deliveries' | 'overdue' | 'exports' | 'declaration' | 'slotNow'
 > & {
   /** Called after a mail to a visitor of a status page was queued. */
   readonly pageMailQueued: (queued: NewlyQueued) => void;
@@ -34,8 +30,7 @@ export type LeaderServices = Pick<
 /**
  * The same services whether this coordinator leads or not. While it does not lead:
  *
- * - statuses and votes are the last known ones, because no verdict is made meanwhile; before the first
- *   leadership every monitor is `unknown`;
+ * - monitors, statuses and votes are read from the database, where a leader elsewhere records them;
  * - no agents are shown, because this process does not hear them, and parts that do not run have no metrics;
  * - the state of the declared file is the last known one, because the file is not applied meanwhile;
  * - operations that need a leader are refused;
@@ -47,7 +42,7 @@ export type LeaderServices = Pick<
 export function withOrWithoutLeader(
   current: () => LeaderServices | null,
   isLeading: () => boolean,
-  clock: Pick<Clock, 'wall'>,
+  { store, secrets, clock }: { store: Store; secrets: Secrets; clock: Pick<Clock, 'wall'> },
 ): LeaderServices {
   const leader = (): LeaderServices => {
     const services = current();
@@ -55,8 +50,12 @@ export function withOrWithoutLeader(
     return services;
   };
   return {
-    monitors: { get: (id) => current()?.monitors.get(id) },
-    states: { get: (id) => current()?.states.get(id) },
+    monitors: {
+      findMonitors: async (ids) =>
+        isLeading() ? leader().monitors.findMonitors(ids) : loadLiveMonitors(store, secrets, ids),
+      verdictsOf: async (ids) =>
+        isLeading() ? leader().monitors.verdictsOf(ids) : storedVerdicts(store, ids),
+    },
     agents: {
       agentsOf: (region) => (isLeading() ? (current()?.agents.agentsOf(region) ?? []) : []),
       liveRegions: () => (isLeading() ? (current()?.agents.liveRegions() ?? []) : []),
@@ -96,8 +95,7 @@ export function leaderServices(
   const { monitors, states, dispatch, recorder, deliverer, overdue, slotClock, metricsExport } = parts;
   const startedAt = clock.wall();
   return {
-    monitors,
-    states,
+    monitors: monitorsIn(monitors, states),
     agents: {
       agentsOf: (region) => dispatch.agents.agentsOf(region),
       liveRegions: () => dispatch.agents.live(),

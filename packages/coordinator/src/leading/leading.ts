@@ -1,3 +1,4 @@
+import type { Clock } from '@svc/shared/clock.ts';
 import { messageOf, SvcError } from '@svc/shared/errors.ts';
 import { pause } from '@svc/shared/waiting.ts';
 import { logTransitions } from '../checks/transition-log.ts';
@@ -22,7 +23,10 @@ const FOLLOW_EVERY_MS = 500;
 /** Wait after a leadership that could not begin, ms. */
 const TRY_AGAIN_MS = 2_000;
 
-type LeadingParts = Omit<LeadershipParts, 'maySend'>;
+type LeadingParts = Omit<LeadershipParts, 'maySend'> & {
+  /** As fast as the database's clock. */
+  readonly leaseClock: Clock;
+};
 
 /** A leadership under the lease that it needs. */
 type Led = { readonly leadership: Leadership; readonly lease: Lease };
@@ -114,7 +118,7 @@ export class Leading implements ChangeEffects {
    * @throws StoreError, DeclarationError, LeadershipEnded. Nothing runs then
    */
   async #lead(signal: AbortSignal): Promise<{ dispatching: Promise<void> } | null> {
-    const { store, isAlone, clock, log } = this.#parts;
+    const { store, isAlone, leaseClock: clock, log } = this.#parts;
     const ended = Promise.withResolvers<void>();
     const lease = await Lease.take({ store, isAlone, clock, log, onLost: () => ended.resolve() });
     if (lease === null) return null;
@@ -142,7 +146,7 @@ export class Leading implements ChangeEffects {
 
   /** Leads again whenever the lease is free, until it is stopped. Never rejects. */
   async #lookOn(signal: AbortSignal): Promise<void> {
-    const { store, clock, log } = this.#parts;
+    const { store, leaseClock: clock, log } = this.#parts;
     let waitMs = LOOK_EVERY_MS;
     while (!signal.aborted) {
       await pause(clock, waitMs, signal);

@@ -315,7 +315,7 @@ export function exportEndpoints(parts: Parts): ServedEndpoint[] {
     serve(testExport, async (request) => {
       const id = idOf(request);
       const workspaceId = workspaceOf(request);
-      const monitor = monitors.get(id);
+      const monitor = (await monitors.findMonitors([id])).get(id);
       if (monitor?.workspaceId !== workspaceId) {
         throw new Problem('not-found', `there is no monitor ${id}`);
       }

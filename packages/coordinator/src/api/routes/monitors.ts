@@ -20,10 +20,9 @@ import {
 } from '../../store/declaration/monitor-overview.ts';
 import { monitorCreatedAt, usesOfMonitor } from '../../store/declaration/monitors.ts';
 import { MaintenanceNow } from '../../store/incidents/maintenance-windows.ts';
-import { MONITOR_STATUSES } from '../../verdict/monitor.ts';
-import type { Vote } from '../../verdict/status.ts';
+import { type LiveMonitor, MONITOR_STATUSES } from '../../verdict/monitor.ts';
 import { id } from '../answers.ts';
-import type { ApiParts, MonitorStates } from '../api-parts.ts';
+import type { ApiParts, KnownVerdict } from '../api-parts.ts';
 import { defineResources, resourceView, serveResources } from '../collection.ts';
 import { endpoint, idOf, ok, type ServedEndpoint, serve, workspaceOf } from '../endpoint.ts';
 import { idsFilter, listOf, nameFilter, offsetPage, typeFilter } from '../lists.ts';
@@ -48,7 +47,7 @@ export const MONITOR = defineResources('/v1/monitors', {
 });
 
 export function monitorEndpoints(parts: ApiParts): ServedEndpoint[] {
-  const { store, states, slotNow } = parts;
+  const { store, monitors, slotNow } = parts;
   return serveResources(
     MONITOR,
     {
@@ -56,8 +55,11 @@ export function monitorEndpoints(parts: ApiParts): ServedEndpoint[] {
       kindFor: monitorKindOf,
       async present(stored) {
         const ids = stored.map(({ id }) => id);
-        const failing = await failingChannels(store, ids, MOST_NAMED);
-        const surroundings = { states, failing, now: slotNow() };
+        const [verdicts, failing] = await Promise.all([
+          monitors.verdictsOf(ids),
+          failingChannels(store, ids, MOST_NAMED),
+        ]);
+        const surroundings = { verdicts, failing, now: slotNow() };
         return stored.map((monitor) => monitorView(monitor, surroundings));
       },
     },
@@ -177,8 +179,10 @@ export const monitorStates = endpoint({
 
 export function monitorStateEndpoints({ store, monitors, slotNow }: Parts): ServedEndpoint[] {
   const maintenanceNow = new MaintenanceNow(store);
-  const viewOf = ({ id, active, maintenance, ...row }: OverviewRow): MonitorStateView => {
-    const monitor = monitors.get(id);
+  const viewOf = (
+    { id, active, maintenance, ...row }: OverviewRow,
+    monitor: LiveMonitor | undefined,
+  ): MonitorStateView => {
     return {
       ...row,
       id: String(id),
@@ -206,7 +210,9 @@ export function monitorStateEndpoints({ store, monitors, slotNow }: Parts): Serv
       });
       const total =
         state === undefined ? Object.values(counts).reduce((sum, count) => sum + count, 0) : counts[state];
-      const page = { data: rows.map(viewOf), total, limit, offset };
+      const known = await monitors.findMonitors(rows.map(({ id }) => id));
+      const data = rows.map((row) => viewOf(row, known.get(row.id)));
+      const page = { data, total, limit, offset };
       return ok({ ...page, counts, under_maintenance: underMaintenance } satisfies MonitorStatesView);
     }),
   ];
@@ -273,18 +279,18 @@ export function monitorUsesEndpoints({ store }: Pick<ApiParts, 'store'>): Served
 
 /** The members of an answer about a monitor in addition to its declaration. */
 type MonitorSurroundings = {
-  readonly states: MonitorStates;
+  readonly verdicts: ReadonlyMap<number, KnownVerdict>;
   /** Failing channels by monitor. */
   readonly failing: ReadonlyMap<number, FailingChannels>;
   /** Epoch ms. */
   readonly now: number;
 };
 
-function monitorView(stored: StoredMonitor, { states, failing, now }: MonitorSurroundings): object {
-  const state = states.get(stored.id);
+function monitorView(stored: StoredMonitor, { verdicts, failing, now }: MonitorSurroundings): object {
+  const verdict = verdicts.get(stored.id);
   const answered = resourceView(stored, {
-    status: state?.status ?? 'unknown',
-    regions_status: (state?.votes ?? [])
+    status: verdict?.status ?? 'unknown',
+    regions_status: (verdict?.votes ?? [])
       .toSorted((one, other) => REGIONS.indexOf(one.region) - REGIONS.indexOf(other.region))
       .map((vote) => regionStatus(vote, now)),
     warnings: [...attributeWarnings(stored.kind, stored.attributes), ...undelivered(failing.get(stored.id))],
@@ -307,7 +313,7 @@ function undeliveredBy({ id, name, reason }: FailingChannel): string {
   return `alerts are not delivered to notification ${id}${named}${reason === null ? '' : `: ${reason}`}`;
 }
 
-function regionStatus({ region, outcome, slot, at }: Vote, now: number): object {
+function regionStatus({ region, outcome, slot, at }: KnownVerdict['votes'][number], now: number): object {
   return { region, vote: outcome, slot, at, age_ms: Math.max(0, now - slot) };
 }
 

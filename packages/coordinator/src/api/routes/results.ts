@@ -193,7 +193,7 @@ export function checkEndpoints({ monitors, agents, checks, configuration }: Chec
   return [
     serve(checkNow, async (request) => {
       const id = idOf(request);
-      const monitor = monitors.get(id);
+      const monitor = (await monitors.findMonitors([id])).get(id);
       if (monitor?.workspaceId !== workspaceOf(request)) {
         throw new Problem('not-found', `there is no monitor ${id}`);
       }

@@ -6,7 +6,7 @@ import { readUptimes, UPTIME_RANGES, type Uptimes } from '../../history/status-t
 import { emptyTally } from '../../history/tally.ts';
 import { PHASES } from '../../store/results/report-bytes.ts';
 import { percentile } from '../../verdict/latency-histogram.ts';
-import { MONITOR_STATUSES } from '../../verdict/monitor.ts';
+import { type LiveMonitor, MONITOR_STATUSES } from '../../verdict/monitor.ts';
 import { FINEST_PERIOD_MS } from '../../verdict/schedule.ts';
 import { SERIES_RANGES, type SeriesBuckets, type SeriesRange } from '../../verdict/series-range.ts';
 import { uptimePercent, worstStatus } from '../../verdict/uptime.ts';
@@ -291,19 +291,21 @@ export function seriesEndpoints({ store, slotNow, monitors, agents }: Parts): Se
     const { id } = await requireMonitor(store, workspaceOf(request), idOf(request));
     return { id, range, region, now: Math.floor(slotNow()) };
   };
-  const periodOf = (id: number) => monitors.get(id)?.periodMs ?? FINEST_PERIOD_MS;
+  const periodOf = (monitor: LiveMonitor | undefined) => monitor?.periodMs ?? FINEST_PERIOD_MS;
   return [
     serve(monitorSeries, async (request) => {
       const requested = await requestedOf(request);
       const { id, now } = requested;
-      const series = await readSeries(store, id, { ...requested, periodMs: periodOf(id) }, now);
+      const monitor = (await monitors.findMonitors([id])).get(id);
+      const series = await readSeries(store, id, { ...requested, periodMs: periodOf(monitor) }, now);
       return ok(seriesAnswer(requested, series));
     }),
     serve(monitorPhases, async (request) => {
       const requested = await requestedOf(request);
       const { id, now } = requested;
-      const regionCount = (monitors.get(id)?.regions ?? agents.liveRegions()).length;
-      const search = { ...requested, regionCount, periodMs: periodOf(id) };
+      const monitor = (await monitors.findMonitors([id])).get(id);
+      const regionCount = (monitor?.regions ?? agents.liveRegions()).length;
+      const search = { ...requested, regionCount, periodMs: periodOf(monitor) };
       return ok(phasesAnswer(requested, await readPhases(store, id, search, now)));
     }),
     serve(monitorUptime, async (request) => {

@@ -165,7 +165,7 @@ export function whatIfEndpoints({ store, monitors, whatIfs, slotNow }: Parts): S
       const id = idOf(request);
       const workspaceId = workspaceOf(request);
       const createdAt = await monitorCreatedAt(store, workspaceId, id);
-      const present = monitors.get(id);
+      const present = (await monitors.findMonitors([id])).get(id);
       if (createdAt === null || present === undefined) {
         throw new Problem('not-found', `there is no monitor ${id}`);
       }

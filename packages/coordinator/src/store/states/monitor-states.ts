@@ -180,6 +180,24 @@ async function votesOf(
   );
 }
 
+/** The recorded statuses of these monitors, and the votes that made them. */
+export async function storedVerdicts(
+  store: Store,
+  ids: readonly number[],
+): Promise<ReadonlyMap<number, { readonly status: MonitorStatus } & Pick<WrittenVotes, 'votes'>>> {
+  const [states, votes] = await Promise.all([
+    store.read
+      .selectFrom('monitor_states')
+      .select(['monitor_id', 'status'])
+      .where('monitor_id', 'in', ids)
+      .execute(),
+    votesOf(store, ids),
+  ]);
+  return new Map(
+    states.map(({ monitor_id: id, status }) => [id, { status, votes: votes.get(id)?.votes ?? [] }]),
+  );
+}
+
 async function linksBetween(store: Store, after: number, until: number): Promise<Map<number, Link[]>> {
   const rows = await store.read
     .selectFrom('links')

@@ -1,0 +1,210 @@
+/**
+ * Two coordinators share a PostgreSQL database and a NATS server. One leads, both serve the API, and the other one takes
+ * over when the leader stops or is cut off.
+ */
+import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { LEASE_MS } from '@svc/coordinator/store/shard-lease.ts';
+import type { Region } from '@svc/shared/regions.ts';
+import { Secret } from '@svc/shared/secret.ts';
+import { afterAll, beforeAll, describe, expect, type TestContext, test } from 'vitest';
+import type { HttpTarget } from '../support/http-target.ts';
+import type { LocalService } from '../support/local-service.ts';
+import { startNatsServer } from '../support/nats-server.ts';
+import { type Opened, openedIn, receiverIn, serviceIn, targetIn } from '../support/opened.ts';
+import { type PostgresServer, startPostgres } from '../support/postgres-server.ts';
+import type { Receiver } from '../support/receiver.ts';
+import { ScaledClock } from '../support/scaled-clock.ts';
+
+const REGIONS: readonly Region[] = ['hosta-fra', 'hostb-par', 'hostc-us-east4'];
+
+let postgres: PostgresServer;
+beforeAll(async () => {
+  postgres = await startPostgres();
+});
+afterAll(() => postgres.dispose());
+
+const well = (response: ServerResponse) => response.end('ok');
+const failing = (response: ServerResponse) => {
+  response.statusCode = 503;
+  response.end();
+};
+
+/** A link to the database that can be held: bytes wait in it, and no connection ends. */
+async function linkIn(opened: Opened, port: number) {
+  const sockets = new Set<Socket>();
+  let isHeld = false;
+  const server = createServer((client) => {
+    const upstream = connect(port, '127.0.0.1');
+    for (const [from, to] of [
+      [client, upstream],
+      [upstream, client],
+    ] as const) {
+      sockets.add(from);
+      from.on('error', () => {});
+      from.on('close', () => to.destroy());
+      from.on('data', (chunk) => to.write(chunk));
+      if (isHeld) from.pause();
+    }
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  opened.push({
+    async close() {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+    },
+  });
+  return {
+    port: (server.address() as AddressInfo).port,
+    hold() {
+      isHeld = true;
+      for (const socket of sockets) socket.pause();
+    },
+    release() {
+      isHeld = false;
+      for (const socket of sockets) socket.resume();
+    },
+  };
+}
+
+type Pair = {
+  readonly first: LocalService;
+  readonly second: LocalService;
+  readonly web: HttpTarget;
+  readonly hook: Receiver;
+  /** The link between the first coordinator and the database. */
+  readonly link: Awaited<ReturnType<typeof linkIn>>;
+  readonly monitor: string;
+};
+
+let databases = 0;
+
+/** Two coordinators, of which the first leads. A monitor and its channel are declared at the second. */
+async function pairIn(context: TestContext): Promise<Pair> {
+  const opened = openedIn(context);
+  const [web, hook] = [await targetIn(opened), await receiverIn(opened)];
+  web.answerWith(well);
+  databases += 1;
+  const database = `pair_${databases}`;
+  await postgres.run(`CREATE DATABASE ${database}`);
+  const nats = await startNatsServer();
+  opened.push({ close: () => nats.dispose() });
+  const link = await linkIn(opened, postgres.port);
+  const shared = { natsUrl: nats.url, clock: new ScaledClock(10), declared: {} };
+  const throughLink = new Secret(`postgres://svc@127.0.0.1:${link.port}/${database}`);
+  const first = await serviceIn(opened, { ...shared, database: throughLink, regions: REGIONS });
+  const second = await serviceIn(opened, { ...shared, database: postgres.url(database), regions: [] });
+  expect([await isLeading(first), await isLeading(second)]).toEqual([true, false]);
+  const monitor = await created(second, '/v1/monitors', {
+    type: 'http',
+    name: 'Web',
+    url: web.url,
+    periodicity: '30s',
+    active: true,
+    retry: 0,
+    regions: REGIONS,
+  });
+  await created(second, '/v1/notifications', {
+    name: 'Hook',
+    provider_type: 'webhook',
+    webhook: { endpoint: hook.url },
+    monitor_ids: [monitor],
+  });
+  await first.changed('Web', 'active');
+  return { first, second, web, hook, link, monitor };
+}
+
+async function created(service: LocalService, path: string, body: object): Promise<string> {
+  const answer = await service.request('POST', path, body);
+  expect(answer).toMatchObject({ status: 201 });
+  return (answer.body as { id: string }).id;
+}
+
+const isLeading = async (service: LocalService) => (await service.metric('svc_leading')) === 1;
+
+/** Resolves with the time that passed until the coordinator led, ms. */
+async function untilLeading(service: LocalService): Promise<number> {
+  const startedAt = performance.now();
+  while (!(await isLeading(service))) await delay(10);
+  return performance.now() - startedAt;
+}
+
+const told = ({ hook }: Pair) => hook.requests.map(({ json }) => (json as { status: string }).status);
+
+type Shown = { status: string; regions_status: { region: string; slot: number }[] };
+const shown = (service: LocalService, { monitor }: Pair) => service.get<Shown>(`/v1/monitors/${monitor}`);
+
+type Result = { cron_timestamp: number; region: string; outcome: string };
+
+/** Resolves when a slot after now was reported by all regions. */
+async function checkedAgain(service: LocalService, { monitor }: Pair): Promise<Result[]> {
+  const since = service.clock.wall();
+  for (;;) {
+    const { data } = await service.get<{ data: Result[] }>(`/v1/monitors/${monitor}/results?limit=100`);
+    const isNew = ({ cron_timestamp: slot, outcome }: Result) => slot > since && outcome !== 'not_run';
+    if (data.filter(isNew).length >= REGIONS.length) return data;
+    await delay(50);
+  }
+}
+
+describe.concurrent('two coordinators', () => {
+  test('both show what one has recorded, and apply what the other one declares', async (context) => {
+    const pair = await pairIn(context);
+    const { first, second, web, hook } = pair;
+    web.answerWith(failing);
+    await hook.received(1);
+    const [one, other] = [await shown(first, pair), await shown(second, pair)];
+    expect([one.status, other.status]).toEqual(['error', 'error']);
+    expect(other.regions_status.map(({ region }) => region)).toEqual(REGIONS);
+    // The operations of a leader are refused by the other one.
+    const run = await second.request('POST', `/v1/monitors/${pair.monitor}/check`);
+    expect(run).toMatchObject({ status: 503, body: { detail: expect.stringContaining('does not lead') } });
+    expect((await first.request('POST', `/v1/monitors/${pair.monitor}/check`)).status).toBe(200);
+  });
+
+  test('after a clean stop the other one leads before a lease would expire, and goes on with the incident', async (context) => {
+    const pair = await pairIn(context);
+    const { first, second, web, hook } = pair;
+    web.answerWith(failing);
+    await hook.received(1);
+    await first.stopCoordinator();
+    expect(await untilLeading(second)).toBeLessThan(LEASE_MS);
+    await checkedAgain(second, pair);
+    web.answerWith(well);
+    await hook.received(2);
+    expect(told(pair)).toEqual(['error', 'recovered']);
+
+    // It comes back as the one that waits.
+    await first.startCoordinator();
+    expect([await isLeading(first), await isLeading(second)]).toEqual([false, true]);
+    await second.stopCoordinator();
+    expect(await untilLeading(first)).toBeLessThan(LEASE_MS);
+    const results = await checkedAgain(first, pair);
+    const keys = results.map(({ cron_timestamp, region }) => `${cron_timestamp} ${region}`);
+    expect(new Set(keys).size).toBe(keys.length);
+    expect(told(pair)).toEqual(['error', 'recovered']);
+  });
+
+  test('a leader that is cut off from the database is replaced, and learns it with its first write', async (context) => {
+    const pair = await pairIn(context);
+    const { first, second, web, hook, link } = pair;
+    link.hold();
+    web.answerWith(failing);
+    await untilLeading(second);
+    await hook.received(1);
+    await checkedAgain(second, pair);
+    // What it holds back reaches the database only now.
+    link.release();
+    while (await isLeading(first)) await delay(10);
+    expect(first.said.get('another coordinator has taken the lease: this one stops leading')).toBe(1);
+    expect((await shown(first, pair)).status).toBe('error');
+    await second.stopCoordinator();
+    expect(await untilLeading(first)).toBeLessThan(LEASE_MS);
+    web.answerWith(well);
+    await hook.received(2);
+    expect(told(pair)).toEqual(['error', 'recovered']);
+  });
+});
