@@ -14,6 +14,8 @@ export function canonicalAddress(text: string): string | null {
 }
 
 /**
+ * Writes an address from its bytes.
+ *
  * @param bytes 4 or 16 bytes in network order
  * @throws RangeError for any other length
  */
@@ -39,7 +41,7 @@ export function addressBytes(text: string): number[] | null {
   return [...first, ...new Array<number>(16 - first.length - last.length).fill(0), ...last];
 }
 
-/** Bytes of the groups between colons; the last one may be a dotted IPv4 address. */
+/** Bytes of the groups between colons. The last group may be a dotted IPv4 address. */
 function groupBytes(groups: string): number[] {
   if (groups === '') return [];
   return groups.split(':').flatMap((group) => {

@@ -7,7 +7,7 @@ export function appendTo<K, V>(lists: Map<K, V[]>, key: K, value: V): void {
   else list.push(value);
 }
 
-/** Time that work may hold the thread before the event loop gets a turn, ms. */
+/** Time for which work may hold the thread before the event loop gets a turn, ms. */
 const TURN_MS = 5;
 
 /** Like `map`, but gives the event loop a turn after every {@link TURN_MS} of work. */
@@ -27,7 +27,7 @@ export async function mapInTurns<T, R>(
   return mapped;
 }
 
-/** Gives the event loop turns during long work. */
+/** Lets long work give the event loop turns. */
 export class Turns {
   #began = performance.now();
 

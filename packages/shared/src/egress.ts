@@ -32,7 +32,7 @@ type EgressOptions = {
    * not on the public internet.
    */
   base: 'agent' | 'channel';
-  /** Further denied addresses: CIDRs or single addresses as {@link parseCidrList} returns them. */
+  /** Further denied addresses: CIDRs or single addresses, in the form that {@link parseCidrList} returns. */
   deny: readonly string[];
   /** Addresses that are allowed whatever rule denies them. */
   allow: readonly string[];
@@ -146,8 +146,8 @@ export function parseCidrList(text: string): string[] {
 function judge(text: string, deny: readonly Rule[], allow: readonly Rule[]): EgressVerdict {
   const bytes = addressBytes(text);
   if (bytes === null) return { allowed: false, rule: 'not an IP address' };
-  // Each form of the address is judged by itself. Allowing 64:ff9b::/96 opens the translator, not the
-  // addresses behind it.
+  // The guard judges each form of the address separately. Allowing 64:ff9b::/96 opens the
+  // translator, not the addresses behind it.
   for (const form of formsOf(ipaddr.fromByteArray(bytes))) {
     if (allow.some((rule) => covers(rule, form))) continue;
     const denied = deny.find((rule) => covers(rule, form));
@@ -156,7 +156,7 @@ function judge(text: string, deny: readonly Rule[], allow: readonly Rule[]): Egr
   return ALLOWED;
 }
 
-/** The address itself, and the address to which the kernel, a translator or a tunnel would take it. */
+/** The address itself, and each address to which the kernel, a translator or a tunnel would lead it. */
 function formsOf(address: Address): Address[] {
   // Linux connects the unspecified address to loopback (RFC 1122 section 3.2.1.3 leaves it undefined).
   if (address.toByteArray().every((byte) => byte === 0)) {
@@ -212,8 +212,8 @@ const SIX_TO_FOUR = parseRule('2002::/16');
 
 /**
  * Why the guard would refuse every connection to the URL. Only the text is judged: the host is an address, or
- * a name that means the local machine everywhere (RFC 6761, section 6.3). Null: the text does not decide it.
- * Other names are judged when they are dialled, by their addresses then.
+ * a name that means the local machine everywhere (RFC 6761, section 6.3). Null: the text does not decide.
+ * Other names are judged by their addresses when they are dialled.
  *
  * @param url an http or https URL
  */

@@ -16,12 +16,15 @@ export class SvcError extends Error {
   }
 }
 
-/** The code of an error of the system, of Node or of a library, such as `ENOENT`; empty: it has none. */
+/**
+ * The code of an error of the system, of Node or of a library, such as `ENOENT`;
+ * empty when the error has no code.
+ */
 export function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code ?? '') : '';
 }
 
-/** Whether any thrown value is an error with one of the codes. */
+/** Whether a thrown value is an error with one of these codes. */
 export function isCode(error: unknown, ...codes: readonly string[]): boolean {
   return codes.includes(codeOf(error));
 }

@@ -8,14 +8,15 @@ export function isId(text: string): boolean {
 }
 
 /**
- * A UUID (version 8, RFC 9562) that is always the same for the same parts, in every process, and another one
- * for any other parts.
+ * A UUID (version 8, RFC 9562) that depends only on `parts` and `key`. Every process computes the same UUID
+ * for the same parts, and a different one for other parts.
  *
- * @param key only its holders can compute the UUID; undefined: whoever knows the parts can
+ * @param key secret that is needed to compute the UUID; undefined: everybody who
+ *   knows the parts can compute it
  */
 export function derivedUuid(parts: readonly (string | number)[], key?: Uint8Array): string {
   const hash = key === undefined ? createHash('sha256') : createHmac('sha256', key);
-  // JSON keeps the parts apart.
+  // JSON separates the parts, so different parts never give the same text.
   const hex = hash.update(JSON.stringify(parts)).digest('hex');
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
 }

@@ -27,13 +27,13 @@ export const LIMITS = {
   componentDescription: 1_024,
   noteTitle: 256,
   noteText: 8 * 1_024,
-  /** Maximum for a workspace. */
+  /** Maximum number in one workspace. */
   maintenanceWindows: 1_000,
-  /** Longest occurrence of a maintenance window. */
+  /** Maximum length of an occurrence of a maintenance window. */
   maintenanceMs: 31 * 24 * 3_600_000,
-  /** Days, weeks or months between occurrences. */
+  /** Maximum number of days, weeks or months between two occurrences. */
   maintenanceInterval: 99,
-  /** Monitors, pages or components of one window or incident. */
+  /** Maximum number of monitors, pages or components of one maintenance window or incident. */
   noteTargets: 2_000,
   updatesPerIncident: 500,
   errorMessage: 500,
@@ -41,13 +41,13 @@ export const LIMITS = {
   keptBodiesBytes: 64 * 1_024 * 1_024,
   redirects: 10,
   /**
-   * Days. No authority that browsers trust issues certificates for longer (CA/Browser Forum, Baseline
-   * Requirements, section 6.3.2).
+   * Maximum of `certificate_expiry_days`. No authority that browsers trust issues certificates for longer
+   * (CA/Browser Forum, Baseline Requirements, section 6.3.2).
    */
   certificateExpiryDays: 398,
   listDefault: 50,
   listMaximum: 100,
-  /** The largest monitor, `checkBytes`, and room for members that the service ignores. */
+  /** Space for the largest monitor, `checkBytes`, and for members that the service ignores. */
   apiBodyBytes: 320 * 1_024,
   jobsPerMessage: 512,
   resultsPerMessage: 512,

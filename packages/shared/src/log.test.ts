@@ -13,7 +13,7 @@ import { isCode } from './errors.ts';
 import { LogSink } from './log.ts';
 
 const LOG = JSON.stringify(new URL('log.ts', import.meta.url).href);
-/** More lines than wait for a reader that takes nothing. */
+/** Number of lines that is larger than the number of lines that wait for a reader. */
 const MANY = 40_000;
 
 let folder: string;
@@ -27,10 +27,10 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** Reports on standard output, and ends with unwritten lines. */
+/** Writes to standard output, and ends the process with unwritten lines. */
 const SAY_AND_EXIT = "(await import('node:fs')).writeSync(1, 'ends\\n'); process.exit(3);";
 
-/** A pipe with a reader that reads nothing by itself. */
+/** A pipe whose reader reads only when the test makes it read. */
 async function openFifo(): Promise<{ path: string; reader: number; writer: FileHandle }> {
   const path = join(folder, 'fifo');
   execFileSync('mkfifo', [path]);
@@ -39,10 +39,10 @@ async function openFifo(): Promise<{ path: string; reader: number; writer: FileH
 }
 
 /**
- * A process that logs many lines, says so on standard output, and ends when its standard input does.
+ * Starts a process that logs many lines, says so on standard output, and ends when its standard input ends.
  *
- * @param last what it does after the lines
- * @param before the command that runs it
+ * @param last code that the process runs after the lines
+ * @param before the command that starts the process
  */
 function logging(
   count: number,
@@ -84,7 +84,7 @@ type Line = { number?: number; lines?: number; msg: string };
 
 const lostIn = (lines: readonly Line[]) => lines.reduce((sum, { lines: lost = 0 }) => sum + lost, 0);
 
-/** Reads until the read lines and the lines reported as lost are all lines. */
+/** Reads until the lines that were read and the lines that were reported as lost are all lines together. */
 async function readAll(stream: Readable, count: number): Promise<Line[]> {
   const read: Line[] = [];
   let known = 0;
@@ -171,7 +171,7 @@ test('the number of lost lines is logged while others still wait, as soon as the
   const taken = Buffer.alloc(64 * 1_024);
   let read = 0;
   let readBefore = 0;
-  // 4 MiB wait, and the first line was taken at once.
+  // 4 MiB of lines wait, and the first line was taken at once.
   while (read < 4_097 * 1_024) {
     read += readIfAny(reader, taken);
     if (lost === null) readBefore = read;

@@ -48,33 +48,33 @@ function recording(errors: RecentErrors): LogMethod {
   };
 }
 
-/** Maximum number of UTF-16 units of lines that wait for a slow reader. Further lines are dropped. */
+/** Maximum total length of the lines that wait for a slow reader, UTF-16 units. Further lines are dropped. */
 const MOST_WAITING = 4 * 1_024 ** 2;
 /**
- * After a drop, no line is taken until less than this waits. One line can then report the number of lost
- * lines.
+ * After a drop, no line is accepted until the waiting lines are shorter than this. There is then space for a
+ * line that reports the number of lost lines.
  */
 const ROOM_AGAIN = MOST_WAITING / 2;
 /**
- * Maximum number of bytes of one write. A pipe takes this many whole or not at all (PIPE_BUF), so that no
- * line is cut. A longer line is written alone.
+ * Maximum number of bytes of one write. A pipe accepts a write of this size whole or not at all (PIPE_BUF),
+ * so that no line is cut. A longer line is written alone.
  */
 const CHUNK_BYTES = 4_096;
 /** Wait before a reader that takes nothing is tried again, ms. */
 const RETRY_MS = 20;
-/** Bounds at the exit of the process, ms. */
+/** Time limits for writing at the exit of the process, ms. */
 type LastWaits = {
-  /** Longest time in which the reader takes nothing. */
+  /** Maximum time for which the reader may take nothing. */
   readonly withoutProgressMs: number;
-  /** Longest time for all writing. */
+  /** Maximum time for all writing together. */
   readonly inAllMs: number;
 };
 
 const LAST_WAITS: LastWaits = { withoutProgressMs: 200, inAllMs: 1_000 };
 
 /**
- * Writes lines to a file descriptor and never makes its caller wait. A held terminal, a hanging log collector
- * or a full disk stops no check.
+ * Writes lines to a file descriptor and never makes its caller wait. A paused terminal, a hanging log
+ * collector or a full disk stops no check.
  *
  * The waiting lines are bounded. Lines beyond the bound, and lines that cannot be written, are dropped and
  * counted. At the exit of the process the waiting lines are written synchronously.
@@ -105,8 +105,8 @@ export class LogSink {
   #isLineCut = false;
 
   /**
-   * @param onDropped called with the number of lost lines. It may write a line about them, which then stands
-   *   where they are missing
+   * @param onDropped called with the number of lost lines. It may write a line about them, which then appears
+   *   in the place of the lost lines
    */
   constructor(fd: number, onDropped: (lines: number) => void, lastWaits = LAST_WAITS) {
     this.#fd = fd;
@@ -134,7 +134,7 @@ export class LogSink {
    */
   flushSync(): void {
     const endsAt = performance.now() + this.#lastWaits.inAllMs;
-    // Lines that are written meanwhile wait here and not in the thread pool.
+    // Lines that are written during the flush wait in this object and not in the thread pool.
     const wasWriting = this.#isWriting;
     this.#isWriting = true;
     for (let chunk = this.#nextChunk(); chunk !== null; chunk = this.#nextChunk()) {
@@ -230,7 +230,7 @@ export class LogSink {
   }
 }
 
-/** `isBegun`: a part of the first line is written already. */
+/** `isBegun`: part of the first line is already written. */
 type Chunk = { readonly bytes: Buffer; readonly isBegun: boolean };
 
 const LINE_FEED = 0x0a;

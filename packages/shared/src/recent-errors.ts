@@ -1,23 +1,23 @@
 import { messageOf } from './errors.ts';
 
-/** A logged error, with the number of lines in the same words since the start of the process. */
+/** A logged error. `count` is the number of lines with the same text since the start of the process. */
 export type RecentError = {
   readonly message: string;
   /** The plain members of the line, `region=hosta-fra error=…`; '' when it has none. */
   readonly detail: string;
   readonly count: number;
-  /** When it was logged first and last, epoch ms. */
+  /** When the error was first logged and last logged, epoch ms. */
   readonly firstAt: number;
   readonly lastAt: number;
 };
 
-/** Maximum number of errors that are kept. A further one replaces the error that was logged longest ago. */
+/** Maximum number of errors that are kept. A further error replaces the one that was logged longest ago. */
 const MOST = 20;
 const LONGEST_DETAIL = 500;
 
 /** The last errors and alarms of this process's log, for people who read the API instead of the log. */
 export class RecentErrors {
-  /** By text, in the order of their last time. */
+  /** Errors by their text, in the order in which they were last logged. */
   readonly #errors = new Map<string, RecentError>();
 
   /** @param at epoch ms */
@@ -37,7 +37,7 @@ export class RecentErrors {
     if (this.#errors.size > MOST && oldest !== undefined) this.#errors.delete(oldest);
   }
 
-  /** The newest first. */
+  /** The errors, the newest first. */
   list(): RecentError[] {
     return [...this.#errors.values()].reverse();
   }
@@ -49,7 +49,7 @@ function detailOf(members: unknown): string {
   return Object.entries(members)
     .flatMap(([name, value]) => {
       if (value instanceof Error) return `${name}=${messageOf(value)}`;
-      // Numbers differ from line to line, and would make each line a new error.
+      // Numbers are left out. They differ from line to line, so each line would be a new error.
       return typeof value === 'string' ? `${name}=${value}` : [];
     })
     .join(' ')

@@ -1,6 +1,6 @@
 /**
- * The 28 regions a monitor may be checked from, in the order in which they are shown. Add at the end only: stored
- * results and states have their place in this list.
+ * The 28 regions from which a monitor may be checked, in the order in which they are shown. Add new regions
+ * only at the end, because stored results and states refer to the position in this list.
  */
 export const REGIONS = [
   'hosta-ams',

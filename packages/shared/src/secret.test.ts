@@ -9,7 +9,7 @@ import { allowSecretsInTexts, refuseSecretsInTexts } from '../../../test/support
 import { messageOf, SvcError } from './errors.ts';
 import { MASK, Secret } from './secret.ts';
 
-/** All that a stream is given. */
+/** Everything that `write` writes to a stream. */
 function written(write: (stream: Writable) => void): string {
   const chunks: string[] = [];
   const stream = new Writable({
@@ -22,7 +22,7 @@ function written(write: (stream: Writable) => void): string {
   return chunks.join('');
 }
 
-/** Every way by which a value has been seen to get into a log, an answer or another thread. */
+/** Every way in which a value may get into a log, an answer or another thread. */
 const PRINTS: Readonly<Record<string, (value: Secret<unknown>) => string>> = {
   String: (value) => String(value),
   'a template': (value) => `${value}`,
@@ -43,7 +43,7 @@ const PRINTS: Readonly<Record<string, (value: Secret<unknown>) => string>> = {
   'a serialisation of v8': (value) => serialize(value).toString('latin1'),
 };
 
-/** Long enough not to occur in a print by chance. */
+/** A text that is too long to occur in the output by chance. */
 const secretText = fc.string({ minLength: 12, unit: fc.constantFrom(...'QXZKJ7') });
 
 describe('in production', () => {

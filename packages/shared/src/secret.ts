@@ -4,8 +4,9 @@ export const MASK = '********';
 const INSPECT = Symbol.for('nodejs.util.inspect.custom');
 
 /**
- * A value that no output shows: a token, a key, settings in clear text. Strings, JSON, `util.inspect` and
- * logs show {@link MASK} in its place. A structured clone, as between threads, is an empty object.
+ * A value that no output shows, such as a token, a key, or settings in clear text. Strings, JSON,
+ * `util.inspect` and logs show {@link MASK} in its place. A structured clone, such as a message to
+ * another thread, is an empty object.
  *
  * {@link reveal} is the only way to the value. Call it where the value is used, and do not keep its result.
  */

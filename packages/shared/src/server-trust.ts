@@ -11,14 +11,16 @@ import type { Secret } from './secret.ts';
 export type ClientIdentity = { readonly cert: string; readonly key: Secret<string> };
 
 /**
- * The authorities that connections trust: Node's (its own list, `NODE_EXTRA_CA_CERTS`, and with
- * `--use-system-ca` the system's store) and `further` ones in PEM.
+ * A TLS context with the authorities that connections trust. These are Node's (its own
+ * list, `NODE_EXTRA_CA_CERTS`, and with `--use-system-ca` the system's store) and the
+ * authorities in `further`, in PEM.
  *
- * The first call takes some 30 ms without further authorities and some 200 ms with them, because the whole
- * list is read again. Later calls with the same authorities and without an identity or groups get the same
- * context.
+ * The first call takes some 30 ms without further authorities and some 200 ms with them,
+ * because the whole list is read again. Later calls with the same authorities and without an
+ * identity or groups get the same context.
  *
- * @param groups groups of the key exchange to offer, in OpenSSL's notation; default: OpenSSL's
+ * @param groups groups of the key exchange that are offered, in OpenSSL's
+ *   notation; default: OpenSSL's own list
  */
 export function trustedContext(
   further: readonly string[] = [],
@@ -39,10 +41,11 @@ export function trustedContext(
   return latest.context;
 }
 
-/** Trusts Node's authorities only. */
+/** The context that trusts Node's authorities only. */
 let nodesOwn: SecureContext | undefined;
 /**
- * The context for the list of further authorities that was used last, mostly the only one; null: none yet.
+ * The context for the list of further authorities that was used last. Most processes use only one list.
+ * Null: no context was made yet.
  */
 let latest: { readonly further: readonly string[]; readonly context: SecureContext } | null = null;
 
@@ -61,8 +64,8 @@ function isEqual(one: readonly string[], other: readonly string[]): boolean {
 const SYSTEM_STORE_FLAGS = ['--use-system-ca', '--use-openssl-ca'];
 
 /**
- * Whether this process was started with trust in the system's certificate store. That cannot be changed
- * later.
+ * Whether this process trusts the system's certificate store. The trust is chosen when the process
+ * starts, and cannot be changed later.
  */
 export function trustsSystemStore({ execArgv, env } = process): boolean {
   const flags = [...execArgv, ...(env.NODE_OPTIONS ?? '').split(/\s+/)];

@@ -5,7 +5,7 @@ const INTERVAL_MS = 10_000;
 
 type Level = 'info' | 'warn' | 'error';
 
-/** Lines about one subject in the current interval. */
+/** The number of lines about one subject in the current interval. */
 type SubjectLines = { until: number; lines: number; leftOut: number };
 
 /**
@@ -32,7 +32,7 @@ export class ThrottledLog {
   /**
    * @param message a constant: lines of different texts have different subjects
    * @param about distinguishes subjects with the same text. It must be one of a few known names, such as a
-   *   region, and never a name that a client chooses, because each is remembered
+   *   region, and never a name that a client chooses, because each name is remembered
    */
   warn(message: string, details: object, about?: string): void {
     this.#write('warn', message, details, about);

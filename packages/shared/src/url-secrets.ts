@@ -1,7 +1,7 @@
 import type { SecretPart } from './resources/definition.ts';
 import { MASK } from './secret.ts';
 
-/** Matches everything between the first `?` and the fragment, without either. */
+/** Matches the text between the first `?` and the fragment. The match excludes both characters. */
 const QUERY = /^([^?#]*)\?([^#]+)/;
 
 /** The query of a URL, which may hold API keys and signatures. */
@@ -12,7 +12,7 @@ const query: SecretPart = {
   left: (url) => url.replace(QUERY, (_all, before: string) => before),
 };
 
-/** The secret parts of a URL, for definitions: its user information and its query. */
+/** The secret parts of a URL in definitions: its user information and its query. */
 export const urlSecrets: SecretPart = {
   name: 'user information and query',
   isIn: (url) => userInfo.isIn(url) || query.isIn(url),
@@ -23,8 +23,8 @@ export const urlSecrets: SecretPart = {
 };
 
 /**
- * The user information of a URL (`user:password` in `https://user:password@host/`) is a secret; the rest is
- * not. These functions work on the text as it was written, so that svc never rewrites a URL.
+ * The user information of a URL (`user:password` in `https://user:password@host/`) is a secret. The rest of
+ * the URL is not. These functions work on the text as it was written, so that svc never rewrites a URL.
  *
  * The user information ends at the last `@` before the path (URL standard, "authority state").
  */
@@ -40,12 +40,12 @@ function replaced(url: string, by: string): string {
   return userInfoIn(url) === null ? url : url.replace(USER_INFO, (_all, scheme: string) => `${scheme}${by}`);
 }
 
-/** The URL without its secret user information. */
+/** The URL without its user information, which is secret. */
 export function withoutUserInfo(url: string): string {
   return replaced(url, '');
 }
 
-/** The user information as a secret part, for definitions. */
+/** The user information of a URL as a secret part, for definitions. */
 export const userInfo: SecretPart = {
   name: 'user information',
   isIn: (url) => userInfoIn(url) !== null,
@@ -55,8 +55,8 @@ export const userInfo: SecretPart = {
 
 /**
  * Member of an HTTP monitor in the API's answers. It is the mask when the answer leaves out the user
- * information of `url`, as for tokens that may only read; otherwise null. It shows a client that compares or
- * sends back the answer that the URL is not complete.
+ * information of `url`, as for tokens that may only read; otherwise null. A client that compares the answer
+ * or sends it back can see from this member that the URL is not complete.
  */
 export const HIDDEN_USER_INFO = 'url_user_information';
 
@@ -71,20 +71,21 @@ export function userInfoApart<T extends Members>(monitor: T): T & { [HIDDEN_USER
     : { ...monitor, [HIDDEN_USER_INFO]: null };
 }
 
-/** Whether a resource is the answer to a token that does not see the user information of `url`. */
+/** Whether a resource comes from an answer to a token that may not see the user information of `url`. */
 export function hidesUserInfo({ url, [HIDDEN_USER_INFO]: hidden }: Members): boolean {
   return hidden === MASK && typeof url === 'string' && !userInfo.isIn(url);
 }
 
 /**
- * The inverse of {@link userInfoApart}, for clients: `url` has the mask in the place of its user information.
+ * The inverse of {@link userInfoApart}, for clients: it puts the mask into `url` in the
+ * place of the user information.
  */
 export function userInfoJoined<T extends Members>(answered: T): T {
   if (!hidesUserInfo(answered)) return answered;
   return { ...answered, url: String(answered.url).replace(/^https?:\/\//i, (scheme) => `${scheme}${MASK}@`) };
 }
 
-/** User name and password without their percent-encoding. A part that cannot be decoded stays as it is. */
+/** The user name and password of a URL, percent-decoded. A part that cannot be decoded is kept unchanged. */
 export function credentialsIn(url: URL): { user: string; password: string } | null {
   if (url.username === '' && url.password === '') return null;
   return { user: unescapePercent(url.username), password: unescapePercent(url.password) };
@@ -95,7 +96,7 @@ export function basicAuthorization({ user, password }: { user: string; password:
   return `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
 }
 
-/** Undoes the percent-encoding of a text. A text that cannot be decoded stays as it is. */
+/** Undoes the percent-encoding of a text. A text that cannot be decoded is returned unchanged. */
 export function unescapePercent(text: string): string {
   try {
     return decodeURIComponent(text);

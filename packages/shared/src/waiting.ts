@@ -1,8 +1,8 @@
 import type { Clock } from './clock.ts';
 
 /**
- * Calls `task` when `signal` aborts, or at once when it already has. The returned function unregisters the
- * task and may be called twice.
+ * Calls `task` when `signal` aborts, or at once when it is already aborted. The returned function unregisters
+ * the task and may be called twice.
  *
  * Thousands of attempts listen to one signal, and an `EventTarget` walks its list of listeners to remove one.
  * So each signal gets a single listener and a list beside it.
@@ -26,7 +26,7 @@ export function onAbort(signal: AbortSignal | undefined, task: () => void): () =
   return () => unregister(all, registration);
 }
 
-/** Resolves when `signal` aborts; at once when it already has. */
+/** Resolves when `signal` aborts, or at once when it is already aborted. */
 export function aborted(signal: AbortSignal): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   onAbort(signal, resolve);
@@ -35,7 +35,7 @@ export function aborted(signal: AbortSignal): Promise<void> {
 
 type Registration = {
   task: () => void;
-  /** Its place in the list; -1 when it has left the list. */
+  /** Index of the registration in the list; -1 when it has left the list. */
   index: number;
 };
 
@@ -48,7 +48,7 @@ const registrationsOf = new WeakMap<AbortSignal, Registration[]>();
 
 const nothing = (): void => {};
 
-/** Removes a registration and fills the gap with the last one, because the order does not matter. */
+/** Removes a registration. The last registration takes its place, because the order does not matter. */
 function unregister(all: Registration[], registration: Registration): void {
   const { index } = registration;
   if (index === -1) return;
@@ -67,8 +67,8 @@ function runAll(all: Registration[]): void {
 }
 
 /**
- * Resolves after `ms` or when `signal` aborts; at once when it already has. It leaves neither a timer nor a
- * listener.
+ * Resolves after `ms`, or when `signal` aborts, or at once when it is already aborted. Neither
+ * a timer nor a listener remains.
  */
 export async function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
   if (signal.aborted) return;
@@ -83,7 +83,10 @@ export async function pause(clock: Clock, ms: number, signal: AbortSignal): Prom
 const SHORTEST_MS = 1_000;
 const LONGEST_MS = 60_000;
 
-/** Waits of one task that is tried repeatedly: 1 s, then twice as long each time, at most 60 s. */
+/**
+ * Waits of one task that is tried repeatedly. The first wait is 1 s. Each further
+ * wait is twice as long, up to 60 s.
+ */
 export class GrowingWaits {
   readonly #clock: Clock;
   #tries = 0;
@@ -98,9 +101,7 @@ export class GrowingWaits {
     return this.#tries;
   }
 
-  /**
-   * Call it after a failed try. It runs `task` after the next wait, and returns the length of the wait, ms.
-   */
+  /** Runs `task` after the next wait, and returns the length of that wait, ms. Call it after a failed try. */
   scheduleRetry(task: () => void): number {
     this.#cancel();
     const waitMs = Math.min(SHORTEST_MS * 2 ** this.#tries, LONGEST_MS);
@@ -109,7 +110,7 @@ export class GrowingWaits {
     return waitMs;
   }
 
-  /** Ends the wait; the next one is the shortest. */
+  /** Ends the wait. The next wait is the shortest again. */
   endWait(): void {
     this.#tries = 0;
     this.#cancel();

@@ -13,8 +13,8 @@ export type ApiErrorCode = ProblemCode | keyof typeof API_CLIENT_CODES | 'bad-se
 export type ProblemDetail = { readonly pointer: string; readonly message: string };
 
 /**
- * A problem document of the API (RFC 9457). It is read tolerantly, so that other versions of the API are
- * understood.
+ * A problem document of the API (RFC 9457). Its schema tolerates unknown members, so that answers of
+ * other versions are understood.
  */
 const problemDocument = z.looseObject({
   type: z.string(),
@@ -54,7 +54,7 @@ export class ApiError extends SvcError {
   readonly request: string;
   /** The status and headers of the last answer; null when there was none. */
   readonly answered: Answered | null;
-  /** Each wrong member of the body, with its fault. */
+  /** The members of the body that are wrong, each with its fault. */
   readonly errors: readonly ProblemDetail[];
   /** The id under which the server's log has the request; null when the answer had none. */
   readonly requestId: string | null;
@@ -99,7 +99,7 @@ export function errorOfAnswer(request: string, answered: Answered, text: string,
   });
 }
 
-/** Makes the error for an answer that another program than the API gave. */
+/** Makes the error for an answer that does not come from the API but from another program. */
 export function foreignAnswer(request: string, answered: Answered): ApiError {
   const message = `the answer (${answered.status}, ${kindOf(answered)}) is not from the svc API: check the base URL and any proxy in front of it`;
   return new ApiError('not-the-api', message, { request, answered });

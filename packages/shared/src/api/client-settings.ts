@@ -1,4 +1,6 @@
-/** The problem of an address of the API, as text that follows its name; null when the address is good. */
+/**
+ * The fault of an address of the API, as text that follows the setting's name; null when the address is good.
+ */
 export function baseUrlProblem(text: string): string | null {
   if (/[\u0000-\u0020\u007f]/.test(text)) return 'must not contain blanks or control characters';
   const url = URL.parse(text);
@@ -11,8 +13,8 @@ export function baseUrlProblem(text: string): string | null {
 }
 
 /**
- * Whether a token sent to this address can be read on its way: the address uses plain HTTP and is not on this
- * machine.
+ * Whether others can read a token on its way to this address: the address uses plain
+ * HTTP and is not on this machine.
  */
 export function isReadableOnTheWay(baseUrl: string): boolean {
   const { protocol, hostname } = new URL(baseUrl);
@@ -33,8 +35,8 @@ export function firstToken(text: string): string {
 }
 
 /**
- * The problem of a token, as text that follows its name; null when the token is good. The text never
- * contains the token.
+ * The fault of a token, as text that follows the setting's name; null when the token is good. The
+ * text never contains the token.
  */
 export function tokenProblem(token: string): string | null {
   if (token === '') return 'is empty';

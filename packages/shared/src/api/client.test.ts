@@ -22,7 +22,7 @@ beforeEach(async () => {
 });
 afterEach(() => server.close());
 
-/** The waits that a client announced, for tests that then let them pass. */
+/** The waits that a client announced. A test can read them and then let them pass. */
 class RetryLog {
   readonly seen: Retry[] = [];
   #wake = () => {};
@@ -32,7 +32,7 @@ class RetryLog {
     this.#wake();
   }
 
-  /** The wait number `count`, as soon as it is announced. */
+  /** Resolves with wait number `count` when the client announces it. */
   async number(count: number): Promise<Retry> {
     while (this.seen.length < count) {
       await new Promise<void>((resolve) => {
@@ -63,7 +63,7 @@ async function all<T>(source: AsyncIterable<T>): Promise<T[]> {
 
 type Answer = (response: ServerResponse, request: ReceivedRequest) => void;
 
-/** One answer after the other; the last one for all that follow. */
+/** Makes the server give these answers one after the other. The last one answers all further requests. */
 function script(...answers: readonly Answer[]): void {
   let index = 0;
   server.answerWith((request, response) => {
@@ -371,7 +371,7 @@ test('a request without a connection was certainly not carried out, and is tried
       { idempotencyKey: 'k', signal: stop.signal, whenAborted: 'finish' },
     ),
   );
-  // The limits of the request, of the attempt and of its connection.
+  // The three timers limit the request, the attempt, and the connection of the attempt.
   while (clock.pendingTimers < 3) await new Promise((resolve) => setImmediate(resolve));
   clock.advance(10_000);
   expect(await retries.number(1)).toMatchObject({ attempts: 1, reason: 'no connection within 10 s' });
@@ -511,7 +511,7 @@ describe('the end', () => {
 });
 
 describe('lists', () => {
-  /** A list of the API over these ids, which a test may change during the reading. */
+  /** Serves a list of the API with these ids. A test may change the ids while the list is read. */
   function serveList(ids: number[]): void {
     server.answerWith((request, response) => {
       const query = new URL(request.path, server.url).searchParams;
@@ -535,7 +535,7 @@ describe('lists', () => {
     const listed: number[] = [];
     for await (const { id } of client().list('/v1/monitors')) {
       listed.push(Number(id));
-      // All objects that were read so far vanish, the last one included, and one further behind.
+      // All objects that were read so far are deleted, and so is one object that was not read yet.
       if (listed.length === 150) ids.splice(0, 150);
       if (listed.length === 300) ids.splice(ids.indexOf(450), 1);
     }

@@ -9,13 +9,13 @@ import { retryAfterOf, retryClassOf, waitBeforeRetry } from './retry.ts';
 import { type Patience, ServerHealth } from './server-health.ts';
 
 export type ApiLimits = Patience & {
-  /** Bound on one attempt, the body of the answer included, ms. */
+  /** Maximum duration of one attempt, including the body of the answer, ms. */
   readonly attemptMs: number;
-  /** Bound on one request with all its attempts and waits, ms. */
+  /** Maximum duration of one request with all its attempts and waits, ms. */
   readonly deadlineMs: number;
-  /** Time that is left after an abort for a request that may have been carried out, ms. */
+  /** Time that a request that may have been carried out still has after an abort, ms. */
   readonly finishMs: number;
-  /** Longest wait that `Retry-After` can ask for, ms. */
+  /** Maximum wait that `Retry-After` can ask for, ms. */
   readonly retryAfterMs: number;
   readonly answerBytes: number;
 };
@@ -34,29 +34,29 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 export type Retry = {
   readonly request: string;
-  /** Free of secrets. */
+  /** Text without secrets. */
   readonly reason: string;
   readonly attempts: number;
   readonly waitMs: number;
 };
 
 export type ApiClientOptions = {
-  /** With or without a final slash. */
+  /** The address of the API, with or without a final slash. */
   readonly baseUrl: string;
   readonly token: Secret;
   readonly userAgent: string;
   readonly clock?: Clock;
-  /** Uniform in [0, 1). */
+  /** Random numbers, uniform in [0, 1). */
   readonly random?: () => number;
   readonly limits?: Partial<ApiLimits>;
-  /** For logs: called before each wait. */
+  /** Called before each wait, for the caller's log. */
   readonly onRetry?: (retry: Retry) => void;
 };
 
 export type RequestOptions = {
   /** Members that are undefined are left out. */
   readonly query?: Readonly<Record<string, string | number | boolean | undefined>>;
-  /** Sent as JSON. */
+  /** The body, which is sent as JSON. */
   readonly body?: unknown;
   /** Makes a POST repeatable: the server answers a repetition with the object that the first one made. */
   readonly idempotencyKey?: string;
@@ -67,7 +67,7 @@ export type RequestOptions = {
    * request that certainly was not carried out ends at once in both cases.
    */
   readonly whenAborted?: 'give-up' | 'finish';
-  /** ms */
+  /** Maximum duration of this request, ms. */
   readonly deadlineMs?: number;
 };
 
@@ -90,8 +90,8 @@ export const listPage = z.looseObject({
 const PAGE_SIZE = 100;
 
 /**
- * Maximum number of steps back in one list, beyond one for each of its pages. A list steps back when objects
- * vanish while it is read.
+ * Maximum number of steps back in one list, in addition to one step for each page. A list steps back when
+ * objects vanish while it is read.
  */
 const STEPS_BACK = 100;
 
@@ -103,7 +103,7 @@ const STEPS_BACK = 100;
  * ApiError}.
  */
 export class ApiClient {
-  /** Without a final slash. */
+  /** The address without a final slash. */
   readonly baseUrl: string;
   readonly #token: Secret;
   readonly #userAgent: string;
@@ -113,7 +113,7 @@ export class ApiClient {
   readonly #onRetry: (retry: Retry) => void;
   readonly #health: ServerHealth;
 
-  /** @throws ApiError `bad-settings` */
+  /** @throws ApiError `bad-settings` when the address or the token is not usable */
   constructor(options: ApiClientOptions) {
     const problem = problemWith(options);
     if (problem !== null) throw new ApiError('bad-settings', problem, { request: 'svc API' });
@@ -162,7 +162,8 @@ export class ApiClient {
     for (let offset = 0; ; ) {
       const { data, total } = await this.#page(path, { ...query, limit: PAGE_SIZE, offset }, signal);
       const [first] = data;
-      // Pages overlap by one object. If that object is gone, later ones have moved up: look further in front.
+      // Pages overlap by one object. If that object is gone, later objects have moved
+      // up, and the reading steps back.
       if (offset > 0 && (first === undefined || Number(first.id) > lastId)) {
         offset = Math.max(0, offset - PAGE_SIZE);
         stepsBack += 1;
@@ -321,7 +322,7 @@ export class ApiClient {
 
 function doubtAbout(request: string, { mayBeDone }: Operation): string {
   if (!mayBeDone || request.startsWith('GET ')) return '';
-  // A later repetition has another idempotency key.
+  // The hint is for a POST, because a later repetition by the user has another idempotency key.
   const advice = request.startsWith('POST ') ? ': check whether the object exists before you try again' : '';
   return `; the request may have been carried out nevertheless${advice}`;
 }
@@ -356,7 +357,8 @@ function isOwnFailure(result: ExchangeEnd): boolean {
 /** Whether the server may have carried out a request that failed like this. */
 function mayBeDone(result: ExchangeEnd): boolean {
   if (result.kind === 'unanswered') return result.mayHaveArrived;
-  // Only svc's own 503 says that nothing was changed. Proxies also send 503 when the server died meanwhile.
+  // Only svc's own 503 says that nothing was changed. A proxy also sends 503 when the
+  // server died during the request.
   if (result.status === 503) return problemOf(result.text)?.code !== 'unavailable';
   return result.status === 500 || result.status === 502 || result.status === 504;
 }

@@ -44,7 +44,7 @@ describe('a connection that ends early', () => {
 });
 
 describe('the proxy of the environment', () => {
-  /** A proxy that is asked for everything, NO_PROXY being empty. */
+  /** A proxy that is used for every host, because NO_PROXY is empty. */
   async function proxyOfAll() {
     const proxy = await startReceiver();
     onTestFinished(() => proxy.close());
@@ -65,7 +65,7 @@ describe('the proxy of the environment', () => {
     },
   );
 
-  // Not every machine has IPv6; a proxy would be asked all the same.
+  // The machine of the test may have no IPv6. A connection by a proxy would be seen nevertheless.
   test.each(['[::1]', '[::ffff:127.1.2.3]'])('nor that of one at %s', async (host) => {
     const proxy = await proxyOfAll();
     await askedOf(`http://${host}:${await freePort()}/v1/monitors`);

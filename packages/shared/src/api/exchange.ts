@@ -14,7 +14,7 @@ export type Sent = {
 
 type ExchangeBounds = {
   readonly clock: Clock;
-  /** Bound on the whole exchange, ms. */
+  /** Maximum duration of the whole exchange, ms. */
   readonly timeoutMs: number;
   readonly answerBytes: number;
   readonly signal: AbortSignal;
@@ -43,16 +43,16 @@ export type AnswerHeaders = {
   has(name: string): boolean;
 };
 
-/** Bound on the time from the start of a request to its connection, TLS included, ms. */
+/** Maximum time from the start of a request to its connection, including TLS, ms. */
 const CONNECT_MS = 10_000;
 
 /**
- * Runs one attempt: sends the request and reads the answer with its whole body. It never rejects and follows
- * no redirect.
+ * Runs one attempt: sends the request and reads the answer with its whole body. It never
+ * rejects and follows no redirect.
  *
- * It uses `node:http` with its shared agent. That agent keeps connections and uses the proxy of the
- * environment, except for this machine. With `fetch`, a refresh of a thousand objects takes 30 MB more
- * memory.
+ * It uses `node:http` with its shared agent. That agent keeps connections, and uses the proxy of
+ * the environment except for servers on this machine. With `fetch`, a refresh of a thousand
+ * objects takes 30 MB more memory.
  */
 export async function exchange(sent: Sent, bounds: ExchangeBounds): Promise<ExchangeEnd> {
   const { clock, timeoutMs, signal } = bounds;
@@ -90,7 +90,7 @@ export async function exchange(sent: Sent, bounds: ExchangeBounds): Promise<Exch
   }
 }
 
-/** The failure of an exchange whose time is over. */
+/** The failure of an exchange that reached its time limit. */
 export function unansweredWithin(timeoutMs: number): ExchangeEnd {
   const message = `no complete answer within ${Math.round(timeoutMs / 100) / 10} s`;
   return { kind: 'unanswered', failure: 'timeout', mayHaveArrived: true, message };
@@ -181,7 +181,7 @@ const NOT_CONNECTED = new Set([
  */
 const NOT_TRUSTED = /^(?:CERT_|ERR_TLS_|ERR_SSL_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|EPROTO$)/;
 
-/** This replaces Node's "aborted" and "socket hang up". */
+/** The message for an answer that breaks off. It replaces Node's "aborted" and "socket hang up". */
 const CUT = 'the connection was cut before the answer was complete';
 
 function failureOf(cause: unknown): ExchangeEnd {

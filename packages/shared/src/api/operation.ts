@@ -2,23 +2,28 @@ import type { Clock } from '../clock.ts';
 
 export type OperationParts = {
   readonly clock: Clock;
-  /** ms */
+  /** Maximum duration of the operation, ms. */
   readonly deadlineMs: number;
-  /** Time that is left when the caller's signal aborts a request that may have been carried out, ms. */
+  /**
+   * Time that a request that may have been carried out still has after the caller's signal was aborted, ms.
+   */
   readonly finishMs: number;
   readonly signal: AbortSignal | undefined;
   /** See `RequestOptions.whenAborted`. */
   readonly finishes: boolean;
 };
 
-/** The bounds of one request over all its attempts and waits: its deadline and its caller's signal. */
+/** The limits of one request over all its attempts and waits: its deadline and its caller's signal. */
 export class Operation {
   /**
-   * Whether the server may have carried out the request without telling the client: an attempt is under way,
-   * or one ended without an answer. The client maintains it.
+   * Whether the server may have carried out the request without telling the client: an attempt is in
+   * progress, or an attempt ended without an answer. The client sets this member.
    */
   mayBeDone = false;
-  /** Start of the failures that had no usable answer in between, monotonic ms; null while there are none. */
+  /**
+   * Since when attempts have failed without a usable answer in between, monotonic ms; null when
+   * the last attempt did not fail.
+   */
   failingSince: number | null = null;
   readonly #clock: Clock;
   readonly #end = new AbortController();
@@ -43,7 +48,7 @@ export class Operation {
     if (signal?.aborted === true) onAbort();
   }
 
-  /** Aborts when no time is left, whatever the reason. */
+  /** Aborts when the operation has no time left, whatever the reason. */
   get signal(): AbortSignal {
     return this.#end.signal;
   }
@@ -54,8 +59,8 @@ export class Operation {
   }
 
   /**
-   * Whether the operation should end now: its time is over, or it was aborted and has nothing under way to
-   * finish.
+   * Whether the operation should end now, because its time is over, or because it was aborted and no
+   * request may have been carried out.
    */
   get isToEnd(): boolean {
     return this.#end.signal.aborted || (this.#isAborted && !this.mayBeDone);

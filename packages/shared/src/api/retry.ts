@@ -33,11 +33,11 @@ export function retryAfterOf(header: string | null, now: number, maximumMs: numb
 }
 
 export type RetryClass =
-  /** A success, or an error that another attempt would get too. */
+  /** A success, or an error that another attempt would also get. */
   | 'final'
-  /** The server refused the request because it got too many, and did nothing. */
+  /** The server refused the request without any effect, because it received too many requests. */
   | 'rate-limited'
-  /** The server, or the way to it, failed. */
+  /** The server or the connection to it failed. */
   | 'failed';
 
 /** @param status of an answer */

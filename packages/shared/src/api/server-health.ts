@@ -1,9 +1,9 @@
 export type Patience = {
-  /** How long attempts continue against a server that has answered before, ms. */
+  /** Time for which attempts continue against a server that has answered before, ms. */
   readonly failingMs: number;
   /**
-   * How long attempts continue against a server that has never answered, ms. A wrong address is more likely
-   * there than a restart.
+   * Time for which attempts continue against a server that has never answered, ms. If a server never
+   * answered, a wrong address is more likely than a restart.
    */
   readonly neverAnsweredMs: number;
 };
@@ -38,8 +38,8 @@ export class ServerHealth {
   /**
    * Until when further attempts are worthwhile, monotonic ms.
    *
-   * @param operationFailingSince when the one request began to fail, monotonic ms: a single object may fail
-   *   while others are read without errors
+   * @param operationFailingSince when the one request began to fail, monotonic ms: one object may fail while
+   *   others are read without errors
    */
   triedUntil(operationFailingSince: number): number {
     const since = Math.min(this.#failingSince ?? operationFailingSince, operationFailingSince);

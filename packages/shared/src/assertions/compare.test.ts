@@ -7,7 +7,7 @@ describe('the careful search agrees with the quick one', () => {
   const letters = fc.string({ unit: fc.constantFrom('a', 'b'), minLength: 0, maxLength: 12 });
 
   test('on texts of few letters, where partial matches abound', () => {
-    // Long enough on both sides that the quick search is not taken.
+    // Both texts are so long that the quick search is not used.
     const filler = 'ab'.repeat(4_000);
     fc.assert(
       fc.property(letters, letters, letters, (before, middle, after) => {
@@ -34,6 +34,6 @@ test('the worst case for the quick search finds its answer in time', () => {
   const part = `${'a'.repeat(4_000)}b${'a'.repeat(4_000)}`;
   const cpuMs = threadCpu();
   for (let count = 0; count < 3; count += 1) expect(containsText(text, part)).toBe(false);
-  // Each takes some 10 ms; the quick search would take 2,400.
+  // Each search takes some 10 ms. The quick search would take 2,400 ms.
   expect(cpuMs()).toBeLessThan(3_000);
 });

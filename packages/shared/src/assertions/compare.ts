@@ -1,6 +1,6 @@
 import type { NumberComparator, StringComparator } from '../messages/check.ts';
 
-/** Whether `seen` stands in the relation `comparator` to `target`. */
+/** Whether `seen` has the relation `comparator` to `target`. */
 export function compareNumber(seen: number, comparator: NumberComparator, target: number): boolean {
   switch (comparator) {
     case 'eq':
@@ -21,9 +21,9 @@ export function compareNumber(seen: number, comparator: NumberComparator, target
 }
 
 /**
- * Whether `seen` stands in the relation `comparator` to `target`. `gt`, `gte`, `lt` and `lte` compare
- * as numbers when both sides are finite decimal numbers, else by code point; `empty` and `not_empty`
- * look at `seen` only.
+ * Whether `seen` has the relation `comparator` to `target`. `gt`, `gte`, `lt` and `lte` compare
+ * numbers when both texts are finite decimal numbers, and otherwise compare by code point. `empty`
+ * and `not_empty` use `seen` only.
  */
 export function compareText(seen: string, comparator: StringComparator, target: string): boolean {
   switch (comparator) {
@@ -101,23 +101,26 @@ function unknownComparator(comparator: never): never {
 /**
  * Whether `text` contains `part`, in time that grows with the sum of their lengths.
  *
- * `String.includes` is faster on all usual texts. In the worst case, however, V8 looks at part × text places:
- * it took 2.4 s for 8 KiB of one letter with another in the middle, against 2 MiB of that letter. The event
- * loop stands still meanwhile, and no answer of a target may cause that.
+ * `String.includes` is faster on all usual texts. In the worst case, however, V8 makes part × text
+ * comparisons: it took 2.4 s to search 2 MiB of one letter for 8 KiB of that letter with another letter in
+ * the middle. No answer of a target may block the event loop for so long.
  */
 export function containsText(text: string, part: string): boolean {
   const isQuick = part.length <= SHORT_PART || text.length * part.length <= FEW_PLACES;
   return isQuick ? text.includes(part) : longestStart(text, part).length === part.length;
 }
 
-/** Longest `part` that always goes to V8. Its worst case is about 10 ms over 2 MiB. */
+/**
+ * Maximum length of a `part` that is always searched by V8. In the worst case, the
+ * search takes about 10 ms over 2 MiB.
+ */
 const SHORT_PART = 128;
 const FEW_PLACES = 10_000_000;
 
 /**
  * The longest beginning of `part` that occurs in `text`, and the index after it. If read backwards, both
  * texts are read from their ends, and the index counts from the end of `text`. It is the search of Knuth,
- * Morris and Pratt: it looks at every unit of `text` about once.
+ * Morris and Pratt: it reads every code unit of `text` about once.
  */
 export function longestStart(
   text: string,

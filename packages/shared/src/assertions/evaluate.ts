@@ -40,8 +40,8 @@ export function evaluateResponse(
 export type JudgedAssertion = { readonly assertion: string; readonly failure: string | null };
 
 /**
- * Judges every assertion by itself, for people who try a check. The order is the same as in {@link
- * evaluateResponse}.
+ * Gives the verdict on every assertion, for people who try a check. The order is the same
+ * as in {@link evaluateResponse}.
  */
 export function judgeResponse(assertions: ResponseAssertions, response: ObservedResponse): JudgedAssertion[] {
   const { status_code_assertions: codes, header_assertions: headers, body_assertions: bodies } = assertions;

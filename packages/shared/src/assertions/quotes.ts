@@ -1,16 +1,21 @@
 import type { RecordComparator, StringComparator } from '../messages/check.ts';
 import { containsText, longestStart } from './compare.ts';
 
-/** Longest quote, in characters as they are written. Two of them and their place fit into a message. */
+/**
+ * Maximum length of a quote, in characters as they are written. A message has space
+ * for two quotes and their place.
+ */
 const MAX_QUOTE = 100;
-/** Length of the text that is shown before the place of interest, UTF-16 units. */
+/** Length of the text that is shown before the place of interest, in UTF-16 units. */
 const BEFORE = 40;
 
-/** Two texts as a message quotes them, cut around the first difference. */
+/** The target and the seen text as a message quotes them, cut around their first difference. */
 export type QuotedPair = {
   readonly target: string;
   readonly seen: string;
-  /** The place of the difference, or of a forbidden text, in words; empty where the quotes show it. */
+  /**
+   * The place of the difference, or of a forbidden text, in words; empty when the quotes themselves show it.
+   */
   readonly place: string;
 };
 
@@ -49,8 +54,8 @@ export function commonStart(one: string, other: string): number {
 }
 
 /**
- * A text in quotes on one line, cut around a place (UTF-16 units), with the length of the whole where it is
- * cut.
+ * A text in quotes on one line. A long text is cut around a place (UTF-16 units), and the
+ * length of the whole text is added.
  */
 export function quote(text: string, around = 0): string {
   if (text === '') return 'an empty text';
@@ -95,8 +100,8 @@ function placesOf(
 }
 
 /**
- * The place where a text is closest to the text that it should contain: it contains at least the first half
- * or the last half there. A single difference leaves one of the halves intact. Null: there is no such place.
+ * The place where `seen` is closest to `target`: it contains at least the first or the last half of `target`
+ * there. A single difference leaves one of the halves intact. Null: there is no such place.
  */
 function nearest(target: string, seen: string): Places | null {
   const half = Math.ceil(target.length / 2);

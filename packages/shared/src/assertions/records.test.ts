@@ -11,7 +11,7 @@ const SEEN: ObservedRecords = {
   TXT: ['v=spf1 include:Example.com -all', '"quoted"'],
 };
 
-/** Record, comparator, target, whether it holds for the records above. */
+/** Each case: record type, comparator, target, and whether the assertion holds for the records above. */
 const CASES: [RecordType, RecordComparator, string, boolean][] = [
   ['A', 'eq', '192.0.2.1', true],
   ['A', 'eq', ' 192.0.2.10 ', true],

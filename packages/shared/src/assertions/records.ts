@@ -31,7 +31,7 @@ export function evaluateRecords(
   return undefined;
 }
 
-/** Judges every assertion by itself, for people who try a check. */
+/** Gives the verdict on every assertion, for people who try a check. */
 export function judgeRecords(
   assertions: readonly RecordAssertion[],
   records: ObservedRecords,
@@ -43,8 +43,8 @@ export function judgeRecords(
 }
 
 /**
- * Whether further records of its type could still change the result of an assertion: it requires a record and
- * has met none yet, or it forbids a record and has met none yet.
+ * Whether further records of its type could still change the result of an assertion: it requires or forbids a
+ * record, and no record has matched yet.
  */
 export function isOpen({ record, comparator, target }: RecordAssertion, values: readonly string[]): boolean {
   const matches = matcher(record, comparator, target);
@@ -58,7 +58,7 @@ function holds({ record, comparator, target }: RecordAssertion, values: readonly
 
 type Matches = (value: string) => boolean;
 
-/** Reads the target once, because an answer may hold thousands of records. */
+/** Prepares the target once, because an answer may hold thousands of records. */
 function matcher(record: RecordType, comparator: RecordComparator, target: string): Matches {
   switch (comparator) {
     case 'eq':
@@ -102,7 +102,7 @@ function equality(record: RecordType, target: string): Matches {
 function containment(record: RecordType, part: string): Matches {
   switch (record) {
     case 'TXT': {
-      // Text keeps its case.
+      // Texts are compared with their case.
       const unquoted = unquotedText(part);
       return (value) => containsText(value, part) || (unquoted !== null && containsText(value, unquoted));
     }
@@ -126,13 +126,16 @@ function containment(record: RecordType, part: string): Matches {
   }
 }
 
-/** A name in lower case without its trailing dot, IDNA names in their ASCII form. */
+/** A name in lower case without its trailing dot. IDNA names are in their ASCII form. */
 function canonicalName(text: string): string {
   const lower = (asciiDomainName(text) ?? text).toLowerCase();
   return lower.length > 1 && lower.endsWith('.') ? lower.slice(0, -1) : lower;
 }
 
-/** Reads an address in any spelling, in the form that answers have. Brackets as in a URL are accepted. */
+/**
+ * Reads an address in any spelling, and returns it in the form that answers have.
+ * Brackets as in a URL are accepted.
+ */
 function typedAddress(text: string): string | null {
   const [, bracketed] = /^\[(.*)\]$/.exec(text.trim()) ?? [];
   return canonicalAddress(bracketed ?? text.trim());
@@ -163,8 +166,8 @@ function expectation({ record, comparator, target }: RecordAssertion, quoted = q
 }
 
 /**
- * The message of a failed assertion. If it has to say where the nearest record differs, it quotes that record
- * first.
+ * The message of a failed assertion. When it must say where the nearest record
+ * differs, it quotes that record first.
  */
 function failure(assertion: RecordAssertion, values: readonly string[]): string {
   const target = comparable(assertion);

@@ -7,16 +7,16 @@ import { REGIONS } from '../regions.ts';
 export const ALERT_STATUSES = ['error', 'degraded', 'recovered'] as const;
 export type AlertStatus = (typeof ALERT_STATUSES)[number];
 
-/** Why an incident was closed without a recovery. Only channels of incident tools get it. */
+/** Why an incident was closed without a recovery. Only channels to incident tools receive such a closure. */
 const CLOSURES = ['monitor-deleted', 'monitor-deactivated', 'channel-unlinked'] as const;
 export type Closure = (typeof CLOSURES)[number];
 
 /**
- * Set in a message to people that groups the alerts of many monitors. The other members come from the newest
- * alert of the worst status.
+ * Present in a message to people that groups the alerts of many monitors. The other members of the alert come
+ * from the newest alert that has the worst status.
  */
 const group = z.object({
-  /** Numbers of monitors by their newest status. */
+  /** Numbers of monitors, by the newest status of each monitor. */
   counts: z.object({ error: z.number().int(), degraded: z.number().int(), recovered: z.number().int() }),
   /** The monitors, the worst first and then in the order of their alerts; at most 100 of them. */
   monitors: z.array(
@@ -27,7 +27,7 @@ const group = z.object({
       errorMessage: z.string().optional(),
     }),
   ),
-  /** The members that all of them share. */
+  /** The members that all alerts of the group share. */
   shared: z.object({
     host: z.string().optional(),
     address: z.string().optional(),
@@ -43,7 +43,7 @@ const pageMail = z.object({
   /** Name of the sender: the title of the page. */
   sender: z.string(),
   subject: z.string(),
-  /** Paragraphs. */
+  /** Paragraphs of the mail. */
   lines: z.array(z.string()),
   /** Text of the button. */
   button: z.string(),
@@ -58,9 +58,8 @@ export type PageMail = z.infer<typeof pageMail>;
 
 /**
  * Everything that a channel is given about one change of status. It is a snapshot that is stored with the
- * delivery, so that the alert can be sent after the monitor is deleted. The facts of the check (`statusCode`,
- * `latency`, `errorMessage`) come from the newest vote that supports the verdict. They are present when they
- * apply.
+ * delivery, so that the alert can be sent after the monitor is deleted. `statusCode`, `latency` and
+ * `errorMessage` come from the newest vote that supports the verdict. Each is present when it applies.
  */
 export const alert = z.object({
   monitor: z.object({
@@ -73,45 +72,44 @@ export const alert = z.object({
   /** Slot of the check, epoch ms. */
   cronTimestamp: z.number().int(),
   statusCode: z.number().int().optional(),
-  /** ms */
+  /** Latency of the check, ms. */
   latency: z.number().optional(),
   errorMessage: z.string().max(LIMITS.errorMessage).optional(),
   /** Latency above which the monitor is degraded, ms; absent: it is never degraded. */
   degradedAt: z.number().optional(),
   /** When the status changed, epoch ms. */
   at: z.number().int(),
-  /** When the incident began, epoch ms; absent where that is not known. */
+  /** When the incident began, epoch ms; absent when that is not known. */
   since: z.number().int().optional(),
-  /** The verdict's named reason. */
+  /** The named reason of the verdict. */
   reason: z.string(),
   /**
    * Key of the incident: the same for every alert from the first error or degraded to the recovery, and
    * unique across installations.
    */
   incident: z.string(),
-  /**
-   * The last outcome of each region and its slot (epoch ms; absent: not known).
-   */
+  /** The last outcome of each region, and the slot of that outcome (epoch ms; absent: not known). */
   regions: z.array(
     z.object({ region: z.enum(REGIONS), outcome: z.enum(OUTCOMES), slot: z.number().int().optional() }),
   ),
   /** Set when this alert closes an incident that did not recover. */
   closure: z.enum(CLOSURES).optional(),
-  /** A test sent by a person; belongs to no incident. */
+  /** Whether this is a test that a person sent. A test belongs to no incident. */
   test: z.boolean().optional(),
   /**
-   * How late the alert is sent, ms. It is set at the attempt when the alert is at least a minute late, and
-   * never stored.
+   * How late the alert is sent, ms. Set for an attempt to send an alert that is at least a
+   * minute late. It is never stored.
    */
   delayedMs: z.number().optional(),
   /**
-   * Set in a message of svc about itself. It has the whole text; the monitor has id 0, which no monitor has.
+   * Present in a message of svc about itself. It contains the whole text of the message. The monitor of such
+   * an alert has id 0, which no real monitor has.
    */
   notice: z.object({ title: z.string(), lines: z.array(z.string()) }).optional(),
   group: group.optional(),
   /**
-   * Set in a mail to a visitor of a status page. It has the whole text; the monitor has id 0, which no
-   * monitor has.
+   * Present in a mail to a visitor of a status page. It contains the whole text of the mail. The monitor of
+   * such an alert has id 0, which no real monitor has.
    */
   letter: pageMail.optional(),
 });

@@ -29,10 +29,7 @@ const webhookUrl = {
   webhook_url: required(address, 'Address of the incoming webhook.', { sensitive: true }),
 };
 
-/**
- * The kinds of channel with their settings: the block that a notification carries under the
- * name of its kind.
- */
+/** The settings of each kind of channel. A notification has them as a block under the name of its kind. */
 export const CHANNEL_BLOCKS = {
   email: singleBlock('E-mail.', {
     email: required(text({ min: 1, max: 320, check: email, form: 'e-mail address' }), 'Recipient.'),
@@ -93,7 +90,7 @@ export const CHANNEL_BLOCKS = {
 
 export type ChannelKind = keyof typeof CHANNEL_BLOCKS;
 
-/** In the order in which the reference lists them. */
+/** The kinds in the order of the reference. */
 export const CHANNEL_KINDS = Object.keys(CHANNEL_BLOCKS) as [ChannelKind, ...ChannelKind[]];
 
 /** Normalized settings by kind. */

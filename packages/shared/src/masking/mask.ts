@@ -2,9 +2,7 @@ import { MASK } from '../secret.ts';
 import { unescapePercent } from '../url-secrets.ts';
 import { onOneLine, SecretForms } from './secret-forms.ts';
 
-/**
- * Maximum number of bytes of an excerpt in UTF-8: less than 1 KiB together with the text that goes before it.
- */
+/** Maximum size of an excerpt in UTF-8, bytes. With the text before it, it has less than 1 KiB. */
 export const EXCERPT_BYTES = 900;
 
 const ELLIPSIS = '…';
@@ -35,7 +33,7 @@ export function maskedExcerpt(
   return beginning(shown, bytes);
 }
 
-/** The text, or its longest beginning that fits together with an ellipsis. */
+/** The whole text, or its longest beginning that fits together with an ellipsis. */
 function beginning(text: string, bytes: number): string {
   const room = new Uint8Array(bytes);
   const encoder = new TextEncoder();
@@ -45,8 +43,8 @@ function beginning(text: string, bytes: number): string {
 }
 
 /**
- * The query of an address and its values, as written and decoded. A name without a value may be a key itself:
- * `?0123abcd`.
+ * The secrets in the query of an address: the whole query and its values, each as written and decoded. A name
+ * without a value may itself be a key: `?0123abcd`.
  */
 export function querySecrets({ search, searchParams }: URL): string[] {
   const query = search.slice(1);
@@ -55,7 +53,7 @@ export function querySecrets({ search, searchParams }: URL): string[] {
   return [query, ...written, ...decoded];
 }
 
-/** Shortest segment of a path that may be a key. Shorter ones are words. */
+/** Minimum length of a segment of a path that may be a key. Shorter segments are words. */
 const SHORTEST_KEY = 8;
 
 /**
@@ -69,7 +67,7 @@ export function pathSecrets({ pathname }: URL): string[] {
     .filter(({ length }) => length >= SHORTEST_KEY);
 }
 
-/** The secrets of an address that is a credential as a whole, like that of an incoming webhook. */
+/** The secrets of an address that is a credential as a whole, such as the address of an incoming webhook. */
 export function addressSecrets(address: string): string[] {
   const url = URL.parse(address);
   return url === null ? [address] : [...querySecrets(url), ...pathSecrets(url)];

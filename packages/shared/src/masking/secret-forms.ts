@@ -1,19 +1,24 @@
 /** Shorter values are not masked: replacing them would garble the text and hide nothing. */
 const SHORTEST = 4;
-/** Credentials have few words. A text may have thousands, and each form costs time. */
+/**
+ * Maximum number of words in a text that is searched for by its words. Credentials have few words. Other
+ * texts may have thousands, and each form costs time.
+ */
 const MOST_WORDS = 4;
 /**
  * Maximum number of characters that are compared for one text; this takes 20 ms at most. Text beyond them
  * counts as secret.
  */
 const MOST_COMPARED = 500_000;
-/** Cost of one place, and of one comparison, beyond its characters; in characters. */
+/** Cost of one place and of one comparison, in addition to its characters; in characters. */
 const COMPARISON = 16;
 
 /** Writes each character of a text by itself. */
 type Write = (text: string) => string;
 
-/** A form in which a secret may stand in a text. The form is built when the text contains its beginning. */
+/**
+ * A form in which a secret may occur in a text. The form is built only when the text contains its beginning.
+ */
 type Form = { readonly secret: string; readonly write: Write; written: string | null };
 
 /**
@@ -28,8 +33,8 @@ export class SecretForms {
   #comparable = MOST_COMPARED;
 
   /**
-   * @param line  as `onOneLine` makes it
-   * @param isCut whether the text broke off: then the beginning of a secret at its end is one too
+   * @param line the text as `onOneLine` returns it
+   * @param isCut whether the text broke off; the beginning of a secret at its end then counts as a secret
    */
   constructor(secrets: readonly string[], line: string, isCut: boolean) {
     this.#line = line;
@@ -98,9 +103,9 @@ export class SecretForms {
   }
 }
 
-/** The first characters of a form; fewer when the form is shorter. */
+/** The first characters of a form, or the whole form when it is shorter. */
 function beginningOf(secret: string, write: Write): string {
-  // One more than needed, so that no character that counts is cut in half.
+  // One more character than needed is written, so that no needed character is cut in half.
   const beginning = onOneLine(write(secret.slice(0, SHORTEST + 1).toWellFormed())).slice(0, SHORTEST);
   return beginning.length < SHORTEST ? onOneLine(write(secret)).slice(0, SHORTEST) : beginning;
 }
@@ -119,7 +124,7 @@ const asItIs: Write = (text) => text;
 const inUrl: Write = (text) => encodeURIComponent(text.toWellFormed());
 const inJson: Write = (text) => JSON.stringify(text).slice(1, -1);
 
-/** The forms that languages and templates give a text. */
+/** The forms in which languages and templates write a text. */
 const WRITERS: readonly Write[] = [
   asItIs,
   inUrl,
@@ -156,7 +161,7 @@ const BEGINNING = 4;
 const BUCKETS = 1 << 15;
 const SPACE = 0x20;
 
-/** A word from `start` to `end` of a text; `next` is another word of the same bucket. */
+/** A word of `text`, from `start` to `end`. `next` is another word in the same bucket. */
 type Word = {
   readonly text: string;
   readonly start: number;
@@ -184,7 +189,7 @@ class Words {
     }
   }
 
-  /** The words that may begin at this place of the line, as a list; null: none. */
+  /** The words that may begin at this place of the line, linked by `next`; null when there are none. */
   mayBegin(line: string, at: number): Word | null {
     return this.#buckets.get(bucketOf(line, at)) ?? null;
   }

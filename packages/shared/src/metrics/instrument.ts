@@ -1,12 +1,12 @@
-/** Kinds of instrument. A histogram is a distribution of measured values. */
+/** Kinds of instrument. A histogram shows the distribution of measured values. */
 export type InstrumentKind = 'counter' | 'gauge' | 'histogram';
 
-/** Base units of Prometheus. An instrument without a unit counts things that its name says. */
+/** Base units of Prometheus. An instrument without a unit counts things, which its name says. */
 export type Unit = 'seconds' | 'bytes';
 
 /**
- * The one label of an instrument. Its values are a closed set, which bounds the number of time series. Every
- * one of them exists from the start.
+ * The one label of an instrument. Its values are a closed set, which bounds the number of time series. Each
+ * time series exists from the start.
  */
 export type Label<V extends string = string> = {
   readonly name: string;
@@ -15,16 +15,17 @@ export type Label<V extends string = string> = {
 };
 
 /**
- * Labels whose values are not listed here: a name with the meaning of its values, as sentences that also say
- * what bounds their number. A time series appears with its first value.
+ * Labels whose values are not a closed set. Each name has a description of its values, as sentences that also
+ * say what bounds their number. A time series appears with its first value.
  */
 export type OpenLabels<N extends string = string> = Readonly<Record<N, string>>;
 
 /**
- * One instrument of svc, declared once. `/metrics`, the reference page and every further export read it.
+ * One instrument of svc, declared once. `/metrics`, the reference page and
+ * every export read this declaration.
  *
- * @typeParam V the values of its label; `never` without a label
- * @typeParam N the names of its open labels; `never` without them
+ * @typeParam V the values of its label; `never` without a label @typeParam N the names of its open
+ *   labels; `never` without them
  */
 export type Instrument<
   V extends string = string,
@@ -36,11 +37,14 @@ export type Instrument<
   readonly kind: K;
   readonly unit: Unit | null;
   readonly label: Label<V> | null;
-  /** In place of `label`. */
+  /** Used in place of `label` when the values are not a closed set; otherwise null. */
   readonly openLabels: OpenLabels<N> | null;
   /** A sentence about what the instrument counts or measures. */
   readonly description: string;
-  /** When the operator should act on it, and what to do then. Null: it is no reason for an alarm. */
+  /**
+   * When the operator should act on the value, and what to do then. Null: the
+   * value is no reason for an alarm.
+   */
   readonly advice: string | null;
   /** Upper bounds of a histogram's buckets in its unit, ascending; empty for other kinds. */
   readonly bounds: readonly number[];
@@ -49,7 +53,7 @@ export type Instrument<
 /** Instruments by their names in the code. */
 export type Instruments = Readonly<Record<string, Instrument>>;
 
-/** The label values of an instrument. */
+/** The values of an instrument's label. */
 export type LabelValue<I extends Instrument> = I extends Instrument<infer V> ? V : never;
 
 type More<V extends string, N extends string> = {
@@ -80,7 +84,7 @@ export function gauge<V extends string = never, N extends string = never>(
 /**
  * Declares a histogram.
  *
- * @param bounds upper bounds of the buckets in `unit`, ascending; values above the last one are counted too
+ * @param bounds upper bounds of the buckets in `unit`, ascending; values above the last bound are counted too
  */
 export function histogram(
   name: `svc_${string}`,

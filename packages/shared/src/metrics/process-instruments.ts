@@ -37,9 +37,9 @@ export const PROCESS_GAUGES = {
 export type ProcessFacts = {
   readonly role: 'coordinator' | 'agent';
   readonly version: string;
-  /** Seconds. */
+  /** Delay of the event loop, seconds. */
   readonly loopDelay: Distribution;
-  /** When the measuring of the delay began, epoch ms. */
+  /** When the measurement of the delay began, epoch ms. */
   readonly startedAt: number;
 };
 
@@ -58,15 +58,15 @@ export function processMeasurements({ role, version, loopDelay, startedAt }: Pro
   ];
 }
 
-/** Interval at which the delay is measured, ms: ten timers a second take some 0.01 % of a CPU. */
+/** Interval between two measurements of the delay, ms. Ten timers a second take some 0.01 % of a CPU. */
 const SAMPLE_MS = 100;
 
 /**
- * Measures how late the event loop runs its timers. Ten times a second, a timer records its delay. A longer
- * standstill makes one value.
+ * Measures how late the event loop runs its timers. Ten times a second, a timer records its delay. A
+ * standstill of any length gives one value.
  */
 export class LoopDelay {
-  /** Seconds, since the start. */
+  /** The delays since the start, seconds. */
   readonly values = new Distribution(PROCESS_HISTOGRAMS.loopDelay.bounds);
   #timer: NodeJS.Timeout | null = null;
   #dueAt = 0;

@@ -25,7 +25,7 @@ function samples(name: string, { labels, value }: Point): string[] {
   ];
 }
 
-/** Each bound with the number of values at or below it. */
+/** The bounds, each with the number of values that are not above it. */
 function buckets({ bounds, counts, count }: DistributionValues): [bound: string, count: number][] {
   let below = 0;
   const found = bounds.map((bound, index): [string, number] => {
@@ -40,7 +40,7 @@ function sample(name: string, labels: Readonly<Record<string, string>>, value: n
   return `${name}${pairs.length === 0 ? '' : `{${pairs.join(',')}}`} ${numberText(value)}`;
 }
 
-/** Writes a number. NaN and infinities have Go's spelling. */
+/** Writes a number. NaN and infinities are spelled as in Go. */
 function numberText(value: number): string {
   if (Number.isFinite(value)) return String(value);
   return Number.isNaN(value) ? 'NaN' : value > 0 ? '+Inf' : '-Inf';

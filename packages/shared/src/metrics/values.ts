@@ -14,12 +14,12 @@ type ValueOf<I extends Instrument> =
         : Series<N>
     : never;
 
-/** The values of all given instruments. A forgotten one fails the type check. */
+/** The values of all given instruments. A missing value fails the type check. */
 export type ValuesOf<I extends Instruments> = { [Name in keyof I]: ValueOf<I[Name]> };
 
 /**
  * Creates zeros for counters and histograms. Code counts in place: `totals.attempts += 1`,
- * `totals.results[outcome] += 1`. They are plain numbers, because some lie on the path of every check.
+ * `totals.results[outcome] += 1`. The counts are plain numbers, because some are changed by every check.
  */
 export function createTotals<I extends Instruments>(instruments: I): ValuesOf<I> {
   const entries = Object.entries(instruments).map(([name, instrument]) => [name, zero(instrument)]);
@@ -41,7 +41,7 @@ function zero({
 /**
  * The values of a gauge with open labels at one moment.
  *
- * @param entries labels with their value; the last value of a combination counts
+ * @param entries combinations of labels, each with its value; the last value of a combination counts
  */
 export function seriesOf<V extends string, N extends string>(
   { openLabels }: Instrument<V, 'gauge', N>,
@@ -53,8 +53,8 @@ export function seriesOf<V extends string, N extends string>(
 }
 
 /**
- * The values of an instrument with open labels: a number for each combination of label values that has one.
- * The code that counts bounds the combinations; the declaration of the instrument says how.
+ * The values of an instrument with open labels: a number for each combination of label values that occurred.
+ * The counting code bounds the number of combinations, as the declaration of the instrument says.
  *
  * @typeParam N the names of the labels
  */
@@ -67,7 +67,7 @@ export class Series<N extends string = string> {
     this.#names = names;
   }
 
-  /** Counts; the time series begins at 0. */
+  /** Adds to the value of a time series, which begins at 0. */
   add(labels: Readonly<Record<N, string>>, by = 1): void {
     this.#point(labels).value += by;
   }
@@ -76,7 +76,7 @@ export class Series<N extends string = string> {
     this.#point(labels).value = value;
   }
 
-  /** A copy, in the order in which the time series appeared. */
+  /** A copy of the values, in the order in which the time series appeared. */
   points(): { readonly labels: Readonly<Record<string, string>>; readonly value: number }[] {
     return [...this.#points.values()].map(({ labels, value }) => ({
       labels: Object.fromEntries(this.#names.map((name) => [name, labels[name]])),
@@ -100,8 +100,8 @@ export type DistributionValues = {
   /** Upper bounds of the buckets, ascending. */
   readonly bounds: readonly number[];
   /**
-   * Number of values in each bucket, not cumulative. There is one more bucket than `bounds`: the last one
-   * holds the values above all bounds.
+   * Number of values in each bucket, not cumulative. There is one more bucket than `bounds`: the last bucket
+   * counts the values above all bounds.
    */
   readonly counts: readonly number[];
   readonly sum: number;
@@ -141,7 +141,7 @@ export type Point = {
   readonly value: number | DistributionValues;
 };
 
-/** The values of an instrument at one moment. Every export is given these. */
+/** The values of an instrument at one moment. Every export is made from such measurements. */
 export type Measurement = {
   readonly instrument: Instrument;
   /** When its counting began at 0, epoch ms; without meaning for a gauge. */
@@ -173,7 +173,7 @@ function pointsOf({ label }: Instrument, value: unknown): Point[] {
   }
   if (value instanceof Series) return value.points();
   if (label === null) return [{ labels: {}, value: value as number }];
-  // The order is the order of the declaration, not of the values.
+  // The order is that of the declaration, not that of the values.
   return Object.keys(label.values).map((each) => ({
     labels: { [label.name]: each },
     value: (value as Record<string, number>)[each] as number,

@@ -20,14 +20,15 @@ export interface Bus {
     options?: SubscribeOptions,
   ): BusSubscription;
   /**
-   * Reads the heartbeats of a region's agents: the newest of each agent that NATS keeps, then those that
-   * come.
+   * Reads the heartbeats of a region's agents: first the newest of each agent that NATS
+   * keeps, then those that arrive.
    *
-   * `handler` is called for each heartbeat. While its promise is pending, no further heartbeat is handled or
-   * asked for, and NATS keeps only the newest of each agent. `onEnd` is called once, when reading ends for
-   * any reason but `close`: connection lost, stream or consumer gone. The caller then starts another reading.
+   * `handler` is called for each heartbeat. While its promise is pending, no further heartbeat is
+   * handled or asked for, and NATS keeps only the newest of each agent. `onEnd` is called once, when
+   * the reading ends for any other reason than `close`: connection lost, stream or consumer gone. The
+   * caller then starts another reading.
    *
-   * @throws BusDisconnected, or what the server answered
+   * @throws BusDisconnected, or the error that the server answered
    */
   readHeartbeats(
     region: Region,
@@ -47,7 +48,7 @@ export interface Bus {
   close(): Promise<void>;
 }
 
-/** `max`: the subscription ends after this number of messages, also at the server. */
+/** `max`: number of messages after which the subscription ends, also at the server. */
 export type SubscribeOptions = { queue?: string; max?: number };
 
 export type PublishOptions = { reply?: string; messageId?: string };
@@ -57,14 +58,14 @@ export type BusMessage = {
   data: Uint8Array;
   /** Subject for an answer; '' when there is none. */
   reply: string;
-  /** Bytes of the data and of the headers. The headers are not read. */
+  /** Size of the data and of the headers together, bytes. The headers are not read. */
   bytes: number;
   /** True for the server's immediate 503: the subject that the message was published to has no subscriber. */
   isNoResponders: boolean;
 };
 
 export interface BusSubscription {
-  /** Closes at once. Messages on their way are not handled any more. */
+  /** Closes the subscription at once. Messages on their way are no longer handled. */
   close(): void;
   /**
    * Asks the server for no more messages, and resolves when all that it had sent were handled. Without a
@@ -96,9 +97,9 @@ export interface ResultStreams {
    * Reads in order from `fromSequence` on, without acknowledgements.
    *
    * `handler` is called for each message. While its promise is pending, no further message is handled or
-   * asked for. At most {@link READ_AHEAD_BYTES} are asked for and not handled. `onEnd` is called when reading
-   * ends for any reason but `close`: connection lost, stream deleted or emptied, consumer lost. The caller
-   * then looks at the stream again and starts another reading.
+   * asked for. At most {@link READ_AHEAD_BYTES} are asked for and not handled. `onEnd` is called when the
+   * reading ends for any other reason than `close`: connection lost, stream deleted or emptied, consumer
+   * lost. The caller then looks at the stream again and starts another reading.
    *
    * @param created when the stream that `fromSequence` belongs to was created. A stream that was created at
    *   another time is not read. Left out: any stream of the name is read
@@ -116,18 +117,19 @@ export interface ResultStreams {
 }
 
 /**
- * Maximum number of bytes that one reading of results may have asked for and not handled: one message of the
- * largest size with its headers and subjects. The readings of all 28 regions and
- * {@link HEARTBEATS_AHEAD_BYTES} together stay below 8 MiB, above which a NATS server set up by
- * `svc region init` closes a connection.
+ * Maximum number of bytes that one reading of results has requested and not yet handled. It is the
+ * size of the largest message with its headers and subjects. The readings of all 28 regions and
+ * {@link HEARTBEATS_AHEAD_BYTES} together stay below 8 MiB, above which a NATS server set up by `svc
+ * region init` closes a connection.
  */
 export const READ_AHEAD_BYTES = 264 * 1_024;
 
-/** The same bound for one reading of heartbeats. */
+/** The same maximum for one reading of heartbeats. */
 export const HEARTBEATS_AHEAD_BYTES = 16 * 1_024;
 
 /**
- * `bytes`: what the stream holds now. `maxBytes`: its limit, beyond which the oldest messages are dropped.
+ * `bytes`: present size of the stream. `maxBytes`: limit of its size, beyond which
+ * the oldest messages are dropped.
  */
 export type StreamInfo = {
   created: string;
@@ -141,11 +143,11 @@ export type StreamMessage = {
   sequence: number;
   subject: string;
   data: Uint8Array;
-  /** When the server stored it, epoch ms. */
+  /** When the server stored the message, epoch ms. */
   time: number;
-  /** `Nats-Msg-Id`, '' when none. */
+  /** `Nats-Msg-Id` of the message; '' when it has none. */
   messageId: string;
-  /** Number of messages that the stream holds after it; 0 where that is unknown. */
+  /** Number of messages after this one in the stream; 0 when that is unknown. */
   pending?: number;
 };
 

@@ -1,24 +1,24 @@
 import { type Msg, MsgHdrsImpl } from 'nats';
 
-/** Longer headers are not read, bytes. The headers of agents and servers have 200 at most. */
+/** Maximum size of headers that are read, bytes. The headers of agents and servers have 200 bytes at most. */
 const LONGEST_BYTES = 1_024;
 
 const MESSAGE_ID = 'Nats-Msg-Id';
 
 /**
- * Size of a message's headers in bytes, found without reading them. A subject that is not ASCII counts as a
- * part of them.
+ * Size of a message's headers in bytes, found without reading them. The additional bytes of a subject
+ * that is not ASCII are counted too.
  *
- * The client parses headers whole when they are asked for: 30,000 names hold the thread for ten seconds. A
- * name with a blank throws, and the client then never reads its connection again. Any holder of a region's
- * key can choose the headers.
+ * The client parses headers whole when they are asked for: 30,000 names hold the thread for ten seconds.
+ * A name with a blank throws, and the client then never reads its connection again. Any holder of a
+ * region's key can choose the headers.
  */
 export function headerBytes(message: Msg): number {
   const { subject, reply = '', data } = message;
   return messageBytes(message) - subject.length - reply.length - data.length;
 }
 
-/** Whether the message is the server's "no responders": a status and no data. */
+/** Whether the message is the server's "no responders" message, which has a status and no data. */
 export function isNoResponders(message: Msg): boolean {
   if (message.data.length > 0 || headerBytes(message) > LONGEST_BYTES) return false;
   return readSafely(() => message.headers?.code) === 503;

@@ -19,9 +19,9 @@ import { replicasAt } from './stream-replicas.ts';
  * server's overhead.
  */
 const MAX_BYTES = 1_024 ** 2;
-/** Age at which NATS forgets a heartbeat, ms. An agent is gone after three missed ones. */
+/** Age at which NATS forgets a heartbeat, ms. An agent counts as gone after three missed heartbeats. */
 const MAX_AGE_MS = 10_000;
-/** Shortest time that servers accept for remembering message ids, ms. Heartbeats have no ids. */
+/** Minimum time that servers accept for remembering message ids, ms. Heartbeats have no ids. */
 const DUPLICATE_WINDOW_MS = 100;
 
 /** JetStream error code "stream name already in use with a different configuration". */
@@ -51,8 +51,8 @@ const configOf = (region: Region) =>
   }) satisfies Partial<StreamConfig>;
 
 /**
- * `Bus.readHeartbeats` has the contract. The stream lies in memory, so it is created again when a server has
- * lost it.
+ * The contract is that of `Bus.readHeartbeats`. The stream is in memory, so it is created
+ * again when a server has lost it.
  */
 export async function readHeartbeats(
   bus: ReadableBus,
@@ -76,8 +76,8 @@ async function ensureStream(
     await streams.add(config);
   } catch (error) {
     if (!(error instanceof NatsError) || error.api_error?.err_code !== STREAM_NAME_TAKEN) throw error;
-    // Another version of svc made the stream with another configuration. Its heartbeats come again within 2
-    // s.
+    // Another version of svc created the stream with another configuration. The agents send
+    // their heartbeats again within 2 s.
     await streams.delete(config.name);
     await streams.add(config);
   }

@@ -2,7 +2,7 @@ import { nkeys } from 'nats';
 import { SvcError } from '../errors.ts';
 import { Secret } from '../secret.ts';
 
-/** A key of a user of NATS: the server knows its public half (`U…`), its owner the seed (`SU…`). */
+/** A key of a NATS user. The server knows its public half (`U…`), and its owner knows the seed (`SU…`). */
 export type NatsKey = { readonly seed: Secret; readonly publicKey: string };
 
 export function createNatsKey(): NatsKey {

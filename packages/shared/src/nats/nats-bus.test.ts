@@ -9,7 +9,7 @@ import { BusDisconnected, connectBus, type NatsBus } from './nats-bus.ts';
 const log = pino({ level: 'silent' });
 const text = (data: Uint8Array) => Buffer.from(data).toString();
 
-/** Lets the client believe that it has dialled its server long ago. */
+/** Makes the client believe that it dialled its server long ago. */
 function dialledLongAgo({ connection }: NatsBus): void {
   const { protocol } = connection as unknown as {
     protocol: { servers: { getCurrentServer(): { lastConnect: number } } };
@@ -79,7 +79,7 @@ describe('core messages', () => {
 
   test('a flush that waits when the server dies is rejected', async () => {
     process.kill(server.pid, 'SIGSTOP');
-    // The signal takes its time to reach all threads; until then the flush would be answered.
+    // The signal takes some time to reach all threads. Until then, the server would answer the flush.
     await expect
       .poll(() => execFileSync('ps', ['-o', 'stat=', '-p', `${server.pid}`], { encoding: 'utf8' }))
       .toMatch(/^T/);
@@ -92,7 +92,7 @@ describe('core messages', () => {
   test('a flush that waits when a connection of long ago ends is rejected in the same way', async () => {
     const back = Promise.withResolvers<void>();
     bus.onConnection((isConnected) => isConnected && back.resolve());
-    // The client dials at once then, and rejects what waits before it says that the connection is lost.
+    // The client then dials at once, and rejects waiting questions before it reports the lost connection.
     dialledLongAgo(bus);
     const rejected = expect(bus.flush()).rejects.toThrow(BusDisconnected);
     await bus.connection.reconnect();

@@ -32,7 +32,7 @@ import { headerBytes, isNoResponders } from './headers.ts';
 import { readHeartbeats } from './heartbeat-stream.ts';
 import { type NatsServers, parseNatsServers, shownServers } from './servers.ts';
 
-/** There is no connection, and nothing was sent. `publish` and `flush` throw it. */
+/** There is no connection, and nothing was sent. `publish` and `flush` throw this error. */
 export class BusDisconnected extends SvcError {
   readonly retryable = true;
 
@@ -43,12 +43,12 @@ export class BusDisconnected extends SvcError {
 
 export type BusParts = {
   /**
-   * `tls://host:port` or `nats://host:port`, several separated by commas. With `tls://` there is no
-   * connection without TLS, whatever the server or a proxy in front of it says. Credentials in the URL are
-   * passed on.
+   * Addresses `tls://host:port` or `nats://host:port`, separated by commas. With `tls://` there
+   * is no connection without TLS, whatever the server or a proxy in front of it says.
+   * Credentials in the URL are passed on.
    */
   url: string;
-  /** Shown in the server's connection list. */
+  /** Name of the connection in the server's list of connections. */
   name: string;
   log: Logger;
   /**
@@ -60,7 +60,7 @@ export type BusParts = {
   credentialsFile?: string;
   /** An nkey seed (`SU…`). */
   nkeySeed?: Secret;
-  /** The CA certificate: its path, or its PEM text. It makes TLS required. */
+  /** The CA certificate: its path, or its PEM text. With a CA certificate, TLS is required. */
   ca?: string;
 };
 
@@ -81,7 +81,7 @@ export async function connectBus(parts: BusParts): Promise<NatsBus> {
   }
 }
 
-/** For this module and `trial.ts`. */
+/** The options of a connection, for this module and `trial.ts`. */
 export function connectionOptionsOf(parts: Omit<BusParts, 'log'>): ConnectionOptions {
   const servers = parseNatsServers(parts.url);
   const connectionOptions: ConnectionOptions = {
@@ -105,14 +105,14 @@ export function connectionOptionsOf(parts: Omit<BusParts, 'log'>): ConnectionOpt
   return connectionOptions;
 }
 
-/** Time after which a first connection that is still missing is explained, ms. */
+/** Time after which a missing first connection is explained in the log, ms. */
 const EXPLAIN_AFTER_MS = 1_000;
 /** Interval of further explanations, ms. */
 const EXPLAIN_EVERY_MS = 30_000;
 
 /**
- * Logs why the first connection is still missing, because the client waits for it in silence. It tries a
- * second connection now and then, only for the reason that the attempt fails with.
+ * Logs why the first connection is still missing, because the client waits for it in silence. From time to
+ * time it tries a second connection, only to learn why that attempt fails.
  *
  * @returns a function to call when the wait is over
  */
@@ -162,7 +162,7 @@ function authorityOf(ca: string | undefined): { ca?: string; caFile?: string } {
   return ca.trimStart().startsWith('-----BEGIN CERTIFICATE-----') ? { ca } : { caFile: ca };
 }
 
-/** Why the certificate is for none of the named servers; undefined when it is for one of them. */
+/** Why the certificate is valid for none of the named servers; undefined when it is valid for one of them. */
 function identityProblem(hosts: readonly string[], certificate: PeerCertificate): Error | undefined {
   const problems = hosts.map((host) => checkServerIdentity(host, certificate));
   return problems.includes(undefined) ? undefined : problems[0];
@@ -182,8 +182,8 @@ function authenticatorOf(parts: Pick<BusParts, 'credentialsFile' | 'nkeySeed'>):
 }
 
 /**
- * Whether the client gave a question up because its connection was lost. It mostly does so before it reports
- * the loss.
+ * Whether the client gave up a question because its connection was lost. The client usually does
+ * so before it reports the loss.
  */
 function isLoss(error: unknown): boolean {
   return error instanceof NatsError && error.code === ErrorCode.Disconnect;
@@ -196,11 +196,11 @@ export class NatsBus implements Bus {
   readonly #options: ConnectionOptions;
   readonly #log: Logger;
   readonly #listeners = new Set<(isConnected: boolean) => void>();
-  /** Rejects the questions that wait for an answer when the connection is lost. */
+  /** Functions that reject the questions that wait for an answer, for when the connection is lost. */
   readonly #asked = new Set<(reason: unknown) => void>();
   #isConnected = true;
 
-  /** @param options the options that `connection` was made with */
+  /** @param options the options with which `connection` was made */
   constructor(connection: NatsConnection, options: ConnectionOptions, log: Logger) {
     this.connection = connection;
     this.#options = options;
@@ -312,7 +312,10 @@ export class NatsBus implements Bus {
     this.#change(false);
   }
 
-  /** The server's own bound, 1 MB, is larger. Messages beyond a smaller one are refused for ever. */
+  /**
+   * Refuses a message that the server would not accept. The server's own maximum is 1 MB; if its operator set
+   * a smaller maximum, messages beyond that are refused for ever.
+   */
   #checkPayload(): void {
     const maxPayload = this.connection.info?.max_payload ?? 0;
     const needed = MAX_AGENT_MESSAGE_BYTES;

@@ -47,7 +47,7 @@ afterEach(async () => {
   await bus.close();
 });
 
-/** Publishes so many messages of the size to a region's stream and waits until it has them. */
+/** Publishes `count` messages of `bytes` to a region's stream, and waits until the stream has them. */
 async function fill(region: Region, count: number, bytes: number): Promise<void> {
   const data = 'x'.repeat(bytes);
   for (let n = 0; n < count; n += 1) {
@@ -103,7 +103,7 @@ describe('the stream of a region', () => {
     bus.publish('svc.results.hosta-fra', 'x'.repeat(256 * 1024), { reply: inbox, messageId: 'largest' });
     const [tooLarge, taken] = await answers.count(2);
     expect(tooLarge).toContain('"err_code":10054');
-    // Not which place it has: newer servers may find messages of a stream of this name that was just deleted.
+    // The sequence is not checked: newer servers may find messages of a deleted stream with the same name.
     expect(taken).toMatch(/^\{"stream":"SVC_RESULTS_hosta-fra", ?"seq":\d+\}$/);
   });
 
@@ -242,7 +242,7 @@ describe('reading', () => {
   test('reading ends when the server is silent for too long', async () => {
     const { lastSequence } = await stream.ensure(LIMITS);
     const ended = collector<unknown>();
-    // The server keeps real time, so it says nothing meanwhile.
+    // The server's clock is real, so the server sends no heartbeat while the test's clock advances.
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] });
     onTestFinished(() => void vi.useRealTimers());
     await stream.read(lastSequence + 1, () => {}, ended.handle);

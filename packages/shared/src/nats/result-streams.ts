@@ -19,8 +19,8 @@ import { JETSTREAM_ANSWER_MS, jetStreamManager, readStream } from './stream-read
 import { CLUSTER_REPLICAS, replicasAt } from './stream-replicas.ts';
 
 /**
- * NATS has no room for even a small stream. It reserves disk space for a stream's whole bound when the stream
- * is created.
+ * NATS has no room for even a small stream. NATS reserves disk space for the maximum size of a
+ * stream when the stream is created.
  */
 export class StreamTooLarge extends SvcError {
   readonly retryable = true;
@@ -94,7 +94,7 @@ const TOO_FEW_PEERS = 10005;
  * larger ones, so that they cannot fill a stream.
  */
 const MAX_MESSAGE_BYTES = LIMITS.messageBytes + 1_024;
-/** Smallest stream, bytes. A region without room for this has no stream. */
+/** Minimum size of a stream, bytes. A region for which NATS has less room has no stream. */
 const LEAST_STREAM_BYTES = 4 * 1024 ** 2;
 /**
  * How long the server remembers a message id, ms.
@@ -141,7 +141,7 @@ export class NatsResultStreams implements ResultStreams {
       return await this.#create(region, maxBytes);
     } catch (error) {
       if (jetStreamCode(error) !== STREAM_NAME_TAKEN) throw error;
-      // Another process has created it meanwhile, with another limit.
+      // Another process has created the stream in the meantime, with another limit.
       const made = await this.#info(resultsStream(region));
       if (made === null) throw error;
       return this.#change(region, made, maxBytes);
@@ -235,7 +235,7 @@ export class NatsResultStreams implements ResultStreams {
     );
   }
 
-  /** Null when there is no such stream. */
+  /** The state of a stream; null when there is no such stream. */
   async #info(name: string): Promise<NatsStreamInfo | null> {
     try {
       return await this.#asked(({ streams }) => streams.info(name));

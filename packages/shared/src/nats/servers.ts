@@ -1,11 +1,11 @@
 import { BlockList, isIP } from 'node:net';
 import { unescapePercent } from '../url-secrets.ts';
 
-/** The parsed value of `SVC_NATS_URL`. */
+/** The servers that `SVC_NATS_URL` names. */
 export type NatsServers = {
   /** `host:port`, without scheme and credentials. */
   readonly addresses: readonly string[];
-  /** Names and addresses of the servers, IPv6 without brackets. */
+  /** Names and addresses of the servers. IPv6 addresses have no brackets. */
   readonly hosts: readonly string[];
   /** Whether the servers were written with `tls://`. */
   readonly requiresTls: boolean;
@@ -33,7 +33,8 @@ loopback.addAddress('::1', 'ipv6');
 /**
  * Reads a list of NATS servers, separated by commas: `tls://host:port`, `nats://host:port` or `host:port`.
  *
- * @throws TypeError that says what is wrong. It does not repeat the text, which may hold a password
+ * @throws TypeError that says what is wrong. The message does not repeat the text,
+ *   which may contain a password
  */
 export function parseNatsServers(text: string): NatsServers {
   const servers = text.split(',').map((server) => parseServer(server.trim()));
@@ -54,7 +55,7 @@ export function parseNatsServers(text: string): NatsServers {
   };
 }
 
-/** The servers as people may see them: with their scheme, without credentials. */
+/** The servers in a form that people may see: with their scheme, without credentials. */
 export function shownServers({
   addresses,
   requiresTls,

@@ -23,16 +23,16 @@ class StreamReadEnded extends SvcError {
   }
 }
 
-/** Maximum number of messages of one request; `READ_AHEAD_BYTES` is the other bound. */
+/** Maximum number of messages of one request. Another maximum is `READ_AHEAD_BYTES`. */
 const MOST_MESSAGES = 256;
-/** How long the server keeps one request open, ms. */
+/** Time for which the server keeps one request open, ms. */
 const EXPIRES_MS = 30_000;
-/** Interval at which the server reports that a request stands while it has nothing to deliver, ms. */
+/** Interval at which the server confirms an open request while it has nothing to deliver, ms. */
 const HEARTBEAT_MS = 1_500;
 /**
  * After a silence of this length the consumer counts as gone, ms. In a cluster, the consumer's server may
- * fail while the connection, which goes to another server, stays up. A reading of heartbeats must notice that
- * before the agents count as gone, after 6.5 s.
+ * fail while the connection, which goes to another server, stays up. A reading of heartbeats must notice the
+ * failure before the agents count as gone, after 6.5 s.
  */
 const SILENCE_MS = 3 * HEARTBEAT_MS;
 /** The server removes a consumer that gets no request for this long, ms. */
@@ -41,8 +41,9 @@ const INACTIVE_MS = 300_000;
 const WAITING = { expires: nanos(EXPIRES_MS), idle_heartbeat: nanos(HEARTBEAT_MS) };
 
 /**
- * How long the server may take for an answer about streams and consumers, ms. While a cluster elects the
- * leader of a stream, requests about the stream get no answer, so a long wait would only delay the next try.
+ * Maximum time that the server may take for an answer about streams and consumers, ms. While a
+ * cluster elects the leader of a stream, requests about the stream get no answer, so a longer wait
+ * would only delay the next try.
  */
 export const JETSTREAM_ANSWER_MS = 2_000;
 
@@ -51,10 +52,10 @@ export function jetStreamManager(connection: NatsConnection): Promise<JetStreamM
   return connection.jetstreamManager({ checkAPI: false, timeout: JETSTREAM_ANSWER_MS });
 }
 
-/** The bus as a reading needs it. */
+/** The part of the bus that a reading needs. */
 export type ReadableBus = Pick<Bus, 'isConnected' | 'publish' | 'inbox' | 'onConnection'> & {
   readonly connection: NatsConnection;
-  /** Rejects as soon as the connection is lost. */
+  /** Asks the server. Rejects as soon as the connection is lost. */
   unlessLost<T>(ask: () => Promise<T>): Promise<T>;
 };
 
@@ -63,14 +64,14 @@ export type ReadingOptions = {
    * When the stream to read was created, in the server's notation. Left out: any stream of the name is read.
    */
   created?: string | undefined;
-  /** Maximum number of bytes that are asked for and not handled. Default {@link READ_AHEAD_BYTES}. */
+  /** Maximum number of bytes that are requested and not yet handled. Default {@link READ_AHEAD_BYTES}. */
   readAheadBytes?: number;
 };
 
 export type MessageHandler = (message: StreamMessage) => Promise<void> | void;
 
 /**
- * Reads a stream from a sequence on. `ResultStreams.read` has the contract.
+ * Reads a stream from a sequence on. The contract is that of `ResultStreams.read`.
  *
  * A reading asks a consumer without acknowledgements for messages, with one request at a time:
  *
@@ -114,7 +115,7 @@ export async function readStream(
     // If the stream was created again before the consumer, these sequences belong to other messages. Servers
     // up to 2.10 then begin after the newest message, and 2.15 delivers nothing until there are as many
     // messages as before (findings/nats-consumer-of-a-replaced-stream.sh). A consumer ends with its stream.
-    // So if the present stream is the right one, the consumer reads no other.
+    // So if the present stream is the right one, the consumer reads no other stream.
     const info = await bus.unlessLost(() => manager.streams.info(stream));
     if (info.created !== created) {
       await reading.close();
@@ -132,7 +133,7 @@ type ReadingParts = {
   readonly consumer: string;
   readonly handler: MessageHandler;
   readonly onEnd: (error: unknown) => void;
-  /** Maximum number of bytes that are asked for and not handled; see {@link READ_AHEAD_BYTES}. */
+  /** Maximum number of bytes that are requested and not yet handled; see {@link READ_AHEAD_BYTES}. */
   readonly readAheadBytes: number;
 };
 
@@ -151,8 +152,8 @@ class Reading implements StreamReading {
   /** Maximum number of messages that the last request may still bring. */
   #wanted = 0;
   /**
-   * Bytes of messages that the last request may still bring. The server reports when the next message is
-   * larger. It sends nothing when no bytes are left.
+   * Number of bytes of messages that the last request may still bring. The server reports when the next
+   * message is larger than that. It sends no report when no bytes are left.
    */
   #wantedBytes = 0;
   /** Whether the last request has brought a message. */
@@ -266,14 +267,17 @@ class Reading implements StreamReading {
     this.#askAgain();
   }
 
-  /** Asks again once all messages are handled and the last request can bring no more. */
+  /** Sends the next request when all messages are handled and the last request can bring no more. */
   #askAgain(): void {
     if (!this.#isAsking && !this.#isWorking && this.#waiting.length === 0 && this.#end === null) {
       this.#requestMessages();
     }
   }
 
-  /** While messages are handled nothing is asked for, so the server may be silent. */
+  /**
+   * Ends the reading after too long a silence. While messages are handled, no request is
+   * open, so the server may be silent.
+   */
   #checkSilence(): void {
     if (!this.#isAsking || this.#isWorking) this.#heardAt = performance.now();
     else if (performance.now() - this.#heardAt > SILENCE_MS) this.#fail('the server is silent');

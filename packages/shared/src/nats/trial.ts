@@ -12,28 +12,29 @@ import {
 import { SvcError } from '../errors.ts';
 import { type BusParts, connectionOptionsOf, explainedFailure } from './nats-bus.ts';
 
-/** Longest time for one answer of the server, ms. */
+/** Maximum time for one answer of the server, ms. */
 const ANSWER_MS = 5_000;
-/** Time for a handshake with a server on another continent, ms. */
+/** Minimum time for a handshake, which may be with a server on another continent, ms. */
 const LEAST_MS = 1_600;
 
 export type TrialParts = Omit<BusParts, 'log'> & {
   /**
-   * Whether any certificate is accepted. Only for a question to a server on this machine whether it knows a
-   * key: no secret is sent to it.
+   * Whether any certificate is accepted. Set this only to ask a server on this machine whether it knows a
+   * key. No secret is sent to that server.
    */
   readonly trustsAnyServer?: boolean;
 };
 
 /**
- * The answer of a subject's stream to a message that it must not keep. `refused`: the server refuses the key.
- * `unanswered`: there is no stream, or it does not answer; between accounts the two look the same.
+ * The answer of a subject's stream to a message that it must not store. `refused`: the server refuses the
+ * key. `unanswered`: there is no stream, or the stream does not answer; these two cases cannot be
+ * distinguished from another account.
  */
 export type StreamAnswer = 'reached' | 'refused' | 'unanswered';
 
 /**
- * One connection that tries out what the key of the settings may do, for the command line. It is tried once,
- * and nothing that it sends is kept by a stream or read as a message of svc.
+ * One connection that tries out what the key of the settings may do, for the command line. Only one attempt
+ * to connect is made. No stream stores a message of this connection, and no part of svc reads one.
  */
 export class NatsTrial {
   readonly #connection: NatsConnection;
@@ -56,7 +57,7 @@ export class NatsTrial {
       waitOnFirstConnect: false,
       reconnect: false,
       ignoreAuthErrorAbort: false,
-      // The bound is for each server: they are tried one after the other.
+      // This maximum applies to each server, because the servers are tried one after the other.
       timeout: Math.max(LEAST_MS, ANSWER_MS / parts.url.split(',').length),
       ...(parts.trustsAnyServer === true ? { tls: ANY_SERVER } : {}),
     };
@@ -116,7 +117,7 @@ export class NatsTrial {
     return !isRefused && !this.#refused.has(`subscription ${subject}`);
   }
 
-  /** Asks the stream of the subject whether it is there, by a message that it must refuse. */
+  /** Asks whether the stream of the subject exists, by a message that the stream must refuse. */
   async streamAnswer(subject: string): Promise<StreamAnswer> {
     const conditions = headers();
     conditions.set('Nats-Expected-Stream', 'svc-doctor-expects-no-such-stream');
@@ -170,8 +171,8 @@ export class NatsTrial {
 }
 
 /**
- * Bounds a wait. The client itself waits for ever when the server hangs, because it settles none of its
- * promises when it gives the connection up.
+ * Limits the wait for an answer. The client itself would wait for ever for a hanging server, because it
+ * settles none of its promises when it gives up the connection.
  */
 async function answered<T>(answer: Promise<T>): Promise<T> {
   const bound = new AbortController();

@@ -2,10 +2,13 @@ import { httpUrl, type TextCheck } from '../resources/texts.ts';
 
 /** Path of metrics below a base URL (OTLP 1.10, "OTLP/HTTP Request"). */
 const METRICS_PATH = '/v1/metrics';
-/** The usual port of OTLP over gRPC. Over HTTP it is 4318. */
+/** The usual port of OTLP over gRPC. The usual port over HTTP is 4318. */
 const GRPC_PORT = '4317';
 
-/** Whether a text is an endpoint of OTLP over HTTP. The answer for gRPC says what to use instead. */
+/**
+ * Whether a text is an endpoint of OTLP over HTTP. The message about an endpoint of
+ * gRPC says what to use instead.
+ */
 export const otlpEndpoint: TextCheck = (text) => {
   if (/^grpcs?:\/\//i.test(text)) return useHttp('is an address of gRPC');
   const wrong = httpUrl(text);
@@ -21,8 +24,8 @@ function useHttp(what: string): string {
 }
 
 /**
- * The URL to which metrics are posted. A base URL (no path, or one that ends with `/`) gets `/v1/metrics`; a
- * path is used as it is given.
+ * The URL to which metrics are posted. `/v1/metrics` is appended to a base URL, which has no path or a path
+ * that ends with `/`. Any other URL is used unchanged.
  *
  * @param endpoint a URL in which {@link otlpEndpoint} finds no fault
  */

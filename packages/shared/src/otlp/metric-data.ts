@@ -1,6 +1,6 @@
 /**
  * OpenTelemetry's data model of metrics and its encodings. All that svc exports over OTLP goes through here.
- * Load it late: the packages take some memory, which most processes do not need.
+ * Import this module only when it is needed: its packages take memory that most processes do not need.
  */
 import type { HrTime } from '@opentelemetry/api';
 
@@ -18,7 +18,7 @@ export {
 /** Name of the instrumentation scope of everything that svc exports. */
 export const SCOPE_NAME = 'svc';
 
-/** Seconds and nanoseconds. */
+/** Converts an instant to seconds and nanoseconds. */
 export function hrTime(epochMs: number): HrTime {
   const seconds = Math.floor(epochMs / 1_000);
   return [seconds, Math.round((epochMs - seconds * 1_000) * 1_000) * 1_000];

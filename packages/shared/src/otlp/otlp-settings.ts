@@ -21,9 +21,10 @@ const endpoint = z
 type Pair = { readonly key: string; readonly value: string };
 
 /**
- * `key=value` pairs between commas with percent-encoded values, as OpenTelemetry's specification has them.
+ * `key=value` pairs between commas with percent-encoded values, as
+ * OpenTelemetry's specification defines them.
  *
- * @param readKey null: the text is no key
+ * @param readKey returns the key, or null when the text is no key
  */
 function pairList(readKey: (text: string) => string | null) {
   return z.string().transform((text, context): Pair[] => {
@@ -49,7 +50,7 @@ function pairIn(pair: string, readKey: (text: string) => string | null): Pair | 
     : { key, value };
 }
 
-/** Null: a `%` begins no character. */
+/** The decoded text; null when a `%` begins no encoded character. */
 function decoded(text: string): string | null {
   try {
     return decodeURIComponent(text);
@@ -71,7 +72,7 @@ const headers = pairList((name) => name)
   })
   .optional();
 
-/** Values of a closed set. Case does not count. */
+/** A schema for values of a closed set. Case is ignored. */
 function oneOf<const T extends string>(values: readonly T[], message: string) {
   return z
     .string()
@@ -87,17 +88,17 @@ const protocol = oneOf(
 const compression = oneOf(['gzip', 'none'], 'must be gzip or none').optional();
 
 /**
- * ms. The exporter of an SDK takes 0 for no limit, which nothing here has. A test on demand waits twice as
- * long.
+ * Time-out of an export, ms. SDKs use 0 for no limit, but every time-out of svc has a limit. A test
+ * on demand waits twice as long.
  */
 const timeout = wholeNumber(1, 60_000).optional();
 
-/** Only `true` is true (OpenTelemetry's specification, "Boolean Values"). */
+/** Whether the text is `true`. No other text means true (OpenTelemetry's specification, "Boolean Values"). */
 const isTrue = z.string().transform((text) => text.trim().toLowerCase() === 'true');
 
 const clientCertificate = certificateFile.transform((certificates) => certificates.join('\n')).optional();
 
-/** OpenTelemetry's own variables, as its specification has them (read on 2026-11-22). */
+/** OpenTelemetry's own variables, as its specification defines them (read on 2026-11-22). */
 export const OTLP_SETTINGS = {
   otlpEndpoint: {
     name: 'OTEL_EXPORTER_OTLP_ENDPOINT',
@@ -234,7 +235,7 @@ export const OTLP_SETTINGS = {
 
 /** The TLS settings for the endpoint of OpenTelemetry's variables. */
 export type ExportTls = {
-  /** PEM, in addition to the authorities that all connections trust. */
+  /** Authorities in PEM, in addition to those that all connections trust. */
   readonly ca: readonly string[];
   /** Null: no client certificate is sent to the endpoint. */
   readonly identity: ClientIdentity | null;
@@ -251,8 +252,8 @@ export type ExportTlsConfig = Pick<
 >;
 
 /**
- * The certificates of the settings. A variable for metrics wins over the one for all signals, as
- * OpenTelemetry's specification says.
+ * The certificates of the settings. A variable for metrics has precedence over the variable for all signals,
+ * as OpenTelemetry's specification says.
  *
  * @throws SvcError `bad-settings`: a certificate is set without its key, or the reverse
  */
@@ -266,7 +267,7 @@ export function exportTlsOf(config: ExportTlsConfig): ExportTls {
   };
 }
 
-/** Why {@link exportTlsOf} refuses the settings; null: it does not. */
+/** Why {@link exportTlsOf} refuses the settings; null when it accepts them. */
 export function exportTlsProblem(config: ExportTlsConfig): string | null {
   const { cert, key } = halvesOf(config);
   if (cert === undefined && key === undefined) return null;

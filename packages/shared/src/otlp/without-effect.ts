@@ -3,8 +3,8 @@ import { OTLP_SETTINGS } from './otlp-settings.ts';
 /**
  * Variables of OpenTelemetry's specification (1.51, "Environment Variable Specification" and "OTLP Exporter
  * Configuration", read on 2026-11-22) that are about metrics and have no effect here, with the reason.
- * Variables about traces and logs alone are left out: svc has neither, and environments of many programs set
- * them for all.
+ * Variables about traces and logs alone are left out: svc exports neither traces nor logs, and such variables
+ * are often set for all programs of a machine.
  */
 const WITHOUT_EFFECT: Readonly<Record<string, string>> = {
   OTEL_METRIC_EXPORT_TIMEOUT:
@@ -24,12 +24,13 @@ const EXPORTERS = 'OTEL_METRICS_EXPORTER';
 const ENDPOINTS = ['OTEL_EXPORTER_OTLP_ENDPOINT', 'OTEL_EXPORTER_OTLP_METRICS_ENDPOINT'] as const;
 
 /**
- * Maximum number of labels of a time series, and of bytes of a label's value, that VictoriaMetrics accepts by
- * default (Debian 13). It answers 200 to larger series and drops them. A test compares the bounds with it.
+ * Maximum number of labels of a time series, and of bytes of a label's value, that VictoriaMetrics
+ * accepts by default (Debian 13). It answers 200 to larger series and drops them. A test compares
+ * these numbers with VictoriaMetrics.
  */
 const MOST_LABELS = 40;
 const MOST_VALUE_BYTES = 4_096;
-/** Number of labels that a bucket of a failed check has without the resource's further attributes. */
+/** Number of labels that a bucket of a failed check has, without further attributes of the resource. */
 const LABELS_OF_A_POINT = 12;
 export const MOST_RESOURCE_ATTRIBUTES = MOST_LABELS - LABELS_OF_A_POINT;
 const SERVICE = ['service.name', 'service.version', 'service.instance.id'];
@@ -56,8 +57,8 @@ export function resourceWarnings(attributes: readonly (readonly [name: string, v
 }
 
 /**
- * Warnings for the log of a process at its start, about requests of OpenTelemetry's variables that have no
- * effect.
+ * Warnings for the log at the start of a process. Each is about a variable of OpenTelemetry that
+ * requests something without effect.
  */
 export function otlpWarnings(environment: NodeJS.ProcessEnv): string[] {
   const textOf = (name: string) => environment[name]?.trim().toLowerCase() ?? '';
@@ -81,7 +82,7 @@ export function otlpWarnings(environment: NodeJS.ProcessEnv): string[] {
     const by = disabled === 'true' ? `${DISABLED} is true` : `${EXPORTERS} does not name otlp`;
     warnings.push(`nothing goes to the endpoint of ${endpoint}: ${by}`);
   }
-  // Unreadable attributes stop the start elsewhere.
+  // Unreadable attributes are reported elsewhere, and the process then does not start.
   const { data = [] } = OTLP_SETTINGS.otlpResource.schema.safeParse(
     environment.OTEL_RESOURCE_ATTRIBUTES ?? '',
   );

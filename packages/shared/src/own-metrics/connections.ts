@@ -4,7 +4,7 @@ import type { HttpProxy, ProxyFor } from '../proxy/proxy.ts';
 import { type ClientIdentity, trustedContext } from '../server-trust.ts';
 
 type Parts = {
-  /** Authorities beyond Node's, PEM. */
+  /** Authorities in PEM, in addition to Node's. */
   readonly ca: readonly string[];
   /** Null: no client certificate is sent to the endpoint. */
   readonly identity: ClientIdentity | null;
@@ -17,7 +17,10 @@ type Parts = {
  */
 export class Connections {
   readonly #proxyEnv: AgentOptions['proxyEnv'];
-  /** Null: the URL has no TLS. It is made at the start, because making it holds the thread for a while. */
+  /**
+   * The TLS context; null when the URL has no TLS. It is made at the start, because making
+   * it holds the thread for a while.
+   */
   readonly #secureContext: SecureContext | null;
   #agent: Agent | null = null;
 
@@ -48,7 +51,7 @@ export class Connections {
   }
 }
 
-/** Without the brackets of an IPv6 literal. */
+/** The host without the brackets of an IPv6 literal. */
 function hostOf({ hostname }: URL): string {
   return hostname.replace(/^\[(.*)\]$/, '$1');
 }
@@ -57,7 +60,7 @@ function portOf({ port, protocol }: URL): number {
   return port === '' ? ({ 'http:': 80 }[protocol] ?? 443) : Number(port);
 }
 
-/** The proxy in the form of Node's agents; undefined: none. */
+/** The proxy in the form that Node's agents take; undefined when there is no proxy. */
 function proxyEnvOf(proxy: HttpProxy | undefined): AgentOptions['proxyEnv'] {
   if (proxy === undefined) return undefined;
   const url = new URL(`http://${proxy.host.includes(':') ? `[${proxy.host}]` : proxy.host}:${proxy.port}`);

@@ -15,13 +15,17 @@ export class ExportLog {
   constructor({ url, headers }: OwnExportSettings, log: Logger) {
     this.#log = log;
     const address = new URL(url.reveal());
-    // Paths of some receivers hold a key.
+    // Only the origin is logged, because the paths of some receivers contain a key.
     this.#endpoint = address.origin;
     const { username, password, href } = address;
     this.#secrets = [...Object.values(headers.reveal()), username, password, ...addressSecrets(href)];
   }
 
-  /** @param error null: the export was accepted */
+  /**
+   * Records the end of an export.
+   *
+   * @param error null: the export was accepted
+   */
   ended(error: unknown): void {
     const before = this.#state;
     this.#state = error === null ? 'working' : 'failing';

@@ -11,7 +11,7 @@ import type { Reader } from './reader.ts';
 export class OwnExport {
   readonly #parts: OwnExportParts;
   #reader: Promise<Reader | null> = Promise.resolve(null);
-  /** The values of the last export; null: not yet. */
+  /** The values for the last export; null until the export is stopped. */
   #last: readonly Measurement[] | null = null;
   #stopped: Promise<void> | null = null;
 
@@ -19,7 +19,7 @@ export class OwnExport {
     this.#parts = parts;
   }
 
-  /** Starts to export: the first time after one interval. */
+  /** Starts to export. The first export comes after one interval. */
   start(): void {
     const { settings } = this.#parts;
     if (settings !== null) this.#reader = this.#load(settings);
@@ -28,11 +28,11 @@ export class OwnExport {
   /**
    * Exports the present values once more and stops. It may be called twice; the first call counts.
    *
-   * @param withinMs time for the last export; then its connection is cut
+   * @param withinMs time for the last export, ms; after that, its connection is cut
    */
   stop(withinMs: number): Promise<void> {
     if (this.#stopped === null) {
-      // Parts that stop meanwhile no longer report values.
+      // The values are taken now, because parts that stop in the meantime no longer report values.
       if (this.#parts.settings !== null) this.#last = this.#parts.measurements();
       this.#stopped = this.#reader.then((reader) => reader?.stop(withinMs));
     }
@@ -42,7 +42,7 @@ export class OwnExport {
   async #load(settings: OwnExportSettings): Promise<Reader | null> {
     const { log } = this.#parts;
     try {
-      // Loaded only here: the modules of OpenTelemetry take some memory, which most processes do not need.
+      // The module is loaded only here, because OpenTelemetry takes memory that most processes do not need.
       const { startReader } = await import('./reader.ts');
       const measurements = () => this.#last ?? this.#parts.measurements();
       return startReader(settings, { ...this.#parts, measurements });

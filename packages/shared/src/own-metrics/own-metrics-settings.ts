@@ -67,7 +67,7 @@ export type OwnExportSettings = {
   readonly encoding: 'json' | 'protobuf';
   readonly isCompressed: boolean;
   readonly intervalMs: number;
-  /** At most `intervalMs`. */
+  /** Time limit of one export, ms; at most `intervalMs`. */
   readonly timeoutMs: number;
   readonly tls: ExportTls;
   /** Attributes of the resource that the operator has set. They override the attributes of the process. */
@@ -85,8 +85,8 @@ export function isExportOff({
 }
 
 /**
- * The export that the variables ask for; null: own metrics are not exported. A variable for metrics wins over
- * the one for all signals, as OpenTelemetry's specification says.
+ * The export that the variables ask for; null: own metrics are not exported. A variable for metrics has
+ * precedence over the variable for all signals, as OpenTelemetry's specification says.
  *
  * @throws SvcError `bad-settings`: a certificate is set without its key, or the reverse
  */

@@ -5,12 +5,12 @@ import type { ProxyFor } from '../proxy/proxy.ts';
 import type { OwnExportSettings } from './own-metrics-settings.ts';
 
 export type OwnExportParts = {
-  /** Null: nothing is exported, and nothing of OpenTelemetry is loaded. */
+  /** The settings of the export; null: nothing is exported, and no module of OpenTelemetry is loaded. */
   readonly settings: OwnExportSettings | null;
-  /** Attributes of the resource from the process. Attributes of the settings override them. */
+  /** Attributes of the resource that the process sets. Attributes in the settings override them. */
   readonly resource: Readonly<Record<string, string>>;
   readonly measurements: () => readonly Measurement[];
-  /** Authorities beyond Node's, PEM. */
+  /** Authorities in PEM, in addition to Node's. */
   readonly ca: readonly string[];
   readonly proxyFor: ProxyFor | undefined;
   readonly clock: Pick<Clock, 'wall' | 'monotonic'>;

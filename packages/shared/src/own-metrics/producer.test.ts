@@ -11,7 +11,10 @@ test.each([
   expect(otlpName({ name, unit })).toEqual({ name: otlp, unit: ucum });
 });
 
-/** As the specification of OpenTelemetry has it for Prometheus (compatibility, read on 2026-11-22). */
+/**
+ * The name that receivers make for Prometheus, by OpenTelemetry's specification
+ * (compatibility, read on 2026-11-22).
+ */
 function translated({ name, unit }: { name: string; unit: string }, isCounter: boolean): string {
   const suffix = { s: '_seconds', By: '_bytes' }[unit] ?? '';
   return `${name}${suffix}${isCounter ? '_total' : ''}`;

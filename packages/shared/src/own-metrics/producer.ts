@@ -16,15 +16,15 @@ import { VERSION } from '../version.ts';
 
 type ProducerParts = {
   readonly resource: Resource;
-  /** Taken once for each export. */
+  /** Returns the measurements. It is called once for each export. */
   readonly measurements: () => readonly Measurement[];
-  /** Epoch ms. */
+  /** The present time, epoch ms. */
   readonly now: () => number;
 };
 
 /**
- * Gives OpenTelemetry's reader the metrics of the process, instead of meters of its SDK: `/metrics` and OTLP
- * have one registry. Sums and histograms are cumulative since the start of their part.
+ * Gives OpenTelemetry's reader the metrics of the process. The meters of its SDK are not used, so that
+ * `/metrics` and OTLP have one registry. Sums and histograms are cumulative since the start of their part.
  */
 export function ownMetricsProducer({ resource, measurements, now }: ProducerParts): MetricProducer {
   return {
@@ -37,7 +37,7 @@ export function ownMetricsProducer({ resource, measurements, now }: ProducerPart
   };
 }
 
-/** Empty when the measurement has no point. */
+/** The metrics of a measurement; the list is empty when the measurement has no point. */
 function metricOf({ instrument, startedAt, points }: Measurement, endTime: HrTime): MetricData[] {
   const startTime = hrTime(startedAt);
   const at = <T>(attributes: Readonly<Record<string, string>>, value: T): DataPoint<T> => ({
@@ -55,7 +55,7 @@ function metricOf({ instrument, startedAt, points }: Measurement, endTime: HrTim
     aggregationTemporality: AggregationTemporality.CUMULATIVE,
   };
   const numbers = points.flatMap(({ labels, value }) =>
-    // JSON has no NaN or infinity, and an unknown value is no point.
+    // JSON has no NaN or infinity, so an unknown value gives no point.
     typeof value === 'number' && Number.isFinite(value) ? [at(labels, value)] : [],
   );
   const distributions = points.flatMap(({ labels, value }) =>
@@ -78,7 +78,9 @@ function histogramOf({ bounds, counts, sum, count }: DistributionValues) {
   return { buckets: { boundaries: [...bounds], counts: [...counts] }, sum, count };
 }
 
-/** The type of an instrument must not change from export to export, so it does not follow from the value. */
+/**
+ * The type depends on the declaration and not on the value, because it must not change from export to export.
+ */
 function typeOf({ kind, unit }: Instrument): ValueType {
   return kind === 'counter' && unit === null ? ValueType.INT : ValueType.DOUBLE;
 }
@@ -87,8 +89,9 @@ function typeOf({ kind, unit }: Instrument): ValueType {
 const UNITS = { seconds: 's', bytes: 'By' } as const satisfies Record<Unit, string>;
 
 /**
- * Name and unit of an instrument in OTLP. Unit and `_total` are not part of a name there: receivers that
- * translate names for Prometheus append both, so that a metric has one name whichever way it came.
+ * Name and unit of an instrument in OTLP. A name in OTLP contains neither the unit nor `_total`.
+ * Receivers that translate names for Prometheus append both, so a metric has the same name
+ * whether it was scraped or exported.
  */
 export function otlpName({ name, unit }: Pick<Instrument, 'name' | 'unit'>): { name: string; unit: string } {
   const stem = name.replace(/_total$/, '');

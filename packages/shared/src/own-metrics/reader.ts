@@ -41,7 +41,7 @@ export function startReader(settings: OwnExportSettings, parts: OwnExportParts):
       headers: { ...settings.headers.reveal() },
       compression: settings.isCompressed ? CompressionAlgorithm.GZIP : CompressionAlgorithm.NONE,
       timeoutMillis: settings.timeoutMs,
-      // A hanging export is cut off before the next one, so there is never more than one.
+      // An export that hangs is cut off before the next one begins, so only one export runs at a time.
       concurrencyLimit: 1,
       httpAgentOptions: () => connections.agent(),
       userAgent: `svc/${VERSION}`,
@@ -77,8 +77,8 @@ export function startReader(settings: OwnExportSettings, parts: OwnExportParts):
 }
 
 /**
- * The SDK says only by its process-wide logger that an endpoint rejected points of a request that it took. A
- * process has one export.
+ * When an endpoint accepts a request but rejects some of its points, the SDK reports this only to its
+ * process-wide logger. A process has only one export.
  */
 function listenToWarnings(exportLog: ExportLog, { log, clock }: OwnExportParts): void {
   const throttled = new ThrottledLog(log, clock);
@@ -93,7 +93,7 @@ function listenToWarnings(exportLog: ExportLog, { log, clock }: OwnExportParts):
   );
 }
 
-/** Time that the exporter has to end by itself beyond its own time-out, ms. */
+/** Time beyond its own time-out that the exporter has to end by itself, ms. */
 const GRACE_MS = 100;
 
 type Parts = {

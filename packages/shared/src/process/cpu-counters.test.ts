@@ -6,7 +6,7 @@ describe('what the kernel writes', () => {
   test('schedstat', () => {
     expect(waitedMsIn('416389 137935000 1\n')).toBe(137.935);
     expect(waitedMsIn('416389 0 1\n')).toBe(0);
-    // A kernel that could count, and was not started with `delayacct`.
+    // This kernel can count, but was not started with `delayacct`.
     expect(waitedMsIn('0 0 0\n')).toBeNull();
     expect(waitedMsIn('')).toBeNull();
   });

@@ -2,20 +2,23 @@ import { closeSync, openSync, readFileSync, readSync } from 'node:fs';
 import { messageOf } from '../errors.ts';
 import type { Logger } from '../log.ts';
 
-/** Counts of the kernel since some instant of the past, ms. Null: this machine does not count it. */
+/** Counts of the kernel since some instant in the past, ms. Null: this machine does not count this time. */
 export type CpuCounters = {
-  /** Time that the main thread could have run and waited for a CPU. Throttling by a quota is included. */
+  /**
+   * Time for which the main thread could have run but waited for a CPU. Throttling by a quota is included.
+   */
   readonly waitedMs: number | null;
   /**
-   * Time that the quota throttled the process's cgroup, summed over the CPUs. It may grow faster than time
-   * passes.
+   * Time for which the quota throttled the process's cgroup, summed over the CPUs. It
+   * may grow faster than time passes.
    */
   readonly throttledMs: number | null;
-  /** Time that some task of the machine waited for a CPU. */
+  /** Time for which some task of the machine waited for a CPU. */
   readonly pressedMs: number | null;
   /**
-   * Time that the event loop had nothing to do and had read everything that had arrived: libuv's count of its
-   * sleep in the poll phase. It includes the wait for a CPU after waking up. Every machine counts it.
+   * Time for which the event loop had nothing to do and had read everything that had arrived:
+   * libuv's count of its sleep in the poll phase. It includes the wait for a CPU after waking up.
+   * Every machine counts this time.
    */
   readonly idleMs: number;
 };
@@ -32,11 +35,11 @@ const OWN_CGROUPS = '/proc/self/cgroup';
 const CGROUPS = '/sys/fs/cgroup';
 
 /**
- * Opens the counters of this process on Linux: `/proc/self/schedstat`, `cpu.stat` of its cgroup (version 1 or
- * 2) and `/proc/pressure/cpu`.
+ * Opens the counters of this process on Linux: `/proc/self/schedstat`, `cpu.stat` of its cgroup (version 1
+ * or 2) and `/proc/pressure/cpu`.
  *
- * A file that is missing, or that the kernel was built without, counts nothing. On other systems no file
- * counts anything. The files are opened once and read from their start each time.
+ * A counter whose file is missing is null. On other systems, all these counters are null. The files are
+ * opened once and read from their start each time.
  */
 export function openCpuCounters(log: Logger): CpuCounterSource {
   const waited = openCounter([SCHEDSTAT], waitedMsIn, log);

@@ -9,16 +9,16 @@ import type { Logger } from '../log.ts';
 const SETTLE_MS = 500;
 
 /**
- * Interval at which the files are compared, ms. Some places send no events: network file systems, and folders
- * that replace others.
+ * Interval at which the files are compared, ms. Network file systems, and folders that replace
+ * other folders, cause no events.
  */
 const POLL_MS = 5_000;
 
 /**
  * Reports when one of a few files changed, was replaced or vanished.
  *
- * It watches the folders of the files and compares what it finds at their paths. This works with editors that
- * rename a new file into place, and with Kubernetes, which swaps a symbolic link to a folder.
+ * It watches the folders of the files and compares the states of the files at their paths. This works with
+ * editors that rename a new file into place, and with Kubernetes, which swaps a symbolic link to a folder.
  */
 export class FileWatch {
   readonly #clock: Clock;
@@ -42,14 +42,14 @@ export class FileWatch {
   }
 
   /**
-   * Replaces the list of watched files. Their present state counts as known, so call this before you read
-   * them.
+   * Replaces the list of watched files. The present state of the files counts as known, so call this
+   * function before you read them.
    */
   async watchFiles(paths: readonly string[]): Promise<void> {
     await this.#replaceStates(await statesOf(paths));
   }
 
-  /** Adds files that were found while reading. The known state of the others stays. */
+  /** Adds files that were found while reading. The known state of the other files is kept. */
   async addFiles(paths: readonly string[]): Promise<void> {
     const added = await statesOf(paths.filter((path) => !this.#seen.has(path)));
     await this.#replaceStates(new Map([...this.#seen, ...added]));
@@ -111,7 +111,7 @@ export class FileWatch {
     // Never rejects: an unreadable file is a state too.
     const states = await statesOf([...known.keys()]);
     this.#isLooking = false;
-    // A caller that set other files meanwhile is about to read them.
+    // If a caller has set other files in the meantime, it is about to read them.
     if (this.#isClosed || known !== this.#seen) return;
     if ([...states].some(([path, state]) => known.get(path) !== state)) {
       this.#seen = states;
@@ -124,7 +124,7 @@ export class FileWatch {
   }
 }
 
-/** The state of each path, which changes whenever its file does. */
+/** The state of each path. The state changes whenever the file at the path does. */
 async function statesOf(paths: readonly string[]): Promise<ReadonlyMap<string, string>> {
   const states = paths.map(async (path): Promise<[string, string]> => {
     try {

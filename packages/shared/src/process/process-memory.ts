@@ -8,8 +8,8 @@ export interface ProcessMemory {
   /** Resident memory, bytes. */
   residentBytes(): number;
   /**
-   * Collects all garbage of this thread and returns free pages to the system. It holds the thread: 50 to 100
-   * ms where 30 MB are in use.
+   * Collects all garbage of this thread and returns free pages to the system. The call holds the thread for
+   * 50 to 100 ms when 30 MB are in use.
    */
   collect(): void;
 }
@@ -27,7 +27,7 @@ export const processMemory: ProcessMemory = {
 type Returning = {
   readonly memory: ProcessMemory;
   readonly clock: Clock;
-  /** Left out: nothing is logged. */
+  /** Receives a line about the returned memory. Without it, nothing is logged. */
   readonly log?: Logger;
 };
 
@@ -49,18 +49,23 @@ function returnMemory({ memory, clock, log }: Returning, message: string): numbe
 const inMiB = (bytes: number): number => Math.round(bytes / 1_024 ** 2);
 
 /**
- * Time after which a start has settled, ms: the file is applied, results are read, and the code is compiled.
+ * Time after which a start is complete, ms: the declared file is applied, results
+ * are read, and code is compiled.
  */
 const SETTLED_MS = 10_000;
-/** Largest process that collects, bytes. A larger one would pause for longer and gain little. */
+/**
+ * Maximum size of a process that collects garbage, bytes. A larger process would
+ * pause for longer and gain little.
+ */
 const LARGEST_BYTES = 256 * 1_024 ** 2;
 
 /**
- * Returns to the system, once, the memory of this thread that the start no longer needs: garbage, and free
- * pages, which V8 keeps while a thread allocates steadily. It holds the thread for 50 to 400 ms. Jobs are
- * sent 200 to 400 ms before their slots, so a longer pause delays the checks that are due in it.
+ * Returns to the system, once, the memory of this thread that the start no longer needs: garbage,
+ * and free pages, which V8 keeps while a thread allocates steadily. This holds the thread for 50 to
+ * 400 ms. Jobs are sent 200 to 400 ms before their slots, so a longer pause would delay the checks
+ * that are due during the pause.
  *
- * @returns a function that cancels it
+ * @returns a function that cancels the return of memory
  */
 export function returnMemoryAfterStart(parts: Parameters<typeof returnMemory>[0]): () => void {
   return parts.clock.after(SETTLED_MS, () => {

@@ -17,8 +17,8 @@ import { settingsNotYet } from '../settings/not-yet.ts';
  * Reads the process's settings; null when the process ends instead. With `--help`, the settings are described
  * on standard output. When they are wrong, every problem is on standard error, and the exit code is set.
  *
- * @param name of the process, as people call it
- * @param args of the process
+ * @param name name of the process for people
+ * @param args arguments of the process
  */
 export function settingsOfProcess<T extends SettingsTable>(
   name: string,
@@ -55,8 +55,8 @@ export function endWhenAsked({ isSupervised }: { isSupervised: boolean }, end: (
 }
 
 /**
- * The message with which a supervised process reports to its supervisor that it is ready. It goes over their
- * channel.
+ * The message with which a supervised process reports to its supervisor that it is ready. It is sent over the
+ * channel between the two processes.
  */
 
 const READY_MESSAGE = { event: 'ready' } as const;

@@ -9,8 +9,8 @@ type Entry = { readonly port: number | null; matches(host: string): boolean };
  * Reads `NO_PROXY` as curl and Go do. Entries are separated by commas: names with all their subdomains,
  * addresses and CIDRs, each with an optional port. `*` matches everything.
  *
- * Unreadable entries are ignored, because the variable is set for all programs of a machine. Loopback never
- * uses a proxy, which would reach its own loopback instead.
+ * Unreadable entries are ignored, because the variable is set for all programs of a machine. Connections to
+ * loopback never use a proxy, because the proxy would reach its own loopback.
  */
 export function parseNoProxy(text: string): Bypass {
   const entries = text.split(',').flatMap((entry) => entryOf(entry.trim().toLowerCase()) ?? []);
@@ -66,7 +66,7 @@ function familyOf(address: string): 'ipv4' | 'ipv6' {
 const LOOPBACK = new BlockList();
 LOOPBACK.addSubnet('127.0.0.0', 8, 'ipv4');
 LOOPBACK.addAddress('::1', 'ipv6');
-// Systems connect to themselves when a program dials these addresses.
+// When a program dials these addresses, the system connects to itself.
 LOOPBACK.addAddress('0.0.0.0', 'ipv4');
 LOOPBACK.addAddress('::', 'ipv6');
 

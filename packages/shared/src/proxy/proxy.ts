@@ -15,7 +15,7 @@ export type HttpProxy = {
   readonly authorization: Secret | null;
 };
 
-/** The proxy for a connection; undefined for a direct one. `host` is as for {@link Bypass}. */
+/** The proxy for a connection; undefined for a direct one. `host` has the form that {@link Bypass} takes. */
 export type ProxyFor = (host: string, port: number) => HttpProxy | undefined;
 
 const DEFAULT_PORT = 80;
@@ -24,7 +24,7 @@ const DEFAULT_PORT = 80;
  * Reads the URL of an HTTP proxy.
  *
  * @param text `http://[user:password@]host[:port]`
- * @throws TypeError that does not repeat the text
+ * @throws TypeError whose message does not repeat the text
  */
 export function parseProxy(text: string): HttpProxy {
   const url = URL.parse(text);
@@ -51,9 +51,12 @@ const MAX_HEAD_BYTES = 64 * 1_024;
 const STATUS_LINE = /^HTTP\/1\.[01] (\d{3})(?: ([^\r\n]*))?\r?\n/;
 
 export type TunnelEnd =
-  /** The socket now leads to the target. It is paused, and bytes that came already can be read from it. */
+  /**
+   * The socket now leads to the target. It is paused, and bytes that have
+   * already arrived can be read from it.
+   */
   | { kind: 'open' }
-  /** The proxy's answer. */
+  /** The proxy answered with a status that opens no tunnel. */
   | { kind: 'refused'; statusCode: number; reason: string }
   /** The proxy did not answer like a proxy. The socket is destroyed. */
   | { kind: 'broken'; message: string };

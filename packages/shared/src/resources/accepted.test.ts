@@ -3,7 +3,7 @@ import { header, longUrl, REGION_NAMES, shown, times, VALID, x } from '../../../
 import { MONITOR_KINDS } from './monitors.ts';
 import { parseResource, type ResourceKind } from './registry.ts';
 
-/** Members laid over a valid resource. */
+/** A kind of resource, and members that replace members of a valid resource of this kind. */
 type Accepted = [ResourceKind, Record<string, unknown>];
 const each = (kind: ResourceKind, name: string, values: unknown[]): Accepted[] =>
   values.map((value) => [kind, { [name]: value }]);

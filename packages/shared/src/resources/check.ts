@@ -5,7 +5,7 @@ import type { Monitor } from './registry.ts';
 
 /**
  * The part of a monitor that probes need, as it travels in jobs. The default time-out is resolved, and
- * international names are in their ASCII form. The check holds header values in clear text.
+ * international names are in their ASCII form. The check contains header values in clear text.
  */
 export function toCheck(monitor: Monitor): Check {
   return checkOf(monitor.type, monitor);
@@ -29,11 +29,11 @@ function targetOfType<T extends CheckKind>(type: T, monitor: Monitors[T]): strin
 }
 
 /**
- * Everything that decides what is probed and how it is judged, as text. When it changes, the monitor's
- * version grows and earlier votes end.
+ * All attributes that decide what is probed and how the answer is judged, as one text. When this text
+ * changes, the monitor's version grows and earlier votes end.
  *
  * Name, description, visibility, export and `active` are not part of it. Nor are periodicity and regions,
- * which decide when and where the probe runs. The text holds header values in clear text.
+ * which decide when and where the probe runs. The text contains header values in clear text.
  */
 export function probeFingerprint(monitor: Monitor): string {
   return JSON.stringify(toCheck(monitor));

@@ -81,7 +81,7 @@ export const component = {
 
 export type StatusPageComponent = Normalized<typeof component>;
 
-/** The facts that decide the place of a component on its page. */
+/** The members that decide the place of a component on its page. */
 type Placed = {
   readonly id: number | string;
   readonly order: number | null;

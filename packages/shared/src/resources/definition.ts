@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 
 /**
- * The one definition of a declared resource. The validation (input.ts), the OpenAPI document, the declared
+ * The only definition of a declared resource. The validation (input.ts), the OpenAPI document, the declared
  * file, the Terraform schema and the reference pages are all read from it.
  */
 export type ResourceDefinition = {
@@ -17,12 +17,12 @@ export type ResourceDefinition = {
   readonly attributes: Attributes;
   readonly blocks: Blocks;
   /**
-   * Constant members of every normalized value (`type: 'http'`). When a request holds one, its value must
-   * match.
+   * Constant members of every normalized value (`type: 'http'`). When a request contains such
+   * a member, its value must match.
    */
   readonly constants: Readonly<Record<string, string>>;
   /**
-   * Members of API answers in addition to the computed attributes. They are ignored when they are sent back.
+   * Members of API answers in addition to the computed attributes. In a request, these members are ignored.
    */
   readonly apiMembers: readonly string[];
   /** Rules over more than one attribute. */
@@ -45,7 +45,7 @@ export type Blocks = Readonly<Record<string, Block>>;
 export type Value<T = unknown> = {
   readonly type: 'string' | 'number' | 'bool' | 'set' | 'list' | 'map' | 'objects';
   readonly schema: z.ZodType<T>;
-  /** Validates the value in the declared file, where that differs. */
+  /** Validates the value in the declared file, when the rules there differ. */
   readonly inFile?: z.ZodType<T>;
   readonly oneOf?: readonly string[];
   readonly minimum?: number;
@@ -59,17 +59,17 @@ export type Value<T = unknown> = {
   readonly references?: readonly string[];
   /** Members of each object of `objects`. */
   readonly attributes?: Attributes;
-  /** Whether people write several lines. Forms give it a larger field. */
+  /** Whether the text may have several lines. Forms then show a larger field. */
   readonly isMultiline?: boolean;
-  /** The form of a valid value in a few words: `host:port`. */
+  /** The form of a valid value in a few words, such as `host:port`. */
   readonly form?: string;
-  /** The secret part of a value that is not secret as a whole. */
+  /** The secret part of a value, when the value is not secret as a whole. */
   readonly secretPart?: SecretPart;
 };
 
 /** A part of a text that is encrypted at rest, and masked for tokens that may only read. */
 export type SecretPart = {
-  /** For people: `user information`. */
+  /** Name of the part for people: `user information`. */
   readonly name: string;
   isIn(text: string): boolean;
   /** Replaces the part with `mask`. A text without the part stays as it is. */
@@ -77,8 +77,8 @@ export type SecretPart = {
   /** Removes the part from the text. */
   left(text: string): string;
   /**
-   * Whether the mask stands for a piece of the part. Without this function, the mask must stand for all of
-   * it.
+   * Whether the mask replaces a piece of the part. Without this function, the
+   * mask must replace the whole part.
    */
   isMasked?(text: string, mask: string): boolean;
 };
@@ -88,16 +88,18 @@ export type Presence = 'required' | 'optional' | 'default' | 'computed';
 export type Attribute<T = unknown, P extends Presence = Presence> = {
   readonly value: Value<T>;
   readonly presence: P;
-  /** Label in forms, when it is not the name in words. */
+  /** Label in forms, when it differs from the name of the attribute. */
   readonly label?: string;
-  /** Value of an omitted attribute; only with presence `default`. */
+  /** Value of an omitted attribute. Set only with presence `default`. */
   readonly default?: unknown;
   readonly description: string;
-  /** Whether Terraform hides it in all its output. A sensitive attribute is always `secret` too. */
+  /**
+   * Whether Terraform hides the attribute in all its output. A sensitive attribute is always `secret` too.
+   */
   readonly sensitive: boolean;
-  /** Whether it is encrypted at rest, and masked for tokens that may only read. */
+  /** Whether the attribute is encrypted at rest, and masked for tokens that may only read. */
   readonly secret: boolean;
-  /** Whether a change of it replaces the object with a new one. */
+  /** Whether a change of the attribute replaces the object with a new one. */
   readonly replaces: boolean;
 };
 
@@ -114,10 +116,10 @@ export type Block<A extends Attributes = Attributes, N extends 'single' | 'list'
 
 /**
  * A rule over several attributes. `check` sees the given members, each of which may be invalid or missing. It
- * returns every breach with the attribute to point at.
+ * returns every breach, with the attribute that the message names.
  */
 export type Rule = {
-  /** For the reference pages. */
+  /** Description of the rule for the reference pages. */
   readonly description: string;
   check(given: Readonly<Record<string, unknown>>): readonly RuleBreach[];
   /** Breaches that are certain even while some of the values are not known yet, as during a plan. */
@@ -173,7 +175,10 @@ export function singleBlock<A extends Attributes>(description: string, attribute
   return { nesting: 'single', maximum: 1, description, attributes };
 }
 
-/** Normalized attributes: defaults are applied, omitted ones are null, computed ones are absent. */
+/**
+ * Normalized attributes. Defaults are applied, omitted attributes are null, and
+ * computed attributes are absent.
+ */
 export type NormalizedAttributes<A extends Attributes> = {
   [K in keyof A as A[K] extends Attribute<unknown, 'computed'> ? never : K]: A[K] extends Attribute<
     infer T,
@@ -185,7 +190,9 @@ export type NormalizedAttributes<A extends Attributes> = {
     : never;
 };
 
-/** Normalized blocks: a list, which may be empty, for `list`; one object or null for `single`. */
+/**
+ * Normalized blocks. A `list` block is a list, which may be empty. A `single` block is one object or null.
+ */
 export type NormalizedBlocks<B extends Blocks> = {
   [K in keyof B]: B[K]['nesting'] extends 'list'
     ? NormalizedAttributes<B[K]['attributes']>[]

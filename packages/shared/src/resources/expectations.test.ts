@@ -45,7 +45,7 @@ const ATTRIBUTES: Record<ResourceKind, Row[]> = {
     ['name', 'string', 'optional'],
     ['provider_type', 'string', 'required'],
     ['monitor_ids', 'set', 'default', []],
-    // An addition to the format that declarations had at first.
+    // This attribute was added to the format later.
     ['group_alerts', 'bool', 'default', true],
   ],
   svc_status_page: [
@@ -81,7 +81,7 @@ const ATTRIBUTES: Record<ResourceKind, Row[]> = {
   ],
 };
 
-/** `name!` required, `name?` optional, `*` sensitive, `+` secret only. */
+/** Marks of attributes: `name!` is required, `name?` optional, `*` sensitive, and `+` secret only. */
 const BLOCKS: Partial<Record<ResourceKind, Record<string, [maximum: number, attributes: string]>>> = {
   svc_http_monitor: {
     headers: [20, 'key! value!+'],

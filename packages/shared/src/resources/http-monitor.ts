@@ -21,7 +21,7 @@ import { headerName, headerValue, httpUrlWithUserInfo, probeHeaderName } from '.
 import { bool, choice, number, text } from './values.ts';
 
 const headerKey = text({ min: 1, max: LIMITS.headerName, check: probeHeaderName, form: 'header name' });
-/** The whole text is secret, except the empty default, which is shown as it is. */
+/** The whole text is secret. Only the empty default is shown. */
 const wholeText: SecretPart = {
   name: 'text',
   isIn: (text) => text !== '',
@@ -32,8 +32,8 @@ const wholeText: SecretPart = {
 const assertionTarget = text({ max: LIMITS.assertionTarget, multiline: true });
 
 /**
- * Bounds the size of a monitor after JSON has escaped its body and assertions: a job must fit into a NATS
- * message.
+ * Limits the size of a monitor after its body and assertions were escaped for JSON, because a
+ * job must fit into a NATS message.
  */
 const fitsAJob: Rule = {
   description: 'The monitor as a whole, written as JSON, has at most 312 KiB.',
@@ -132,8 +132,8 @@ export function httpCheckOf(monitor: HttpMonitor, attempts: Attempts): HttpCheck
     status_code_assertions: monitor.status_code_assertions,
     body_assertions: monitor.body_assertions,
     header_assertions: monitor.header_assertions,
-    // The member is left out when it is off, so that a monitor without it keeps its probed attributes and its
-    // votes.
+    // The member is left out when its value is 0, so that a monitor without it keeps
+    // its fingerprint and its votes.
     ...(certificate_expiry_days === 0 ? {} : { certificate_expiry_days }),
     ...attempts,
   };

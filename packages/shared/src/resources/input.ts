@@ -4,9 +4,9 @@ import type { Attribute, Attributes, Block, NormalizedAttributes, ResourceDefini
 import { expected, listOf, notOneOf, quoted } from './wording.ts';
 
 /**
- * The source of the input. Over the API, read-only members are ignored, so that an answer can be sent back;
- * in the declared file they are refused, and ids may be references (`${svc_http_monitor.api.id}`) that are
- * resolved when the declaration is applied.
+ * The source of the input. Over the API, read-only members are ignored, so that a client can send back an
+ * answer. In the declared file, read-only members are refused. Ids there may be references
+ * (`${svc_http_monitor.api.id}`), which are resolved when the declaration is applied.
  */
 export type Surface = 'api' | 'file';
 
@@ -15,10 +15,11 @@ export type Issue = {
   readonly path: readonly (string | number)[];
   readonly message: string;
   /**
-   * The message without the value, when the message repeats it. It is used for values that must not be shown.
+   * The message without the value. Set only when `message` repeats the value. It is used for
+   * values that must not be shown.
    */
   readonly unquoted?: string;
-  /** Whether the member itself must not be there; otherwise its value is wrong. */
+  /** Whether the member must not exist. Otherwise, its value is wrong. */
   readonly isUnknown?: true;
 };
 
@@ -52,7 +53,7 @@ export function inputSchema<T>(definition: ResourceDefinition, surface: Surface)
     });
 }
 
-/** Like {@link inputSchema} for the attributes of one object inside a resource. */
+/** The schema of the attributes of one object inside a resource, with the rules of {@link inputSchema}. */
 export function attributesSchema<A extends Attributes>(
   attributes: A,
   surface: Surface = 'api',
@@ -123,12 +124,15 @@ function readOnlyNames({ attributes, apiMembers }: ResourceDefinition): string[]
 export const SET_BY_THE_SERVICE = 'is set by the service: remove it';
 const NOT_KNOWN = 'is unknown';
 /**
- * Maximum number of unknown members for which the message names the nearest known one, because the search
- * takes time.
+ * Maximum number of unknown members for which the message names the nearest known
+ * member. The search takes time.
  */
 const MOST_HINTS = 20;
 
-/** Unknown members make one issue with a line for each of them; {@link issuesOf} takes it apart. */
+/**
+ * An object that refuses unknown members. They make one issue with a line for each member,
+ * which {@link issuesOf} splits.
+ */
 function strictObject(shape: z.ZodRawShape, known: readonly string[], readOnly: readonly string[] = []) {
   const wrong = (name: string) => (readOnly.includes(name) ? SET_BY_THE_SERVICE : unknownMember(name, known));
   return z.strictObject(shape, {
@@ -148,7 +152,10 @@ function unknownMember(name: string, known: readonly string[]): string {
     : `is unknown: did you mean "${meant}"?`;
 }
 
-/** The rules always see the constants, although only the API has them in the body; the file does not. */
+/**
+ * The breaches of the rules. The rules always see the constants, although only bodies of the API contain
+ * constants, and the declared file does not.
+ */
 function breaches({ rules, constants }: ResourceDefinition, value: unknown) {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return [];
   return rules.flatMap((rule) => [...rule.check({ ...value, ...constants })]);

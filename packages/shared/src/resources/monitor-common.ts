@@ -10,8 +10,8 @@ import { bool, choice, choiceSet, number, text, textMap } from './values.ts';
 export const MONITOR_STATUS_VALUES = ['active', 'degraded', 'error', 'unknown'] as const;
 
 /**
- * The attributes that all kinds of monitor share. `naming` goes before a kind's own attributes, `running`
- * after them.
+ * The attributes that all kinds of monitor share. In a definition, `naming` comes before a kind's own
+ * attributes, and `running` after them.
  */
 export const naming = {
   name: required(text({ min: 1, max: LIMITS.monitorName, check: oneLine }), 'Name that people see.'),

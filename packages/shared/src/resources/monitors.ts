@@ -8,13 +8,13 @@ import { type TcpMonitor, tcpCheckOf, tcpMonitor } from './tcp-monitor.ts';
 /** Normalized monitors by the type of their checks. */
 export type Monitors = { http: HttpMonitor; tcp: TcpMonitor; dns: DnsMonitor };
 
-/** A kind of monitor: its definition for users, and the functions on it. */
+/** A kind of monitor: its definition for users, and the functions that depend on the kind. */
 type MonitorEntry<T extends CheckKind> = {
   readonly definition: ResourceDefinition & {
     readonly kind: KindOfType<T>;
     readonly constants: { readonly type: T };
   };
-  /** The check for probes: names in their ASCII form, header values in clear. */
+  /** The check for probes. Names are in their ASCII form, and header values are in clear text. */
   checkOf(monitor: Monitors[T], attempts: Attempts): CheckOf<T>;
   /** The target that alerts name, without user information. */
   targetOf(monitor: Monitors[T]): string;
@@ -38,7 +38,7 @@ export function kindOfType<T extends CheckKind>(type: T): KindOfType<T> {
 
 export const MONITOR_KINDS = MONITOR_TYPES.map(kindOfType) as [MonitorKind, ...MonitorKind[]];
 
-/** The lines of a table for all kinds of monitor, when only the kind differs. */
+/** Makes a table with a line for each kind of monitor, when the lines differ only in the kind. */
 export function forMonitors<V>(line: (type: CheckKind) => V): { readonly [K in MonitorKind]: V } {
   const lines = MONITOR_TYPES.map((type) => [kindOfType(type), line(type)]);
   return Object.fromEntries(lines) as { [K in MonitorKind]: V };

@@ -82,8 +82,8 @@ export const notification = {
 } satisfies ResourceDefinition;
 
 /**
- * A normalized channel. `settings` holds the settings of its kind; in the API their member has the name of
- * the kind.
+ * A normalized channel. `settings` contains the settings of its kind. In the API, the member with the
+ * settings has the name of the kind.
  */
 export type NotificationOf<K extends ChannelKind> = {
   name: string | null;

@@ -32,8 +32,8 @@ export function resourceSchema<K extends ResourceKind>(kind: K, surface: Surface
 type Parsed<T> = { ok: true; value: T } | { ok: false; issues: Issue[] };
 
 /**
- * Validates and normalizes a user's input. All faults are reported at once. The mask instead of a secret is a
- * fault on every surface, because it would replace the secret.
+ * Validates and normalizes a user's input. All faults are reported at once. A mask in the place of a secret
+ * is a fault on every surface, because the mask would replace the secret.
  */
 export function parseResource<K extends ResourceKind>(
   kind: K,
@@ -56,8 +56,8 @@ export function attributeWarnings<K extends ResourceKind>(kind: K, attributes: R
 }
 
 /**
- * Normalized attributes as users write and read them. The settings of a channel stand under the name of its
- * kind; everything else stays as it is.
+ * Normalized attributes as users write and read them. The settings of a channel are under the name of its
+ * kind. All other members are unchanged.
  */
 export function presented<K extends ResourceKind>(
   kind: K,

@@ -4,12 +4,12 @@ import type { Attributes, SecretPart } from './definition.ts';
 import { DEFINITIONS, type ResourceKind } from './definitions.ts';
 import type { Issue } from './input.ts';
 
-/** A secret of a resource and its place. */
+/** A secret of a resource, with its place. */
 export type SecretPlace = {
   readonly path: readonly (string | number)[];
-  /** Whether the last step of the path is a key that the user chose, not an attribute. */
+  /** Whether the last step of the path is a key that the user chose, as opposed to an attribute. */
   readonly isMember: boolean;
-  /** The whole value, even when only a part of it is secret. */
+  /** The whole value, even when only part of it is secret. */
   readonly value: unknown;
   /** The secret part of the value; undefined when all of it is secret. */
   readonly part: SecretPart | undefined;
@@ -18,8 +18,9 @@ export type SecretPlace = {
 type MaskIssue = Issue & Pick<SecretPlace, 'isMember'>;
 
 /**
- * The secrets that are set in a resource as users write it; the resource need not be valid. A single block
- * may be a list of one, as in Terraform. A text with a secret part is included when it has that part.
+ * The secrets that are set in a resource as users write it; the resource need not be valid. A
+ * single block may be a list of one, as in Terraform. A text that may have a secret part is
+ * included only when it has that part.
  */
 export function secretsIn(kind: ResourceKind, resource: unknown): SecretPlace[] {
   return SECRETS[kind].flatMap(({ path: pattern, part }) => {
@@ -65,24 +66,27 @@ function placesIn(
     return value.flatMap((member, index) => below(index, member, inner));
   }
   if (step === '*') return Object.entries(value).flatMap(([name, member]) => below(name, member, rest));
-  // It makes no list of all members, because this runs for each secret of each written resource.
+  // No list of all members is made, because this function runs for each secret of each written resource.
   return Object.hasOwn(value, step) ? below(step, (value as Record<string, unknown>)[step], rest) : [];
 }
 
-/** The value as tokens that may not read its secret see it. */
+/** The value in the form that tokens see that may not read the secret. */
 export function maskOf({ value, part }: Pick<SecretPlace, 'value' | 'part'>): string {
   return part === undefined || typeof value !== 'string' ? MASK : part.replaced(value, MASK);
 }
 
-/** Whether a secret is the mask that was shown in its place. A client then sends back what it read. */
+/**
+ * Whether a secret equals the mask that was shown in its place. If so, the client
+ * sends back an answer that it read.
+ */
 export function isMask({ value, part }: Pick<SecretPlace, 'value' | 'part'>): boolean {
   if (part?.isMasked !== undefined && typeof value === 'string') return part.isMasked(value, MASK);
   return value === maskOf({ value, part });
 }
 
 /**
- * Every secret of a resource, as users write it, that is the mask: the client sends back the answer to a read
- * token.
+ * The secrets of a resource, as users write it, that equal their mask: the client sends back
+ * an answer that a read token got.
  */
 export function maskIssues(kind: ResourceKind, resource: unknown): MaskIssue[] {
   const masks = secretsIn(kind, resource)
@@ -95,7 +99,10 @@ export function maskIssues(kind: ResourceKind, resource: unknown): MaskIssue[] {
   return isObject(resource) && hidesUserInfo(resource) ? [...masks, LEFT_OUT] : masks;
 }
 
-/** An answer that leaves out the user information of the URL would remove it. */
+/**
+ * The fault of a monitor that a client sends back without the user information of its URL. Storing it
+ * would remove the user information.
+ */
 const LEFT_OUT: MaskIssue = {
   path: [HIDDEN_USER_INFO],
   isMember: false,

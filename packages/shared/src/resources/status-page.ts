@@ -14,10 +14,10 @@ import { bool, choice, text, textList } from './values.ts';
 
 const ACCESS_TYPES = ['public', 'password', 'email-domain'] as const;
 export const THEMES = ['system', 'light', 'dark'] as const;
-/** The times over which pages can show latencies; `none`: they show none. */
+/** The time ranges for which pages can show latencies; `none`: the page shows no latencies. */
 export const PAGE_LATENCIES = ['none', '24h', '7d'] as const;
 
-/** Length below which a page's password is accepted with a warning. */
+/** Minimum length of a page's password, in characters. A shorter password is accepted with a warning. */
 const FEWEST_OF_PASSWORD = 8;
 
 const passwordOfAccess: Rule = {

@@ -6,7 +6,7 @@ import { CHANNEL_KINDS } from '../channels/settings.ts';
 import { DEFINITIONS, parseResource, RESOURCE_KINDS, type ResourceKind } from './registry.ts';
 import { parseStored, storedChannel } from './stored-form.ts';
 
-/** Normalized, after a way through JSON. */
+/** Normalized attributes after they were written as JSON and read again. */
 function stored(kind: ResourceKind, members: object = {}): Record<string, unknown> {
   const parsed = parseResource(kind, { ...VALID[kind], ...members }, 'api');
   if (!parsed.ok) throw new Error(JSON.stringify(parsed.issues));
@@ -20,7 +20,7 @@ describe.each(RESOURCE_KINDS)('a stored %s', (kind) => {
 
   test('gets the default of an attribute that is newer than the row', () => {
     const { attributes, arrange } = DEFINITIONS[kind];
-    // Channels keep all but their settings in columns.
+    // For a channel, everything except its settings is stored in columns.
     if (arrange !== undefined) return;
     const whole = stored(kind);
     for (const [name, { presence, default: fallback = null }] of Object.entries(attributes)) {
@@ -36,7 +36,7 @@ describe.each(RESOURCE_KINDS)('a stored %s', (kind) => {
       fc.property(fc.constantFrom(...Object.keys(stored(kind))), anything, (name, value) => {
         const changed = { ...stored(kind), [name]: value };
         const read = parseStored(kind, changed);
-        // An unknown member makes it use the slow parser, whose result must be the same.
+        // Because of the unknown member, the slow parser is used. Its result must be the same.
         const atLength = parseStored(kind, { ...changed, 'not known': 1 });
         expect({ isRead: read.success, data: read.data }).toEqual({
           isRead: atLength.success,

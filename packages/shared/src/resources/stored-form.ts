@@ -36,7 +36,7 @@ const FORMS = Object.fromEntries(RESOURCE_KINDS.map((kind) => [kind, formOf(DEFI
 
 function formOf({ attributes, blocks, constants, arrange }: ResourceDefinition): z.ZodType {
   const members = shapeOf(attributes);
-  // A channel is arranged differently: its one block stands under `settings`.
+  // A channel is arranged differently: its one block is under `settings`.
   if (arrange !== undefined) return channelForm('provider_type', members, (settings) => settings);
   return z.object({
     ...members,
@@ -49,12 +49,12 @@ type OpenedChannel = {
   [K in ChannelKind]: { readonly kind: K; readonly settings: Secret<ChannelSettings[K]> };
 }[ChannelKind];
 
-/** A channel's kind with its normalized settings. */
+/** The stored form of a channel: its kind and its normalized settings. */
 export const storedChannel = channelForm('kind', {}, (settings) =>
   settings.transform((opened) => new Secret(opened)),
 ) as z.ZodType<OpenedChannel>;
 
-/** A form with settings for each kind of channel; this member names the kind. */
+/** A form with the settings of each kind of channel. The member `discriminator` names the kind. */
 function channelForm(
   discriminator: string,
   members: z.ZodRawShape,
@@ -127,7 +127,7 @@ function isFormed({ attributes, blocks, constants }: ResourceDefinition): Test {
   ]);
 }
 
-/** Exactly these members. */
+/** Tests whether a value has exactly these members. */
 function objectTest(members: readonly (readonly [name: string, is: Test])[]): Test {
   const tests = new Map(members);
   return (value) => {
@@ -168,7 +168,7 @@ function valueTest({ type, oneOf, attributes = {} }: Value): Test {
     case 'list':
       return listTest(textTest(oneOf));
     case 'map':
-      // Such a value is rare, and users choose its keys, so the parser checks it.
+      // Such a value is rare, and users choose its keys, so the slow parser checks it.
       return () => false;
     case 'objects':
       return listTest(objectTest(testsOf(attributes)));

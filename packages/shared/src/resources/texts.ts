@@ -4,8 +4,8 @@ import { isId } from '../ids.ts';
 import { userInfo } from '../url-secrets.ts';
 
 /**
- * Forms of text values. Each function answers the fault of the text and what to do, or null when there is
- * none. The answer never repeats the text or a part of it, which may be a secret. Texts are kept as they were
+ * Forms of text values. Each function returns the fault of the text and what to do, or null when the text has
+ * no fault. The result never repeats any part of the text, which may be a secret. Texts are kept as they were
  * written: nothing here trims or changes case.
  */
 export type TextCheck = (text: string) => string | null;
@@ -16,7 +16,7 @@ export const oneLine: TextCheck = (text) => {
   return directed(text);
 };
 
-/** A text of several lines, with tabs, which visitors of status pages read. */
+/** Accepts a text of several lines, with tabs. Visitors of status pages read such texts. */
 export const lines: TextCheck = (text) =>
   /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/.test(text)
     ? 'must be lines without control characters'
@@ -26,7 +26,7 @@ const directed: TextCheck = (text) =>
   BIDIRECTIONAL.test(text) ? 'must not contain characters that change the direction of the text' : null;
 
 /**
- * Marks, embeddings, overrides and isolates (UAX #9), with which a name is displayed as a different one.
+ * Marks, embeddings, overrides and isolates (UAX #9), which can make a name look like another name.
  * Letters of any script are allowed.
  */
 const BIDIRECTIONAL = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/;
@@ -55,7 +55,10 @@ function url(text: string, schemes: readonly string[]): string | null {
   return null;
 }
 
-/** A URL whose user information would be stored and shown in clear text, and is therefore refused. */
+/**
+ * Accepts a URL without user information. User information is refused, because it would be
+ * stored and shown in clear text.
+ */
 function urlWithoutUserInfo(text: string, schemes: readonly string[]): string | null {
   const wrong = url(text, schemes);
   if (wrong !== null) return wrong;
@@ -67,13 +70,13 @@ function urlWithoutUserInfo(text: string, schemes: readonly string[]): string | 
 
 export const httpUrl: TextCheck = (text) => urlWithoutUserInfo(text, ['https:', 'http:']);
 
-/** A URL whose user information is sent as Basic credentials. */
+/** Accepts a URL whose user information, if any, is sent as Basic credentials. */
 export const httpUrlWithUserInfo: TextCheck = (text) => {
   const wrong = url(text, ['https:', 'http:']);
   if (wrong !== null) return wrong;
   const { username, password } = new URL(text);
   const isFound = userInfo.isIn(text);
-  // The parser ignores additional slashes, but the secret part must be found again in the text.
+  // The URL parser ignores additional slashes, but the secret part must be found in the text itself.
   return isFound === (username !== '' || password !== '')
     ? null
     : 'is not a valid URL: there are too many slashes after the scheme';
@@ -82,8 +85,8 @@ export const httpUrlWithUserInfo: TextCheck = (text) => {
 export const contactUrl: TextCheck = (text) => urlWithoutUserInfo(text, ['https:', 'http:', 'mailto:']);
 
 /**
- * A domain name with the lengths of RFC 1035. Underscores are in use (`_dmarc.example.com`), and a final dot
- * is allowed.
+ * A domain name with the lengths of RFC 1035. Underscores are allowed, because they are in use
+ * (`_dmarc.example.com`). A final dot is allowed too.
  */
 export const domainName: TextCheck = (text) => {
   if (text.includes('://')) return 'must be a domain name without a scheme, like example.com';
@@ -115,8 +118,8 @@ export const hostAndPort: TextCheck = (text) => {
 };
 
 /**
- * The name in the form in which name servers are queried. Converts only names with other characters, because
- * `domainToASCII` would also change ASCII names to lower case.
+ * The name in the form in which name servers are queried. Only names with characters beyond ASCII are
+ * converted, because `domainToASCII` would also change ASCII names to lower case.
  */
 export function asciiName(name: string): string {
   return /^[\u0000-\u007f]*$/.test(name) ? name : domainToASCII(name);
@@ -134,12 +137,15 @@ function isHostName(text: string): boolean {
   const name = ascii.replace(/\.$/, '');
   if (name.length < 1 || name.length > 253) return false;
   const labels = name.split('.');
-  // A last label of digits only would be read as an IPv4 address or a part of one.
+  // A last label that consists of digits would be read as an IPv4 address or as a part of one.
   if (/^\d+$/.test(labels.at(-1) ?? '')) return false;
   return labels.every((label) => /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/i.test(label));
 }
 
-/** A name that a page can be served under: several labels, no port, in lower case as browsers send it. */
+/**
+ * Accepts a name under which a page can be served: several labels, no port, in
+ * lower case as browsers send it.
+ */
 export const customDomain: TextCheck = (text) => {
   const wrong = domainName(text);
   if (wrong !== null) return wrong;
@@ -176,13 +182,13 @@ export const slug: TextCheck = (text) =>
     ? null
     : 'must consist of the letters a to z, digits, and hyphens between them';
 
-/** A token (RFC 9110, section 5.1). */
+/** Accepts a header name, which must be a token (RFC 9110, section 5.1). */
 export const headerName: TextCheck = (text) =>
   /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(text)
     ? null
     : 'is not a header name: use letters, digits and hyphens, without spaces or a colon';
 
-/** The result never contains the value, which may be a secret. */
+/** Accepts the value of a header. The result never contains the value, which may be a secret. */
 export const headerValue: TextCheck = (text) => {
   if (/[\r\n\u0000]/.test(text)) return 'must not contain line breaks or NUL';
   if (/[^\t\u0020-\u007e\u0080-\u00ff]/.test(text)) {
@@ -191,7 +197,7 @@ export const headerValue: TextCheck = (text) => {
   return null;
 };
 
-/** A key or token that travels in a header or as a JSON member. */
+/** Accepts a key or token that is sent in a header or as a JSON member. */
 export const credential: TextCheck = (text) =>
   /^[\u0021-\u007e]+$/.test(text) ? null : 'must be printable ASCII characters without spaces';
 
@@ -216,7 +222,9 @@ export const declaredIdentifier: TextCheck = (text) =>
     ? null
     : `is not a reference like \${svc_http_monitor.api.id}, nor an id like "12"`;
 
-/** Lower-case names of headers that frame a message or belong to the connection. Only svc sets those. */
+/**
+ * Lower-case names of headers that frame a message or belong to the connection. Only svc sets these headers.
+ */
 const FRAMING_HEADERS = new Set([
   'connection',
   'content-length',
@@ -230,7 +238,10 @@ const FRAMING_HEADERS = new Set([
 
 const OF_THE_CONNECTION = 'names a header that the connection itself sets';
 
-/** For requests that probe: `Host` may be set there, to reach one of several sites of an address. */
+/**
+ * Accepts a header name of a request that probes. Such a request may set `Host`, to reach one
+ * of several sites at an address.
+ */
 export const probeHeaderName: TextCheck = (text) => {
   const wrong = headerName(text);
   if (wrong !== null) return wrong;
@@ -238,6 +249,6 @@ export const probeHeaderName: TextCheck = (text) => {
   return FRAMING_HEADERS.has(name) || name.startsWith('proxy-') ? OF_THE_CONNECTION : null;
 };
 
-/** A header name of a request to a channel or an exporter. */
+/** Accepts a header name of a request to a channel or an exporter. `Host` is refused. */
 export const outgoingHeaderName: TextCheck = (text) =>
   text.toLowerCase() === 'host' ? OF_THE_CONNECTION : probeHeaderName(text);

@@ -5,15 +5,15 @@ import { declaredIdentifier, identifier, type TextCheck, wellFormed } from './te
 import { expected, listOf, tooMany, wrongChoice } from './wording.ts';
 
 /**
- * The types of values that definitions are made of. Messages follow the attribute's name (`periodicity: "2m"
- * is not one of …`) and say what to do. Only numbers and choices are repeated. A text may be secret, or
- * inserted from the environment or a file: see {@link TextCheck}.
+ * The types of values in definitions. Messages follow the attribute's name (`periodicity: "2m" is not one of
+ * …`) and say what to do. Messages repeat only numbers and choices. They never repeat a text, which may be
+ * secret, or inserted from the environment or a file (see {@link TextCheck}).
  */
 
 type TextBounds = {
   min?: number;
   max?: number;
-  /** Maximum in bytes of UTF-8. */
+  /** Maximum size in UTF-8, bytes. */
   maxBytes?: number;
   check?: TextCheck;
   form?: string;
@@ -46,7 +46,8 @@ function tooFewCharacters(text: string, min: number): string | null {
 }
 
 /**
- * Characters are counted as JSON Schema and databases count them: an emoji is one, not two units of UTF-16.
+ * Counts characters as JSON Schema and databases do: an emoji is one character,
+ * although it has two units of UTF-16.
  */
 function tooManyCharacters(text: string, max: number | undefined): string | null {
   if (max === undefined || text.length <= max) return null;
@@ -106,7 +107,7 @@ export function number({ min, max, unit, fraction = false }: NumberBounds): Valu
   };
 }
 
-/** A number outside the bounds gets only the message about the bounds. */
+/** Requires a whole number. A number outside the bounds gets only the message about the bounds. */
 function whole(
   bounded: z.ZodNumber,
   { min, max }: Pick<NumberBounds, 'min' | 'max'>,
@@ -124,7 +125,9 @@ export const bool: Value<boolean> = {
   schema: z.boolean({ error: expected('a boolean') }),
 };
 
-/** A set of options. Its members come in the order of `options` and none twice; an empty set is null. */
+/**
+ * A set of options. Its members are in the order of `options` without repetitions. An empty set becomes null.
+ */
 export function choiceSet<const T extends readonly [string, ...string[]]>(
   options: T,
 ): Value<T[number][] | null> {
@@ -148,7 +151,7 @@ export function reference(...kinds: [string, ...string[]]): Value<string> {
   };
 }
 
-/** A set of ids, in ascending order and none twice. */
+/** A set of ids in ascending order without repetitions. */
 export function referenceSet(...kinds: [string, ...string[]]): Value<string[]> {
   const setOf = (check: TextCheck) =>
     listOf(
@@ -160,8 +163,8 @@ export function referenceSet(...kinds: [string, ...string[]]): Value<string[]> {
 }
 
 /**
- * Sorts ids in ascending order without repetitions. References that are not resolved yet follow, by code
- * point.
+ * Sorts ids in ascending order without repetitions. Unresolved references come after
+ * the ids, ordered by code point.
  */
 export function sortedIds(ids: readonly string[]): string[] {
   return [...new Set(ids)].sort((a, b) => {
@@ -172,7 +175,7 @@ export function sortedIds(ids: readonly string[]): string[] {
   });
 }
 
-/** Texts in the order given. */
+/** A list of texts. Their order is kept. */
 export function textList(bounds: TextBounds & { maximumItems: number }): Value<string[]> {
   return {
     type: 'list',
@@ -182,7 +185,7 @@ export function textList(bounds: TextBounds & { maximumItems: number }): Value<s
   };
 }
 
-/** Texts by name. `key` checks the names. */
+/** A map of texts by name. `key` checks the names. */
 export function textMap(
   maximumItems: number,
   key: TextCheck,

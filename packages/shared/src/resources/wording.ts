@@ -7,7 +7,7 @@ import { nearest } from '../text/nearest.ts';
  */
 type Article = 'a string' | 'a number' | 'a boolean' | 'a list' | 'a mapping';
 
-/** The message for a value of another type, or for a missing required one. */
+/** The message for a value of another type, or for a required value that is missing. */
 export function expected(article: Article) {
   return (issue: { input?: unknown }) =>
     issue.input === undefined || issue.input === null
@@ -26,10 +26,11 @@ function articleOf(value: unknown): Article {
 const MOST_WRONG = 100;
 
 /**
- * A list. If it has too many entries, only that is reported, and its entries are not read. Without a maximum,
- * entries are read up to the hundredth wrong one: 100,000 issues of zod take a second.
+ * The schema of a list. If the list has too many entries, only this fault is reported, and the
+ * entries are not read. Without a maximum, entries are read up to the hundredth wrong entry, because
+ * 100,000 issues of zod take a second.
  *
- * @param isWrong whether an entry is wrong, at less cost than the schema
+ * @param isWrong says whether an entry is wrong, at less cost than the schema
  */
 export function listOf<T>(
   schema: z.ZodType<T>,
@@ -60,7 +61,7 @@ export function tooMany(count: number, maximum: number): string {
   return `has ${count} entries, but at most ${maximum} are allowed`;
 }
 
-/** The allowed texts, as the end of a message that begins with a value or a name. */
+/** The allowed texts, as the end of a message that begins with the wrong value or its name. */
 export function notOneOf(options: readonly unknown[]): string {
   let text = textsOfOptions.get(options);
   if (text === undefined) {
@@ -70,16 +71,21 @@ export function notOneOf(options: readonly unknown[]): string {
   return text;
 }
 
-/** A large body may hold a hundred thousand wrong choices from the same options. */
+/**
+ * The texts are kept, because a large body may contain a hundred thousand wrong
+ * choices from the same options.
+ */
 const textsOfOptions = new WeakMap<readonly unknown[], string>();
 
-/** The message for a text that is none of these: the text, the allowed ones, and the nearest of them. */
+/**
+ * The message for a text that is none of the options. It names the text, the options, and the nearest option.
+ */
 export function wrongChoice(given: string, options: readonly string[]): string {
   const meant = nearest(given, options);
   return `${quoted(given)} ${notOneOf(options)}${meant === null ? '' : `: did you mean "${meant}"?`}`;
 }
 
-/** Writes a value for a message; not for secrets. */
+/** Writes a value for a message. Do not use it for secrets. */
 export function quoted(value: string): string {
   return `"${value.length > 60 ? `${value.slice(0, 60)}…` : value}"`;
 }

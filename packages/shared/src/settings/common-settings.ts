@@ -5,7 +5,7 @@ import { type ExportTlsConfig, exportTlsProblem } from '../otlp/otlp-settings.ts
 import type { SettingsCheck, SettingsTable } from './environment.ts';
 import { certificateFile, onOff } from './setting-schemas.ts';
 
-/** Settings of the process, for agents and the coordinator alike. */
+/** Settings of the process, which agents and the coordinator share. */
 export const PROCESS_SETTINGS = {
   logLevel: {
     name: 'SVC_LOG_LEVEL',
@@ -23,7 +23,8 @@ export const PROCESS_SETTINGS = {
 } as const satisfies SettingsTable;
 
 /**
- * The settings that decide which servers probes and alerts trust; the same for agents and the coordinator.
+ * The settings that decide which servers are trusted by probes and alerts. Agents
+ * and the coordinator share them.
  */
 export const TRUST_SETTINGS = {
   probeCa: {

@@ -14,17 +14,17 @@ import {
 /** One environment variable of a process. */
 export type Setting<Schema extends z.ZodType = z.ZodType> = {
   name: SettingName;
-  /** The other spelling of a variable that programs spell in two ways; `name` goes before it. */
+  /** Another spelling of a variable that programs spell in two ways. `name` has precedence. */
   otherName?: string;
   /** One sentence for people, shown by `--help`. */
   description: string;
-  /** Text that is parsed when the variable is unset. */
+  /** Text that is parsed when the variable is not set. */
   default?: string;
-  /** Text that is shown as the default when there is none to parse: `generated`, `system's`. */
+  /** Text that is shown as the default when there is no default to parse, such as `generated`. */
   defaultShown?: string;
-  /** Whether the setting is for svc's own processes. `--help` leaves it out. */
+  /** Whether the setting is only for svc's own processes. `--help` then leaves it out. */
   isInternal?: boolean;
-  /** Parses the variable's text; gets `undefined` when it is unset and has no default. */
+  /** Parses the variable's text, which is `undefined` when the variable is not set and has no default. */
   schema: Schema;
 };
 
@@ -42,15 +42,17 @@ type ValueOf<Name extends SettingName, Value> = Name extends SecretSettingName
   ? Secret<Exclude<Value, undefined>> | Extract<Value, undefined>
   : Value;
 
-/** A check over several settings, after each was checked by itself. */
+/** A check over several settings. It runs when each setting is valid by itself. */
 export type SettingsCheck<Values> = (values: Values) => {
-  /** The same problems as in {@link SettingsError}. */
+  /** Problems that prevent the start, in the form of {@link SettingsError}. */
   readonly problems: readonly string[];
   /** Warnings for the log at the start. */
   readonly warnings: readonly string[];
 };
 
-/** The environment cannot be used. `problems` has one line for each bad variable, and none shows a secret. */
+/**
+ * The environment cannot be used. `problems` has one line for each bad variable, and no line shows a secret.
+ */
 export class SettingsError extends SvcError {
   readonly problems: readonly string[];
 

@@ -1,12 +1,15 @@
 import type { SettingName } from './setting-names.ts';
 
-/** Something that can be declared or set, is checked and stored, and has no effect yet. */
+/**
+ * Attributes, resources or settings that can be declared or set, are checked and
+ * stored, and have no effect yet.
+ */
 export type NotYet = {
   /** The missing function, as text that follows "this version": `exports no traces`. */
   readonly reason: string;
-  /** Attributes by name, whatever resource has them. */
+  /** Names of attributes, in any resource. */
   readonly attributes?: readonly string[];
-  /** Whole resources. Only the first one gets a warning, because the others cannot exist without it. */
+  /** Whole resources. Only the first resource gets a warning, because the others cannot exist without it. */
   readonly resources?: readonly `svc_${string}`[];
   readonly settings?: readonly (SettingName | `OTEL_${string}`)[];
 };
@@ -14,8 +17,9 @@ export type NotYet = {
 /**
  * The one list of settings, attributes and resources that have no effect yet.
  *
- * Where one of them is set, the API, the log at the start, the report of the declared file and Terraform
- * warn, and the reference is marked. Delete a line here when its function works; that ends all warnings.
+ * When one of them is set, the API, the log at the start, the report of the declared file and
+ * Terraform show a warning. The reference marks it. When its function works, delete its line here:
+ * that removes the mark and all warnings.
  */
 export const NOT_YET: readonly NotYet[] = [];
 

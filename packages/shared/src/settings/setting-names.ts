@@ -68,14 +68,14 @@ const PLAIN_SETTINGS = [
   'OTEL_METRIC_EXPORT_INTERVAL',
   'OTEL_RESOURCE_ATTRIBUTES',
   'OTEL_SERVICE_NAME',
-  // For svc's own processes, not for operators:
+  // These settings are for svc's own processes, not for operators:
   'SVC_DRAIN_MS',
   'SVC_NATS_ADDRESS',
   'SVC_SUPERVISED',
 ] as const;
 
 /**
- * Settings whose value may carry a credential, URLs with a password included. Each can also be given as the
+ * Settings whose value may contain a credential, such as a URL with a password. Each can also be given as the
  * path of a file in `<NAME>_FILE`. Its value is a `Secret`, and no message shows it.
  */
 const SECRET_SETTINGS = [

@@ -5,9 +5,9 @@ import { parseCidrList } from '../egress.ts';
 import { messageOf } from '../errors.ts';
 import { Secret } from '../secret.ts';
 
-/** Schemas for the text of environment variables. Add `.optional()` where the variable may be unset. */
+/** Schemas for the text of environment variables. Add `.optional()` when the variable may be unset. */
 
-/** A decimal whole number within bounds; both bounds are allowed. */
+/** A decimal whole number from `minimum` to `maximum`, both included. */
 export function wholeNumber(minimum: number, maximum: number) {
   const message = `must be a whole number from ${minimum} to ${maximum}`;
   return z
@@ -17,7 +17,7 @@ export function wholeNumber(minimum: number, maximum: number) {
     .refine((value) => value >= minimum && value <= maximum, message);
 }
 
-/** `0` or `1`. */
+/** A switch: `0` or `1`. */
 export const onOff = z.enum(['0', '1'], { error: 'must be 0 or 1' }).transform((text) => text === '1');
 
 /** A list separated by commas. Spaces around items and empty items are dropped. */
@@ -30,7 +30,7 @@ export const commaList = z.string().transform((text) =>
 
 export type ListenAddress = { host: string; port: number };
 
-/** `host:port`, IPv6 addresses in brackets; port 0 lets the system choose. */
+/** An address `host:port`. IPv6 addresses are in brackets, and port 0 lets the system choose the port. */
 export const listenAddress = z.string().transform((text, context): ListenAddress => {
   const match = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]\s]+)):(\d{1,5})$/.exec(text);
   const port = Number(match?.[3]);
@@ -41,7 +41,7 @@ export const listenAddress = z.string().transform((text, context): ListenAddress
   return { host: match[1] ?? match[2] ?? '', port };
 });
 
-/** A URL with one of `protocols` (`['nats:', 'tls:']`). The value stays as it was written. */
+/** A URL with one of `protocols` (`['nats:', 'tls:']`). The text of the URL is kept unchanged. */
 export function urlOf(protocols: readonly string[]) {
   const message = `must be a URL that starts with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`;
   return z
@@ -63,15 +63,15 @@ export const certificateFile = z.string().transform((path, context) =>
   orProblem(context, () => {
     const certificates = readFileSync(path, 'latin1').match(CERTIFICATE);
     if (certificates === null) throw new TypeError('names a file without a PEM certificate');
-    // An unreadable certificate would be ignored silently.
+    // Each certificate is parsed, because an unreadable certificate would be ignored silently.
     for (const certificate of certificates) new X509Certificate(certificate);
     return certificates as readonly string[];
   }),
 );
 
 /**
- * The path of a file with a private key in PEM, without a passphrase. The file is read at once; the value is
- * secret.
+ * The path of a file with a private key in PEM, without a passphrase. The file is read at
+ * once, and the value is secret.
  */
 export const privateKeyFile = z.string().transform((path, context) =>
   orProblem(context, () => {
@@ -93,8 +93,8 @@ function isPrivateKey(text: string): boolean {
 }
 
 /**
- * A token that a header can carry after `Bearer ` (RFC 9110, section 5.5). With any other value every request
- * would be refused.
+ * A token that a header can carry after `Bearer ` (RFC 9110, section 5.5). With any other token,
+ * every request would be refused.
  */
 export const bearerToken = z
   .string()
@@ -111,8 +111,8 @@ export function orProblem<T>(context: z.core.$RefinementCtx, parse: () => T): T 
 }
 
 /**
- * Hosts between commas, as URLs have them: in lower case, names in ASCII, IPv6 addresses in brackets. `*`
- * stays.
+ * Hosts separated by commas, in the form that URLs have: in lower case, names in ASCII, IPv6
+ * addresses in brackets. `*` is kept.
  */
 export const hostList = commaList.transform((hosts, context) =>
   orProblem(context, () =>

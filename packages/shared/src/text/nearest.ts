@@ -1,7 +1,7 @@
 /**
- * The candidate that `word` was probably meant to be, or null when none is near: more than a third of its
- * letters differ. Case does not count. In words of one or two letters only case may differ, because they are
- * near to every short word.
+ * The candidate that `word` was probably meant to be, or null when no candidate is near. A candidate is near
+ * when at most a third of the letters of `word` differ. Case is ignored. In a word of one or two letters, no
+ * letter may differ, because such a word resembles every short word.
  */
 export function nearest(word: string, candidates: Iterable<string>): string | null {
   const limit = Math.floor(word.length / 3);

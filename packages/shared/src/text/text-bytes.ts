@@ -11,8 +11,8 @@ const POINT = 0x2e;
 const BYTES_PER_UNIT = 3;
 
 /**
- * Largest number of tenths that {@link TextBytes.decimal} writes digit by digit; it writes other numbers as
- * strings.
+ * Maximum number of tenths that {@link TextBytes.decimal} writes digit by digit. Other
+ * numbers are written as strings.
  */
 const MOST_TENTHS = 2 ** 31;
 
@@ -24,12 +24,12 @@ export class TextBytes {
   #bytes: Buffer;
   #length = 0;
 
-  /** @param capacity of the memory at first, bytes; it grows when a text is longer */
+  /** @param capacity initial size of the memory, bytes; it grows when a text is longer */
   constructor(capacity: number) {
     this.#bytes = Buffer.allocUnsafeSlow(capacity);
   }
 
-  /** Bytes written so far. */
+  /** Number of bytes written so far. */
   get length(): number {
     return this.#length;
   }
@@ -71,7 +71,10 @@ export class TextBytes {
     this.#digits(low, high > 0 ? 9 : 1);
   }
 
-  /** Appends a number as `String` writes it. Numbers of at least 0 with one decimal at most are fast. */
+  /**
+   * Appends a number in the form of `String`. Numbers of at least 0 with at
+   * most one decimal are written fast.
+   */
   decimal(value: number): void {
     const tenths = Math.round(value * 10);
     if (!(tenths >= 0 && tenths <= MOST_TENTHS) || tenths / 10 !== value) {
@@ -87,17 +90,17 @@ export class TextBytes {
     this.#length += 2;
   }
 
-  /** A copy of the bytes, which later texts do not change. */
+  /** A copy of the bytes. Later texts do not change the copy. */
   copy(): Uint8Array {
     return Buffer.from(this.#bytes.subarray(0, this.#length));
   }
 
-  /** The text, which must be ASCII. */
+  /** The bytes as a text, which must be ASCII. */
   asciiText(): string {
     return this.#bytes.toString('latin1', 0, this.#length);
   }
 
-  /** @param least digits, with zeros in front where the value has fewer */
+  /** @param least minimum number of digits; a value with fewer digits gets zeros in front */
   #digits(value: number, least: number): void {
     let digits = least;
     while (digits < POWERS.length && value >= (POWERS[digits] as number)) digits += 1;
