@@ -7,15 +7,16 @@ import type { ComponentView, PageView, SectionView } from './page-view.ts';
 import { addressOf, type Place } from './place.ts';
 
 /*
- * The JSON that aggregators of status pages read. Its form is version 2 of the public API of a widespread
- * page service. Members without a meaning here have that API's default value.
+ * The JSON documents that aggregators of status pages read. Their form is version 2 of the public API of a
+ * widespread status page service. Members that mean nothing in svc have the default value of that API.
  */
 
 /**
- * The form has no state for missing data, so a component without a verdict is `operational` here. The HTML
- * page, the feeds and the badge say "No data". A failure of svc must not look like an outage of the target:
- * an aggregator would wake people to look at the wrong service. Clients may search for a component's id or
- * accept only known states, so the component can neither be left out nor have a new state.
+ * That API has no state for missing data, so these documents call a component without a verdict
+ * `operational`. The HTML page, the feeds and the badge say "No data". A failure of svc must not look like an
+ * outage of the target: an aggregator would wake people to look at the wrong service. The component is not
+ * left out, because clients may search for its id, and gets no new state, because clients may accept only
+ * known states.
  */
 const STATUS: Readonly<Record<State, string>> = {
   operational: 'operational',
@@ -63,7 +64,7 @@ export function statusJson(view: PageView, place: Place): string {
   return JSON.stringify({ page: pageMember(view, place), status: statusMember(view, place) });
 }
 
-/** `components.json`. */
+/** `components.json`: the page and its components. */
 export function componentsJson(view: PageView, place: Place): string {
   return JSON.stringify({ page: pageMember(view, place), components: componentMembers(view) });
 }
@@ -77,7 +78,7 @@ export function incidentsJson(view: PageView, place: Place): string {
   });
 }
 
-/** `incidents/unresolved.json`. */
+/** `incidents/unresolved.json`: the page and its open incidents. */
 export function unresolvedJson(view: PageView, place: Place): string {
   return JSON.stringify({
     page: pageMember(view, place),
@@ -85,7 +86,7 @@ export function unresolvedJson(view: PageView, place: Place): string {
   });
 }
 
-/** `scheduled-maintenances.json`, and the documents of single states below it. */
+/** `scheduled-maintenances.json`, and the documents below it, which list the maintenance in one state. */
 export function maintenanceJson(...states: readonly MaintenanceState[]) {
   return (view: PageView, place: Place): string =>
     JSON.stringify({
@@ -221,7 +222,7 @@ type UpdateFacts = {
   readonly updatedAt: number;
 };
 
-/** The members that updates of incidents and of maintenance share. */
+/** The JSON members that updates of incidents and updates of maintenance have in common. */
 function updateMembers({ id, incidentId, at, updatedAt }: UpdateFacts): object {
   return {
     id,
@@ -264,8 +265,8 @@ function maintenanceMembers(view: PageView, place: Place, ...states: readonly Ma
 }
 
 /**
- * The stages of maintenance as updates, newest first. Each has the whole text, because clients show only the
- * first one.
+ * The stages of maintenance as updates, newest first. Each update has the whole text, because clients show
+ * only the first update.
  */
 function stageMembers(
   { id, title, text, state, stages, componentIds, updatedAt }: MaintenanceView,

@@ -17,7 +17,7 @@ const COLOURS: Readonly<Record<State, string>> = {
 
 const HEIGHT = 20;
 const PADDING = 7;
-/** Greatest width of the title, px: about 40 characters. */
+/** Maximum width of the title, px: about 40 characters. */
 const TITLE_WIDTH = 272;
 
 /**
@@ -35,7 +35,7 @@ export function badgeSvg({ page, overall }: PageView, { words }: Place): string 
 `;
 }
 
-/** A character with a width of its own, without marks and joined characters. */
+/** Matches a character that has a width: no combining mark, and no character after a zero-width joiner. */
 const SHOWN = /(?!\u200d)[^\p{M}\p{Cf}\p{Emoji_Modifier}](?<!\u200d.)/gsu;
 
 /**

@@ -2,8 +2,8 @@ import type { State } from '../web/design/states.ts';
 import type { DayView } from './page-view.ts';
 
 /**
- * Class of each state's bars. The styles give each class a colour and a height, so states differ without
- * colours too.
+ * CSS class of each state's bars. The styles give each class a colour and a height, so people who see no
+ * colours can tell states apart.
  */
 const CLASSES: Readonly<Record<State, string>> = {
   operational: 'o',
@@ -17,7 +17,7 @@ const CLASSES: Readonly<Record<State, string>> = {
 /** The states that a day can have, in the order of the legend. */
 export const BAR_STATES = ['operational', 'degraded', 'down', 'maintenance', 'unknown'] as const;
 
-/** Class of a state's bars, and of its word beside them. */
+/** CSS class of a state's bars, and of the word that names the state. */
 export function barClass(state: State): string {
   return CLASSES[state];
 }
@@ -25,7 +25,7 @@ export function barClass(state: State): string {
 /** States whose bars are higher than bars of operational days, and cover them. */
 const HIDING: ReadonlySet<State> = new Set(['degraded', 'partial_outage', 'down']);
 
-/** The `viewBox` of a drawing of `days`. A day is 1 unit wide, and its bar is a line at height 0. */
+/** The `viewBox` of the bars of `days` days. A day is 1 unit wide, and its bar is a line at y = 0. */
 export function barsBox(days: number): string {
   return `0 -20 ${days} 40`;
 }
@@ -54,7 +54,7 @@ function isDrawnQuiet(state: State): boolean {
   return state === 'operational' || HIDING.has(state);
 }
 
-/** One line for each run of days whose state `isMeant` accepts. */
+/** SVG path data with one line for each run of consecutive days whose state `isMeant` accepts. */
 function runs(days: readonly Pick<DayView, 'state'>[], isMeant: (state: State) => boolean): string {
   let line = '';
   for (let from = 0; from < days.length; from += 1) {

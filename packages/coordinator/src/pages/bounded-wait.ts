@@ -2,10 +2,10 @@ import type { Clock } from '@svc/shared/clock.ts';
 
 /** How long a request waits for the database before it gets the data of the last read, ms. */
 const SHORT_WAIT_MS = 250;
-/** How long a request waits when there is no earlier data, ms. */
+/** How long a request waits for the database when there is no earlier data, ms. */
 const LONG_WAIT_MS = 3_000;
 
-/** Bounded waits for a read of the database that several requests share. */
+/** Two bounded waits for one read of the database. Several requests share the read. */
 export type BoundedWait = {
   /** Resolves when the read has ended, or after 250 ms: for requests that can use earlier data. */
   readonly short: Promise<void>;

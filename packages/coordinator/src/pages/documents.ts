@@ -21,9 +21,9 @@ export type PageDocument = {
   /** `page`: HTML for people. `data`: for programs; scripts of other sites may read it on public pages. */
   readonly kind: 'page' | 'data';
   readonly contentType: string;
-  /** How long browsers and proxies may keep it, s. */
+  /** How long browsers and proxies may keep the document, seconds. */
   readonly maxAge: number;
-  /** Answers null where the page has no such document. */
+  /** Returns null when the page has no such document. */
   readonly render: (view: PageView, place: Place) => string | null;
 };
 
@@ -72,8 +72,8 @@ export function documentAt(path: string): PageDocument | null {
 }
 
 /**
- * A page as its visitors see it, in English, for its editor. It may be unpublished. The caller must check
- * that the reader may see it.
+ * Renders a page as visitors would see it, in English, for the editor of the page. The page may be
+ * unpublished. The caller must check that the editor may see the page.
  *
  * @param publicUrl SVC_PUBLIC_URL
  * @throws StoreError

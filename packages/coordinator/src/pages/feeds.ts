@@ -15,7 +15,7 @@ export type FeedEntry = {
   readonly title: string;
   readonly text: string;
   readonly link: string;
-  /** When it appeared and when it last changed, epoch ms. */
+  /** When the entry appeared and when it last changed, epoch ms. */
   readonly publishedAt: number;
   readonly updatedAt: number;
 };
@@ -35,8 +35,8 @@ export type Feed = {
 };
 
 /**
- * Maximum number of entries about incidents, and about maintenance. They are counted apart, so nightly
- * maintenance does not push out an outage.
+ * Maximum number of entries about incidents, and of entries about maintenance. The two are counted
+ * separately, so that nightly maintenance does not push out an outage.
  */
 const ENTRIES = { incidents: 50, maintenance: 25 };
 
@@ -102,8 +102,8 @@ function maintenanceText(
 }
 
 /**
- * A URN of a name-based UUID (RFC 9562, version 8). It does not contain the page's address, so it stays the
- * same when the address changes.
+ * A URN of a name-based UUID (RFC 9562, version 8). The UUID does not depend on the page's address, so it
+ * stays the same when the address changes.
  */
 function idOf(...parts: readonly (string | number)[]): string {
   return `urn:uuid:${derivedUuid(['svc feed', ...parts])}`;

@@ -21,25 +21,26 @@ const AHEAD_MS = 30 * DAY_MS;
 /** One occurrence of a maintenance window. Instants are epoch ms. */
 export type MaintenanceView = {
   /**
-   * The same from the announcement to the end, because programs that read pages recognise the window by it.
+   * It stays the same from the announcement to the end, because programs that read pages recognise the
+   * occurrence by its id.
    */
   readonly id: string;
   readonly title: string;
   readonly text: string;
   readonly state: MaintenanceState;
-  /** The states that it has had, each with its beginning, newest first. */
+  /** The states that the occurrence has had, each with its beginning, newest first. */
   readonly stages: readonly { readonly state: MaintenanceState; readonly at: number }[];
-  /** The affected components that the page shows; empty: it is about the page as a whole. */
+  /** The affected components that the page shows; empty: the page as a whole is affected. */
   readonly componentIds: readonly string[];
   readonly startsAt: number;
   readonly endsAt: number;
-  /** When it last changed: by entering a state, or by an edit of the window before its end. */
+  /** When the occurrence last entered a state, or its window was last edited before the occurrence ended. */
   readonly updatedAt: number;
 };
 
 export type MaintenanceState = 'scheduled' | 'in_progress' | 'completed';
 
-/** The facts of a component that decide which notes are about it. */
+/** The ids of a component. They decide which notes are about the component. */
 export type NotedComponent = { readonly id: string; readonly monitorId: number | null };
 
 /**
@@ -87,12 +88,13 @@ export function maintenanceViews(
 }
 
 type Planned = Occurrence & {
-  /** Since when pages announce it, epoch ms. */
+  /** Since when pages announce the occurrence, epoch ms. */
   readonly plannedAt: number;
 };
 
 /**
- * The occurrences of a window. Each is announced 30 days ahead, but not before the previous one has ended.
+ * The occurrences of a window. Each occurrence is announced 30 days ahead, but not before the previous one
+ * has ended.
  */
 function timesOf(window: StoredWindow, from: number, now: number): Planned[] {
   const times = occurrencesIn(window, from - AHEAD_MS, now + 1);

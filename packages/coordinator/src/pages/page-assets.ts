@@ -2,7 +2,7 @@ import { type Asset, asset, textFile } from '../web/assets.ts';
 import { STATES, stateMark } from '../web/design/states.ts';
 import { barClass } from './bars.ts';
 
-/** The shapes of the states as CSS masks, so that a page does not repeat them at each state. */
+/** The shapes of the states as CSS masks, so that a page does not repeat a shape wherever a state appears. */
 const SHAPES = STATES.map((state) => {
   const drawing = stateMark(state).toString().replace('<svg', '<svg xmlns="http://www.w3.org/2000/svg"');
   return `.state-${state}, .status-page .${barClass(state)} { --shape: url("data:image/svg+xml,${encodeURIComponent(drawing)}"); }`;

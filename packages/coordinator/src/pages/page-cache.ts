@@ -13,8 +13,8 @@ import type { Place } from './place.ts';
 import { findVersion, type PageReadingParts, readPage } from './read-page.ts';
 
 /*
- * The life of a cached page, and when the database is asked. After a change of the declaration or of a note,
- * a page is shown only if it was checked since the change, because the change may have withdrawn something.
+ * The life of a cached page, and when the cache asks the database. After a change of the declaration or of a
+ * note, a page is shown only if it was checked since the change: the change may have hidden something.
  *
  *          no entry ── request ──▶ checking ── no such page ──▶ no entry (404)
  *                                     │
@@ -30,15 +30,17 @@ import { findVersion, type PageReadingParts, readPage } from './read-page.ts';
 /** Time in which only one request asks the database, ms. A page is hardly older than this. */
 const FRESH_MS = 1_000;
 /**
- * Age up to which requests that arrive during a check get the cached page at once, ms. So one of many
- * visitors waits.
+ * Age up to which requests that arrive during a check get the cached page at once, ms. So only the visitor
+ * whose request started the check waits.
  */
 const FRESH_DURING_CHECK_MS = 2_000;
-/** Time after which a page is read again although its version is the same, ms: today's figures grow. */
+/**
+ * Time after which a page is read again although its version is the same, ms, because today's figures grow.
+ */
 const REREAD_MS = 60_000;
 /** Age from which a page that cannot be checked is marked as old, ms. */
 const STALE_AFTER_MS = 15_000;
-/** Upper bound for all cached pages together, bytes. */
+/** Maximum size of all cached pages together, bytes. */
 const MOST_BYTES = 128 * 2 ** 20;
 /** Estimated size of a component with its days, bytes. */
 const COMPONENT_BYTES = 15_000;
@@ -48,7 +50,8 @@ export type PageCacheParts = PageReadingParts & { readonly clock: Clock; readonl
 export type FoundPage = {
   readonly kept: KeptPage;
   /**
-   * The instant at which the data was current, epoch ms, if it cannot be checked now; null: it is current.
+   * The instant at which the data was current, epoch ms, if the page cannot be checked now; null: the data is
+   * current.
    */
   readonly staleSince: number | null;
 };
@@ -185,8 +188,8 @@ export class PageCache {
   }
 
   /**
-   * Whether the page is still right although nothing was written. Maintenance begins and ends without a
-   * write.
+   * Whether a page of an unchanged version may still be shown: it was read within a minute, and no
+   * maintenance began or ended since. Maintenance begins and ends without a write to the database.
    */
   #isRecent({ view, readAt }: KeptPage): boolean {
     const { clock, slotNow } = this.#parts;
@@ -215,8 +218,8 @@ export class PageCache {
 const gzipped = promisify(gzip);
 
 /**
- * Maximum number of cached documents of a page. It is more than the fixed documents in all languages, and
- * less than one table of days for each component: strangers could request all of those in turn.
+ * Maximum number of cached documents of a page. All fixed documents in all languages fit. The tables of days
+ * of all components may not fit: strangers could request all these tables, and would fill the memory.
  */
 const MOST_KEPT = 64;
 
@@ -229,13 +232,13 @@ export type KeptPage = {
   readonly documents: Map<string, Rendering>;
   /** Approximate size of the page with its documents, bytes. */
   bytes: number;
-  /** When it was read, monotonic ms. */
+  /** When the page was read, monotonic ms. */
   readonly readAt: number;
 };
 
 type Rendering = {
   readonly document: Promise<RenderedDocument | null>;
-  /** Size of the document; 0 until it is rendered. */
+  /** Size of the document, bytes; 0 until it is rendered. */
   bytes: number;
 };
 
@@ -244,7 +247,7 @@ export type RenderedDocument = {
   readonly headers: Readonly<Record<string, string>>;
   readonly plain: Uint8Array<ArrayBuffer>;
   readonly gzipped: Uint8Array<ArrayBuffer>;
-  /** A weak tag, because it stands for the plain and the compressed form. */
+  /** A weak entity tag, because the plain and the compressed form of the document share it. */
   readonly etag: string;
 };
 
@@ -323,8 +326,8 @@ function documentHeaders(
 }
 
 /**
- * Shared caches may serve a public document for an hour while svc does not answer. They must not serve it
- * longer: a page that was made private must not stay visible for a day.
+ * Shared caches may serve a public document for an hour while svc does not answer, but not longer: a page
+ * that was made private must not stay visible for a day.
  */
 function cacheControl(isPublic: boolean, isStale: boolean, maxAge: number): string {
   if (!isPublic) return 'private, no-store';

@@ -29,7 +29,7 @@ export type PageIncident = {
   readonly impact: State;
   readonly components: readonly AffectedComponent[];
   readonly startedAt: number;
-  /** Null: it is open. */
+  /** Null: the incident is open. */
   readonly endedAt: number | null;
   readonly updatedAt: number;
   /** Newest first, at least one. */
@@ -140,7 +140,8 @@ function notesOf(
 }
 
 /**
- * Adds ids that are made of the instants. So when an old update leaves the list, the others keep their ids.
+ * Adds an id to each update, made from its instant. So when an old update leaves the list, the other updates
+ * keep their ids.
  */
 function withIds(incidentId: string, steps: readonly Omit<IncidentUpdate, 'id'>[]): IncidentUpdate[] {
   const used = new Map<number, number>();

@@ -10,9 +10,9 @@ type Parts<T> = {
   readonly log: Logger;
   /** Name of the work for the log: `fetching icons`. */
   readonly work: string;
-  /** The objects of the next pages after this id, by ascending id; empty: there are no further ones. */
+  /** Reads the next objects whose page has a greater id, in the order of these ids; empty: there are none. */
   readonly readAfter: (pageId: number) => Promise<readonly T[]>;
-  /** Does the due work for one page. */
+  /** Does the work for one page if it is due. */
   readonly workOn: (one: T) => Promise<unknown>;
 };
 

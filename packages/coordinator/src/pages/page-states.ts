@@ -52,11 +52,11 @@ export type Overall =
   | 'empty';
 
 /**
- * The worst state decides, and the number of components in it: a major outage means that all components are
- * down. `maintenance` is reported only if no component is worse. Missing data is reported only if no problem
- * is known.
+ * The summary follows from the worst state and from the number of components in this state: a major outage
+ * means that all components are down. `maintenance` is reported only if no component is worse. Missing data
+ * is reported only if no problem is known.
  *
- * @param states of the components that have one
+ * @param states the states of all components that have a state
  */
 export function overallOf(states: readonly State[]): Overall {
   if (states.length === 0) return 'empty';

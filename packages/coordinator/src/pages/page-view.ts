@@ -25,7 +25,7 @@ export type PageSource = {
   readonly monitors: ReadonlyMap<number, ShownMonitor>;
   /** The last days of each monitor by its id, oldest first, today included. */
   readonly days: ReadonlyMap<number, readonly DayTimes[]>;
-  /** Null: the page shows none. */
+  /** Null: the page shows no latencies. */
   readonly latencies: ReadLatencies | null;
   readonly incidents: readonly ShownIncident[];
   readonly notes: PageNotes;
@@ -50,11 +50,11 @@ export type ComponentView = {
   readonly id: string;
   readonly name: string;
   readonly description: string | null;
-  /** Null: a static component that no note is about. */
+  /** Null: the component is static, and no note is about it. */
   readonly state: State | null;
-  /** Oldest first; empty: a static component. */
+  /** Oldest first; empty: the component is static. */
   readonly days: readonly DayView[];
-  /** Uptime over all days; null: no data, or a static component. */
+  /** Uptime over all days; null: there is no data, or the component is static. */
   readonly uptime: number | null;
   /** Null: the page shows no latencies, or the component is static. */
   readonly latencies: Latencies | null;
@@ -191,8 +191,8 @@ function stateOfComponent(
 }
 
 /**
- * The sections of a page in their order. A group stands where its first component would stand by `order`.
- * Components without an order come last, by id. Empty groups are left out.
+ * The sections of a page in their order. A group has the place that its first component would have by
+ * `order`. Components without an order come last, by id. Empty groups are left out.
  */
 function sectionsOf(
   groups: readonly StoredGroup[],

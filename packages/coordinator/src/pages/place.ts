@@ -19,7 +19,7 @@ export function addressOf({ origin, path }: Place): string {
 }
 
 /**
- * Scheme and host of a page on its own domain, without a final slash. Scheme and port are taken from the
+ * Origin of a page on its own domain, without a final slash. The scheme and the port are those of the
  * service's URL.
  *
  * @param publicUrl SVC_PUBLIC_URL

@@ -6,7 +6,7 @@ import { PAGE_STYLE } from './page-assets.ts';
 import { languageOf } from './text/texts.ts';
 import { wordsOf } from './words.ts';
 
-/** The answer for an address without a page. A visitor who must not know of a page gets the same answer. */
+/** The answer for an address without a page. A visitor who must not learn that a page exists gets it too. */
 export function notFound(visit: Visit): Response {
   return plainAnswer(visit, 404, 'notFound');
 }

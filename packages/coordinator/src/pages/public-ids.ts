@@ -12,7 +12,7 @@ export type PublicIds = (kind: 'incident' | 'update' | 'window', id: number) => 
  * have. A hash without a key could be inverted by trying all numbers. A hash without the page's id would show
  * that two pages report the same incident.
  *
- * @param key 32 bytes; it must never change, because feeds keep the ids
+ * @param key 32 bytes; it must never change, because feed readers remember the ids
  */
 export function publicIdsOf(key: Secret<Uint8Array>, pageId: number): PublicIds {
   return (kind, id) =>

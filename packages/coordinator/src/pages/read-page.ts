@@ -34,7 +34,7 @@ const DAYS_AT_ONCE = 50;
 export type PageReadingParts = {
   readonly store: Pick<Store, 'read' | 'declarations'>;
   readonly secrets: Secrets;
-  /** The clock of the slots, epoch ms. Statuses are dated by it. */
+  /** Time of the clock that dates slots and statuses, epoch ms. */
   readonly slotNow: () => number;
   /** Key of the ids that visitors see, 32 bytes. */
   readonly visitorKey: Secret<Uint8Array>;
@@ -64,7 +64,7 @@ export async function findVersion(
 /**
  * Reads everything that a page shows.
  *
- * @param known latencies of the previous read; they are read again once an hour
+ * @param known latencies of the previous read; latencies are read from the database only once an hour
  * @throws StoreError
  */
 export async function readPage(

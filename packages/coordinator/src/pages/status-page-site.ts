@@ -15,7 +15,7 @@ export type PageRoute = {
   readonly method: 'GET' | 'POST';
   /** Path below the page, like `/access`. */
   readonly path: string;
-  /** It must check itself whether the visitor may read the page: the caller has not done so. */
+  /** The handler must check whether the visitor may read the page. The caller does not check this. */
   handle(page: StoredPage, visit: Visit, place: Place): Promise<Response>;
 };
 
@@ -37,8 +37,8 @@ type Target = {
 };
 
 /**
- * Serves the status pages under `/status/{slug}` of the service's own hosts, and under their own domains.
- * Under a page's own domain there is only that page: neither the API nor the dashboard.
+ * Serves the status pages under `/status/{slug}` of the service's own hosts, and under their own domains. A
+ * page's own domain serves only this page, and neither the API nor the dashboard.
  */
 export function createStatusPages(parts: StatusPagesParts): Site {
   const cache = new PageCache(parts);
@@ -80,7 +80,8 @@ async function answerAt(
   const document = documentAt(path);
   const language = languageOf(
     visit.url.searchParams.get('lang'),
-    // Programs get the same language regardless of the system on which they run.
+    // Documents for programs ignore `Accept-Language`: a program's system would decide the language
+    // otherwise.
     document?.kind === 'data' ? undefined : (visit.request.headers.get('accept-language') ?? undefined),
   );
   const found = await cache.findPage(name);

@@ -25,7 +25,7 @@ function lastDay() {
   return Date.parse(document.querySelector('main')?.dataset.today ?? '');
 }
 
-/** Converts days to the visitor's zone. It must run once for each loaded content, which has days in UTC. */
+/** Converts days from UTC to the visitor's time zone. Call it exactly once after each load of content. */
 function showDays() {
   const past = document.getElementById('past')?.parentElement;
   for (const heading of past?.querySelectorAll(':scope > h3') ?? []) heading.remove();
@@ -70,16 +70,19 @@ function figuresOf(component, index) {
 }
 
 /**
- * Whether the list below the bars contains days of this state, newest first. @param {string | undefined}
- * state
+ * Whether days of this state are listed below the bars. The list has the newest day first.
+ *
+ * @param {string | undefined} state
  */
 function isProblem(state) {
   return state === 'e' || state === 'd';
 }
 
 /**
- * The classes of the bars, oldest first. Of several bars at one place, the last is visible. @param {Element}
- * component
+ * The classes of a component's bars, oldest first. If several bars have one place, only the bar that is drawn
+ * last is visible.
+ *
+ * @param {Element} component
  */
 function statesOf(component) {
   /** @type {string[]} */

@@ -46,8 +46,8 @@ export type Visitors = {
   /** The forms below every status page. */
   readonly routes: readonly PageRoute[];
   /**
-   * Serves the links that end subscriptions. It must be asked before the status pages: the links still work
-   * after the page was renamed or removed.
+   * Serves the links that end subscriptions. The server must try this site before the status pages, because
+   * the links work even after their page was renamed or removed.
    */
   readonly unsubscribing: Site;
   /** Resolves when every mail that visitors requested is queued. */
@@ -121,8 +121,8 @@ async function unsubscribe(
 }
 
 /**
- * The answer to a visitor who may not read a page: the login form for people, a status code for programs. It
- * is the same for every path, so it does not show which documents exist.
+ * The answer to a visitor who may not read a page: the login form for people, a status code for programs. The
+ * answer is the same for every path, so it does not show which documents exist.
  *
  * @param pathname of the request
  */

@@ -39,7 +39,7 @@ export class Words {
     return percent === null ? noUptime : fillIn(uptime, { percent: this.percent(percent) });
   }
 
-  /** `text` in the form for `count`. */
+  /** The singular or plural form of `text` for `count`, with the number filled in. */
   counted(text: Counted, count: number): string {
     return fillIn(this.#plural.select(count) === 'one' ? text.one : text.other, { count: String(count) });
   }

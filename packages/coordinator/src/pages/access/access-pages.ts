@@ -38,7 +38,7 @@ export type AccessParts = {
   readonly canMail: boolean;
 };
 
-/** A request of a visitor to a form of a page. */
+/** A visitor's request to a form of a status page. */
 export type AccessVisit = {
   readonly visit: Visit;
   readonly page: GuardedPage;
@@ -59,8 +59,8 @@ export type VisitorRoute = {
  *
  * | path | |
  * | --- | --- |
- * | `/access` | asks for the password, or for the mail address that a link is sent to |
- * | `/access/link` | the link of that mail: a button that opens the session |
+ * | `/access` | asks for the password, or for a mail address, to which svc sends a link |
+ * | `/access/link` | the target of the mailed link: a button that opens the session |
  * | `/access/leave` | a button that ends the session |
  */
 export class AccessPages {
@@ -129,7 +129,7 @@ export class AccessPages {
     }
   }
 
-  /** The answer is the same for every address, and is given before a mail is queued. */
+  /** Answers before a mail is queued, with the same answer for every mail address. */
   async #sendLink(
     at: AccessVisit,
     access: Extract<PageAccess, { type: 'email-domain' }>,
@@ -234,11 +234,11 @@ export class AccessPages {
 const BELOW = /^(?:\/[A-Za-z0-9_-]+(?:\.[A-Za-z0-9]+)?){1,6}$/;
 
 /**
- * The path to which a visitor returns after signing in: the path that was requested first if it lies below
- * the page, otherwise the page. It is always a path of this host.
+ * The path to which a visitor returns after signing in: `asked` if it lies below the page, otherwise the
+ * page. The result is always a path of this host.
  *
  * @param pagePath `/status/main`, or '' on the page's own domain
- * @param asked path below the page; anybody may have written it
+ * @param asked the path below the page that the visitor requested first; untrusted input
  */
 export function landingPath(pagePath: string, asked: string): string {
   if (BELOW.test(asked) && !asked.startsWith('/access')) return `${pagePath}${asked}`;

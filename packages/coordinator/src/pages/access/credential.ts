@@ -4,14 +4,16 @@ import type { StoredPage } from '../../declaration/stored.ts';
 import type { Recipient } from '../../store/pages/page-recipients.ts';
 import { mayGetMail } from './mail-address.ts';
 
-/** Who may see a page, as it is declared. */
+/** The declared rule that says who may see a page. */
 export type PageAccess =
   | { readonly type: 'public' }
   | { readonly type: 'password'; readonly password: Secret }
   | { readonly type: 'email-domain'; readonly domains: readonly string[] };
 
 /**
- * The access of a page that was read with its secrets in clear.
+ * The declared access of a page.
+ *
+ * @param page read from the database with its secrets decrypted
  *
  * @throws TypeError when a page of access type `password` has no password
  */
@@ -35,15 +37,19 @@ export function declaredAccess({ attributes }: StoredPage): PageAccess {
 /** Key of the compared hashes. It is random, so no visitor can choose a hash. */
 const COMPARED_WITH = randomBytes(32);
 
-/** Whether a text is the password. The time does not depend on the lengths, or on where the texts differ. */
+/**
+ * Whether a text is the password. The time does not depend on the lengths of the texts, or on where they
+ * differ.
+ */
 export function isPassword(password: Secret, given: string): boolean {
   const digest = (text: string) => createHmac('sha256', COMPARED_WITH).update(text).digest();
   return timingSafeEqual(digest(password.reveal()), digest(given));
 }
 
 /**
- * The version of what lets visitors in. A session is valid while its page has the version with which it was
- * opened. So another password, another list of domains or another access type ends all sessions.
+ * The version of a page's access: its type with its password or its mail domains. A session stores the
+ * version at which it was opened, and is valid while the page still has this version. So another password,
+ * another list of domains or another access type ends all sessions of the page.
  *
  * The version is a keyed hash, so a reader of the stored sessions cannot test guesses of the password.
  *
@@ -68,7 +74,7 @@ function partsOf(access: PageAccess): readonly unknown[] {
   }
 }
 
-/** A page, and who may see it by the current declaration. */
+/** The id and the currently declared access of a page that sends mails. */
 export type EntitlingPage = { readonly id: number; readonly access: PageAccess };
 
 /**
@@ -77,7 +83,7 @@ export type EntitlingPage = { readonly id: number; readonly access: PageAccess }
  *
  * - A public page writes to every subscriber.
  * - A page with a password writes to subscribers who subscribed while it had this password.
- * - A page for mail domains writes to addresses of these domains, which also open the page.
+ * - A page for mail domains writes to addresses of these domains. Their owners may read the page.
  *
  * @param key 32 bytes
  */

@@ -20,7 +20,7 @@ type Parts = {
   readonly key: Secret<Uint8Array>;
 };
 
-/** The ids of a page. Other facts about it may be out of date when a visitor comes. */
+/** The ids of a page. Its cached attributes may be out of date when a visitor comes. */
 export type GuardedPage = Pick<StoredPage, 'id' | 'workspaceId'>;
 
 /**
@@ -49,7 +49,7 @@ export class PageGate {
    * Decides whether the visitor may read the page and everything below its path. Programs may send the page's
    * password by HTTP Basic (RFC 7617), with any user name.
    *
-   * @throws StoreError: then the visitor must not get the page
+   * @throws StoreError; after this error the caller must not send the page
    */
   async admitVisitor(page: GuardedPage, visit: Visit): Promise<Admission> {
     const access = await this.accessOf(page);
@@ -68,7 +68,7 @@ export class PageGate {
     return page === null ? null : declaredAccess(page);
   }
 
-  /** The current version of what lets visitors in; null: the page no longer exists. @throws StoreError */
+  /** The current {@link credentialVersion} of a page; null: the page no longer exists. @throws StoreError */
   async credentialOf(page: GuardedPage): Promise<string | null> {
     const access = await this.accessOf(page);
     return access === null ? null : credentialVersion(this.#parts.key, page.id, access);

@@ -9,15 +9,15 @@ export type MailAddress = {
   readonly domain: string;
 };
 
-/** Greatest length of an address (RFC 5321, section 4.5.3.1, without its brackets). */
+/** Maximum length of an address, characters (RFC 5321, section 4.5.3.1.3: 256 with the angle brackets). */
 const MOST_CHARACTERS = 254;
 
 /** Characters of a local part. Some relays refuse other characters. */
 const LOCAL_PART = /^[\x21-\x7e]+$/;
 
 /**
- * Parses an address that a visitor typed. Mails go to the normal form that was compared, so that no two
- * programs can read the text differently.
+ * Parses an address that a visitor typed. svc compares the normal form, and also sends mails to it, not to
+ * the typed text: a mail server could read that text as another address.
  *
  * @returns null: it is no address, it has several `@`, or its domain ends with a dot
  */
@@ -43,7 +43,7 @@ export function isOfDomains({ domain }: MailAddress, domains: readonly string[])
 /**
  * Whether a page may send mail to an address.
  *
- * @param domains to which the page sends mail; null: to every address
+ * @param domains mail domains to which the page may send; null: the page may send to every address
  */
 export function mayGetMail(address: string, domains: readonly string[] | null): boolean {
   if (domains === null) return true;
@@ -52,8 +52,8 @@ export function mayGetMail(address: string, domains: readonly string[] | null): 
 }
 
 /**
- * The key that counts mails to one mailbox. Most services deliver `name+tag@…` and `NAME@…` to the mailbox of
- * `name@…`, and some also deliver `n.a.m.e@…` there.
+ * The key under which mails to one mailbox are counted. Most services deliver `name+tag@…` and `NAME@…` to
+ * the mailbox of `name@…`, and some also deliver `n.a.m.e@…` there.
  */
 export function mailboxKey({ address, domain }: MailAddress): string {
   const local = address.slice(0, address.lastIndexOf('@'));

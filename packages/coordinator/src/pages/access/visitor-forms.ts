@@ -21,11 +21,11 @@ export type FormPlace = {
 type Answer = {
   readonly title: string;
   readonly body: Html;
-  /** The default is 200. */
+  /** HTTP status; the default is 200. */
   readonly status?: number;
   /** Values of `Set-Cookie`. */
   readonly cookies?: readonly string[];
-  /** Value of `Retry-After`, s; left out: no such header. */
+  /** Value of the header `Retry-After`, seconds; left out: the answer has no such header. */
   readonly retryAfterS?: number;
 };
 
@@ -70,8 +70,10 @@ export function formSeed(visit: Visit): FormSeed {
 }
 
 /**
- * Reads a visitor's form. A number is the status of a refusal; 403: the form may come from another site, or
- * is old.
+ * Reads a visitor's form.
+ *
+ * @returns the form, or the HTTP status of a refusal; 403: another site may have sent the form, or the form
+ *   token is too old
  */
 export async function visitorForm(visit: Visit): Promise<Form | FormRefusal['status']> {
   const form = await guardedForm(visit, secretCookieOf(visit, SEED_COOKIE), MOST_BYTES);
@@ -129,7 +131,7 @@ ${problem(error)}</div>
 </form>`;
 }
 
-/** The page after a request for a mail. It is the same whether a mail is sent or not. */
+/** The page that follows a visitor's request for a mail. It is the same whether a mail is sent or not. */
 export function mailAsked({ path, words }: FormPlace, sentence: string, again: string): Html {
   const { access } = words.text;
   return main(
@@ -211,8 +213,8 @@ type LinkPage = {
 };
 
 /**
- * A page with one button, for links in mails and for signing out. The button sends the `token` of the
- * address, if there is one.
+ * A page with one button, for links in mails and for signing out. If the URL has a parameter `token`, the
+ * button sends its value.
  */
 export function linkPage(visit: Visit, place: FormPlace, shown: LinkPage): Response {
   const seed = formSeed(visit);

@@ -1,14 +1,14 @@
 import { type Rate, TokenBucket } from '../../verdict/rate.ts';
 import { RecentMap } from '../../web/recent-map.ts';
 
-/** Number of wrong passwords from which a visitor must wait. Fewer cost no wait. */
+/** Number of wrong passwords after which a visitor must wait for the first time. */
 const FREE = 3;
-/** The wait after the next wrong password, ms. Each further one doubles it. */
+/** The first wait, ms. Each further wrong password doubles the wait. */
 const FIRST_WAIT_MS = 5_000;
 const LONGEST_WAIT_MS = 15 * 60_000;
 /** Age at which a visitor's wrong passwords are forgotten, ms. */
 const FORGOTTEN_AFTER_MS = 3_600_000;
-/** Bound of the wrong passwords for one page, counted over all visitors who never sent the right one. */
+/** Maximum rate of wrong passwords for one page, over all visitors who never sent the right password. */
 const OF_A_PAGE = { perMinute: 30, burst: 30 };
 /**
  * Maximum number of visitors, pages and mailboxes that each bound remembers. The least recently seen ones are
@@ -23,7 +23,7 @@ type Visitor = {
   isKnown: boolean;
 };
 
-/** The result of a guess. `early`: it was not compared, and the next guess must wait for `waitMs`. */
+/** The result of a guess. `early`: the guess was not compared, and the visitor must wait for `waitMs`. */
 export type Guess =
   | { readonly is: 'right' }
   | { readonly is: 'wrong' }
@@ -31,9 +31,9 @@ export type Guess =
 
 /**
  * Bounds the guesses at the passwords of pages. The wait of a visitor grows with the number of wrong guesses.
- * A page has a common bound for all visitors, so that guessing from many addresses is no faster. This bound
- * does not apply to a visitor who sent the right password before: strangers could lock that visitor out
- * otherwise.
+ * A page has a common bound for all visitors, so that guessing from many addresses is no faster. The common
+ * bound does not apply to a visitor who sent the right password before: otherwise strangers could lock this
+ * visitor out.
  *
  * The counts are in memory. A restart forgets them, and each coordinator counts alone.
  */
@@ -42,7 +42,7 @@ export class PasswordGuesses {
   readonly #pages = new RecentMap<number, TokenBucket>(MOST_REMEMBERED);
 
   /**
-   * Compares and counts a guess in one turn of the event loop. So concurrent guesses are all counted.
+   * Compares and counts a guess in one turn of the event loop, so that no concurrent guess is missed.
    *
    * @param peer key of the visitor's network address
    * @param now monotonic, ms
@@ -76,7 +76,7 @@ export class PasswordGuesses {
   }
 }
 
-/** The wait after this number of wrong guesses, ms. */
+/** How long a visitor must wait after a number of wrong guesses, ms. */
 function waitAfter(wrong: number): number {
   return wrong < FREE ? 0 : Math.min(FIRST_WAIT_MS * 2 ** (wrong - FREE), LONGEST_WAIT_MS);
 }

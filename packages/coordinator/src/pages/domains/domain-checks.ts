@@ -16,15 +16,15 @@ import { type Pointing, pointingOf, type ServicePlace } from './pointing.ts';
 /** Time between two checks of a verified domain, ms. */
 const VERIFIED_EVERY_MS = 3_600_000;
 /**
- * Number of consecutive checks that must find a verified domain elsewhere before svc stops serving it. A name
- * server may err once.
+ * Number of consecutive checks that must find that a verified domain points elsewhere before svc stops
+ * serving the domain. One check alone may have got a wrong answer from a name server.
  */
 const FAILURES = 3;
-/** Time between checks of a verified domain after it was found elsewhere, ms. */
+/** Time between checks of a verified domain after a check found that it points elsewhere, ms. */
 const FAILED_EVERY_MS = 600_000;
 /**
- * Time between checks of a pending domain, ms. It grows with the number of failed checks, because people wait
- * only at first.
+ * Time between the first two checks of a pending domain, ms. The time grows with the number of failed checks,
+ * because people wait only at first.
  */
 const PENDING_EVERY_MS = 60_000;
 const DOMAINS_PER_READ = 100;
@@ -46,9 +46,9 @@ type Parts = {
  * A check without an answer from name servers changes nothing. A domain that is declared again starts as
  * pending.
  *
- * Pages of several workspaces may declare one domain. The DNS does not show who owns it, so the first
- * verified page holds it. The other pages stay pending, and their check names the reason. They get the domain
- * when the holder declares another one, is removed, or loses it.
+ * Pages of several workspaces may declare one domain. The DNS does not show who owns it, so the first page
+ * that was verified gets the domain. The other pages stay pending, and their check names the reason. One of
+ * them gets the domain when the first page declares another domain, is removed, or is no longer verified.
  */
 export class DomainChecks {
   readonly #parts: Parts;

@@ -16,7 +16,7 @@ const NO_RECORD = new Set(['ENODATA', 'ENOTFOUND']);
 /** Asks name servers for the aliases and addresses of a domain. Never rejects. */
 export type AskDomain = (domain: string) => Promise<DomainAnswers>;
 
-/** @param servers `host[:port]` of name servers; left out: the system's, read again at each question */
+/** @param servers `host[:port]` of name servers; left out: the system's, whose list is read at each call */
 export function askNameServers(servers?: readonly string[]): AskDomain {
   return async (domain) => {
     const resolver = new Resolver({ timeout: QUESTION_MS, tries: 2 });
@@ -67,7 +67,7 @@ export async function servicePlace(
   return { name: host, addresses: addresses.map(({ address }) => address) };
 }
 
-/** A declared domain in the form that browsers send: ASCII, lower case; null: it has no such form. */
+/** A declared domain in the form that browsers send: ASCII, lower case; null: it is no domain name. */
 export function askedDomain(declared: string): string | null {
   return asciiDomainName(declared)?.toLowerCase().replace(/\.$/, '') ?? null;
 }

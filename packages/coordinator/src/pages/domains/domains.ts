@@ -18,7 +18,7 @@ export interface PageDomains {
   findPageOf(host: string): Promise<ServedDomain | null>;
   /** Checks now where the domain of a page points. @throws StoreError */
   checkDomain(pageId: number, declared: string): Promise<CheckedDomain>;
-  /** Where domains must point. */
+  /** Finds the name and addresses to which custom domains must point. */
   servicePlace(): Promise<ServicePlace>;
 }
 
@@ -47,13 +47,13 @@ export function createPageDomains(parts: Parts, publicUrl: string): PageDomains 
   };
 }
 
-/** How long an answer is kept, ms. A changed domain is served as before for this time. */
+/** How long an answer about a domain is reused, ms. A changed domain is served as before for this time. */
 const KEPT_MS = 2_000;
-/** Upper bound of the remembered hosts without a page. Anybody can send any `Host`. */
+/** Maximum number of remembered hosts without a page. It is bounded because anybody can send any `Host`. */
 const MOST_UNKNOWN = 1_000;
 /**
- * Upper bound of the remembered domains with a page. Only verified domains are counted, so strangers cannot
- * push one out.
+ * Maximum number of remembered domains with a page. Only verified domains are counted, so strangers cannot
+ * evict them.
  */
 const MOST_SERVED = 10_000;
 
@@ -67,8 +67,8 @@ type SharedRead = BoundedWait & {
 };
 
 /**
- * Finds the page that is served under a host: the published page whose verified domain it is. While the
- * database cannot be read, the last answer for a domain with a page stays valid.
+ * Finds the published page whose verified domain is a given host. While the database cannot be read, the last
+ * answer for a domain with a page stays valid.
  */
 export class DomainDirectory {
   readonly #store: Store;
@@ -139,8 +139,8 @@ export class DomainDirectory {
 const PATH = '/custom-domains/ask';
 
 /**
- * Tells a proxy whether a page is served under a domain: 200, otherwise 404. Caddy calls this endpoint `ask`.
- * Without it anybody could make the proxy get certificates for any name.
+ * Tells a proxy whether a page is served under a domain: 200, otherwise 404. Caddy calls such an endpoint
+ * `ask`. Without the question anybody could make the proxy get certificates for any name.
  */
 export function createAskSite({
   domains,

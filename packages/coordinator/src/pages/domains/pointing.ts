@@ -11,16 +11,20 @@ export type ServicePlace = {
 /**
  * The answers of name servers about a domain.
  *
- * - `aliases`: the names to which it leads, one CNAME after another.
- * - `addresses`: the addresses of the last name.
+ * - `aliases`: the names to which the domain leads, one CNAME after another.
+ * - `addresses`: the IP addresses of the last name.
  *
- * `silent`: no server gave an answer. This says nothing about the domain.
+ * `silent`: no name server answered, so nothing is known about the domain.
  */
 export type DomainAnswers =
   | { readonly aliases: readonly string[]; readonly addresses: readonly string[] }
   | 'silent';
 
-/** @property problem what is wrong, and what to do about it */
+/**
+ * Where a domain points.
+ *
+ * @property problem what is wrong, and what the owner of the domain can do about it
+ */
 export type Pointing =
   | { readonly is: 'here' }
   | { readonly is: 'elsewhere'; readonly problem: string }
@@ -86,7 +90,7 @@ function plainName(name: string): string {
   return name.toLowerCase().replace(/\.$/, '');
 }
 
-/** An address in its one normal form. */
+/** An IP address in its normal form, without the zone of an IPv6 address. */
 function plainAddress(address: string): string {
   return isIPv6(address) ? new URL(`http://[${address.split('%', 1)[0]}]/`).hostname.slice(1, -1) : address;
 }

@@ -10,7 +10,7 @@ import { fillIn } from '../text/texts.ts';
 import type { Words } from '../words.ts';
 import { stateWord } from './status-page-frame.ts';
 
-/** The title of an incident: the operator's, or one made from its components and impact. */
+/** The title of an incident: the operator's title, or a title made from the components and the impact. */
 export function incidentTitle({ title, components, impact }: PageIncident, words: Words): string {
   if (title !== null) return title;
   if (components.length === 0) return words.text.incident;
@@ -18,7 +18,7 @@ export function incidentTitle({ title, components, impact }: PageIncident, words
   return fillIn(form, { components: namesOf(components, words) });
 }
 
-/** The text of an update: the operator's, or a sentence about the measured state. */
+/** The text of an update: the operator's text, or a sentence about the measured state. */
 export function updateSentence(update: IncidentUpdate, incident: PageIncident, words: Words): string {
   if (update.note !== null) return update.note.text;
   const { incidentSentence: sentences } = words.text;
@@ -67,7 +67,7 @@ ${days}<p class="soft">${fillIn(others, { days: String(INCIDENT_DAYS) })}</p>
 }
 
 /**
- * @param level of its heading
+ * @param level the HTML element of its heading
  * @param now   epoch ms, for the age of an open incident
  */
 function incidentArticle(incident: PageIncident, level: 'h3' | 'h4', words: Words, now: number): Html {

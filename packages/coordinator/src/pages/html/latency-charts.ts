@@ -7,7 +7,7 @@ import { fillIn } from '../text/texts.ts';
 import type { Words } from '../words.ts';
 
 /**
- * The latency of a component in words and as a small chart. The component's page of days has the figures of
+ * The latency of a component in words and as a small chart. The component's page of days lists the figures of
  * the chart.
  */
 export function latencyLine({ latencies }: ComponentView, { words }: Place): Html {
@@ -63,12 +63,12 @@ const STEP = 9;
 const BOTTOM = 23;
 const HEIGHT = 22;
 
-/** Null: no value. */
+/** Values of a chart, oldest first. Null: no value at this time. */
 type Values = readonly (number | null)[];
 
 /**
- * A line through the values, with a gap for each null. A value between two gaps is a dot: a line of length 0,
- * which is visible by its round ends.
+ * SVG path data of a line through the values, with a gap for each null. A value between two gaps is drawn as
+ * a line of length 0. Its round ends make it visible as a dot.
  *
  * @param top the highest value, > 0
  */

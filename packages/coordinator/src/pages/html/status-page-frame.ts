@@ -65,8 +65,8 @@ ${
 }
 
 /**
- * The icon, if there is one. svc serves it itself, so that visitors do not contact the icon's own server. Its
- * address changes with the image, because browsers keep an image for an hour.
+ * The icon, if there is one. svc serves the image itself, so that visitors do not contact the icon's own
+ * server. The URL changes with the image, because browsers keep an image for an hour.
  */
 export function iconOf({ iconFetchedAt: at }: PageView, { path }: Place): { icon?: string } {
   return at === null ? {} : { icon: `${path}${ICON_PATH}?v=${at}` };
@@ -92,8 +92,8 @@ export function sentenceWithTime(sentence: string, at: number, language: string)
 }
 
 /**
- * The word of a state with its shape and colour. The styles draw the shape, and the class is one letter,
- * because a page has hundreds of them.
+ * The word of a state with its shape and colour. The styles draw the shape. The class name is one letter,
+ * because a page has hundreds of such words.
  */
 export function stateWord(state: State, word: string): Html {
   return html`<b class=${barClass(state)}>${word}</b>`;

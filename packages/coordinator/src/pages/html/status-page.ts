@@ -47,12 +47,12 @@ ${description === null ? NO_HTML : html`<p class="soft">${raw(linesAsHtml(descri
 }
 
 /**
- * Maximum number of days with disruptions that one component lists below its bars, and that all components of
- * a page list. The tables of days have all of them.
+ * Maximum number of days with disruptions that are listed below the bars of one component, and below the bars
+ * of all components of a page together. The tables of days list every such day.
  */
 const LISTED_DAYS = { component: 15, page: 250 };
 
-/** A place with the number of days with disruptions that each component may list. */
+/** A {@link Place}, and the maximum number of days with disruptions that each component lists. */
 type ListingPlace = Place & { readonly listedDays: number };
 
 /** The components of a page, each section with a heading. */
@@ -80,7 +80,7 @@ ${scale(components, place)}</section>
 function componentItem(component: ComponentView, place: ListingPlace): Html {
   const { id, name, description, state, days } = component;
   const { text } = place.words;
-  // End tags and quotes that HTML lets one leave out are left out: there are hundreds of them.
+  // Optional end tags and optional quotes are left out, because a page would have hundreds of them.
   return html`<li id=c${id}><h3>${name}</h3>${state === null ? NO_HTML : stateWord(state, text.state[state])}${
     description === null ? NO_HTML : html`<p class="soft small">${raw(linesAsHtml(description))}</p>`
   }${days.length === 0 ? NO_HTML : dayBars(component, place)}${latencyLine(component, place)}
@@ -118,7 +118,7 @@ function daysWithProblems({ id, days }: ComponentView, place: ListingPlace): Htm
   }${isNew ? html`<p class="soft">${fillIn(text.firstData, { day: words.day(first.at) })}</p>` : NO_HTML}<a href="${componentPath(id, place)}">${text.allDays}</a>`;
 }
 
-/** The figures name the problem, so the item needs the shape but no word. */
+/** The list item of a day. Its figures name the problem, so it shows the state's shape but no word. */
 function dayItem(day: DayView, words: Words): Html {
   return html`<li class=${barClass(day.state)}>${words.recentDay(day.at)}: ${dayFigures(day, words)}`;
 }
@@ -139,7 +139,7 @@ function barsLegend({ words }: Place): Html {
 `;
 }
 
-/** A day as the attribute `datetime` takes it. @param at epoch ms */
+/** A UTC day in the form of the HTML attribute `datetime`. @param at epoch ms */
 function dateOf(at: number): string {
   return new Date(at).toISOString().slice(0, 10);
 }

@@ -15,7 +15,7 @@ import { PageRounds } from '../page-rounds.ts';
 const FETCHED_EVERY_MS = 24 * 3_600_000;
 /** Time until the first retry after a failed fetch, ms. Each further failure doubles it, up to a day. */
 const FAILED_FIRST_MS = 10 * 60_000;
-/** Upper bound of an icon, bytes. */
+/** Maximum size of an icon, bytes. */
 const ICON_BYTES = 100_000;
 const ICONS_PER_READ = 100;
 
@@ -23,7 +23,7 @@ type Parts = {
   readonly store: Store;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Sends requests, only to addresses that the guard of channels allows. */
+  /** Sends HTTP requests, only to addresses to which channels may send too. */
   readonly request: HttpPost;
 };
 
@@ -38,8 +38,8 @@ type Outcome =
  * servers. An icon is fetched within a minute after a page declares it, and then once a day. While its server
  * fails, pages show the last image, or svc's own icon if there is none.
  *
- * Nothing is fetched during a visit: visitors could use svc to send requests otherwise. An SVG is not
- * inspected, but is served in a sandbox.
+ * No visit causes a fetch: otherwise visitors could make svc send requests. The content of an SVG is not
+ * checked. Instead svc serves it in a sandbox.
  */
 export class IconFetches {
   readonly #parts: Parts;

@@ -9,8 +9,8 @@ import { notFound } from '../plain-answers.ts';
 export const ICON_PATH = '/icon';
 
 /**
- * Headers of images from other servers. An SVG may contain scripts. Opened by itself, it runs in a sandbox
- * without scripts and without an origin, and loads nothing.
+ * Headers of images from other servers. An SVG may contain scripts. When a browser opens it as a document,
+ * the sandbox runs no scripts, gives the document no origin, and loads nothing.
  */
 const HEADERS = {
   'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; sandbox",
@@ -20,8 +20,9 @@ const HEADERS = {
 };
 
 /**
- * Serves the stored icon of a page. The caller has checked that the visitor may read the page. @throws
- * StoreError
+ * Serves the stored icon of a page. The caller must have checked that the visitor may read the page.
+ *
+ * @throws StoreError
  */
 export async function iconAnswer(
   store: Pick<Store, 'read'>,

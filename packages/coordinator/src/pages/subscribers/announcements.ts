@@ -2,9 +2,9 @@ import { z } from 'zod';
 import { insertAnnouncement } from '../../store/pages/page-announcements.ts';
 import type { Transaction } from '../../store/store.ts';
 
-/** News for the subscribers of a page, as it is stored until its mails are queued. Instants are epoch ms. */
+/** Stored news for the subscribers of a page, whose mails are not all queued. Instants are epoch ms. */
 export const announcement = z.discriminatedUnion('kind', [
-  /** Components changed their statuses since the last announcement. */
+  /** The statuses of components changed since the last announcement. */
   z.object({
     kind: z.literal('changes'),
     at: z.number().int(),
@@ -42,7 +42,7 @@ export const LATE_MS = 24 * 3_600_000;
 
 /** An announcement to the subscribers of one page. */
 type PageAnnouncement = {
-  /** Identifies the announcement. One with a known uid is not stored again. */
+  /** Identifies the announcement. An announcement whose uid is stored already is not stored again. */
   readonly uid: string;
   readonly pageId: number;
   readonly announcement: Announcement;

@@ -4,8 +4,9 @@ import type { MailPage } from '../../store/pages/page-recipients.ts';
 import { originOfDomain } from '../place.ts';
 
 /**
- * The address of a page, or of a path below it, for mails. It is made from the declaration and the settings
- * only, so an invented `Host` header gets into no mail. An own domain has the scheme and port of the service.
+ * The address of a page, or of a path below it, for mails. It depends only on the declaration and the
+ * settings, so no mail contains an invented `Host` header. An address on the page's own domain has the scheme
+ * and the port of the service.
  *
  * @param path below the page, with a slash in front; '' for the page itself
  */
@@ -18,7 +19,7 @@ export function pageUrl(
   return new URL(`status/${slug}${path}`, publicUrl.replace(/\/*$/, '/')).href;
 }
 
-/** The same as {@link pageUrl}, with a token in its query. */
+/** The address of {@link pageUrl} with a token in its query. */
 export function tokenUrl(
   page: Pick<MailPage, 'slug' | 'domain'>,
   publicUrl: string,
@@ -44,8 +45,8 @@ export function unsubscribeToken(key: Secret<Uint8Array>, recipientId: number): 
 }
 
 /**
- * The recipient of a token; null: svc did not make the token. The time does not depend on where proofs
- * differ.
+ * The id of a token's recipient; null: svc did not make the token. The comparison takes the same time
+ * wherever the proofs differ.
  */
 export function recipientOfToken(key: Secret<Uint8Array>, token: string): number | null {
   const [, digits = '', text = ''] = /^([1-9]\d{0,14})-([\w-]{22})$/.exec(token) ?? [];

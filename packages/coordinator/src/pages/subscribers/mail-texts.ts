@@ -35,7 +35,7 @@ export function confirmationMail({ title }: SendingPage, { text }: Words, expire
   };
 }
 
-/** The news of a page for one subscriber. */
+/** The mail with news of a page for one subscriber. */
 export function newsMail(
   { title }: SendingPage,
   words: Words,

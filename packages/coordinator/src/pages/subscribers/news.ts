@@ -43,8 +43,8 @@ import { newsMail } from './mail-texts.ts';
 import { announceWindows, unannouncedWindows } from './window-announcements.ts';
 
 /**
- * Time between two searches for news, ms. A change that is reversed within it is not announced. Changes
- * within it are announced in one mail.
+ * Time between two searches for news, ms. A change that is reversed between two searches is not announced.
+ * All changes between two searches are announced in one mail.
  */
 const SEARCH_EVERY_MS = 20_000;
 /** Number of mails that one transaction queues. This takes some ms. */
@@ -71,8 +71,8 @@ export type NewsParts = {
  *     an operator's update ─────────────────────────────▲
  *     maintenance that is planned, begins, ends ────────▲
  *
- * The first arrow is one transaction. The second one is a transaction for every hundred mails. So a kill at
- * any moment loses no news and sends none twice.
+ * Each announcement is stored in one transaction with the state that it announces. Its mails are queued in
+ * transactions of at most 100 mails. So a process that is killed loses no news and sends none twice.
  */
 export class PageNews {
   readonly #parts: NewsParts;
@@ -134,8 +134,8 @@ export class PageNews {
   }
 
   /**
-   * Announces changes of status. They are read again in the transaction, so no mail repeats an announced
-   * change.
+   * Announces changes of status. The transaction reads the statuses again, so that no mail repeats an
+   * announced change.
    */
   async #announceChanges(tx: Transaction): Promise<void> {
     await forgetHiddenMonitors(tx);
@@ -186,7 +186,7 @@ export class PageNews {
     await beginTellingWindows(tx, this.#parts.clock.wall());
   }
 
-  /** Queues mails of the oldest announcement. @returns false: there is none */
+  /** Queues mails of the oldest announcement. @returns false: there is no announcement */
   async #queueSome(): Promise<boolean> {
     const { store, clock } = this.#parts;
     return store.transaction(async (tx) => {
@@ -208,8 +208,8 @@ export class PageNews {
   }
 
   /**
-   * The recipients who may see the page by its current declaration. It may have become private since they
-   * subscribed.
+   * The recipients who may see the page by its current declaration. The page may have become private since
+   * they subscribed.
    */
   async #entitled(
     tx: Transaction,

@@ -16,8 +16,8 @@ import { tokenUrl } from './mail-links.ts';
 import { confirmationMail, signInMail } from './mail-texts.ts';
 
 /**
- * Maximum number of mails that are being queued at the same time. Further ones are dropped, like mails beyond
- * the rates.
+ * Maximum number of mails that are being queued at the same time. Further mails are dropped, like mails that
+ * exceed the rates.
  */
 const AT_ONCE = 20;
 
@@ -62,7 +62,7 @@ type Parts = {
 
 export type RequestedMail = {
   readonly kind: MailKind;
-  /** Version of what lets the visitor in. The subscription stores it. */
+  /** The page's {@link credentialVersion} at the request. A subscription stores this version. */
   readonly credential: string;
   readonly pageId: number;
   readonly address: MailAddress;
@@ -70,8 +70,8 @@ export type RequestedMail = {
 };
 
 /**
- * Queues the mails that visitors request. It works after the visitor was answered. So the answer and its time
- * are the same whether a mail is sent or not, and do not show which addresses are known or allowed.
+ * Queues the mails that visitors request. A mail is queued after the visitor was answered. So the answer and
+ * its time are the same whether a mail is sent or not, and do not show which addresses are known or allowed.
  */
 export class RequestedMails {
   readonly #parts: Parts;
@@ -112,7 +112,8 @@ export class RequestedMails {
       if (page !== null && mayGetMail(mail.address.address, page.mailDomains))
         await this.#storeMail(mail, page);
     } catch (error) {
-      // The page has told the visitor that a mail is sent if it is allowed. The visitor can request another.
+      // The visitor has the answer already. It says that a mail is sent if allowed. The visitor can ask
+      // again.
       log.error({ page: mail.pageId, error: messageOf(error) }, 'queueing a mail to a visitor failed');
     }
   }

@@ -46,11 +46,11 @@ type Parts = {
  * | path | |
  * | --- | --- |
  * | `/subscribe` | asks for a mail address, to which a link is sent |
- * | `/subscribe/confirm` | that link: a button that confirms the subscription |
+ * | `/subscribe/confirm` | the target of the mailed link: a button that confirms the subscription |
  * | `/unsubscribe` | the link of every mail with news: a button that ends the subscription |
  *
- * A visitor who may not read a page may not subscribe to it. The links in mails need no such permission,
- * because the owner of a link gets the mails.
+ * A visitor who may not read a page may not subscribe to it. The links in mails work without permission to
+ * read the page, because whoever has such a link gets the mails.
  */
 export class SubscriberPages {
   readonly #parts: Parts;
@@ -65,7 +65,7 @@ export class SubscriberPages {
     { method: 'POST', path: '/subscribe', answer: (at) => this.#subscribe(at) },
   ];
 
-  /** Links in mails, for their owners. */
+  /** The targets of links in mails, for everybody who has such a link. */
   readonly forHolders: readonly VisitorRoute[] = [
     { method: 'GET', path: '/subscribe/confirm', answer: async (at) => this.#showConfirm(at) },
     { method: 'POST', path: '/subscribe/confirm', answer: (at) => this.#confirm(at) },
@@ -96,7 +96,7 @@ export class SubscriberPages {
     return this.#notice(place, subscription.endedTitle, subscription.ended, 200);
   }
 
-  /** The answer is the same for every address, and is given before a mail is queued. */
+  /** Answers before a mail is queued, with the same answer for every mail address. */
   async #subscribe(at: AccessVisit): Promise<Response> {
     const { visit, page, place } = at;
     const { access, subscription } = place.words.text;

@@ -27,7 +27,8 @@ type UnannouncedWindow = {
 
 /**
  * Finds the news of maintenance windows on each page that shows the window, at most one for each window and
- * page. Where a page stopped showing a window that has begun, the news is its end.
+ * page. If a page stopped showing a window after its beginning was announced, the news is the end of the
+ * window.
  *
  * @param now epoch ms
  */
@@ -76,7 +77,7 @@ export async function announceWindows(tx: Transaction, wall: number): Promise<vo
 
 /**
  * Announces the end of a window that is about to be removed, on pages where its beginning was announced. A
- * window that was only planned disappears without an announcement, as one that is ended early does.
+ * window whose beginning was not announced disappears without an announcement, also when it is ended early.
  *
  * @param now epoch ms
  */
@@ -130,11 +131,11 @@ export type AnnouncedWindow = {
   readonly announcedFrom: number | null;
   /** Beginning of the occurrence that was announced when it began; null: none was. */
   readonly begunFrom: number | null;
-  /** Whether the end of that occurrence was announced too. */
+  /** Whether the end of the occurrence of `begunFrom` was announced too. */
   readonly isOver: boolean;
 };
 
-/** News of a window, and the stored state once it is announced. */
+/** News of a window, and the state to store when the news is announced. */
 export type WindowNews = Occurrence & {
   readonly stage: 'scheduled' | 'in_progress' | 'completed';
   readonly announced: AnnouncedWindow;
@@ -152,9 +153,10 @@ type WindowFacts = {
 };
 
 /**
- * The next news of a maintenance window; null: everything is announced. The end of a begun occurrence comes
- * first, then the beginning of the current one, then the announcement of the next one. A repeating window is
- * announced in advance once. A single window is announced again when it was postponed.
+ * The next news of a maintenance window; null: everything is announced. If several are due, the end of an
+ * occurrence that has begun comes first, then the beginning of the current occurrence, then the announcement
+ * of the next occurrence. A repeating window is announced in advance only once. A window without repetition
+ * is announced again after it was postponed.
  */
 export function windowNews(facts: WindowFacts): WindowNews | null {
   const next = nextOccurrence(facts.times, facts.now);

@@ -2,8 +2,8 @@ import { de } from './de.ts';
 import { en, type PageText } from './en.ts';
 
 /**
- * The languages of the status pages. A further language is one file and one line here. The first one is the
- * default.
+ * The languages of the status pages. To add a language, add its file and one line here. The first language is
+ * the default.
  */
 export const LANGUAGES = { en, de } as const satisfies Readonly<Record<string, PageText>>;
 export type Language = keyof typeof LANGUAGES;
