@@ -1,0 +1,122 @@
+/**
+ * Two coordinators as processes over one PostgreSQL. The one that leads is killed, or frozen for longer than its lease.
+ */
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { COORDINATOR_ENVIRONMENT, COORDINATOR_FLAGS } from '../../deploy/local/node-flags.ts';
+import { builtService } from '../support/built-services.ts';
+import { freePort } from '../support/free-port.ts';
+import { type HttpTarget, startHttpTarget } from '../support/http-target.ts';
+import { hookOf } from '../support/opened.ts';
+import { OPERATOR_ENVIRONMENT } from '../support/operator-values.ts';
+import { type PostgresServer, startPostgres } from '../support/postgres-server.ts';
+import { Program, ROOT } from '../support/process.ts';
+import { scrape } from '../support/prometheus-text.ts';
+import { type Receiver, startReceiver } from '../support/receiver.ts';
+import { System } from '../support/system.ts';
+
+let postgres: PostgresServer;
+let target: HttpTarget;
+let receiver: Receiver;
+let system: System;
+let second: Program;
+let secondUrl: string;
+let folder: string;
+
+beforeAll(async () => {
+  postgres = await startPostgres({ isDurable: true });
+  await postgres.run('CREATE DATABASE svc');
+  [target, receiver] = [await startHttpTarget(), await startReceiver()];
+  const environment = {
+    SVC_DATABASE_URL: postgres.url('svc').reveal(),
+    SVC_SECRET_KEY: randomBytes(32).toString('base64'),
+  };
+  system = await System.start({
+    regions: ['hosta-fra'],
+    environment,
+    declared: {
+      svc_http_monitor: {
+        shop: { name: 'Shop', url: target.url, periodicity: '30s', active: true, retry: 0 },
+      },
+      svc_notification: {
+        ops: { name: 'Ops', ...hookOf(receiver, 'svc_http_monitor.shop') },
+      },
+    },
+  });
+  folder = await mkdtemp(join(tmpdir(), 'svc-second-'));
+  const port = await freePort();
+  secondUrl = `http://127.0.0.1:${port}`;
+  second = new Program(
+    await builtService('coordinator'),
+    {
+      ...COORDINATOR_ENVIRONMENT,
+      ...OPERATOR_ENVIRONMENT,
+      ...environment,
+      SVC_NATS_URL: system.nats.url,
+      SVC_LISTEN: `127.0.0.1:${port}`,
+      SVC_DATA_DIR: folder,
+      SVC_API_TOKEN: system.token,
+      SVC_CHANNEL_EGRESS_ALLOW: '127.0.0.0/8',
+    },
+    COORDINATOR_FLAGS,
+    ROOT,
+  );
+  await second.start();
+});
+afterAll(async () => {
+  await second?.end('SIGKILL');
+  await system?.dispose();
+  await receiver?.close();
+  await target?.close();
+  await postgres?.dispose();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const isLeading = async (url: string) => (await scrape(url)).get('svc_leading') === 1;
+
+async function untilLeading(url: string): Promise<void> {
+  while (!(await isLeading(url))) await delay(20);
+}
+
+const told = () => receiver.requests.map(({ json }) => (json as { status: string }).status);
+
+test('a killed leader is replaced, and comes back as the one that waits', async () => {
+  await expect
+    .poll(async () => (await system.get<{ data: { status: string }[] }>('/v1/monitors')).data[0]?.status, {
+      timeout: 60_000,
+    })
+    .toBe('active');
+  expect([await isLeading(system.url), await isLeading(secondUrl)]).toEqual([true, false]);
+  await system.coordinator.end('SIGKILL');
+  await untilLeading(secondUrl);
+  await system.coordinator.start();
+  expect([await isLeading(system.url), await isLeading(secondUrl)]).toEqual([false, true]);
+});
+
+test('a leader that was frozen sends nothing when it wakes, and stops leading', async () => {
+  process.kill(second.pid, 'SIGSTOP');
+  await untilLeading(system.url);
+  target.answerWith((response) => {
+    response.statusCode = 503;
+    response.end();
+  });
+  await receiver.received(1);
+  const lost = second.line(({ msg }) => msg.includes('has taken the lease'));
+  process.kill(second.pid, 'SIGCONT');
+  await lost;
+  while (await isLeading(secondUrl)) await delay(20);
+  expect(await isLeading(system.url)).toBe(true);
+  expect(told()).toEqual(['error']);
+});
+
+test('after a clean stop the other one leads', async () => {
+  await system.coordinator.end('SIGTERM');
+  await untilLeading(secondUrl);
+  target.answerWith((response) => response.end('ok'));
+  await receiver.received(2);
+  expect(told()).toEqual(['error', 'recovered']);
+});
