@@ -13,16 +13,19 @@ import { type Surroundings, UsageError } from './command.ts';
 import { replaceFile } from './replace-file.ts';
 import { type FoundToken, findToken, tokenWarning } from './token.ts';
 
-/** Longest time for which attempts continue when nothing answers, ms: a person is waiting. */
+/**
+ * Maximum time for which attempts continue when the service never answers, ms. It is
+ * short because a person is waiting.
+ */
 const NEVER_ANSWERED_MS = 5_000;
 
 export type OpenApi = { readonly client: ApiClient; readonly baseUrl: string; readonly token: FoundToken };
 
 /**
- * The API that the settings name. It writes warnings about the settings.
+ * Opens the API that the settings name. Writes warnings about the settings.
  *
- * @param patience bounds on requests that differ from the usual ones
- * @throws SettingsError, UsageError (there is no token)
+ * @param patience time limits that differ from the usual ones
+ * @throws SettingsError; UsageError when there is no token
  */
 export function openApi(
   { environment: given, err }: Surroundings,
@@ -38,7 +41,10 @@ export function openApi(
   return { client, baseUrl, token };
 }
 
-/** The environment. If it has neither address nor token, those of the stored login are added. */
+/**
+ * The environment. If it sets neither the address nor a token, the address and the token
+ * of the stored login are added.
+ */
 function withLogin(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const { SVC_BASE_URL, SVC_API_TOKEN, SVC_API_TOKEN_FILE } = environment;
   if (SVC_BASE_URL || SVC_API_TOKEN || SVC_API_TOKEN_FILE) return environment;
@@ -66,7 +72,10 @@ const login = z.object({
 });
 type Login = z.infer<typeof login>;
 
-/** Path of the file, by the XDG Base Directory Specification; null: the environment names no home. */
+/**
+ * Path of the file of the login, by the XDG Base Directory Specification; null when the
+ * environment names no home folder.
+ */
 export function loginFile({ XDG_CONFIG_HOME, HOME }: NodeJS.ProcessEnv): string | null {
   const folder = XDG_CONFIG_HOME || (HOME ? join(HOME, '.config') : '');
   return folder === '' ? null : join(folder, 'svc', 'login.json');
@@ -90,7 +99,7 @@ function keptLogin(environment: NodeJS.ProcessEnv): Login | null {
   }
 }
 
-/** Only the owner may read the file. */
+/** Stores the login in a file that only the owner may read. */
 export async function keepLogin(path: string, kept: Login): Promise<void> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   await replaceFile(path, `${JSON.stringify(kept, null, 2)}\n`);

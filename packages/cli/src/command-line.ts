@@ -10,7 +10,7 @@ type ListedCommand = {
   readonly summary: string;
   /**
    * The code of a command is loaded when it is called. Some commands load much of the coordinator or the
-   * agent; the others start in two thirds of the time without it.
+   * agent. Without that code, the other commands start in two thirds of the time.
    */
   load(): Promise<Command>;
 };

@@ -3,11 +3,11 @@ import { SvcError } from '@svc/shared/errors.ts';
 /** The parts of the process that a command uses. */
 export type Surroundings = {
   readonly environment: NodeJS.ProcessEnv;
-  /** The command's output; messages go to `err`. */
+  /** The output of the command. Messages go to `err`. */
   readonly out: Output;
   /** Messages for people. */
   readonly err: Output;
-  /** Standard input; left out: there is none. */
+  /** Standard input; absent when there is none. */
   readonly input?: AsyncIterable<unknown> & { readonly isTTY?: boolean };
 };
 
@@ -24,7 +24,8 @@ type Run = Command['run'];
 /**
  * Runs the action that the first argument names.
  *
- * @param command name of the command, for the error that lists its actions; it has at least two
+ * @param command name of the command, for the error that lists its actions. A
+ *   command has at least two actions
  */
 export function runOf(command: string, actions: Readonly<Record<string, Run>>): Run {
   const used = Object.keys(actions).map((name) => `"${command} ${name}"`);
@@ -36,7 +37,7 @@ export function runOf(command: string, actions: Readonly<Record<string, Run>>): 
   };
 }
 
-/** The command line or the settings are unusable: nothing was done. */
+/** The command line or the settings are not usable. The command has done nothing. */
 export class UsageError extends SvcError {
   constructor(message: string, options?: { cause?: unknown }) {
     super('usage', message, options);

@@ -8,7 +8,7 @@ import { CLI_SETTINGS } from './cli-settings.ts';
 import { type Command, type Surroundings, UsageError } from './command.ts';
 import { parseOptions } from './options.ts';
 
-/** Longest text that is read as a token. */
+/** Maximum length of a text that is read as a token. */
 const LONGEST_INPUT = 4_096;
 
 export const loginCommand: Command = {
@@ -49,7 +49,7 @@ ${describeSettings(CLI_SETTINGS)}
 
 const loginLink = z.object({ url: z.url() });
 
-/** Writes a link to the dashboard to stdout. A service that is older than the dashboard makes none. */
+/** Writes a link to the dashboard to stdout, unless the service is older than the dashboard. */
 async function writeLink(api: OpenApi, { out, err }: Surroundings): Promise<void> {
   try {
     const { body } = await asking(api, () => api.client.request('POST', '/v1/login-links'));

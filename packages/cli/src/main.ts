@@ -1,4 +1,5 @@
-// Plain JavaScript without static imports of our own, so that an old Node reaches the check.
+// This file is plain JavaScript without static imports of svc's own modules, so that an old Node runs it
+// up to the check of the version.
 const major = Number(process.versions.node.split('.')[0]);
 if (major < 24) {
   process.stderr.write(

@@ -4,13 +4,13 @@ import { createInterface } from 'node:readline';
 import { parseNatsServers } from '@svc/shared/nats/servers.ts';
 import { z } from 'zod';
 
-/** Longest time for all lookups together, ms. */
+/** Maximum time for all look-ups together, ms. */
 const WITHIN_MS = 5_000;
 
-/** The outcome of a lookup: an address, or why there is none. */
+/** The outcome of a look-up: an address, or the reason why there is none. */
 export type FoundName = { readonly address: string } | { readonly problem: string };
 
-/** The outcomes by name. Addresses are left out. */
+/** The outcomes of the look-ups, by name. Hosts that are IP addresses are left out. */
 export type FoundNames = ReadonlyMap<string, FoundName>;
 
 const line = z.object({ name: z.string(), address: z.string().optional(), problem: z.string().optional() });
@@ -24,15 +24,15 @@ for (const name of process.argv.slice(1))
 
 /**
  * Looks up all names at once, as every program of this machine does, for {@link WITHIN_MS} at most. A child
- * process does it and is killed at the end. Without an answering server, a lookup takes half a minute, cannot
- * be cancelled, and delays the end of its process.
+ * process makes the look-ups and is killed at the end. Without an answering server, a look-up takes half a
+ * minute, cannot be cancelled, and delays the end of its process.
  */
 export async function lookUpNames(names: ReadonlySet<string>): Promise<FoundNames> {
   const found = new Map<string, FoundName>();
   if (names.size === 0) return found;
   const child = spawn(process.execPath, ['-e', LOOKUPS, '--', ...names], {
     stdio: ['ignore', 'pipe', 'inherit'],
-    // libuv lets lookups have half of its threads.
+    // libuv uses at most half of its threads for look-ups.
     env: { ...process.env, NODE_OPTIONS: '', UV_THREADPOOL_SIZE: String(Math.min(1_024, 2 * names.size)) },
   });
   const tooLate = setTimeout(() => child.kill('SIGKILL'), WITHIN_MS);
@@ -52,17 +52,17 @@ export function nameProblem(host: string, names: FoundNames): string | null {
   return found !== undefined && 'problem' in found ? `${host} cannot be resolved: ${found.problem}` : null;
 }
 
-/** The hosts of an address of NATS servers that are names. */
+/** The hosts in a URL of NATS servers that are names and not IP addresses. */
 export function namesOfServers(url: string): string[] {
   return parseNatsServers(url).hosts.filter((host) => isIP(host) === 0);
 }
 
 /**
- * The servers that have an address; null: none has one. The others are left out, because the client would
- * look their names up again, slowly and without success. All servers stay when one of them carries the
- * credentials for all.
+ * The servers that have an address; null when none has one. Servers without an address are left out, because
+ * the client would look up their names again, slowly and in vain. No server is left out when one of them
+ * carries the credentials of all.
  *
- * @param url of NATS servers
+ * @param url URL of NATS servers
  */
 export function resolvedServers(url: string, names: FoundNames): string | null {
   const { credentials } = parseNatsServers(url);

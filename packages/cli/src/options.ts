@@ -5,10 +5,10 @@ import { UsageError } from './command.ts';
 
 /** An option with a value (`--format hcl`) or a switch (`--force`). */
 type Option = {
-  /** Name of the value in the help; absent: a switch. */
+  /** Name of the value in the help. Absent for a switch, which has no value. */
   readonly value?: string;
   readonly oneOf?: readonly string[];
-  /** Whether it may be given several times: the answer has all values, in their order. */
+  /** Whether the option may occur several times. All its values are then returned, in their order. */
   readonly repeats?: true;
   /** One sentence, for the help. */
   readonly description: string;
@@ -70,7 +70,7 @@ function checked(token: { name: string; rawName: string; value?: string | undefi
   return value;
 }
 
-/** The options for `--help`, one per line. */
+/** Describes the options for `--help`, one per line. */
 export function describeOptions(options: Options): string {
   const written = Object.entries(options).map(([name, { value, description }]) => ({
     usage: value === undefined ? `--${name}` : `--${name} ${value}`,
@@ -81,9 +81,11 @@ export function describeOptions(options: Options): string {
 }
 
 /**
- * @param what the kind of object
- * @param hint where its id is found, for the error
- * @throws UsageError when it is not the id of an object
+ * Requires the id of an object.
+ *
+ * @param what the kind of object, for the error
+ * @param hint where users find the id, for the error
+ * @throws UsageError when the text is not an id
  */
 export function requireId(id: string | undefined, what: string, hint: string): string {
   if (id !== undefined && isId(id)) return id;

@@ -21,7 +21,7 @@ test('the answer about an endpoint that hangs is awaited for as long as the coor
     err: { write: (text) => (written.err += text) },
   });
   const response = await asked.promise;
-  // Two time-outs of 60 s, and 5 s more.
+  // The coordinator needs at most two time-outs of 60 s and 5 s more.
   vi.advanceTimersByTime(125_000);
   response.writeHead(200, { 'content-type': 'application/json' });
   const answers = [{ encoding: 'json', error: 'no answer within 60 s' }];

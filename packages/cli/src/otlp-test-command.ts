@@ -8,8 +8,8 @@ import type { Command } from './command.ts';
 import { parseOptions, requireId } from './options.ts';
 
 /**
- * How long an answer may take, ms. The coordinator waits for the endpoint up to twice the longest time-out of
- * 60 s, once for each encoding, and 5 s more. Its answer says more than a time-out here would.
+ * Maximum time for an answer, ms. For each of its two encodings, the coordinator waits for the endpoint for
+ * up to 60 s, and it takes 5 s more. Its answer says more than a time-out of this command would say.
  */
 const ANSWER_MS = 140_000;
 

@@ -4,13 +4,13 @@ import { basename, dirname, join } from 'node:path';
 
 /** Suffix of the file that {@link replaceFile} writes before it renames it. */
 const DRAFT = /\.[0-9a-f]{12}$/;
-/** Age from which a draft counts as left by a killed process, ms. Writing one takes milliseconds. */
+/** Age at which a draft counts as left by a killed process, ms. Writing a draft takes milliseconds. */
 const DEAD_AFTER_MS = 10 * 60_000;
 
 /**
  * Replaces a file, or creates it. Even if the process is killed or the machine loses its power, the path
- * holds the whole former content or the whole new one. The file keeps its owner. Drafts of processes that
- * were killed are removed.
+ * has either the whole former content or the whole new content. The file keeps its owner. Drafts of
+ * processes that were killed are removed.
  *
  * @param mode of the file; the default is for secrets: only the owner may read it
  */
@@ -38,16 +38,16 @@ export async function replaceFile(path: string, text: string, mode = 0o600): Pro
 /**
  * Removes drafts that {@link replaceFile} has left because its process was killed. They may hold secrets.
  *
- * @param isOf whether drafts of the file with this name are meant
- * @param before only drafts that were last written before this instant, epoch ms; Infinity: the caller knows
- *   that no other process writes one
+ * @param isOf whether drafts of the file with this name are to be removed
+ * @param before only drafts that were last written before this instant (epoch ms) are removed; Infinity when
+ *   the caller knows that no other process writes a draft
  */
 export async function removeDrafts(
   folder: string,
   isOf: (name: string) => boolean,
   before: number,
 ): Promise<void> {
-  // A folder that this user may write to but not list is not tidied.
+  // A folder that this user may write to but may not list is left as it is.
   for (const name of await readdir(folder).catch(() => [])) {
     if (!DRAFT.test(name) || !isOf(name.replace(DRAFT, ''))) continue;
     const path = join(folder, name);

@@ -57,7 +57,9 @@ async function requireKey(path: string): Promise<void> {
   throw new UsageError(`${path} is not a key: it must have ${KEY_BYTES} bytes in base64`);
 }
 
-/** A link replaces nothing: a former key that is still there may be needed. */
+/**
+ * Keeps the former key by a link, because a link replaces no file: an earlier former key may still be needed.
+ */
 async function keepFormer(path: string, previous: string): Promise<void> {
   try {
     await link(path, previous);

@@ -1,8 +1,8 @@
 import { forTerminal } from '@svc/shared/text/terminal.ts';
 
 /**
- * Rows as aligned columns; the last column is not padded. Texts may be foreign, so they are made safe for a
- * terminal.
+ * Rows as aligned columns. The last column is not padded. Texts may come from others, so
+ * they are made safe for a terminal.
  */
 export function table(rows: readonly (readonly string[])[]): string {
   const shown = rows.map((row) => row.map((text) => forTerminal(text).replaceAll(/[\t\n]/g, ' ')));

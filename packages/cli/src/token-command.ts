@@ -92,7 +92,7 @@ async function create(args: readonly string[], surroundings: Surroundings): Prom
     ...(given.workspace === undefined ? {} : { workspace_id: given.workspace }),
   };
   const api = openApi(surroundings);
-  // A repeated request is refused with the id of the first token: a token is shown once.
+  // A repetition is refused and names the id of the first token, because a token is shown only once.
   const answer = await asking(api, () =>
     api.client.post('/v1/tokens', body, { idempotencyKey: randomUUID() }),
   );
@@ -117,8 +117,8 @@ async function revoke([given, ...args]: readonly string[], surroundings: Surroun
 const ROTATE = { finish: { description: 'the former token is refused from now on' } } as const;
 
 /**
- * Replaces the operator's token in its file: first both are valid, then the new one alone. Clients use the
- * first line.
+ * Replaces the operator's token in its file: first both tokens are valid, and then only the new
+ * one. Clients use the first line.
  *
  * @throws UsageError
  */

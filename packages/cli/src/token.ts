@@ -9,7 +9,7 @@ import { UsageError } from './command.ts';
 /** File of the coordinator's data folder with the token that it generated. */
 export const GENERATED_TOKEN_FILE = 'api-token';
 
-/** A warning shown before the token is sent; null: none. */
+/** The warning that is shown before the token is sent; null when there is none. */
 export function tokenWarning(baseUrl: string): string | null {
   return isReadableOnTheWay(baseUrl)
     ? `the token goes to ${baseUrl} over plain HTTP, where others can read it: use https://`
@@ -23,10 +23,10 @@ export type FoundToken = {
 };
 
 /**
- * The token of the settings, or the one that `npm start` generated on this machine. The generated token is
+ * The token of the settings, or the token that `npm start` generated on this machine. The generated token is
  * only ever sent to this machine.
  *
- * @throws UsageError when there is none
+ * @throws UsageError when there is no token
  */
 export function findToken(settings: CliSettings, environment: NodeJS.ProcessEnv): FoundToken {
   if (settings.apiToken !== undefined) {

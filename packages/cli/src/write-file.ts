@@ -7,15 +7,15 @@ import { replaceFile } from './replace-file.ts';
 export type FileOptions = {
   /** Whether an existing file may be replaced. */
   readonly replaces: boolean;
-  /** Only the owner may read it. */
+  /** Whether only the owner may read the file. */
   readonly isSecret: boolean;
 };
 
 const THERE_ALREADY = 'the file exists; --force replaces it';
 
 /**
- * Resolves a path as the user wrote it: `npm run` starts programs in the project's folder, wherever the user
- * called it.
+ * Resolves a path as the user wrote it: `npm run` starts programs in the project's folder, although the
+ * user may have called it elsewhere.
  */
 export function userPath(path: string, environment: NodeJS.ProcessEnv): string {
   return environment.npm_lifecycle_event === undefined
@@ -30,7 +30,7 @@ export function userPath(path: string, environment: NodeJS.ProcessEnv): string {
  * @throws SvcError that says what to do when the file exists
  */
 export async function requireAbsent(path: string): Promise<void> {
-  // Other problems of the path are reported when it is written.
+  // Other problems of the path are reported when the file is written.
   const isThere = await lstat(path).then(
     () => true,
     () => false,
@@ -39,7 +39,7 @@ export async function requireAbsent(path: string): Promise<void> {
 }
 
 /**
- * Checks before other work that a file can be written afterwards. The disk may still become full meanwhile.
+ * Checks before other work that a file can be written later. The disk may still become full in the meantime.
  *
  * @throws SvcError that says what to do
  */
@@ -73,7 +73,7 @@ export async function writeNewFile(path: string, text: string, options: FileOpti
 }
 
 async function create(path: string, text: string, { replaces, isSecret }: FileOptions): Promise<void> {
-  // With "w" a link may lead to a file that does not exist yet.
+  // With the flag "w", the path may be a link to a file that does not exist yet.
   const file = await open(path, replaces ? 'w' : 'wx', isSecret ? 0o600 : 0o666);
   try {
     await file.writeFile(text);
@@ -90,14 +90,17 @@ async function replace(path: string, text: string, mode: number): Promise<void> 
   try {
     await replaceFile(path, text, mode);
   } catch (error) {
-    // The folder belongs to another user, or only the file is mounted into a container. Only the content can
-    // be changed.
+    // Either the folder belongs to another user, or only the file is mounted into a container. So only the
+    // content of the file can be changed.
     if (!isCode(error, 'EACCES', 'EPERM', 'EROFS', 'EBUSY')) throw error;
     await overwrite(path, text, mode);
   }
 }
 
-/** The former text is removed last, because on a full disk the new text fits only into its place. */
+/**
+ * Overwrites a file. The rest of the former text is removed last, because on a full disk the new text fits
+ * only into the place of the former text.
+ */
 async function overwrite(path: string, text: string, mode: number): Promise<void> {
   const file = await open(path, 'r+');
   try {

@@ -19,7 +19,7 @@ const OPTIONS = {
   ...TARGET_OPTIONS,
 } as const;
 
-/** Time that an answer may take beyond the time-out of the check, ms. */
+/** Time beyond the time-out of the check that an answer may take, ms. */
 const ANSWER_MS = 15_000;
 const DEFAULT_TIMEOUT_MS = 45_000;
 
@@ -72,7 +72,7 @@ async function checkFromRegions(
   judge(target, data);
 }
 
-/** The members of the API's answer that are shown; JSON has all of them. */
+/** The members of the API's answer that are shown to people. The output as JSON has all members. */
 const answered = z.object({
   data: z.array(
     z.looseObject({

@@ -29,7 +29,7 @@ const text = fc.oneof(
   ),
 );
 
-/** As the API answers it; a body may be any text. */
+/** A monitor as the API answers it. The body may be any text. */
 function monitor(body: string) {
   const answered = { name: 'a', url: 'http://a.example', periodicity: '1m', body };
   return { kind: 'svc_http_monitor' as const, id: '1', answered };

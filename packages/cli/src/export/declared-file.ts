@@ -16,7 +16,7 @@ export function declaredYaml(document: ExportedDocument, secrets: SecretsAs, hea
     Seq(_key, sequence) {
       if (sequence.items.every((item) => 'value' in (item as object))) sequence.flow = true;
     },
-    // In a block, a line of blanks alone would be read as indentation.
+    // In a block, a line that contains only blanks would be read as indentation.
     Scalar(_key, scalar) {
       if (typeof scalar.value === 'string' && /^[ \t]+$/m.test(scalar.value)) scalar.type = 'QUOTE_DOUBLE';
     },
@@ -25,7 +25,7 @@ export function declaredYaml(document: ExportedDocument, secrets: SecretsAs, hea
   return yaml.toString({ lineWidth: 0, flowCollectionPadding: false });
 }
 
-/** The same as JSON; the declared file may be JSON too. */
+/** The document as JSON, which the declared file may also be. */
 export function declaredJson(document: ExportedDocument, secrets: SecretsAs): string {
   return `${JSON.stringify(declaration(document, secrets), null, 2)}\n`;
 }

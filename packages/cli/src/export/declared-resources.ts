@@ -6,7 +6,7 @@ import { userInfoJoined } from '@svc/shared/url-secrets.ts';
 /** A resource as the API answered it. */
 export type LiveResource = {
   readonly kind: ResourceKind;
-  /** Decimal. */
+  /** The id in decimal. */
   readonly id: string;
   readonly answered: Readonly<Record<string, unknown>>;
 };
@@ -16,8 +16,8 @@ export type Lists = { list(path: string): AsyncIterable<Readonly<Record<string, 
 
 /**
  * Every declared resource of the token's workspace: kinds in the order of dependency, each by ascending id.
- * It is not a snapshot: resources that change meanwhile may be missing, or references to them may point
- * nowhere.
+ * The list is not a snapshot. Resources that change during the reading may be missing, or references may name
+ * resources that are not in the list.
  */
 export async function liveConfiguration(api: Lists): Promise<LiveResource[]> {
   const found: LiveResource[] = [];

@@ -18,8 +18,8 @@ export class ExportedReference {
 }
 
 /**
- * The part that Terraform hides by itself: the attribute, the mapping that contains the secret, or nothing
- * (header values, which the definition does not mark as sensitive).
+ * The part of a resource that Terraform hides by itself: the attribute, the mapping that contains the secret,
+ * or nothing. It hides nothing of header values, because the definition does not mark them as sensitive.
  */
 export type Hiding = 'attribute' | 'mapping' | 'nothing';
 
@@ -27,9 +27,9 @@ export type Hiding = 'attribute' | 'mapping' | 'nothing';
 export class ExportedSecret {
   /** Lower-case identifier, unique in the document: `notification_ops_incident_a_integration_key`. */
   readonly name: string;
-  /** The resource and the attribute, for people. */
+  /** The resource and the attribute of the secret, for people. */
   readonly where: string;
-  /** Null when the token may not read the secret. */
+  /** The value; null when the token may not read the secret. */
   readonly value: Secret | null;
   readonly hiding: Hiding;
 
@@ -40,7 +40,11 @@ export class ExportedSecret {
     this.hiding = hiding;
   }
 
-  /** @throws SvcError when the token may not read it */
+  /**
+   * The value of the secret.
+   *
+   * @throws SvcError when the token may not read the secret
+   */
   shown(): string {
     if (this.value !== null) return this.value.reveal();
     throw new SvcError(
@@ -74,14 +78,14 @@ export type ExportedResource = {
 };
 
 /**
- * A configuration in the form of a declaration: with names and references, and without values that are
- * defaults.
+ * A configuration in the form of a declaration. Resources have names and refer to each other. Values
+ * that are defaults are left out.
  */
 export type ExportedDocument = {
   readonly resources: readonly ExportedResource[];
-  /** In the order of the document. */
+  /** The secrets in the order of the document. */
   readonly secrets: readonly ExportedSecret[];
-  /** Facts that the document cannot express, one line each. */
+  /** What the document cannot express, as notes of one line each. */
   readonly notes: readonly string[];
 };
 
@@ -114,7 +118,10 @@ export function exportDocument(live: readonly LiveResource[]): ExportedDocument 
   return { resources, secrets: secrets.all, notes };
 }
 
-/** A component whose monitor was removed cannot be declared, because it has nothing to show. */
+/**
+ * Whether a component has nothing to show because its monitor was removed. Such
+ * a component cannot be declared.
+ */
 function showsNothing({ kind, answered }: LiveResource): boolean {
   if (kind !== 'svc_status_page_component') return false;
   return answered.type === 'monitor' && (answered.monitor_id ?? null) === null;
@@ -124,7 +131,7 @@ type Answered = Readonly<Record<string, unknown>>;
 
 type Replacements = {
   reference(kinds: readonly ResourceKind[], id: string): Written;
-  /** Null: not a secret. */
+  /** The secret at this place; null when the value is not secret. */
   secretAt(path: readonly (string | number)[], value: string): ExportedSecret | null;
 };
 
@@ -162,7 +169,7 @@ function writtenMembers(
   );
 }
 
-/** Computed by the service, unset, or equal to the default. */
+/** Whether an attribute is left out: it is computed by the service, not set, or equal to its default. */
 function isUnsaid(attribute: Attribute, value: unknown): boolean {
   if (attribute.presence === 'computed' || value === null) return true;
   return attribute.presence === 'default' && JSON.stringify(value) === JSON.stringify(attribute.default);
@@ -236,7 +243,10 @@ function hidingOf(kind: ResourceKind, place: Place): Hiding {
   return attribute.value.type === 'map' ? 'mapping' : 'attribute';
 }
 
-/** Names members of a list by their `key`: `headers authorization`, not `headers 0 value`. */
+/**
+ * The words that name a place. A member of a list is named by its `key`: `headers
+ * authorization`, not `headers 0 value`.
+ */
 function spoken(place: Place, answered: Answered): string[] {
   const index = place.findIndex((step) => typeof step === 'number');
   if (index === -1) return place.map(String);
@@ -247,7 +257,10 @@ function spoken(place: Place, answered: Answered): string[] {
   return [...place.slice(0, index).map(String), String(key ?? place[index])];
 }
 
-/** A declaration does not contain whether a page is published, its theme, and whether it shows latencies. */
+/**
+ * Notes about the appearance of a page. A declaration does not contain whether the page is published, its
+ * theme, and whether it shows latencies.
+ */
 function appearanceNotes(kind: ResourceKind, name: string, answered: Answered): string[] {
   const { id, published, theme, latency = 'none' } = answered;
   if (kind !== 'svc_status_page' || (published === true && theme === 'system' && latency === 'none'))

@@ -79,7 +79,7 @@ test('no text ends its quotes, begins a template or takes a second line', () => 
       const inside = hclString(text).slice(1, -1);
       expect(inside).not.toMatch(/\n/);
       expect(inside.replace(/\\./g, '')).not.toContain('"');
-      // An odd run of `$` or `%` before a brace would be a template.
+      // An odd number of `$` or `%` before a brace would begin a template.
       for (const [run] of inside.matchAll(/[$%]+(?=\{)/g)) {
         expect(run.endsWith('$$') || run.endsWith('%%')).toBe(true);
       }

@@ -3,7 +3,7 @@
  * values and references.
  */
 
-/** Written without quotes: `svc_http_monitor.api.id`, `var.password`. */
+/** An expression, which is written without quotes: `svc_http_monitor.api.id`, `var.password`. */
 export class HclExpression {
   readonly text: string;
 
@@ -27,7 +27,7 @@ export type HclBlock = {
   readonly blocks?: readonly HclBlock[];
 };
 
-/** Columns; longer lists have one member per line. */
+/** Maximum width of a list on one line, in columns. Longer lists have one member per line. */
 const LINE_WIDTH = 80;
 const INDENT = '  ';
 
@@ -47,7 +47,7 @@ function blockLines({ type, labels = [], attributes, blocks = [] }: HclBlock): s
   return [`${head} {`, ...indented([...own, ...nested]), '}'];
 }
 
-/** Aligns the `=` of neighbouring lines, as `terraform fmt` does; a value of several lines is not aligned. */
+/** Aligns the `=` of neighbouring lines, as `terraform fmt` does. A value of several lines is not aligned. */
 function attributeLines(attributes: readonly (readonly [string, HclValue])[]): string[] {
   const written = attributes.map(([name, value]) => ({ name, lines: valueLines(value, name.length) }));
   return written.flatMap(({ name, lines: [first = '', ...rest] }, index) => {
@@ -65,7 +65,11 @@ function widthAround(written: readonly { name: string; lines: string[] }[], inde
   return Math.max(...chain.map(({ name }) => name.length));
 }
 
-/** @param taken columns before the value */
+/**
+ * The lines of a value.
+ *
+ * @param taken number of columns before the value
+ */
 function valueLines(value: HclValue, taken: number): string[] {
   if (isList(value)) {
     const line = inline(value);
@@ -105,7 +109,7 @@ function hclKey(name: string): string {
 
 const KEYWORDS = new Set(['for', 'null', 'true', 'false']);
 
-/** Escapes of one letter (HCL native syntax, "Template Expressions"). */
+/** Escape sequences with one letter (HCL native syntax, "Template Expressions"). */
 const SHORT_ESCAPES: Readonly<Record<string, string>> = {
   '\n': '\\n',
   '\r': '\\r',
@@ -114,7 +118,7 @@ const SHORT_ESCAPES: Readonly<Record<string, string>> = {
   '\\': '\\\\',
 };
 
-/** A quoted literal. `${` and `%{` begin a template in HCL: doubling their first character ends that. */
+/** A quoted literal. `${` and `%{` begin a template in HCL. A doubled `$` or `%` makes them plain text. */
 export function hclString(text: string): string {
   const escaped = text.replace(UNSAFE, (character) => {
     const short = SHORT_ESCAPES[character];
@@ -123,5 +127,8 @@ export function hclString(text: string): string {
   return `"${escaped.replace(/[$%]\{/g, (start) => start[0] + start)}"`;
 }
 
-/** Quotes, backslashes, controls, and characters that are line ends or invisible to some editors. */
+/**
+ * Quotes, backslashes, control characters, and characters that some editors
+ * treat as line ends or do not show.
+ */
 const UNSAFE = /["\\\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;

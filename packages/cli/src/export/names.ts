@@ -2,12 +2,14 @@ import { forMonitors, MONITOR_KINDS } from '@svc/shared/resources/monitors.ts';
 import type { ResourceKind } from '@svc/shared/resources/registry.ts';
 import type { LiveResource } from './declared-resources.ts';
 
-/** Longest generated name, without its number; the declared file and Terraform allow longer names. */
+/**
+ * Maximum length of a generated name, without its number. The declared file and Terraform allow longer names.
+ */
 const LONGEST = 60;
 
 /**
  * Makes local names from the names of the resources. They are valid in Terraform and in the declared file,
- * and unique for each kind. The same resources always get the same names; lower ids are named first.
+ * and unique for each kind. The same resources always get the same names, because lower ids are named first.
  *
  * @param resources pages before the components and groups on them
  */
@@ -27,10 +29,14 @@ export function localNames(
 /** Numbers names that occur again: `api`, `api_2`, `api_3`. */
 export class UniqueNames {
   readonly #taken = new Set<string>();
-  /** The number to try next, by name: thousands of resources may have the same name. */
+  /** For each name, the number to try next. Thousands of resources may have the same name. */
   readonly #next = new Map<string, number>();
 
-  /** @param space names of different spaces may be equal */
+  /**
+   * Returns `base`, or `base` with a number when the name is taken.
+   *
+   * @param space names in different spaces may be equal
+   */
   free(base: string, space = ''): string {
     const key = `${space} ${base}`;
     let number = this.#next.get(key) ?? 1;
@@ -43,7 +49,10 @@ export class UniqueNames {
   }
 }
 
-/** Used for a name without a letter from a to z, and before a name that begins with a digit. */
+/**
+ * The noun is the name of a resource whose own name has no letter from a to z. It precedes a
+ * name that begins with a digit.
+ */
 const NOUNS: Readonly<Record<ResourceKind, string>> = {
   ...forMonitors(() => 'monitor'),
   svc_notification: 'channel',
@@ -52,7 +61,10 @@ const NOUNS: Readonly<Record<ResourceKind, string>> = {
   svc_status_page_component: 'component',
 };
 
-/** Components and groups are named after their page too: pages often show the same monitors. */
+/**
+ * The words that name a resource. Components and groups are named after their page too, because
+ * pages often show the same monitors.
+ */
 function calledBy(
   { kind, answered }: LiveResource,
   nameOf: (kind: ResourceKind, id: string) => string | null,

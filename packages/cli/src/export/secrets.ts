@@ -4,16 +4,19 @@ import { hclString } from './hcl.ts';
 export const FORMATS = ['yaml', 'json', 'hcl'] as const;
 export type Format = (typeof FORMATS)[number];
 
-/** The place of secrets: in the document, or in variables that it uses. */
+/** Where secrets are written: inline in the document, or in variables that the document uses. */
 export const SECRETS_AS = ['variables', 'inline'] as const;
 export type SecretsAs = (typeof SECRETS_AS)[number];
 
-/** The names do not begin with `SVC_`, because svc warns about unknown names with that prefix. */
+/**
+ * Name of the environment variable for a secret. It does not begin with `SVC_`, because svc warns about
+ * unknown names with that prefix.
+ */
 export function environmentName(secret: ExportedSecret): string {
   return secret.name.toUpperCase();
 }
 
-/** Name of the environment variable that a document of this format takes a secret from. */
+/** Name of the environment variable from which a document of this format takes a secret. */
 export function variableName(secret: ExportedSecret, format: Format): string {
   return format === 'hcl' ? `TF_VAR_${secret.name}` : environmentName(secret);
 }

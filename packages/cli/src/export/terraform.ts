@@ -10,7 +10,7 @@ import { type HclBlock, HclExpression, type HclValue, hclFile } from './hcl.ts';
 import type { SecretsAs } from './secrets.ts';
 
 const PROVIDER = { source: 'svc/svc', version: '~> 0.1' };
-/** The first version with import blocks. */
+/** The first version of Terraform that has import blocks. */
 const TERRAFORM = '>= 1.5';
 
 /**
@@ -38,8 +38,8 @@ const SETTINGS: readonly HclBlock[] = [
 ];
 
 /**
- * Members of a mapping that Terraform hides as a whole get no mark of their own: Terraform would plan a
- * change that only adds the mark.
+ * The variable for a secret. When Terraform hides a whole mapping, its members are not marked as sensitive,
+ * because Terraform would plan a change that only adds the mark.
  */
 function variable({ name, where, hiding }: ExportedSecret): HclBlock {
   const attributes = { description: where, type: new HclExpression('string') };

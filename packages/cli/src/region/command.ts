@@ -199,8 +199,8 @@ async function remove(args: readonly string[], surroundings: Surroundings): Prom
     for (const region of regions) {
       const sign = await signOfRemoval(folder, region, surroundings);
       const wasThere = await folder.remove(region);
-      // The reload follows even when the region was not there, because a killed call may have left the server
-      // with its former accounts.
+      // The servers reload even when the region was not there, because a killed call may have left
+      // them with the former accounts.
       await reload(folder, sign, surroundings);
       surroundings.err.write(
         wasThere
@@ -212,8 +212,8 @@ async function remove(args: readonly string[], surroundings: Surroundings): Prom
 }
 
 /**
- * Null when the file of the key is gone or holds no key. The removal is still possible, but the server cannot
- * be asked whether it knows the key.
+ * Null when the file of the key is missing or contains no key. The region can still be removed, but then no
+ * key shows whether the server has reloaded.
  */
 async function signOfRemoval(
   folder: NatsFolder,
@@ -259,7 +259,7 @@ function explained(error: unknown, path: string): unknown {
   );
 }
 
-/** Writes the settings to the file of the options, or else to the output. */
+/** Writes the settings to the file that the options name, or otherwise to the output. */
 async function tellSettings(
   folder: NatsFolder,
   part: Part,
@@ -281,7 +281,11 @@ async function tellSettings(
   err.write(`svc: wrote the settings of ${part} to ${path}\n`);
 }
 
-/** @throws SvcError when the settings could not be written; no key is made then */
+/**
+ * Checks that the settings can be written before a key is made.
+ *
+ * @throws SvcError when the settings cannot be written
+ */
 async function requirePlace(
   { 'env-file': file, force }: Files,
   { environment }: Surroundings,
@@ -317,7 +321,7 @@ function partNamed(name: string): Part {
 
 /**
  * The settings with which the coordinator, or an agent of the region, reaches NATS: the text of an env file,
- * as systemd, Docker and `node --env-file` read it. It holds the key.
+ * as systemd, Docker and `node --env-file` read it. The text contains the key.
  */
 async function clientSettings(folder: NatsFolder, part: Part): Promise<string> {
   const { url, ca } = folder.state;

@@ -14,7 +14,8 @@ import {
 import type { Region } from '@svc/shared/regions.ts';
 
 /**
- * Public nkeys (`U…`) of users. The server needs only these. A part has two while its key is being replaced.
+ * Public nkeys (`U…`) of the users, which are all that the server needs. A part has two keys
+ * while its key is being replaced.
  */
 type PublicKeys = {
   coordinator: readonly string[];
@@ -28,31 +29,31 @@ export type ServerTls = { cert: string; key: string };
 
 /** One server of a cluster of NATS servers. Each of them has its own configuration. */
 export type ClusterOptions = {
-  /** Equal at all servers. */
+  /** Name of the cluster, the same at all servers. */
   name: string;
-  /** Different at each server, because JetStream identifies its peers by it. */
+  /** Name of the server, different at each server, because JetStream identifies its peers by their names. */
   serverName: string;
-  /** `host:port` for the other servers. */
+  /** Address `host:port` at which the server listens for the other servers. */
   listen: string;
-  /** `host:port` of all servers of the cluster; the server's own may be among them. */
+  /** Addresses `host:port` of the servers of the cluster. The server's own address may be among them. */
   routes: readonly string[];
   /**
-   * Each server checks the certificate of the other by `ca`. Null: the servers reach each other in a network
-   * of their own.
+   * Files for TLS between the servers. Each server checks the certificates of the others with `ca`. Null: the
+   * servers use a private network without TLS.
    */
   tls: (ServerTls & { ca: string }) | null;
 };
 
 export type ServerOptions = {
-  /** `host:port` */
+  /** Address `host:port` at which the server listens for clients. */
   listen: string;
   /** Folder of JetStream. */
   store: string;
-  /** File in which the server keeps its process id. */
+  /** File to which the server writes its process id. */
   pidFile: string;
-  /** Null: for a server on loopback. */
+  /** Files for TLS; null for a server on loopback. */
   tls: ServerTls | null;
-  /** Null: the server is not in a cluster. */
+  /** The cluster of the server; null when the server is not in a cluster. */
   cluster: ClusterOptions | null;
 };
 
@@ -67,8 +68,8 @@ export const CONNECTION_BOUNDS = [
 ].join('\n');
 
 /**
- * The configuration of a nats-server 2.9.10 or newer. It includes {@link ACCOUNTS_FILE}, which is all that
- * changes when a region is added, so that several servers can share that file.
+ * The configuration of a nats-server 2.9.10 or newer. It includes {@link ACCOUNTS_FILE}. Only that file
+ * changes when a region is added, and several servers can share it.
  */
 export function serverConfiguration({ listen, store, pidFile, tls, cluster }: ServerOptions): string {
   return [
@@ -94,7 +95,8 @@ function clusterBlock({ name, listen, routes, tls }: ClusterOptions): string[] {
     'cluster {',
     `  name: ${quoted(name)}`,
     `  listen: ${quoted(listen)}`,
-    // Clients do not get the addresses inside the cluster, which they may not reach.
+    // Clients may not reach the addresses inside the cluster, so the server does not
+    // announce those addresses to clients.
     '  no_advertise: true',
     ...(tls === null ? [] : [`  tls { ${tlsFiles(tls)}, ca_file: ${quoted(tls.ca)}, timeout: 3 }`]),
     `  routes: [${routes.map((route) => quoted(`${scheme}://${route}`)).join(', ')}]`,
@@ -108,9 +110,9 @@ const tlsFiles = ({ cert, key }: ServerTls): string => `cert_file: ${quoted(cert
  * One account per region beside the coordinator's account.
  *
  * Permissions inside one shared account are not enough: the server does not check the reply subject of a
- * message. An agent could have the answer to its own result delivered to another region's jobs, or to the
- * stream's purge. Between accounts only exported and imported subjects pass, and answers return by
- * themselves.
+ * message. An agent could have the answer to its own result delivered to another region's jobs, or to
+ * the stream's purge. Between accounts, only messages of exported and imported subjects pass, and NATS
+ * itself routes the answers back.
  */
 export function accountsBlock({ coordinator, system, agents }: PublicKeys): string {
   const regions = [...agents];
@@ -137,11 +139,11 @@ export function accountsBlock({ coordinator, system, agents }: PublicKeys): stri
 }
 
 /**
- * Maximum number of connections of a region's agents; the coordinator knows 1,000 agents. All regions
- * together stay below the server's 65,536.
+ * Maximum number of connections of a region's agents. The coordinator knows at most 1,000 agents. The
+ * connections of all regions stay below the server's maximum of 65,536.
  */
 const MAX_CONNECTIONS = 1_024;
-/** An agent has four subscriptions. */
+/** Maximum number of subscriptions. An agent has four subscriptions. */
 const MAX_SUBSCRIPTIONS = 8 * MAX_CONNECTIONS;
 
 /** Name of a region's account. */
@@ -200,7 +202,10 @@ function quoted(text: string): string {
 
 const run = promisify(execFile);
 
-/** Folders of Debian's package and of others, often missing from a user's PATH. */
+/**
+ * Folders in which Debian's package and other packages install programs. They are
+ * often missing from a user's PATH.
+ */
 const SYSTEM_FOLDERS = ['/usr/sbin', '/usr/local/sbin', '/usr/local/bin', '/usr/bin'];
 /** Folder of the server that `npm start` has installed, from the root of the project. */
 const OF_THE_PROJECT = '.cache/nats-server';

@@ -30,7 +30,10 @@ import {
 const STATE_FILE = 'regions.json';
 /** Suffix of a part's file for the new key of a rotation, until the state names that key. */
 const NEXT = '.next';
-/** The server may run as another user. Its files have the public halves of keys only. */
+/**
+ * Mode of the files of the server, which may run as another user. Its files
+ * contain only public halves of keys.
+ */
 const OF_THE_SERVER = 0o644;
 const ACCOUNTS_HEADER = '# Written by "svc region". Do not change it here: the next call would replace it.';
 
@@ -42,13 +45,14 @@ export type Initial = {
 };
 
 /**
- * The folder with the configuration of the NATS server: keys, accounts, and the state from which they are
- * made.
+ * The folder with the configuration of the NATS server: keys, accounts, and the
+ * state from which they are made.
  *
- * Every file is replaced as a whole. The order of the writes keeps a crash or a full disk from losing a key
- * or restoring a removed one: a new key is written beside the former key, then the files that name it, and
- * then it replaces the former key. A removed key is deleted first. The next call completes what is missing.
- * The server itself learns of a change only by a reload.
+ * Every file is replaced as a whole. Because of the order of the writes, a crash or a full disk
+ * neither loses a key nor restores a removed key. A new key is first written beside the former key.
+ * Then the files that name the new key are written. Then the new key replaces the former one. When a
+ * key is removed, its file is deleted first. The next call completes what is missing. The server
+ * itself learns of a change only by a reload.
  */
 export class NatsFolder {
   readonly path: string;
@@ -108,7 +112,9 @@ export class NatsFolder {
     return seed;
   }
 
-  /** The seed of the part's present key; null: its file is gone. @throws UsageError when it cannot be read */
+  /**
+   * The seed of the part's present key; null when its file is gone. @throws UsageError when it cannot be read
+   */
   async findSeed(part: Part): Promise<Secret | null> {
     return (await readKey(this.seedFileOf(part)))?.seed ?? null;
   }
@@ -126,12 +132,12 @@ export class NatsFolder {
     return join(this.path, file);
   }
 
-  /** Makes the region's account, where there is none. @returns whether it was made */
+  /** Makes the region's account, if there is none. @returns whether it was made */
   async addRegion(region: Region): Promise<boolean> {
     const known = keysOf(this.state, region);
     const { publicKey } = await this.#keyIn(region);
     const isNew = known?.key !== publicKey;
-    // The file of a key may have been lost: agents still use that key.
+    // The file of the former key may be lost, while agents still use that key.
     const keys = { key: publicKey, former: known?.former ?? known?.key ?? null, since: Date.now() };
     // The state is applied even when nothing is new, because an earlier call may have been interrupted.
     await this.#apply(isNew ? withKeys(this.state, region, keys) : this.state);
@@ -188,9 +194,10 @@ export class NatsFolder {
   }
 
   /**
-   * Completes an interrupted rotation. A new key that the state names takes its place. A new key that the
-   * state does not name was never given out, and is dropped. When a file holds another key than the state,
-   * because it came from a backup, both keys are valid from the next change on, because either may be in use.
+   * Completes an interrupted rotation. A new key that the state names replaces the former key. A
+   * new key that the state does not name was never given out, and is dropped. When a file holds
+   * another key than the state, because it came from a backup, both keys are valid from the next
+   * change on, because either may be in use.
    */
   async #completeKeys(): Promise<void> {
     for (const part of this.#state === null ? [] : partsOf(this.#state)) {
@@ -234,7 +241,8 @@ export class NatsFolder {
   }
 
   /**
-   * Checks the configuration of the state, and writes it. Nothing is written when the server would refuse it.
+   * Checks the configuration that follows from the state, and writes it. Nothing is written when the server
+   * would refuse the configuration.
    */
   async #apply(state: NatsState, server: { file: string; text: string } | null = null): Promise<void> {
     const accounts = `${ACCOUNTS_HEADER}\n${accountsOf(state)}`;
@@ -264,7 +272,7 @@ function accountsOf(state: NatsState): string {
 }
 
 /**
- * Locks the folder, and creates it when it is missing. It removes what killed calls have left.
+ * Locks the folder, and creates it when it is missing. Removes the drafts that killed calls have left.
  *
  * @throws SvcError `data-folder` when the folder cannot be created or locked
  */

@@ -9,7 +9,7 @@ import { keysOf, type Part, partsOf } from './state.ts';
 export type KeyState = {
   readonly name: Part;
   readonly key: string;
-  /** ISO 8601 */
+  /** When the key was made, ISO 8601. */
   readonly since: string;
   readonly connections: number | null;
   readonly former: string | null;
@@ -65,7 +65,10 @@ export function tableOf(states: readonly KeyState[]): string {
 }
 
 const SUBJECT = '$SYS.REQ.SERVER.PING.CONNZ';
-/** More than all agents of a coordinator, and more than the server lists by itself. */
+/**
+ * Maximum number of connections that the server is asked to list. It exceeds the number of all agents of a
+ * coordinator. By default, the server lists fewer.
+ */
 const LIMIT = 4_096;
 
 const answer = z.object({
@@ -82,7 +85,7 @@ const answer = z.object({
  * Number of connections of each public key, at all servers of the cluster; null when no server can be asked.
  * The connection of this command does not count.
  *
- * @param parts with the key of the system account
+ * @param parts options of a connection with the key of the system account
  */
 async function connectionsByKey(parts: TrialParts): Promise<ReadonlyMap<string, number> | null> {
   let trial: NatsTrial;

@@ -8,13 +8,14 @@ import type { Secret } from '@svc/shared/secret.ts';
 import { z } from 'zod';
 import type { NatsFolder } from './folder.ts';
 
-/** Longest time until a reloaded server knows its new keys, and the pause between two checks, ms. */
+/** Maximum time until a reloaded server knows its new keys, and the pause between two checks, ms. */
 const RELOADED_WITHIN_MS = 15_000;
 const LOOK_EVERY_MS = 100;
 const LOOKS_PER_SIGNAL = 20;
 
 /**
- * A key that shows whether a reload has happened: afterwards the server knows the key, or no longer knows it.
+ * A key that shows whether a reload has happened. After the reload, the server accepts the key
+ * (`isAccepted`) or no longer accepts it.
  */
 export type ReloadSign = { readonly seed: Secret; readonly isAccepted: boolean };
 
@@ -22,7 +23,8 @@ export type ReloadSign = { readonly seed: Secret; readonly isAccepted: boolean }
  * Makes the servers of the folder that run on this machine read their configuration again.
  *
  * @param sign null: nothing shows whether the reload happened
- * @returns a line for people about each server: that it was reloaded, or the command that does it
+ * @returns a line for people about each server. It says that the server was reloaded, or names the
+ *   command that reloads the server
  */
 export async function reloadServers(folder: NatsFolder, sign: ReloadSign | null): Promise<string[]> {
   const lines: string[] = [];
@@ -84,12 +86,14 @@ async function reloadAgain(folder: NatsFolder, listen: string, pid: number): Pro
 
 const varz = z.object({ data: z.object({ config_load_time: z.string() }) });
 
-/** Nothing listens at the address: the server uses its former address until it restarts. */
+/**
+ * Nothing listens at the address of the configuration: the server uses its former address until it restarts.
+ */
 const NO_LISTENER = 'no-listener';
 
 /**
- * When the server last read its configuration, in its own words. Null when it does not answer: during a
- * reload, it refuses keys that it knows.
+ * When the server last read its configuration, in the server's notation. Null when the server does not
+ * answer, because during a reload it refuses keys that it knows.
  */
 async function loadedAt(server: Server, systemSeed: Secret): Promise<string | typeof NO_LISTENER | null> {
   try {
@@ -105,7 +109,7 @@ async function loadedAt(server: Server, systemSeed: Secret): Promise<string | ty
   }
 }
 
-/** The process that the file names, if it is a nats-server of this machine. */
+/** The id of the process that the file names; null when that process is no nats-server of this machine. */
 async function runningServer(pidFile: string): Promise<number | null> {
   const pid = Number(await readFile(pidFile, 'utf8').catch(() => ''));
   if (!Number.isInteger(pid) || pid <= 1) return null;
@@ -115,16 +119,16 @@ async function runningServer(pidFile: string): Promise<number | null> {
     // The process exists, and belongs to another user.
     if (!isCode(error, 'EPERM')) return null;
   }
-  // A process id is used again after a reboot.
+  // After a reboot, another process may have this process id.
   const name = await readFile(`/proc/${pid}/comm`, 'utf8').catch(() => 'nats-server');
   return name.trim().startsWith('nats-server') ? pid : null;
 }
 
 /**
- * Resolves when the server behaves as after the reload. A server that refuses a new configuration reports why
- * only in its log.
+ * Resolves when the server behaves as it must after the reload. A server that refuses a new
+ * configuration reports why only in its log.
  *
- * @throws SvcError `nats-configuration` when it does not within {@link RELOADED_WITHIN_MS}
+ * @throws SvcError `nats-configuration` when it does not do so within {@link RELOADED_WITHIN_MS}
  */
 async function untilSeen(server: Server, sign: ReloadSign, command: string): Promise<void> {
   const endsAt = performance.now() + RELOADED_WITHIN_MS;
@@ -155,7 +159,7 @@ async function stateOfKey(server: Server, seed: Secret): Promise<'accepted' | 'r
 
 type Server = Pick<TrialParts, 'url' | 'name' | 'trustsAnyServer'>;
 
-/** A server of this machine. It gets no secret, so any certificate is accepted. */
+/** A server on this machine. It is sent no secret, so any certificate is accepted. */
 function addressed(folder: NatsFolder, listen: string): Server {
   const url = `nats://${listen.replace(/^(?:0\.0\.0\.0|\[::\]|\*)(?=:)/, '127.0.0.1')}`;
   return { url, name: 'svc region', trustsAnyServer: parseNatsServers(folder.state.url).requiresTls };

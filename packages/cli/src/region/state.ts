@@ -16,16 +16,17 @@ const partKeys = z.object({
 });
 export type PartKeys = z.infer<typeof partKeys>;
 
-/** The file `regions.json`: everything from which the server's accounts are made. It holds no secret. */
+/** The file `regions.json`, from which the server's accounts are made. It contains no secret. */
 export const natsState = z.object({
   v: z.literal(1),
   /** The address to which agents and the coordinator connect. */
   url: z.string(),
   /**
-   * Path of the CA's certificate on the machines of agents and coordinator; null: the system knows the CA.
+   * Path of the CA's certificate on the machines of the agents and the coordinator; null
+   * when their systems trust the CA.
    */
   ca: z.string().nullable(),
-  /** The servers by the name of their configuration: a single server, or all of a cluster. */
+  /** The servers by the name of their configuration file: a single server, or all servers of a cluster. */
   servers: z.record(z.string(), z.object({ listen: z.string(), pidFile: z.string() })),
   coordinator: partKeys,
   system: partKeys,

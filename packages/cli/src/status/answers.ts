@@ -42,7 +42,7 @@ export const regionsAnswer = z.object({
     z.object({
       region: z.string(),
       last_seen_at: z.number().nullable(),
-      /** Absent from the answers of an older coordinator. */
+      /** Absent in the answers of an older coordinator. */
       absent_since: z.number().nullable().default(null),
       agents: z.array(
         z.object({
@@ -59,7 +59,10 @@ export const regionsAnswer = z.object({
   ),
 });
 
-/** Everything that is shown, as one JSON document. `regions` are those that have, or had, an agent. */
+/**
+ * Everything that the command shows, as one JSON document. `regions` are the regions
+ * that have an agent or had one.
+ */
 export type Status = {
   readonly system: z.infer<typeof systemAnswer>;
   readonly regions: z.infer<typeof regionsAnswer>['data'];

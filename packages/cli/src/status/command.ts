@@ -9,7 +9,10 @@ import { table } from '../table.ts';
 import { regionsAnswer, type Status, systemAnswer } from './answers.ts';
 import { absenceText, type Finding, findingsIn, lengthText } from './judge.ts';
 
-/** Time limit of the one try, ms. A hanging coordinator is a finding, and a person waits for it. */
+/**
+ * Time limit of the only attempt, ms. A coordinator that does not answer is a
+ * finding, and a person waits for it.
+ */
 const ANSWER_MS = 8_000;
 
 const OPTIONS = { json: { description: 'write JSON' } } as const;

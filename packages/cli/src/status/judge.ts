@@ -1,21 +1,21 @@
 import { utcText } from '@svc/shared/time-texts.ts';
 import type { Status } from './answers.ts';
 
-/** Something that does not work, and what to do. */
+/** A fault of the service, and what the operator should do. */
 export type Finding = { readonly what: string; readonly todo: string };
 
-/** The alert rules of the metrics have the same thresholds. */
+/** The thresholds of the findings. The alert rules of the metrics have the same values. */
 const RESULTS_AGE_SECONDS = 60;
 const ROLLUPS_BEHIND_SECONDS = 2 * 3_600;
 const STREAM_SHARE = 0.8;
 /**
- * A region without an agent is a finding only when it had one within this time, ms. Other parts use the same
- * bound.
+ * Time within which a region must have had an agent so that its absence is a finding, ms. The
+ * same limit applies to other parts.
  */
 const MISSED_FOR_MS = 24 * 3_600_000;
 
 /**
- * Everything that does not work, the most important first. Empty: the service is healthy.
+ * All faults of the service, the most important first. An empty list means that the service is healthy.
  *
  * @param now epoch ms
  */
@@ -112,7 +112,7 @@ function exportFindings({ export: { endpoints } }: Status['system']): Finding[] 
     }));
 }
 
-/** A length of time for people. */
+/** A length of time as text for people. */
 export function lengthText(seconds: number): string {
   if (seconds < 120) return `${seconds.toFixed(1)} s`;
   if (seconds < 7_200) return `${Math.round(seconds / 60)} min`;
@@ -120,8 +120,8 @@ export function lengthText(seconds: number): string {
 }
 
 /**
- * For how long and since when a region has no agent: `for 3 min, since 2026-11-22 10:00:00 UTC`. It is 0 s
- * when the clock of this machine is behind the coordinator's.
+ * For how long and since when a region has no agent: `for 3 min, since 2026-11-22 10:00:00 UTC`. The length
+ * is 0 s when the clock of this machine is behind the coordinator's clock.
  *
  * @param now epoch ms
  */

@@ -22,16 +22,16 @@ import {
   sizeOfDatabase,
 } from './places.ts';
 
-/** Name of the folder of a backup that is not complete, and of the file in it that its process locks. */
+/** Name of the folder of an incomplete backup, and name of the file in it that the process locks. */
 const DRAFT = /\.[0-9a-f]{12}\.part$/;
 const LOCK_FILE = 'backup.lock';
-/** How often a copy is begun again because the key was replaced meanwhile. */
+/** Maximum number of copies that are begun because the key was replaced during the previous copy. */
 const TRIES = 3;
 
 export type BackupOptions = {
   /**
-   * Whether every key is left out, to be kept elsewhere: the secret key, the API token, and the seeds of
-   * NATS.
+   * Whether all keys are left out, because the operator keeps them elsewhere: the secret key, the
+   * API token, and the seeds of NATS.
    */
   readonly isWithoutKeys: boolean;
 };
@@ -81,11 +81,11 @@ export async function makeBackup(places: Places, target: string, options: Backup
 }
 
 /**
- * Removes what killed backups to this folder have left, because it holds secrets. A running backup holds its
- * lock, which the system releases with the process.
+ * Removes the remains of killed backups to this folder, because they contain secrets. A running backup holds
+ * the lock of its folder, and the system releases the lock with the process.
  */
 async function removeDeadDrafts(folder: string): Promise<void> {
-  // A folder that this user may write to but not list is not tidied.
+  // A folder that this user may write to but may not list is left as it is.
   for (const name of await readdir(folder).catch(() => [])) {
     const lock = join(folder, name, LOCK_FILE);
     if (!DRAFT.test(name) || !(await isThere(lock))) continue;
@@ -126,15 +126,17 @@ async function copyConsistently(
 }
 
 /**
- * The keys of the data folder as one text, to notice a replacement. Copying reports a key that cannot be
- * read.
+ * The keys of the data folder as one text, for noticing a replacement. When a key cannot
+ * be read, the copying reports it.
  */
 async function keyText(folder: string): Promise<string> {
   const texts = KEY_FILES.map((name) => readFile(join(folder, name), 'utf8').catch(() => ''));
   return (await Promise.all(texts)).join('\n');
 }
 
-/** Copies the files of "svc region": keys (`*.nk`), and the accounts, which hold only public halves. */
+/**
+ * Copies the files of "svc region": keys (`*.nk`), and accounts, which contain only public halves of keys.
+ */
 async function copyNatsFolder(folder: string, draft: string, isCopied: RegExp): Promise<void> {
   const names = (await natsFilesIn(folder)).filter((name) => isCopied.test(name));
   if (names.length === 0) return;

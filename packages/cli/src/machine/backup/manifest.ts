@@ -11,13 +11,13 @@ export const MANIFEST_FILE = 'manifest.json';
 /** The contents of a backup. The manifest is written last, so a backup without it is not complete. */
 const manifest = z.object({
   v: z.literal(1),
-  /** ISO 8601 */
+  /** When the backup was made, ISO 8601. */
   made_at: z.string(),
-  /** Version of svc that made it. */
+  /** Version of svc that made the backup. */
   version: z.string(),
   /** Whether the secret key, the API token and the keys of NATS were left out. */
   without_keys: z.boolean().default(false),
-  /** SHA-256 in hex, by the path in the backup. */
+  /** SHA-256 of each file in hexadecimal, by the path in the backup. */
   files: z.record(z.string().regex(/^[\w-][\w.-]*(?:\/[\w-][\w.-]*)?$/), z.string()),
 });
 export type Manifest = z.infer<typeof manifest>;
@@ -37,7 +37,7 @@ export async function checkedManifest(backup: string): Promise<Manifest> {
   return found;
 }
 
-/** The member that shows a backup of a later version of svc, whatever else the manifest has. */
+/** The members that identify a backup of a later version of svc, whatever else its manifest contains. */
 const later = z.object({ v: z.number().min(2), version: z.string().optional() });
 
 async function read(path: string): Promise<Manifest> {

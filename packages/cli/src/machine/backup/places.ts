@@ -26,9 +26,9 @@ export const PLACES = {
 export type Places = {
   readonly dataDir: string;
   readonly database: string;
-  /** Folder of "svc region". */
+  /** Folder of the files of "svc region". */
   readonly natsDir: string;
-  /** Keys that the settings give; null: they are in the data folder. */
+  /** Keys that are given in the settings; null when the keys are in the data folder. */
   readonly keysOfSettings: SecretKeys | null;
 };
 

@@ -29,8 +29,8 @@ export type Restored = {
 };
 
 /**
- * Restores a backup into an empty data folder, which no coordinator uses. The database gets its name last.
- * After an interrupted restore there is no database, and the restore can be repeated.
+ * Restores a backup into an empty data folder that no coordinator uses. The database gets its name last. So
+ * after an interrupted restore there is no database, and the restore can be repeated.
  *
  * @throws UsageError, SvcError `bad-backup`, `file-not-written`
  */
@@ -43,7 +43,7 @@ export async function restoreBackup(backup: string, places: Places): Promise<Res
     await mkdir(folder, { recursive: true, mode: 0o700 });
     await mkdir(places.dataDir, { recursive: true, mode: 0o700 });
     await requireRoom(folder, await sizeOfDatabase(join(backup, DATABASE_FILE)));
-    // A coordinator that is started meanwhile finds the database locked, and ends.
+    // A coordinator that is started during the restore finds the database locked, and ends.
     unlock = lockDatabaseFile(places.database);
     await giveToOwner(`${places.database}.lock`);
     await requireEmpty(places, manifest);
@@ -58,7 +58,10 @@ export async function restoreBackup(backup: string, places: Places): Promise<Res
   }
 }
 
-/** Copies the files of the backup, checks the database, and gives all of them their names. */
+/**
+ * Copies the files of the backup under draft names, checks the database, and
+ * then gives all files their names.
+ */
 async function bring(
   backup: string,
   names: readonly string[],
@@ -87,14 +90,14 @@ async function bring(
       await syncFolder(dirname(path));
     }
   } finally {
-    // After a failure the drafts must go, because they have secrets and fill the disk.
+    // After a failure, the drafts are removed, because they contain secrets and take space on the disk.
     for (const draft of drafts) await rm(draft, { force: true });
   }
 }
 
 /**
- * Root restores for the owner of the folder, because a coordinator that may not read its files does not
- * start.
+ * Gives a file that root has restored to the owner of the folder, because a coordinator that may not
+ * read its files does not start.
  */
 async function giveToOwner(path: string): Promise<void> {
   if (process.getuid?.() !== 0) return;
@@ -108,8 +111,8 @@ function placeOf(name: string, { dataDir, database, natsDir }: Places): string {
 }
 
 /**
- * Whether the folder holds keys or accounts of NATS that do not come from an unfinished restore of this
- * backup.
+ * Whether the folder contains keys or accounts of NATS that do not come from an
+ * unfinished restore of this backup.
  */
 async function isUsed(natsDir: string, { files }: Manifest): Promise<boolean> {
   for (const name of await natsFilesIn(natsDir)) {
@@ -119,8 +122,8 @@ async function isUsed(natsDir: string, { files }: Manifest): Promise<boolean> {
 }
 
 /**
- * @throws UsageError when the data folder holds a file that does not come from an unfinished restore of this
- *   backup
+ * @throws UsageError when the data folder contains a file that does not come from an
+ *   unfinished restore of this backup
  */
 async function requireEmpty({ dataDir, database, natsDir }: Places, { files }: Manifest): Promise<void> {
   const folders = new Set([dataDir, dirname(database)]);
@@ -139,7 +142,7 @@ async function requireEmpty({ dataDir, database, natsDir }: Places, { files }: M
   }
 }
 
-/** Null when it is not a file. */
+/** Checksum of a file; null when the path is not a file. */
 async function sumOf(path: string): Promise<string | null> {
   return (await lstat(path)).isFile() ? await sha256Of(path) : null;
 }

@@ -40,7 +40,11 @@ export async function checkFromHere(
     throw new SvcError('not-healthy', `${target}: ${found.errorMessage ?? found.reason ?? found.outcome}`);
 }
 
-/** @throws UsageError */
+/**
+ * The check of a target.
+ *
+ * @throws UsageError
+ */
 function checkOf(target: string, timeout: string | undefined, followsRedirects: boolean): Check {
   const { type, ...written } = draftOf(target, { timeout, followsRedirects });
   const definition = DEFINITIONS[kindOfType(type)];

@@ -5,7 +5,7 @@ import { ANSWER_MS } from './once-within.ts';
 
 const { ok, warning, failed, skipped } = findingsOf('clock');
 
-/** The `Date` header has whole seconds. */
+/** Resolution of the `Date` header, ms: it has whole seconds. */
 const RESOLUTION_MS = 1_000;
 const OFF_MS = 2_000;
 const FAR_OFF_MS = 30_000;

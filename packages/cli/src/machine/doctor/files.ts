@@ -32,8 +32,8 @@ export async function fileFindings(
 }
 
 /**
- * Null: no other user can read the file, or there is no file. A group may read it, because service managers
- * pass secrets like that.
+ * The finding about a file that other users can read. Null: no other user can read the file, or the file does
+ * not exist. Its group may read the file, because service managers pass secrets that way.
  */
 async function exposure(path: string): Promise<Finding | null> {
   const found = await lstat(path).catch(() => null);

@@ -8,8 +8,8 @@ import { checkSharedSettings } from '@svc/shared/settings/common-settings.ts';
 import { readEnvironment, SettingsError, type SettingsTable } from '@svc/shared/settings/environment.ts';
 
 /**
- * The result of one check of the doctor. `skipped`: the check was not possible, and `todo` says how to make
- * it possible.
+ * The result of one check of the doctor. `skipped`: the check was not possible. `todo`
+ * then says what makes it possible.
  */
 export type Finding = {
   readonly check: CheckName;
@@ -32,7 +32,7 @@ export function findingsOf(check: CheckName) {
   };
 }
 
-/** The subject of the doctor: the process that would run with this environment, on this machine. */
+/** The subject of the doctor: the process that would run on this machine with this environment. */
 export type Subject = { readonly environment: NodeJS.ProcessEnv } & (
   | { readonly role: 'coordinator'; readonly config: CoordinatorConfig }
   | { readonly role: 'agent'; readonly config: AgentConfig }
@@ -43,8 +43,8 @@ export type Role = Subject['role'];
 const { ok, warning, failed } = findingsOf('settings');
 
 /**
- * Reads the settings as the process does. The subject is null when they are wrong; no other check is possible
- * then.
+ * Reads the settings as the process does. The subject is null when the settings are wrong. In that
+ * case, no other check is possible.
  */
 export function subjectOf(
   role: Role,

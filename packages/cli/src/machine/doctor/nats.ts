@@ -11,10 +11,13 @@ import { type Finding, findingsOf, type Subject } from './finding.ts';
 const { ok, warning, failed, skipped } = findingsOf('nats');
 
 const MINIMUM = [2, 9, 10];
-/** Round trip above which checks are delayed, ms. */
+/** Duration of a round trip above which checks are delayed, ms. */
 const FAR_MS = 500;
 
-/** Connects as the process does. Tries operations that its key may do, and operations that it must not do. */
+/**
+ * Connects as the process does. Tries operations that the key may do, and operations that
+ * the key must not be able to do.
+ */
 export async function natsFindings(subject: Subject, names: FoundNames): Promise<Finding[]> {
   const { config, role } = subject;
   const url = resolvedServers(config.natsUrl.reveal(), names);
@@ -98,7 +101,7 @@ async function ofAgent(trial: NatsTrial, region: Region): Promise<Finding[]> {
     (await trial.maySubscribe(jobsSubject(region), AGENT_QUEUE))
       ? ok(`the key may take jobs of ${region}`)
       : failed(`the key may not take jobs of ${region}`, OTHER_REGION),
-    // NATS keeps no heartbeat of this length.
+    // The message is too long for a heartbeat, so the stream does not store it.
     (await trial.mayPublish(heartbeatSubject(region, 'svc-doctor'), ' '.repeat(MAX_HEARTBEAT_BYTES + 1)))
       ? ok('the key may send heartbeats')
       : failed(`the key may not send heartbeats of ${region}`, OTHER_REGION),

@@ -19,7 +19,7 @@ const egress = findingsOf('egress');
 const NO_NAME = 'svc-doctor.invalid';
 const SAYS_NO = new Set(['ENOTFOUND', 'ENODATA']);
 
-/** The names that are looked up before all other checks. Addresses are left out. */
+/** The names that are looked up before all other checks. Hosts that are IP addresses are left out. */
 export function namesOf(subject: Subject, clockUrl: string | null): ReadonlySet<string> {
   const hosts = [
     ...parseNatsServers(subject.config.natsUrl.reveal()).hosts,
@@ -29,7 +29,7 @@ export function namesOf(subject: Subject, clockUrl: string | null): ReadonlySet<
   return new Set(hosts.filter((host) => isIP(host) === 0));
 }
 
-/** The names of the NATS servers, and the resolvers of DNS monitors. */
+/** Checks the names of the NATS servers, and the resolvers of DNS monitors. */
 export async function dnsFindings({ role, config }: Subject, names: Promise<FoundNames>): Promise<Finding[]> {
   const hosts = namesOfServers(config.natsUrl.reveal());
   const servers = role === 'agent' ? (config.dnsServers ?? []) : [];
@@ -48,7 +48,7 @@ function resolves(name: string, names: FoundNames): Finding {
 
 async function answers(server: string): Promise<Finding> {
   const { host, port } = parseServer(server);
-  // The second try has twice the time of the first one.
+  // The resolver gives its second try twice the time of the first try.
   const resolver = new Resolver({ timeout: Math.floor(ANSWER_MS / 3), tries: 2 });
   resolver.setServers([isIP(host) === 6 ? `[${host}]:${port}` : `${host}:${port}`]);
   try {
@@ -89,7 +89,7 @@ function targetsOf({ role, config }: Subject): Target[] {
   ];
 }
 
-/** Whether this machine reaches the hosts that it needs in addition to NATS. */
+/** Checks whether this machine reaches the hosts that it needs in addition to NATS. */
 export async function egressFindings(subject: Subject, names: FoundNames): Promise<Finding[]> {
   const targets = targetsOf(subject);
   if (targets.length === 0) {
@@ -117,7 +117,7 @@ async function reaches({ name, host, port }: Target, problem: string | null): Pr
   try {
     await onceWithin(socket, 'connect');
   } catch (error) {
-    // A refusal comes from the other machine, so it can be reached.
+    // The other machine sent the refusal, so it can be reached.
     if (isCode(error, 'ECONNREFUSED'))
       return egress.warning(
         `${name} is reached, and refuses connections on port ${port}`,

@@ -2,15 +2,15 @@ import { type Finding, findingsOf, type Subject } from './finding.ts';
 
 const { ok, warning, failed } = findingsOf('process');
 
-/** Number of descriptors that are needed in addition to the descriptors of attempts or API connections. */
+/** Number of descriptors that a process needs in addition to those of its attempts or API connections. */
 const RESERVE = 512;
 const OF_COORDINATOR = 4_096;
 
 type Report = { readonly userLimits?: { readonly open_files?: { readonly soft?: number | string } } };
 
 /**
- * Checks the Node version and the bound on open files. A service that is started like this command inherits
- * the bound.
+ * Checks the version of Node and the limit of open files. A service that is started in the same way as
+ * this command inherits that limit.
  */
 export function processFindings(subject: Subject | null): Finding[] {
   const { version } = process;

@@ -1,11 +1,11 @@
 import { type EventEmitter, once } from 'node:events';
 import { SvcError } from '@svc/shared/errors.ts';
 
-/** Longest time for one answer of the network, ms. */
+/** Maximum time for one answer of the network, ms. */
 export const ANSWER_MS = 5_000;
 
 /**
- * Resolves at the event.
+ * Resolves when the emitter emits the event.
  *
  * @param signal aborts after {@link ANSWER_MS}; several waits in a row may share it
  * @throws the emitter's error, or SvcError `no-answer` after {@link ANSWER_MS}
