@@ -11,7 +11,7 @@ const OPTIONS = {
 
 const DATABASE = /^(?:sqlite:.+|postgres(?:ql)?:\/\/.+)/;
 
-/** Interval between two lines about how far a copy has come, ms. */
+/** Interval between two lines that report the progress of a copy, ms. */
 const SAY_EVERY_MS = 5_000;
 
 export const migrateStoreCommand: Command = {

@@ -25,7 +25,10 @@ import {
 /** Name of the folder of an incomplete backup, and name of the file in it that the process locks. */
 const DRAFT = /\.[0-9a-f]{12}\.part$/;
 const LOCK_FILE = 'backup.lock';
-/** Maximum number of copies that are begun because the key was replaced during the previous copy. */
+/**
+ * Maximum number of copies that are made. A copy is repeated when the key was
+ * replaced while the copy was made.
+ */
 const TRIES = 3;
 
 export type BackupOptions = {
@@ -102,7 +105,10 @@ const isThere = (path: string): Promise<boolean> =>
     () => false,
   );
 
-/** Copies everything. The copied key fits the copied database even when the key is replaced meanwhile. */
+/**
+ * Copies everything. The copied key fits the copied database, even when the key
+ * is replaced during the copying.
+ */
 async function copyConsistently(
   places: Places,
   draft: string,

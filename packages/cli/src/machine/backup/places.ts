@@ -40,7 +40,11 @@ export const DATABASE_FILE = 'svc.db';
 /** Name of the folder of `svc region` in a backup. */
 export const NATS_FOLDER = 'nats-server';
 
-/** @throws SettingsError, UsageError where the database is not a file */
+/**
+ * Reads the settings.
+ *
+ * @throws SettingsError; UsageError when the database is not a file
+ */
 export function placesOf(environment: NodeJS.ProcessEnv): Places {
   const { values } = readEnvironment(PLACES, environment);
   const { secretKey, previousSecretKey, databaseUrl } = values;
@@ -86,14 +90,14 @@ export async function keysIn(folder: string): Promise<SecretKeys | null> {
 }
 
 const MIB = 1_024 ** 2;
-/** Bytes for everything but the database: keys, accounts, the manifest, and the folders. */
+/** Space for everything except the database, bytes: keys, accounts, the manifest, and the folders. */
 const RESERVE_BYTES = 2 * MIB;
 
 /** SQLITE_FULL, https://www.sqlite.org/rescode.html#full */
 const SQLITE_FULL = 13;
 const WITHOUT_ROOM = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
 
-/** Bytes that a copy of a database may need. It includes the content of the journal. */
+/** Space that a copy of a database may need, bytes. It includes the content of the journal. */
 export async function sizeOfDatabase(path: string): Promise<number> {
   const sizes = [path, `${path}-wal`].map((file) => stat(file).catch(() => ({ size: 0 })));
   return (await Promise.all(sizes)).reduce((sum, { size }) => sum + size, 0);

@@ -10,16 +10,16 @@ const MIB = 1_024 ** 2;
 const LOW_BYTES = 1_024 * MIB;
 const FULL_BYTES = 64 * MIB;
 const WRITES = 20;
-/** A commit waits for one fsync. Above this duration, alerts are late, ms. */
+/** Duration of one fsync above which alerts are late, ms. Each commit waits for one fsync. */
 const SLOW_MS = 50;
 const TOO_SLOW_MS = 1_000;
 
-/** Checks the room and the speed of the disk of SQLite's file. An agent keeps nothing on a disk. */
+/** Checks the free space and the speed of the disk with SQLite's file. An agent stores nothing on a disk. */
 export async function diskFindings(subject: Subject): Promise<Finding[]> {
   if (subject.role === 'agent') return [];
   const { databaseUrl, dataDir } = subject.config;
   const file = databaseFileOf(databaseUrl, dataDir);
-  // The disk of PostgreSQL is its server's.
+  // PostgreSQL stores its data on the disk of its own server, so there is no disk to check.
   if (file === null) return [];
   const folder = dirname(file);
   try {
