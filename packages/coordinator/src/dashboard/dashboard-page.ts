@@ -12,7 +12,7 @@ export type DashboardPage = {
   readonly path: string;
   /** The scope that the session's token needs. The API checks each call again. */
   readonly scope: TokenScope;
-  /** Its entry in the navigation; left out: none. */
+  /** The page's entry in the navigation; left out: the page has no entry. */
   readonly navigation?: Navigation;
   handle(request: DashboardRequest): Promise<DashboardAnswer>;
 };
@@ -28,12 +28,12 @@ export type NavigationGroup = (typeof NAVIGATION_GROUPS)[number];
  * scope.
  */
 export type DashboardRequest = {
-  /** Ids in the path by name. */
+  /** The ids in the path, by the names of the path parameters. */
   readonly ids: Readonly<Record<string, number>>;
   readonly query: URLSearchParams;
   /** Path with its query, for a link back to this page. */
   readonly path: string;
-  /** The sent fields; empty for GET. */
+  /** The fields of the sent form; empty for GET. */
   readonly form: Form;
   readonly api: PageApi;
   /** The hidden field that every form with `method="post"` must have. */
@@ -41,8 +41,8 @@ export type DashboardRequest = {
   /** The session's token. */
   readonly token: Token;
   /**
-   * Whether the session is still open. Long answers ask this repeatedly: a logout or the end of the token
-   * ends a session.
+   * Whether the session is still open. Long answers, such as event streams, call this repeatedly: a logout or
+   * the end of the token ends a session.
    */
   isSessionOpen(): boolean;
   /** Whether the session's token has this scope, so that pages show only usable controls. */
@@ -55,29 +55,29 @@ export type DashboardRequest = {
   readonly signal: AbortSignal;
 };
 
-/** The endpoints of the API with the session's token. Pages read and write only through them. */
+/** Calls endpoints of the API with the session's token. Pages read and write data only in this way. */
 export interface PageApi {
-  /** Calls an endpoint. @param parameters the ids in its path, and its query */
+  /** Calls an endpoint. @param parameters the ids in the endpoint's path, and its query parameters */
   call<T extends EndpointTypes>(
     endpoint: Endpoint<T>,
     parameters: ParametersOf<T>,
     sent?: Sent,
   ): Promise<Called<T['answer']>>;
   /**
-   * Calls an endpoint, and returns the body of a success. Its type is inferred from the endpoint's schema.
+   * Calls an endpoint, and returns the body of a successful answer.
    *
-   * @throws Problem that the API answered
+   * @throws Problem the API's error, if the call failed
    */
   read<T extends EndpointTypes>(endpoint: Endpoint<T>, parameters: ParametersOf<T>): Promise<T['answer']>;
 }
 
 export type DashboardAnswer =
   | {
-      /** For the title of the window. */
+      /** Title of the browser window. */
       readonly title: string;
-      /** The content of `main`; it begins with the one `h1`. */
+      /** The content of the element `main`. It begins with the page's only `h1`. */
       readonly body: Html;
-      /** The default is 200. */
+      /** HTTP status; the default is 200. */
       readonly status?: number;
       readonly styles?: readonly Asset[];
       readonly scripts?: readonly Asset[];

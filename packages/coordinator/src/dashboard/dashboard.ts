@@ -162,7 +162,7 @@ export class Dashboard implements Site {
     return pageResponse(text, { status: answer.status ?? 200, cookies });
   }
 
-  /** The page of an error. It shows no internals; the log has them under the request id. */
+  /** The page of an error. The page shows no internal details. The log has them under the request id. */
   #failed({ requestId, url }: Visit, error: unknown): Response {
     const known = problemOf(error);
     if (isForTheLog(error)) {
@@ -190,7 +190,7 @@ function createPageApi(calls: ApiCalls, caller: Caller, signal: AbortSignal): Pa
   };
 }
 
-/** Redirects to the login. Afterwards the visitor returns to the requested page; a sent form is lost. */
+/** Redirects to the login. After the login the visitor returns to the requested page. A sent form is lost. */
 function loginFirst({ method, url }: Visit): Response {
   const next = method === 'GET' && url.pathname !== '/' ? `${url.pathname}${url.search}` : null;
   return redirectResponse(next === null ? '/login' : `/login?next=${encodeURIComponent(next)}`);
@@ -229,7 +229,7 @@ type Route = { readonly page: DashboardPage; readonly pattern: RegExp };
 
 type Found =
   | { readonly page: DashboardPage; readonly ids: Readonly<Record<string, number>> }
-  /** The path exists, but takes only these methods. */
+  /** The path exists, but not for the method of the request. `allow` has the methods of the path. */
   | { readonly allow: readonly string[] };
 
 /** Finds pages by method and path. */
@@ -263,9 +263,9 @@ function idsOf(groups: Readonly<Record<string, string>> = {}): Record<string, nu
 
 /** Name of the cookie that carries a notice across a redirect. */
 const NOTICE_COOKIE = 'svc-notice';
-/** Greatest length of a notice, characters. */
+/** Maximum length of a notice, characters. */
 const LONGEST = 500;
-/** Life of the cookie, s. The next page must be requested within it. */
+/** Lifetime of the notice's cookie, seconds. The browser must request the next page within this time. */
 const LIFE_S = 60;
 
 /** The `Set-Cookie` header that passes a notice to the next page. */

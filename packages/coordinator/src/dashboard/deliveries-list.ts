@@ -80,7 +80,7 @@ export function deliveryLabel(state: DeliveryState): Html {
 
 type SendAttempt = DeliveryView['attempts'][number];
 
-/** Words for the outcomes of an attempt. A newer version of svc may have stored others. */
+/** Words for the outcomes of an attempt. A newer version of svc may have stored other outcomes. */
 const OUTCOMES: Readonly<Record<string, string>> = {
   delivered: 'Delivered',
   'permanent-message': 'Refused for good',

@@ -17,7 +17,7 @@ import type { Viewers } from './viewers.ts';
 /** Name of the cookie with the seed of the login form's token. */
 const SEED_COOKIE = 'svc-visitor';
 const SEED_LIFE_S = 3_600;
-/** Upper bound of the login form, bytes. Anybody may send it. */
+/** Maximum size of the login form, bytes. It is small, because anybody may send the form. */
 const MOST_FORM_BYTES = 8_192;
 
 type LoginParts = {
@@ -46,7 +46,7 @@ export class LoginPages {
     return loginPage(visit, { next, link, error: null }, 200);
   }
 
-  /** Logs in with the sent form. All wrong tokens are refused with the same message. */
+  /** Logs in with the sent form. Every wrong token is refused with the same message. */
   async takeForm(visit: Visit): Promise<Response> {
     const form = await guardedForm(visit, secretCookieOf(visit, SEED_COOKIE), MOST_FORM_BYTES);
     if (!(form instanceof Form)) {
@@ -97,7 +97,7 @@ export class LoginPages {
   }
 }
 
-/** The refusal of a login in words for people. @throws the error if it is no refusal */
+/** The refusal of a login in words for people. @throws `error` itself, if it is no {@link Problem} */
 function refusal(error: unknown, message: string): Problem {
   if (!(error instanceof Problem)) throw error;
   return error.code === 'rate-limited' ? error : new Problem('unauthorized', message);

@@ -5,13 +5,13 @@ type PageHeadOptions = {
   readonly actions?: Html;
   /** The pages above this one, the outermost first. */
   readonly above?: readonly { readonly href: string; readonly label: string }[];
-  /** Stands before the title, such as the shape of a state. */
+  /** Content before the title, such as the shape of a state. */
   readonly mark?: Html;
   /** A line below the title. */
   readonly lead?: Html | string;
 };
 
-/** The head of a page's content, with its one `h1`. */
+/** The head of a page's content, with the only `h1` of the page. */
 export function pageHead(title: string, { actions, above = [], mark, lead }: PageHeadOptions = {}): Html {
   return html`<header class="page-head">
 ${
@@ -55,7 +55,7 @@ type Offset = {
   readonly offset: number;
 };
 
-/** The position in a list that is read by offset, with links to the previous and the next page. */
+/** The position in a list whose pages are read by offset, with links to the previous and the next page. */
 export function offsetPaging({ path, query, total, limit, offset }: Offset): Html {
   if (total <= limit && offset === 0) return NO_HTML;
   const figures = new Intl.NumberFormat('en');

@@ -6,7 +6,7 @@ import type { Visit } from '../web/site.ts';
 
 /** Name of the session's cookie. */
 const SESSION_COOKIE = 'svc-session';
-/** Longest life of a session, ms. */
+/** Maximum lifetime of a session, ms. */
 const SESSION_LIFE_MS = 7 * 86_400_000;
 /** How long ended sessions are remembered, ms: longer than any answer takes. */
 const ENDED_FOR_MS = 15 * 60_000;
@@ -19,7 +19,9 @@ export type LoggedIn = { readonly token: Token; readonly secret: string };
 /** The sessions of the dashboard. A session has the rights of its token while the token is valid. */
 export class Viewers {
   readonly #parts: ViewersParts;
-  /** Secrets of sessions that ended here, oldest first, with their ends (monotonic ms). */
+  /**
+   * Secrets of sessions that this process ended, each with the time of the end (monotonic ms), oldest first.
+   */
   readonly #ended = new Map<string, number>();
 
   constructor(parts: ViewersParts) {
@@ -38,7 +40,9 @@ export class Viewers {
     return this.isTokenExpired(token) ? null : { token, secret: session.secret };
   }
 
-  /** Whether a session that was found within the last minutes is still open. It asks no database. */
+  /**
+   * Whether a session that was found within the last 15 minutes is still open. It does not read the database.
+   */
   isSessionOpen({ token, secret }: LoggedIn): boolean {
     return (
       !this.#ended.has(secret) && this.#parts.tokens.find(token.id) !== null && !this.isTokenExpired(token)

@@ -62,7 +62,7 @@ const channelForms: readonly DashboardPage[] = [
   ...editPages('/channels/{id}/edit', 'id', () => editorOf(null)),
 ];
 
-/** The form of a new channel of the kind in the address; null: the address has none. */
+/** The form of a new channel whose kind the URL names; null: the URL names no kind. */
 function editorOfKind(request: DashboardRequest): Editor | null {
   const kind = kindIn(request);
   return kind === null ? null : editorOf(kind);
@@ -72,7 +72,7 @@ function kindIn({ query }: DashboardRequest): ChannelKind | null {
   return CHANNEL_KINDS.find((kind) => kind === query.get('type')) ?? null;
 }
 
-/** The form of a channel. @param kind of a new channel; null: the channel exists */
+/** The form of a channel. @param kind the kind of a new channel; null: the channel exists already */
 function editorOf(kind: ChannelKind | null): Editor {
   return {
     form: CHANNEL_FORM,
@@ -302,7 +302,7 @@ function isReplayable({ state, monitor_id: monitorId }: DeliveryView): boolean {
   return state === 'dead' && monitorId !== '0';
 }
 
-/** The alert in a few words. */
+/** The alert of a delivery in a few words. */
 function subject({ alert, monitor_id: monitorId }: DeliveryView): Html {
   if (alert === null) return html`an alert that this version cannot read`;
   if (alert.notice !== undefined) return html`${alert.notice.title}`;

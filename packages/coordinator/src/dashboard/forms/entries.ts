@@ -2,13 +2,13 @@ import type { Form } from '../../web/forms.ts';
 
 /**
  * The content of a form: values of its inputs by name, as a browser sends them. The name of an input is the
- * path of its attribute: `name`, `headers.0.key`, `webhook.headers.2.value`. Names with a tilde are notes of
- * the form to itself:
+ * path of its attribute: `name`, `headers.0.key`, `webhook.headers.2.value`. Names with a tilde do not belong
+ * to attributes, but tell the server how to read the form:
  *
- * - `password~stored`: a secret is stored, and it is kept if the input is empty
+ * - `password~stored`: a secret is stored, and is kept if the input is empty
  * - `headers.0~row`: the stored row from which this row was filled in
  * - `password~remove`: the stored secret must be removed
- * - `monitor_ids~shown`: a choice that was shown; choices that were not shown keep their stored state
+ * - `monitor_ids~shown`: an option that the form showed; options that it did not show keep their stored state
  */
 export type Entries = ReadonlyMap<string, readonly string[]>;
 
@@ -47,7 +47,9 @@ function rowIndexOf(key: string, name: string): number | null {
 }
 
 /**
- * A copy in which the rows of a list have other indexes. @param to returns null for a row that is left out
+ * A copy in which the rows of a list have other indexes.
+ *
+ * @param to returns the new index of a row; null: the row is left out
  */
 export function withRowsMoved(
   entries: Entries,
@@ -69,8 +71,8 @@ export function withRowsMoved(
 }
 
 /**
- * `shown`: the form contains the stored secrets. `kept`: they stay in the database, and the form does not
- * contain them.
+ * `shown`: the form contains the stored secrets. `kept`: the form does not contain the stored secrets, which
+ * stay in the database.
  */
 export type SecretsInForm = 'kept' | 'shown';
 

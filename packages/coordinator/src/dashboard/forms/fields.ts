@@ -19,9 +19,9 @@ export type Control =
   | { readonly type: 'switch' }
   /** A local date and time: `2027-01-01T02:00`. */
   | { readonly type: 'local' }
-  /** One of these. */
+  /** One of these options. */
   | { readonly type: 'choice'; readonly options: readonly Option[] }
-  /** Any of these. */
+  /** Any number of these options. */
   | { readonly type: 'choices'; readonly options: readonly Option[] }
   /** The id of a resource of one of these kinds. */
   | { readonly type: 'reference'; readonly kinds: readonly string[] }
@@ -46,14 +46,14 @@ export type Field = {
   /** Name of the attribute or block in the resource. */
   readonly name: string;
   readonly label: string;
-  /** The description in the definition. It has names in back quotes. */
+  /** The attribute's description in the definition. Names in it are in back quotes. */
   readonly help: string;
   readonly isRequired: boolean;
-  /** The default of the attribute; null: none. */
+  /** The default of the attribute; null: the attribute has no default. */
   readonly fallback: unknown;
-  /** `whole`: the value is secret. Otherwise the secret part of the value; null: nothing is secret. */
+  /** `whole`: the whole value is secret. A {@link SecretPart}: a part of it is. Null: no part is secret. */
   readonly secret: 'whole' | SecretPart | null;
-  /** Whether it cannot change after the creation. */
+  /** Whether the value cannot change after the resource is created. */
   readonly isFixed: boolean;
   readonly control: Control;
 };
@@ -93,7 +93,7 @@ export function formOf(definition: ResourceDefinition): ResourceForm {
   };
 }
 
-/** The choice of a group. Its options are labelled by the groups' descriptions. */
+/** The input that chooses one group. Each option has the description of its group as its label. */
 function groupChoice(blocks: ResourceDefinition['blocks']): Control {
   const options = Object.entries(blocks).map(([value, { description }]) => ({
     value,
@@ -198,7 +198,7 @@ function entryFields(isSecret: boolean): Field[] {
   ];
 }
 
-/** Words with another spelling in labels than in names. */
+/** Spelling in labels of words that names spell in lower case. */
 const WRITTEN: Readonly<Record<string, string>> = {
   url: 'URL',
   uri: 'URI',

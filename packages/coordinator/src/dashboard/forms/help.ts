@@ -14,7 +14,7 @@ export function helpOf({ help, control }: Pick<Field, 'help' | 'control'>): Html
   return html`${withCode(help)}${bounds === null ? '' : ` ${bounds}`}`;
 }
 
-/** The bounds of a value in a sentence; null: there are none to show. */
+/** The bounds of a value in a sentence; null: there are no bounds to show. */
 function boundsOf(control: Control): string | null {
   switch (control.type) {
     case 'text':
@@ -36,7 +36,7 @@ function textBounds({ form, maximumLength }: Extract<Control, { type: 'text' }>)
 }
 
 function numberBounds({ minimum, maximum, unit }: Extract<Control, { type: 'number' }>): string | null {
-  // A minimum as low as this is the least 32-bit number, which tells people nothing.
+  // A minimum as low as this is −2³¹, the lowest 32-bit integer. Users need not know this bound.
   if (minimum !== undefined && minimum < -1e9) return null;
   const measured = unit === undefined ? '' : ` ${unit}`;
   if (minimum === undefined) return maximum === undefined ? null : `At most ${figure(maximum)}${measured}.`;

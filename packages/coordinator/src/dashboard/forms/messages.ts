@@ -2,7 +2,7 @@ import { rowsFields } from './editing.ts';
 import { type Entries, rowsAt, textAt } from './entries.ts';
 import type { Field, ResourceForm } from './fields.ts';
 
-/** A message of the API, with the field that it is about. */
+/** A message of the API about one field. */
 type FieldMessage = {
   readonly path: string;
   readonly label: string;
@@ -12,7 +12,7 @@ type FieldMessage = {
 /** The messages about a draft that was not accepted. */
 export type Messages = {
   readonly fields: readonly FieldMessage[];
-  /** About the resource as a whole. */
+  /** Messages about the resource as a whole. */
   readonly general: readonly string[];
 };
 
@@ -23,7 +23,7 @@ type FieldError = { readonly pointer: string; readonly message: string };
 /**
  * Assigns the errors of the API's answer to fields.
  *
- * @param problem its message is about the whole resource, and is shown if no error names a field
+ * @param problem the API's answer; its message about the whole resource is used if no error names a field
  */
 export function messagesOf(
   form: ResourceForm,
@@ -48,8 +48,8 @@ function quoted(member: string): string {
 }
 
 /**
- * Finds keys that a map of the form contains twice. The API cannot find them, because no JSON body can
- * contain them.
+ * Finds keys that a map of the form contains twice. The API cannot find such keys, because a JSON object has
+ * each key once.
  */
 export function repeatedKeys(form: ResourceForm, entries: Entries): FieldMessage[] {
   return rowsFields(form).flatMap(({ path, field, control }) => {
@@ -80,8 +80,8 @@ type Place = {
 type Json = Readonly<Record<string, unknown>>;
 
 /**
- * The field for a JSON pointer of the API. If the pointer leads into a value, or to something that the form
- * does not have, it is the nearest field above.
+ * The field for a JSON pointer of the API. If the pointer leads into a value, or to an attribute that the
+ * form does not have, the result is the nearest field above.
  *
  * @param entries without empty rows, so that their indexes are the same as in the body
  * @param body the body that the API judged

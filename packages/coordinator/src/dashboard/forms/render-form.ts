@@ -7,11 +7,11 @@ import type { Messages } from './messages.ts';
 
 /** The parts of a form that depend on its page. */
 type FormFrame = {
-  /** Path that the form is sent to. */
+  /** Path to which the browser sends the form. */
   readonly action: string;
-  /** The hidden field of the session. */
+  /** The hidden field with the session's form token. */
   readonly formToken: Html;
-  /** Hidden fields: the version of the resource, the key of a creation. */
+  /** Hidden fields: the version of the resource, and the idempotency key of a creation. */
   readonly carried: Readonly<Record<string, string>>;
   /** Names of attributes without a field, because the page sets them. */
   readonly leftOut: readonly string[];
@@ -100,7 +100,7 @@ type FormView = {
   readonly entries: Entries;
   readonly messages: Messages;
   readonly secrets: SecretsInForm;
-  /** Whether the resource exists already. Then some fields cannot change. */
+  /** Whether the resource exists already. Some fields of an existing resource cannot change. */
   readonly isStored: boolean;
   /** Options of the fields that refer to other resources, by the names of the fields. */
   readonly references: ReadonlyMap<string, References>;
@@ -292,7 +292,8 @@ function choices(view: FormView, field: Field, options: readonly Option[], path:
 }
 
 /**
- * A set of other resources with a checkbox each. If there are many, only chosen and found ones are listed.
+ * A set of other resources with a checkbox each. If there are many, only the chosen resources and the
+ * search's results are listed.
  */
 function references(view: FormView, field: Field, path: string): Html {
   const chosen = new Set(view.entries.get(path));
@@ -393,8 +394,7 @@ function decapitalized(text: string): string {
 type Section = { readonly title: string; readonly fields: readonly Field[] };
 
 /**
- * The sections with the names of their attributes. A form leaves out attributes that its resource does not
- * have.
+ * The sections with the names of their attributes. A resource need not have all these attributes.
  */
 const SECTIONS: readonly { readonly title: string; readonly names: readonly string[] }[] = [
   { title: 'What is checked', names: ['url', 'uri', 'method', 'headers', 'body', 'follow_redirects'] },

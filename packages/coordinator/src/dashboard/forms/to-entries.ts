@@ -13,7 +13,7 @@ type Writing = { readonly entries: WritableEntries; readonly secrets: SecretsInF
 /**
  * Fills in a form from a resource.
  *
- * @param resource the API's answer to a token that may write, with secrets in clear
+ * @param resource the API's answer with secrets in clear, as tokens that may write get it
  */
 export function entriesOf(
   { fields }: ResourceForm,
@@ -139,9 +139,10 @@ export function withLineFeeds(text: string): string {
 type Row = Readonly<Record<string, unknown>>;
 
 /**
- * The references of a form to the rows of the stored resource, whose secrets the form need not contain. A
- * reference is the value of the first field, such as a header's name, and the number of the row among rows
- * with this value. An index would name another row after somebody else changed the list.
+ * Makes a reference to each row of a stored list. A form sends the reference with its own row, so that the
+ * row can keep a secret that the form does not contain. A reference is the value of the first field, such as
+ * a header's name, and the number of the row among rows with this value. An index alone would name another
+ * row after somebody else changed the list.
  *
  * @returns the references of all rows, in their order
  */
@@ -156,7 +157,7 @@ function referencesOf(rows: readonly Row[], fields: readonly Field[]): string[] 
 }
 
 /**
- * The stored row from which a row of the form was filled in; null: the row is new, or the stored one was
+ * The stored row from which a row of the form was filled in; null: the row is new, or the stored row was
  * removed.
  */
 export function storedRowOf(

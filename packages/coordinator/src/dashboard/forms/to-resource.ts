@@ -5,13 +5,13 @@ import { asSent, maskedText, storedRowOf, storedRows, withLineFeeds } from './to
 type Json = Readonly<Record<string, unknown>>;
 
 /**
- * Makes the request body from a filled-in form. It validates nothing, because the API does: a text that is no
- * number is passed on as a text.
+ * Makes the request body from a filled-in form. The API validates the body, so this function does not: for
+ * example, it passes on a text that is no number.
  *
  * An unchanged field keeps its stored value: a secret that the form does not show, and a text with line ends
  * or characters that browsers change.
  *
- * @param stored the current resource in clear; null: it is new
+ * @param stored the current resource with its secrets in clear; null: the resource is new
  */
 export function resourceFrom(
   form: ResourceForm,
@@ -75,7 +75,7 @@ function isUntouched(field: Field, text: string, stored: string): boolean {
   return [stored, maskedText(field, stored)].some((shown) => asSent(shown, isMultiline) === text);
 }
 
-/** The number in a text, or the text if it is none: the API then refuses it with a message. */
+/** The number in a text; the text itself if it is no number, so that the API refuses it with a message. */
 function numberOf(text: string): number | string | null {
   if (text === '') return null;
   const number = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i.test(text) ? Number(text) : Number.NaN;

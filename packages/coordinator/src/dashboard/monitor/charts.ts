@@ -28,19 +28,19 @@ const RANGE_WORDS: Readonly<Record<SeriesRange, string>> = {
 };
 const RANGES = Object.keys(SERIES_RANGES) as SeriesRange[];
 
-/** The choice in a query. Invalid values become the defaults. */
+/** Reads the range and region from a page's query. An invalid value becomes the default. */
 export function chosenCharts(query: URLSearchParams): ChartChoice {
   const range = RANGES.find((each) => each === query.get('range')) ?? '24h';
   const region = query.get('region') ?? '';
   return { range, region: isRegion(region) ? region : null };
 }
 
-/** The query of a page for a choice. */
+/** The query of a page that shows this range and region. */
 function choiceQuery({ range, region }: ChartChoice): string {
   return `?range=${range}${region === null ? '' : `&region=${region}`}`;
 }
 
-/** Links to the ranges, and a form for the region. @param regions that can be chosen */
+/** Links to the ranges, and a form for the region. @param regions the regions that can be chosen */
 export function chartControls(choice: ChartChoice, regions: readonly Region[]): Html {
   const links = RANGES.map((range) => {
     const current = range === choice.range ? html` aria-current="true"` : NO_HTML;
@@ -63,7 +63,7 @@ ${REGIONS.filter((region) => regions.includes(region)).map(
 </div>`;
 }
 
-/** Height of the smallest bar of the strip, as a share, so that a single failure is visible. */
+/** Height of the smallest bar, as a share of the strip's height. It makes a single failure visible. */
 const SEEN = 0.3;
 
 const PERCENTILES = [
@@ -172,7 +172,7 @@ export function regionsOf(monitor: MonitorView, { regions }: SeriesView): Region
   return REGIONS.filter((region) => known.has(region));
 }
 
-/** A table of the regions: newest vote, and figures within the range of the charts. */
+/** A table of the regions: the newest vote of each, and its figures over the range of the charts. */
 export function regionsSection(monitor: MonitorView, series: SeriesView, now: number): Html {
   const regions = regionsOf(monitor, series);
   if (regions.length === 0)

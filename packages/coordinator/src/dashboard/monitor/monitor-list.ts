@@ -12,7 +12,7 @@ import type { DashboardPage, DashboardRequest } from '../dashboard-page.ts';
 import { numberIn, offsetPaging, pageHead, pathWith } from '../page-parts.ts';
 import { MONITOR_STATES, maintenanceLabel, monitorState } from '../state-labels.ts';
 
-/** Monitors on one page of the list. */
+/** Number of monitors on one page of the list. */
 const LIMIT = 50;
 const LAST_OFFSET = 1_000_000;
 
@@ -53,7 +53,10 @@ function titleOf({ counts }: MonitorStatesView): string {
   return counts.error === 0 ? 'Monitors' : `${counts.error} down · Monitors`;
 }
 
-/** The query for the API. Values that the API would refuse, such as from an old bookmark, are left out. */
+/**
+ * The query for the API. Values that the API would refuse are left out. An old bookmark may contain such
+ * values.
+ */
 function searchOf(query: URLSearchParams, offset: number) {
   const known = (name: string, values: readonly string[]) =>
     values.find((value) => value === query.get(name));
@@ -129,7 +132,7 @@ function heading(label: string, sort: OverviewOrder, order: string, query: URLSe
   }</th>`;
 }
 
-/** Links to the monitors of each state, with their numbers. */
+/** For each state, a link to the monitors in this state, with their number. */
 function stateTabs(
   query: URLSearchParams,
   { counts, under_maintenance: inMaintenance }: Pick<MonitorStatesView, 'counts' | 'under_maintenance'>,
@@ -153,8 +156,8 @@ ${SHOWN_STATES.map((name) => {
 }
 
 /**
- * The filter for monitors under maintenance. It is switched independently, because such monitors also have a
- * state.
+ * The filter for monitors under maintenance. It can be combined with a state, because such monitors also have
+ * a state.
  */
 function maintenanceTab(query: URLSearchParams, count: number): Html {
   const isShown = query.get('maintenance') === 'true';

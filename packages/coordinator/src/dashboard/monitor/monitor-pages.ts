@@ -170,12 +170,12 @@ function summaryOf(days: readonly Day[]): string {
   return `The worst state on each of the last ${days.length} days: down on ${many('error')}, degraded on ${many('degraded')}, up on ${many('active')}, without data on ${many('unknown')}.`;
 }
 
-/** Maximum number of planned windows of a monitor among which the next one is searched. */
+/** Maximum number of planned windows that are read to find the next window of a monitor. */
 const MOST_PLANNED = 100;
 
 type Around = { readonly active: readonly WindowView[]; readonly next: WindowView | null };
 
-/** Reads the active maintenance windows of a monitor, and the next one. */
+/** Reads the active maintenance windows of a monitor, and the next planned window. */
 async function maintenanceAround(api: PageApi, monitor: number): Promise<Around> {
   const list = (state: WindowView['state'], limit: number) =>
     api.read(WINDOW.list, { monitor_id: monitor, state, limit });

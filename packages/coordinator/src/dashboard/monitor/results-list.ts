@@ -77,7 +77,7 @@ function phasesOf(phases: Phases, attempts: number): Html {
 <tbody><tr>${present.map((phase) => html`<td class="number">${latencyText(phases[phase] ?? null)}</td>`)}</tr></tbody></table></div>`;
 }
 
-/** The filter of a list of results; null: not filtered. Instants are epoch ms. */
+/** The filter of a list of results. A member that is null does not filter. Instants are epoch ms. */
 type ResultsFilter = {
   readonly region: Region | null;
   readonly outcome: Outcome | null;

@@ -23,7 +23,7 @@ function stateOf({ from, to }: TransitionView): Html {
   return monitorState(to);
 }
 
-/** The duration of a reason that did not change the status. */
+/** How long a reason that did not change the status lasted, in words. */
 function lengthOf({ at, until, slots }: TransitionView): string {
   if (until === null || slots === null) return '';
   if (slots === 1) return ' It was one check.';
@@ -41,11 +41,11 @@ function votesTable({ votes }: TransitionView): Html {
   )}</tbody></table></div>`;
 }
 
-/** The facts from which the words are made. */
+/** The reason and the votes from which {@link transitionWords} makes its sentence. */
 export type TransitionVotes = Pick<TransitionView, 'reason' | 'votes'>;
 type CountedVote = TransitionView['votes'][number];
 
-/** Maximum number of regions that are named for one finding. The table of votes names all. */
+/** Maximum number of regions that are named for one finding. The table of votes names all regions. */
 const REGIONS_NAMED = 5;
 
 /**
@@ -102,7 +102,7 @@ const WORDS: Readonly<Record<TransitionReason, (votes: readonly CountedVote[]) =
   deactivated: () => 'The monitor was deactivated.',
 };
 
-/** The majority may consist of failures and slow answers together. */
+/** The sentence for a degraded majority. Failures and slow answers together may make up this majority. */
 function majorityDegraded(votes: readonly CountedVote[]): string {
   const failed = votes.filter(({ outcome }) => outcome === 'failed').length;
   const otherwise = 'More than half of the regions were degraded.';
@@ -115,7 +115,7 @@ function majorityDegraded(votes: readonly CountedVote[]): string {
 }
 
 /**
- * A sentence about how many regions voted so, and what they found.
+ * A sentence about how many regions cast the given votes, and what these regions found.
  *
  * @param statement makes the statement from a text like `2 of 3 regions`
  * @param otherwise the sentence if no such vote is stored

@@ -24,7 +24,7 @@ type Asked = {
   readonly regions: readonly string[];
 };
 
-/** Shows the form with the settings in the query, if there are any. Only the form's button replays. */
+/** Shows the form, filled in with settings of the query. Only the form's button starts a replay. */
 export async function whatIfForm(request: DashboardRequest): Promise<DashboardAnswer> {
   const subject = await subjectOf(request);
   return whatIfPage(request, subject, askedIn(parametersOf(request), subject), null);
@@ -97,8 +97,8 @@ function askedIn(given: Parameters, { monitor, regions }: Subject): Asked {
 }
 
 /**
- * The request body. Unchanged settings are left out, so that the replay uses the declarations of that time
- * for them.
+ * The request body. Unchanged settings are left out, so that the replay takes them from the declarations that
+ * were valid at each time.
  */
 function bodyOf({ days, retry, degradedAt, regions }: Asked, { monitor, regions: all }: Subject): object {
   const isAll = all.every((region) => regions.includes(region));

@@ -147,7 +147,7 @@ function sentInstant(at: unknown, stored: Parameters<NonNullable<Editor['toBody'
 
 const LIMIT = 50;
 
-/** Greatest length of an update's text in the list, characters. */
+/** Maximum length of an update's text in the list, characters. */
 const LONGEST_TEXT = 120;
 
 const incidentList: DashboardPage = {
@@ -271,7 +271,7 @@ function updateItem({ hasScope, formToken }: DashboardRequest, update: UpdateVie
   }</li>`;
 }
 
-/** The form of a new update, filled in from the newest one. */
+/** The form of a new update, filled in from the newest update. */
 async function publishForm(
   request: DashboardRequest,
   incident: IncidentView,
@@ -285,7 +285,7 @@ async function publishForm(
 ${await newForm(request, editor)}</section>`;
 }
 
-/** The handler of a removal: of an incident, or of one of its updates. */
+/** The handler that removes an incident or one of its updates. */
 function removal(
   path: string,
   what: string,

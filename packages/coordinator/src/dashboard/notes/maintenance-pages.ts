@@ -145,8 +145,8 @@ const WINDOW_EDITOR: Editor = {
 };
 
 /**
- * Converts a window of the API for the form: local times of its zone, and a repetition also for a single
- * window.
+ * Converts a window of the API for the form. Times become local times of the window's zone. A window without
+ * repetition gets one too, because the form has fields for it.
  */
 function withLocalTimes(window: Json): Json {
   const zone = String(window.time_zone);

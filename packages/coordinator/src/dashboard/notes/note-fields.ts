@@ -3,13 +3,13 @@ import { isTimeZone, localAt } from '../../verdict/local-time.ts';
 import type { Control, Field, Option, ResourceForm } from '../forms/fields.ts';
 
 /*
- * Forms of incidents and maintenance. They are written by hand, because these objects have no resource
- * definition.
+ * Fields of the forms of incidents and maintenance. The code of each form lists its fields, because these
+ * objects have no resource definition from which forms could be derived.
  */
 
 type Meaning = { readonly help?: string; readonly isRequired?: boolean };
 
-/** A field of such a form. @param name of the member in the API's body */
+/** A field of an incident's or a window's form. @param name name of the member in the API's body */
 export function noteField(
   name: string,
   label: string,

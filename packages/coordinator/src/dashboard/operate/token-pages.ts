@@ -16,7 +16,7 @@ import { numberIn, offsetPaging, pageHead } from '../page-parts.ts';
  * second.
  */
 const KEPT_MS = 10_000;
-/** Upper bound of the kept answers. */
+/** Maximum number of kept answers. */
 const MOST_KEPT = 100;
 
 type Creation = { readonly at: number; readonly answer: Promise<Called<CreatedTokenView>> };
@@ -29,7 +29,7 @@ class Creations {
   readonly #kept = new Map<string, Creation>();
 
   /**
-   * Creates, or returns the answer of a recent creation with the same key.
+   * Creates a token, or returns the answer to a recent creation with the same key.
    *
    * @param key of the form and all its fields
    * @param now epoch ms
@@ -134,7 +134,7 @@ function create({ api, form, now }: DashboardRequest): Promise<Called<CreatedTok
   return api.call(createToken, {}, { body, headers: key === '' ? {} : { 'idempotency-key': key } });
 }
 
-/** The only page that shows the token. It is the answer to the form, so no address leads to it. */
+/** The only page that shows the token. The page is the answer to the form and has no URL of its own. */
 function createdBody({ name, scope, token, expires_at: expires }: CreatedTokenView): Html {
   return html`${pageHead('Token created', { above: [{ href: '/tokens', label: 'API tokens' }] })}
 <p class="notice">Copy the token now: svc keeps only a hash of it, and cannot show it again.</p>
@@ -182,7 +182,7 @@ export function tokenPages(): readonly DashboardPage[] {
   return [listPage, newPage, createPage(new Creations()), revokePage, revokedPage];
 }
 
-/** The scopes with what they allow. */
+/** What each scope allows, in words. */
 const SCOPES: Readonly<Record<TokenScope, string>> = {
   read: 'sees everything but secrets',
   write: 'also sees secrets, and changes what is declared',

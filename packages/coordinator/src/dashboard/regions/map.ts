@@ -35,7 +35,7 @@ export const PLACES: Readonly<Record<Region, string>> = {
   'hostc-asia-southeast1': 'Singapore',
 };
 
-/** Longitude and latitude of each region, degrees: of its city, or of the middle of its area. */
+/** Longitude and latitude of each region's city, or of the middle of its area, degrees. */
 export const COORDINATES: Readonly<Record<Region, readonly [longitude: number, latitude: number]>> = {
   'hosta-ams': [4.9, 52.4],
   'hosta-arn': [18.1, 59.3],
@@ -70,12 +70,12 @@ export const COORDINATES: Readonly<Record<Region, readonly [longitude: number, l
 /** A point in units of the map. */
 export type Point = { readonly x: number; readonly y: number };
 
-/** Maximum number of turns. After them, points without enough room stay where they are. */
+/** Maximum number of rounds that push points apart. After them, some points may still be too near. */
 const MOST_TURNS = 500;
 
 /**
- * Moves points apart that are nearer to each other than a distance, each as little as needed. The same points
- * always get the same places.
+ * Moves points apart that are nearer to each other than `distance`. Each point moves as little as needed. The
+ * same points always get the same places.
  */
 export function spreadPoints(points: readonly Point[], distance: number): Point[] {
   let placed: Point[] = [...points];
@@ -87,7 +87,7 @@ export function spreadPoints(points: readonly Point[], distance: number): Point[
   return placed;
 }
 
-/** A point after one push from each point that is too near; the same object if none is. */
+/** A point after one push from each point that is too near; the same object if no point is too near. */
 function pushed(all: readonly Point[], point: Point, index: number, distance: number): Point {
   let [dx, dy] = [0, 0];
   for (const [other, { x, y }] of all.entries()) {
@@ -181,7 +181,7 @@ const EAST = 167;
 const NORTH = 70;
 const SOUTH = -47;
 
-/** Size of the mark of a region that has agents, and the distance between marks. */
+/** Size of the mark of a region that has agents, and the minimum distance between two marks, in map units. */
 const MARK = 5;
 const APART = 6.2;
 
@@ -190,7 +190,9 @@ export type MappedRegion = {
   readonly region: Region;
   readonly state: State | null;
   readonly word: string;
-  /** Since when no agent takes jobs there, epoch ms; null: an agent does, or no check misses one. */
+  /**
+   * Since when no agent takes jobs in the region, epoch ms; null: an agent takes jobs, or no check needs one.
+   */
   readonly absentSince: number | null;
 };
 
@@ -213,8 +215,8 @@ const GRID_PATH = [
 ].join('');
 
 /**
- * A map of the world with the regions. Regions with agents have the shape of their state; the others are
- * dots. The table beside the map has the same in words.
+ * A map of the world with the regions. A region with agents has the shape of its state. A region without
+ * agents is a dot. The table beside the map says the same in words.
  */
 export function regionMap(regions: readonly MappedRegion[]): Html {
   const used = regions.filter(({ state }) => state !== null);

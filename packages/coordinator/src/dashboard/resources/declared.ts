@@ -45,20 +45,22 @@ export function headOf(
 }
 
 /**
- * The declaration of a resource in a file: its name there, and the file's name; null: the file is not known.
+ * The declaration of a resource: its name in the declared file, and the file's name; null: the file is not
+ * known.
  */
 type Declared = { readonly as: string; readonly file: string | null };
 
 /**
- * The declaration of a resource; null: no file declares it. @param headers of the answer that read the
- * resource
+ * The declaration of a resource; null: no file declares the resource.
+ *
+ * @param headers the headers of the API's answer with the resource
  */
 export function declaredIn(headers: Called['headers']): Declared | null {
   const { 'svc-declared-as': as, 'svc-declared-in': file } = headers;
   return as === undefined ? null : { as, file: file === undefined ? null : decodeURIComponent(file) };
 }
 
-/** A notice that names the file which declares a resource, and the name there. */
+/** A notice that names the file that declares a resource, and the resource's name in the file. */
 export function declaredNotice(noun: string, kind: string, { as, file }: Declared) {
   const named = file === null ? html`a file` : html`<code>${file}</code>`;
   return html`<p class="notice">This ${noun} is declared in ${named} as <code>${kind}.${as}</code>. Change it there${

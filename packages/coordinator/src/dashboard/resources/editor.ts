@@ -43,7 +43,7 @@ export type Editor = {
     readonly read: EndpointAnswering<Answered>;
     readonly replace: EndpointAnswering<Saved>;
   };
-  /** Ids of the parent objects by path parameter; left out: there are none. */
+  /** Ids of the parent objects by path parameter; left out: the objects have no parent. */
   readonly above?: Readonly<Record<string, number | string>>;
   /** Noun for texts: `monitor`. */
   readonly noun: string;
@@ -55,7 +55,7 @@ export type Editor = {
   readonly list: { readonly href: string; readonly label: string };
   /** Name of a resource for people. */
   nameOf(resource: Json): string;
-  /** Content between heading and form; left out: none. */
+  /** Content between heading and form; left out: no content. */
   readonly introduction?: Html;
   /** Attributes that the path determines. They have no field. */
   readonly leftOut?: readonly string[];
@@ -99,7 +99,7 @@ export type Trial = {
 
 type Stored = {
   readonly id: string;
-  /** Converted for the form. */
+  /** The resource after conversion for the form. */
   readonly body: Json;
   /** The resource as the API returned it. */
   readonly answered: Json;
@@ -113,7 +113,7 @@ type Shown = {
   readonly messages?: Messages;
   readonly secrets: SecretsInForm;
   readonly focus?: string;
-  /** Above the form. */
+  /** Notice above the form. */
   readonly notice?: Html;
   readonly key: string;
   /** The default is the version of `stored`. */
@@ -176,7 +176,7 @@ export async function handleForm(
   }
 }
 
-/** Path of the first input that was added. */
+/** Path of the first input that was added; '' if no input was added. */
 function newest(before: Entries, after: Entries): string {
   return [...after.keys()].find((path) => !before.has(path)) ?? '';
 }
@@ -255,8 +255,8 @@ async function tryDraft(
 }
 
 /**
- * Somebody else saved in the meantime. The form keeps the draft, and saving it again overwrites the stored
- * resource.
+ * Shows the draft after somebody else saved the resource in the meantime. Saving the draft again overwrites
+ * the stored resource.
  */
 async function changedMeanwhile(
   request: DashboardRequest,
@@ -276,7 +276,7 @@ async function changedMeanwhile(
   });
 }
 
-/** Somebody else removed the resource. The form keeps the draft, and saving it creates a new resource. */
+/** Shows the draft after somebody else removed the resource. Saving the draft creates a new resource. */
 function removedMeanwhile(request: DashboardRequest, editor: Editor, draft: Draft): Promise<DashboardAnswer> {
   const notice = html`<div class="notice notice-warning" role="alert"><p><strong>This ${editor.noun} was removed by somebody else.</strong> Nothing was saved. Your draft is below: save it to create a new ${editor.noun}. Its stored secrets are gone.</p></div>`;
   return showForm(request, editor, {

@@ -29,7 +29,11 @@ export function newPages(path: string, editorOf: EditorOf): DashboardPage[] {
   ];
 }
 
-/** The two pages of the form of an existing object. @param idName path parameter with its id */
+/**
+ * The two pages (GET and POST) of the form for an existing object.
+ *
+ * @param idName name of the path parameter with the object's id
+ */
 export function editPages(path: string, idName: string, editorOf: EditorOf): DashboardPage[] {
   const page = { path, scope: 'write' } as const;
   const idIn = ({ ids }: DashboardRequest) => ids[idName] ?? 0;
@@ -48,9 +52,9 @@ export function editPages(path: string, idName: string, editorOf: EditorOf): Das
 }
 
 /**
- * The two pages of the form of a new object whose kind is in the address.
+ * The two pages (GET and POST) of the form for a new object. The URL names the object's kind.
  *
- * @param editorOf returns null for an address without a kind
+ * @param editorOf returns null for a URL without a kind
  * @param choose   the page that asks for the kind
  */
 export function newPagesByKind(

@@ -39,7 +39,7 @@ const monitorTrial: Trial = {
 /**
  * The findings of each region: outcome, phases, and each assertion.
  *
- * @param regions their current state, if one did not answer
+ * @param regions the current state of the regions, needed only if a region did not answer
  */
 function trialPanel(answers: readonly Answer[], regions: readonly RegionView[], now: number): Html {
   return html`<section class="stack trial" aria-labelledby="trial" role="status">
@@ -54,8 +54,8 @@ ${
 }
 
 /**
- * Says that no region has an agent, and since when: the latest beginning of an absence, among regions that
- * had an agent.
+ * Says that no region has an agent, and since when: the latest instant at which a region that once had an
+ * agent lost its last one.
  */
 function noAgentText(regions: readonly RegionView[], now: number): Html {
   const begun = regions.flatMap(({ absent_since: since, last_seen_at: seen }) =>
@@ -173,7 +173,7 @@ export const monitorForms: readonly DashboardPage[] = [
     path: '/monitors/{id}/edit',
     scope: 'write',
     async handle(request) {
-      // The type is in the address, so that a draft survives the removal of its monitor.
+      // The URL has the type, so that the form can keep its draft after somebody removed the monitor.
       const editor = editorInQuery(request) ?? (await editorFor(request));
       return handleForm(request, editor, idOf(request));
     },
@@ -184,7 +184,7 @@ function typeIn(text: string | null): MonitorType | null {
   return MONITOR_TYPES.find((type) => type === text) ?? null;
 }
 
-/** The form of the type in the address; null: the address has none. */
+/** The form of the type that the URL names; null: the URL names no type. */
 function editorInQuery({ query }: DashboardRequest): Editor | null {
   const type = typeIn(query.get('type'));
   return type === null ? null : editorOf(type);

@@ -12,7 +12,7 @@ import type { ReferenceOption, References } from '../forms/render-form.ts';
 /** Maximum number of resources that a field offers at once: one page of the API's lists. */
 const MOST_OFFERED = 100;
 
-/** The members of a list's answer that a field uses. */
+/** The attributes of a listed resource that a field uses. */
 type Listed = {
   readonly id: string;
   readonly name?: string | null;
@@ -40,9 +40,9 @@ type Source = {
 
 /**
  * Reads the options of the fields that refer to other resources: all resources if they fit into one list,
- * otherwise the chosen ones and the ones that a search finds by name or id.
+ * otherwise the chosen resources and the resources that a search finds by name or id.
  *
- * @param stored the stored resource; null: a new one
+ * @param stored the stored resource; null: the resource is new
  * @throws Problem that the API answered
  */
 export async function referencesFor(

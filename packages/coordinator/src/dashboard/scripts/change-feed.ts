@@ -10,13 +10,15 @@ import type { DashboardPage } from '../dashboard-page.ts';
 const READ_EVERY_MS = 1_000;
 /** Time between empty lines that keep the connection alive, ms. */
 const BREATHE_EVERY_MS = 15_000;
-/** Life of a stream, ms. The browser then opens another one, and its session is checked again. */
+/**
+ * Lifetime of a stream, ms. When it ends, the browser opens another stream, and svc checks the session again.
+ */
 const STREAM_LIFE_MS = 10 * 60_000;
 /** Number of unread texts after which a stream is closed. */
 const MOST_WAITING = 16;
 /** Maximum number of open streams. */
 const MOST_STREAMS = 500;
-/** Maximum number of open streams of one token, so that one token cannot take them all. */
+/** Maximum number of open streams of one token, so that one token cannot take all streams. */
 const MOST_OF_TOKEN = 100;
 
 type FeedParts = { readonly store: Store; readonly clock: Clock; readonly log: Logger };
@@ -25,13 +27,13 @@ type Listener = { readonly session: ListeningSession; send(text: string): void; 
 /** The session that a stream belongs to. */
 type ListeningSession = {
   readonly tokenId: number;
-  /** Whether the session is still open. It is asked before each event. */
+  /** Whether the session is still open. The feed calls this before each event. */
   isOpen(): boolean;
 };
 
 /**
- * Reports changes to browsers as server-sent events. It reads the database once a second for all listeners
- * together, and not at all without listeners. So it also notices changes by other coordinators.
+ * Reports changes to browsers as server-sent events. While browsers listen, it reads the database once a
+ * second for all of them together, so that it also notices changes by other coordinators.
  */
 export class ChangeFeed {
   readonly #parts: FeedParts;
@@ -100,7 +102,7 @@ export class ChangeFeed {
     this.#cancelBreathing = clock.every(BREATHE_EVERY_MS, () => this.#sendToAll(':\n\n'));
   }
 
-  /** Removes a listener. @returns whether it was there */
+  /** Removes a listener. @returns false: the listener was removed before */
   #remove(listener: Listener): boolean {
     const isRemoved = this.#listeners.delete(listener);
     if (this.#listeners.size === 0) {

@@ -24,15 +24,15 @@ function listen() {
   if (source !== null) return;
   source = new EventSource('/events');
   source.addEventListener('change', () => void refresh());
-  // No change was reported between the rendering of the page and this event, or while the stream was
-  // interrupted.
+  // Changes between the rendering of the page and this event, and changes while the stream was interrupted,
+  // were not reported.
   source.addEventListener('open', () => void refresh());
   source.addEventListener('error', goOn);
 }
 
 /**
- * A browser reopens an interrupted stream by itself. It gives up after another answer: from a proxy while the
- * service is starting, or because too many pages listen.
+ * A browser reopens an interrupted stream by itself. It gives up after any answer that is no event stream: a
+ * proxy's error while the service is starting, or a refusal because too many pages listen.
  */
 function goOn() {
   if (source?.readyState !== EventSource.CLOSED) return;

@@ -1,7 +1,7 @@
 /*
  * The command palette. The key `/` opens a list of pages and of objects whose names contain the typed text.
- * Arrow keys choose, Enter opens. Without this script the navigation and the search of the overview lead to
- * the same pages.
+ * Arrow keys choose an entry, and Enter opens it. Without this script the navigation and the search of the
+ * overview lead to the same pages.
  */
 
 /** @typedef {{ label: string, group: string, href: string }} Entry */

@@ -2,8 +2,8 @@ import { compareInGroup, compareOnPage } from '@svc/shared/resources/component.t
 
 /*
  * The order of a status page for its visitors. Ungrouped components and groups are ordered by `order`, null
- * last. A group stands where its first component stands. Components within a group are ordered by
- * `group_order`. Equal ones are ordered by id.
+ * last. A group has the place of its first component. Components within a group are ordered by `group_order`.
+ * If two have the same order, the id decides.
  */
 
 export type Placed = {
@@ -15,7 +15,7 @@ export type Placed = {
 
 export type PlacedGroup = { readonly id: string };
 
-/** Something with its own place on the page: a component without a group, or a group with its components. */
+/** An item with its own place on the page: a component without a group, or a group with its components. */
 export type Item<C extends Placed, G extends PlacedGroup> =
   | { readonly what: 'component'; readonly component: C }
   | { readonly what: 'group'; readonly group: G; readonly components: readonly C[] };
@@ -46,8 +46,8 @@ export type Move = { readonly what: 'component' | 'group'; readonly id: string; 
 export type NewPlace = { readonly id: string; readonly order: number; readonly group_order: number | null };
 
 /**
- * The changed places after a move. The first move on a page numbers all components, so more than two may
- * change.
+ * The components whose place changes by a move. The first move on a page numbers all components, so more than
+ * two may change.
  */
 export function changedPlaces<C extends Placed, G extends PlacedGroup>(
   items: readonly Item<C, G>[],

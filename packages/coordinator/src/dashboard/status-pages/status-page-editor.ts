@@ -22,7 +22,7 @@ export type GroupView = AnswerOf<typeof COMPONENT_GROUP.read>;
 
 export const PAGE_FORM = formOf(statusPage);
 
-/** Whether the page is published, by shape and word. */
+/** Shape and word that say whether the page is published. */
 export function servedState({ published }: Pick<StatusPageView, 'published'>): Html {
   return published ? stateLabel('operational', 'Served') : stateLabel('unknown', 'Not served');
 }

@@ -217,7 +217,7 @@ function groupRemoval(request: DashboardRequest): Removal<GroupView> {
   };
 }
 
-/** A status page as its visitors see it. It need not be published. */
+/** The preview of a status page: what visitors would see. The page need not be published. */
 const statusPagePreview: DashboardPage = {
   method: 'GET',
   path: '/pages/{id}/preview',
