@@ -4,8 +4,9 @@ import { gzipSync } from 'node:zlib';
 import type { Site } from './site.ts';
 
 /**
- * The text of a file beside the source. It must be called as in `web-assets.ts`, with a literal file name and
- * the URL of the calling module: bundles replace exactly this form by the text (`deploy/build/threads.ts`).
+ * The text of a file beside the source. Callers must write the call as in `web-assets.ts`, with a literal
+ * file name and the URL of the calling module: the build of a bundle finds exactly this form and replaces it
+ * by the text (`deploy/build/threads.ts`).
  */
 export function textFile(url: URL): string {
   return readFileSync(url, 'utf8');
@@ -17,7 +18,7 @@ const TYPES = {
   svg: 'image/svg+xml',
 } as const;
 
-/** A file that pages load. Its path changes with its content, so caches keep it for ever. */
+/** A file that pages load. The path changes with the content, so caches may keep the file for ever. */
 export type Asset = {
   /** Path like `/assets/base.0f3a9c2b17.css`. */
   readonly path: string;
@@ -29,7 +30,7 @@ export type Asset = {
 /**
  * Makes an asset. It is served only if it is also in the list that {@link createAssetSite} gets.
  *
- * @param name like `base.css`
+ * @param name file name, such as `base.css`
  */
 export function asset(name: `${string}.${keyof typeof TYPES}`, text: string): Asset {
   const dot = name.lastIndexOf('.');

@@ -9,7 +9,7 @@ function sentName(name: string, isSecure: boolean): string {
   return isSecure ? `__Host-${name}` : name;
 }
 
-/** The value of a request's cookie; null: there is none, or there are several of this name. */
+/** The value of a request's cookie; null: the request has no cookie of this name, or several. */
 export function cookieOf(
   { request, isSecure }: Pick<Visit, 'request' | 'isSecure'>,
   name: string,
@@ -24,9 +24,9 @@ export function cookieOf(
 }
 
 /**
- * The secret in a request's cookie, in the form that `randomSecret` makes; null: there is none. Visitors may
- * send any value: an empty seed would be the same for all visitors, and {@link setCookie} refuses other
- * characters.
+ * The secret in a request's cookie; null: the cookie is missing, or its value has not the form that
+ * `randomSecret` makes. The form is checked because visitors may send any value: an empty secret would be the
+ * same for all visitors, and {@link setCookie} refuses characters outside base64url.
  */
 export function secretCookieOf(visit: Pick<Visit, 'request' | 'isSecure'>, name: string): string | null {
   const value = cookieOf(visit, name);
@@ -36,7 +36,7 @@ export function secretCookieOf(visit: Pick<Visit, 'request' | 'isSecure'>, name:
 /**
  * The value of a `Set-Cookie` header.
  *
- * @param value in the characters of base64url
+ * @param value text in the characters of base64url
  * @param maxAgeSeconds 0 removes the cookie
  * @throws TypeError when the value has other characters
  */

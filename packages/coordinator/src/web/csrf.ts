@@ -7,8 +7,8 @@ import type { Visit } from './site.ts';
 const FORM_TOKEN = 'form_token';
 
 /**
- * The token in all forms of one session. Another site cannot read it, because it cannot read the pages of the
- * session.
+ * The token in all forms of one session. Another site cannot read the token, because it cannot read the pages
+ * of the session.
  *
  * @param seed the secret of the session, or of the visitor's cookie before a login
  */
@@ -29,8 +29,8 @@ export function formTokenField(seed: string): Html {
 }
 
 /**
- * Whether a browser sent this request from a page of the same origin. A request without a statement about its
- * origin (from an old browser or a program) passes: its token decides.
+ * Whether a browser sent this request from a page of the same origin. A request that does not name its origin
+ * passes too, because old browsers and programs send such requests. Its form token decides.
  */
 export function isFromOwnPage({ headers }: Request): boolean {
   const site = headers.get('sec-fetch-site');
@@ -49,8 +49,8 @@ const FOREIGN: FormRefusal = {
  * Reads the form of a request that changes something. Forms from other sites are refused: the browser names
  * the origin, and only our own pages know the token.
  *
- * @param seed of the form token; null: the visitor has none
- * @param mostBytes upper bound of the form, see {@link readForm}
+ * @param seed the seed of the form token; null: the visitor has no seed
+ * @param mostBytes maximum size of the form, see {@link readForm}
  */
 export async function guardedForm(
   visit: Visit,

@@ -1,6 +1,6 @@
 /**
- * Formats by their language and options. To make one takes 30 µs, and a page has thousands of figures and
- * times.
+ * Cached formats, by language and options. Making a format takes 30 µs, and a page has thousands of figures
+ * and times.
  */
 const numberFormats = new Map<string, Intl.NumberFormat>();
 const dateFormats = new Map<string, Intl.DateTimeFormat>();

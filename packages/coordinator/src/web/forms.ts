@@ -1,6 +1,6 @@
-/** Default upper bound of a form, bytes: the largest body of a monitor, percent-encoded. */
+/** Default maximum size of a form, bytes: a percent-encoded form of a monitor with the largest body fits. */
 const MOST_BYTES = 1_048_576;
-/** Upper bound of a form's fields. A form that links 2,000 monitors has two fields for each. */
+/** Maximum number of fields of a form. A form that links 2,000 monitors has two fields for each monitor. */
 const MOST_FIELDS = 8_000;
 
 /** The fields of a form. */
@@ -37,7 +37,7 @@ export type FormRefusal = { readonly status: 400 | 403 | 413 | 415; readonly mes
 /**
  * Reads the form of a request, as browsers send it without files (`application/x-www-form-urlencoded`).
  *
- * @param mostBytes of the body; the default is 1 MiB
+ * @param mostBytes maximum size of the body, bytes; the default is 1 MiB
  */
 export async function readForm(request: Request, mostBytes = MOST_BYTES): Promise<Form | FormRefusal> {
   const type = request.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase();
@@ -51,7 +51,8 @@ export async function readForm(request: Request, mostBytes = MOST_BYTES): Promis
 }
 
 /**
- * The separators are counted before parsing, because a form of separators alone would take a second to parse.
+ * Whether a form has more fields than allowed. This counts separators before the form is parsed, because
+ * parsing a form that consists of separators would take a second.
  */
 function hasManyFields(text: string): boolean {
   let at = -1;
@@ -80,7 +81,7 @@ async function bytesOf({ headers, body }: Request, mostBytes: number): Promise<U
   return Buffer.concat(chunks);
 }
 
-/** Browsers send CR LF in multi-line fields. */
+/** Replaces CR LF by LF. Browsers send CR LF in multi-line fields. */
 function plainLines(text: string): string {
   return text.replaceAll('\r\n', '\n');
 }

@@ -1,5 +1,5 @@
 export type PageHeaderOptions = {
-  /** The default is `no-store`. */
+  /** Value of the header `Cache-Control`; the default is `no-store`. */
   readonly cacheControl?: string;
 };
 
@@ -19,7 +19,7 @@ const CONTENT_SECURITY_POLICY = [
  *
  * - A page loads nothing from other sites, contains no script or style of its own, and cannot be shown in a
  *   frame (clickjacking).
- * - `same-origin`, not `no-referrer`: with the latter, browsers send `Origin: null` with forms (Fetch,
+ * - The referrer policy is `same-origin`, not `no-referrer`: with `no-referrer`, browsers send `Origin: null` with forms (Fetch,
  *   section "append a request Origin header"), and {@link isFromOwnPage} would refuse them.
  */
 export function pageHeaders(options: PageHeaderOptions = {}): Record<string, string> {

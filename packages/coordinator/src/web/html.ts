@@ -10,7 +10,7 @@ export type Html = HtmlEscapedString;
  * Makes HTML from a template. Inserted texts are escaped, also inside quoted attributes. HTML and lists of
  * HTML are inserted unchanged. `null`, `undefined`, `true` and `false` are left out.
  *
- * @throws TypeError when a promise is inserted: await it before
+ * @throws TypeError when a promise is inserted: the caller must await it first
  */
 export function html(strings: TemplateStringsArray, ...values: readonly unknown[]): Html {
   const made = template(strings, ...values);
@@ -24,14 +24,14 @@ export const NO_HTML: Html = html``;
 /** Schemes that links on pages may have. A `javascript:` link would run in the page. */
 const LINKED = new Set(['http:', 'https:', 'mailto:']);
 
-/** The URL for an `href`; null: it is no URL, or has another scheme. */
+/** The URL for an `href`; null: the text is no URL, or its scheme is not allowed. */
 export function safeHref(url: string): string | null {
   const parsed = URL.parse(url);
   return parsed !== null && LINKED.has(parsed.protocol) ? parsed.href : null;
 }
 
 /**
- * The path of this site that a text names, for a redirect; null: it may lead to another site. Browsers read
+ * The path of this site that a text names, for a redirect; null: the text is no such path. Browsers read
  * `//host`, `/\host` and control characters as another host, and `/.//host` becomes `//host` when its dots
  * are resolved.
  */

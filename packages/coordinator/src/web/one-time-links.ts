@@ -14,7 +14,8 @@ type LinkOptions = {
 
 /**
  * Links that work once, for a limited time. The page of a link only shows a button, and the button uses up
- * the link. Some programs open all links in mails to look for malware, and would use it up otherwise.
+ * the link. Opening the page does not use up the link, because some programs open all links in mails to look
+ * for malware.
  */
 export class OneTimeLinks {
   readonly #store: Store;
@@ -28,9 +29,9 @@ export class OneTimeLinks {
   /**
    * Makes a link.
    *
-   * @param detail what the receiver of the link's use needs, such as an address
-   * @param also writes more in the same transaction
-   * @returns the secret for the link's address
+   * @param detail data that {@link useLink} returns, such as a mail address
+   * @param also called in the same transaction, for further writes
+   * @returns the secret for the link's URL
    * @throws StoreError
    */
   async createLink(purpose: Purpose, { detail = '', lifeMs, also }: LinkOptions): Promise<string> {
@@ -45,7 +46,7 @@ export class OneTimeLinks {
   }
 
   /**
-   * Uses up a link. Of two concurrent callers, one gets it.
+   * Uses up a link. Only one of two concurrent callers gets the link.
    *
    * @returns null: the link is unknown, used or too old
    * @throws StoreError

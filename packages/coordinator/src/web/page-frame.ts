@@ -15,9 +15,9 @@ export type FramedPage = {
   /** Styles after the common one. */
   readonly styles?: readonly Asset[];
   /**
-   * Scripts in their order. They are modules, so they run after the page is parsed. Browsers that support it
-   * show the page only after {@link TIMES_SCRIPT} has run, because times in the visitor's zone have other
-   * widths.
+   * Scripts in their order. They are modules, so they run after the page is parsed. Browsers that support
+   * `blocking` show the page only after {@link TIMES_SCRIPT} has run, because times in the visitor's zone
+   * have other widths.
    */
   readonly scripts?: readonly Asset[];
   /** Further elements of the head, such as links to feeds. */
@@ -27,7 +27,7 @@ export type FramedPage = {
   /** Whether search engines may list the page. The default is no. */
   readonly isIndexed?: boolean;
   /**
-   * Another script that must run before the page is shown, because it rewrites days in the visitor's zone.
+   * Another script that must run before the page is shown. It shows days in the visitor's zone.
    */
   readonly paintsAfter?: Asset;
   /** Class of the `body` element. */
@@ -56,8 +56,8 @@ ${[BASE_STYLE, ...styles].map(
 `,
 )}${scripts.map(
   // Times in the visitor's zone have other widths. Browsers with `blocking` (Chromium 105, Safari 18.2) paint
-  // only after they are written, so no column moves. The script is cached for ever, so only the first page
-  // waits for it.
+  // the page only after the script has written these times, so no column moves. The script is cached for
+  // ever, so only the first page waits for it.
   (
     script,
   ) => html`<script type="module" src="${script.path}"${script === TIMES_SCRIPT || script === page.paintsAfter ? html` blocking="render"` : NO_HTML}></script>

@@ -1,4 +1,6 @@
-/** A map of bounded size. Setting one key too many forgets the key that was set longest ago. */
+/**
+ * A map of bounded size. If a new key exceeds the bound, the map forgets the key that was set longest ago.
+ */
 export class RecentMap<K, V> {
   readonly #most: number;
   /** A map keeps the order of insertion, so the most recently set key is last. */

@@ -56,7 +56,7 @@ export class Sessions {
   }
 
   /**
-   * Finds the session of a cookie's secret; null: there is none, or it has ended.
+   * Finds the session of a cookie's secret; null: there is no such session, or it has ended.
    *
    * @throws StoreError
    */

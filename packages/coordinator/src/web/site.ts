@@ -4,7 +4,7 @@ import { isIPv6 } from 'node:net';
 export type Visit = {
   readonly request: Request;
   readonly url: URL;
-  /** The method; `GET` also for HEAD, whose body the server leaves out of the answer. */
+  /** The method; `GET` also for HEAD. The server removes the body from the answer to HEAD. */
   readonly method: string;
   /** Host name of the `Host` header in lower case, without port and final dot; '' without the header. */
   readonly host: string;
@@ -21,7 +21,7 @@ export type Visit = {
 export interface Site {
   /** The answer; null: the request is for another site or the API. It must not throw. */
   answer(visit: Visit): Promise<Response | null> | Response | null;
-  /** Ends endless answers, such as event streams. No request comes after it. */
+  /** Ends endless answers, such as event streams. The server calls this after the last request. */
   stop?(): void;
 }
 
@@ -29,7 +29,7 @@ export interface Site {
  * The key of a peer for limits: an IPv4 address, or the /64 of an IPv6 address, because one machine may use
  * every address in it.
  *
- * @param address null: unknown
+ * @param address IP address of the peer; null: unknown
  */
 export function peerKey(address: string | null): string {
   if (address === null || !isIPv6(address)) return address ?? 'none';

@@ -1,6 +1,6 @@
 /*
- * Shows the times of a page in the visitor's zone, and keeps ages right while the page is open. Without it
- * times stay in UTC.
+ * Shows the times of a page in the visitor's zone, and updates ages while the page is open. Without this
+ * script times stay in UTC.
  */
 const language = document.documentElement.lang === 'en' ? 'en-GB' : document.documentElement.lang;
 const local = new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeStyle: 'short' });
@@ -31,7 +31,7 @@ function showTimes() {
     if (!(element instanceof HTMLTimeElement)) continue;
     const at = Date.parse(element.dateTime);
     const shown = element.dataset.show === 'age' ? ageOf(at) : local.format(at);
-    // Unchanged texts are not written, so that a selection stays.
+    // An unchanged text is not written again, because this would remove the visitor's selection.
     if (element.textContent !== shown) element.textContent = shown;
     element.title = `${whole.format(at)} (${new Date(at).toISOString()})`;
   }

@@ -21,14 +21,14 @@ export function instant(at: number, language = 'en'): Html {
   return html`<time datetime="${new Date(at).toISOString()}" data-show="instant">${instantText(at, language)}</time>`;
 }
 
-/** {@link instant} as text. */
+/** The text of {@link instant}. */
 export function instantText(at: number, language = 'en'): string {
   const format = { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' } as const;
   return `${dateFormat(localeOf(language), format).format(at)} UTC`;
 }
 
 /**
- * An age: `3 minutes ago`. In browsers `times.js` keeps it right while the page is open.
+ * An age: `3 minutes ago`. In browsers `times.js` updates the text while the page is open.
  *
  * @param at epoch ms
  * @param now epoch ms
@@ -37,7 +37,7 @@ export function age(at: number, now: number, language = 'en'): Html {
   return html`<time datetime="${new Date(at).toISOString()}" data-show="age">${ageText(at, now, language)}</time>`;
 }
 
-/** {@link age} as text. */
+/** The text of {@link age}. */
 export function ageText(at: number, now: number, language = 'en'): string {
   const format = new Intl.RelativeTimeFormat(language, { numeric: 'auto' });
   const passed = at - now;
@@ -55,7 +55,7 @@ function amount(count: number, unit: string, language: string): string {
   return numberFormat(language, { style: 'unit', unit, unitDisplay: 'short' }).format(count);
 }
 
-/** British English writes the day before the month, and 24 hours. */
+/** The locale of a language. British English writes the day before the month, and uses the 24-hour clock. */
 function localeOf(language: string): string {
   return language === 'en' ? 'en-GB' : language;
 }

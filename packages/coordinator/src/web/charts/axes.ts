@@ -1,9 +1,9 @@
-/** Columns of a time axis. `from` is epoch ms. */
+/** Columns of a time axis. `from`: beginning of the first column, epoch ms. */
 export type TimeColumns = { readonly from: number; readonly bucketMs: number; readonly count: number };
 
 /**
- * A label of a time axis: the day or the time of day. `note` is the time below the day; null: the day is
- * exact.
+ * A label of a time axis at the instant `at`: the day or the time of day. `note`: the time of day below the
+ * day; null: the label needs no time.
  */
 export type TimeTick = { readonly at: number; readonly text: string; readonly note: string | null };
 
@@ -14,7 +14,7 @@ const DAY_MS = 86_400_000;
 const DAY = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' });
 const TIME = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', timeZone: 'UTC' });
 
-/** Evenly spaced labels in UTC at edges of columns, the first at the beginning, the last at the end. */
+/** Evenly spaced labels in UTC at edges of columns, from the beginning of the axis to its end. */
 export function timeTicks({ from, bucketMs, count }: TimeColumns): TimeTick[] {
   const intervals = largestDivisor(count, MOST_INTERVALS);
   const width = (count * bucketMs) / intervals;
@@ -47,8 +47,8 @@ const STEPS = [1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10];
 const INTERVALS = 4;
 
 /**
- * The smallest axis for values up to `greatest` whose lines are round values with at most one decimal. From 4
- * on, `top` is less than 1.6 times `greatest`.
+ * The smallest axis for values up to `greatest` whose lines are round values with at most one decimal. If
+ * `greatest` is at least 4, `top` is less than 1.6 times `greatest`.
  *
  * @param greatest at least 0; 0 gives an axis up to 4, so that an empty chart has lines too
  */

@@ -21,7 +21,7 @@ export type Chart = {
   readonly title: string;
   /** Description of the chart in a sentence or two, for screen readers. */
   readonly summary: string;
-  /** Range and region of the chart. The script shows the values under the pointer in its place. */
+  /** Range and region of the chart. The script replaces this text by the values under the pointer. */
   readonly note: string;
   readonly columns: TimeColumns;
   readonly axis: ValueAxis;
@@ -29,7 +29,7 @@ export type Chart = {
   readonly valueText: (value: number) => string;
   /** The legend: each line or area with a sample. */
   readonly key: Html;
-  /** Content of an SVG with the size of `PLOT`. */
+  /** Content of an SVG whose size is `PLOT`. */
   readonly drawing: Html;
   /** A narrow strip below the plot with the same columns. */
   readonly strip?: Html;
@@ -52,10 +52,10 @@ const DAY = new Intl.DateTimeFormat('en-GB', {
 const DAY_MS = 86_400_000;
 
 /**
- * A chart over time with its legend, its axes and a table of its figures. It needs no script.
+ * A chart over time with its legend, its axes and a table of its figures. The chart needs no script.
  *
- * The plot is stretched to the available width. The texts of the axes are HTML beside it, so they have the
- * size of other texts on every screen. `vector-effect` keeps the width of lines.
+ * The plot is stretched to the available width. The texts of the axes are HTML beside the plot, so they have
+ * the size of other texts on every screen. The SVG attribute `vector-effect` keeps lines at their width.
  */
 export function renderChart(chart: Chart): Html {
   const { title, summary, note, columns, axis, valueText, key, drawing, strip = NO_HTML, table } = chart;
@@ -93,7 +93,7 @@ function figures({ title, columns }: Chart, { titles, rows }: ChartTable): Html 
 </details>`;
 }
 
-/** The beginning of a column in UTC. */
+/** The beginning of a column as text, in UTC. */
 function columnText(at: number, bucketMs: number): string {
   return bucketMs < DAY_MS ? MINUTE.format(at) : DAY.format(at);
 }
@@ -103,7 +103,7 @@ export function keyEntry(sample: Html, name: string, value: string): Html {
   return html`<li>${sample}<span>${name}</span> <strong>${value}</strong></li>`;
 }
 
-/** A path of a drawing. @param className a class of `charts.css` */
+/** An SVG path element. @param className a class of `charts.css` */
 export function drawn(className: string, path: string): Html {
   // Paths need no escaping, because they consist of numbers and letters. They are long, so escaping would
   // cost time.

@@ -1,7 +1,7 @@
 /*
- * Shows the values of a chart under the pointer, or at the column that the arrow keys choose. It reads them
- * from the chart's own table. Without it the chart is complete: the legend has the values of the range, and
- * the table has all values.
+ * Shows the values of a chart under the pointer, or at the column that the arrow keys choose. The script
+ * reads the values from the chart's own table. The chart is complete without the script: the legend has the
+ * values of the range, and the table has all values.
  */
 
 /** @param {HTMLElement} chart */

@@ -11,16 +11,16 @@ export type Line = {
   readonly style: LineStyle;
   /** The value over the whole range, as text. */
   readonly whole: string;
-  /** A value for each column; null: none. */
+  /** A value for each column; null: the column has no value. */
   readonly values: readonly (number | null)[];
 };
 
-/** A strip below the plot. Each column with a share above 0 has a bar of that height. */
+/** A strip below the plot. Each column with a share above 0 has a bar, whose height shows the share. */
 export type Strip = {
   readonly name: string;
   /** The value over the whole range, as text. */
   readonly whole: string;
-  /** 0 to 1 for each column. */
+  /** The share of each column, 0 to 1. */
   readonly shares: readonly number[];
   /** The text of each column in the table of figures. */
   readonly texts: readonly string[];
@@ -61,7 +61,7 @@ export function renderLineChart({ lines, strip, ...chart }: LineChart): Html {
   });
 }
 
-/** A small line without axes, for a row of a table that has the figures. */
+/** A small line without axes, for a table row that also has the figures. */
 export function sparkline(values: readonly (number | null)[], top: number): Html {
   return html`<svg class="spark" viewBox="0 0 ${PLOT.width} ${PLOT.height}" preserveAspectRatio="none" aria-hidden="true">${drawn('chart-line chart-solid', linePath(values, top))}</svg>`;
 }

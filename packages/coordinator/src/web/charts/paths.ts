@@ -5,8 +5,8 @@
 export const PLOT = { width: 1_000, height: 240 } as const;
 
 /**
- * A line through the middles of the columns. Null is a gap. A value between two gaps is a dot: a line of
- * length 0, which is visible by its round ends.
+ * SVG path data of a line through the middles of the columns. Null is a gap. A value between two gaps is
+ * drawn as a line of length 0. Its round ends make it visible as a dot.
  *
  * @param top value at the upper edge, > 0; higher values are drawn there
  */
@@ -24,11 +24,11 @@ export function linePath(values: readonly (number | null)[], top: number): strin
   return path;
 }
 
-/** A part of a column, from `low` up to `high`; null: there is none. */
+/** A bar in a column, from `low` up to `high`; null: the column has no bar. */
 export type Bar = { readonly low: number; readonly high: number } | null;
 
 /**
- * Bars that fill their columns. Bars without a height are left out.
+ * SVG path data of bars that fill the width of their columns. Bars without a height are left out.
  *
  * @param top value at the upper edge, > 0; higher parts are cut off
  */
@@ -44,7 +44,7 @@ export function barsPath(bars: readonly Bar[], top: number): string {
   return path;
 }
 
-/** The upper edges of bars as steps, with a gap for each missing bar. */
+/** SVG path data of the upper edges of bars, as steps with a gap for each missing bar. */
 export function edgesPath(bars: readonly Bar[], top: number): string {
   const width = PLOT.width / Math.max(1, bars.length);
   let path = '';
@@ -57,7 +57,7 @@ export function edgesPath(bars: readonly Bar[], top: number): string {
   return path;
 }
 
-/** Lines across the whole plot at these values. */
+/** SVG path data of horizontal lines across the whole plot at these values. */
 export function rulesPath(values: readonly number[], top: number): string {
   return values.map((value) => `M0 ${heightOf(value, top)}H${PLOT.width}`).join('');
 }

@@ -6,20 +6,22 @@ import { type Bar, barsPath, edgesPath } from './paths.ts';
 /** A part of each column of a stack. */
 export type Layer = {
   readonly name: string;
-  /** The look: full, vertical stripes, half-light, horizontal stripes, dark. */
+  /** Number of the look: full, vertical stripes, half-light, horizontal stripes, dark. */
   readonly fill: 1 | 2 | 3 | 4 | 5;
   /** The value over the whole range, as text. */
   readonly whole: string;
-  /** At least 0 for each column; null: the column is empty. */
+  /** A value for each column, at least 0; null: the column is empty. */
   readonly values: readonly (number | null)[];
 };
 
 export type StackChart = Pick<Chart, 'title' | 'note' | 'summary' | 'columns' | 'valueText'> & {
-  /** The lowest first. */
+  /** The layers, the lowest first. */
   readonly layers: readonly Layer[];
 };
 
-/** A stack of layers over time. A page may have only one, because the ids of its patterns must be unique. */
+/**
+ * A stack of layers over time. A page may have only one such chart: the ids of its patterns must be unique.
+ */
 export function renderStackChart({ layers, ...chart }: StackChart): Html {
   const bars = stackOf(layers.map(({ values }) => values));
   const axis = valueAxis(Math.max(0, ...bars.flat().map((bar) => bar?.high ?? 0)));
@@ -40,8 +42,8 @@ export function renderStackChart({ layers, ...chart }: StackChart): Html {
 }
 
 /**
- * The bars of each layer, on top of the layer before. A column in which one layer has null is empty in all
- * layers.
+ * The bars of each layer, each on top of the bars of the previous layer. A column in which one layer has null
+ * is empty in all layers.
  */
 export function stackOf(layers: readonly (readonly (number | null)[])[]): Bar[][] {
   const heights = (layers[0] ?? []).map(() => 0);

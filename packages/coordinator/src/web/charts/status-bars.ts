@@ -5,7 +5,7 @@ import { type Bar, barsPath, PLOT } from './paths.ts';
 
 /**
  * The parts of a column's height that a state fills, 0 to 1. Each state has its own shape: a full bar, a
- * shorter one, one with a gap, three pieces, half a bar, a stub.
+ * shorter bar, a bar with a gap, three pieces, half a bar, a stub.
  */
 const SHAPES: Readonly<Record<State, readonly NonNullable<Bar>[]>> = {
   operational: [{ low: 0, high: 1 }],
@@ -24,8 +24,9 @@ const SHAPES: Readonly<Record<State, readonly NonNullable<Bar>[]>> = {
 };
 
 /**
- * A bar for each column of time, in the shape and colour of its state. @param label a sentence for screen
- * readers
+ * A bar for each column of time, in the shape and colour of its state.
+ *
+ * @param label a sentence for screen readers
  */
 export function renderStatusBars(states: readonly State[], label: string): Html {
   const shown = [...new Set(states)];

@@ -1,7 +1,8 @@
 import { type Html, html, raw } from '../html.ts';
 
 /**
- * The states on pages. Each has a shape and a word in addition to its colour, so no reader needs the colour.
+ * The states that pages show. Each state has a shape and a word in addition to its colour, so no reader needs
+ * the colour.
  */
 export const STATES = [
   'operational',
