@@ -18,7 +18,7 @@ export type GuardedDial = {
   readonly guard: EgressGuard;
   /** Resolves names. It limits how many of the process's threads for names it takes: see `fairly`. */
   readonly resolve: Resolve;
-  /** Called once, at the first connection over TLS. */
+  /** Makes the TLS context. It is called once, at the first connection over TLS. */
   readonly secureContext: () => SecureContext;
   /** Chooses the proxy; undefined: every connection is direct. */
   readonly proxyFor: ProxyFor | undefined;
@@ -28,9 +28,10 @@ export type GuardedDial = {
  * A connector for undici that checks each dialled address with the guard. A guarded `lookup` alone is not
  * enough, because sockets do not call it for IP literals.
  *
- * If a proxy is set for the host, the proxy resolves and allows names, and the guard judges only literals
- * (decision 0262). TLS is verified, and only HTTP/1.1 is spoken. The caller keeps the time-out: a socket that
- * is not connected yet outlives the client that requested it, and only the signal ends it.
+ * If a proxy is set for the host, the proxy resolves names and decides which ones are allowed, and the guard
+ * checks only IP literals (decision 0262). The server's certificate is verified. Only HTTP/1.1 is offered.
+ * The caller must bound the time with `signal`: destroying an undici client does not end a dial of this
+ * client.
  */
 export function guardedConnector(dial: GuardedDial): GuardedConnector {
   const { guard, resolve, secureContext, proxyFor } = dial;
@@ -78,8 +79,8 @@ function connectTo(dialled: Dialled, done: (error: Error | null, socket: Socket 
 }
 
 /**
- * Releases the callback of a lookup when the dial ends. A lookup cannot be ended, and may wait for an hour
- * for its turn. Until then its callback would keep the socket, the client and the body in memory.
+ * Releases the callback of a lookup when the dial ends. A lookup cannot be cancelled, and may wait an hour
+ * for its turn. Until the lookup ends, its callback would keep the socket, the client and the body in memory.
  */
 function releasedBy(signal: AbortSignal, lookup: LookupFunction): LookupFunction {
   return (hostname, options, callback) => {
@@ -98,7 +99,7 @@ function targetOf({ hostname, port, protocol }: buildConnector.Options): { host:
 }
 
 /**
- * Gives the socket only the allowed addresses of a name. Where none is allowed, the error is {@link
+ * Gives the socket only the allowed addresses of a name. If no address is allowed, the error is an {@link
  * EgressDeniedError}.
  */
 function guardedLookup(guard: EgressGuard, resolve: Resolve): LookupFunction {
@@ -151,7 +152,7 @@ function connectBy(
   };
   socket.once('error', unreachable);
   socket.once('connect', () => {
-    // From here on the user of the socket learns of its end from the socket itself.
+    // From here on, the user of the socket gets its errors from the socket itself.
     socket.off('error', unreachable).on('error', () => {});
     openTunnel(socket, proxy, target, (end) => {
       if (end.kind === 'open') done(null, socket);

@@ -8,17 +8,17 @@ import { Client, type Dispatcher } from 'undici';
 import { guardedConnector, ProxyError } from './dial.ts';
 import { fairly, type Lookups, type Resolve, resolveAsSystem } from './names.ts';
 
-/** Time limit for the connection, ms. */
+/** Time limit for opening the connection, ms. */
 const CONNECT_TIMEOUT_MS = 5_000;
 /**
- * Default time limit for the whole exchange, ms: the name, the connection, the request, and the part of the
- * reply that is read.
+ * Default time limit for the whole exchange, ms: resolving the name, opening the connection, sending the
+ * request, and reading the reply up to its bound.
  */
 const TOTAL_TIMEOUT_MS = 15_000;
 const REPLY_BYTES = 64 * 1_024;
 
 export type PostRequest = {
-  /** Default: POST. */
+  /** HTTP method; the default is POST. */
   readonly method?: 'GET' | 'POST' | 'PUT';
   readonly url: string;
   /** Names and values, already merged by {@link mergeHeaders}. */
@@ -35,13 +35,13 @@ export type PostRequest = {
 export type PostReply = {
   kind: 'answered';
   statusCode: number;
-  /** Wait from `Retry-After` (seconds or date), ms, >= 0. */
+  /** Wait that the header `Retry-After` asks for (seconds or a date there), ms, >= 0. */
   retryAfterMs?: number;
   /** Headers by their names in lower case. For the channel's code only, never for logs. */
   headers: Readonly<Record<string, string | string[] | undefined>>;
   /** The text of the bytes that were read, at most `replyBytes`. For the caller only, never for logs. */
   body: string;
-  /** The bytes that were read. */
+  /** The bytes of the reply that were read. */
   bytes: Uint8Array;
   /** Whether `body` is the whole reply. */
   isWhole: boolean;
@@ -72,7 +72,7 @@ export type HttpPostParts = {
   clock: Clock;
   guard: EgressGuard;
   resolve?: Resolve;
-  /** How many of the process's threads for names the lookups may take. */
+  /** How many of the process's threads for DNS lookups the function may take. */
   lookups?: Lookups;
   /** PEM certificates of authorities that are trusted in addition to those of this process. */
   ca?: readonly string[];
@@ -87,8 +87,8 @@ export type HttpPostParts = {
 };
 
 /**
- * Creates a function that opens a new connection for each request. Alerts are rare, and a kept connection
- * that the receiver has closed would cost an alert its first attempt. TLS sessions are resumed.
+ * Creates a function that opens a new connection for each request. Alerts are rare, and if a connection were
+ * kept and the receiver had closed it, the first attempt of an alert would fail. TLS sessions are resumed.
  */
 export function createHttpPost({
   clock,
@@ -101,7 +101,7 @@ export function createHttpPost({
   proxyFor,
   maySend = () => true,
 }: HttpPostParts): HttpPost {
-  // With further authorities this takes long, so it runs before the first alert.
+  // With further authorities, making the context takes long, so it is made before the first alert.
   const own = ca.length === 0 && identity === undefined ? undefined : trustedContext(ca, identity);
   const connect = guardedConnector({
     guard,
@@ -178,8 +178,8 @@ export function createHttpPost({
 }
 
 /**
- * The reason for destroying a client after its exchange. Without one, undici makes an error with a stack for
- * each request, which is slow.
+ * The reason for destroying a client after its exchange. Without a reason, undici would create an error with
+ * a stack for each request, which is slow.
  */
 const EXCHANGE_OVER = new SvcError('post-aborted', 'the exchange is over');
 
@@ -193,8 +193,8 @@ class PostAborted extends SvcError {
 }
 
 /**
- * Reads the reply's body up to the bound. The status has already arrived, so a body that breaks off or never
- * ends is no failure.
+ * Reads the reply's body up to the bound. The status has already arrived, so a body that is cut off or never
+ * ends does not make the request fail.
  */
 async function readReply(
   body: Dispatcher.ResponseData['body'],
@@ -212,18 +212,18 @@ async function readReply(
       if (!isWhole) break;
     }
   } catch {
-    // The body broke off. The bytes so far are answered.
+    // The body was cut off. The result has the bytes that arrived.
     isWhole = false;
   }
   return { bytes: Buffer.concat(chunks).subarray(0, mostBytes), isWhole };
 }
 
-/** The form of a date without a zone, `Sun Nov  6 08:49:37 1994`. It is in UTC (RFC 9110, section 5.6.7). */
+/** A date without a zone, `Sun Nov  6 08:49:37 1994`. Such a date is in UTC (RFC 9110, section 5.6.7). */
 const ASCTIME = /^[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4}$/;
 
 /**
- * Reads `Retry-After` as ms from now; undefined when it is absent, or neither seconds nor a date. A long
- * number of seconds can be infinite.
+ * Reads `Retry-After` as ms from now; undefined when it is absent, or neither seconds nor a date. The result
+ * is infinite for a number of seconds that is too large for a double.
  */
 export function parseRetryAfter(value: string | string[] | undefined, now: number): number | undefined {
   const text = Array.isArray(value) ? value[0] : value;
@@ -248,8 +248,8 @@ const FRAMING = new Set([
 ]);
 
 /**
- * Merges svc's headers with the configured ones. A configured header replaces svc's header of the same name
- * (case is ignored), and framing headers are dropped.
+ * Merges svc's headers with the configured headers. A configured header replaces svc's header of the same
+ * name (case is ignored), and framing headers are dropped.
  */
 export function mergeHeaders(
   ours: Readonly<Record<string, string>>,
@@ -266,7 +266,7 @@ export function mergeHeaders(
   ];
 }
 
-/** Describes an error by its code, because messages of libraries may have URLs and header values in them. */
+/** Describes an error by its code, because messages of libraries may contain URLs and header values. */
 function failureOf(error: unknown): { failure: PostFailure; error: string } {
   if (error instanceof PostAborted) return { failure: error.failure, error: error.message };
   if (error instanceof ProxyError) return { failure: 'unreachable', error: error.message };
@@ -276,7 +276,7 @@ function failureOf(error: unknown): { failure: PostFailure; error: string } {
       error: `${error.message}: add the range to SVC_CHANNEL_EGRESS_ALLOW to allow it`,
     };
   }
-  // Several addresses were tried and failed. The error of the first is reported.
+  // Several addresses were tried and failed. The error of the first address is reported.
   if (error instanceof AggregateError && error.errors.length > 0) return failureOf(error.errors[0]);
   const code = codeOf(error);
   if (code === 'ERR_INVALID_URL')
@@ -295,7 +295,7 @@ function failureOf(error: unknown): { failure: PostFailure; error: string } {
   if (/CERT|SIGNATURE|ERR_TLS_CERT|ISSUER|UNABLE_TO_/.test(code)) {
     return { failure: 'certificate', error: `the receiver's TLS certificate is not trusted (${code})` };
   }
-  // The code of this error is often undefined.
+  // This error is recognised by its name, because its code is often undefined.
   if (error instanceof Error && error.name === 'HTTPParserError')
     return { failure: 'broken', error: 'the answer of the receiver is not HTTP' };
   return { failure: 'broken', error: `the connection failed (${code === '' ? 'unknown error' : code})` };

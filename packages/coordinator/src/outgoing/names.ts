@@ -14,31 +14,35 @@ export const resolveAsSystem: Resolve = (hostname) =>
     });
   });
 
-/** How many of the process's four threads for names the lookups may take. */
+/** How many of the process's four threads for DNS lookups may be used at once. */
 export type Lookups = {
-  /** Threads for all names together. */
+  /** Maximum number of threads for all names together. */
   readonly atOnce: number;
-  /** Threads for suspects: names whose last query failed, or whose name servers do not answer. */
+  /**
+   * Maximum number of threads for suspects: names whose last query failed, or whose name servers do not
+   * answer.
+   */
   readonly ofSuspects: number;
 };
 
-/** For alerts. */
+/** The default, which alerts use. */
 const LOOKUPS: Lookups = { atOnce: Number.POSITIVE_INFINITY, ofSuspects: 2 };
 /**
- * Maximum number of suspects in memory. Above it all are dropped, and each must fail once more to be a
- * suspect again.
+ * Maximum number of suspects in memory. If there are more, all are forgotten, and each name must fail once
+ * more to be a suspect again.
  */
 const MAX_SUSPECTS = 10_000;
 
 /** Time without an answer after which a name server counts as silent, ms. */
 const SILENT_AFTER_MS = 1_000;
 
-/** Whether the name servers do not answer for a name. It takes no thread and never rejects. */
+/** Whether the name servers do not answer for a name. The check takes no thread and never rejects. */
 export type IsSilent = (hostname: string) => Promise<boolean>;
 
 /**
- * Sends one query to the name servers. Any answer counts, even that the name does not exist. Its content is
- * not used, because only the system knows the hosts file and the search list.
+ * Sends one query to the name servers. A server that answers at all is not silent, even if the name does not
+ * exist. The content of the answer is not used, because only the system knows the hosts file and the search
+ * list.
  *
  * @param servers left out: the system's servers at the time of each query
  */
@@ -56,11 +60,11 @@ export function silentNames(servers?: readonly string[]): IsSilent {
 }
 
 /**
- * Keeps receivers whose names do not resolve from delaying the others. Each name has one query at a time, and
- * suspects share few threads. The servers of a name are asked first, without a thread: a query of the system
- * to silent servers holds its thread for many seconds and cannot be ended.
+ * Resolves names so that receivers whose names do not resolve do not delay other receivers. Each name has one
+ * query at a time, and suspects share few threads. The name servers are asked first, without a thread: when
+ * they are silent, a lookup by the system would block its thread for many seconds and could not be cancelled.
  *
- * @param isSilent asks the servers first; null: no such query
+ * @param isSilent asks the name servers first; null: they are not asked first
  */
 export function fairly(
   resolve: Resolve,
@@ -95,7 +99,7 @@ export function fairly(
   };
 }
 
-/** A number of places, given out in the order of the requests. */
+/** A semaphore: a number of places, which callers get in the order of their requests. */
 class Places {
   readonly #queue: (() => void)[] = [];
   #free: number;
@@ -105,7 +109,7 @@ class Places {
   }
 
   async taken<T>(work: () => Promise<T>): Promise<T> {
-    // A place that becomes free goes directly to the next in the queue, without being counted as free.
+    // A place that becomes free goes directly to the next caller in the queue, without being counted as free.
     if (this.#free === 0) await new Promise<void>((resume) => this.#queue.push(resume));
     else this.#free -= 1;
     try {

@@ -43,7 +43,7 @@ export class MailStopped extends SvcError {
   }
 }
 
-/** The members of errors from nodemailer and from sockets. */
+/** An error of nodemailer or of a socket, with the members that svc reads. */
 type SmtpError = Error & {
   readonly code?: string;
   readonly originalCode?: string;
@@ -52,11 +52,11 @@ type SmtpError = Error & {
   readonly responseCode?: number;
 };
 
-/** Describes an error without secrets, even where the relay repeats one. */
+/** Describes an error without secrets, even if the relay's answer repeats a secret. */
 export function mailFailure(error: unknown, credentials: SmtpRelay['credentials']): MailResult {
   if (error instanceof MailStopped) return unanswered(error.failure, error.message);
   if (!(error instanceof Error)) return unanswered('broken', 'the connection to the relay failed');
-  // Several addresses were tried and failed. The error of the first is reported.
+  // Several addresses were tried and failed. The error of the first address is reported.
   if (error instanceof AggregateError && error.errors.length > 0)
     return mailFailure(error.errors[0], credentials);
   const failed: SmtpError = error;

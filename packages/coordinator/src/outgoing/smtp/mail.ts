@@ -7,7 +7,7 @@ import { type MailFailure, type MailResult, MailStopped, mailFailure } from './m
 import type { SmtpRelay } from './relay.ts';
 import { SmtpSession } from './session.ts';
 
-/** Time limit for the name and the connection, ms. */
+/** Time limit for resolving the name and opening the connection, ms. */
 const CONNECT_TIMEOUT_MS = 5_000;
 /** Time limit for the whole send, ms: the wait for a connection, the dialogue, and the relay's answer. */
 const TOTAL_TIMEOUT_MS = 15_000;
@@ -18,10 +18,10 @@ const MAILS_PER_CONNECTION = 100;
 
 export type MailRequest = {
   readonly relay: SmtpRelay;
-  /** Addresses of the envelope. They are ASCII where the relay may not take other characters. */
+  /** Addresses of the envelope. They are ASCII if the relay may refuse other characters. */
   readonly from: string;
   readonly to: string;
-  /** The message of RFC 5322. */
+  /** The message in the form of RFC 5322. */
   readonly message: Buffer;
   readonly signal: AbortSignal;
 };
@@ -32,20 +32,20 @@ export type SendMail = (request: MailRequest) => Promise<MailResult>;
 export type MailParts = {
   readonly clock: Clock;
   readonly resolve?: Resolve;
-  /** How many of the process's threads for names the lookups may take. */
+  /** How many of the process's threads for DNS lookups may be used at once. */
   readonly lookups?: Lookups;
   /** PEM certificates of authorities that are trusted in addition to those of this process. */
   readonly ca?: readonly string[];
   /** The name that svc greets relays with (`SVC_MAIL_HELO`). */
   readonly helo?: string | undefined;
-  /** Whether this coordinator may send now. It is asked before a mail is handed to a connected relay. */
+  /** Whether this coordinator may send now. It is called before a mail is handed to a connected relay. */
   readonly maySend?: () => boolean;
 };
 
 /**
- * Creates a function that sends mails over at most 5 connections. Only a mail that is already waiting reuses
- * a connection. Idle connections are not kept: the relay may close them, which would cost the next alert its
- * first attempt.
+ * Creates a function that sends mails over at most 5 connections. A connection is reused only for a mail that
+ * is already waiting. Idle connections are not kept: the relay may close them, and the first attempt of the
+ * next alert would fail.
  *
  * The relay's address is exempt from the guard, because the operator has set it. No proxy is used.
  */
@@ -99,7 +99,9 @@ export function createSendMail({
 /** An open connection and the number of mails that went over it. */
 type Used = { readonly session: SmtpSession; readonly relay: SmtpRelay; mails: number };
 
-/** The connections to the relay. When a mail is sent, its place goes to the mail that has waited longest. */
+/**
+ * The connections to the relay. When a mail is sent, its connection goes to the mail that has waited longest.
+ */
 class Connections {
   readonly #waiting = new Set<(used: Used | null) => void>();
   #taken = 0;
@@ -173,8 +175,9 @@ async function sendOverNew(session: SmtpSession, request: MailRequest, signal: A
 }
 
 /**
- * Sends over a connection that was used before. False: the relay has closed it to further mails, and did not
- * take this one.
+ * Sends over a connection that was used before.
+ *
+ * @returns false: the relay closed the connection before it took the mail
  */
 async function sendOverUsed(
   session: SmtpSession,

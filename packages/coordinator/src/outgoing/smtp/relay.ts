@@ -16,10 +16,10 @@ const IMPLICIT_TLS_PORT = 465;
 const SUBMISSION_PORT = 587;
 
 /**
- * Reads the URL of a relay. `smtps:` is TLS from the start, and `smtp:` requires STARTTLS: an attacker on the
- * network could remove the offer of an optional one. Without TLS, svc sends only to a relay on this machine,
- * or where the operator sets `?starttls=never`. With a password, svc uses STARTTLS on this machine where the
- * relay offers it.
+ * Reads the URL of a relay. `smtps:` is TLS from the start, and `smtp:` requires STARTTLS: if STARTTLS were
+ * optional, an attacker on the network could remove the relay's offer. Without TLS, svc sends only to a relay
+ * on this machine, or to a relay whose URL has `?starttls=never`. If a password is set for a relay on this
+ * machine, svc uses STARTTLS when the relay offers it.
  *
  * @param text `smtp[s]://[user:password@]host[:port][?starttls=required|never]`, with percent-encoding in the
  *   user and the password

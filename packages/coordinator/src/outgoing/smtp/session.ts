@@ -21,7 +21,9 @@ export type Envelope = { readonly from: string; readonly to: string; readonly me
 
 /** Maximum number of bytes of a relay's answer that nodemailer keeps. */
 const MOST_OF_AN_ANSWER = 64 * 1_024;
-/** nodemailer's own time limits, ms. They end only what the caller's signal does not. */
+/**
+ * nodemailer's own time limits, ms. They are longer than the caller's limit, whose signal ends a send first.
+ */
 const NEVER_LONGER_MS = 20_000;
 
 type Done<T> = (error: Error | null | undefined, value?: T) => void;
@@ -46,7 +48,8 @@ export class SmtpSession {
   }
 
   /**
-   * Dials, greets, begins TLS where the relay's URL requires it, and logs in. The signal ends all of this.
+   * Dials, greets, begins TLS if the relay's URL requires it, and logs in. The signal ends each of these
+   * steps.
    *
    * @param onDialled called when the connection is open
    */
@@ -113,7 +116,7 @@ export class SmtpSession {
   }
 }
 
-/** nodemailer's options for TLS. By default it begins STARTTLS where the relay offers it. */
+/** nodemailer's options for TLS. By default nodemailer begins STARTTLS if the relay offers it. */
 const BY_STARTTLS: Readonly<Record<SmtpRelay['tls'], object>> = {
   implicit: {},
   starttls: { requireTLS: true },
@@ -132,8 +135,8 @@ export function isGreeting(text: string): boolean {
 }
 
 /**
- * The name in EHLO: the machine's name where it is a domain, else the connection's local address as a literal
- * (RFC 5321, section 4.1.3). Servers refuse other names, such as one with an underscore
+ * The name in EHLO: the machine's name if it is a domain, otherwise the connection's local address as a
+ * literal (RFC 5321, section 4.1.3). Servers refuse other names, such as one with an underscore
  * (findings/exim-greeting-with-underscore.sh).
  */
 export function greetingOf(machine: string, address: string | undefined): string {
@@ -163,7 +166,7 @@ function optionsOf({ host, port, tls }: SmtpRelay, { secureContext }: SessionPar
     connectionTimeout: NEVER_LONGER_MS,
     greetingTimeout: NEVER_LONGER_MS,
     socketTimeout: NEVER_LONGER_MS,
-    // Without it, a relay that does not close its side would keep the connection open.
+    // Without this setting, a relay that does not close its side would keep the connection open.
     socketCloseTimeout: 0,
     maxResponseSize: MOST_OF_AN_ANSWER,
   };
@@ -188,13 +191,13 @@ async function dial({ host, port }: SmtpRelay, resolve: Resolve, signal: AbortSi
 }
 
 /**
- * Loads the parts of nodemailer that svc uses: the dialogue and the composer of messages. They take some 18
- * MiB and tens of milliseconds. So a coordinator that sends no mail does not load them, and one that sends
- * mails loads them at its start.
+ * Loads the parts of nodemailer that svc uses: the dialogue and the composer of messages. Loading takes tens
+ * of milliseconds, and the parts take about 18 MiB. So a coordinator that sends no mail does not load them,
+ * and a coordinator that sends mails loads them at its start.
  *
- * nodemailer's transports are not used: none ends a send by a signal, limits its whole time, or shares the
- * limit on threads for names. The pooled transport keeps idle connections. The other one opens a connection
- * for each of a hundred alerts, which relays refuse.
+ * nodemailer's transports are not used: no transport can end a send by a signal, bound its whole time, or
+ * respect the limit on threads for names. The pooled transport keeps idle connections. The plain SMTP
+ * transport opens a connection for each mail, and relays refuse a hundred connections for a hundred alerts.
  */
 export async function loadNodemailer() {
   const [dialogue, composer] = await Promise.all([
