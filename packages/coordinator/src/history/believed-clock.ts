@@ -6,8 +6,8 @@ import { type BelievedTime, believe, doubtMs, firstBelieved } from '../verdict/b
 import { HOUR_MS } from '../verdict/summary-range.ts';
 
 /**
- * The clock for the age of data that is to be deleted. It does not follow a sudden jump of the system clock;
- * see {@link BelievedTime}.
+ * The clock that decides whether data is old enough to be deleted. The clock does not follow a sudden jump of
+ * the system clock; see {@link BelievedTime}.
  */
 export class BelievedClock {
   readonly #store: Store;
@@ -28,8 +28,9 @@ export class BelievedClock {
   /**
    * Loads the believed time. Call it before anything is recorded.
    *
-   * @param newestSlot the newest slot of all recorded results, epoch ms; null: there is none. It is used when
-   * no believed time is stored yet
+   * @param newestSlot the newest slot of all recorded results, epoch ms; null: there are no results. It is
+   *   used
+   * if no believed time is stored yet
    */
   static async load(
     parts: { store: Store; clock: Clock; log: Logger },
@@ -39,7 +40,7 @@ export class BelievedClock {
     return new BelievedClock(parts, stored ?? firstBelieved(parts.clock.wall(), newestSlot));
   }
 
-  /** Epoch ms, whole. */
+  /** The believed time, whole epoch ms. */
   now(): number {
     const before = this.#believed;
     const monotonic = this.#clock.monotonic();

@@ -17,8 +17,8 @@ export const LATENCY_RANGES = {
 export type LatencyRange = keyof typeof LATENCY_RANGES;
 
 /**
- * Percentiles of latencies, ms; null: none was measured. Half of the answers took at most `median`, and 95 %
- * took at most `p95`.
+ * Percentiles of latencies, ms; null: no latency was measured. Half of the answers took at most `median`, and
+ * 95 % took at most `p95`.
  */
 export type Latency = { readonly median: number | null; readonly p95: number | null };
 
@@ -28,7 +28,7 @@ export type Latencies = Latency & {
   readonly buckets: readonly (Latency & { readonly at: number })[];
 };
 
-/** A range of latencies that ends with the roll-ups. The end moves once an hour. */
+/** A range of latencies that ends where the roll-ups end. This end moves once an hour. */
 export type LatencySpan = {
   readonly range: LatencyRange;
   /** Start of the first hour that is not rolled up, epoch ms. */
@@ -45,7 +45,7 @@ export async function latencySpan(
   return { range, until: hour };
 }
 
-/** The latencies of a monitor, from roll-ups only. Results since `until` do not count. */
+/** The latencies of a monitor, from roll-ups only. Results since `until` are left out. */
 export async function latenciesOf(
   store: Pick<Store, 'read'>,
   monitorId: number,

@@ -11,7 +11,8 @@ export function closedUntil(now: number): number {
 }
 
 /**
- * The stored progress. When none is stored, the progress that begins at the oldest result.
+ * The stored progress of the roll-ups. If no progress is stored, it is the progress that begins at the oldest
+ * result.
  *
  * @param now the slots' clock, epoch ms
  */
@@ -25,8 +26,8 @@ export async function readProgress(reading: Readable, now: number): Promise<Prog
 }
 
 /**
- * How far the roll-ups of hours and of days go, epoch ms. Later ones were made while the clock was ahead, and are
- * not used.
+ * The ends of the usable roll-ups of hours and of days, epoch ms. Later roll-ups were made while the clock
+ * was ahead, and are not used.
  */
 export async function rolledUpUntil(
   reading: Readable,

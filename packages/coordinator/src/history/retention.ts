@@ -29,10 +29,10 @@ const FIRST_SWEEP_AFTER_MS = 60_000;
 const PAUSE_MS = 40;
 /** Retention of the addresses of visitors who never confirmed a subscription, ms. */
 const UNCONFIRMED_MS = 7 * DAY_MS;
-/** Retention of histories, ms. It is the range of the longest summary. */
+/** Retention of histories, ms: the range of the longest summary. */
 const HISTORY_MS = 400 * DAY_MS;
 
-/** Number of rows that a sweep has deleted, by what they were. */
+/** Number of rows that a sweep has deleted, by kind of row. */
 export type Swept = {
   results: number;
   deliveries: number;
@@ -43,8 +43,8 @@ export type Swept = {
 };
 
 /**
- * Deletes data past its retention in small chunks. It covers the data of deleted monitors too. Results,
- * finished deliveries and changes of a reason are kept for the days of the setting. Changes of status, closed
+ * Deletes data past its retention in small chunks. This includes data of deleted monitors. Results, finished
+ * deliveries and changes of a reason are kept for the number of days that is set. Changes of status, closed
  * incidents, ended absences of regions and lines of the audit trail are kept for 400 days. Addresses of
  * visitors of status pages who did not become subscribers are kept for 7 days.
  */
@@ -87,7 +87,7 @@ export class Retention {
     await this.#saveBelieved();
   }
 
-  /** Deletes everything that is too old now. It ends early when this stops. */
+  /** Deletes everything that is too old now. The sweep ends early when {@link stop} is called. */
   async sweep(): Promise<Swept> {
     const store = this.#store;
     const kept = () => this.#olderThan(this.#keepMs);
@@ -126,7 +126,7 @@ export class Retention {
     }
   }
 
-  /** Returns the number of deleted rows. */
+  /** @returns the number of deleted rows */
   async #deleteOfRemovedChannels(): Promise<number> {
     let deleted = 0;
     while (!this.#stopping.signal.aborted) {
@@ -138,8 +138,8 @@ export class Retention {
   }
 
   /**
-   * The limit for a retention, epoch ms. It is computed for each chunk, because the clock may be set during a
-   * sweep.
+   * The limit for a retention, epoch ms. It is computed for each chunk, because somebody may set the clock
+   * during a sweep.
    */
   #olderThan(keepMs: number): number {
     return this.#believed.now() - TOLERANCE_MS - keepMs;
@@ -169,7 +169,7 @@ export class Retention {
     try {
       await this.#believed.save();
     } catch (error) {
-      // The next process then continues from an older time, and deletes later.
+      // The next process continues from an older believed time, so it deletes data later than necessary.
       this.#log.warn({ error }, 'could not save the time that decides about retention');
     }
   }

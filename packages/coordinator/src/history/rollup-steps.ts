@@ -28,13 +28,15 @@ import { FINEST_PERIOD_MS } from '../verdict/schedule.ts';
 import { DAY_MS, dayOf, HOUR_MS, hourOf } from '../verdict/summary-range.ts';
 import { timesBetween } from '../verdict/uptime.ts';
 
-/** Results that one read should sum up. They take about 5 ms of the reading thread. */
+/** Number of results that one read should sum up. They take the reading thread about 5 ms. */
 const RESULTS = 5_000;
-/** Rows that one transaction should write, for hours and for repairs. Recording waits about 4 ms for it. */
+/**
+ * Number of rows of hours that one transaction should write. Recording waits about 4 ms for the transaction.
+ */
 const ROWS = 300;
 /**
- * Width of the first part of each hour, ms. It has few results even with very many monitors. Every hour
- * begins with it again, because monitors may have been added since the last hour.
+ * Width of the first part of each hour, ms. Such a part has few results even with very many monitors. Every
+ * hour begins with this width again, because monitors may have been added since the last hour.
  */
 const FIRST_WIDTH_MS = 4;
 /** Largest factor by which the width changes from one part to the next. */
@@ -51,7 +53,7 @@ export const firstWidth = (): PartWidth => ({ ms: FIRST_WIDTH_MS });
  * Rolls up the next part of the oldest hour that is not completely rolled up.
  *
  * @param closedUntil start of the first hour that must not be rolled up yet. A result for an earlier hour
- * that is recorded later is marked for repair
+ *   that is recorded later gets a mark for repair
  * @returns the new progress; null: there was nothing to do
  */
 export async function rollUpHour(
@@ -97,8 +99,8 @@ function adapt(width: PartWidth, rows: readonly Counts[]): void {
 export const KEPT_HOURS_MS = 14 * DAY_MS;
 const KEPT_DAYS_MS = 400 * DAY_MS;
 /**
- * Largest number of monitors in one transaction, and of their rows of hours. Recording waits about 5 ms for
- * it.
+ * Maximum numbers of monitors in one transaction, and of their rows of hours. Recording waits about 5 ms for
+ * the transaction.
  */
 const MONITORS = 20;
 const HOURS = 3_000;
@@ -143,7 +145,7 @@ export async function rollUpDay(
   });
 }
 
-/** The next monitors whose day is rolled up in one transaction: at least one, if any is left. */
+/** The next monitors whose day is rolled up in one transaction: at least one monitor, if any is left. */
 async function nextMonitors(
   store: Store,
   afterMonitor: number,
@@ -160,15 +162,15 @@ async function nextMonitors(
   return { ids, isLast: monitors.length < MONITORS && ids.length === monitors.length };
 }
 
-/** Largest number of repairs in one transaction. */
+/** Maximum number of repairs in one transaction. */
 const REPAIRS = 20;
 
 /** A time span of one monitor to roll up again, with the marks for it. */
 type SpanRepair = TimeSpan & { monitorId: number; repairs: Repair[] };
 
 /**
- * Repeats the roll-up of hours that got a result after their roll-up. It reads all results of the hour, so a
- * repeated repair changes nothing.
+ * Repeats the roll-up of hours that got a result after their roll-up. A repair reads all results of the hour,
+ * so a second repair changes nothing.
  *
  * @param closedUntil start of the first hour that must not be rolled up yet
  * @returns false: there was nothing to do
@@ -190,7 +192,10 @@ export async function repairHours(store: Store, progress: Progress, closedUntil:
   return true;
 }
 
-/** The spans to repair. A span with several marks occurs once, because it is read and written as a whole. */
+/**
+ * The spans to repair. A span with several marks is in the list once, because it is read and written as a
+ * whole.
+ */
 function spansOf(due: readonly Repair[], progress: Progress): Iterable<SpanRepair> {
   const spans = new Map<string, SpanRepair>();
   for (const repair of due) {
@@ -204,7 +209,7 @@ function spansOf(due: readonly Repair[], progress: Progress): Iterable<SpanRepai
   return spans.values();
 }
 
-/** The hour; the whole day when other hours of that day may be deleted already. */
+/** The span to repair: the hour, or its whole day if other hours of the day may be deleted already. */
 function spanOf(hour: number, { day }: Progress): TimeSpan {
   if (hour >= day - KEPT_HOURS_MS) return { from: hour, until: hour + HOUR_MS };
   return { from: dayOf(hour), until: dayOf(hour) + DAY_MS };

@@ -13,14 +13,17 @@ import { firstWidth, repairHours, rollUpDay, rollUpHour } from './rollup-steps.t
  * Roll-ups pause for this time.
  */
 export const DATED_BACK_MS = 2 * 60_000;
-/** Pause between two steps, ms. It leaves most of the reading and the writing thread to other work. */
+/**
+ * Pause between two steps, ms. It leaves the reading thread and the writing thread free for other work most
+ * of the time.
+ */
 const PAUSE_MS = 40;
 const IDLE_MS = 5_000;
 /** Wait before the next check whether old results are read, ms. */
 const ASK_AGAIN_MS = 500;
 /**
- * Longest wait until old results are read, ms. A flooded or unreadable stream is never read to its end, and
- * without roll-ups nothing is deleted.
+ * Maximum wait for old results to be read, ms. The wait is bounded because a flooded or unreadable stream is
+ * never read to its end, and without roll-ups nothing is deleted.
  */
 const LONGEST_WAIT_MS = 3 * HOUR_MS;
 
@@ -41,8 +44,8 @@ export type RollupParts = {
 };
 
 /**
- * Sums up stored results by monitor, region and hour, and hours and statuses by day. It works in small steps
- * beside the recording.
+ * Sums up stored results by monitor, region and hour, and hours and statuses by day. The work is done in
+ * small steps, while results are being recorded.
  *
  * Every result counts once. The progress is written in the same transaction as the rows. A result for an hour
  * before {@link claimedUntil} is recorded in one transaction with a mark that its hour must be repaired.
@@ -53,7 +56,7 @@ export class Rollups {
   readonly #stopping = new AbortController();
   readonly #width = firstWidth();
   #progress: Progress;
-  /** The announced claim, and the claim for which all results without a mark are committed. */
+  /** The announced claim, and the last claim before which all results without a mark are committed. */
   #claimedUntil: number;
   #committedUntil: number;
   /** When the wait for old results began, monotonic ms; null: there is no wait. */
@@ -103,7 +106,7 @@ export class Rollups {
     await this.#running;
   }
 
-  /** Does one step of work. False: there is nothing to do now. */
+  /** Does one step of work. @returns false: there is nothing to do now */
   async step(): Promise<boolean> {
     const { store, slotNow, believedNow } = this.#parts;
     const until = closedUntil(slotNow());
@@ -152,7 +155,7 @@ export class Rollups {
   }
 }
 
-/** Deletes some roll-ups of one deleted monitor. False: no deleted monitor has any. */
+/** Deletes some roll-ups of one deleted monitor. @returns false: no deleted monitor has roll-ups */
 async function removeOne(store: Store): Promise<boolean> {
   const monitorId = await removedMonitor(store);
   if (monitorId === null) return false;

@@ -21,7 +21,7 @@ import { DAY_MS, HOUR_MS } from '../verdict/summary-range.ts';
 import { rolledUpUntil } from './progress.ts';
 import { addCounts, addTally, emptyTally, type OutcomeCounts, tallyOf } from './tally.ts';
 
-/** Tallies by the start of their bucket, epoch ms. Buckets without results have none. */
+/** Tallies by the start of their bucket, epoch ms. A bucket without results has no tally. */
 export type TalliesByBucket = ReadonlyMap<number, OutcomeCounts>;
 
 export type Series = {
@@ -29,15 +29,15 @@ export type Series = {
   /** Counts of the wanted region, or of all regions together. */
   readonly total: OutcomeCounts;
   readonly tallies: TalliesByBucket;
-  /** Buckets of the regions. They are `buckets`, or wider ones. */
+  /** Buckets of the tallies of single regions: as wide as `buckets`, or wider. */
   readonly regionBuckets: SeriesBuckets;
   /** The regions with results in the range. */
   readonly regions: ReadonlyMap<string, { total: OutcomeCounts; tallies: TalliesByBucket }>;
 };
 
 /**
- * Span of the results of one read, ms. With 28 regions it has about 17,000 results, which take 20 ms of the
- * reading thread.
+ * Span of the results that one read covers, ms. With 28 regions the span has about 17,000 results, which take
+ * the reading thread 20 ms.
  */
 const PIECE_MS = 5 * HOUR_MS;
 
@@ -45,7 +45,7 @@ const PIECE_MS = 5 * HOUR_MS;
 type Reading = {
   readonly store: Pick<Store, 'read'>;
   readonly monitorId: number;
-  /** null: all regions. */
+  /** Null: all regions. */
   readonly region: string | null;
   readonly buckets: SeriesBuckets;
   readonly regionBuckets: SeriesBuckets;
@@ -117,7 +117,7 @@ async function addRolledUp(reading: Reading, now: number): Promise<number> {
 }
 
 /**
- * Adds results that are read one by one. It reads them in pieces, so that other reads get turns in between.
+ * Adds results that are not rolled up. They are read in pieces, so that other reads get turns in between.
  */
 async function addRecent(reading: Reading, { from, until }: TimeSpan): Promise<void> {
   const { store, monitorId, buckets } = reading;
@@ -149,14 +149,14 @@ function sumOf(tallies: TalliesByBucket): OutcomeCounts {
   return total;
 }
 
-/** Largest number of results to read. They take about 30 ms of the reading thread. */
+/** Maximum number of results to read. They take the reading thread about 30 ms. */
 const MOST_RESULTS = 6_000;
 
 export type PhaseSeries = {
   readonly buckets: SeriesBuckets;
   /** Distance of the slots that were read, in slots: 1 for all slots, 2 for every second one. */
   readonly every: number;
-  /** Sums by the start of their bucket, epoch ms. Buckets without results with phases have none. */
+  /** Sums by the start of their bucket, epoch ms. A bucket in which no result has phases has no sum. */
   readonly sums: ReadonlyMap<number, PhaseSums>;
 };
 

@@ -19,8 +19,8 @@ export type DayTimes = {
 
 /**
  * How long each monitor had each status on each of the last `count` days, oldest first. The last day is
- * today, until `now`. Status pages draw their bars from it. It takes one query for all monitors, and another
- * one if they have maintenance windows.
+ * today, until `now`. Status pages draw their bars from these times. The function sends one query for all
+ * monitors, and a second one if they have maintenance windows.
  *
  * Deleted monitors are missing. The caller must check the workspace.
  *
@@ -131,9 +131,9 @@ export async function readUptimes(
 type Piece = MonitorSpan & { readonly bucket: number };
 
 /**
- * How long each monitor had each status during maintenance, in each bucket. It is computed from the changes
- * of status, so a window that is declared, changed or removed later counts at once. Monitors without windows
- * are missing.
+ * How long each monitor had each status during maintenance, in each bucket. The times are computed from the
+ * changes of status, so a window that is declared, changed or removed later counts at once. Monitors without
+ * windows are missing.
  *
  * @param edges the start of each bucket and the end of the last one, epoch ms, ascending
  */
@@ -161,8 +161,8 @@ async function timesInWindows(
 }
 
 /**
- * The occurrences of each window. They are computed once for all monitors of the window; one takes about 30
- * µs.
+ * The occurrences of each window. They are computed once for all monitors of the window, because each takes
+ * about 30 µs.
  */
 function occurrencesOfEach(
   windows: ReadonlyMap<number, readonly WindowTimes[]>,

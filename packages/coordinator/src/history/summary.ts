@@ -28,8 +28,8 @@ export type Summary = {
 };
 
 /**
- * Reads the results and statuses of a monitor in a range, up to its newest result. It uses roll-ups as far as
- * they go, and the results themselves after that.
+ * Reads the results and statuses of a monitor in a range, up to its newest result. It uses roll-ups up to
+ * their end, and single results after it.
  *
  * @param now the slots' clock, epoch ms
  */

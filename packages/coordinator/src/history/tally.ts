@@ -6,7 +6,7 @@ import {
   type LatencyHistogram,
 } from '../verdict/latency-histogram.ts';
 
-/** Results by outcome, and the latencies of those that passed or were degraded. */
+/** Numbers of results by outcome, and the latencies of results that passed or were degraded. */
 export type OutcomeCounts = {
   passed: number;
   degraded: number;
@@ -28,7 +28,7 @@ export function tallyOf<K>(tallies: Map<K, OutcomeCounts>, key: K): OutcomeCount
   return made;
 }
 
-/** Adds the counts of a row. */
+/** Adds the counts of a row to a tally. */
 export function addCounts(
   tally: OutcomeCounts,
   { passed, degraded, failed, not_run: notRun, latency }: Counts,

@@ -24,7 +24,7 @@ export type WhatIf = {
   readonly present: LiveMonitor;
   /** Epoch ms. */
   readonly createdAt: number;
-  /** ms */
+  /** The monitor's declared time-out, ms. */
   readonly timeoutMs: number;
   readonly settings: OtherSettings;
   /** Kinds of channel that get an alert when an incident ends without a recovery. */
@@ -34,7 +34,7 @@ export type WhatIf = {
   readonly until: number;
 };
 
-/** One side of the comparison, oldest first. */
+/** The history on one side of the comparison, oldest first. */
 export type Course = {
   readonly changes: readonly PastChange[];
   readonly alerts: readonly PastAlert[];
@@ -45,7 +45,10 @@ export type Course = {
 type Span = { readonly from: number; readonly until: number };
 
 export type Comparison = {
-  /** Start of the compared time, epoch ms. It is later than asked when results are stored for less time. */
+  /**
+   * Start of the compared time, epoch ms. It is later than requested if the oldest stored results are
+   * younger.
+   */
   readonly from: number;
   readonly until: number;
   readonly actual: Course;
@@ -162,7 +165,7 @@ function timesOf(
 export type OtherSettings = {
   /** Number of attempts after the first. Attempts that were not made cannot be replayed. */
   readonly retry?: number | undefined;
-  /** ms; 0: a passing check is never degraded. */
+  /** Latency from which a passing check is degraded, ms; 0: a passing check is never degraded. */
   readonly degradedAtMs?: number | undefined;
   /** The monitor is checked only from these regions. */
   readonly regions?: readonly Region[] | undefined;

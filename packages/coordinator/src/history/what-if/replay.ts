@@ -11,7 +11,7 @@ import { bitOf, NO_REGIONS, type RegionSet } from '../../verdict/region-set.ts';
 import { type MonitorState, newState, States } from '../../verdict/state.ts';
 import { DAY_MS } from '../../verdict/summary-range.ts';
 
-/** Nothing of a replay is sent. */
+/** The ids of a replay's alerts. The key need not be secret, because a replay sends no alerts. */
 const REPLAYED_IDS = new DerivedIds('replayed', new Secret(new Uint8Array(32)));
 
 /** The state of the monitor when the replay begins. */
@@ -29,10 +29,10 @@ export type ReplayParts = {
 };
 
 /**
- * Feeds the stored results of one monitor to the evaluation again, in the order of their recording. It is an
- * estimate. A slot counts as given to the regions that have a result of it. Restarts and changes of the clock
- * are left out. The rest of the declaration counts as unchanged, except that a new version of the probed
- * attributes ends votes.
+ * Feeds the stored results of one monitor to the evaluation again, in the order of their recording. The
+ * outcome is an estimate. A slot counts as given to the regions that have a result for the slot. Restarts and
+ * changes of the clock are left out. The rest of the declaration counts as unchanged, except that a new
+ * version of the probed attributes ends votes.
  */
 export class Replay {
   readonly changes: PastChange[] = [];
@@ -133,7 +133,7 @@ export class Replay {
       this.alerts.push({ notificationId, status: alert.status, at: this.#at });
   }
 
-  /** Regions with a result in the last 24 h. */
+  /** The regions with a result in the last 24 h. */
   #electable(): RegionSet {
     let electable = NO_REGIONS;
     for (const [region, at] of this.#seenAt) if (this.#at - at < DAY_MS) electable |= bitOf(region);

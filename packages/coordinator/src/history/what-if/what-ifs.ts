@@ -7,14 +7,14 @@ import type { Comparison, WhatIf } from './compare.ts';
 
 /** Data for the thread of a replay, without secrets of the monitor. */
 export type WhatIfRequest = Omit<WhatIf, 'present'> & {
-  /** A `DatabaseUrl`; a `Secret` does not cross to a thread. */
+  /** A `DatabaseUrl` in clear, because a `Secret` cannot be passed to a thread. */
   readonly database: string;
   readonly present: Omit<LiveMonitor, 'checkText' | 'declaredExport'>;
 };
 
-/** Longest duration of a replay, ms. The largest replay takes about ten seconds of CPU. */
+/** Maximum duration of a replay, ms. The largest replay takes about ten seconds of CPU. */
 const LONGEST_MS = 60_000;
-/** Largest number of replays at once. Each uses one CPU. */
+/** Maximum number of concurrent replays. Each replay uses one CPU. */
 const AT_ONCE = 2;
 const MAX_HEAP_MIB = 512;
 
@@ -48,7 +48,8 @@ export class WhatIfs {
       throw new WhatIfFailure(`${AT_ONCE} replays are running, the most at once`);
     }
     const { checkText: _, declaredExport: __, ...monitor } = present;
-    // A heap limit on the command line is meant for the main thread, which has applied it already.
+    // A heap limit on the command line is meant for the main thread only, which has applied the limit
+    // already.
     setFlagsFromString('--max-old-space-size=0');
     const worker = new Worker(new URL('./what-if-worker.ts', import.meta.url), {
       name: 'what-if',
