@@ -6,20 +6,20 @@ import type { Encoding } from './export-settings.ts';
 
 /** The consequence of an endpoint's answer to a request. */
 export type Consequence =
-  /** The endpoint took the request, without `rejected` points (a partial success). */
+  /** The endpoint accepted the request except `rejected` points (a partial success if more than 0). */
   | { readonly is: 'taken'; readonly rejected: number; readonly error: string | null }
-  /** The endpoint did not take the encoding. It may take the other one. */
+  /** The endpoint did not accept the encoding. It may accept the other encoding. */
   | { readonly is: 'other-encoding'; readonly error: string }
   | { readonly is: 'retry'; readonly afterMs: number | null; readonly error: string }
   | { readonly is: 'refused'; readonly error: string };
 
 /** Statuses after which the same request may be sent again (OTLP 1.10, "Retryable Response Codes"). */
 const RETRYABLE = new Set([429, 502, 503, 504]);
-/** Statuses of answers to an unknown encoding. */
+/** HTTP statuses with which endpoints answer an encoding that they do not know. */
 const ENCODING_UNKNOWN = new Set([400, 415]);
-/** Failures that another try would repeat. */
+/** Failures that every retry would repeat. */
 const PERMANENT = new Set(['invalid-request', 'egress-denied']);
-/** Largest size of the shown part of an endpoint's message about a partial success, bytes. */
+/** Maximum size of the shown part of an endpoint's message about a partial success, bytes. */
 const MESSAGE_BYTES = 300;
 
 /** @param secrets texts that are masked in errors, because the endpoint may repeat them */
@@ -42,7 +42,7 @@ export function consequenceOf(
   return { is: 'refused', error };
 }
 
-/** The answer of OTLP. Members of wrong types count as absent. */
+/** An OTLP answer. Members of wrong types count as absent. */
 const answer = z.object({
   partialSuccess: z.object({
     rejectedDataPoints: z.coerce.number().int().nonnegative().catch(0),
@@ -60,8 +60,8 @@ function partial(bytes: Uint8Array, encoding: Encoding, secrets: readonly string
 }
 
 /**
- * Parses an answer; undefined: it is not one of OTLP. OpenTelemetry's own serializer is not used for JSON: it
- * writes an excerpt of an invalid answer to the log, with any secret that the endpoint repeats
+ * Parses an answer; undefined: the bytes are no OTLP answer. OpenTelemetry's own serializer is not used for
+ * JSON: it writes an excerpt of an invalid answer to the log, with any secret that the endpoint repeats
  * (`findings/opentelemetry-otlp-json-answer-in-log.sh`).
  */
 function read(bytes: Uint8Array, encoding: Encoding): unknown {

@@ -17,8 +17,8 @@ export const ERROR_TYPES = [
 export type ErrorType = (typeof ERROR_TYPES)[number];
 
 /**
- * The type of error, by the beginning of the message. `docs/failures.md` lists all messages, and a test
- * compares both.
+ * The type of error for each beginning of an error message. `docs/failures.md` lists all messages, and a test
+ * compares that list with these beginnings.
  */
 const BEGINNINGS: readonly (readonly [RegExp, ErrorType])[] = [
   [/^(?:timed out|no connection within|.* was not resolved within)/, 'timeout'],

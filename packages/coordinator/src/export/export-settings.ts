@@ -16,18 +16,18 @@ export type Endpoint = {
 };
 
 /**
- * Interval at which totals are stored, and the largest size of kept notes. Storing one row of totals costs as
- * much as storing the notes of about thirty results. A start reads the notes of one interval in a second or
- * two.
+ * Interval at which totals are stored, ms, and the maximum size of kept notes, bytes. Storing one row of
+ * totals costs as much as storing the notes of about thirty results. A start reads the notes of one interval
+ * in a second or two.
  */
 const SAVE_EVERY_MS = 600_000;
 const MOST_NOTE_BYTES = 512 * 1_024 * 1_024;
-/** Time limit of a request when none is set, ms (OpenTelemetry's specification). */
+/** Default time limit of a request, ms (OpenTelemetry's specification). */
 const TIMEOUT_MS = 10_000;
 
 /** The operator's settings for the export of metrics. */
 export type ExportSettings = {
-  /** The endpoint of monitors that declare none; null: there is none. */
+  /** The endpoint of monitors that declare no endpoint; null: the operator has set no endpoint. */
   readonly fallback: Endpoint | null;
   /** The encoding that is tried first. */
   readonly encoding: Encoding;
@@ -40,18 +40,18 @@ export type ExportSettings = {
    * TLS for the operator's own endpoint only. The operator's identity must not be shown to servers of users.
    */
   readonly tls: ExportTls;
-  /** Interval at which totals are stored, ms. A start reads the notes since then again. */
+  /** Interval at which totals are stored, ms. A start reads the notes since the last storing again. */
   readonly saveEveryMs: number;
-  /** Largest size of the notes that are kept while totals cannot be stored, bytes. */
+  /** Maximum size of the notes that are kept while totals cannot be stored, bytes. */
   readonly mostNoteBytes: number;
-  /** Attributes of the resource. */
+  /** Attributes of the OpenTelemetry resource. */
   readonly resource: readonly (readonly [name: string, value: string])[];
 };
 
 type Config = SettingsOf<typeof OTLP_SETTINGS>;
 
 /**
- * Reads the settings. A variable for metrics overrides the one for all signals (OpenTelemetry's
+ * Reads the settings. A variable for metrics overrides the variable for all signals (OpenTelemetry's
  * specification).
  *
  * @throws SvcError `bad-settings`: a certificate is set without its key, or the reverse
@@ -92,16 +92,16 @@ function resourceOf({ otlpResource, otlpServiceName }: Config): [string, string]
 
 /** The destination of the metrics of some monitors. */
 export type ExportTarget = Endpoint & {
-  /** Digest of endpoint, headers and workspace. Each key has a pipeline. */
+  /** Digest of endpoint, headers and workspace. There is one pipeline for each key. */
   readonly key: string;
   /**
-   * The workspace that declares the endpoint; null: it is the operator's own, which the egress guard does not
-   * judge.
+   * The workspace that declares the endpoint; null: the endpoint is the operator's own, which the egress
+   * guard does not check.
    */
   readonly workspaceId: number | null;
 };
 
-/** The destination of the monitor's metrics; null: they are not exported. */
+/** The destination of the monitor's metrics; null: its metrics are not exported. */
 export function targetOf(monitor: LiveMonitor, settings: ExportSettings): ExportTarget | null {
   const { declaredExport: declared, workspaceId } = monitor;
   if (declared === null) {
@@ -111,7 +111,7 @@ export function targetOf(monitor: LiveMonitor, settings: ExportSettings): Export
   return keyed({ url: metricsUrlOf(declared.endpoint.reveal()), headers, workspaceId });
 }
 
-/** Adds the key. The order of headers does not matter, and neither does the case of their names. */
+/** Adds the key. The key does not depend on the order of headers or on the case of their names. */
 function keyed(target: Omit<ExportTarget, 'key'>): ExportTarget {
   const headers = target.headers.map(({ key, value }) => [key.toLowerCase(), value]).sort();
   const key = createHash('sha256')

@@ -1,7 +1,7 @@
 /** A metric that is exported about monitors. A test compares it with `docs/metrics.md`. */
 export type ExportedMetric = {
   readonly name: string;
-  /** Unit by UCUM. */
+  /** Unit in the notation of UCUM. */
   readonly unit: string;
   readonly description: string;
   readonly kind: 'sum' | 'gauge' | 'histogram';
@@ -49,7 +49,7 @@ export const EXPORTED_METRICS = {
 
 export type MetricKey = keyof typeof EXPORTED_METRICS;
 
-/** Names of attributes. The names without `svc.` are those of OpenTelemetry's semantic conventions. */
+/** Names of attributes. Names without `svc.` come from OpenTelemetry's semantic conventions. */
 export const ATTRIBUTE = {
   monitorId: 'svc.monitor.id',
   monitorName: 'svc.monitor.name',

@@ -1,13 +1,13 @@
 import { z } from 'zod';
 
 /**
- * The finest scale has 2^3 = 8 buckets for each doubling, so a value is known within 4.4 %. Roll-ups know it
- * within 5 %.
+ * The finest scale has 2^3 = 8 buckets for each doubling, so a value is known within 4.4 %. In roll-ups a
+ * value is known within 5 %.
  */
 const FINEST_SCALE = 3;
 /**
- * Largest number of buckets, as in OpenTelemetry's SDKs. At the finest scale they cover 20 doublings, from
- * 0.1 ms to over 100 s.
+ * Maximum number of buckets, as in OpenTelemetry's SDKs. At the finest scale the buckets cover 20 doublings,
+ * from 0.1 ms to over 100 s.
  */
 const MAX_BUCKETS = 160;
 const NS_PER_MS = 1e6;
@@ -24,7 +24,7 @@ export const histogram = z.object({
   sumNs: z.number(),
   /** Scale of the exponential buckets; null: the buckets are explicit. */
   scale: z.number().nullable(),
-  /** Number of values of 0. Only exponential histograms use it and `offset`. */
+  /** Number of values that are 0. Only exponential histograms use `zero` and `offset`. */
   zero: z.number(),
   offset: z.number(),
   counts: z.array(z.number()).max(MAX_BUCKETS),
@@ -85,7 +85,7 @@ function countInBucket({ counts }: Histogram, bucket: number): void {
 }
 
 /**
- * Joins every two neighbouring buckets, which halves the number of buckets for each doubling.
+ * Joins neighbouring buckets in pairs, so that each doubling has half as many buckets.
  *
  * @returns the new scale
  */

@@ -31,8 +31,8 @@ import type { ExportedMonitor } from './requests.ts';
 import { countResult, identityOf, mostPoints, newTotals, readTotals, type Totals } from './totals.ts';
 
 /**
- * Number of monitors in one read, and of rows in one transaction. Recording waits some milliseconds for the
- * transaction.
+ * Maximum number of monitors in one read, and of rows in one transaction. Recording waits some milliseconds
+ * for the transaction.
  */
 const PAGE = 100;
 /**
@@ -41,8 +41,8 @@ const PAGE = 100;
 const HISTORY_MS = 24 * 3_600_000;
 const AHEAD_MS = 60_000;
 /**
- * Largest number of points in one request, and of characters in their names and targets, which each point
- * repeats. Such a request has about 1 MB of JSON.
+ * Maximum number of points in one request, and of characters in the names and targets that its points repeat.
+ * Such a request has about 1 MB of JSON.
  */
 const MOST_POINTS = 2_000;
 const MOST_TEXT = 1_000_000;
@@ -58,8 +58,8 @@ type Parts = {
   readonly monitors: LiveMonitors;
   readonly settings: ExportSettings;
   /**
-   * Makes the client for the operator's own endpoint, or for the endpoints of monitors, which the egress
-   * guard judges.
+   * Makes the HTTP client for the operator's own endpoint, or for the endpoints that monitors declare. The
+   * egress guard checks only the endpoints of monitors.
    */
   readonly createPost: (isOperators: boolean) => HttpPost;
   readonly clock: Clock;
@@ -87,7 +87,7 @@ type Exported = {
 type Destination = {
   readonly target: ExportTarget;
   readonly monitors: Set<number>;
-  /** Null: the code of pipelines is still being loaded. */
+  /** Null: the module with the pipeline's code is still being loaded. */
   pipeline: Pipeline | null;
 };
 
@@ -101,14 +101,14 @@ export type EndpointState = PipelineState & {
   readonly monitors: number;
 };
 
-/** Numbers of points that were taken, rejected or dropped. */
+/** Numbers of points that endpoints took, that endpoints rejected, and that svc dropped. */
 export type ExportedPoints = Pick<PipelineState, 'taken' | 'rejected' | 'dropped'>;
 
 export type TestAnswer = {
   readonly url: string;
   readonly points: number;
   readonly durationMs: number;
-  /** Data that the endpoint may drop although it answers that it took it. */
+  /** Warnings about data that the endpoint may drop although its answer says that it took the data. */
   readonly warnings: readonly string[];
   /** The answer for each encoding that was tried. */
   readonly answers: readonly {
@@ -119,7 +119,7 @@ export type TestAnswer = {
   }[];
 };
 
-/** An endpoint cannot be tested. */
+/** The endpoint of a monitor cannot be tested. */
 export class ExportTestError extends SvcError {
   constructor(code: 'not-exported' | 'export-unavailable', message: string) {
     super(code, message);
@@ -134,15 +134,16 @@ export class ExportTestError extends SvcError {
  *                              notes ──── at a start ──────┼─┘
  *                              totals ◀─── every 10 min ───┘
  *
- * A note has the exported results of one transaction, and is stored in it. The note is kept until all totals that count it
- * are stored, so each result counts once, whenever the process ends. Totals are loaded in the background. Notes that are
- * recorded meanwhile are not counted at once, because the loading reads them from the store.
+ * A note has the exported results of one transaction, and is stored in this transaction. The note is kept
+ * until all totals that count it are stored, so each result counts once, whenever the process ends. Totals
+ * are loaded in the background. Notes that are recorded meanwhile are not counted at once, because the
+ * loading reads them from the store.
  */
 export class MetricsExport {
   readonly #parts: Parts;
-  /** By the id of the monitor. */
+  /** The exported monitors by their ids. */
   readonly #exported = new Map<number, Exported>();
-  /** By the key of the target. */
+  /** The destinations by the keys of their targets. */
   readonly #destinations = new Map<string, Destination>();
   /** Monitors that are no longer exported, but have stored totals. */
   readonly #forgotten = new Set<number>();
@@ -160,11 +161,14 @@ export class MetricsExport {
   readonly #changed = new Set<number>();
   readonly #stopping = new AbortController();
   /**
-   * Whether totals were created or removed. That is stored soon, so that a restart knows when totals began.
+   * Whether totals were created or removed. The change is stored soon, so that a restart knows when totals
+   * began.
    */
   #hasNew = false;
   #isSaving = false;
-  /** When totals are stored next, and the earliest instant for that after a failure, monotonic ms. */
+  /**
+   * When totals are stored next, and the earliest instant of a retry after a failed storing, monotonic ms.
+   */
   #saveAt = 0;
   #saveNotBefore = 0;
   #ofClosed: ExportedPoints = { taken: 0, rejected: 0, dropped: 0 };
@@ -195,7 +199,7 @@ export class MetricsExport {
     void this.#loadTotals();
   }
 
-  /** Stops. Counts that are not stored in totals are in the stored notes. */
+  /** Stops the export. Counts that are not stored in totals are in the stored notes. */
   stop(): void {
     this.#stopping.abort();
     for (const cancel of this.#cancels) cancel();
@@ -305,7 +309,9 @@ export class MetricsExport {
     for (const destination of this.#destinations.values()) void this.#openPipeline(destination);
   }
 
-  /** Exports what was declared while totals were loaded. Call it before later notes are counted. */
+  /**
+   * Applies the declarations that changed while totals were loaded. Call it before later notes are counted.
+   */
   #declareChanged(): void {
     for (const id of this.#changed) this.#declare(id);
     this.#changed.clear();
@@ -328,7 +334,7 @@ export class MetricsExport {
   /**
    * Begins or updates the export of the monitor.
    *
-   * @param row the stored totals; null: there are none
+   * @param row the stored totals; null: no totals are stored
    */
   #exportMonitor(monitor: LiveMonitor, row: { readonly until: number; readonly text: string } | null): void {
     const { settings, clock } = this.#parts;
@@ -357,7 +363,8 @@ export class MetricsExport {
   /**
    * Id of the note after which new totals begin to count.
    *
-   * @param hadOthers whether the monitor has totals of another identity. Its earlier notes belong to those
+   * @param hadOthers whether the monitor has totals of another identity. Its earlier notes belong to the
+   *   totals of that identity
    */
   #beginsAfter(hadOthers: boolean): number {
     if (this.#isLoaded) return this.#lastNoted;
@@ -399,7 +406,7 @@ export class MetricsExport {
       turn: () => this.#turn(),
       onError: (error) => this.#logFailure(error),
     });
-    // An endpoint has the same spread after every start.
+    // The spread of an endpoint is the same after every start.
     const spread = createHash('sha256').update(target.key).digest().readUInt32BE() / 2 ** 32;
     void destination.pipeline.run(spread);
   }
@@ -522,8 +529,8 @@ export class MetricsExport {
   }
 
   /**
-   * Handles totals that could not be loaded or stored. When the notes exceed their bound, all notes and
-   * stored totals are removed, and a start counts from 0.
+   * Handles totals that could not be loaded or stored. When the notes exceed their bound, this removes all
+   * notes and stored totals. After the next start, counts begin at 0.
    */
   async #handleUnsaved(error: unknown): Promise<void> {
     this.#logFailure(error);

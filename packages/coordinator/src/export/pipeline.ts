@@ -13,12 +13,12 @@ export type LastError = { readonly at: number; readonly message: string };
 
 export type PipelineState = {
   readonly encoding: Encoding;
-  /** When a request was last taken, epoch ms; null: none was. */
+  /** When the endpoint last took a request, epoch ms; null: it took none. */
   readonly lastSuccessAt: number | null;
   readonly lastError: LastError | null;
   /**
-   * The last request was not taken. A request that was refused for its encoding counts only when the other
-   * encoding is refused too.
+   * Whether the endpoint did not take the last request. A request that was refused for its encoding counts
+   * only when the other encoding is refused too.
    */
   readonly isFailing: boolean;
   /** Numbers of points since the start of the pipeline: taken, rejected and dropped. */
@@ -56,7 +56,7 @@ type Parts = {
   readonly clock: Clock;
   /** The ids of all exported monitors, in groups of one request each. */
   readonly batches: () => Iterable<readonly number[]>;
-  /** Reads the present data of these monitors. Monitors that are no longer exported here are left out. */
+  /** Reads the present data of these monitors. Monitors that no longer use this endpoint are left out. */
   readonly read: (monitorIds: readonly number[]) => Promise<readonly ExportedMonitor[]>;
   /** Resolves when the next piece of a request may be made. */
   readonly turn: () => Promise<void>;
@@ -71,14 +71,14 @@ const CONTENT_TYPES: Readonly<Record<Encoding, string>> = {
 /** Compared with level 1, level 3 takes 10 % longer and saves 8 % of the bytes, and level 6 takes 200 % longer and saves 20 %. */
 const GZIP_LEVEL = 1;
 /**
- * Points that are made and encoded in one turn of the event loop. They take about 1 ms. One monitor may
- * exceed the number by some hundred points.
+ * Maximum number of points that are made and encoded in one turn of the event loop. They take about 1 ms. A
+ * single monitor may exceed this number by some hundred points.
  */
 const POINTS_PER_TURN = 250;
-/** Shortest and longest wait before a repeated request, ms. The wait doubles with each try. */
+/** Minimum and maximum wait before a retry, ms. The wait doubles with each retry. */
 const FIRST_WAIT_MS = 1_000;
 const LONGEST_WAIT_MS = 60_000;
-/** First exports are spread over this time, ms, so that svc does not post to all endpoints at once. */
+/** Time over which first exports are spread, ms, so that svc does not post to all endpoints at once. */
 const FIRST_WITHIN_MS = 5_000;
 
 /**
@@ -148,7 +148,7 @@ export class Pipeline {
     }
   }
 
-  /** Stops. A waiting request is dropped. */
+  /** Stops the pipeline. A request that waits for a retry is dropped. */
   stop(): void {
     this.#stopping.abort();
     this.#drop();
@@ -259,10 +259,10 @@ export class Pipeline {
 }
 
 /**
- * Frees memory at once. V8 counts buffers that wait for garbage collection as growth of the heap, so a few
- * requests of a megabyte would make it mark the whole heap.
+ * Frees the memory of `bytes` at once. V8 counts buffers that wait for garbage collection as growth of the
+ * heap, so a few requests of a megabyte would make it mark the whole heap.
  *
- * @param bytes must fill their whole buffer
+ * @param bytes view on a whole buffer
  */
 function release({ buffer }: Uint8Array): void {
   (buffer as ArrayBuffer).transfer(0);
@@ -272,7 +272,7 @@ function otherThan(encoding: Encoding): Encoding {
   return encoding === 'json' ? 'protobuf' : 'json';
 }
 
-/** @param afterMs the wait that the endpoint asks for; it can only lengthen the wait */
+/** @param afterMs the wait that the endpoint asks for, ms; a shorter wait than the usual one is ignored */
 function waitAfter(tries: number, afterMs: number | null): number {
   const growing = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** Math.min(16, tries - 1));
   const spread = growing * (0.75 + Math.random() / 2);

@@ -42,10 +42,10 @@ type Frame = {
   readonly at: number;
 };
 
-/** Adds a point with the attributes of the monitor and its own ones. */
+/** Adds a point with the attributes of the monitor and the point's own attributes. */
 type Adding = <T>(to: DataPoint<T>[], own: Attributes, value: T) => void;
 
-/** Points of some monitors, in the form that OpenTelemetry's SDK gives to its exporters. */
+/** The points of some monitors, in the form in which OpenTelemetry's SDK passes points to its exporters. */
 export class MetricsRequest {
   readonly #frame: Frame;
   readonly #checks: DataPoint<number>[] = [];
@@ -154,8 +154,8 @@ const JSON_FRAME = {
 };
 
 /**
- * Joins encoded requests to one, in newly allocated memory. A request is a list of resources. Protobuf reads
- * concatenated lists as one list.
+ * Joins encoded requests to one request, in newly allocated memory. A request is a list of resources.
+ * Protobuf reads concatenated lists as one list.
  */
 export function joined(bodies: readonly Uint8Array[], encoding: Encoding): Uint8Array {
   const parts = encoding === 'json' ? jsonParts(bodies) : bodies;
@@ -193,7 +193,7 @@ function gauge(key: MetricKey, dataPoints: DataPoint<number>[]): MetricData {
   return { ...baseOf(key, ValueType.DOUBLE), dataPointType: DataPointType.GAUGE, dataPoints };
 }
 
-/** The histogram has no minimum and no maximum: those since the first check would say little. */
+/** The histogram has no minimum and no maximum: the extremes since the first check would say little. */
 function explicit(of: Histogram) {
   return {
     count: of.count,
@@ -214,8 +214,8 @@ function exponential(of: Histogram) {
 }
 
 /**
- * Whether the region checks the target at present. Otherwise its counts are still exported. Its gauge is not,
- * because receivers would take the old value for the present one.
+ * Whether the region checks the target at present. If it does not, its counts are still exported, but not its
+ * gauge: receivers would take the old value for the present value.
  */
 function isSeen(monitor: LiveMonitor, { region, seenAt }: RegionTotals, at: number): boolean {
   const { active, regions, periodMs, longestCheckMs } = monitor;

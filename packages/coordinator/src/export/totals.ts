@@ -6,8 +6,8 @@ import type { LiveMonitor } from '../verdict/monitor.ts';
 import { countDuration, emptyHistogram, type HistogramKind, histogram } from './histograms.ts';
 
 /**
- * Largest number of series of durations of a monitor in a region. Further ones are counted together in one
- * more series.
+ * Maximum number of series of durations of one monitor in one region. The checks of further series are
+ * counted together in one more series.
  */
 export const MOST_DURATION_SERIES = 20;
 export const PHASE_NAMES = phases.keyof().options;
@@ -38,7 +38,7 @@ type DurationSeries = RegionTotals['durations'][number];
 const totals = z.object({
   v: z.literal(2),
   /**
-   * The values from which attributes and buckets are made. Another identity begins other time series at 0.
+   * The values that determine attributes and buckets. If one of them changes, new time series begin at 0.
    */
   identity: z.string(),
   /** When the counts began, epoch ms. */
@@ -84,7 +84,7 @@ export function countResult(into: Totals, result: CountedResult, kind: Histogram
   }
 }
 
-/** The largest number of points in an export of these totals. */
+/** The maximum number of points in an export of these totals. */
 export function mostPoints({ regions }: Totals): number {
   const gauges = 6;
   return regions.reduce(
@@ -125,7 +125,7 @@ function seriesIn({ durations }: RegionTotals, result: CountedResult, kind: Hist
   return made;
 }
 
-/** Parses JSON; undefined: the text is not JSON. Then the counts begin at 0. */
+/** Parses JSON; undefined: the text is not JSON, and the counts begin at 0. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
