@@ -31,7 +31,8 @@ import { timesBetween } from '../verdict/uptime.ts';
 /** Number of results that one read should sum up. They take the reading thread about 5 ms. */
 const RESULTS = 5_000;
 /**
- * Number of rows of hours that one transaction should write. Recording waits about 4 ms for the transaction.
+ * Number of rows that one transaction should write, for hours and for repairs. Recording waits about 4 ms for
+ * the transaction.
  */
 const ROWS = 300;
 /**
