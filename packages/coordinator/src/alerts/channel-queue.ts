@@ -4,19 +4,21 @@ import { type ChannelFacts, reasonOf, type SendResult } from './channel.ts';
 import { factsOf } from './registry.ts';
 import type { FoundChannel } from './sender.ts';
 
-/** Maximum number of messages to one channel at once. */
+/** Maximum number of messages that are sent to one channel at the same time. */
 const MESSAGES_AT_ONCE = 8;
 /** Time for which a channel gets one message at a time after "too many requests", ms. */
 const CAREFUL_MS = 60_000;
 
 /**
- * The deliverer's knowledge about one channel. Only the `Deliverer` writes it. The deliveries themselves are
- * in the database. The object is kept for ten minutes after the last delivery, because a rate may limit the
- * next alert. Instants are of the monotonic clock.
+ * State of one channel, in memory. Only the `Deliverer` changes it. The deliveries themselves
+ * are in the database. The object is kept for ten minutes after the last delivery, because
+ * the vendor's rate may still limit the next alert. Instants are of the monotonic clock, ms.
  */
 export type ChannelQueue = {
   readonly notificationId: number;
-  /** Null: the channel is looked up before the next send. */
+  /**
+   * The channel as the last look-up found it; null: the deliverer looks the channel up before the next send.
+   */
   found: FoundChannel | null;
   /**
    * Number of changes of the channel so far. If the number grew while a message was in progress, the
@@ -26,9 +28,9 @@ export type ChannelQueue = {
   /** Whether the channel was removed, or this object was dropped because it was idle. */
   isRemoved: boolean;
 
-  /** Whether a read for the next deliveries is running. There is one at a time. */
+  /** Whether the next deliveries are being read. A channel has at most one such read at a time. */
   isReading: boolean;
-  /** Whether something happened during the read, so that another one must follow. */
+  /** Whether an event during the read makes another read necessary. */
   isToReadAgain: boolean;
   /** Cancels the timer of the next read. */
   cancelTimer: () => void;
@@ -38,11 +40,13 @@ export type ChannelQueue = {
 
   /** Monitors whose deliveries are being sent or recorded. */
   readonly inProgress: Set<number>;
-  /** Messages in progress. */
+  /** Number of messages in progress. */
   sending: number;
-  /** Whether a message in progress is for many monitors. Nothing else begins meanwhile. */
+  /** Whether a message for many monitors is in progress. No other message begins until that message ends. */
   isGrouping: boolean;
-  /** The delivery that waits for others of its group, and until when; null: none. */
+  /**
+   * Id of the delivery that waits for the others of its group, and end of its wait; null: no delivery waits.
+   */
   collecting: { readonly id: number; readonly until: number } | null;
   /** Deliveries that are sent alone, because the receiver refused the content of their group. */
   readonly alone: Set<number>;
@@ -51,11 +55,19 @@ export type ChannelQueue = {
   heldUntil: number;
   /** Nothing is tried before this instant, because svc itself failed. */
   pausedUntil: number;
-  /** From this instant on the channel gets several messages at once; infinite: after its next success. */
+  /**
+   * From this instant on, the channel may get several messages at once.
+   * Infinite: the channel gets one message at a time until its next success.
+   */
   trustedFrom: number;
-  /** First of the successive answers that call the address dead; null: none. */
+  /**
+   * Instant of the first of the successive answers that call the address dead; null: no answer called it so.
+   */
   doubtedAt: number | null;
-  /** The rate that the vendor accepts, with the kind to which it belongs; null: not needed yet. */
+  /**
+   * Token bucket for the rate that the vendor accepts for one channel (null: no rate is
+   * known), and the kind with this rate. `tokens` is null until a message needs the bucket.
+   */
   tokens: { readonly kind: string; readonly bucket: TokenBucket | null } | null;
 };
 
@@ -83,7 +95,10 @@ export function newQueue(notificationId: number): ChannelQueue {
   };
 }
 
-/** Null: this version does not know the kind, or the channel was not looked up yet. */
+/**
+ * Facts about the kind of the channel; null: this version does
+ * not know the kind, or the channel was not looked up yet.
+ */
 export function factsOfQueue({ found }: ChannelQueue): ChannelFacts | null {
   return found === null ? null : factsOf(found.kind);
 }
@@ -107,8 +122,8 @@ export function tokensOf(queue: ChannelQueue, { kind }: FoundChannel): TokenBuck
 }
 
 /**
- * Notes what an answer says about the channel: whether it
- * works, when it takes more, whether its address is dead.
+ * Updates the state of the channel after an answer: whether the channel
+ * works, when it accepts further messages, and whether its address is dead.
  *
  * @param now    monotonic, ms
  * @param waitMs time until the delivery is tried again
@@ -135,7 +150,8 @@ export function noteAnswer(
       return;
     }
     case 'permanent-channel':
-      // The channel is stopped before this is recorded: meanwhile other deliveries would be sent.
+      // Stops the channel before the database records the stop.
+      // Otherwise other deliveries would be sent until then.
       if (queue.found !== null) queue.found = { ...queue.found, stoppedFor: result.error };
       return;
     case 'permanent-message':

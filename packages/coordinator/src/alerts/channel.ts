@@ -5,24 +5,25 @@ import type { HttpPost } from '../outgoing/http-post.ts';
 import type { SendMail } from '../outgoing/smtp/mail.ts';
 import type { Rate } from '../verdict/rate.ts';
 
-/** The facts that an attempt gets in addition to the alert. */
+/** Input of an attempt in addition to the settings and the alert. */
 export type SendContext = {
   /**
    * Id of the delivery. It is the same on every attempt, so that receivers
    * can drop repetitions. A message for many deliveries has an id of its own.
    */
   readonly deliveryId: string;
-  /** Epoch ms. */
+  /** Start of the attempt, epoch ms. */
   readonly attemptAt: number;
   /** Ends the attempt early when the coordinator stops. The channel then returns `retry`. */
   readonly signal: AbortSignal;
   /**
-   * The `thread` that the kind last returned for an alert of this incident
-   * on this channel, such as the id of the opening message; null: none yet.
+   * The `thread` that the kind last returned for an alert of this incident on this
+   * channel, such as the id of the opening message; null: the kind returned none yet.
    */
   readonly thread: string | null;
   /**
-   * The `kept` that the kind last returned for this channel, such as the new id of a chat; null: none yet.
+   * The `kept` that the kind last returned for this channel, such
+   * as the new id of a chat; null: the kind returned none yet.
    */
   readonly kept: string | null;
 };
@@ -37,7 +38,7 @@ export type SendTools<O extends SettingsTable> = {
   readonly sendMail: SendMail;
   /** `SVC_PUBLIC_URL`, for links. */
   readonly publicUrl: string;
-  /** Values of the kind's `operatorSettings`. None is missing. */
+  /** Values of the kind's `operatorSettings`. Every setting has a value. */
   readonly operator: Present<SettingsOf<O>>;
 };
 
@@ -74,9 +75,9 @@ type Answer = {
 };
 
 type Failure = Answer & {
-  /** A text for people without any secret of the settings. It is cut after 1 KiB of UTF-8. */
+  /** Text for people. It contains no secret of the settings, and is cut after 1 KiB of UTF-8. */
   error: string;
-  /** Left out if it follows from the status code: see {@link reasonOf}. */
+  /** Left out if the status code shows the reason: see {@link reasonOf}. */
   reason?: FailureReason;
 };
 
@@ -104,9 +105,9 @@ export type SendResult =
       /** Wait that the receiver requested, ms. The whole channel waits. */
       retryAfterMs?: number;
       /**
-       * Whether the answer says that the address is dead, although the vendor sometimes says so wrongly. If
-       * the same answer comes again some minutes later, without a delivery in between, it counts as
-       * `permanent-channel`.
+       * Whether the answer calls the address dead, but this vendor sometimes does
+       * so wrongly. If the same answer comes again some minutes later, and nothing
+       * was delivered in between, the answer counts as `permanent-channel`.
        */
       mayBeDead?: boolean;
     })
@@ -128,13 +129,13 @@ export function reasonOf(result: SendResult): FailureReason | null {
 /** A settings table without a setting. */
 export type NoSettings = Readonly<Record<never, never>>;
 
-/** The rates that a vendor accepts. The deliverer keeps both. */
+/** Maximum rates at which a vendor accepts messages. The deliverer exceeds neither of them. */
 export type Rates = {
   /** Rate for one channel; left out: no limit is known. */
   readonly channel?: Rate;
   /**
-   * Rate for all channels of the kind together, if they share the operator's account; left out: there is
-   * none.
+   * Rate for all channels of the kind together, if they share
+   * the operator's account; left out: there is no such rate.
    */
   readonly kind?: Rate;
 };
@@ -142,25 +143,26 @@ export type Rates = {
 /** Facts about a kind of channel, whether or not this version can send to it. */
 export interface ChannelFacts {
   /**
-   * Whether the receiver keeps an incident open until it gets its end. Such a kind also gets the end of an
-   * incident that ends without a recovery. While alerts of an incident wait, it gets only the newest of them.
+   * Whether the receiver keeps an incident open until svc reports the end of the incident.
+   * svc reports the end to such a kind even if the incident ends without a recovery. While
+   * several alerts of an incident wait, svc sends only the newest of them.
    */
   readonly closesIncidents: boolean;
   /**
-   * Whether people read it (mail, messengers, chats, push, SMS). Only such
-   * kinds get messages about other channels, and one message for many alerts.
+   * Whether people read the messages (mail, messengers, chats, push, SMS). Only
+   * such kinds get messages about other channels, and one message for many alerts.
    */
   readonly isHuman: boolean;
-  /** Whether an alert that has waited for an hour is left out when a newer one follows it. */
+  /** Whether an alert that has waited for an hour is left out when a newer alert follows it. */
   readonly dropsOld: boolean;
   readonly rate: Rates;
-  /** The setting that holds the address to post to; null or left out: users declare none. */
+  /** The setting that contains the address to post to; null or left out: users declare no address. */
   readonly declaredUrl?: DeclaredUrl | null;
 }
 
-/** An address that users declare. */
+/** The setting in which users declare an address to post to, and the hosts that the address may have. */
 export type DeclaredUrl = {
-  /** Name of the setting; it may be unset. */
+  /** Name of the setting. The setting may be unset. */
   readonly attribute: string;
   /**
    * The vendor's hosts in lower case. svc posts over TLS, and only to these hosts and
@@ -181,8 +183,8 @@ export interface Channel<K extends ChannelKind, O extends SettingsTable = NoSett
    */
   readonly operatorSettings: O;
   /**
-   * Makes one attempt to deliver one alert, for every status. Every behaviour
-   * of the receiver is a result. It throws only because of a defect of svc.
+   * Makes one attempt to deliver one alert of any status. Every behaviour
+   * of the receiver is a result. An exception is a defect of svc.
    */
   send(
     settings: ChannelSettings[K],

@@ -4,8 +4,8 @@ import { urlSecrets } from '@svc/shared/url-secrets.ts';
 import { charactersUpTo, type Fits, shortened } from './shortening.ts';
 
 /*
- * Renders an alert for people: title, facts and link. Each kind of channel writes them in
- * the form of its medium: it escapes them, and shortens them to the limits of its vendor.
+ * Renders an alert for people: title, facts and link. Each kind of channel escapes
+ * these texts for its medium, and shortens them to the limits of its vendor.
  */
 
 /** One line of an alert: `Latency: 120 ms`. */
@@ -15,11 +15,11 @@ export type Fact = {
   readonly text: string;
   /** Whether the text is the monitor's address. Media with formatting display it unformatted. */
   readonly isAddress: boolean;
-  /** Whether it names one monitor of a group. */
+  /** Whether the fact names one monitor of a group. */
   readonly isMonitor?: boolean;
   /**
-   * Number of monitors of a group that are not named. Only the fact that says this number has it. That fact
-   * follows those of named monitors.
+   * Number of monitors of a group that no fact names. Only the fact that states
+   * this number has the member. That fact follows the facts that name monitors.
    */
   readonly others?: number;
 };
@@ -48,7 +48,7 @@ export function cssColor(status: AlertStatus): string {
   return `#${STATUS_COLORS[status].toString(16).padStart(6, '0')}`;
 }
 
-/** Maximum number of regions that are named. */
+/** Maximum number of regions that an alert names. */
 const REGIONS_NAMED = 5;
 
 const STATUS_WORDS: Readonly<Record<AlertStatus, string>> = {
@@ -99,7 +99,7 @@ function noticeContent({ title, lines }: NonNullable<Alert['notice']>): Pick<Con
   return { title: onOneLine(title), facts: lines.map((line) => fact('Note', line)).filter(hasText) };
 }
 
-/** Maximum number of monitors of a group that are named. */
+/** Maximum number of monitors of a group that an alert names. */
 const MONITORS_NAMED = 20;
 
 /** A message for many monitors: first the facts that all of them share, then each monitor. */
@@ -137,7 +137,7 @@ function delayFacts({ delayedMs }: Alert): Fact[] {
   return delayedMs === undefined ? [] : [fact('Delayed', `sent ${durationText(delayedMs)} late`)];
 }
 
-/** The failure, and the latency of the target. */
+/** Facts about the failure, and about the latency of the target. */
 function problemFacts({ errorMessage, statusCode, latency, degradedAt, closure }: Alert): Fact[] {
   const threshold = degradedAt === undefined ? '' : ` (degraded above ${latencyText(degradedAt)})`;
   return [
@@ -154,7 +154,8 @@ function latencyText(ms: number): string {
 }
 
 /**
- * The target, and the regions that agree. The query of the target is left out, because it may contain keys.
+ * Facts about the target, and about the regions that agree with the status.
+ * The query of the target is left out, because it may contain keys.
  */
 function placeFacts({ monitor, status, regions }: Alert): Fact[] {
   const target = onOneLine(urlSecrets.replaced(monitor.url, '…'));
@@ -170,14 +171,14 @@ function placeFacts({ monitor, status, regions }: Alert): Fact[] {
   ];
 }
 
-/** The outcomes of regions that agree with a status. */
+/** For each status of an alert, the outcomes of the regions that agree with the status. */
 const AGREEING: Readonly<Record<AlertStatus, ReadonlySet<string>>> = {
   error: new Set(['failed']),
   degraded: new Set(['degraded', 'failed']),
   recovered: new Set(['passed']),
 };
 
-/** When it happened, and how long the incident lasted. */
+/** Facts about the time: when the status changed, and how long the incident lasted. */
 function timeFacts({ status, at, since, closure }: Alert): Fact[] {
   const isOver = status === 'recovered';
   return [
@@ -214,12 +215,18 @@ const SPACES = /[\p{Cc}\s\u2028\u2029]+/gu;
 /** Characters that change the order in which a text is displayed (UAX #9). */
 const BIDIRECTIONAL = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 
-/** The text without line breaks. Targets write parts of error messages, and users write names. */
+/**
+ * The text on one line. Names come from users, and parts of error
+ * messages come from targets, so both may contain line breaks.
+ */
 function onOneLine(text: string): string {
   return text.toWellFormed().replace(BIDIRECTIONAL, '').replace(SPACES, ' ').trim();
 }
 
-/** Lengths in characters. The texts of facts are shortened to one after the other, until all lines fit. */
+/**
+ * Lengths in characters. The texts of facts are shortened
+ * to the first of these lengths with which all lines fit.
+ */
 const LENGTHS = [Number.POSITIVE_INFINITY, 1_000, 500, 250, 120, 60, 30];
 
 /**

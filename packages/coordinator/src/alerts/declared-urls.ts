@@ -14,9 +14,9 @@ export type UrlRules = {
 export type UrlRefusal = { readonly attribute: string; readonly message: string };
 
 /**
- * Why svc does not post to the address in these settings; null: it may. Here only
- * an IP address is judged. The addresses of a name are judged when svc dials
- * them. The message does not repeat the declared address, which is a secret.
+ * Why svc may not post to the address in these settings; null: svc may. Of hosts, only
+ * IP addresses are judged here. The IP addresses of a host name are judged when svc
+ * connects to them. The message does not repeat the declared address, which is a secret.
  */
 export function urlRefusal(
   declared: DeclaredUrl | null | undefined,
@@ -44,7 +44,7 @@ function hostRefusal(
   if (!hosts.includes(host)) {
     return `must be an address on ${hosts.slice(0, 2).join(' or ')}; SVC_CHAT_HOSTS allows further hosts`;
   }
-  // Without TLS, an eavesdropper could post to the room from then on.
+  // Without TLS, an eavesdropper could read the address, and post to the room from then on.
   return protocol === 'https:' ? null : 'must begin with https://';
 }
 
@@ -57,7 +57,7 @@ function literalRefusal({ hostname }: URL, { guard }: UrlRules): string | null {
     : `is on an address that svc may not post to (${verdict.rule}); SVC_CHANNEL_EGRESS_ALLOW allows it`;
 }
 
-/** The rules by the settings of the operator. */
+/** Makes the rules from the operator's settings. */
 export function urlRules(config: {
   readonly channelEgressAllow: readonly string[];
   readonly chatHosts: readonly string[];

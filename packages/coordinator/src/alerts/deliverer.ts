@@ -41,15 +41,15 @@ export type DelivererParts = {
   store: Store;
   /** Opens and seals the secret parts of queued alerts. */
   secrets: Secrets;
-  /** Ids of messages about stopped channels. */
+  /** Makes the ids of messages about stopped channels. */
   ids: LedgerParts['ids'];
   clock: Clock;
   log: Logger;
   send: Send;
   source: ChannelSource;
-  /** Address in messages of svc about itself. */
+  /** Public URL of svc, for messages of svc about itself. */
   publicUrl: string;
-  /** Uniform in [0, 1); spreads the attempts of many deliveries. */
+  /** Returns random numbers, uniform in [0, 1), which spread the attempts of many deliveries over time. */
   random?: () => number;
 };
 
@@ -62,7 +62,7 @@ const LEFT_OUT_AT_ONCE = 100;
 /** Time for which the state of a channel without deliveries is kept, ms. */
 const IDLE_MS = 10 * 60_000;
 
-/** An attempt that is over. */
+/** An attempt that has ended. */
 export type FinishedAttempt = EndedAttempt & {
   readonly delivery: QueuedDelivery;
   /** When the delivery is tried again, epoch ms; null: it was delivered or given up. */
@@ -110,7 +110,10 @@ export class Deliverer {
   readonly #running = new Set<Promise<void>>();
   readonly #abort = new AbortController();
   readonly #listeners = new Set<(attempt: FinishedAttempt) => void>();
-  /** Wall time minus monotonic time at the creation, ms. With it, waits follow a clock that nobody sets. */
+  /**
+   * Wall time minus monotonic time when the deliverer was created, ms. Waits end by the
+   * monotonic time plus this offset, so that a change of the wall clock does not move them.
+   */
   readonly #wallOffset: number;
   /**
    * Deliveries up to this id were queued before the start.
@@ -131,7 +134,7 @@ export class Deliverer {
     this.#wallOffset = clock.wall() - clock.monotonic();
   }
 
-  /** Messages in progress, and reads for the next messages. */
+  /** Number of messages in progress and of reads for the next messages, in total. */
   get sending(): number {
     return this.#running.size;
   }
@@ -184,13 +187,18 @@ export class Deliverer {
     await this.#ledger.close();
   }
 
-  /** Sends a delivery that was committed: a new one, or a dead one that is pending again. */
+  /**
+   * Call this after the commit of a new delivery, or of a dead delivery
+   * that is pending again. The deliverer then sends the delivery.
+   */
   deliverQueued({ notificationId }: Pick<DeliveryPair, 'notificationId'>): void {
     if (this.#state === 'new' || this.#state === 'stopped') return;
     this.#readDue(this.#queueOf(notificationId));
   }
 
-  /** Call this after the channel's settings were changed. What its earlier answers said is forgotten. */
+  /**
+   * Call this after the channel's settings were changed. The deliverer forgets the channel's earlier answers.
+   */
   channelChanged(notificationId: number): void {
     const queue = this.#queues.get(notificationId);
     if (queue !== undefined) this.#resume(queue);
@@ -211,8 +219,8 @@ export class Deliverer {
   }
 
   /**
-   * Sends a test alert past the queue, and stores it in the ledger. If it is delivered,
-   * or finds a dead address, the deliveries that wait for the channel are tried after it.
+   * Sends a test alert without the queue, and records it in the ledger. If the test is delivered,
+   * or shows that the address is dead, the deliveries that wait for the channel are tried next.
    *
    * @throws StoreError also when there is no such channel
    */
@@ -310,7 +318,8 @@ export class Deliverer {
   #readDue(queue: ChannelQueue): void {
     const { found } = queue;
     queue.cancelTimer();
-    // This is set even if the read must wait: a channel that is dropped as idle would lose its timer.
+    // Set even if the read must wait. Otherwise the channel
+    // could be dropped as idle, and would lose its timer.
     queue.isEmpty = false;
     if (this.#state !== 'running' || queue.isRemoved) return;
     if (queue.isReading) {
@@ -377,7 +386,7 @@ export class Deliverer {
     queue.pausedUntil = this.#parts.clock.monotonic() + TRY_AGAIN_MS;
   }
 
-  /** Whether a message may begin now. If not, the channel is read again as soon as one may. */
+  /** Whether a message may begin now. If not, the channel is read again as soon as a message may begin. */
   #mayBegin(queue: ChannelQueue, found: FoundChannel): boolean {
     if (found.stoppedFor === null) {
       const now = this.#parts.clock.monotonic();
@@ -393,7 +402,10 @@ export class Deliverer {
     return false;
   }
 
-  /** A place is free: reads the channels that found none, in the order in which they came. */
+  /**
+   * Called when a place becomes free. Reads the channels that
+   * found no free place, in the order in which they came.
+   */
   #readStarved(): void {
     for (const queue of this.#starved) {
       if (queue.found !== null && !this.#places.hasPlaceFor(queue.found.workspaceId)) continue;
@@ -402,13 +414,20 @@ export class Deliverer {
     }
   }
 
-  /** @param deliveries of different monitors, in the order of their due times */
+  /**
+   * Begins those of the deliveries that may begin now.
+   *
+   * @param deliveries the next deliveries of different monitors, in the order of their due times
+   */
   #begin(queue: ChannelQueue, found: FoundChannel, deliveries: readonly QueuedDelivery[]): void {
     queue.isEmpty = deliveries.length === 0;
     for (const delivery of deliveries) if (!this.#beginOne(queue, found, delivery)) return;
   }
 
-  /** Returns whether the next delivery may begin too. */
+  /**
+   * Begins one delivery, or leaves it out, if it may begin
+   * now. Returns whether the next delivery may begin too.
+   */
   #beginOne(queue: ChannelQueue, found: FoundChannel, delivery: QueuedDelivery): boolean {
     if (delivery.dueAt > this.#now()) {
       this.#readDueAt(queue, delivery.dueAt);
@@ -428,7 +447,8 @@ export class Deliverer {
     if (freeMessages(queue, now) === 0 || !this.#mayBegin(queue, found)) return false;
     const turn = this.#turnOf(queue, found, delivery);
     if (turn.as === 'collected') {
-      // Set once per delivery: a wall clock that is set back must not lengthen the wait.
+      // The end of the wait is set once per delivery: a wall
+      // clock that is set back must not lengthen the wait.
       if (queue.collecting?.id !== delivery.id) {
         queue.collecting = { id: delivery.id, until: now + turn.waitMs };
       }
@@ -455,7 +475,7 @@ export class Deliverer {
     return !queue.alone.has(delivery.id) && isGroupable(factsOfQueue(queue), found, delivery);
   }
 
-  /** Begins a message. The caller has asked {@link #mayBegin} before. */
+  /** Begins a message. The caller must have checked {@link #mayBegin}. */
   #startSending(queue: ChannelQueue, found: FoundChannel, delivery: QueuedDelivery, turn: Turn): void {
     const now = this.#parts.clock.monotonic();
     tokensOf(queue, found)?.takeToken(now);
@@ -564,7 +584,7 @@ export class Deliverer {
     if (moment.isOfMany && result.outcome === 'permanent-message') {
       for (const { id } of members) queue.alone.add(id);
     }
-    // A receiver that has just taken a message gets the next ones while the record is being written.
+    // A receiver that has just taken a message gets the next messages while the record is being written.
     this.#readDue(queue);
     await Promise.all(
       steps.map(async ([delivery, step]) => {
@@ -590,7 +610,7 @@ export class Deliverer {
     }
   }
 
-  /** Resolves when the step is recorded, or when the grace of the stop is over. */
+  /** Resolves when the step is recorded, or when the time that a stop leaves to running sends is over. */
   #recordStep(
     queue: ChannelQueue,
     { id, monitorId }: QueuedDelivery,
@@ -601,7 +621,7 @@ export class Deliverer {
     return new Promise((resolve) => {
       const giveUp = () => resolve();
       signal.addEventListener('abort', giveUp, { once: true });
-      // The ledger tries once more when it closes.
+      // The ledger tries the step once more when it closes.
       if (signal.aborted) resolve();
       this.#ledger.recordStep(step, () => {
         signal.removeEventListener('abort', giveUp);

@@ -4,7 +4,7 @@ import type { QueuedDelivery } from '../store/alerts/delivery-queue.ts';
 import { COLLECT_MS, GROUP_WINDOW_MS, groupAlert, RecentChanges, TOLD_ALONE } from '../verdict/grouping.ts';
 import type { ChannelFacts } from './channel.ts';
 
-/** An alert that is at least this late says how late it is, ms. */
+/** An alert that is delayed by at least this time states its delay, ms. */
 const LATE_MS = 60_000;
 
 /** Maximum number of alerts in one message. */
@@ -28,11 +28,11 @@ export type Turn =
  * Everything else follows after a restart from the times at which deliveries were queued.
  */
 export class Groups {
-  /** By workspace. The workspace of the latest change comes last. */
+  /** Recent changes by workspace id. The workspace of the latest change comes last. */
   readonly #recent = new Map<number, RecentChanges>();
 
   /**
-   * How a delivery is sent. {@link isGroupable} must be true for it.
+   * Decides how a delivery is sent. The caller must have checked {@link isGroupable}.
    *
    * @param wall epoch ms
    */
@@ -45,11 +45,15 @@ export class Groups {
       if (leftMs > 0) return { as: 'collected', waitMs: Math.min(leftMs, COLLECT_MS) };
       return { as: 'grouped' };
     }
-    // It was not sent at once, so it may as well come with the others.
+    // The delivery was not sent at once, so it may as well be sent with the others of its group.
     return { as: tries === 0 && leftMs > 0 ? 'alone' : 'grouped-if-many' };
   }
 
-  /** Whether more than 20 monitors changed together, these included. @param deliveries of one channel */
+  /**
+   * Whether more than 20 monitors changed together, including the monitors of these deliveries.
+   *
+   * @param deliveries deliveries to one channel
+   */
   areMany(workspaceId: number, deliveries: readonly QueuedDelivery[]): boolean {
     const [first] = deliveries;
     if (first === undefined) return false;
@@ -83,9 +87,8 @@ export function isGroupable(
 }
 
 /**
- * The span in which the other members of a delivery's group were queued,
- * without both its ends, epoch ms. In a group that is sent again, another
- * delivery may have been the first, so its members may be twice as far apart.
+ * The open interval in which the other members of a delivery's group were queued, epoch ms. In a group
+ * that is sent again, another delivery may have been the first, so the interval is twice as long.
  */
 export function groupWindow({ createdAt, groupUid }: QueuedDelivery): { after: number; before: number } {
   const windowMs = (groupUid === null ? 1 : 2) * GROUP_WINDOW_MS;
@@ -104,7 +107,7 @@ export function messageIdOf(members: readonly QueuedDelivery[]): string {
   return first !== undefined && uids.length === 1 ? first : derivedUuid(uids);
 }
 
-/** The `thread` of the deliveries, if all of them have the same; null: none. */
+/** The `thread` that all of these deliveries have; null: they have none, or not the same. */
 export function threadOf(members: readonly QueuedDelivery[]): string | null {
   const thread = members[0]?.thread ?? null;
   return members.every((delivery) => delivery.thread === thread) ? thread : null;
@@ -116,10 +119,11 @@ export function oldestOf(members: readonly QueuedDelivery[]): number {
 }
 
 /**
- * The alert of the one message for these deliveries. It says how late it is, from a minute on.
+ * The alert of the one message for these deliveries. From
+ * a delay of one minute on, the alert states its delay.
  *
  * @param members   at least one, in the order of their ids
- * @param delayedMs age of the oldest of its alerts
+ * @param delayedMs age of the oldest of the deliveries, ms
  * @returns null: this version cannot read the stored alert
  */
 export function alertOf(members: readonly QueuedDelivery[], delayedMs: number): Alert | null {

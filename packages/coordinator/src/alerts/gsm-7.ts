@@ -1,11 +1,11 @@
 /*
- * The alphabet of SMS (3GPP TS 23.038). A segment has 160 characters
- * of it, but only 70 if the text has any other character.
+ * GSM-7, the alphabet of SMS (3GPP TS 23.038). A segment has 160 characters if
+ * the text is in this alphabet, but only 70 if the text has any other character.
  */
 
 const BASIC =
   '@£$¥èéùìòÇ\nØø\rÅåΔ_ΦΓΛΩΠΨΣΘΞÆæßÉ !"#¤%&\'()*+,-./0123456789:;<=>?¡ABCDEFGHIJKLMNOPQRSTUVWXYZÄÖÑÜ§¿abcdefghijklmnopqrstuvwxyzäöñüà';
-/** Each of these takes two septets. */
+/** Characters of GSM-7 that take two septets each. */
 const EXTENDED = '^{}\\[~]|€';
 
 const ONE: ReadonlySet<string> = new Set(BASIC);
@@ -59,13 +59,16 @@ function formOf(character: string): string {
     : parts.map((part) => knownForm(part) ?? '?').join('');
 }
 
-/** The form of a character as it is; null: it has none. */
+/** The character itself if the alphabet has it, otherwise its replacement; null: there is no replacement. */
 function knownForm(character: string): string | null {
   if (ONE.has(character) || TWO.has(character)) return character;
   return INSTEAD[character] ?? (ATTACHED.test(character) ? '' : null);
 }
 
-/** Whether a letter or a digit of the text has no form in the alphabet. A name would become unreadable. */
+/**
+ * Whether a letter or a digit of the text has no form in
+ * the alphabet, so that a name would become unreadable.
+ */
 export function losesLetters(text: string): boolean {
   return [...text.normalize('NFC')].some(
     (character) => /[\p{L}\p{N}]/u.test(character) && formOf(character).includes('?'),

@@ -28,7 +28,10 @@ import type { Store, Transaction } from '../store/store.ts';
 import { attemptEntry, type EndedAttempt, finalState, testedState } from './next-step.ts';
 import { type NoticeParts, queueNotice } from './notices.ts';
 
-/** Maximum number of steps in one transaction. The recording of results waits for it some 5 ms. */
+/**
+ * Maximum number of steps in one transaction. Such a
+ * transaction delays the recording of results by some 5 ms.
+ */
 const STEPS_PER_TRANSACTION = 100;
 const WRITE_AGAIN_MS = 1_000;
 /** Maximum time that {@link Ledger.close} waits for the disk, ms. */
@@ -42,14 +45,14 @@ export type LedgerParts = {
   readonly ids: NoticeParts['ids'];
   readonly clock: Clock;
   readonly log: Logger;
-  /** Address in messages of svc about itself. */
+  /** Public URL of svc, for messages of svc about itself. */
   readonly publicUrl: string;
   /** Called after the commit for each message about a channel that is queued for another channel. */
   readonly onQueued: (queued: NewlyQueued) => void;
 };
 
 /**
- * Reads the outbox, and records what becomes of deliveries. Steps that end during a write
+ * Reads the outbox, and records the steps of deliveries. Steps that are added during a write
  * are written together in the next transaction. A failed write is repeated until it
  * succeeds: an unrecorded delivery would be sent twice, and delays the deliveries behind it.
  */
@@ -96,8 +99,8 @@ export class Ledger {
   }
 
   /**
-   * Notes that these deliveries go in one message. If the process is killed between the
-   * send and the record, the next one sends the same message again, with the same id.
+   * Records that these deliveries are sent in one message. If the process is killed between
+   * the send and its record, the next process sends the same message again, with the same id.
    *
    * @throws StoreError
    */
@@ -133,8 +136,8 @@ export class Ledger {
   }
 
   /**
-   * Tries the waiting steps once more. It waits for 5 s at most, because the disk may
-   * stall. Deliveries whose steps are not written are sent again after the next start.
+   * Tries the waiting steps once more, for 5 s at most, because the disk may stall.
+   * Deliveries whose steps are not written are sent again after the next start.
    */
   async close(): Promise<void> {
     const { clock, log } = this.#parts;
@@ -166,12 +169,14 @@ export class Ledger {
         this.#perTransaction = 1;
         // When the ledger is closed, each step is tried once more in a transaction of its own.
         if (this.#closing.signal.aborted && batch.length === 1) continue;
-        // The steps go to the end, and are then tried one by one: a bad step must not delay the others.
+        // The steps go to the end of the queue, and are then
+        // tried one by one: a bad step must not delay the others.
         this.#waiting.push(...batch);
         await pause(clock, WRITE_AGAIN_MS, this.#closing.signal);
       }
     }
-    // No await since the last look at the queue: a step that comes later starts another write.
+    // There is no `await` between the last check of the queue and
+    // this line, so a step that is added later starts another write.
     this.#writing = null;
   }
 

@@ -6,12 +6,12 @@ import { addressIn, escapedMarkup, HTML, INVISIBLE, inForms, linesAsHtml } from 
 import { charactersUpTo, shortened } from './shortening.ts';
 
 /*
- * Mails, as text and as HTML. Nothing in them makes a program load
- * anything. Mail programs know no style sheets, only the attribute `style`.
+ * Renders mails as text and as HTML. A mail contains nothing that a mail program would
+ * load from elsewhere. Mail programs support no style sheets, only the attribute `style`.
  */
 
 export type MailAddress = {
-  /** '' when there is none. */
+  /** Display name; '' when there is none. */
   readonly name: string;
   readonly address: string;
 };
@@ -19,7 +19,9 @@ export type MailAddress = {
 export type MailEnvelope = {
   readonly from: MailAddress;
   readonly to: string;
-  /** The same for every attempt, so that a repeat is the same mail. */
+  /**
+   * Id of the delivery. It is the same for every attempt, so that a repeated mail has the same `Message-ID`.
+   */
   readonly deliveryId: string;
   /** Epoch ms. */
   readonly sentAt: number;
@@ -35,7 +37,7 @@ export type MailBody = {
   readonly headers?: Readonly<Record<string, string>>;
 };
 
-/** svc's own bound on a subject, in characters. Some programs show and compare no more. */
+/** svc's own bound on a subject, in characters. Some mail programs show and compare no more than this. */
 const SUBJECT = charactersUpTo(200);
 
 export type AlertMailHeaders = MailEnvelope & {
@@ -53,7 +55,7 @@ export type AlertMailHeaders = MailEnvelope & {
  */
 export async function renderAlertMail(content: Content, headers: AlertMailHeaders): Promise<Buffer> {
   const { incident } = headers;
-  // A colon has a meaning in an id.
+  // A colon has a special meaning in a message id.
   const thread =
     incident === null ? null : `<${incident.replaceAll(':', '.')}.incident@${mailDomain(headers)}>`;
   return composeMail(headers, {
@@ -87,9 +89,9 @@ function alertHtml({ status, title, facts, link }: Content): string {
 /**
  * Renders a mail of a status page to a visitor.
  *
- * A mail with news carries the headers of a one-click unsubscription (RFC
- * 8058), which requires HTTPS. Under plain HTTP the mail only names the
- * address: a program may open it, and the visitor unsubscribes by its button.
+ * A mail with news carries the headers of a one-click unsubscription (RFC 8058), which
+ * requires HTTPS. Under plain HTTP the header only names the address of a page. A mail
+ * program may open that page without effect: the visitor unsubscribes by the page's button.
  *
  * @param link address of the button
  */
@@ -161,7 +163,7 @@ export async function composeMail(
     messageId: `<${deliveryId}@${mailDomain(envelope)}>`,
     ...(thread === null ? {} : { inReplyTo: thread, references: [thread] }),
     date: new Date(sentAt),
-    // RFC 3834, section 5; the second header is Exchange's.
+    // The first header is defined by RFC 3834, section 5, the second by Exchange.
     headers: { 'Auto-Submitted': 'auto-generated', 'X-Auto-Response-Suppress': 'All', ...headers },
     text,
     html,
@@ -174,9 +176,9 @@ export async function composeMail(
 }
 
 /**
- * A text for a header that no program decodes into another text. An ASCII name that
- * looks like an encoded word (RFC 2047) would be sent as it is, and decoded. A word
- * joiner, which is invisible, makes it a text that the composer encodes as a whole.
+ * Keeps mail programs from decoding a text of a header into another text. An ASCII name
+ * that looks like an encoded word (RFC 2047) would be sent unchanged, and decoded. With
+ * a word joiner, which is invisible and not ASCII, the composer encodes the whole text.
  */
 function undecodable(text: string): string {
   return text.replaceAll('=?', `=${INVISIBLE}?`);

@@ -6,10 +6,13 @@ import type { Store } from '../store/store.ts';
 import type { Deliverer, TestedDelivery } from './deliverer.ts';
 import { closesIncidents } from './registry.ts';
 
-/** Maximum number of deliveries that one transaction queues again. Other writes wait for it some ms. */
+/**
+ * Maximum number of deliveries that one transaction queues
+ * again. Such a transaction delays other writes by some ms.
+ */
 const REPLAYED_AT_ONCE = 200;
 
-/** Deliveries that people start by hand. */
+/** Deliveries that users start: replays and tests. */
 export interface ManualDeliveries {
   /**
    * Queues a dead delivery again, with the same id for the receiver and a fresh schedule of 24 h. It
@@ -21,13 +24,13 @@ export interface ManualDeliveries {
    * Queues all dead deliveries of a channel again, as {@link replayDelivery} does, the oldest
    * first. Tests and messages of svc about itself stay dead. Returns the number of deliveries.
    *
-   * @throws StoreError after which the deliveries that were queued before stay queued
+   * @throws StoreError the deliveries that were queued again before the error stay queued
    */
   replayChannel(notificationId: number): Promise<number>;
   /**
-   * Makes one attempt to send a test alert, at once and past the queue. A kind
-   * that keeps incidents open then gets the end of the test's incident. The
-   * ledger stores both under monitor 0, and both update the channel's state.
+   * Makes one attempt to send a test alert, at once and without the queue. A kind
+   * that keeps incidents open then gets the end of the test's incident. The ledger
+   * stores both alerts under monitor 0, and both results update the channel's state.
    *
    * @throws StoreError also when there is no such channel
    */
@@ -43,7 +46,7 @@ export function createManualDeliveries(parts: {
   store: Store;
   clock: Clock;
   deliverer: Deliverer;
-  /** Address in the test alert, in the place of a monitor's address. */
+  /** Public URL of svc. A test alert has it in the place of a monitor's address. */
   publicUrl: string;
 }): ManualDeliveries {
   const { store, clock, deliverer, publicUrl } = parts;
@@ -86,8 +89,8 @@ export function createManualDeliveries(parts: {
 }
 
 /**
- * Makes a test alert. Its status is `error`, so that it takes the
- * same way as a real alert. Each of its texts says that it is a test.
+ * Makes a test alert. Its status is `error`, so that svc handles
+ * it like a real alert. Each of its texts says that it is a test.
  */
 export function testAlert(at: number, publicUrl: string): Alert {
   return {

@@ -91,7 +91,7 @@ describe('the step after an attempt', () => {
     ],
     ['asked to wait', { ...DOWN, retryAfterMs: MINUTE }, {}, {}, { nextAttemptAt: NOW + MINUTE }],
     ['asked to wait for less', { ...DOWN, retryAfterMs: 1 }, {}, {}, { nextAttemptAt: NOW + 5_000 }],
-    // The receiver takes the alert later, which does not make the channel failing.
+    // The receiver asks svc to send the alert later. This does not mean that the channel fails.
     [
       'told that it is too much',
       SLOW,

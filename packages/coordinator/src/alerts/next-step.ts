@@ -17,14 +17,13 @@ import { type ChannelFacts, reasonOf, type SendResult } from './channel.ts';
  *        └────── nextStep ─────▶ delivered, dead, or pending until its next attempt
  */
 
-/** An address counts as dead when two answers say so that are at least this far apart, ms. */
+/** Minimum time between two answers that call an address dead before the address counts as dead, ms. */
 const DOUBT_MS = 5 * 60_000;
 
-/** An attempt that is over. */
+/** An attempt that has ended. */
 export type EndedAttempt = {
   /** Start, epoch ms. */
   readonly at: number;
-  /** ms */
   readonly durationMs: number;
   readonly result: SendResult;
 };
@@ -55,7 +54,7 @@ export function nextStep(delivery: QueuedDelivery, attempt: EndedAttempt, moment
     state: next === null ? finalState(result) : 'pending',
     nextAttemptAt: next,
     waitMs: next === null ? null : next - moment.now,
-    // A person has started a replay, as a person starts a test.
+    // A user starts a replay, like a test. So a replay that is delivered also starts a stopped channel again.
     channel: replayedAt === null ? channelState(result) : testedState(result),
     announced: announcedBy(delivery, result),
     kept: result.outcome === 'delivered' ? (result.kept ?? null) : null,
@@ -64,8 +63,8 @@ export function nextStep(delivery: QueuedDelivery, attempt: EndedAttempt, moment
 }
 
 /**
- * The content of one member may be the reason why the whole
- * group was refused. So each member is tried by itself.
+ * The result for one member of a group. The content of one member may be the
+ * reason why the whole group was refused, so each member is tried by itself.
  */
 function ofOne(result: SendResult): SendResult {
   if (result.outcome !== 'permanent-message') return result;
@@ -91,13 +90,13 @@ const SUPERSEDED = {
 } as const;
 
 /**
- * The step that ends a delivery for which nothing is sent; null: it is sent.
+ * The step that ends a delivery without sending it; null: the delivery is sent.
  *
  * @param channel.facts       null: this version does not know the kind
- * @param moment.ageMs        time since it was queued
- * @param moment.lastIdBefore the highest id of a delivery that was queued
- *   before the start. A process that was killed may have sent such a delivery
- *   without a record, so the channel may know the incident and must get its end
+ * @param moment.ageMs        time since the delivery was queued
+ * @param moment.lastIdBefore the highest id of a delivery that was queued before the start. A process that
+ *   was killed may have sent such a delivery without a record, so the channel may know the incident and must
+ *   get its end
  */
 export function leftOutStep(
   delivery: QueuedDelivery,
@@ -182,8 +181,8 @@ export function finalState(result: SendResult): 'delivered' | 'dead' {
 }
 
 /**
- * The state of the channel after an attempt; null: unchanged. A refusal of the
- * content, and a receiver that takes the message later, say nothing about the channel.
+ * The state of the channel after an attempt; null: unchanged. Neither a refusal of the
+ * content nor a request to send the message later says anything about the channel.
  */
 function channelState(result: SendResult): ChannelState | null {
   switch (result.outcome) {
@@ -206,7 +205,7 @@ export function testedState(result: SendResult): ChannelState | null {
   return result.outcome === 'delivered' ? { state: 'taken-up', reason: null } : channelState(result);
 }
 
-/** The incident, if the channel knows of it from this attempt on; null: nothing new. */
+/** The incident of which the channel knows since this attempt; null: there is no such incident. */
 function announcedBy({ alert, isAnnounced }: QueuedDelivery, result: SendResult): AnnouncedIncident | null {
   if (alert === null) return null;
   const { incident } = alert;
@@ -214,7 +213,7 @@ function announcedBy({ alert, isAnnounced }: QueuedDelivery, result: SendResult)
   return isAnnounced || !mayHaveArrived(result) ? null : { incident, thread: null };
 }
 
-/** Whether the receiver may have the alert without having said so. */
+/** Whether the receiver may have got the alert, although its confirmation did not arrive. */
 function mayHaveArrived(result: SendResult): boolean {
   return reasonOf(result) === 'unanswered';
 }

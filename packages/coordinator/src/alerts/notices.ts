@@ -9,14 +9,14 @@ import { HUMAN_KINDS } from './registry.ts';
 /** Maximum number of channels that get a message about another channel. */
 const MAX_RECEIVERS = 20;
 
-/** The monitor of deliveries that are about no monitor. */
+/** The id in the place of a monitor's id, in deliveries that are about no monitor. */
 export const NO_MONITOR = 0;
 
 /** A message to people about a channel. */
 export type Notice = {
   /** The channel that the message is about. */
   readonly notificationId: number;
-  /** Unique to the event: each event is queued once. */
+  /** Unique to the event. The message about an event is queued once. */
   readonly event: string;
   readonly text: (channel: { readonly name: string }) => { readonly title: string; readonly lines: string[] };
   /** Epoch ms. */
@@ -24,8 +24,8 @@ export type Notice = {
 };
 
 /**
- * Queues the message for up to 20 other channels of the workspace that people read.
- * Channels that work come first. `onQueued` is called for each of them after the commit.
+ * Queues the message for up to 20 other channels of the workspace that people read. Channels
+ * that work come first. `onQueued` is called for each queued message after the commit.
  */
 export async function queueNotice(
   tx: Transaction,
@@ -39,7 +39,7 @@ export async function queueNotice(
   if (receivers.length === 0) return;
   const alert = noticeAlert(notice.text(channel), `notice-${event}`, at, publicUrl);
   const queued = receivers.map((id) => ({
-    // The same uid after a restart: the event is queued once.
+    // The uid is the same after a restart, so that the message is queued once.
     uid: ids.noticeId(event, id),
     notificationId: id,
     monitorId: NO_MONITOR,
@@ -52,7 +52,7 @@ export async function queueNotice(
 export type NoticeParts = {
   readonly secrets: Secrets;
   readonly ids: Pick<DerivedIds, 'noticeId'>;
-  /** Address in the message. */
+  /** Public URL of svc, for links in the message. */
   readonly publicUrl: string;
   readonly onQueued: (queued: NewlyQueued) => void;
 };

@@ -21,23 +21,27 @@ export type OverdueParts = {
   readonly ids: NoticeParts['ids'];
   readonly clock: Clock;
   readonly log: Logger;
-  /** Address in messages of svc about itself. */
+  /** Public URL of svc, for messages of svc about itself. */
   readonly publicUrl: string;
   readonly deliverer: Pick<Deliverer, 'waitingChannels' | 'ageOf' | 'deliverQueued'>;
 };
 
 /**
- * The alarm about alerts that do not arrive. It goes to the log, the metrics and `/v1/system`, and to the
- * other channels of the workspace that people read. It is raised once for each channel until no alert of
- * the channel is overdue. Channels of a workspace that become overdue together are in one message.
+ * Raises the alarm about alerts that do not arrive. The alarm goes to the log, the metrics
+ * and `/v1/system`, and to the other channels of the workspace that people read. It is
+ * raised once for each channel, and again only after no alert of the channel was overdue
+ * in between. One message names all channels of a workspace that become overdue together.
  */
 export class OverdueAlerts {
   readonly #parts: OverdueParts;
-  /** By channel. */
+  /** The channels whose alarm is raised, by channel id. */
   readonly #raised = new Map<number, OverdueChannel>();
-  /** By channel: its oldest waiting delivery, and since when that is known, monotonic ms. */
+  /**
+   * By channel id: when the oldest waiting delivery was queued, epoch
+   * ms, and since when svc has seen this delivery wait, monotonic ms.
+   */
   readonly #seen = new Map<number, { readonly oldestQueuedAt: number; readonly since: number }>();
-  /** As of the last read, which is at most 10 s ago. */
+  /** The channels with waiting deliveries, as of the last read, which is at most 10 s ago. */
   #waiting: readonly WaitingChannel[] = [];
   #cancelTimer: () => void = () => {};
   #queueing: Promise<void> = Promise.resolve();
@@ -53,7 +57,8 @@ export class OverdueAlerts {
   }
 
   /**
-   * Pairs of monitor and channel with pending deliveries, and the age of the oldest, ms; at most 10 s old.
+   * Number of pairs of monitor and channel with pending deliveries, and age
+   * of the oldest such delivery, ms. Both numbers are at most 10 s old.
    */
   get waiting(): { readonly pairs: number; readonly oldestMs: number } {
     let pairs = 0;
@@ -110,7 +115,10 @@ export class OverdueAlerts {
     for (const [id, channel] of overdue) this.#raised.set(id, channel);
   }
 
-  /** How long the oldest delivery of the channel has waited, ms. If the clock was set back, it has no age. */
+  /**
+   * How long the oldest delivery of the channel has waited, ms. If the wall clock was set
+   * back, `ageOf` may be 0. Then the time since this process first saw the delivery counts.
+   */
   #waitOf({ notificationId, oldestQueuedAt }: WaitingChannel): number {
     const { clock, deliverer } = this.#parts;
     const now = clock.monotonic();
@@ -129,7 +137,7 @@ export class OverdueAlerts {
 
   /**
    * Queues one message about these channels for the other channels of their
-   * workspace. A network that is down makes many channels overdue at once.
+   * workspace: a network that is down makes many channels overdue at once.
    */
   async #queueMessage(channels: readonly OverdueChannel[]): Promise<void> {
     const { store, clock, log, deliverer } = this.#parts;

@@ -6,8 +6,8 @@ import { insertPageMails } from '../store/pages/page-recipients.ts';
 import type { Transaction } from '../store/store.ts';
 
 /**
- * A recipient has two queues, so that a link that a visitor requested never waits behind news that cannot be
- * delivered. The id of the queue replaces a monitor's id.
+ * Each recipient has two queues, so that a mail with a link that the visitor requested never waits
+ * behind news that cannot be delivered. The id of the queue takes the place of a monitor's id.
  */
 const QUEUES = { links: -1, news: 0 } as const;
 
@@ -29,8 +29,8 @@ export type PageMailParts = {
 };
 
 /**
- * Queues mails in the outbox of alerts. So they are as durable as alerts: svc tries them for a
- * day, and each attempt is in the ledger. A mail to a recipient that was removed is left out.
+ * Queues mails in the outbox of alerts, so that mails are as durable as alerts: svc tries to send them
+ * for a day, and each attempt is in the ledger. A mail to a recipient that was removed is left out.
  *
  * @param at epoch ms
  */
@@ -54,7 +54,7 @@ export async function queuePageMails(
 function alertOf({ mail, link, uid, queue }: PageMailToQueue, at: number): Alert {
   return {
     monitor: { id: QUEUES[queue], name: mail.subject, url: link, type: 'http' },
-    // Alerts of every other status may be left out because of what was sent before.
+    // Alerts of every other status may be left out because of an alert that was sent before.
     status: 'error',
     cronTimestamp: Math.floor(at),
     at: Math.floor(at),

@@ -30,7 +30,7 @@ export type FoundChannel = {
   /** Why the channel is stopped; null: it is not. */
   readonly stoppedFor: string | null;
   /**
-   * Whether the alerts of many monitors that change together come as one message, if people read the channel.
+   * Whether alerts of many monitors that change together are sent as one message, if people read the channel.
    */
   readonly groupsAlerts: boolean;
   /** See `SendContext.kept`. */
@@ -48,7 +48,7 @@ export interface ChannelSource {
   findChannel(notificationId: number): Promise<FoundChannel | null>;
 }
 
-/** Makes one attempt by the kind of the channel. Every behaviour of the receiver is a result. */
+/** Makes one attempt, with the code of the channel's kind. Every behaviour of the receiver is a result. */
 export type Send = <K extends ChannelKind>(
   channel: StoredChannelOf<K>,
   alert: Alert,
@@ -61,7 +61,7 @@ export type OperatorValues = Readonly<Record<string, unknown>>;
 /**
  * Why nothing can be delivered to a channel.
  *
- * - `no-sender`: this version cannot send to channels of this kind. They may be declared all the same.
+ * - `no-sender`: this version cannot send to channels of this kind, although users may declare them.
  * - `setting-missing`: a setting of the operator has no value.
  * - `address-denied`: the operator's rules do not let svc post to the declared address.
  */
@@ -107,7 +107,8 @@ export function createSender(parts: SenderParts, channels: Channels = CHANNELS):
     const channel: Channels[K] = channels[kind];
     if (channel.send === null) return { outcome: 'permanent-message', error: noSender(kind).message };
     const missing = settingMissing(kind, channel.operatorSettings, operator);
-    // Tried again, because the operator may add the setting within the 24 h in which svc tries a delivery.
+    // The delivery is tried again, because the operator may add
+    // the setting within the 24 h of the delivery's attempts.
     if (missing !== null) return { outcome: 'not-sent', error: missing.message };
     const clear = settings.reveal();
     const refusal = urlRefusal(channel.declaredUrl, clear, urls);
@@ -200,7 +201,8 @@ export class Attempts {
   }
 
   /**
-   * Logs a failure that the receiver did not cause: unreadable settings, a defect. Only the log has its text.
+   * Logs a failure that the receiver did not cause, such as unreadable
+   * settings or a defect. Only the log contains the text of the error.
    */
   logOwnFailure(error: unknown, ids: object): SendResult {
     this.#parts.log.error(

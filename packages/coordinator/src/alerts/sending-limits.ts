@@ -13,9 +13,9 @@ import type { FoundChannel } from './sender.ts';
 export const IN_PROGRESS_IN_ALL = 1_024;
 
 /**
- * Shares {@link IN_PROGRESS_IN_ALL} among the workspaces. A workspace may begin a message
- * while it has fewer in progress than there are free places. So one busy workspace gets
- * half of the places, two get a third each, and some always stay free for another one.
+ * Shares {@link IN_PROGRESS_IN_ALL} among the workspaces. A workspace may begin a message while it
+ * has fewer in progress than there are free places. So one busy workspace gets half of the places,
+ * two busy workspaces get a third each, and some places always stay free for a further workspace.
  */
 export class Places {
   readonly #taken = new Map<number, number>();
@@ -25,7 +25,7 @@ export class Places {
     return (this.#taken.get(workspaceId) ?? 0) < this.#free;
   }
 
-  /** The caller has asked {@link hasPlaceFor} before. */
+  /** The caller must have checked {@link hasPlaceFor}. */
   takePlace(workspaceId: number): void {
     this.#free -= 1;
     this.#taken.set(workspaceId, (this.#taken.get(workspaceId) ?? 0) + 1);
@@ -67,7 +67,11 @@ export class KindRates {
     return false;
   }
 
-  /** Counts a message that begins. @param now on the monotonic clock, ms */
+  /**
+   * Counts a message that begins.
+   *
+   * @param now on the monotonic clock, ms
+   */
   takeToken({ kind }: FoundChannel, now: number): void {
     this.#gateOf(kind)?.tokens.takeToken(now);
   }

@@ -26,7 +26,7 @@ export function bytesUpTo(limit: number, form: Form = asItIs): Fits {
 
 const ELLIPSIS = '…';
 
-/** Made at the first use, because that takes some 10 ms. */
+/** Created at the first use, because the creation takes some 10 ms. */
 let graphemes: Intl.Segmenter | undefined;
 
 /**

@@ -51,7 +51,7 @@ async function recipientChannel(store: Store, recipientId: number): Promise<Foun
     workspaceId,
     kind: channel.kind,
     stoppedFor,
-    // A mail is for one person, and about one thing.
+    // A mail to a recipient is about one event, so mails are not grouped.
     groupsAlerts: false,
     kept: null,
     openSettings: () => channel,

@@ -42,7 +42,7 @@ export type TwilioAccount = {
   readonly twilioBaseUrl: string;
 };
 
-/** A messaging service of Twilio. It chooses the sender itself. */
+/** SID of a messaging service of Twilio, which chooses the sender itself. */
 const MESSAGING_SERVICE = /^MG[0-9a-f]{32}$/;
 
 /**
@@ -88,14 +88,14 @@ function formOf({ to, from, content }: TwilioMessage): string {
 }
 
 /**
- * Codes about the recipient: an invalid number, a short code, a region that is not
- * enabled, an opt-out, no mobile number, a landline, a number without WhatsApp.
+ * Twilio's error codes about the recipient: an invalid number, a short code, a region that
+ * is not enabled, an opt-out, no mobile number, a landline, a number without WhatsApp.
  */
 const RECIPIENT_AT_FAULT: ReadonlySet<number> = new Set([21211, 21265, 21408, 21610, 21614, 21635, 63003]);
 
 /**
- * Codes about the operator's settings: credentials, an account that
- * is not active, a trial, the sender, a template or its variables.
+ * Twilio's error codes about the operator's settings: credentials, an account
+ * that is not active, a trial, the sender, a template or its variables.
  */
 const OPERATOR_AT_FAULT: ReadonlySet<number> = new Set([
   20003, 20005, 20404, 21212, 21603, 21606, 21608, 21655, 21656, 21659, 21660, 21661, 63007, 63028,

@@ -16,7 +16,7 @@ export function postJson(post: HttpPost, { body, headers, ...request }: JsonRequ
   return post({ ...request, headers: Object.entries(all), body: JSON.stringify(body) });
 }
 
-/** The body of a reply as JSON; undefined when it is none. */
+/** The body of a reply as JSON; undefined when the body is not JSON. */
 export function jsonOf({ body }: { readonly body: string }): unknown {
   try {
     return JSON.parse(body);
@@ -71,10 +71,13 @@ export function judged(
 }
 
 const MESSAGE_AT_FAULT: ReadonlySet<number> = new Set([400, 413, 415, 422]);
-/** The address or the credential is wrong. */
+/** Statuses that say that the address or the credential is wrong. */
 const ADDRESS_AT_FAULT: ReadonlySet<number> = new Set([401, 403, 404, 410]);
 
-/** After these failures the receiver has not got the alert. After all others it may have. */
+/**
+ * Failures after which the receiver has not got the alert.
+ * After any other failure, it may have got the alert.
+ */
 const NOT_REACHED: ReadonlySet<PostFailure> = new Set([
   'egress-denied',
   'unresolved',
@@ -109,16 +112,16 @@ function isSuccess(statusCode: number): boolean {
   return statusCode >= 200 && statusCode <= 299;
 }
 
-/** The result of an answer that will not change. */
+/** The result of a refusal that a repetition would not change. */
 export function refused(outcome: 'permanent-message' | 'permanent-channel', reply: PostReply): SendResult {
   return { outcome, error: errorOf(reply), statusCode: reply.statusCode };
 }
 
-/** The result of an answer that may be another one later. */
+/** The result of a failure that may not happen again later. */
 export function passing(
   reply: PostReply,
   more: {
-    /** Wait that the body asks for, ms. Without it, the wait of `Retry-After` counts. */
+    /** Wait that the body asks for, ms. Left out: the wait of `Retry-After` counts. */
     readonly waitMs?: number | undefined;
     readonly reason?: FailureReason;
     readonly mayBeDead?: boolean;

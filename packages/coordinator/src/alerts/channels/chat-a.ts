@@ -17,8 +17,8 @@ export const chatA: Channel<'chat_a'> = {
   closesIncidents: false,
   isHuman: true,
   dropsOld: false,
-  // These are the limits of webhooks on that day. Discord sends
-  // its limits with each answer, and promises no figures.
+  // The limits of webhooks on 2026-11-22. Discord documents
+  // no fixed limits: each answer contains the present ones.
   rate: { channel: { perMinute: 30, burst: 5 } },
   declaredUrl: {
     attribute: 'webhook_url',
@@ -35,7 +35,7 @@ export const chatA: Channel<'chat_a'> = {
   async send({ webhook_url: address }, alert, { signal }, { post, publicUrl }) {
     const result = await postJson(post, {
       url: withWait(address),
-      // Discord asks for this form, and blocks user agents that it does not know.
+      // Discord asks for a user agent of this form, and blocks user agents that it does not know.
       headers: { 'user-agent': `DiscordBot (${new URL(publicUrl).origin}, ${VERSION})` },
       body: renderDiscord(alert, publicUrl),
       secrets: addressSecrets(address),
@@ -45,7 +45,10 @@ export const chatA: Channel<'chat_a'> = {
   },
 };
 
-/** Without `wait`, Discord answers 204 before it stores the message, and also when it never stores it. */
+/**
+ * Adds `wait` to the address. Without `wait`, Discord answers 204 before
+ * it stores the message, and also when it never stores the message.
+ */
 function withWait(address: string): string {
   const url = URL.parse(address);
   if (url === null) return address;
@@ -95,9 +98,12 @@ function formed(text: string): string {
 const limited = z.object({ retry_after: z.number() });
 const refusal = z.object({ code: z.number() });
 
-/** `internal network error`: a fault of Discord, with status 403. */
+/** Code of Discord for `internal network error`: a fault of Discord, with status 403. */
 const OWN_FAULT = 40_333;
-/** The channel is a forum. It takes a message only with `thread_id` in the address. */
+/**
+ * Code of Discord for a channel that is a forum. A forum
+ * takes a message only with `thread_id` in the address.
+ */
 const NEEDS_THREAD = 220_001;
 
 function ownMeaning(reply: PostReply): SendResult | null {
@@ -113,7 +119,7 @@ function ownMeaning(reply: PostReply): SendResult | null {
   }
   const code = refusal.safeParse(body).data?.code;
   if (statusCode === 400 && code === NEEDS_THREAD) return refused('permanent-channel', reply);
-  // A server in front of Discord may refuse svc with 403 for every webhook. That stops no channel.
+  // A server in front of Discord may refuse svc with 403 for every webhook. Such a refusal stops no channel.
   if (statusCode === 403 && (code === undefined || code === OWN_FAULT)) return passing(reply);
   return null;
 }

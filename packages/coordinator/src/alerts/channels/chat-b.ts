@@ -16,7 +16,7 @@ export const chatB: Channel<'chat_b'> = {
   closesIncidents: false,
   isHuman: true,
   dropsOld: false,
-  // One message a second, with short bursts.
+  // Slack accepts one message a second, and short bursts.
   rate: { channel: { perMinute: 60, burst: 5 } },
   declaredUrl: { attribute: 'webhook_url', hosts: ['hooks.slack.com', 'hooks.slack-gov.com'] },
   operatorSettings: {},
@@ -32,7 +32,7 @@ export const chatB: Channel<'chat_b'> = {
  * https://docs.slack.dev/reference/block-kit/blocks/section-block (2026-11-22).
  */
 const SECTION_CHARACTERS = 3_000;
-/** svc's own bound on the title, which is the line of a notification. Slack takes 40,000 characters. */
+/** svc's own bound on the title, which Slack shows in notifications, in characters. Slack takes 40,000. */
 const TITLE_CHARACTERS = 1_000;
 
 function renderSlack(alert: Alert, publicUrl: string) {
@@ -55,7 +55,10 @@ function lineOf({ label, text, isAddress }: Fact): string {
   return `*${label}:* ${isAddress ? addressIn(MRKDWN, text) : inForms(MRKDWN, text)}`;
 }
 
-/** With `verbatim`, Slack links only `<address>`. A `|` in it would begin the text of the link. */
+/**
+ * With `verbatim`, Slack links an address only inside of `<…>`.
+ * A `|` in the address would begin the text of the link.
+ */
 const MRKDWN: TextForms = {
   text: escapedMarkup,
   link: (address, target) => {

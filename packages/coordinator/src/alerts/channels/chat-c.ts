@@ -16,7 +16,7 @@ export const chatC: Channel<'chat_c'> = {
   closesIncidents: false,
   isHuman: true,
   dropsOld: false,
-  // All apps of a space share one message a second.
+  // All apps of a space share a limit of one message a second.
   rate: { channel: { perMinute: 60, burst: 1 } },
   declaredUrl: { attribute: 'webhook_url', hosts: ['chat.googleapis.com'] },
   operatorSettings: {},
@@ -36,8 +36,8 @@ export const chatC: Channel<'chat_c'> = {
 };
 
 /**
- * A message whose thread was deleted begins a new one. Google posts only
- * one message per `requestId`, but does not promise this for webhooks.
+ * Adds options to the address of the webhook. If the thread of the message was deleted, the message begins
+ * a new thread. Google posts only one message per `requestId`, but does not promise this for webhooks.
  */
 function withOptions(address: string, deliveryId: string): string {
   const url = URL.parse(address);
@@ -47,10 +47,10 @@ function withOptions(address: string, deliveryId: string): string {
   return url.href;
 }
 
-/** svc's own bound. Google documents none. */
+/** svc's own bound on the title, in characters. Google documents no bound. */
 const TITLE_CHARACTERS = 300;
 /**
- * Maximum size of the message as JSON, bytes. Google takes 32,000 with the cards:
+ * Maximum size of the message as JSON, bytes. Google takes 32,000 bytes, cards included:
  * https://developers.google.com/workspace/chat/api/reference/rest/v1/spaces.messages (2026-11-22).
  */
 const MESSAGE_BYTES = 30_000;
@@ -79,7 +79,10 @@ function cardOf({ status, title, facts, link, linkText }: Content) {
   return { sections: [{ widgets }] };
 }
 
-/** Texts of cards are a subset of HTML. Google does not link an address in them that is not a link. */
+/**
+ * Texts of cards are in a subset of HTML. Google links an
+ * address in such a text only if it is marked up as a link.
+ */
 function widgetOf({ label, text, isAddress }: Fact) {
   const shown = isAddress ? addressIn(HTML, text) : inForms(HTML, text);
   return { decoratedText: { topLabel: label, text: shown, wrapText: true } };
@@ -89,7 +92,9 @@ const failure = z.object({
   error: z.object({ details: z.array(z.looseObject({ reason: z.string().optional() })).optional() }),
 });
 
-/** A wrong key makes the declared address wrong, although Google answers 400. */
+/**
+ * If the key in the declared address is wrong, Google answers 400. The fault is the address, not the message.
+ */
 function ownMeaning(reply: PostReply): SendResult | null {
   if (reply.statusCode !== 400) return null;
   const details = failure.safeParse(jsonOf(reply)).data?.error.details ?? [];

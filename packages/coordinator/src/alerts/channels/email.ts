@@ -37,7 +37,7 @@ export const email: Channel<'email', typeof SETTINGS> = {
   closesIncidents: false,
   isHuman: true,
   dropsOld: false,
-  // Each server has limits of its own. svc keeps few connections to it.
+  // Each mail server has limits of its own. svc opens only few connections to the server.
   rate: {},
   operatorSettings: SETTINGS,
   async send({ email: to }, alert, context, { sendMail, publicUrl, operator }) {
@@ -90,9 +90,9 @@ function inAscii(address: string): string {
 }
 
 /**
- * Judges by the first digit of the reply (RFC 5321, section 4.2.1) and by
- * the stage at which the relay refused. Only the operator can mend a refusal
- * of the connection, the login or the sender, so it stops no channel.
+ * Judges a relay's reply by its first digit (RFC 5321, section 4.2.1) and by the
+ * stage at which the relay refused. Only the operator can correct a refusal of
+ * the connection, the login or the sender, so such a refusal stops no channel.
  */
 function judgedMail(result: MailResult): SendResult {
   if (result.kind === 'accepted') return { outcome: 'delivered', statusCode: 250 };
@@ -133,20 +133,24 @@ function refusedMail(refusal: Extract<MailResult, { kind: 'refused' }>): SendRes
  * Whether a refusal at `RCPT TO` is about svc, not about the recipient. Servers also
  * judge the client, its greeting and the sender at this stage. Postfix does so by default
  * (`smtpd_delay_reject`). Exim does so when it verifies the sender, or finds the address
- * of the client in a list; it then answers 550 and gives the reason in words only.
+ * of the client in a list. Exim then answers 550 and gives the reason in words only.
  */
 function isAboutSender({ stage, enhanced, error }: Extract<MailResult, { kind: 'refused' }>): boolean {
   return stage === 'recipient' && (SENDER_CODE.test(enhanced ?? '') || SENDER_WORDS.test(error));
 }
 
-/** RFC 3463: the sender's address, the server itself (except its limit of size), the protocol, the policy. */
+/**
+ * Codes of RFC 3463 about the sender's address, the server
+ * itself (except its limit of size), the protocol or the policy.
+ */
 const SENDER_CODE = /^5\.(?:1\.[78]|3\.[^4]|5\.[1-4]|7\.\d+)/;
 const SENDER_WORDS =
   /\brelay(?:ing)?\b.*(?:denied|not permitted|not allowed)|\b(?:sender address|helo command|client host)\b.* rejected|\bsender verify failed|\b(?:listed|black ?list|block ?list|blocked)\b.* (?:at|by|in|on|using) /i;
 
 /**
- * RFC 3463: 5.1.x is about the address. 5.2.2 is a full mailbox, which its owner may empty. After
- * the message was transferred, only such a code shows that the refusal is about the recipient.
+ * Whether a refusal shows that the address is dead. RFC 3463: 5.1.x is about the
+ * address, and 5.2.2 is a full mailbox, which its owner may empty. After the message
+ * was transferred, only a code 5.1.x shows that the refusal is about the recipient.
  */
 function isDeadAddress({ stage, code, enhanced }: Extract<MailResult, { kind: 'refused' }>): boolean {
   if (stage === 'message') return /^5\.1\./.test(enhanced ?? '');

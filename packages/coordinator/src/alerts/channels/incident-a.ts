@@ -26,9 +26,9 @@ const SUMMARY = charactersUpTo(1_024);
 /**
  * PagerDuty, Events API v2 (developer.pagerduty.com, read on 2026-11-21).
  *
- * The key of the incident is the `dedup_key`. PagerDuty opens one incident for it, adds
- * later alerts to its log, and resolves it. It drops a resolve when no such incident is
- * open. It logs an escalation, and does not page people who have acknowledged the incident.
+ * The key of the incident is the `dedup_key`. PagerDuty opens one incident for a key, adds later alerts
+ * to the log of the incident, and resolves the incident. It drops a resolve event when no such incident
+ * is open. It logs an escalation, and does not page people who have acknowledged the incident.
  */
 export const incidentA: Channel<'incident_a', typeof SETTINGS> = {
   closesIncidents: true,
@@ -77,7 +77,7 @@ function payloadOf({ monitor, status, at, reason, test }: Alert, content: Conten
 
 const refusal = z.object({ errors: z.array(z.string()) });
 
-/** Only a wrong integration key stops the channel: the key is one of its settings. */
+/** Only a wrong integration key stops the channel, because the key is one of the channel's settings. */
 function keyMeaning(reply: PostReply): SendResult | null {
   if (reply.statusCode !== 400) return null;
   const errors = refusal.safeParse(jsonOf(reply)).data?.errors ?? [];

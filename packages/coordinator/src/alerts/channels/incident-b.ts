@@ -30,7 +30,8 @@ const DESCRIPTION = charactersUpTo(15_000);
 const NOTE = charactersUpTo(25_000);
 
 /**
- * Kept as the `thread` of an incident that was opened: its later alerts change the texts of the open alert.
+ * The `thread` of an incident that was opened. Later alerts
+ * of the incident change the texts of the open alert.
  */
 const OPENED = 'opened';
 
@@ -39,9 +40,9 @@ type Step = { readonly method: 'POST' | 'PUT'; readonly path: string; readonly b
 /**
  * Opsgenie, Alert API v2 (docs.opsgenie.com, read on 2026-11-21), and services with the same API.
  *
- * The key of the incident is the alias. A second creation under an open alias only raises
- * its count. So the message, the description and the priority are each changed by a request
- * of its own. 202 means that Opsgenie has queued the request, which may still fail.
+ * The key of the incident is the alias. A second creation with the alias of an open alert only
+ * raises the count of that alert. So svc changes the message, the description and the priority by
+ * a separate request each. 202 means that Opsgenie has queued the request, which may still fail.
  */
 export const incidentB: Channel<'incident_b', typeof SETTINGS> = {
   closesIncidents: true,
@@ -63,7 +64,8 @@ export const incidentB: Channel<'incident_b', typeof SETTINGS> = {
         signal,
       });
     const [first, ...changes] = renderOpsgenie(alert, publicUrl, thread !== null);
-    // All at once: Opsgenie queues them anyway, and the whole attempt may take 15 s.
+    // All requests are sent at the same time: Opsgenie queues
+    // them anyway, and the whole attempt may take 15 s.
     const [opened, ...changed] = await Promise.all([request(first), ...changes.map(request)]);
     const failed = [judgedByApi(opened, 202, ownMeaning), ...changed.map(judgedChange)].find(
       ({ outcome }) => outcome !== 'delivered',
@@ -112,7 +114,10 @@ function creationOf(alert: Alert, content: Content, text: string) {
   };
 }
 
-/** The key, a setting of the channel, is wrong. 402: the customer's plan has no API. */
+/**
+ * Statuses with which Opsgenie refuses the key, a setting
+ * of the channel. 402: the customer's plan has no API.
+ */
 const KEY_AT_FAULT: ReadonlySet<number> = new Set([401, 402, 403]);
 
 function ownMeaning(reply: PostReply): SendResult | null {
@@ -132,7 +137,7 @@ function judgedChange(result: PostResult): SendResult {
   return outcome !== 'delivered' && isRefused ? { outcome: 'delivered', statusCode } : judged;
 }
 
-/** The period of the limit that was reached, a second or a minute, in ms. */
+/** Period of the limit that was reached (a second or a minute), ms. */
 function periodOf({ headers, retryAfterMs }: PostReply): number | undefined {
   const seconds = Number(headers['x-ratelimit-period-in-sec']);
   return retryAfterMs ?? (Number.isFinite(seconds) && seconds > 0 ? seconds * 1_000 : undefined);

@@ -63,7 +63,7 @@ function withoutMentions(text: string): string {
   return inForms(WITHOUT_MENTIONS, text);
 }
 
-/** OnCall answers 200. Another success comes from a proxy in between. */
+/** OnCall answers 200. Any other 2xx comes from a proxy in between. */
 function ownMeaning(reply: PostReply): SendResult | null {
   const { statusCode } = reply;
   return statusCode > 200 && statusCode <= 299 ? passing(reply) : null;

@@ -27,8 +27,8 @@ const SETTINGS = {
 } as const satisfies SettingsTable;
 
 /**
- * Telegram, by a bot of the operator. The alerts of an incident answer its first message. Source:
- * https://core.telegram.org/bots/api#sendmessage (2026-11-22).
+ * Telegram, by a bot of the operator. Later alerts of an incident are replies to the incident's
+ * first message. Source: https://core.telegram.org/bots/api#sendmessage (2026-11-22).
  */
 export const messengerA: Channel<'messenger_a', typeof SETTINGS> = {
   closesIncidents: false,
@@ -43,7 +43,8 @@ export const messengerA: Channel<'messenger_a', typeof SETTINGS> = {
     const present = readMove(context.kept, declared) ?? declared;
     const opening = readOpening(context.thread, declared);
     const first = await sendTo(opening?.chat ?? present, opening, alert, context, tools);
-    // A group that becomes a supergroup gets another id. Each refusal by Telegram then has the new id.
+    // A group that becomes a supergroup gets a new id. Telegram then refuses
+    // messages to the former id, and each refusal contains the new id.
     const moved = first.kind === 'answered' ? movedTo(first) : null;
     const chat = moved ?? opening?.chat ?? present;
     // In the new chat, the id of the opening message is not valid.
@@ -56,7 +57,7 @@ export const messengerA: Channel<'messenger_a', typeof SETTINGS> = {
 
 type Tools = SendTools<typeof SETTINGS>;
 
-/** The first message of an incident. */
+/** The first message of an incident. Messages about later alerts are replies to it. */
 type Opening = { readonly chat: string; readonly messageId: number };
 
 function sendTo(
@@ -125,7 +126,7 @@ function formed(text: string): string {
   return inForms(FORMS, text);
 }
 
-/** The displayed text of a markup. Each entity stands for one character. */
+/** The displayed text of a text with markup. Each entity, such as `&amp;`, becomes one character. */
 function shown(form: string): string {
   return form.replace(/<[^>]*>/g, '').replace(/&\w+;/g, '&');
 }
@@ -147,7 +148,10 @@ function parametersOf(reply: PostReply) {
   return refusal.safeParse(jsonOf(reply)).data?.parameters;
 }
 
-/** Refusals with 400 that are about the chat. On 2023-10-30 those about rights were wrong for hours. */
+/**
+ * Refusals with status 400 that are about the chat. On 2023-10-30,
+ * Telegram wrongly refused messages because of rights for hours.
+ */
 const NO_CHAT = /chat not found|chat_id is empty|PEER_ID_INVALID|user not found/i;
 const NO_RIGHTS = /not enough rights|administrator rights|CHAT_WRITE_FORBIDDEN|have no rights/i;
 
@@ -167,9 +171,9 @@ function ownMeaning(reply: PostReply, { declared, chat, moved, opening }: Sent):
     const seconds = parametersOf(reply)?.retry_after;
     return passing(reply, { waitMs: seconds && Math.ceil(seconds * 1_000) });
   }
-  // Telegram answers a wrong token with one of these.
+  // Telegram answers a wrong bot token with one of these statuses.
   if (statusCode === 401 || statusCode === 404) return passing(reply, { reason: 'operator' });
-  // The bot was blocked or removed, or the chat is gone. Sometimes Telegram answers so without a cause.
+  // The bot was blocked or removed, or the chat is gone. Sometimes Telegram answers 403 without such a cause.
   if (statusCode === 403) return passing(reply, { mayBeDead: true });
   const description = refusal.safeParse(jsonOf(reply)).data?.description ?? '';
   if (statusCode === 400 && NO_CHAT.test(description)) return refused('permanent-channel', reply);
@@ -180,7 +184,8 @@ function ownMeaning(reply: PostReply, { declared, chat, moved, opening }: Sent):
 const openings = z.object({ declared: z.string(), chat: z.string(), messageId: z.number().int() });
 
 /**
- * The first message of the incident; null: there is none yet, or it went to a chat that was declared earlier.
+ * The first message of the incident; null: there is no such
+ * message yet, or it went to a chat that was declared earlier.
  */
 function readOpening(thread: string | null, declared: string): Opening | null {
   if (thread === null) return null;
@@ -190,7 +195,7 @@ function readOpening(thread: string | null, declared: string): Opening | null {
 
 const moves = z.object({ declared: z.string(), chat: z.string() });
 
-/** The id that the declared chat has now; null: it did not move, as far as svc knows. */
+/** The id that the declared chat has now; null: Telegram has reported no new id. */
 function readMove(kept: string | null, declared: string): string | null {
   if (kept === null) return null;
   const { data } = moves.safeParse(jsonOf({ body: kept }));

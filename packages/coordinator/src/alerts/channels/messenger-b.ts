@@ -49,8 +49,8 @@ const SETTINGS = {
 type Templates = { readonly [Status in Alert['status'] | 'test']: string };
 
 /**
- * svc's own bounds on the variables, in characters. Twilio takes 1600 for each. WhatsApp
- * shows 1024 in all, which is more than these together with the text of a template.
+ * svc's own bounds on the variables, in characters. Twilio takes 1600 characters for each variable.
+ * WhatsApp shows 1024 characters in all, which is enough for these variables and the text of a template.
  */
 const NAME = charactersUpTo(150);
 const FACTS = charactersUpTo(500);
@@ -64,7 +64,7 @@ export const messengerB: Channel<'messenger_b', typeof SETTINGS> = {
   closesIncidents: false,
   isHuman: true,
   dropsOld: true,
-  // See `sms.ts`.
+  // Twilio queues messages beyond the rate of a sender: see `sms.ts`.
   rate: {},
   operatorSettings: SETTINGS,
   send({ phone_number: to }, alert, { signal }, { operatorPost, publicUrl, operator }) {

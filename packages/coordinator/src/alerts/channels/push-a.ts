@@ -24,8 +24,8 @@ export const pushA: Channel<'push_a', typeof SETTINGS> = {
   closesIncidents: false,
   isHuman: true,
   dropsOld: false,
-  // A server takes 60 requests at once, then one every 5 s,
-  // from one address. Others may send from the same address.
+  // A server takes 60 requests at once from one network address, then
+  // one every 5 s. Other programs may send from the same address.
   rate: { channel: { perMinute: 12, burst: 30 } },
   declaredUrl: { attribute: 'server_url', hosts: 'any' },
   operatorSettings: SETTINGS,
@@ -54,8 +54,8 @@ function rootOf(server: string): string {
 
 const TITLE_BYTES = 500;
 /**
- * ntfy makes an attachment of a message of 4,096 bytes (servers
- * 2.11 to 2.27: findings/ntfy-message-of-4096-bytes.sh).
+ * Maximum size of a message, bytes. ntfy turns a message of 4,096 bytes into an
+ * attachment (servers 2.11 to 2.27: findings/ntfy-message-of-4096-bytes.sh).
  */
 const MESSAGE_BYTES = 4_095;
 
@@ -78,7 +78,8 @@ function renderNtfy({ topic }: ChannelSettings['push_a'], alert: Alert, publicUr
 }
 
 /**
- * The limits count the text with its escapes, because the server takes twice the bytes of a message as JSON.
+ * The text as JSON. The limits count its escapes too, because the
+ * server takes a JSON body of at most twice the size of a message.
  */
 function inJson(text: string): string {
   return JSON.stringify(text);
@@ -91,7 +92,7 @@ const failure = z.object({ code: z.number().int() });
 const LONG_WAIT_MS = 3_600_000;
 const DAILY_QUOTA = 42_908;
 const FAILED_LOGINS = 42_909;
-/** The topic is not valid, or is reserved by the server. */
+/** Codes of ntfy for a topic that is not valid, or that the server reserves. */
 const BAD_TOPICS: ReadonlySet<number> = new Set([40_009, 40_010]);
 
 const ADDRESS_AT_FAULT: ReadonlySet<number> = new Set([401, 403, 404, 410]);
@@ -110,7 +111,7 @@ function defaultServerMeaning(reply: PostReply): SendResult | null {
 function ownMeaning(reply: PostReply): SendResult | null {
   const { statusCode } = reply;
   const body = jsonOf(reply);
-  // Otherwise the answer is not ntfy's.
+  // A success with another body does not come from ntfy.
   if (statusCode >= 200 && statusCode <= 299)
     return published.safeParse(body).success ? null : passing(reply);
   const code = failure.safeParse(body).data?.code ?? 0;

@@ -27,9 +27,12 @@ const SETTINGS = {
 
 /** An encoding of SMS, and the size of two segments, which phones show as one message (3GPP TS 23.040). */
 type Encoding = { written(text: string): string; size(text: string): number; readonly twoSegments: number };
-/** Sizes in septets. */
+/** GSM-7. Sizes are in septets. */
 const GSM_7: Encoding = { written: inGsm7, size: septets, twoSegments: 306 };
-/** Sizes in units of UTF-16. Twilio uses it for a text with a character outside of GSM-7. */
+/**
+ * UCS-2. Sizes are in UTF-16 code units. Twilio uses this
+ * encoding for a text with a character outside of GSM-7.
+ */
 const UCS_2: Encoding = { written: (text) => text, size: ({ length }) => length, twoSegments: 134 };
 
 /** SMS by Twilio, in two segments at most. */
@@ -50,8 +53,8 @@ export const sms: Channel<'sms', typeof SETTINGS> = {
 };
 
 /**
- * The title, the facts that fit, and the link. A link that does not fit is left out, because it is of
- * no use when it is cut. The text is in GSM-7, unless the title has letters that GSM-7 does not have.
+ * The title, the facts that fit, and the link. A link that does not fit is left out, because a cut
+ * link is of no use. The text is in GSM-7, unless the title has letters that GSM-7 does not have.
  */
 function renderSms(alert: Alert, publicUrl: string): string {
   const { title, facts, link } = contentOf(alert, publicUrl);
@@ -63,7 +66,7 @@ function renderSms(alert: Alert, publicUrl: string): string {
       size(written(text)) <= most;
   const room = twoSegments - size(end);
   const first = written(shortened(title, within(Math.floor(room / 2))));
-  // - 1 for the line break before the facts.
+  // The 1 is the line break before the facts.
   const lines = written(linesWithin(facts, plainLine, within(room - size(first) - 1)));
   return `${first}${lines === '' ? '' : `\n${lines}`}${end}`;
 }

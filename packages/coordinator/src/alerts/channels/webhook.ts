@@ -6,7 +6,7 @@ import { mergeHeaders, type PostReply } from '../../outgoing/http-post.ts';
 import type { Channel, SendResult } from '../channel.ts';
 import { judged, passing, refused } from '../vendor-api.ts';
 
-/** Header by which receivers drop repetitions. A configured header does not replace it. */
+/** Name of the header by which receivers drop repetitions. A header in the settings cannot replace it. */
 const DELIVERY_ID = 'webhook-id';
 
 /** A custom HTTP endpoint. It gets a JSON object with the configured headers, without a signature. */
@@ -43,7 +43,7 @@ export const webhook: Channel<'webhook'> = {
   },
 };
 
-/** The body has exactly these members. Optional members are there when they apply. */
+/** The body has exactly these members. An optional member is present when it applies. */
 function renderWebhook(alert: Alert) {
   return {
     monitor: { id: alert.monitor.id, name: alert.monitor.name, url: alert.monitor.url },
@@ -63,8 +63,8 @@ function ownMeaning(reply: PostReply): SendResult | null {
 }
 
 /**
- * The values of headers, and the parts of the address that
- * may be credentials: user information, path and query.
+ * The secrets in the settings: the values of headers, and the parts of
+ * the address that may be credentials (user information, path and query).
  */
 function secretsOf(settings: ChannelSettings['webhook']): string[] {
   const headers = (settings.headers ?? []).map(({ value }) => value);
