@@ -16,14 +16,16 @@ import { storeInProcess } from './sqlite/store-in-process.ts';
 import type { SqlValue, Store } from './store.ts';
 
 /*
- * Copies all rows of a database into an empty one, which may be of the other kind.
+ * Copies all rows of a database into an empty database, which may be of the other kind (SQLite or
+ * PostgreSQL).
  *
- * Each page of rows is written in one transaction with how far the copy has come (a fact), so an interrupted
- * copy is continued. At the end all rows of both are read again and compared. Until then no coordinator starts
- * on the copy. The copy holds the leases of both, so that no coordinator leads on either.
+ * Each page of rows is written in one transaction together with the progress of the copy (a fact), so an
+ * interrupted copy can be continued. At the end, all rows of both databases are read again and compared.
+ * Until the comparison has succeeded, no coordinator starts on the target. The copying process holds the
+ * leases of both databases, so that no coordinator leads on either.
  */
 
-/** All tables with rows to copy; a table comes after those that its rows refer to. */
+/** All tables with rows to copy. Each table comes after the tables that its rows refer to. */
 export const COPIED_TABLES = [
   'workspaces',
   'tokens',
@@ -75,25 +77,28 @@ export const COPIED_TABLES = [
 ] as const satisfies readonly (keyof Database)[];
 type CopiedTable = (typeof COPIED_TABLES)[number];
 
-/** Tables with a number that triggers raise, and so the copying of other tables too. */
+/**
+ * Tables with a version number that triggers raise, each with its key. Copying rows of other tables raises
+ * these numbers too.
+ */
 const SHOWN = { status_pages: 'id', monitor_states: 'monitor_id' } as const;
 
 const PAGE_ROWS = 1_000;
-/** A third of a lease. */
+/** Interval at which the leases are renewed: less than a third of {@link LEASE_MS}, ms. */
 const RENEW_EVERY_MS = 1_000;
 
 const progress = z.object({
   /** The id of the copied installation. */
   source: z.string(),
   table: z.enum(COPIED_TABLES),
-  /** The key of the last copied row; null: none. */
+  /** The primary key of the last copied row; null: no row of the table is copied yet. */
   after: z.array(z.union([z.string(), z.number()])).nullable(),
 });
 type Progress = z.infer<typeof progress>;
 
 type Row = Record<string, SqlValue>;
 
-/** Rows of each table. */
+/** Number of rows by table. */
 export type Copied = Readonly<Record<string, number>>;
 
 export type CopyParts = {
@@ -105,7 +110,7 @@ export type CopyParts = {
 };
 
 /**
- * Copies the rows of `from` to `to`, or continues to do so, and compares all of them.
+ * Copies the rows of `from` to `to`, or continues an interrupted copy, and then compares all rows.
  *
  * @throws StoreError `store-in-use`, `store-foreign` (`to` has other rows), `store-error` (the copy differs), or
  *   the database's error
@@ -134,7 +139,10 @@ export async function copyStore({ from, to, log, onPage = () => {} }: CopyParts)
   }
 }
 
-/** Keeps coordinators from leading. The returned store writes only while that holds. */
+/**
+ * Holds the lease of a database, so that no coordinator leads on it. The returned store writes only while the
+ * lease is held.
+ */
 async function hold(store: Store, isAlone: boolean): Promise<{ store: Store; release(): Promise<void> }> {
   const term = { shard: ONLY_SHARD, term: randomUUID() };
   if (!(await takeShard(store, { ...term, holder: 'svc migrate-store' }, isAlone)))
@@ -142,7 +150,7 @@ async function hold(store: Store, isAlone: boolean): Promise<{ store: Store; rel
   const nothing = () => {};
   const holder = { ...term, now: () => performance.now(), onRenewed: nothing, onLost: nothing };
   const held = new FencedStore(store, holder);
-  // A renewal that fails shows in the next write.
+  // The error of a failed renewal is ignored here, because the next write fails with it too.
   const cancel = systemClock.every(RENEW_EVERY_MS, () => void held.commit([]).catch(nothing));
   return {
     store: held,
@@ -206,7 +214,7 @@ async function insertRows(
   });
 }
 
-/** Copies the numbers that triggers have raised meanwhile, and the last id that each table has given. */
+/** Copies the numbers that triggers raised during the copy, and the last id that each table has assigned. */
 async function copyNumbers(source: Store, target: Store): Promise<void> {
   for (const [table, key] of Object.entries(SHOWN) as [keyof typeof SHOWN, string][]) {
     for await (const { rows } of pagesOf(source, table, null)) {
@@ -248,7 +256,7 @@ function differs(table: string): StoreError {
   return new StoreError('store-error', message);
 }
 
-/** PostgreSQL's texts cannot have this character. */
+/** The row with NUL replaced in its texts, because texts of PostgreSQL cannot contain that character. */
 function withoutNul(row: Row): Row {
   const texts = Object.entries(row).map(([column, value]) => [
     column,
@@ -259,7 +267,10 @@ function withoutNul(row: Row): Row {
 
 type PageOfRows = { readonly rows: readonly Row[]; readonly last: (string | number)[] };
 
-/** The rows after this key, in the order of the primary key. How far a copy has come is left out. */
+/**
+ * The rows after this key in pages, in the order of the primary key. The fact with the progress of the copy
+ * is left out.
+ */
 async function* pagesOf(
   { read }: Store,
   table: CopiedTable,

@@ -3,10 +3,10 @@ import type { Clock } from '@svc/shared/clock.ts';
 /** Interval at which the sizes are measured, ms. */
 const MEASURE_EVERY_MS = 15_000;
 
-/** Sizes of the database, bytes. NaN: the database does not tell it. */
+/** Sizes of the database, bytes. NaN: the database does not report this size. */
 export type DatabaseSizes = {
   readonly file: number;
-  /** SQLite's write-ahead log; 0 without one. */
+  /** Size of SQLite's write-ahead log; 0 when it does not exist. */
   readonly journal: number;
   /** Free space of the file's disk for this user. */
   readonly free: number;
@@ -42,7 +42,10 @@ export class MeasuredSizes {
     this.#cancel();
   }
 
-  /** Resolves when a measurement has ended. Where it fails, the last known sizes stay. */
+  /**
+   * Measures the sizes. Resolves when the measurement has ended. After a failed measurement, the last known
+   * sizes stay.
+   */
   measure(): Promise<void> {
     this.#measuring ??= this.#measure().finally(() => {
       this.#measuring = null;

@@ -6,10 +6,13 @@ import type { Store } from './store.ts';
 
 const SQLITE = 'sqlite:';
 
-/** Where the coordinator's rows lie: `sqlite:<path>` or `postgres://…`. The latter may have a password. */
+/**
+ * The address of the coordinator's database: `sqlite:<path>` or `postgres://…`. It is a secret, because the
+ * second form may contain a password.
+ */
 export type DatabaseUrl = Secret;
 
-/** The file of a database of SQLite; null: it is one of PostgreSQL. */
+/** The path of an SQLite database file; null: the URL is that of a PostgreSQL database. */
 export function fileOf(url: DatabaseUrl): string | null {
   const text = url.reveal();
   return text.startsWith(SQLITE) ? text.slice(SQLITE.length) : null;
@@ -21,9 +24,10 @@ export function isShared(url: DatabaseUrl): boolean {
 }
 
 /**
- * Opens the database, see `openFile` and `openPostgres`. The latter is loaded only where it is used.
+ * Opens the database, see `openFile` and `openPostgres`. The code for PostgreSQL is loaded only when the URL
+ * needs it.
  *
- * @param workers the writer and the readers of a file
+ * @param workers the writer and the readers of an SQLite file; PostgreSQL needs none
  */
 export async function openAt(url: DatabaseUrl, log: Logger, workers: StoreWorkers): Promise<Store> {
   const path = fileOf(url);

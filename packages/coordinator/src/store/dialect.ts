@@ -9,14 +9,15 @@ import {
 } from './results/report-sums.ts';
 
 /*
- * The parts of queries that differ between databases. All other queries are written in what SQLite and
- * PostgreSQL share. A query does not know which database runs it: a part that differs has both forms, and the
- * connection compiles the form of its database. Hand-written statements (`SqlStep`) have `?` for parameters,
- * some with a type (`?::bigint`). A PostgreSQL connection numbers the parameters, and a SQLite connection
- * leaves their types out. Both databases have the aggregate `merged_histogram`, and the type `blob`.
+ * The parts of queries that differ between databases. All other queries use only the SQL that SQLite and
+ * PostgreSQL have in common. A query does not know which database runs it. A part that differs has both
+ * forms, and the connection compiles the form of its own database. Hand-written statements (`SqlStep`) have
+ * `?` for parameters, some with a type (`?::bigint`). A PostgreSQL connection numbers the parameters, and a
+ * SQLite connection leaves their types out. Both databases have the aggregate `merged_histogram`, and the
+ * type `blob`.
  */
 
-/** The form for PostgreSQL of a part, by its form for SQLite. */
+/** The PostgreSQL form of each part that differs, by its SQLite form. */
 const POSTGRES_FORMS = new WeakMap<OperationNode, RawNode>();
 
 function eachIn<T>(forms: { readonly sqlite: RawBuilder<T>; readonly postgres: RawBuilder<T> }) {
@@ -30,7 +31,7 @@ function eachIn<T>(forms: { readonly sqlite: RawBuilder<T>; readonly postgres: R
   return sql<T>`${part}`;
 }
 
-/** The node that PostgreSQL compiles in place of this one. */
+/** The node to compile for PostgreSQL in place of this node. */
 export function postgresForm(node: RawNode): RawNode {
   return POSTGRES_FORMS.get(node) ?? node;
 }
@@ -44,9 +45,9 @@ export const TABLE_NAMES = eachIn({
 });
 
 /**
- * Statement: which freed content the connection overwrites. `pages`: whole freed pages too. `written`: only
- * content in pages that it writes anyway, which is the state after opening. PostgreSQL has no such choice: it
- * writes over freed content when it needs the space.
+ * Statement: sets which freed content SQLite overwrites on this connection. `pages`: also whole freed pages.
+ * `written`: only freed content in pages that SQLite writes anyway; this is the setting of a new connection.
+ * PostgreSQL has no such setting: freed content stays until its space is used again.
  */
 export function overwriteFreed(what: 'pages' | 'written'): RawBuilder<unknown> {
   return eachIn({
@@ -56,8 +57,8 @@ export function overwriteFreed(what: 'pages' | 'written'): RawBuilder<unknown> {
 }
 
 /**
- * Statement: a definition of a migration, from its SQLite form; a part for PostgreSQL alone is in a comment.
- * PostgreSQL then compares texts by their bytes, as SQLite does, and never reuses an id.
+ * Statement: a definition of a migration, given in its SQLite form. Comments contain the parts that only
+ * PostgreSQL uses. The PostgreSQL form compares texts by their bytes and never reuses an id, as SQLite does.
  */
 export function definition(sqlite: string): RawBuilder<unknown> {
   const postgres = sqlite
@@ -73,7 +74,7 @@ export function definition(sqlite: string): RawBuilder<unknown> {
 
 export type Trigger = {
   readonly name: string;
-  /** `UPDATE OF status, since`, say. */
+  /** The event that runs the trigger, such as `UPDATE OF status, since`. */
   readonly after: string;
   readonly table: string;
   readonly when?: string | undefined;
@@ -94,7 +95,7 @@ export function triggerDefinition({ name, after, table, when, body }: Trigger): 
   });
 }
 
-/** Statement that only PostgreSQL needs. */
+/** A statement that only PostgreSQL needs. SQLite runs a query without effect instead. */
 export function onlyInPostgres(statement: string): RawBuilder<unknown> {
   return eachIn({ sqlite: sql`SELECT 1`, postgres: sql.raw(statement) });
 }
@@ -110,7 +111,7 @@ export function primaryKeyOf(table: string): RawBuilder<{ name: string }> {
   });
 }
 
-/** Query: the last id that each table has given, which is never given again; 0: none. */
+/** Query: the last id that each table has assigned, and will not assign again; 0: none. */
 export const LAST_IDS = eachIn({
   sqlite: sql<{ table: string; id: number }>`SELECT name AS "table", seq AS id FROM sqlite_sequence`,
   postgres: sql<{ table: string; id: number }>`
@@ -119,10 +120,10 @@ export const LAST_IDS = eachIn({
     WHERE s.relkind = 'S' AND s.relnamespace = CAST(current_schema() AS regnamespace)`,
 });
 
-/** Statement: to be run before {@link writeLastId}. */
+/** Statement to run before {@link writeLastId}: deletes SQLite's last ids. */
 export const FORGET_LAST_IDS = eachIn({ sqlite: sql`DELETE FROM sqlite_sequence`, postgres: sql`SELECT` });
 
-/** Statement: later ids of the table are greater. @param id > 0 */
+/** Statement: sets the last assigned id of a table, so that new ids are greater. @param id > 0 */
 export function writeLastId(table: string, id: number): RawBuilder<unknown> {
   return eachIn({
     sqlite: sql`INSERT INTO sqlite_sequence (name, seq) VALUES (${table}, ${id})`,
@@ -131,8 +132,9 @@ export function writeLastId(table: string, id: number): RawBuilder<unknown> {
 }
 
 /**
- * Query: drops the oldest part of the results that ends at `until` (epoch ms) or before. `dropped`: about how
- * many rows it had, 0: there is none; null: this database has no parts, and rows are deleted.
+ * Query: drops the oldest partition of the results that ends at or before `until` (epoch ms). `dropped`: the
+ * estimated number of its rows; 0: there is no such partition; null: this database (SQLite) has no
+ * partitions, so the caller deletes rows.
  */
 export function dropResultDay(until: number): RawBuilder<{ dropped: number | null }> {
   return eachIn({
@@ -141,7 +143,7 @@ export function dropResultDay(until: number): RawBuilder<{ dropped: number | nul
   });
 }
 
-/** A parameter with whole numbers, in the form of PostgreSQL's arrays. */
+/** One parameter with whole numbers, as a PostgreSQL array. */
 function array(numbers: readonly number[]): RawBuilder<unknown> {
   return sql`CAST(${`{${numbers.join()}}`} AS bigint[])`;
 }
@@ -191,7 +193,8 @@ export function triplesAs(
 }
 
 /**
- * Aggregate: the values of each row as an array, and all arrays as the text of one JSON array, in this order.
+ * Aggregate: makes a JSON array from the values of each row, and the text of one JSON array from all of these
+ * arrays, in the order of `orderedBy`.
  */
 export function jsonRows(values: readonly string[], orderedBy: readonly string[] = []): RawBuilder<string> {
   const columns = (names: readonly string[]) => sql.join(names.map((name) => sql.ref(name)));
@@ -214,7 +217,7 @@ export function least(...values: readonly RawBuilder<number>[]): RawBuilder<numb
   return eachIn({ sqlite: sql<number>`min(${all})`, postgres: sql<number>`least(${all})` });
 }
 
-/** Whether `text` contains `part`; case does not matter for the letters of ASCII. */
+/** Whether `text` contains `part`. The case of ASCII letters is ignored. */
 export function containsText(text: RawBuilder<unknown>, part: string): RawBuilder<boolean> {
   return eachIn({
     sqlite: sql<boolean>`instr(lower(${text}), lower(${part})) > 0`,
@@ -239,8 +242,9 @@ export function jsonFlag(column: RawBuilder<unknown>, member: string): RawBuilde
 }
 
 /**
- * What an aggregate of reports answers. Only the function beside the aggregate can read it. SQLite adds up on
- * the reading thread. From PostgreSQL the reports come as they are, in hexadecimal digits.
+ * The answer of an aggregate over reports. Only the function defined beside the aggregate can read the
+ * answer. SQLite sums the reports up on the reading thread. PostgreSQL answers the reports themselves, in
+ * hexadecimal digits, and that function sums them up.
  */
 export type SummedUp = string;
 
@@ -259,7 +263,7 @@ export function readReportSums(sums: SummedUp): RegionCounts[] {
   return added.counts();
 }
 
-/** Aggregate: the sums of the phases in `slot_results.reports`, of these regions. */
+/** Aggregate: the sums of the phases in the reports of these regions, from `slot_results.reports`. */
 export function phaseSums(reports: RawBuilder<unknown>, regions: RegionSet): RawBuilder<SummedUp> {
   return eachIn({ sqlite: sql<SummedUp>`phase_sums(${reports}, ${regions})`, postgres: inHex(reports) });
 }

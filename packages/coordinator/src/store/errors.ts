@@ -37,7 +37,7 @@ const CODE_OF: ReadonlyMap<number, StoreErrorCode> = new Map([
   [11, 'store-corrupt'],
   [13, 'store-full'],
   [14, 'store-io'],
-  // A lock on the journal's index that lasts: SQLite gives up after 10 s.
+  // A program keeps the lock on the journal's index: SQLite gives up after 10 s.
   [15, 'store-busy'],
   [19, 'store-constraint'],
   [26, 'store-corrupt'],
@@ -49,7 +49,7 @@ const ADVICE: Partial<Record<StoreErrorCode, string>> = {
   'store-full': 'make room on its disk',
 };
 
-/** This coordinator does not lead, or does not any more, so nothing was written. */
+/** The error of a write by a coordinator that does not lead, or no longer leads. Nothing was written. */
 export function notLeading(cause?: unknown): StoreError {
   const message = 'another coordinator leads: nothing was written';
   return new StoreError('not-leading', message, cause === undefined ? {} : { cause });
@@ -68,16 +68,19 @@ export function isBusy({ errcode }: SqliteFailure): boolean {
   return CODE_OF.get(errcode & 0xff) === 'store-busy';
 }
 
-/** SQLite's messages name tables and columns, never values. */
+/**
+ * The StoreError for an SQLite error. Its message is safe to log: SQLite's messages name tables and columns,
+ * never values.
+ */
 export function storeErrorOf(failure: SqliteFailure, cause?: unknown): StoreError {
-  // The low byte is the primary code; the other bytes say more about it.
+  // The low byte of the error code is the primary result code; the other bytes extend it.
   return storeError(CODE_OF.get(failure.errcode & 0xff) ?? 'store-error', failure.message, cause);
 }
 
-/** The constraint that breaks where the writer does not lead the shard, see `shard-lease.ts`. */
+/** Name of the constraint that is violated when the writer does not lead the shard, see `shard-lease.ts`. */
 const FENCE = 'not_leading';
 
-/** The error of this code, with what the operator can do about it. */
+/** The error with this code. Its message includes what the operator can do about it. */
 export function storeError(code: StoreErrorCode, message: string, cause?: unknown): StoreError {
   if (code === 'store-constraint' && message.includes(FENCE)) return notLeading(cause);
   const advice = ADVICE[code] === undefined ? '' : `: ${ADVICE[code]}`;

@@ -4,7 +4,10 @@ import { z } from 'zod';
 import { readFact, writeFact } from './facts.ts';
 import type { SqlStep, Store } from './store.ts';
 
-/** Outcomes that the export counts: `not_run` says nothing about the target, and may be replaced later. */
+/**
+ * Outcomes that the export counts. It does not count `not_run`, which says nothing about the target and may
+ * be replaced later.
+ */
 export const COUNTED_OUTCOMES = ['passed', 'degraded', 'failed'] as const;
 
 /** The members of a recorded result that the export counts. */
@@ -14,7 +17,7 @@ const countedResult = z.object({
   outcome: z.enum(COUNTED_OUTCOMES),
   status_code: z.number().optional(),
   error_type: z.string().optional(),
-  /** ms, as the phases. */
+  /** ms; the phases are in ms too. */
   latency: z.number().optional(),
   /** Epoch ms. */
   certificate_expires_at: z.number().optional(),
@@ -24,25 +27,25 @@ export type CountedResult = z.infer<typeof countedResult>;
 
 const countedResults = z.array(countedResult);
 
-/** A note that a commit of the recorder leaves for the export. It is stored as JSON. */
+/** A note with the results of one commit of the recorder, for the export. Notes are stored as JSON. */
 export type ExportNote = {
-  /** Grows from note to note. */
+  /** Each note has a greater id than all earlier notes. */
   readonly id: number;
   readonly results: readonly CountedResult[];
 };
 
 export type StoredExportTotals = {
   readonly monitorId: number;
-  /** The totals include the notes up to this one. */
+  /** The totals include the notes up to this id. */
   readonly until: number;
   readonly text: string;
 };
 
-/** Fact: the id of the last note that all totals include and that is removed. */
+/** Key of the fact with the id of the last removed note. All totals include that note. */
 const NOTES_UNTIL = 'export_notes_until';
-/** Notes that are read at once. Each has up to some hundred results. */
+/** Number of notes per query. A note has at most some hundred results. */
 const NOTES_PER_READ = 10;
-/** Notes, or totals, that one transaction deletes. */
+/** Maximum number of notes, or of totals, that one transaction deletes. */
 const ROWS_PER_DELETE = 500;
 
 export function insertNote({ id, results }: ExportNote): SqlStep {
@@ -61,7 +64,7 @@ export async function lastNote({ read }: Pick<Store, 'read'>): Promise<number> {
 }
 
 /**
- * The next notes after this id, in their order. A note that this version cannot read counts as one without
+ * The next notes after this id, in their order. A note that this version cannot read is answered without
  * results.
  */
 export async function notesAfter({ read }: Pick<Store, 'read'>, id: number): Promise<ExportNote[]> {
@@ -104,7 +107,10 @@ export async function monitorsWithTotals({ read }: Pick<Store, 'read'>): Promise
   return rows.map(({ monitor_id }) => monitor_id);
 }
 
-/** Writes nothing for a monitor that was removed in between. */
+/**
+ * The statement that writes the totals of a monitor. It writes nothing if the monitor was removed in the
+ * meantime.
+ */
 const WRITE_TOTALS = `INSERT INTO export_totals (monitor_id, until, totals)
   SELECT id, ?::bigint, ? FROM monitors WHERE id = ?
   ON CONFLICT (monitor_id) DO UPDATE SET until = excluded.until, totals = excluded.totals`;
@@ -127,7 +133,7 @@ export async function removeTotals(store: Store, monitorIds: readonly number[]):
   );
 }
 
-/** Removes the notes up to this id, in chunks. To be called when all totals include them. */
+/** Removes the notes up to this id, in chunks. Call this only when all stored totals include these notes. */
 export async function removeNotes(store: Store, until: number): Promise<void> {
   for (;;) {
     const removed = await store.transaction(async (tx) => {
@@ -152,8 +158,8 @@ export async function bytesOfNotes({ read }: Pick<Store, 'read'>): Promise<numbe
 }
 
 /**
- * Removes all totals, and then the notes up to this id. After a crash in between, monitors without totals
- * begin to count again; no monitor continues with a lower count than before.
+ * Removes all totals, and then the notes up to this id. After a crash in the middle, the monitors without
+ * totals count from the beginning again; no monitor continues with a lower count than before.
  */
 export async function removeCounts(store: Store, until: number): Promise<void> {
   for (;;) {

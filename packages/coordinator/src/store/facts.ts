@@ -18,7 +18,7 @@ export async function readFact(db: Kysely<Database>, key: string): Promise<strin
 /**
  * Writes a fact.
  *
- * @param db of a transaction
+ * @param db the query builder of a transaction
  */
 export async function writeFact(db: Kysely<Database>, key: string, value: string): Promise<void> {
   await db
@@ -28,7 +28,7 @@ export async function writeFact(db: Kysely<Database>, key: string, value: string
     .execute();
 }
 
-/** The stored fact. Where there is none, `make` makes it and it is stored. */
+/** The stored fact. If there is no such fact, `make` makes its value, which is then stored. */
 export async function factOrNew(db: Kysely<Database>, key: string, make: () => string): Promise<string> {
   const known = await readFact(db, key);
   if (known !== null) return known;
@@ -37,10 +37,10 @@ export async function factOrNew(db: Kysely<Database>, key: string, make: () => s
   return made;
 }
 
-/** Fact: how far the copying of another database to this one has come; see `copy-store.ts`. */
+/** Key of the fact with the progress of copying another database into this database; see `copy-store.ts`. */
 export const COPYING = 'copying';
 
-/** Refuses a database that an unfinished copy has left. @throws StoreError `store-foreign` */
+/** Refuses a database into which a copy is unfinished. @throws StoreError `store-foreign` */
 export async function refuseUnfinishedCopy({ read }: Store): Promise<void> {
   if ((await readFact(read, COPYING)) === null) return;
   throw new StoreError('store-foreign', 'the database is an unfinished copy: call "svc migrate-store" again');
@@ -54,7 +54,8 @@ const storedTime = z.object({
 });
 
 /**
- * Answers the time that the last process believed; null when none was stored.
+ * Returns the time that the last process took for the true time, see `BelievedTime`; null when none was
+ * stored.
  *
  * @throws ZodError when the stored value cannot be read
  */

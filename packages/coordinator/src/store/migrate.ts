@@ -9,7 +9,7 @@ import type { Database } from './schema.ts';
 const MIGRATION_TABLE = 'kysely_migration';
 
 /**
- * Migrates the database to this version of svc; each migration is applied whole or not at all.
+ * Migrates the database to this version of svc. Each migration is applied completely or not at all.
  *
  * @param path the database, for messages
  * @throws StoreError `store-newer`, `store-foreign`, or the database's error
@@ -17,7 +17,8 @@ const MIGRATION_TABLE = 'kysely_migration';
 export async function migrate(dialect: Dialect, path: string, log: Logger): Promise<void> {
   const db = new Kysely<Database>({ dialect });
   const applied = await appliedTo(db, path);
-  // The migrator reads the definition of every table before it finds that there is nothing to do.
+  // Kysely's migrator is not run when nothing is to be done, because it first reads the definition of every
+  // table.
   if (Object.keys(MIGRATIONS).every((name) => applied.has(name))) return;
   const migrator = new Migrator({
     db,
@@ -38,8 +39,8 @@ export async function migrate(dialect: Dialect, path: string, log: Logger): Prom
 }
 
 /**
- * The names of the migrations that the database has. Refuses a database of a newer version, or of another
- * program.
+ * The names of the migrations that the database has. Refuses a database that a newer version of svc or
+ * another program has made.
  */
 async function appliedTo(db: Kysely<Database>, path: string): Promise<ReadonlySet<string>> {
   const tables = await TABLE_NAMES.execute(db);

@@ -1,6 +1,10 @@
 import { CompiledQuery, type DatabaseConnection, type Driver, type QueryResult } from 'kysely';
 
-/** The ids of inserted rows are among `rows`, where the statement asks for them. `changes` is the number of answered rows, or of written rows where the statement answers none. */
+/**
+ * The result of one statement. `rows`: the answered rows, which include the ids of inserted rows if the
+ * statement asks for them. `changes`: the number of answered rows, or of written rows if the statement
+ * answers no rows.
+ */
 export type StatementOutcome = {
   readonly rows: unknown[];
   readonly changes: number;
@@ -10,8 +14,8 @@ export type StatementOutcome = {
 export type Execute = (sql: string, parameters: readonly unknown[]) => Promise<StatementOutcome>;
 
 /**
- * A Kysely driver that runs every statement through `execute`. Only the migrator begins transactions by it.
- * The owner of the connection closes it.
+ * A Kysely driver that runs every statement through `execute`. Only the migrator begins transactions through
+ * this driver. The owner of the connection closes it.
  *
  * @param begin the statement that begins a transaction
  */

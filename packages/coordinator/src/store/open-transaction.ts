@@ -9,9 +9,9 @@ import type { RowOutcome, SqlStep, SqlValue, Transaction } from './store.ts';
 export type BegunConnection = {
   readonly run: Execute;
   runEach(sql: string, rows: SqlStep['rows']): Promise<readonly RowOutcome[]>;
-  /** Rejects only where the transaction is not durable. */
+  /** Rejects only if the transaction is not durable. */
   commit(): Promise<void>;
-  /** Does nothing where the transaction has ended already. */
+  /** Does nothing if the transaction has already ended. */
   rollBack(): Promise<void>;
 };
 
@@ -22,7 +22,8 @@ type Parts = {
 };
 
 /**
- * Runs `work` in a transaction that has begun. It is rolled back when `work` or the commit fails.
+ * Runs `work` in a transaction that has begun. The transaction is rolled back when `work` or the commit
+ * fails.
  *
  * @returns the result of `work`, and the tasks to run after the commit
  */
@@ -37,8 +38,8 @@ export async function runTransaction<T>(
     return { outcome, tasks: transaction.tasks };
   } catch (error) {
     await transaction.rollBack().catch((failure: unknown) => {
-      // The caller gets the error that made the transaction fail. If this failure lasts, the next transaction
-      // reports it.
+      // The caller gets the error that made the transaction fail. If rolling back keeps failing, the next
+      // transaction reports that.
       log.error({ error: failure }, 'cannot roll back a transaction');
     });
     throw error;

@@ -14,7 +14,7 @@ export function openDatabase(url: DatabaseUrl, log: Logger): Promise<Store> {
   return path === null ? openAt(url, log, STORE_THREADS) : openStore({ path, log });
 }
 
-/** Opens a migrated database for reading on the calling thread: for threads with long work of their own. */
+/** Opens a migrated database for reading on the calling thread. It is for threads that do long work. */
 export async function openReading(url: DatabaseUrl, log: Logger): Promise<StoreReading> {
   const path = fileOf(url);
   if (path !== null) return openReadingFile(path);

@@ -15,7 +15,7 @@ export const AUDIT_OUTCOMES = ['done', 'refused', 'failed'] as const;
 export type AuditLine = {
   /** Epoch ms. */
   readonly at: number;
-  /** Null: the workspace is not known. */
+  /** Null when the workspace is not known. */
   readonly workspaceId: number | null;
   readonly actor: (typeof AUDIT_ACTORS)[number];
   readonly token: { readonly id: number; readonly name: string } | null;
@@ -32,13 +32,13 @@ export type AuditLine = {
   readonly requestId: string | null;
   /** Address at the other end of the connection. */
   readonly peer: string | null;
-  /** For people; never a secret. */
+  /** A text for people. It never contains a secret. */
   readonly detail: string | null;
 };
 
 export type AuditRow = Selectable<Database['audit']>;
 
-/** Characters of a text that a line keeps. */
+/** Maximum length of a text in a line, characters. */
 const MOST_CHARACTERS = 300;
 
 const INSERT = `INSERT INTO audit
@@ -46,8 +46,8 @@ const INSERT = `INSERT INTO audit
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 
 /**
- * Appends lines. To be called in the transaction of the change that they describe, so that both are stored or
- * neither is.
+ * Appends lines. The caller passes the transaction of the change that the lines describe, so that the change
+ * and its lines are stored together or not at all.
  */
 export async function appendAudit(tx: Transaction, lines: readonly AuditLine[]): Promise<void> {
   if (lines.length > 0) await tx.runEach(INSERT, lines.map(valuesOf));
@@ -72,9 +72,9 @@ function valuesOf(line: AuditLine): SqlValue[] {
 }
 
 export type AuditSearch = {
-  /** Null: the lines of all workspaces, and lines without one. */
+  /** Null: the lines of all workspaces, and lines that belong to no workspace. */
   readonly workspaceId: number | null;
-  /** Only lines before this one. */
+  /** Only lines with a smaller id. */
   readonly beforeId: number | null;
   readonly limit: number;
   readonly tokenId?: number | undefined;

@@ -11,7 +11,8 @@ export type KeptRequest = {
 };
 
 /**
- * The result of an earlier request with the key, made at `since` (epoch ms) or later; null: there was none.
+ * The result of an earlier request with the same key. Null: there was no such request at `since` (epoch ms)
+ * or later.
  */
 export async function keptRequest(
   { db }: Transaction,

@@ -11,13 +11,15 @@ const JOB_KEY_BYTES = 32;
 /** Values that are made at the first start of a database and never change. */
 export type Installation = {
   /**
-   * 16 hexadecimal digits. It is part of each incident's key, so that people see at a vendor which
-   * installation an incident comes from.
+   * 16 hexadecimal digits. The id is part of each incident's key. So people who see an incident at a vendor
+   * know which installation reported it.
    */
   readonly id: string;
   /** Derives the ids of alerts and other messages, and the keys of incidents. */
   readonly ids: DerivedIds;
-  /** 32 bytes. It signs the tokens of jobs, so that a result can be verified without a record of its job. */
+  /**
+   * 32 bytes. The key signs the tokens of jobs, so that a result can be verified without a record of its job.
+   */
   readonly jobKey: Secret<Uint8Array>;
 };
 
@@ -36,7 +38,7 @@ export async function loadInstallation(store: Store, secrets: Secrets): Promise<
   });
 }
 
-/** The key of derived ids: nothing else is made with it. */
+/** The key from which ids are derived. It has no other use. */
 function keyOfIds(jobKey: Secret<Uint8Array>): Uint8Array {
   return createHmac('sha256', jobKey.reveal()).update('svc:ids of alerts').digest();
 }

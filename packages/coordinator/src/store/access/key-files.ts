@@ -4,17 +4,18 @@ import { join } from 'node:path';
 import { isCode, SvcError } from '@svc/shared/errors.ts';
 import { Secret } from '@svc/shared/secret.ts';
 
-/** Names of the files in the data folder with the secrets that svc makes where no setting has them. */
+/** The files in the data folder for secrets that svc generates when no setting gives them. */
 export const SECRET_KEY_FILE = 'secret-key';
 /** The file with the previous key, which `secret-key rotate` writes. */
 export const PREVIOUS_SECRET_KEY_FILE = 'secret-key-previous';
 export const API_TOKEN_FILE = 'api-token';
 
 /**
- * The secret in the file `name` of `folder`; `generate` makes it when there is none.
+ * The secret in the file `name` of `folder`. If the file is missing, `generate` makes the secret and it is
+ * stored.
  *
  * Only the owner may read the file. Several processes that start at once all get the same secret. A crash
- * leaves a whole file or none.
+ * leaves either the whole file or no file.
  */
 export async function generatedSecret(folder: string, name: string, generate: () => string): Promise<Secret> {
   const path = join(folder, name);
@@ -28,10 +29,10 @@ export async function generatedSecret(folder: string, name: string, generate: ()
   return made;
 }
 
-/** The key of the secrets, and the previous key while secrets are sealed again; both in base64. */
+/** The key that seals secrets, and the previous key while secrets are sealed again. Both are in base64. */
 export type SecretKeys = { readonly key: Secret; readonly previous: Secret | null };
 
-/** The keys in the data folder. `generate` makes the key where there is none. */
+/** The keys in the data folder. If there is no key yet, `generate` makes it. */
 export async function keptKeys(folder: string, generate: () => string): Promise<SecretKeys> {
   // The order matters: `secret-key rotate` keeps the former key before it replaces the file.
   const key = await generatedSecret(folder, SECRET_KEY_FILE, generate);
@@ -39,10 +40,10 @@ export async function keptKeys(folder: string, generate: () => string): Promise<
 }
 
 /**
- * Removes the previous key. To be called when no value is sealed with it any more.
+ * Removes the previous key. Call this only when no value is sealed with the previous key any more.
  *
- * @param keys the answer of {@link keptKeys}. If another rotation began since, the file of the previous key
- *   has the key that seals all values, and stays.
+ * @param keys the answer of {@link keptKeys}. If another rotation has begun since that answer, the file of
+ *   the previous key contains the key that seals all values now. The file then stays.
  */
 export async function forgetPreviousKey(folder: string, keys: SecretKeys): Promise<void> {
   if (keys.previous === null) return;
@@ -55,7 +56,7 @@ function isSame(one: Secret | null, other: Secret | null): boolean {
   return one?.reveal() === other?.reveal();
 }
 
-/** The secret in a file; null where there is none. @throws SvcError `secret-file-empty` */
+/** The secret in a file; null when the file is missing. @throws SvcError `secret-file-empty` */
 export async function readSecretFile(path: string): Promise<Secret | null> {
   try {
     const text = (await readFile(path, 'utf8')).trim();
@@ -69,8 +70,8 @@ export async function readSecretFile(path: string): Promise<Secret | null> {
 }
 
 /**
- * Writes the file under another name, and then links it. Unlike a rename, a link never replaces a file that
- * another process created first.
+ * Writes a file under a temporary name, and then links it to its final name. Unlike a rename, a link never
+ * replaces a file that another process created first.
  */
 async function createWhole(path: string, text: string): Promise<void> {
   const draft = `${path}.${randomBytes(6).toString('hex')}`;

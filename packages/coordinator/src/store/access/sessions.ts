@@ -8,10 +8,10 @@ export type StoredSession = {
   readonly expiresAt: number;
 };
 
-/** Maximum number of expired rows that a new session or link removes. */
+/** Maximum number of expired rows that are removed when a session or a link is inserted. */
 const MOST_REMOVED = 100;
 
-/** Inserts a session, and removes some that have expired. @param now epoch ms, whole */
+/** Inserts a session, and removes some expired sessions. @param now epoch ms, whole */
 export async function insertSession(
   { db }: Transaction,
   hash: string,
@@ -30,7 +30,7 @@ export async function insertSession(
     .execute();
 }
 
-/** The session of a hash, expired or not; null: there is none. */
+/** The session with this hash, expired or not; null: there is no such session. */
 export async function findSession({ read }: Store, hash: string): Promise<StoredSession | null> {
   const row = await read
     .selectFrom('sessions')
@@ -56,7 +56,7 @@ export type StoredLink = {
   readonly expiresAt: number;
 };
 
-/** Inserts a link, and removes some that have expired. @param now epoch ms, whole */
+/** Inserts a link, and removes some expired links. @param now epoch ms, whole */
 export async function insertLink(
   { db }: Transaction,
   hash: string,
@@ -82,7 +82,7 @@ export async function hasLink({ read }: Store, hash: string): Promise<boolean> {
   return row !== undefined;
 }
 
-/** Removes a link and answers it, expired or not; null: there is none. */
+/** Removes the link with this hash and returns it, expired or not; null: there is no such link. */
 export async function takeLink({ db }: Transaction, hash: string): Promise<StoredLink | null> {
   const row = await db
     .deleteFrom('one_time_links')

@@ -7,13 +7,13 @@ import type { Store, Transaction } from '../store.ts';
 import { type AuditLine, appendAudit } from './audit.ts';
 
 /**
- * The scopes of tokens. Each scope includes those before it. `admin` manages tokens and reads the audit
- * trail.
+ * The scopes of tokens. Each scope includes the scopes before it in this list. `admin` manages tokens and
+ * reads the audit trail.
  */
 export const TOKEN_SCOPES = ['read', 'write', 'admin'] as const;
 export type TokenScope = (typeof TOKEN_SCOPES)[number];
 
-/** Whether a token of scope `given` may do a thing that needs scope `needed`. */
+/** Whether a token of scope `given` may act where scope `needed` is required. */
 export function scopeIncludes(given: TokenScope, needed: TokenScope): boolean {
   return TOKEN_SCOPES.indexOf(given) >= TOKEN_SCOPES.indexOf(needed);
 }
@@ -28,18 +28,18 @@ export type Token = {
   /** Epoch ms. */
   readonly createdAt: number;
   /**
-   * The token that created it, with its name. Null: the settings created it, or a version of svc that did not
-   * store this.
+   * The id and name of the token that created this token. Null: the settings created this token, or it was
+   * created by a version of svc that did not store its creator.
    */
   readonly createdBy: TokenName | null;
-  /** Epoch ms; null: it does not expire. */
+  /** Epoch ms; null: the token does not expire. */
   readonly expiresAt: number | null;
 };
 
 /**
- * The version of a token for which its sessions and login links are valid. An operator's token that was
- * removed and is set again keeps its id, but counts as newly made: its former sessions and links do not
- * become valid again.
+ * The version of a token for which its sessions and login links are valid. An operator's token that is
+ * removed from the settings and later set again keeps its id but gets a new version, so its former sessions
+ * and links do not become valid again.
  */
 export function tokenVersion({ createdAt }: Token): string {
   return String(createdAt);
@@ -63,13 +63,13 @@ function hashOf(token: string): string {
 }
 
 /**
- * The tokens that are not revoked, in memory by their hash: they are few, and every request needs one. The
- * database has only their hashes too.
+ * The tokens that are not revoked. They are kept in memory by their hash, because there are few of them and
+ * every request needs one. The database also has only their hashes.
  */
 export class Tokens {
   readonly #store: Store;
   readonly #byHash = new Map<string, Token>();
-  /** By token id, epoch ms. */
+  /** Time of the last use by token id, epoch ms. */
   readonly #lastUsed = new Map<number, number>();
   readonly #unsavedUses = new Set<number>();
 
@@ -89,12 +89,12 @@ export class Tokens {
     return tokens;
   }
 
-  /** The token of a request, which may have expired; null: it is unknown or revoked. */
+  /** The token that a request presented; it may have expired. Null: the token is unknown or revoked. */
   lookup(token: string): Token | null {
     return this.#byHash.get(hashOf(token)) ?? null;
   }
 
-  /** The token of an id, which may have expired; null: it is unknown or revoked. */
+  /** The token with this id; it may have expired. Null: the token is unknown or revoked. */
   find(id: number): Token | null {
     for (const token of this.#byHash.values()) if (token.id === id) return token;
     return null;
@@ -106,14 +106,14 @@ export class Tokens {
     return true;
   }
 
-  /** By ascending id; expired tokens stay until they are revoked. */
+  /** The tokens of a workspace by ascending id. Expired tokens are listed until they are revoked. */
   list(workspaceId: number): Token[] {
     return [...this.#byHash.values()]
       .filter((token) => token.workspaceId === workspaceId)
       .sort((a, b) => a.id - b.id);
   }
 
-  /** Creates a token. Only the answer has its secret. */
+  /** Creates a token. The secret is only in the answer; it is not stored. */
   create(grant: TokenGrant, now: number): Promise<{ token: Token; secret: Secret }> {
     return this.#store.transaction((tx) => this.createIn(tx, grant, now));
   }
@@ -127,10 +127,10 @@ export class Tokens {
 
   /**
    * Revokes a token. `cascade` also revokes all tokens that descend from it by creation, in every workspace.
-   * The token itself may then be revoked already.
+   * With `cascade`, the token itself may already be revoked.
    *
-   * @returns 'unknown': the workspace has no such token; 'operator': SVC_API_TOKEN sets it, and only a change
-   *   of the setting revokes it
+   * @returns 'unknown': the workspace has no such token; 'operator': SVC_API_TOKEN sets the token, and only a
+   *   change of that setting revokes it
    */
   async revokeIn(
     tx: Transaction,
@@ -196,19 +196,19 @@ export class Tokens {
     });
   }
 
-  /** The time of the last request with the token, epoch ms; null: there was none since this is stored. */
+  /** The time of the last request with the token, epoch ms; null: no use of the token was recorded. */
   lastUsedAt(tokenId: number): number | null {
     return this.#lastUsed.get(tokenId) ?? null;
   }
 
-  /** Notes a use in memory until {@link saveUses}. */
+  /** Keeps the time of a use in memory until {@link saveUses} writes it. */
   noteUse(tokenId: number, now: number): void {
     this.#lastUsed.set(tokenId, wholeMs(now));
     this.#unsavedUses.add(tokenId);
   }
 
   /**
-   * Writes the times of use that changed since the last call.
+   * Writes the times of last use that changed since the previous call.
    *
    * @throws StoreError
    */

@@ -11,7 +11,7 @@ import { type DeliveryPair, passOnTurns, type QueuedRow } from './delivery-queue
  * were told about.
  */
 
-/** An attempt as the ledger keeps it. */
+/** An attempt as the ledger stores it. */
 export type AttemptEntry = {
   deliveryId: number;
   /** From 1 on. */
@@ -20,33 +20,33 @@ export type AttemptEntry = {
   at: number;
   durationMs: number;
   outcome: string;
-  /** Why it failed; null: it did not. */
+  /** Why the attempt failed; null: it succeeded. */
   reason: string | null;
   statusCode: number | null;
   error: string | null;
-  /** What the receiver answered, shortened and masked; null: nothing. */
+  /** The receiver's answer, shortened and with secrets masked; null: there was no answer. */
   reply: string | null;
 };
 
 /** A step in the life of a delivery, with its consequences for its channel. */
 export type DeliveryStep = {
   deliveryId: number;
-  /** The youngest delivery of the pair when the attempt began. */
+  /** Id of the youngest delivery of the pair at the time when the attempt began. */
   newestId: number;
   pair: DeliveryPair;
-  /** Null: nothing was sent. */
+  /** Null when nothing was sent. */
   attempt: AttemptEntry | null;
   /** Why the attempt failed; null: it succeeded, or the delivery was left out. */
   error: string | null;
   /** `pending`: there will be a further attempt. The other states end the delivery. */
   state: DeliveryState;
-  /** When the delivery is due, on the clock of `due_at`, epoch ms; null when it is over. */
+  /** When the next attempt is due, on the clock of `due_at`, epoch ms; null when the delivery is over. */
   nextAttemptAt: number | null;
-  /** The wait from the end of the attempt until then, ms; null when the delivery is over. */
+  /** The wait from the end of this attempt to the next one, ms; null when the delivery is over. */
   waitMs: number | null;
   /** The channel's new state; null: unchanged. */
   channel: ChannelState | null;
-  /** The incident that the channel was, or may have been, told about by this step; null: none. */
+  /** The incident that this step announced, or may have announced, to the channel; null: none. */
   announced: AnnouncedIncident | null;
   /** The new text that the channel's code stores for the channel; null: unchanged. */
   kept: string | null;
@@ -59,19 +59,20 @@ export type AnnouncedIncident = { readonly incident: string; readonly thread: st
 
 /**
  * - `ok`, `failing`: the result of an attempt. Neither changes a stopped channel.
- * - `stopped`: its address is dead. The state lasts until the channel is changed or a test is delivered.
+ * - `stopped`: the channel's address is dead. The state lasts until the channel is changed or a test is
+ *   delivered.
  * - `taken-up`: a test was delivered.
  */
 export type ChannelState = { state: 'ok' | 'failing' | 'stopped' | 'taken-up'; reason: string | null };
 
-/** A channel that was not stopped before, with the reason. */
+/** A channel that has just been stopped, with the reason. */
 export type StoppedChannel = { readonly notificationId: number; readonly reason: string | null };
 
 /**
- * Writes steps of different pairs. A delivered message makes the other waiting deliveries of its channel due:
- * each at most once before its own back-off ends.
+ * Writes steps, each of another pair. When a message is delivered, the other waiting deliveries of its
+ * channel become due at once. Each delivery becomes due early at most once.
  *
- * @param now epoch ms: the stored end of deliveries that a step ends
+ * @param now epoch ms; stored as the end of each delivery that a step ends
  * @returns the channels that these steps stopped
  */
 export async function recordSteps(
@@ -125,7 +126,7 @@ export async function recordSteps(
   return writeChannelStates(tx, written.flatMap(changedChannel), now);
 }
 
-/** When the delivery is tried next by the system's clock, as the attempt is dated, epoch ms. */
+/** When the next attempt is due on the system's clock, which also dates the attempts; epoch ms. */
 function nextOf({ attempt, nextAttemptAt, waitMs }: DeliveryStep): number | null {
   if (nextAttemptAt === null || waitMs === null) return null;
   return wholeMs(attempt === null ? nextAttemptAt : attempt.at + attempt.durationMs + waitMs);
@@ -169,7 +170,10 @@ async function insertAttempts(tx: Transaction, attempts: readonly WrittenAttempt
   );
 }
 
-/** Stores the incidents that channels were told about, with what their code stores for each. */
+/**
+ * Stores the incidents that were announced to channels, each with the text that the channel's code keeps for
+ * it.
+ */
 async function storeThreads(tx: Transaction, steps: readonly DeliveryStep[], now: number): Promise<void> {
   const rows = steps.flatMap(({ pair, announced }) =>
     announced === null
@@ -196,8 +200,8 @@ async function storeKeptTexts(tx: Transaction, steps: readonly DeliveryStep[]): 
 type NewState = ChannelState & { readonly notificationId: number };
 
 /**
- * Writes the states of channels after their last attempts. The state is not declared, so the row version
- * stays. Answers the channels that this stopped.
+ * Writes the states of channels after their last attempts. The state is not declared, so the row version does
+ * not change. Returns the channels that were stopped by this call.
  */
 async function writeChannelStates(
   tx: Transaction,
@@ -219,7 +223,8 @@ async function writeChannelStates(
 }
 
 /**
- * Stops page recipients whose address is dead. They have no other state, and no notice is sent about them.
+ * Stops page recipients whose address is dead. Recipients have no other state, and no notice is sent about a
+ * stopped recipient.
  */
 async function stopRecipients(tx: Transaction, states: readonly NewState[]): Promise<void> {
   const rows = states.flatMap(({ notificationId, reason }) => {
@@ -260,7 +265,7 @@ function stateRow({ notificationId, state, reason }: NewState, now: number): (st
   }
 }
 
-/** The end of a delivery that was never queued. */
+/** A delivery that was sent without being queued, with its result. */
 export type FinishedDelivery = {
   attempt: Omit<AttemptEntry, 'deliveryId' | 'number'>;
   state: 'delivered' | 'dead';
@@ -268,11 +273,11 @@ export type FinishedDelivery = {
 };
 
 /**
- * Writes a delivery that was sent without being queued, with its one attempt.
+ * Writes a delivery that was sent without being queued, and its only attempt.
  *
  * @param now epoch ms: the end of the delivery
- * @returns its id, and the channel if the attempt stopped it
- * @throws StoreError `store-constraint` when the channel is gone
+ * @returns the id of the delivery, and the channel if the attempt stopped it
+ * @throws StoreError `store-constraint` when the channel was removed
  */
 export async function insertFinished(
   tx: Transaction,
@@ -310,11 +315,11 @@ export type DeliveryRow = Selectable<Database['deliveries']>;
 export type AttemptRow = Omit<Selectable<Database['delivery_attempts']>, 'delivery_id'>;
 
 export type DeliverySearch = {
-  /** The deliveries of this channel, or those about this monitor. */
+  /** Selects the deliveries to this channel, or the deliveries about this monitor. */
   readonly of: { readonly notificationId: number } | { readonly monitorId: number };
-  /** null: all. */
+  /** Null: deliveries in any state. */
   readonly state: DeliveryRow['state'] | null;
-  /** Only deliveries with a smaller id; null: from the newest on. */
+  /** Only deliveries with a smaller id; null: begin with the newest. */
   readonly beforeId: number | null;
   /** > 0 */
   readonly limit: number;
@@ -328,13 +333,14 @@ export function newestDeliveries(store: Store, search: DeliverySearch): Promise<
     'monitorId' in of
       ? all.where('monitor_id', '=', of.monitorId)
       : all.where('notification_id', '=', of.notificationId);
-  // A literal: SQLite uses the index of one state only where it sees the state.
+  // The state is a literal, not a parameter: SQLite uses the index for one state only if the statement's text
+  // has the state.
   if (state !== null) query = query.where('state', '=', sql.lit(state));
   if (beforeId !== null) query = query.where('id', '<', beforeId);
   return query.orderBy('id', 'desc').limit(limit).execute();
 }
 
-/** Answers null when there is no such delivery, or when it belongs to another workspace. */
+/** A delivery by its id; null when it does not exist or belongs to another workspace. */
 export async function findDelivery(
   store: Store,
   workspaceId: number,
@@ -350,7 +356,10 @@ export async function findDelivery(
   return row ?? null;
 }
 
-/** The attempts of these deliveries in their order; a delivery without any has an empty list. */
+/**
+ * For each of these deliveries, its attempts in the order of their numbers. The list is empty for a delivery
+ * without attempts.
+ */
 export async function attemptsOf(
   store: Store,
   deliveryIds: readonly number[],

@@ -8,7 +8,7 @@ import type { SqlStep, Store, Transaction } from '../store.ts';
 import { alertText, openAlert } from './stored-alerts.ts';
 
 /*
- * The outbox: the deliveries that wait. `delivery-ledger.ts` records their attempts and ends.
+ * The outbox: the deliveries that wait to be sent. `delivery-ledger.ts` records their attempts and results.
  *
  * The deliveries of one monitor to one channel (a pair) are sent one after the other, so only the oldest
  * pending one has a `due_at`. Each transaction that ends, replays or queues deliveries gives the next one its
@@ -18,39 +18,40 @@ import { alertText, openAlert } from './stored-alerts.ts';
 const UIDS_PER_READ = 500;
 
 /**
- * A monitor and a channel. The deliveries of a pair are sent one after the other. A mail of a status page has a
- * pair too: its `notificationId` is a recipient's (see `declaration/channels.ts`), and its `monitorId` is no monitor's.
+ * A monitor and a channel. The deliveries of a pair are sent one after the other. A mail of a status page
+ * also belongs to a pair: its `notificationId` is that of a page recipient (see `declaration/channels.ts`),
+ * and its `monitorId` is not the id of a monitor.
  */
 export type DeliveryPair = { notificationId: number; monitorId: number };
 
 /** A pending delivery with the data needed to send it. */
 export type QueuedDelivery = DeliveryPair & {
   id: number;
-  /** The `webhook-id`. */
+  /** Unique id of the delivery, sent as `webhook-id`. */
   uid: string;
-  /** Null: this version cannot read the stored alert. */
+  /** Null when this version cannot read the stored alert. */
   alert: Alert | null;
-  /** All attempts so far. The number of the next attempt is one higher. */
+  /** Number of all attempts so far. The next attempt gets this number plus one. */
   attempts: number;
-  /** Attempts since the delivery was queued or last replayed: its position in the back-off. */
+  /** Number of attempts since the delivery was queued or last replayed. It determines the next back-off. */
   tries: number;
-  /** When it was queued, epoch ms. */
+  /** When the delivery was queued, epoch ms. */
   createdAt: number;
-  /** When it was replayed last, epoch ms; null: never. */
+  /** When the delivery was last replayed, epoch ms; null: never. */
   replayedAt: number | null;
-  /** The youngest pending delivery of the pair; its own id if no other one waits behind it. */
+  /** Id of the youngest pending delivery of the pair; this delivery's own id if no younger delivery waits. */
   newestId: number;
-  /** Whether a younger delivery of the pair waits behind it. */
+  /** Whether a younger delivery of the pair waits behind this delivery. */
   hasNewer: boolean;
-  /** Whether a younger delivery of the same incident waits behind it. */
+  /** Whether a younger delivery of the pair and the same incident waits behind this delivery. */
   hasNewerOfIncident: boolean;
   /** Whether the channel has, or may have, received an earlier alert of the incident. */
   isAnnounced: boolean;
   /** What the channel's code stored for the incident, such as a message's id; null: nothing. */
   thread: string | null;
-  /** The id of the grouped message in which it may have arrived; null: it was in none. */
+  /** Id of the grouped message in which the delivery may have arrived; null: it was in no grouped message. */
   groupUid: string | null;
-  /** When it may be sent, epoch ms; 0: at once. */
+  /** When the delivery may be sent, epoch ms; 0: at once. */
   dueAt: number;
 };
 
@@ -71,7 +72,7 @@ type ToQueue = DeliveryPair & { readonly uid: string; readonly alert: Alert; rea
 /** A queued delivery, once the transaction that queued it is committed. */
 export type NewlyQueued = ToQueue & { readonly id: number };
 
-/** The row of a delivery, with the columns that follow from its alert. */
+/** The row of a delivery, including the columns that are derived from its alert. */
 export function rowOf(secrets: Secrets, delivery: ToQueue): QueuedRow {
   const { uid, notificationId, monitorId, alert, queuedAt } = delivery;
   const { incident, status } = alert;
@@ -82,8 +83,8 @@ export function rowOf(secrets: Secrets, delivery: ToQueue): QueuedRow {
 const INSERT_DELIVERY = insertFor('notifications', 'notifications.id');
 
 /**
- * Queues deliveries. A delivery is left out when its channel was removed or its uid is already queued: the
- * `changes` of its row are 0. The other rows are written.
+ * Queues deliveries. A delivery is left out, and `changes` of its row is 0, if its channel was removed or a
+ * delivery with its uid exists. The other rows are written.
  */
 export function insertDeliveries(rows: readonly QueuedRow[]): SqlStep {
   return { sql: INSERT_DELIVERY, rows: rows.map((row) => parametersOf(row, row.notificationId)) };
@@ -92,7 +93,7 @@ export function insertDeliveries(rows: readonly QueuedRow[]): SqlStep {
 /**
  * Queues deliveries in the caller's transaction.
  *
- * @param parts.insert {@link insertDeliveries}, or the same for other receivers
+ * @param parts.insert {@link insertDeliveries}, or the function that does the same for other receivers
  * @param parts.onQueued called after the commit, for each queued delivery
  */
 export async function queueDeliveries<D extends ToQueue>(
@@ -114,7 +115,7 @@ export async function queueDeliveries<D extends ToQueue>(
 }
 
 /**
- * Inserts a delivery where its receiver exists.
+ * The statement that inserts a delivery if its receiver exists.
  *
  * @param receivers    the table of the receivers @param receivedById the value of `notification_id` for a
  *   receiver, as an expression over that table
@@ -130,7 +131,7 @@ export function insertFor(
     FROM ${receivers} WHERE ${receivers}.id = ? ON CONFLICT (uid) DO NOTHING RETURNING id`;
 }
 
-/** Parameters of {@link insertFor}. @param id of the receiver in its table */
+/** Parameters of {@link insertFor}. @param id the receiver's id in its table; null: no receiver */
 export function parametersOf(row: QueuedRow, id: number | null) {
   const { uid, monitorId, alert, incident, status, createdAt } = row;
   return [uid, monitorId, alert, incident, status, wholeMs(createdAt), monitorId, id];
@@ -138,19 +139,22 @@ export function parametersOf(row: QueuedRow, id: number | null) {
 
 /**
  * Makes the oldest delivery of a pair due when a younger one is queued, even in the middle of a long
- * back-off. Run this after {@link insertDeliveries} of the same rows.
+ * back-off. Run this step after {@link insertDeliveries} with the same rows.
  */
 export function hastenOlder(rows: readonly QueuedRow[]): SqlStep {
   return {
-    // The plus keeps SQLite from using the index of due deliveries, which would read all that wait for the
-    // channel.
+    // The plus sign keeps SQLite from using the index of due deliveries. With that index, SQLite would read
+    // all waiting deliveries of the channel.
     sql: `UPDATE deliveries SET due_at = 0
       WHERE state = 'pending' AND notification_id = ? AND monitor_id = ? AND +due_at > 0`,
     rows: rows.map(({ notificationId, monitorId }) => [notificationId, monitorId]),
   };
 }
 
-/** The ids of queued deliveries, in the order of the uids; null: the channel was removed. */
+/**
+ * The ids of the deliveries with these uids, in the same order; null: the channel of that delivery was
+ * removed.
+ */
 export async function deliveryIds({ work }: Store, uids: readonly string[]): Promise<(number | null)[]> {
   const ids = new Map<string, number>();
   for (let start = 0; start < uids.length; start += UIDS_PER_READ) {
@@ -162,7 +166,7 @@ export async function deliveryIds({ work }: Store, uids: readonly string[]): Pro
 }
 
 /**
- * The deliveries of a channel to send next, by due time: at most one for each monitor.
+ * The deliveries that a channel is to send next, at most one for each monitor, by due time.
  *
  * @param exceptMonitors monitors whose deliveries are being sent
  */
@@ -189,8 +193,9 @@ export type NextSearch = {
  * The deliveries of a channel that may be sent in one message, by id. Deliveries whose back-off has not ended
  * are included.
  *
- * @property queued only deliveries queued between these instants, exclusive, epoch ms
- * @property groupUid only deliveries of this earlier grouped message; null: only those that were in none
+ * @property queued only deliveries that were queued between these two instants (both exclusive, epoch ms)
+ * @property groupUid only deliveries of this earlier grouped message; null: only deliveries that were in no
+ *   grouped message
  */
 export async function groupableDeliveries(
   { work }: Pick<Store, 'work'>,
@@ -205,7 +210,7 @@ export async function groupableDeliveries(
     sql`d.notification_id = ${notificationId} AND d.due_at IS NOT NULL ${without(exceptMonitors)}
       AND d.replayed_at IS NULL AND d.created_at > ${queued.after} AND d.created_at < ${queued.before}
       AND ${groupUid === null ? sql`d.group_uid IS NULL` : sql`d.group_uid = ${groupUid}`}`,
-    // The sum keeps SQLite from using the index over all of the channel's deliveries.
+    // The sum keeps SQLite from using the index of all the channel's deliveries, finished ones included.
     sql`d.id + 0`,
     limit,
   ).execute(work);
@@ -217,7 +222,7 @@ function without(monitors: Iterable<number>): RawBuilder<unknown> {
   return ids.length === 0 ? sql`` : sql`AND d.monitor_id NOT IN (${sql.join(ids)})`;
 }
 
-/** 0 or 1 from SQLite, a boolean from other databases. */
+/** A truth value in a row: 0 or 1 from SQLite, a boolean from PostgreSQL. */
 type Flag = number | boolean;
 
 type HeadRow = {
@@ -274,7 +279,9 @@ function queuedDelivery(secrets: Secrets, row: HeadRow): QueuedDelivery {
   };
 }
 
-/** Stores that these deliveries go in one message. Commit this before the message is sent. */
+/**
+ * Stores that these deliveries are sent in one message. Commit the transaction before the message is sent.
+ */
 export async function joinGroup(tx: Transaction, ids: readonly number[], groupUid: string): Promise<void> {
   await tx.runEach(
     'UPDATE deliveries SET group_uid = ? WHERE id = ?',
@@ -282,7 +289,10 @@ export async function joinGroup(tx: Transaction, ids: readonly number[], groupUi
   );
 }
 
-/** A channel with pending deliveries, and when the first of them may be sent, epoch ms; 0: at once. */
+/**
+ * A channel with pending deliveries. `dueAt`: when the first of these deliveries may be sent, epoch ms; 0: at
+ * once.
+ */
 export type DueChannel = { readonly notificationId: number; readonly dueAt: number };
 
 /** The channels with pending deliveries. */
@@ -293,13 +303,13 @@ export async function dueChannels({ work }: Pick<Store, 'work'>): Promise<readon
   return rows;
 }
 
-/** How long the wait of a delivery was when it began, ms. */
+/** SQL expression: the length of a delivery's current wait when the wait began, ms. */
 const WAIT_MS = `coalesce((SELECT a.next_attempt_at - a.at - CAST(a.duration AS INTEGER) FROM delivery_attempts a
   WHERE a.delivery_id = deliveries.id AND a.number = deliveries.attempts), ${OWN_FAILURE_WAIT_MS})`;
 
 /**
- * For a start: no wait lasts longer from `now` on (epoch ms) than it was when it began. A longer one was
- * written under a clock that has been set back since.
+ * Shortens waits at the start of a coordinator. After it, no delivery waits longer from `now` (epoch ms) than
+ * its wait was when it began. A longer remaining wait was written before the clock was set back.
  */
 export async function shortenWaits(store: Store, now: number): Promise<void> {
   const [at, wait] = [wholeMs(now), sql.raw(WAIT_MS)];
@@ -311,7 +321,7 @@ export async function shortenWaits(store: Store, now: number): Promise<void> {
   );
 }
 
-/** Makes all deliveries of a channel due that are in their back-off. */
+/** Makes all deliveries of a channel that wait for the end of their back-off due at once. */
 export async function hastenChannel({ db }: Transaction, notificationId: number): Promise<void> {
   await db
     .updateTable('deliveries')
@@ -324,11 +334,13 @@ export async function hastenChannel({ db }: Transaction, notificationId: number)
 /** A channel or a recipient with pending deliveries. */
 export type WaitingChannel = {
   readonly notificationId: number;
-  /** Null: it is a recipient of a status page. */
+  /** Null when the receiver is a recipient of a status page. */
   readonly workspaceId: number | null;
-  /** The number of monitors with pending deliveries to it. */
+  /** The number of monitors with pending deliveries to this channel. */
   readonly pairs: number;
-  /** When the oldest of their next deliveries was queued or replayed, epoch ms. */
+  /**
+   * The earliest time at which the next delivery of one of these monitors was queued or replayed, epoch ms.
+   */
   readonly oldestQueuedAt: number;
 };
 
@@ -342,7 +354,7 @@ export async function waitingChannels({ work }: Pick<Store, 'work'>): Promise<re
   return rows;
 }
 
-/** The highest id of a delivery; 0: there is none. */
+/** The highest id of a delivery; 0: there are no deliveries. */
 export async function lastDeliveryId({ work }: Pick<Store, 'work'>): Promise<number> {
   const row = await work
     .selectFrom('deliveries')
@@ -354,7 +366,7 @@ export async function lastDeliveryId({ work }: Pick<Store, 'work'>): Promise<num
 /**
  * Queues a dead delivery again. Its back-off starts again at `now`, epoch ms.
  *
- * @returns its pair, or the reason why it was not queued
+ * @returns the pair of the delivery, or the reason why the delivery was not queued
  */
 export async function replayDelivery(
   tx: Transaction,
@@ -389,7 +401,8 @@ export async function deadDeliveries(
     .select('id')
     .where('notification_id', '=', notificationId)
     .where('id', '>', after)
-    // A literal: SQLite uses the index of the dead ones only where it sees the state.
+    // The state is a literal, not a parameter: SQLite uses the index of dead deliveries only if the
+    // statement's text has the state.
     .where('state', '=', sql.lit('dead'))
     .where('monitor_id', '<>', 0)
     .orderBy('id')
@@ -398,7 +411,10 @@ export async function deadDeliveries(
   return rows.map(({ id }) => id);
 }
 
-/** Queues the dead ones of these deliveries again, as {@link replayDelivery} does. Returns their pairs. */
+/**
+ * Queues these deliveries again as {@link replayDelivery} does, except those that are not dead. Returns the
+ * pairs of the queued deliveries.
+ */
 export async function replayDeliveries(
   tx: Transaction,
   ids: readonly number[],
@@ -421,7 +437,9 @@ export async function replayDeliveries(
   return pairs;
 }
 
-/** Gives the oldest pending delivery of each pair its `due_at`, after the delivery before it has ended. */
+/**
+ * Sets `due_at` of the oldest pending delivery of each pair. Call this when the delivery before it has ended.
+ */
 export async function passOnTurns(tx: Transaction, pairs: readonly DeliveryPair[]): Promise<void> {
   if (pairs.length === 0) return;
   await tx.runEach(

@@ -5,8 +5,8 @@ import { z } from 'zod';
 import type { Secrets } from '../declaration/secrets.ts';
 
 /*
- * Alerts as deliveries store them, in JSON. An address of a monitor with a secret in it is masked, and stored
- * sealed as `sealed_url`.
+ * Alerts in the JSON form in which deliveries store them. If the address of a monitor contains a secret, the
+ * alert has the masked address, and the full address is stored sealed as `sealed_url`.
  */
 
 const PURPOSE = 'deliveries.url';
@@ -23,8 +23,9 @@ export function alertText(secrets: Secrets, alert: Alert): string {
 }
 
 /**
- * The alert to send; null: this version cannot read it. It does not throw, so that one unreadable alert does
- * not stop the others. If the sealed address does not open, the alert keeps the mask.
+ * The alert to send; null: this version cannot read the stored alert. The function does not throw for such an
+ * alert, so that the deliveries of other alerts go on. If the sealed address does not open, the alert has the
+ * masked address.
  */
 export function openAlert(secrets: Secrets, text: string): Alert | null {
   const stored: unknown = JSON.parse(text);
@@ -33,13 +34,19 @@ export function openAlert(secrets: Secrets, text: string): Alert | null {
   return alert === null || url === null ? alert : { ...alert, monitor: { ...alert.monitor, url } };
 }
 
-/** The alert for readers without access to secrets. Null when it cannot be read. */
+/**
+ * The alert with its address masked, for readers without access to secrets; null when the alert cannot be
+ * read.
+ */
 export function readMasked(text: string): Alert | null {
   const alert = alertSchema.safeParse(JSON.parse(text)).data ?? null;
   return alert === null ? null : maskedAlert(alert);
 }
 
-/** The alert's text as {@link alertText} writes it under the present key. Null when it has no secret. */
+/**
+ * The alert's text with its address sealed under the present key, as {@link alertText} writes it. Null when
+ * the alert has no secret.
+ */
 export function resealedAlert(secrets: Secrets, text: string): string | null {
   const alert = openAlert(secrets, text);
   return alert === null || !urlSecrets.isIn(alert.monitor.url) ? null : alertText(secrets, alert);
@@ -55,6 +62,6 @@ function openedUrl(secrets: Secrets, stored: unknown): string | null {
   try {
     return secrets.open(PURPOSE, Buffer.from(data.sealed_url, 'base64')).reveal();
   } catch {
-    return null; // The alert is sent with the mask.
+    return null; // The alert is sent with the masked address.
   }
 }

@@ -4,29 +4,29 @@ import { type Readable, readingOf } from '../queries.ts';
 import type { Transaction } from '../store.ts';
 import { RESOURCE_TABLES } from './resources.ts';
 
-/** Facts about the declared file that was applied last. */
+/** Keys of the facts about the last applied declared file. */
 const DIGEST = 'declared_digest';
 const SOURCES = 'declared_sources';
 
 const sources = z.object({
   /** SHA-256 of the file, hex. */
   digest: z.string(),
-  /** Names of the files that it inserts, as written in it. */
+  /** Names of the files that the declared file inserts, as it writes them. */
   files: z.array(z.string()).readonly(),
-  /** Names of the environment variables that it inserts. */
+  /** Names of the environment variables that the declared file inserts. */
   variables: z.array(z.string()).readonly(),
   /**
-   * Keyed hash: it tells whether the same would be declared again, and reveals nothing of the inserted
-   * values.
+   * Keyed hash of the declaration with its inserted values. An equal hash means that nothing has changed. The
+   * hash reveals nothing about the values.
    */
   fingerprint: z.string(),
   /** Warnings about parts of the file that have no effect, with their places. */
   warnings: z
     .array(z.object({ file: z.string(), line: z.int(), column: z.int(), message: z.string() }))
     .readonly(),
-  /** Entries that it declares. */
+  /** Number of resources that the file declares. */
   resources: z.number(),
-  /** The rows that it owned afterwards; see {@link ownedRows}. */
+  /** The rows that the file owned after it was applied; see {@link ownedRows}. */
   rows: z.string(),
 });
 
@@ -45,7 +45,7 @@ const storedSources = z
 /** The sources of the declaration that was applied last. */
 export type AppliedDeclaration = z.infer<typeof sources>;
 
-/** SHA-256 (hex) of the declared file that was applied last; null: none ever was. */
+/** SHA-256 (hex) of the declared file that was applied last; null: no file was ever applied. */
 export function appliedDigest({ db }: Transaction): Promise<string | null> {
   return readFact(db, DIGEST);
 }
@@ -58,7 +58,10 @@ export async function appliedDeclaration(source: Readable): Promise<AppliedDecla
   return data ?? null;
 }
 
-/** To be called in the transaction that applied the declaration, after all its other writes. */
+/**
+ * Stores what was applied. Call this in the transaction that applies the declaration, after all its other
+ * writes.
+ */
 export async function writeAppliedDeclaration(
   tx: Transaction,
   workspaceId: number,
@@ -94,7 +97,7 @@ export async function ownedRows(source: Readable, workspaceId: number): Promise<
   return counts.join(', ');
 }
 
-/** As {@link ownedRows}, including rows that a start without a file released. */
+/** The same as {@link ownedRows}, but with the rows that were released by a start without a declared file. */
 export async function declaredRows(source: Readable, workspaceId: number): Promise<string> {
   const counts: string[] = [];
   for (const table of RESOURCE_TABLES) {
@@ -102,7 +105,7 @@ export async function declaredRows(source: Readable, workspaceId: number): Promi
       .selectFrom(table)
       .select(({ fn }) => [
         fn.countAll<number>().as('count'),
-        // A release changes no version.
+        // The owners are counted too, because a release does not change a row's version.
         fn.count<number>('owner').as('owned'),
         fn.sum<number | null>('id').as('ids'),
         fn.sum<number | null>('row_version').as('versions'),

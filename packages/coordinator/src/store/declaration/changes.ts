@@ -10,7 +10,8 @@ import { ANNOUNCED } from './links.ts';
  *
  * A transaction that changes rows appends the changes to the log. The leading coordinator applies their
  * effects (votes that end, announcements, scheduling, memory), and removes the entries in the transaction
- * that stores those effects. An entry in the log is therefore not applied yet, also after a crash.
+ * that stores those effects. So the effects of every entry in the log are still to be applied, also after a
+ * crash.
  */
 
 const linkDetail = z.object({
@@ -18,7 +19,7 @@ const linkDetail = z.object({
   version: z.number().int(),
   announced: z.enum(ANNOUNCED),
   incident: z.string().nullable(),
-  /** When the incident began, epoch ms; null: there is none. */
+  /** When the monitor's open incident began, epoch ms; null: no incident is open. */
   incidentSince: z.number().nullable(),
 });
 
@@ -35,7 +36,7 @@ const monitorDetail = z.object({
   links: z.array(linkDetail.extend({ notificationId: z.number().int() })),
 });
 
-/** The content of a monitor's rows before they were removed: enough to end its incident. */
+/** The content of a monitor's rows before they were removed. It suffices to end the monitor's incident. */
 export type RemovedRows = z.infer<typeof monitorDetail>;
 
 const versionDetail = z.object({ version: z.number().int().nullable() });
@@ -44,9 +45,9 @@ const windowDetail = z.object({ windowId: z.number().int() });
 
 /** An entry to append. */
 export type NewChange =
-  /** `removed` null: created or updated. */
+  /** `removed` null: the monitor was created or updated. */
   | { readonly kind: 'monitor'; readonly monitorId: number; readonly removed: RemovedRows | null }
-  /** `version`: of the link. */
+  /** `version`: the version of the link. */
   | {
       readonly kind: 'linked';
       readonly monitorId: number;
@@ -60,8 +61,8 @@ export type NewChange =
       readonly link: RemovedLink;
     }
   /**
-   * The settings of a channel may have changed, and it is no longer stopped. `version`: of its links, because
-   * it became one of another kind. Null: its kind is the same.
+   * The settings of a channel may have changed, and it is no longer stopped. `version`: the new version of
+   * the channel's links if its kind changed; null if its kind is the same.
    */
   | { readonly kind: 'channel'; readonly notificationId: number; readonly version: number | null }
   /** A channel was removed with its links and its pending deliveries. */
@@ -69,7 +70,7 @@ export type NewChange =
   /** A maintenance window was created, changed or removed. */
   | { readonly kind: 'maintenance'; readonly windowId: number };
 
-/** Stands for a detail that this version cannot read. The change itself is applied nevertheless. */
+/** Replaces a detail of an entry that this version cannot read. The entry is applied nevertheless. */
 export const UNREADABLE = 'unreadable';
 
 type Of<K extends NewChange['kind']> = Extract<NewChange, { kind: K }>;
@@ -81,22 +82,22 @@ export type Change = { readonly id: number } & (
   | (Of<'linked' | 'channel'> & { readonly providerType: string | null })
   | (Omit<Of<'unlinked'>, 'link'> & { readonly link: RemovedLink | typeof UNREADABLE })
   | Of<'channel-removed'>
-  /** `windowId` null: it cannot be read. */
+  /** `windowId` null: the id of the window cannot be read. */
   | { readonly kind: 'maintenance'; readonly windowId: number | null }
 );
 
 const INSERT =
   'INSERT INTO changes (kind, monitor_id, notification_id, detail) VALUES (?, ?, ?, ?) RETURNING id';
 
-/** Answers the id of the last entry; null when there are no entries. */
+/** Appends entries to the log. Returns the id of the last appended entry; null when `changes` is empty. */
 export async function appendChanges(tx: Transaction, changes: readonly NewChange[]): Promise<number | null> {
   const written = await tx.runEach(INSERT, changes.map(rowOf));
   return written.at(-1)?.id ?? null;
 }
 
 /**
- * The next entries in their order. The query runs on the connection for `work`, so reads of pages and of the
- * API do not delay it.
+ * The next entries after this id, in their order. The query runs on the connection for `work`, so reads of
+ * pages and of the API do not delay it.
  */
 export async function changesAfter(store: Store, afterId: number, limit: number): Promise<Change[]> {
   const rows = await store.work
@@ -111,7 +112,10 @@ export async function changesAfter(store: Store, afterId: number, limit: number)
   return rows.map(changeOf);
 }
 
-/** Removes the entries up to `untilId`. To be run in the transaction that stores their effects. */
+/**
+ * Removes the entries up to `untilId`. Run this step in the transaction that stores the effects of these
+ * entries.
+ */
 export function removeChanges(untilId: number): SqlStep {
   return { sql: 'DELETE FROM changes WHERE id <= ?', rows: [[untilId]] };
 }
@@ -142,13 +146,16 @@ function changeOf({ id, kind, monitor_id, notification_id, detail, provider_type
   }
 }
 
-/** Null: there is none, or it cannot be read. */
+/** The version in an entry's detail; null when there is no version or it cannot be read. */
 function versionIn(detail: string | null): number | null {
   const known = read(versionDetail, detail ?? '');
   return known === UNREADABLE ? null : known.version;
 }
 
-/** An unreadable detail does not throw, so that one entry does not stop all later ones. */
+/**
+ * Parses the detail of an entry. It does not throw for an unreadable detail, because the error would stop all
+ * later entries too.
+ */
 function read<T>(schema: z.ZodType<T>, detail: string): T | typeof UNREADABLE {
   try {
     const parsed = schema.safeParse(JSON.parse(detail));
@@ -188,8 +195,8 @@ function versionText({ version }: z.infer<typeof versionDetail>): string {
 }
 
 /**
- * A text that differs whenever a status has changed or something was declared since. Each change has a row in
- * `transitions` or `audit`.
+ * A text that changes with every change of a status and of the declaration, because each such change adds a
+ * row to `transitions` or `audit`.
  */
 export async function newestChange({ read }: Store): Promise<string> {
   const { rows } = await sql<{ transition: number | null; line: number | null }>`

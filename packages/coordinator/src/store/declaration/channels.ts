@@ -6,20 +6,20 @@ import type { SealPurpose, Secrets } from './secrets.ts';
 
 const SEAL: SealPurpose = 'notifications.settings';
 
-/** A declared channel as it is stored: its settings are sealed. */
+/** The row of a declared channel, with its settings sealed. */
 export type SealedChannel = {
   readonly workspaceId: number;
   readonly kind: string;
   readonly settingsSealed: Uint8Array;
   /** Whether alerts of many monitors that change together come as one message. */
   readonly groupsAlerts: boolean;
-  /** Why the channel is stopped; null: it is not. */
+  /** Why the channel is stopped; null: it is not stopped. */
   readonly stoppedFor: string | null;
-  /** The text that the channel's code stored for it; null: none. */
+  /** The text that the code of the channel's kind stored for the channel; null: none. */
   readonly kept: string | null;
 };
 
-/** The channel as it is stored; null: there is no such channel. */
+/** The channel with this id, with its settings sealed; null: there is no such channel. */
 export async function findChannel(store: Store, notificationId: number): Promise<SealedChannel | null> {
   const row = await store.work
     .selectFrom('notifications')
@@ -47,15 +47,16 @@ export async function findChannel(store: Store, notificationId: number): Promise
 }
 
 /**
- * Seals a channel's settings for its row. They are sealed as a whole, because the addresses of most channels
- * are secrets.
+ * Seals a channel's settings for its row. All settings are sealed together, because the addresses of most
+ * channels are secrets.
  */
 export function sealSettings(secrets: Secrets, settings: object): Uint8Array {
   return secrets.seal(SEAL, JSON.stringify(settings));
 }
 
 /**
- * A channel's settings in clear, as {@link sealSettings} sealed them. The caller parses them.
+ * The settings that {@link sealSettings} has sealed, in clear text. The caller parses them with the schema of
+ * the channel's kind.
  *
  * @throws StoreError `store-key`
  */
@@ -64,8 +65,8 @@ export function openSettings(secrets: Secrets, sealed: Uint8Array): Secret<unkno
 }
 
 /**
- * Sets a channel's state. Answers false when the workspace has no such channel. The row version stays. A
- * stopped channel stays stopped until its settings change or a test is delivered.
+ * Sets a channel's state. Returns false when the workspace has no such channel. The row version does not
+ * change. A stopped channel stays stopped until its settings change or a test is delivered.
  */
 export async function setChannelState(
   tx: Transaction,
@@ -111,21 +112,21 @@ export async function reviseChannels(tx: Transaction, ids: readonly number[], no
 
 /*
  * The receivers of deliveries. The column `notification_id` of a delivery has the id of a channel, which is
- * positive, or the negated id of a page recipient. So channels and recipients share one outbox and one
- * ledger.
+ * positive, or the negated id of a page recipient. So deliveries to channels and to recipients share one
+ * outbox and one ledger.
  */
 
-/** The receiver of deliveries to a page recipient. */
+/** The value of `notification_id` for deliveries to this page recipient. */
 export function receiverOf(recipientId: number): number {
   return -recipientId;
 }
 
-/** The id of the page recipient behind a receiver; null: the receiver is a channel. */
+/** The id of the page recipient that this `notification_id` stands for; null: it stands for a channel. */
 export function recipientOf(receiver: number): number | null {
   return receiver < 0 ? -receiver : null;
 }
 
-/** For WHERE: whether the receiver in this column exists. */
+/** Condition for WHERE: the channel or page recipient whose `notification_id` is in this column exists. */
 export function receiverExists(column: string): RawBuilder<boolean> {
   const id = sql.ref(column);
   return sql<boolean>`CASE WHEN ${id} > 0
@@ -134,8 +135,8 @@ export function receiverExists(column: string): RawBuilder<boolean> {
 }
 
 /**
- * The other channels of the channel's workspace that are of these kinds and not stopped, at most `most`.
- * Working channels come before failing ones.
+ * At most `most` other channels of the same workspace that are of these kinds and are not stopped. Working
+ * channels come before failing ones.
  */
 export async function otherChannels(
   { db }: Transaction,

@@ -12,12 +12,14 @@ import type { Transaction } from '../store.ts';
 export const ANNOUNCED = ['active', 'degraded', 'error'] as const satisfies readonly Announced[];
 
 /**
- * Links that are read or written together. A channel may name all monitors, and a message of 120,000 links would hold the
- * thread for 0.2 s.
+ * Maximum number of links that are read or written in one message to a database thread. A channel may name
+ * all monitors, and one message with 120,000 links would block the main thread for 0.2 s.
  */
 const LINKS_TOGETHER = 1_800;
 
-/** The linked monitors of each of these channels, ascending. A channel without links is missing. */
+/**
+ * The ids of the monitors linked to each of these channels, ascending. A channel without links is missing.
+ */
 export async function linkedMonitors(
   source: Readable,
   notificationIds: readonly number[],
@@ -35,7 +37,8 @@ export async function linkedMonitors(
     for (const { id, monitorId } of rows) appendTo(linked, id, monitorId);
     const last = rows.at(-1);
     if (last === undefined || rows.length < LINKS_TOGETHER) break;
-    // The last channel may have more links. It is read alone, so that the index finds where to continue.
+    // The last channel may have more links. Its remaining links are read separately, so that the index finds
+    // where to continue.
     for await (const links of linksAfter(readingOf(source), last.id, last.monitorId)) {
       for (const { monitorId } of links) appendTo(linked, last.id, monitorId);
     }
@@ -51,13 +54,13 @@ export type FailingChannel = {
   readonly reason: string | null;
 };
 
-/** The failing channels of one monitor: the first ones by id, and the number of all. */
+/** The failing channels of one monitor: those with the lowest ids, and the number of all failing channels. */
 export type FailingChannels = { readonly first: readonly FailingChannel[]; readonly total: number };
 
 /**
- * The failing channels that these monitors are linked to. A monitor without one is missing.
+ * The failing channels that these monitors are linked to. A monitor without a failing channel is missing.
  *
- * @param most channels listed for one monitor, > 0
+ * @param most maximum number of channels listed for one monitor, > 0
  */
 export async function failingChannels(
   source: Readable,
@@ -138,7 +141,7 @@ export async function insertLinks(
   }
 }
 
-/** @param monitorIds at most as many as one chunk of {@link linksOfChannel} */
+/** @param monitorIds at most as many ids as one chunk of {@link linksOfChannel} has */
 export async function removeLinks(
   tx: Transaction,
   notificationId: number,
@@ -151,8 +154,9 @@ export async function removeLinks(
 }
 
 /**
- * Resets the links of a channel as if it had got no alert, and removes the threads of incidents that it may
- * still get alerts about: its former kind wrote them.
+ * Resets the links of a channel whose kind has changed, as if the channel had received no alert. Also removes
+ * the channel's threads of all incidents about which the channel may still receive alerts, because the code
+ * of the former kind wrote these threads.
  */
 export async function resetLinks(
   { db }: Transaction,

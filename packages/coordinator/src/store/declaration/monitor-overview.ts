@@ -5,7 +5,7 @@ import type { Store } from '../store.ts';
 
 /**
  * The states that a list of monitors shows: the statuses, and `paused` for a monitor that is not checked. The
- * most urgent is first.
+ * most urgent state comes first.
  */
 export const SHOWN_STATES = ['error', 'degraded', 'unknown', 'active', 'paused'] as const;
 export type ShownState = (typeof SHOWN_STATES)[number];
@@ -22,7 +22,10 @@ export type OverviewSearch = {
   readonly state?: ShownState | undefined;
   /** The ids of the maintenance windows that are in progress. */
   readonly windowsUnderWay: readonly number[];
-  /** Whether the list has only monitors under maintenance, or only the others. */
+  /**
+   * True: only monitors under maintenance. False: only monitors that are not under maintenance. Left out:
+   * all.
+   */
   readonly isUnderMaintenance?: boolean | undefined;
   readonly order: OverviewOrder;
   readonly limit: number;
@@ -35,9 +38,9 @@ export type OverviewRow = {
   readonly name: string;
   readonly active: number;
   readonly status: MonitorStatus;
-  /** When the status began, epoch ms; null: there was no verdict yet. */
+  /** When the status began, epoch ms; null: the monitor has no verdict yet. */
   readonly since: number | null;
-  /** 1 while a maintenance window of the monitor is in progress. */
+  /** 1 while a maintenance window of the monitor is in progress, else 0. */
   readonly maintenance: number;
 };
 
@@ -70,7 +73,10 @@ export async function monitorOverview(
   return { rows, counts, underMaintenance };
 }
 
-/** It reads only columns of the index `monitors_overview`, because the rows are many times larger. */
+/**
+ * Part of the list. The query reads only columns of the index `monitors_overview`, because a row is many
+ * times larger than its index entry.
+ */
 async function pageOf({ read }: Store, search: OverviewSearch): Promise<OverviewRow[]> {
   const { state, order, limit, offset } = search;
   const conditions = [...searched(search), ...(state === undefined ? [] : [sql`${STATE} = ${state}`])];

@@ -42,7 +42,7 @@ export async function monitorCreatedAt(
 
 const publicity = z.object({ public: z.boolean().default(false) });
 
-/** The monitors of these that are not public. */
+/** The ids among these whose monitors are not public. */
 export async function hiddenMonitors(store: Store, ids: readonly number[]): Promise<ReadonlySet<number>> {
   const hidden = new Set<number>();
   for (const some of idChunks(ids)) {
@@ -100,7 +100,10 @@ export async function alertedStatesOf(
   return standings;
 }
 
-/** The components and channels that refer to a monitor: the first ones by id, and the number of all. */
+/**
+ * The components and channels that refer to a monitor: of each kind, those with the lowest ids, and the
+ * number of all.
+ */
 export type MonitorUses = {
   readonly components: {
     readonly first: readonly { readonly id: number; readonly pageId: number; readonly slug: string }[];
@@ -119,7 +122,7 @@ export type MonitorUses = {
 /**
  * The components of status pages that show a monitor, and the channels that it is linked to.
  *
- * @param most listed components, and listed channels, > 0
+ * @param most maximum number of listed components, and of listed channels, > 0
  */
 export async function usesOfMonitor(source: Readable, monitorId: number, most: number): Promise<MonitorUses> {
   const db = readingOf(source);

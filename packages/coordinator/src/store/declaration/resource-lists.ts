@@ -3,19 +3,22 @@ import { containsText, jsonMember } from '../dialect.ts';
 import { type Readable, readingOf } from '../queries.ts';
 import { findResources, type ResourceTable, type Row } from './resources.ts';
 
-/** A part of a list by ascending id. */
+/** The part of a list to read; lists are in ascending order of ids. */
 export type Page = { readonly limit: number; readonly offset: number };
-/** Case does not matter for ASCII letters. A status page is found by its title and its slug. */
+/**
+ * The conditions of a list. `nameContains` ignores the case of ASCII letters; for status pages it applies to
+ * the title and the slug.
+ */
 export type Filter = { readonly nameContains?: string; readonly type?: string };
 
 /** The scope of a list. */
 export type ListScope = {
   readonly workspaceId: number;
-  /** The status page that groups and components are on. */
+  /** Only for groups and components: the status page that they are on. */
   readonly pageId?: number;
 };
 
-/** Columns that filters read, by table; null for tables without types. */
+/** The columns that filters compare, by table. `type` is null for tables without types. */
 const FILTERED: {
   readonly [T in ResourceTable]: { names: readonly RawBuilder<unknown>[]; type: RawBuilder<unknown> | null };
 } = {
@@ -40,7 +43,10 @@ const SIZES: { readonly [T in ResourceTable]: RawBuilder<number> } = {
   components: sql<number>`0`,
 };
 
-/** Rows that are read at once: they reach the main thread in one piece, which holds it for some milliseconds. */
+/**
+ * Maximum size of rows that are read in one message, bytes. Receiving a message of this size blocks the main
+ * thread for some milliseconds.
+ */
 const PORTION_BYTES = 1_024 * 1_024;
 
 /** A page of a table's rows, and the number of all rows that pass the filter. */
@@ -65,8 +71,8 @@ export async function listResources<T extends ResourceTable>(
     const portion = await findResources(source, table, scope.workspaceId, ids);
     rows.push(...portion.sort((one, other) => one.id - other.id));
   }
-  // The end of the list is reached, so the total is known. Counting would read all rows again, which is slow
-  // with a filter by name.
+  // If this page reaches the end of the list, the total is known without a query. Counting would read all
+  // rows again, which is slow with a filter by name.
   const isEnd = listed.length < limit && (listed.length > 0 || offset === 0);
   const { total } = isEnd
     ? { total: offset + listed.length }

@@ -27,13 +27,13 @@ export type Row<T extends ResourceTable> = Rows[T];
 export type NewRow<T extends ResourceTable> = Insertable<Database[T]>;
 export type RowChange<T extends ResourceTable> = Updateable<Database[T]>;
 
-/** The columns of a row that say who may write it. */
+/** The columns of a row that say whether the declared file owns it, and under which name. */
 export type OwnedRow = Pick<Row<ResourceTable>, 'id' | 'owner' | 'local_name'>;
 
-/** The columns that identify a row that a declared file names. For a monitor they include its type. */
+/** The columns that identify a row named by a declared file. A monitor's columns include its type. */
 export type NamedRow<T extends ResourceTable> = Pick<Row<T>, keyof OwnedRow | ('type' & keyof Row<T>)>;
 
-/** Rows in a page of {@link namedByFile}. A page takes the main thread some 1 ms. */
+/** Number of rows in a page of {@link namedByFile}. Receiving a page takes the main thread about 1 ms. */
 const PAGE_ROWS = 1_000;
 
 /**
@@ -75,7 +75,7 @@ export async function findResources<T extends ResourceTable>(
   return found;
 }
 
-/** The ids of these whose rows belong to the workspace. */
+/** The ids among these whose rows exist and belong to the workspace. */
 export async function existingResources(
   source: Readable,
   table: ResourceTable,
@@ -95,7 +95,7 @@ export async function existingResources(
   return found;
 }
 
-/** A statement's parameters: these columns of a row. */
+/** The values of these columns of a row, as parameters of a statement. */
 function valuesOf(row: object, columns: readonly string[]): SqlValue[] {
   const values = new Map<string, SqlValue | undefined>(Object.entries(row));
   return columns.map((column) => values.get(column) ?? null);
@@ -104,7 +104,7 @@ function valuesOf(row: object, columns: readonly string[]): SqlValue[] {
 /**
  * Inserts rows. Returns the new ids in the order of the rows.
  *
- * @param rows all with the same columns. The other columns get their defaults
+ * @param rows all with the same columns; the columns that they leave out get their defaults
  */
 export async function insertResources<T extends ResourceTable>(
   tx: Transaction,
@@ -142,7 +142,10 @@ export async function updateResources<T extends ResourceTable>(
   }
 }
 
-/** Removes rows. The caller has removed the rows that refer to them, except links, states and deliveries. */
+/**
+ * Removes rows. The caller must first remove the rows that refer to these rows, except links, states and
+ * deliveries.
+ */
 export async function removeResources(
   tx: Transaction,
   table: ResourceTable,
@@ -182,8 +185,8 @@ export async function* namedByFile<T extends ResourceTable>(
 }
 
 /**
- * Releases all rows of the declared file, in all workspaces; local names stay. Answers how many rows the file
- * owned.
+ * Releases all rows that the declared file owns, in all workspaces. The rows keep their local names. Returns
+ * the number of released rows.
  */
 export async function releaseFromFile({ db }: Transaction): Promise<number> {
   let released = 0;

@@ -5,16 +5,16 @@ import type { ResourceTable, Row } from './resources.ts';
 import type { SealPurpose, Secrets } from './secrets.ts';
 
 /*
- * Reads and writes sealed values in pages, for sealing them with a new key. Row versions stay, because users
- * see no change.
+ * Reads and writes sealed values in pages, to seal them with a new key. Row versions do not change, because
+ * users see no difference.
  */
 
 const PAGE_ROWS = 200;
 
-/** Fact: the name of the key of all seals. */
+/** Key of the fact with the name of the key that seals all sealed values. */
 const SEALED_WITH = 'sealed_with';
 
-/** The name of the key; null in a new database. */
+/** The name of the key that seals all sealed values; null in a new database. */
 export function sealedWith(store: Store): Promise<string | null> {
   return readFact(store.read, SEALED_WITH);
 }
@@ -24,8 +24,8 @@ export async function writeSealedWith(store: Store, name: string): Promise<void>
 }
 
 /**
- * Runs `work` while the database also overwrites whole freed pages, because those held values that the former
- * key opens.
+ * Runs `work` while SQLite also overwrites whole freed pages, because freed pages may contain values that the
+ * former key opens.
  */
 export async function overwritingFreedPages(store: Store, work: () => Promise<void>): Promise<void> {
   await store.transaction(({ db }) => overwriteFreed('pages').execute(db));
@@ -36,7 +36,7 @@ export async function overwritingFreedPages(store: Store, work: () => Promise<vo
   }
 }
 
-/** Rows of a table after this id, ascending. */
+/** The next rows of a table after this id, in ascending order. */
 export async function rowsAfter<T extends ResourceTable>(
   { read }: Store,
   table: T,
@@ -52,7 +52,9 @@ export async function rowsAfter<T extends ResourceTable>(
   return rows as Row<T>[];
 }
 
-/** Replaces these columns of rows. @param rows by id, the values in the order of the columns */
+/**
+ * Replaces the values of these columns. @param rows id of each row, and its values in the order of `columns`
+ */
 export async function replaceColumns(
   store: Store,
   table: ResourceTable,
@@ -82,7 +84,7 @@ export async function writeAlerts(store: Store, rows: readonly StoredAlertRow[])
   await store.commit([{ sql, rows: rows.map(({ id, alert }) => [alert, id]) }]);
 }
 
-/** Facts that are sealed, in base64, by their purpose. */
+/** The purposes of the seals of sealed facts, by the key of the fact. The sealed values are in base64. */
 const SEALED_FACTS: Readonly<Record<string, SealPurpose>> = {
   secret_probe: 'facts.secret_probe',
   job_key: 'facts.job_key',

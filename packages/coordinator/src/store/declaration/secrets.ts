@@ -11,7 +11,7 @@ import { StoreError } from '../errors.ts';
 import { factOrNew } from '../facts.ts';
 import type { Store } from '../store.ts';
 
-/** Layout of a sealed value: version (1 byte), nonce (12), cipher text, tag (16). */
+/** A sealed value consists of the version (1 byte), nonce (12 bytes), cipher text and tag (16 bytes). */
 const VERSION = 1;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
@@ -19,24 +19,24 @@ const KEY_BYTES = 32;
 const PROBE = 'svc';
 
 /**
- * The purpose of a sealed value, by table and kind of row: `monitors.http`. It is bound into the seal: a
- * value copied to a place with another purpose does not open.
+ * The purpose of a sealed value: a table and a kind of row, such as `monitors.http`. The purpose is
+ * authenticated with the value, so a value that is copied to a place with another purpose does not open.
  */
 export type SealPurpose = `${string}.${string}`;
 
 /** Seals secrets at rest with AES-256-GCM under the installation's key. */
 export class Secrets {
   /**
-   * A KeyObject instead of bytes. From bytes, Node would make one at every call, which takes four times as
-   * long as opening.
+   * The key is a KeyObject, not bytes. Given bytes, Node would make a KeyObject at every call, which takes
+   * four times as long as opening a value.
    */
   readonly #key: KeyObject;
-  /** The previous key, while a new one replaces it. It opens seals and makes none. */
+  /** The previous key, while values are sealed again with a new key. It opens values and seals none. */
   readonly #previous: KeyObject | null;
 
   /**
    * @param key 32 bytes, see {@link parseSecretKey}
-   * @param previous the key that some seals may still use; null: there is none
+   * @param previous the key with which some values may still be sealed; null: there is no such key
    */
   constructor(key: Uint8Array, previous: Uint8Array | null = null) {
     for (const one of [key, previous ?? key]) {
@@ -60,7 +60,10 @@ export class Secrets {
     return Buffer.concat([Buffer.of(VERSION), nonce, body, cipher.getAuthTag()]);
   }
 
-  /** @throws StoreError `store-key`: another key, another purpose, or changed bytes */
+  /**
+   * @throws StoreError `store-key` when the value was sealed with another key or for another purpose, or was
+   *   changed
+   */
   open(purpose: SealPurpose, sealed: Uint8Array): Secret {
     try {
       return new Secret(opened(this.#key, purpose, sealed));
@@ -76,8 +79,8 @@ export class Secrets {
   }
 
   /**
-   * A keyed hash of the text: equal texts have equal fingerprints. Without the key, guesses of the text
-   * cannot be tested.
+   * A keyed hash of the text: equal texts have equal fingerprints. Nobody can test guesses of the text
+   * without the key.
    */
   fingerprint(purpose: SealPurpose, text: string): string {
     return fingerprintOf(this.#key, purpose, text);
@@ -106,7 +109,7 @@ function opened(key: KeyObject, purpose: SealPurpose, sealed: Uint8Array): strin
   );
 }
 
-/** Answers null when the seal does not open with this key either. */
+/** The opened value; null when it does not open with this key. */
 function openedOrNull(key: KeyObject, purpose: SealPurpose, sealed: Uint8Array): string | null {
   try {
     return opened(key, purpose, sealed);
@@ -119,7 +122,7 @@ function associatedData(purpose: SealPurpose): Uint8Array {
   return Buffer.from(`svc:${VERSION}:${purpose}`);
 }
 
-/** @throws StoreError `store-key` when it is not 32 bytes in base64 */
+/** @throws StoreError `store-key` when the text is not 32 bytes in base64 */
 export function parseSecretKey(text: Secret): Secret<Uint8Array> {
   const key = Buffer.from(text.reveal().trim(), 'base64');
   if (key.length !== KEY_BYTES) {

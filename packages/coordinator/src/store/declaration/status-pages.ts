@@ -7,10 +7,11 @@ import type { OwnedRow } from './resources.ts';
 type Names = { readonly slug: string; readonly custom_domain: string | null };
 
 /**
- * Answers which of a page's names another page has; null: neither. Slugs are unique over all workspaces. A
- * domain is unique only in its workspace, because declaring a domain does not prove that one owns it.
+ * Tells whether another page already has the page's slug or its domain; null: neither. Slugs are unique over
+ * all workspaces. A domain is unique only in its workspace, because a declaration does not prove who owns the
+ * domain.
  *
- * @param exceptId the page itself; 0 for a new one
+ * @param exceptId the id of the page itself; 0 for a new page
  */
 export async function takenName(
   { db }: Transaction,
@@ -126,7 +127,7 @@ export type NamedComponent = {
   readonly page_id: number;
   readonly page_title: string;
   readonly monitor_id: number | null;
-  /** Its own name, or else the name of its monitor; null: it has neither. */
+  /** The component's own name, or else the name of its monitor; null: the component has neither. */
   readonly name: string | null;
 };
 

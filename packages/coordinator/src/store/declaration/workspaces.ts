@@ -10,7 +10,8 @@ const DEFAULT_WORKSPACE = 'default';
 export type Workspace = Selectable<Database['workspaces']>;
 
 /**
- * Answers the id of the default workspace, which the first start makes. The declared file belongs to it.
+ * Returns the id of the default workspace, which contains the resources of the declared file. The first start
+ * creates it.
  *
  * @param now epoch ms
  */
@@ -56,7 +57,7 @@ export async function findWorkspace(source: Readable, id: number): Promise<Works
 }
 
 /**
- * Answers the new id; null: another workspace has the name.
+ * Inserts a workspace. Returns its id; null: another workspace has the name.
  *
  * @param now epoch ms
  */

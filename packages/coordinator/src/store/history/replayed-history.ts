@@ -22,7 +22,7 @@ const PAGE = 1_000;
 
 export type PastStatus = { readonly status: MonitorStatus; readonly since: number };
 
-/** The status at an instant (epoch ms); null: no change up to it is recorded. */
+/** The status at an instant (epoch ms); null: no change of status is recorded up to that instant. */
 export async function statusAt({ read }: Reading, monitorId: number, at: number): Promise<PastStatus | null> {
   const row = await read
     .selectFrom('transitions')
@@ -37,7 +37,7 @@ export async function statusAt({ read }: Reading, monitorId: number, at: number)
   return row === undefined ? null : { status: row.to_status, since: row.at };
 }
 
-/** The incident that was open at an instant (epoch ms); null: none. */
+/** The incident that was open at an instant (epoch ms); null: no incident was open. */
 export async function incidentAt(
   { read }: Reading,
   monitorId: number,
@@ -72,7 +72,9 @@ export function linkedChannels(
     .execute();
 }
 
-/** The status of the last alert to a channel about the monitor, up to an instant (epoch ms). */
+/**
+ * The status of the last alert about the monitor to a channel that was queued up to an instant (epoch ms).
+ */
 export async function announcedAt(
   { read }: Reading,
   { monitorId, notificationId, at }: { monitorId: number; notificationId: number; at: number },
@@ -119,7 +121,7 @@ export function changesIn(
 export type PastAlert = {
   readonly notificationId: number;
   readonly status: AlertStatus;
-  /** When it was queued, epoch ms. */
+  /** When the alert was queued, epoch ms. */
   readonly at: number;
 };
 
@@ -157,7 +159,7 @@ async function inPages<R>(page: (after: number) => Promise<(R & { id: number })[
   }
 }
 
-/** Slots per query; each takes a few µs. */
+/** Number of slots per query. Looking up a slot takes a few µs. */
 const SLOTS = 2_000;
 
 /** A result as the evaluation needs it, with the instant at which it was recorded. */
@@ -172,9 +174,9 @@ export type RecordedRow = {
   readonly latency: number | null;
   readonly statusCode: number | null;
   readonly errorMessage: string | null;
-  /** Empty where a single attempt was the whole check. */
+  /** The attempts of the check; empty when the check had only one attempt. */
   readonly attempts: readonly Attempt[];
-  /** The regions with a result of this slot. */
+  /** The regions that have a result for this slot. */
   readonly given: RegionSet;
 };
 
@@ -182,7 +184,7 @@ export type RecordedRow = {
  * Yields the results of a monitor in the order in which they were recorded, in chunks of about {@link SLOTS}
  * slots.
  *
- * @param span of slots, epoch ms: `from` <= slot < `until`
+ * @param span the slots to read, epoch ms: `from` <= slot < `until`
  */
 export async function* resultsAsRecorded(
   { read }: Pick<Store, 'read'>,
@@ -197,7 +199,8 @@ export async function* resultsAsRecorded(
       SELECT slot, reports FROM ${numbersAs(asked, 'candidate')} CROSS JOIN slot_results
       WHERE slot = candidate.value AND monitor_id = ${monitorId}`.execute(read);
     waiting = [...waiting, ...rows.flatMap(recordedRows)].sort(inOrder);
-    // Results of later slots may have been recorded before some of these, so these wait for the next chunk.
+    // A result of a later slot may have been recorded before some of these results. So results that were
+    // recorded after the next chunk's first slot wait until that chunk is read.
     const next = slots[first + SLOTS] ?? Number.POSITIVE_INFINITY;
     const later = waiting.findIndex(({ recordedAt }) => recordedAt >= next);
     yield waiting.splice(0, later === -1 ? waiting.length : later);

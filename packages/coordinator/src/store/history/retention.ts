@@ -5,8 +5,9 @@ import { dropResultDay, greatest, least } from '../dialect.ts';
 import type { Store, Transaction } from '../store.ts';
 
 /*
- * Deletion of expired rows in chunks. Each call deletes or inspects one chunk in its own transaction, so that
- * no other work waits for long. Instants are epoch ms. Rows older than the cutoff are deleted.
+ * Deletion of expired rows in chunks. Each function deletes or inspects one chunk per call, in a transaction
+ * of its own, so that other work does not wait for long. Instants are epoch ms. Rows older than the cutoff
+ * are deleted.
  */
 
 /** Rows per transaction. */
@@ -16,19 +17,19 @@ const CHUNK_DELIVERIES = 200;
 
 /**
  * Deletes results of whole hours (PostgreSQL: of whole days), oldest first, including results of deleted
- * monitors. It keeps all results of an hour whose roll-up does not count all of them yet. It deletes nothing
+ * monitors. The results of an hour stay until the hour's roll-up counts all of them. Nothing is deleted
  * before the first roll-up.
  *
  * @returns the number of deleted rows (PostgreSQL: its own estimate); 0: there was nothing to delete
  */
 export function deleteResults(store: Store, cutoff: number): Promise<number> {
   return store.transaction(async (tx) => {
-    // The stored hour may be later than the cutoff: it was written while the clock was ahead.
+    // The stored hour may be later than the cutoff, if it was written while the clock was ahead.
     const until = Math.min(await resultsFromOn(tx, cutoff), hourOf(cutoff));
     const { rows } = await dropResultDay(until).execute(tx.db);
     const dropped = rows[0]?.dropped ?? null;
     if (dropped !== null) return dropped;
-    // Results lie in the order of time, so the end of the chunk is found by counting.
+    // Results are stored in the order of their slots, so the end of the chunk is found by counting rows.
     const [end] = await tx.query<{ slot: number; monitor_id: number }>(
       `SELECT slot, monitor_id FROM slot_results WHERE slot < ?
        ORDER BY slot, monitor_id LIMIT 1 OFFSET ${CHUNK_ROWS}`,
@@ -41,8 +42,8 @@ export function deleteResults(store: Store, cutoff: number): Promise<number> {
 }
 
 /**
- * Moves the first hour whose results stay, and returns its beginning, epoch ms. Earlier hours are never
- * rolled up again.
+ * Moves the first hour whose results are kept, and returns the beginning of that hour, epoch ms. Earlier
+ * hours are never rolled up again.
  */
 async function resultsFromOn(tx: Transaction, cutoff: number): Promise<number> {
   const rolledUp = least(
@@ -56,11 +57,12 @@ async function resultsFromOn(tx: Transaction, cutoff: number): Promise<number> {
   return rows[0]?.results_from ?? 0;
 }
 
-/** Deletes the names of agents that reported none of the results that are kept. */
+/** Deletes the names of agents from which no stored result comes. */
 export function deleteAgentNames(store: Store): Promise<number> {
   return store.transaction(async (tx) => {
     const [oldest] = await tx.query<{ slot: number | null }>('SELECT min(slot) AS slot FROM slot_results');
-    // A name is noted once a day. The second day is for slots that were ahead of the clock.
+    // The day of a name's last report is written once a day, which accounts for one day. The second day
+    // accounts for slots that were ahead of the clock.
     const cutoff = (oldest?.slot ?? 0) - 2 * DAY_MS;
     return deleted(
       tx,
@@ -113,8 +115,8 @@ export function deleteThreads(store: Store, cutoff: number): Promise<number> {
 }
 
 /**
- * Removed channels and page recipients that still have deliveries, at most 100. The recursion steps from
- * receiver to receiver, and does not read each delivery.
+ * At most 100 removed channels and page recipients that still have deliveries. The recursive query steps from
+ * receiver to receiver in the index, and does not read every delivery.
  */
 export async function removedChannels({ read }: Store): Promise<number[]> {
   const { rows } = await sql<{ id: number }>`
@@ -130,8 +132,8 @@ export async function removedChannels({ read }: Store): Promise<number[]> {
 }
 
 /**
- * Deletes a chunk of a removed channel's rows: first its deliveries, then its threads. Resolves to 0 when
- * nothing is left.
+ * Deletes a chunk of a removed channel's rows: first deliveries, and threads when no deliveries are left.
+ * Resolves to the number of deleted rows; 0: nothing was left.
  */
 export function deleteOfChannel(store: Store, notificationId: number): Promise<number> {
   return store.transaction(async (tx) => {
@@ -152,8 +154,8 @@ export function deleteOfChannel(store: Store, notificationId: number): Promise<n
 }
 
 /**
- * Deletes intervals in which a reason recurred without a change of status, if it was last given before the
- * cutoff.
+ * Deletes the intervals in which a reason recurred without a change of status, if the reason was last given
+ * before the cutoff.
  */
 export function deleteReasonChanges(store: Store, cutoff: number): Promise<number> {
   return store.transaction((tx) =>
@@ -179,7 +181,7 @@ export function deleteIncidents(store: Store, cutoff: number): Promise<number> {
   );
 }
 
-/** Deletes lines of the audit trail. */
+/** Deletes lines of the audit trail that are older than the cutoff. */
 export function deleteAuditLines(store: Store, cutoff: number): Promise<number> {
   return store.transaction((tx) =>
     deleted(
@@ -211,8 +213,8 @@ export type ChangeCursor = { readonly at: number; readonly id: number };
  * For each existing monitor, the newest change before the cutoff stays, because it holds the status at the
  * cutoff. A sweep continues from a cursor, so that it does not read these changes again in each chunk.
  *
- * @param after null: begin with the oldest
- * @returns null: there are no more
+ * @param after the last inspected change; null: begin with the oldest change
+ * @returns the last change that this call inspected; null: there are no more changes to inspect
  */
 export async function deleteStatusChanges(
   store: Store,
@@ -234,7 +236,10 @@ export async function deleteStatusChanges(
   return { deleted: obsolete.length, after: { at: last.at, id: last.id } };
 }
 
-/** Reads outside the writing transaction: a change that is obsolete stays obsolete. */
+/**
+ * Reads the next old changes. It reads outside the writing transaction, because a change that is obsolete
+ * stays obsolete.
+ */
 async function oldChanges(
   { read }: Store,
   cutoff: number,

@@ -3,7 +3,7 @@ import { least } from '../dialect.ts';
 import { type Readable, readingOf } from '../queries.ts';
 import type { Store, Transaction } from '../store.ts';
 
-/** How far roll-ups have come; the table in `0001-initial.ts` explains the members. */
+/** The progress of rolling up. The table `rollup_progress` in `0001-initial.ts` explains the members. */
 export type Progress = {
   readonly hour: number;
   readonly phase: number;
@@ -20,12 +20,13 @@ export async function storedProgress(reading: Readable): Promise<Progress | null
 }
 
 /**
- * The slot of the oldest result and the instant of the first transition, epoch ms; null where there is none.
+ * The slot of the oldest result and the instant of the first transition, epoch ms; null when there is no
+ * result or no transition.
  */
 export async function oldestRecorded(
   reading: Readable,
 ): Promise<{ slot: number | null; transitionAt: number | null }> {
-  // Each subquery takes one step in its table.
+  // Each subquery reads one entry of its table.
   const { rows } = await sql<{ slot: number | null; transitionAt: number | null }>`
     SELECT (SELECT min(slot) FROM slot_results) AS slot,
       (SELECT at FROM transitions ORDER BY id LIMIT 1) AS "transitionAt"`.execute(readingOf(reading));
@@ -42,15 +43,15 @@ export async function writeProgress(tx: Transaction, progress: Progress): Promis
   );
 }
 
-/** The hour, epoch ms, from which on all results are stored. */
+/** The first hour (epoch ms) from which on all results are still stored. */
 export async function resultsFrom(tx: Transaction): Promise<number> {
   const [row] = await tx.query<{ results_from: number }>('SELECT results_from FROM rollup_progress');
   return row?.results_from ?? 0;
 }
 
 /**
- * Moves the hour from which all results are stored back to `day` (epoch ms), if it is later. This is needed
- * when the clock was ahead during the retention's last deletion.
+ * Moves the hour from which on all results are stored back to `day` (epoch ms), if that hour is later than
+ * `day`. This is needed when the clock was ahead during the retention's last deletion.
  */
 export async function expectResultsFrom(tx: Transaction, day: number): Promise<void> {
   await sql`UPDATE rollup_progress SET results_from = ${least(sql`results_from`, sql`${day}`)}`.execute(
@@ -61,7 +62,7 @@ export async function expectResultsFrom(tx: Transaction, day: number): Promise<v
 /** An hour of a monitor that got a result after it was rolled up. `marks` grows with each such result. */
 export type Repair = { readonly hour: number; readonly monitor_id: number; readonly marks: number };
 
-/** The repairs of hours before `beforeHour` (epoch ms), oldest first. */
+/** The hours before `beforeHour` (epoch ms) that must be rolled up again, oldest first. */
 export function dueRepairs({ read }: Store, beforeHour: number, limit: number): Promise<Repair[]> {
   return read
     .selectFrom('rollup_repairs')
@@ -72,7 +73,7 @@ export function dueRepairs({ read }: Store, beforeHour: number, limit: number): 
     .execute();
 }
 
-/** The hours of a monitor that wait for their repair, epoch ms. */
+/** The hours of a monitor that must be rolled up again, epoch ms. */
 export async function markedHours(
   { read }: Pick<Store, 'read'>,
   monitorId: number,
@@ -86,7 +87,7 @@ export async function markedHours(
 }
 
 /**
- * Removes repairs, except those whose hours got another result since they were read.
+ * Removes repairs, except repairs whose hours got another result since the repairs were read.
  *
  * @returns the removed repairs
  */

@@ -6,12 +6,12 @@ import { pairsAs } from '../dialect.ts';
 import type { Counts, HourRow, TimeSpan } from '../results/result-series.ts';
 import type { Store, Transaction } from '../store.ts';
 
-/** Rows per deleting statement, so that recording need not wait for long. */
+/** Maximum number of rows that one statement deletes, so that recording does not wait for long. */
 const CHUNK_ROWS = 1_000;
 
 /**
- * Adds rows to hours that may already have rows, because slots off a monitor's grid are read separately. Rows
- * of removed monitors are left out.
+ * Adds the counts of these rows to the stored roll-ups of the same hours. An hour may already have a row,
+ * because slots off a monitor's grid are rolled up separately. Rows of removed monitors are left out.
  */
 export async function addToHours(tx: Transaction, rows: readonly HourRow[]): Promise<void> {
   if (rows.length === 0) return;
@@ -84,15 +84,15 @@ export async function replaceHours(
 }
 
 /**
- * Sums up the hours of these days (UTC, epoch ms) and replaces the earlier sums. Removed monitors get no
- * rows.
+ * Sums up the hours of these days (UTC, epoch ms), and replaces the earlier sums of the days. Removed
+ * monitors get no rows.
  */
 export async function writeDays(
   tx: Transaction,
   days: readonly { monitorId: number; day: number }[],
 ): Promise<void> {
   if (days.length === 0) return;
-  // Each day once: several hours of a day may be repaired together.
+  // Each day is written once, although several of its hours may be repaired together.
   const once = [...new Map(days.map((each) => [`${each.monitorId}:${each.day}`, each])).values()];
   await tx.runEach(
     'DELETE FROM rollup_days WHERE monitor_id = ? AND at = ?',
@@ -131,7 +131,8 @@ export async function removedMonitor({ read }: Store): Promise<number | null> {
 }
 
 /**
- * Deletes a chunk of a deleted monitor's roll-ups. The last call also deletes its row in `removed_monitors`.
+ * Deletes a chunk of a deleted monitor's roll-ups. The call that deletes the last roll-ups also deletes the
+ * monitor's row in `removed_monitors`.
  */
 export async function removeSomeRollups(tx: Transaction, monitorId: number): Promise<void> {
   for (const table of ['rollup_hours', 'rollup_days']) {
@@ -147,7 +148,7 @@ export async function removeSomeRollups(tx: Transaction, monitorId: number): Pro
   await tx.runEach('DELETE FROM removed_monitors WHERE monitor_id = ?', [[monitorId]]);
 }
 
-/** The next monitors by id, each with the number of its rows of hours in the span. */
+/** The next monitors by id, each with the number of its hourly roll-ups in the span. */
 export async function monitorsWithHours(
   { read }: Store,
   afterMonitor: number,
@@ -176,9 +177,9 @@ export async function monitorsWithHours(
 export type RollupTable = 'rollup_hours' | 'rollup_days';
 
 /**
- * The hours in the span with a result of this outcome, epoch ms.
+ * The hours in the span in which the monitor has a result with this outcome, epoch ms.
  *
- * @param search.region null: of any region
+ * @param search.region only results of this region; null: results of any region
  */
 export async function hoursWith(
   { read }: Pick<Store, 'read'>,
@@ -200,9 +201,9 @@ export async function hoursWith(
 }
 
 /**
- * A monitor's roll-ups of a span, summed up by bucket: `key` is the bucket's beginning, epoch ms.
+ * A monitor's roll-ups in a span, summed up by bucket. `key`: the beginning of the bucket, epoch ms.
  *
- * @param region null: all regions together
+ * @param region only this region; null: the sums over all regions
  */
 export function rollupsByBucket(
   store: Pick<Store, 'read'>,
@@ -264,7 +265,8 @@ function rowsIn(
 }
 
 /**
- * Sums up in the query, on the reading thread: 400 days of 28 regions are too many rows for the main thread.
+ * Sums roll-ups up in the query, outside the main thread: 400 days of 28 regions are too many rows for the
+ * main thread.
  */
 async function addedUp<K>(
   { read }: Pick<Store, 'read'>,

@@ -7,7 +7,8 @@ import { historyOf } from '../states/transitions.ts';
 import type { Store, Transaction } from '../store.ts';
 
 /**
- * How long a monitor had each status on a day, maintenance included. `day` is its beginning in UTC, epoch ms.
+ * How long a monitor had each status on a day, including time under maintenance. `day`: the beginning of the
+ * day in UTC, epoch ms.
  */
 export type UptimeDay = { monitorId: number; day: number; times: StatusTimes };
 
@@ -30,12 +31,12 @@ export async function writeUptimes(tx: Transaction, days: readonly UptimeDay[]):
   );
 }
 
-/** What is known about a monitor's uptime on the last days. */
+/** A monitor's stored uptimes and its status changes on the last days. */
 export type RecentDays = {
   id: number;
-  /** Beginning of the first day that is not rolled up, or of the first requested day if that is later. */
+  /** Beginning of the first day that is not rolled up, or of the first requested day, whichever is later. */
   since: number;
-  /** Earlier days that are rolled up, in any order. */
+  /** The rolled-up days before `since`, in any order. `at`: the beginning of the day. */
   rolledUp: { at: number; times: StatusTimes }[];
   /** The statuses from `since` on, oldest first. */
   history: StatusSince[];

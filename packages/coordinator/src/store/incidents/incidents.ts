@@ -10,8 +10,8 @@ import type { Transaction } from '../store.ts';
 export type IncidentRow = Selectable<Database['incidents']>;
 
 /**
- * An incident with the pages that it names. Incidents of monitors and incidents that people write are rows of
- * one table, so updates can belong to both.
+ * An incident with the ids of the pages that it names. One table has both the incidents of monitors and the
+ * incidents that people write, so updates can belong to either kind.
  */
 export type StoredIncident = IncidentRow & { readonly pageIds: readonly number[] };
 
@@ -23,8 +23,8 @@ export type StoredUpdate = Omit<Selectable<Database['incident_updates']>, 'compo
 };
 
 /**
- * The parts of an incident that an operator writes. `title` null: the incident of a monitor, which has the
- * monitor's name.
+ * The parts of an incident that an operator writes. `title` is null for the incident of a monitor, which is
+ * shown under the monitor's name.
  */
 export type IncidentContent = {
   readonly title: string | null;
@@ -42,7 +42,7 @@ export type UpdateContent = {
 
 export type IncidentSearch = {
   readonly workspaceId: number;
-  /** Only incidents before this one; null: from the newest on. */
+  /** Only incidents with a smaller id; null: begin with the newest. */
   readonly beforeId: number | null;
   readonly limit: number;
   readonly isOpen?: boolean | undefined;
@@ -61,7 +61,7 @@ export async function newestIncidents(source: Readable, search: IncidentSearch):
   return withPages(source, await query.orderBy('id', 'desc').limit(limit).execute());
 }
 
-/** An incident of the workspace; null: there is none with this id. */
+/** An incident of the workspace; null: the workspace has no incident with this id. */
 export async function findIncident(
   source: Readable,
   workspaceId: number,
@@ -78,8 +78,8 @@ export async function findIncident(
 
 /**
  * The incidents that a page shows with text: incidents that name the page, and incidents of these monitors
- * that name no page. People wrote about them, and they are open or ended after `from` (epoch ms). Newest
- * first, at most 200.
+ * that name no page. Only incidents that people wrote about and that are open or ended after `from` (epoch
+ * ms): at most 200, newest first.
  */
 export async function writtenIncidents(
   source: Readable,
@@ -125,7 +125,7 @@ export async function replaceIncident(
   await insertPages(tx, id, pageIds);
 }
 
-/** @param closedAt epoch ms; null: it is open */
+/** @param closedAt end of the incident, epoch ms; null: the incident is open */
 export async function setIncidentClosed(
   { db }: Transaction,
   id: number,
@@ -163,7 +163,7 @@ export async function updatesOf(
 
 /**
  * The next updates in the order of their commits, with their incidents. The caller stores the id of the last
- * one that it has announced. An update that is removed before it is read is missing.
+ * update that it has announced. An update that was removed before this call is missing.
  */
 export async function updatesAfter(
   source: Readable,
@@ -264,7 +264,7 @@ async function insertPages(tx: Transaction, incidentId: number, pageIds: readonl
   );
 }
 
-/** Incidents that name the page, and incidents of its monitors that name no page. */
+/** Condition: incidents that name the page, and incidents of the page's monitors that name no page. */
 function ofPage(pageId: number) {
   return sql<boolean>`(id IN (SELECT incident_id FROM incident_pages WHERE page_id = ${pageId})
     OR (monitor_id IN (SELECT monitor_id FROM components WHERE page_id = ${pageId})

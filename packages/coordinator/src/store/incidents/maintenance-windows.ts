@@ -24,7 +24,10 @@ const repetition = z.object({
   until: z.number().nullable(),
 }) satisfies z.ZodType<Repetition>;
 
-/** The parts of a window that an operator writes. The ids are ids of its workspace's objects. */
+/**
+ * The parts of a maintenance window that an operator writes. All ids are ids of objects in the window's
+ * workspace.
+ */
 export type WindowContent = Omit<WindowTimes, 'endedAt'> & {
   readonly title: string;
   readonly text: string;
@@ -37,11 +40,11 @@ export type WindowContent = Omit<WindowTimes, 'endedAt'> & {
 export type StoredWindow = WindowContent & {
   readonly id: number;
   readonly workspaceId: number;
-  /** Epoch ms; null: it was not ended. */
+  /** When an operator ended the window, epoch ms; null: nobody ended it. */
   readonly endedAt: number | null;
   /**
-   * The stored time zone where this process does not know it, else null. The window's times are then read as
-   * UTC.
+   * The stored time zone, if this process does not know that zone; the window's times are then read as UTC.
+   * Null: the zone is known.
    */
   readonly unknownTimeZone: string | null;
   readonly rowVersion: number;
@@ -73,7 +76,7 @@ export async function listWindows(
   return completed(source, rows);
 }
 
-/** A window of the workspace; null: there is none with this id. */
+/** A window of the workspace; null: the workspace has no window with this id. */
 export async function findWindow(
   source: Readable,
   workspaceId: number,
@@ -88,7 +91,10 @@ export async function findWindow(
   return (await completed(source, rows))[0] ?? null;
 }
 
-/** The windows that a page shows: they name the page, one of its components, or a monitor that it shows. */
+/**
+ * The windows that a page shows: windows that name the page, one of its components, or a monitor that the
+ * page shows.
+ */
 export async function windowsOfPage(source: Readable, pageId: number): Promise<StoredWindow[]> {
   const { rows } = await sql<WindowRow>`SELECT * FROM maintenance_windows w
     WHERE w.workspace_id = (SELECT workspace_id FROM status_pages WHERE id = ${pageId}) AND w.id IN (
@@ -102,8 +108,8 @@ export async function windowsOfPage(source: Readable, pageId: number): Promise<S
 }
 
 /**
- * The windows of these monitors, of any workspace, by monitor. A monitor without a window is missing. Several
- * monitors share the object of their window.
+ * The windows of these monitors, of any workspace, by monitor. A monitor without a window is missing.
+ * Monitors of the same window get the same object.
  */
 export async function windowTimesOf(
   source: Readable,
@@ -131,7 +137,7 @@ export async function windowTimesOf(
   return found;
 }
 
-/** The windows of a monitor, as if each held nothing else. */
+/** The windows of a monitor. The other monitors of each window are left out. */
 export async function windowsOfMonitor(
   { read }: Pick<Store, 'read'>,
   monitorId: number,
@@ -146,7 +152,9 @@ export async function windowsOfMonitor(
   return rows.map((row) => ({ id: row.id, monitorIds: [monitorId], times: timesOf(row) }));
 }
 
-/** These windows, of any workspace, for the evaluation. Those that do not exist are missing. */
+/**
+ * The windows with these ids, of any workspace, for the evaluation. Windows that do not exist are missing.
+ */
 export async function liveWindowsOf(
   { read }: Pick<Store, 'read'>,
   ids: readonly number[],
@@ -174,7 +182,7 @@ export async function loadWindows({ read }: Pick<Store, 'read'>, now: number): P
   return Windows.of(windows.map(liveOf));
 }
 
-/** Ids of the windows whose zone this process does not know, with that zone. */
+/** The windows whose time zone this process does not know: their ids and zones. */
 export async function windowsOfUnknownZones({
   read,
 }: Pick<Store, 'read'>): Promise<{ id: number; timeZone: string }[]> {
@@ -236,7 +244,7 @@ export async function replaceWindow(
   }
 }
 
-/** @param now the window is over from this instant on, epoch ms */
+/** @param now end of the window, epoch ms */
 export async function endWindow({ db }: Transaction, id: number, now: number): Promise<void> {
   await db
     .updateTable('maintenance_windows')
@@ -262,7 +270,7 @@ async function insertTargets(
   );
 }
 
-/** The rows with the ids of their targets, ascending. */
+/** The windows of these rows, with the ids of their targets in ascending order. */
 async function completed(source: Readable, rows: readonly WindowRow[]): Promise<StoredWindow[]> {
   const [monitors, pages, components] = await Promise.all(
     TARGETS.map((target) =>
@@ -323,7 +331,8 @@ function timesOf({ starts_at, ends_at, time_zone, repeat, ended_at }: WindowRow)
   return {
     startsAt: starts_at,
     endsAt: ends_at,
-    // Another version of Node may have known this zone. The evaluation must not fail because of it.
+    // The zone may be unknown here although the version of Node that stored the window knew it. The
+    // evaluation must not fail because of an unknown zone.
     timeZone: isTimeZone(time_zone) ? time_zone : 'UTC',
     repeat: repeat === null ? null : repetition.parse(JSON.parse(repeat)),
     endedAt: ended_at,
@@ -335,15 +344,18 @@ function liveOf(window: StoredWindow): LiveWindow {
   return { id, monitorIds, times: { startsAt, endsAt, timeZone, repeat, endedAt } };
 }
 
-/** Maximum number of windows that stay in memory: ten full workspaces have this many. */
+/**
+ * Maximum number of windows that are kept in memory. Ten workspaces with the maximum number of windows have
+ * this many.
+ */
 const MOST_REMEMBERED = 10_000;
 
 /**
- * Finds the maintenance windows in progress. Windows change rarely, so it keeps their parsed times in memory.
+ * Finds the maintenance windows in progress. Windows change rarely, so their parsed times are kept in memory.
  */
 export class MaintenanceNow {
   readonly #store: Pick<Store, 'read'>;
-  /** By id and version. */
+  /** The times of windows, by the window's id and version. */
   readonly #known = new Map<string, WindowTimes>();
 
   constructor(store: Pick<Store, 'read'>) {

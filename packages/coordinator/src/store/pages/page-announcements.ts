@@ -7,11 +7,11 @@ import { type Readable, readingOf, wholeMs } from '../queries.ts';
 import type { Transaction } from '../store.ts';
 
 /*
- * The announcements to subscribers of status pages, and those whose mails are being queued. This part:
- * statuses.
+ * Announcements to subscribers of status pages: the changes that are still to be announced, and the
+ * announcements whose mails are being queued. This first part is about statuses of monitors.
  */
 
-/** Rows that are read at once. A call that has found as many changes leaves the rest to the next call. */
+/** Number of rows per query. When a call has found this many changes, it leaves the rest to the next call. */
 const ROWS_PER_READ = 500;
 
 /** A shown monitor whose status differs from the last status that the page's subscribers were told. */
@@ -36,9 +36,9 @@ type ChangeRow = {
 };
 
 /**
- * The changes that subscribers were not told yet, by page and component. A page counts while it has
- * subscribers, or while its subscribers know of a problem that has not ended. Unpublished pages are left out.
- * So are monitors that are not public, on pages with public access.
+ * The status changes that are not yet announced to subscribers, by page and component. Only published pages
+ * are included that have subscribers, or that have announced a problem and not its end. On pages with public
+ * access, monitors that are not public are left out.
  *
  * @param isHeld whether announcements about the monitor are held now
  */
@@ -46,10 +46,11 @@ export async function untoldChanges(
   source: Readable,
   isHeld: (monitorId: number) => boolean,
 ): Promise<UntoldChange[]> {
-  // A page may show a monitor twice. The first component gives it its name.
+  // A page may show a monitor twice. The monitor then gets the name of its first component.
   const found = new Map<string, UntoldChange>();
   let rows = await changesAfter(source, { page_id: 0, id: 0 });
-  // Held changes stay for hours. The changes behind them must not wait that long, so reading continues.
+  // Announcements may be held for hours. Changes that follow held changes in the list must not wait that
+  // long, so reading continues.
   for (;;) {
     for (const row of rows) {
       const key = `${row.page_id} ${row.monitor_id}`;
@@ -65,7 +66,10 @@ export async function untoldChanges(
   return [...found.values()];
 }
 
-/** The next components after this one, by page and id, whose monitors have a status that was not told yet. */
+/**
+ * The next components after this component, by page and id, whose monitors have a status that is not
+ * announced yet.
+ */
 async function changesAfter(
   source: Readable,
   { page_id: pageId, id }: Pick<ChangeRow, 'page_id' | 'id'>,
@@ -105,7 +109,7 @@ export async function storeToldStatuses(tx: Transaction, changes: readonly Untol
   }
 }
 
-/** Deletes the told statuses of monitors that their pages do not show any more. */
+/** Deletes the stored announced statuses of monitors that their pages no longer show. */
 export async function forgetHiddenMonitors({ db }: Transaction): Promise<void> {
   await db
     .deleteFrom('page_told')
@@ -122,7 +126,7 @@ export async function forgetHiddenMonitors({ db }: Transaction): Promise<void> {
     .execute();
 }
 
-/** An announcement, and how far it has come. */
+/** An announcement, and up to which recipient its mails are queued. */
 export type StoredAnnouncement = {
   readonly id: number;
   readonly uid: string;
@@ -133,7 +137,7 @@ export type StoredAnnouncement = {
   readonly afterRecipient: number;
 };
 
-/** Stores an announcement. A stored one with the same uid stays as it is. @param at epoch ms */
+/** Stores an announcement, unless an announcement with the same uid is stored. @param at epoch ms */
 export async function insertAnnouncement(
   { db }: Transaction,
   { uid, pageId, content }: Pick<StoredAnnouncement, 'uid' | 'pageId' | 'content'>,
@@ -158,7 +162,8 @@ export async function oldestAnnouncement(source: Readable): Promise<StoredAnnoun
 }
 
 /**
- * Stores that mails are queued up to this recipient. Null: all are queued, and the announcement is removed.
+ * Stores that the mails of an announcement are queued up to this recipient. Null: all mails are queued, and
+ * the announcement is removed.
  */
 export async function advanceAnnouncement(
   { db }: Transaction,
@@ -177,18 +182,18 @@ export async function advanceAnnouncement(
 
 /*
  * Updates that operators write about incidents. The ids of updates grow in the order of the commits, so one
- * number says which of them subscribers were told.
+ * number says which updates were announced to subscribers.
  */
 
 const UPDATES_TOLD = 'updates_told';
-/** Updates per call. */
+/** Maximum number of updates per call of {@link untoldUpdates}. */
 const UPDATES_PER_LOOK = 50;
 
 export type IncidentNews = { readonly update: StoredUpdate; readonly incident: StoredIncident };
 
 /**
- * The updates that subscribers were not told yet, by ascending id. There are none before {@link
- * beginTellingUpdates}.
+ * The updates that are not yet announced to subscribers, by ascending id. The list is empty before {@link
+ * beginTellingUpdates} was called.
  */
 export async function untoldUpdates(source: Readable): Promise<IncidentNews[]> {
   const told = await readFact(readingOf(source), UPDATES_TOLD);
@@ -200,7 +205,7 @@ export async function storeToldUpdates({ db }: Transaction, id: number): Promise
   await writeFact(db, UPDATES_TOLD, String(id));
 }
 
-/** At its first call, all stored updates count as told. Later calls change nothing. */
+/** At its first call, stores that all present updates count as announced. Later calls change nothing. */
 export async function beginTellingUpdates({ db }: Transaction): Promise<void> {
   if ((await readFact(db, UPDATES_TOLD)) !== null) return;
   const newest = await db
@@ -222,8 +227,8 @@ export type TellingPage = {
 type ShownRow = { page_id: number; name: string | null; is_monitor: number; is_affected: number };
 
 /**
- * The published pages that show an incident: the pages that it names, or else the pages that show its
- * monitor. A page with public access shows only public monitors.
+ * The published pages that show an incident: the pages that the incident names or, if it names no page, the
+ * pages that show its monitor. A page with public access shows only public monitors.
  */
 export async function pagesOfIncident(
   source: Readable,
@@ -259,7 +264,7 @@ function isMonitor(row: ShownRow): boolean {
   return row.is_monitor === 1;
 }
 
-/** The published ones of these pages, ascending. */
+/** The ids among these whose pages are published, ascending. */
 export async function publishedOf(source: Readable, ids: readonly number[]): Promise<number[]> {
   const rows = await readingOf(source)
     .selectFrom('status_pages')
@@ -275,7 +280,9 @@ export async function publishedOf(source: Readable, ids: readonly number[]): Pro
 
 const WINDOWS_TOLD_SINCE = 'windows_told_since';
 
-/** The first start of a version that announces windows, epoch ms; null: there was none. */
+/**
+ * The time of the first start of a version that announces windows, epoch ms; null: there was no such start.
+ */
 export async function windowsToldSince(source: Readable): Promise<number | null> {
   const since = await readFact(readingOf(source), WINDOWS_TOLD_SINCE);
   return since === null ? null : Number(since);
@@ -328,7 +335,9 @@ export async function storeToldWindow({ db }: Transaction, told: ToldWindow): Pr
     .execute();
 }
 
-/** Published pages that show a window, each with the names of the affected components that it shows. */
+/**
+ * The published pages that show a maintenance window, each with the names of the page's affected components.
+ */
 export async function pagesOfWindow(
   source: Readable,
   { workspaceId, pageIds, componentIds, monitorIds }: StoredWindow,

@@ -8,14 +8,17 @@ export type CheckedDomain = {
   readonly declared: string;
   /** The ASCII form of the domain, which browsers request. */
   readonly domain: string;
-  /** `verified`: it points here, and the page is served under it. */
+  /** `verified`: the domain points to this service, and the page is served under the domain. */
   readonly state: 'verified' | 'pending';
-  /** The problem, for people: something is missing, or another page holds the domain; null: none. */
+  /**
+   * The problem, as a text for people: a DNS record is missing or wrong, or another page has the verified
+   * domain; null: no problem.
+   */
   readonly problem: string | null;
-  /** Checks in a row that found a verified domain elsewhere. */
+  /** Number of consecutive checks that found the verified domain pointing elsewhere. */
   readonly failures: number;
   readonly checkedAt: number;
-  /** Null: it was never verified. */
+  /** When the domain was verified; null: never. */
   readonly verifiedAt: number | null;
 };
 
@@ -30,7 +33,7 @@ const COLUMNS = [
   'd.verified_at as verifiedAt',
 ] as const;
 
-/** The last check of the page's present domain; null: this domain was not checked yet. */
+/** The last check of the domain that the page declares now; null: that domain was not checked yet. */
 export async function checkedDomain(source: Readable, pageId: number): Promise<CheckedDomain | null> {
   return (await checkedDomains(source, [pageId])).get(pageId) ?? null;
 }
@@ -64,8 +67,8 @@ export async function checkedDomains(
 export type ServedDomain = { readonly pageId: number; readonly slug: string };
 
 /**
- * The published page that is served under this domain; null: there is none. Where two pages declare two forms
- * of one name, the older page is served.
+ * The published page that is served under this domain; null: there is no such page. If two pages declare two
+ * spellings of the same domain, the older page is served.
  *
  * @param domain in ASCII, in lower case
  */
@@ -86,8 +89,8 @@ export async function pageOfDomain(source: Readable, domain: string): Promise<Se
 }
 
 /**
- * Whether another page holds the domain: that page declares it, and the domain is verified for it. The page
- * need not be published.
+ * Whether another page declares this domain and the domain is verified for that page. The other page need not
+ * be published.
  *
  * @param domain in ASCII, in lower case
  */
@@ -101,14 +104,14 @@ export async function isHeldElsewhere(source: Readable, domain: string, pageId: 
   return row !== undefined;
 }
 
-/** A declared domain with its last check; null: it was not checked yet. */
+/** A page's declared domain with its last check. The check is null when the domain was not checked yet. */
 export type DeclaredDomain = {
   readonly pageId: number;
   readonly declared: string;
   readonly checked: CheckedDomain | null;
 };
 
-/** The declared domains of the next pages after this id, by ascending page. */
+/** The declared domains of the next pages after this page id, by ascending page id. */
 export async function declaredDomains(
   { work }: Pick<Store, 'work'>,
   afterPage: number,

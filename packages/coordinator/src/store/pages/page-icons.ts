@@ -3,16 +3,16 @@ import { jsonMember } from '../dialect.ts';
 import { type Readable, readingOf, wholeMs } from '../queries.ts';
 import type { Store, Transaction } from '../store.ts';
 
-/** How the icon of a page was last fetched. Instants are epoch ms. */
+/** The last fetch of a page's icon. Instants are epoch ms. */
 export type FetchedIcon = {
   readonly pageId: number;
   /** The icon's URL that was fetched. The page may declare another one now. */
   readonly url: string;
-  /** The `ETag` of the server's answer; null: it had none. */
+  /** The `ETag` of the server's answer; null: the answer had no `ETag`. */
   readonly validator: string | null;
-  /** Why the last try failed; null: it succeeded. */
+  /** Why the last fetch failed; null: it succeeded. */
   readonly problem: string | null;
-  /** Tries in a row that failed. */
+  /** Number of consecutive failed fetches. */
   readonly failures: number;
   readonly triedAt: number;
 };
@@ -20,14 +20,17 @@ export type FetchedIcon = {
 /** An image as pages show it. */
 export type IconImage = { readonly contentType: string; readonly content: Uint8Array };
 
-/** A published page with an icon, with its last fetch; null: that icon was not tried yet. */
+/**
+ * A published page that declares an icon, with the last fetch of this icon; null: this icon was not fetched
+ * yet.
+ */
 export type DeclaredIcon = {
   readonly pageId: number;
   readonly url: string;
   readonly fetched: FetchedIcon | null;
 };
 
-/** The declared icons of the next pages after this id, by ascending page. */
+/** The declared icons of the next pages after this page id, by ascending page id. */
 export async function declaredIcons(
   { work }: Pick<Store, 'work'>,
   afterPage: number,
@@ -59,10 +62,10 @@ export async function declaredIcons(
 }
 
 /**
- * Writes the outcome of a fetch. Without a new image, the stored one stays if it came from the same URL, and
- * is removed otherwise.
+ * Writes the result of a fetch. If the fetch brought no new image, the stored image stays if it came from the
+ * same URL, and is removed otherwise.
  *
- * @param image null: there is no new one
+ * @param image null: the fetch brought no new image
  */
 export async function writeFetchedIcon(
   { db }: Transaction,
@@ -84,7 +87,7 @@ export async function writeFetchedIcon(
     .execute();
 }
 
-/** When the image of a page's icon was fetched, epoch ms; null: there is none. */
+/** When the stored image of a page's icon was fetched from this URL, epoch ms; null: no image is stored. */
 export async function iconFetchedAt(source: Readable, pageId: number, url: string): Promise<number | null> {
   const row = await readingOf(source)
     .selectFrom('page_icons')
@@ -96,7 +99,7 @@ export async function iconFetchedAt(source: Readable, pageId: number, url: strin
   return row?.fetched_at ?? null;
 }
 
-/** The image of a page's icon; null: there is none. */
+/** The stored image of a page's icon from this URL; null: no image is stored. */
 export async function iconImage(source: Readable, pageId: number, url: string): Promise<IconImage | null> {
   const row = await readingOf(source)
     .selectFrom('page_icons')

@@ -10,30 +10,33 @@ import type { SqlStep, Store, Transaction } from '../store.ts';
 
 type RecipientRow = Selectable<Database['page_recipients']>;
 
-/** An address that a status page writes to. */
+/** A mail address to which a status page sends mails. */
 export type Recipient = {
   readonly id: number;
   readonly pageId: number;
   readonly address: string;
-  /** Language of its mails. */
+  /** Language of the mails to this recipient. */
   readonly language: string;
   readonly subscription: Subscription;
-  /** Why it gets no news any more; null where it is not `stopped`. */
+  /** Why the recipient gets no more news; null when `subscription` is not `stopped`. */
   readonly stoppedFor: string | null;
-  /** Epoch ms; null: never. */
+  /** When the subscription was confirmed, epoch ms; null: never. */
   readonly confirmedAt: number | null;
-  /** The version of the credential that opened the page to it when it subscribed; null: not known. */
+  /**
+   * The version of the credential with which the recipient could see the page when it subscribed; null: not
+   * known.
+   */
   readonly credential: string | null;
 };
 
-/** Rows that one transaction of the retention deletes. */
+/** Maximum number of rows that one transaction of the retention deletes. */
 const CHUNK_ROWS = 500;
 
-/** Subscriptions that count as subscribers in lists. */
+/** States of a subscription in which a recipient is listed as a subscriber. */
 const LISTED: readonly Subscription[] = ['confirmed', 'stopped'];
 
 /**
- * The recipient with this address. It is created where there is none.
+ * The recipient with this address on this page. If there is no such recipient, it is created.
  *
  * @param now epoch ms, stored as the time of its last request
  */
@@ -53,8 +56,8 @@ export async function recipientAt(
 }
 
 /**
- * Stores that the recipient asked to subscribe, which it has to confirm. A confirmed subscription stays
- * confirmed.
+ * Stores that the recipient asked to subscribe. The owner of the address still has to confirm. A subscription
+ * that is already confirmed stays confirmed.
  */
 export async function askSubscription({ db }: Transaction, id: number, language: string): Promise<void> {
   await db
@@ -68,7 +71,7 @@ export async function askSubscription({ db }: Transaction, id: number, language:
 /**
  * Stores that the owner of the address has confirmed the subscription.
  *
- * @returns the recipient; null: it is gone
+ * @returns the recipient; null: it was removed
  */
 export async function confirmSubscription(
   { db }: Transaction,
@@ -85,7 +88,10 @@ export async function confirmSubscription(
   return row === undefined ? null : recipientIn(row);
 }
 
-/** Removes a recipient, and answers it; null: there was none. The retention removes its pending mails. */
+/**
+ * Removes a recipient and returns it; null: there was no such recipient. The retention removes the
+ * recipient's pending mails later.
+ */
 export async function removeRecipient(
   { db }: Transaction,
   { id, pageId }: { readonly id: number; readonly pageId?: number },
@@ -99,7 +105,7 @@ export async function removeRecipient(
   return row === undefined ? null : recipientIn(row);
 }
 
-/** A recipient with the workspace and the slug of its page; null: it is gone. */
+/** A recipient with the workspace and the slug of its page; null: the recipient was removed. */
 export async function findRecipient(
   source: Readable,
   id: number,
@@ -115,8 +121,8 @@ export async function findRecipient(
 }
 
 /**
- * Part of the page's list of subscribers by ascending id, and the number of all. Unconfirmed ones are left
- * out.
+ * Part of a page's list of subscribers by ascending id, and the number of all subscribers. Recipients that
+ * have not confirmed are left out.
  */
 export async function listSubscribers(
   { read }: Store,
@@ -154,8 +160,8 @@ export async function subscribersAfter(
 }
 
 /**
- * Deletes a chunk of recipients that are no subscribers and whose last request was before `cutoff` (epoch
- * ms). Answers their number; 0: there was nothing to delete.
+ * Deletes a chunk of the recipients that are not subscribers and whose last request was before `cutoff`
+ * (epoch ms). Returns the number of deleted recipients; 0: there was nothing to delete.
  */
 export async function deleteUnconfirmed(store: Store, cutoff: number): Promise<number> {
   return store.transaction(async ({ db }) => {
@@ -191,15 +197,18 @@ export type MailPage = {
   readonly workspaceId: number;
   readonly title: string;
   readonly slug: string;
-  /** The page's own domain, in ASCII; null: it has none that is verified. */
+  /** The page's verified custom domain, in ASCII; null: the page has no verified domain. */
   readonly domain: string | null;
-  /** Only addresses of these domains may see the page; null: every address may. */
+  /**
+   * Only owners of addresses under these mail domains may see the page; null: owners of any address may see
+   * it.
+   */
   readonly mailDomains: readonly string[] | null;
 };
 
 const domainList = z.array(z.string());
 
-/** The published page of this id, for its mails; null: there is none. */
+/** The parts of the page with this id that its mails need; null: there is no such published page. */
 export async function mailPage(source: Readable, pageId: number): Promise<MailPage | null> {
   const row = await readingOf(source)
     .selectFrom('status_pages as p')
@@ -227,10 +236,10 @@ export async function mailPage(source: Readable, pageId: number): Promise<MailPa
 const INSERT_PAGE_MAIL = insertFor('page_recipients', '-page_recipients.id');
 
 /**
- * Queues mails of status pages. A mail is left out when its recipient was removed or its uid is already
- * queued: the `changes` of its row are 0.
+ * Queues mails of status pages. A mail is left out, and `changes` of its row is 0, if its recipient was
+ * removed or a delivery with its uid exists.
  *
- * @param rows each `notificationId` is a recipient's, see `declaration/channels.ts`
+ * @param rows each `notificationId` stands for a recipient, see `declaration/channels.ts`
  */
 export function insertPageMails(rows: readonly QueuedRow[]): SqlStep {
   return {

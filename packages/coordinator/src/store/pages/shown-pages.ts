@@ -7,16 +7,16 @@ import type { Store } from '../store.ts';
 
 type Source = Pick<Store, 'read'>;
 
-/** The name that a visitor asks for a page by, unique over all workspaces. */
+/** The name in a visitor's request for a page. It is unique over all workspaces. */
 export type PageName = { readonly slug: string };
 
 /**
- * The published page of this name, with its version: a text that changes with each commit that changes what
- * the page shows (`migrations/shown-versions.ts`), and not with time. Undefined: there is none, or it is not
- * published.
+ * The published page with this name, and its version. The version is a text that changes with each commit
+ * that changes the content of the page (see `migrations/shown-versions.ts`), and does not change as time
+ * passes. Undefined: there is no such page, or it is not published.
  *
- * Read the version before the content: a commit in between changes the version, so that the page is read
- * again.
+ * Call this before reading the page's content. If a commit changes the content in between, the version has
+ * changed at the next call, and the page is read again.
  */
 export async function publishedPage(
   { read }: Source,
@@ -36,12 +36,12 @@ export async function publishedPage(
     .where('p.slug', '=', slug)
     .executeTakeFirst();
   if (row === undefined) return undefined;
-  // Each monitor's number only grows, and the set of monitors changes only with the page's own number, so the
-  // sum never repeats.
+  // The version number of each monitor only grows. The set of the page's monitors changes only together with
+  // the version number of the page. So no combination of these two numbers repeats.
   return { row, version: `${row.id}.${row.shown_version}.${row.of_monitors ?? 0}` };
 }
 
-/** The groups and components of a page by ascending id, `limit` of each at most. */
+/** The groups and components of a page by ascending id: at most `limit` groups and `limit` components. */
 export async function partsOfShownPage(
   { read }: Source,
   pageId: number,
@@ -93,16 +93,19 @@ export type ShownIncident = {
   readonly id: number;
   readonly monitorId: number;
   readonly openedAt: number;
-  /** Null: the incident has not ended. */
+  /** When the incident ended; null: it is open. */
   readonly closedAt: number | null;
-  /** Why it ended without a recovery; null: the monitor recovered, or it lasts. */
+  /**
+   * Why the incident ended although the monitor did not recover; null: the monitor recovered, or the incident
+   * is open.
+   */
   readonly closure: string | null;
   readonly wasDown: boolean;
-  /** The latest changes of the status in it, oldest first. */
+  /** The latest changes of the monitor's status during the incident, oldest first. */
   readonly changes: readonly { readonly at: number; readonly status: MonitorStatus }[];
 };
 
-/** Maximum number of changes of an incident that are read, because a monitor may flap for days. */
+/** Maximum number of status changes that are read for an incident. A monitor may flap for days. */
 const CHANGES = 20;
 
 type IncidentRow = {
