@@ -6,8 +6,9 @@ import type { Vote } from './status.ts';
 import { announcement } from './transition.ts';
 
 /**
- * Queues an alert for each channel of the monitor that does not know its status yet. Only this function
- * decides that: on a change of status, when a channel is linked, at the end of a hold and after a start.
+ * Queues an alert for each channel of the monitor to which the monitor's status was not announced yet. Only
+ * this function decides which channels get an alert: on a change of status, when a channel is linked, at the
+ * end of a hold and after a start.
  *
  * @param counted the votes that counted for the status
  */
@@ -21,7 +22,7 @@ export function announceStatus(
   if (status === 'unknown' || frame.isHeld(state)) return;
   state.links = updateLinks(state.links, (link) => {
     const told = announcement(link.announced, status);
-    // The alerts of a channel keep the key of their incident, even if another one began during a hold.
+    // The alerts of a channel keep the key of their incident, even if another incident began during a hold.
     const incident = link.incident ?? state.incident;
     if (told === null || incident === null) return link;
     const since = (link.incident === null ? state.incidentSince : link.incidentSince) ?? null;
@@ -38,8 +39,8 @@ export function announceStatus(
 }
 
 /**
- * Ends an incident without a recovery. Only channels of kinds that keep incidents open get an alert. For all
- * channels the announced status is `active` again.
+ * Ends an incident without a recovery. Only channels whose kind keeps incidents open get an alert. The
+ * announced status of every channel becomes `active` again.
  */
 export function closeIncident(
   frame: Frame,
@@ -60,8 +61,8 @@ export function closeIncident(
 }
 
 /**
- * Queues an alert that the channel's incident is over, with the reason, if the kind of channel keeps
- * incidents open.
+ * Queues an alert which says that the channel's incident is over, and why. Does nothing if the channel's kind
+ * does not keep incidents open.
  */
 export function closeOn(
   frame: Frame,
@@ -88,15 +89,15 @@ export function closeOn(
 }
 
 /**
- * Resets the announced status of a removed link. A new row may link the channel again, and must begin from
- * `active`.
+ * Resets the announced status of a removed link. If the channel is linked to the monitor again, the new link
+ * must begin from `active`.
  */
 export function writeUnlinked(frame: Frame, monitorId: number, { notificationId, providerType }: Link): void {
   const none = { announced: 'active', incident: null } as const;
   frame.writes.announcements.push({ monitorId, notificationId, providerType, ...none });
 }
 
-/** A monitor's id, and the name of its last change of status. */
+/** A monitor's id, and `statusSlot`, which names its last change of status. */
 type NamedStatus = Pick<MonitorState, 'id' | 'statusSlot'>;
 
 function queueDelivery(
@@ -132,7 +133,8 @@ function updateLinks(links: readonly Link[], change: (link: Link) => Link): read
 }
 
 /**
- * The attributes of a monitor that an alert contains. The threshold is missing if the monitor is removed.
+ * The attributes of a monitor that an alert contains. The latency threshold (`degradedAtMs`) is missing if
+ * the monitor was removed.
  */
 export type AlertedMonitor = Pick<LiveMonitor, 'id' | 'name' | 'target' | 'type'> &
   Partial<Pick<LiveMonitor, 'degradedAtMs'>>;
@@ -140,7 +142,7 @@ export type AlertedMonitor = Pick<LiveMonitor, 'id' | 'name' | 'target' | 'type'
 export type AlertFacts = {
   readonly monitor: AlertedMonitor;
   readonly status: AlertStatus;
-  /** The counted votes of the verdict. */
+  /** The votes that counted for the verdict. */
   readonly votes: readonly Vote[];
   /** Epoch ms. */
   readonly at: number;
@@ -152,8 +154,9 @@ export type AlertFacts = {
 };
 
 /**
- * Makes an alert. Its facts about the check come from the newest vote that supports the verdict. Without a
- * vote the alert has no such facts, for example when a monitor is deactivated while its status is unknown.
+ * Makes an alert. The check that it describes is the one of the newest vote that supports the verdict.
+ * Without such a vote the alert describes no check, for example when a monitor is deactivated while its
+ * status is unknown.
  */
 export function alertOf(facts: AlertFacts): Alert {
   const { monitor, status, votes, at, reason, incident, since, closure } = facts;
@@ -183,8 +186,8 @@ function newestSupporting(votes: readonly Vote[], status: AlertStatus): Vote | n
     case 'error':
       return newest(votes, (vote) => vote.outcome === 'failed');
     case 'degraded':
-      // More than half of the votes failed or are degraded. A degraded vote explains that better than a
-      // failed one.
+      // More than half of the votes failed or are degraded. A degraded vote explains the status `degraded`
+      // better than a failed vote.
       return (
         newest(votes, (vote) => vote.outcome === 'degraded') ??
         newest(votes, (vote) => vote.outcome === 'failed')
@@ -197,7 +200,7 @@ function newestSupporting(votes: readonly Vote[], status: AlertStatus): Vote | n
   }
 }
 
-/** The matching vote of the newest slot; among votes of one slot, the first. */
+/** The matching vote with the newest slot. If several matching votes have this slot, the first of them. */
 function newest(votes: readonly Vote[], matches: (vote: Vote) => boolean): Vote | null {
   let found: Vote | null = null;
   for (const vote of votes) {

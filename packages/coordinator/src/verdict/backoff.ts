@@ -10,8 +10,8 @@ export const RETRY_AFTER_MAXIMUM_MS = 60 * MINUTE;
 const JITTER = 0.25;
 
 /**
- * Waits after the first, second, … failed attempt. Attempts are 0, 5 s, 15 s, 30 s, 1, 2, 5, 10, 20 and 30
- * min after the first one.
+ * Waits after the first, second, … failed attempt. The attempts therefore come 0 s, 5 s, 15 s, 30 s, 1 min, 2
+ * min, 5 min, 10 min, 20 min and 30 min after the first attempt.
  */
 const WAITS_MS = [
   5 * SECOND,
@@ -25,31 +25,37 @@ const WAITS_MS = [
   10 * MINUTE,
 ];
 
-/** The wait after all further attempts. */
+/** The wait after each further failed attempt. */
 const LAST_WAIT_MS = 60 * MINUTE;
 
-/** Wait after a failure of svc itself, ms. Such a failure is no attempt. */
+/** Wait after a failure of svc itself, ms. Such a failure does not count as an attempt. */
 export const OWN_FAILURE_WAIT_MS = 60_000;
 
 export type FailedAttempt = {
-  /** Attempts since the delivery was queued or replayed, this one included; >= 1. */
+  /**
+   * Number of attempts since the delivery was queued or replayed, including the attempt that failed; >= 1.
+   */
   attempts: number;
   /** Time that has passed since the delivery was queued or replayed, ms, >= 0. */
   ageMs: number;
   /** When this attempt ended, epoch ms. */
   now: number;
-  /** The wait that the receiver asked for, ms. It only lengthens the wait, to an hour at most. */
+  /**
+   * The wait that the receiver asked for, ms. It can only lengthen the wait, up to {@link
+   * RETRY_AFTER_MAXIMUM_MS}.
+   */
   retryAfterMs?: number | undefined;
   /** Uniform in [0, 1). It spreads the attempts of many deliveries by ±25 %. */
   random: number;
 };
 
 /**
- * When a delivery is tried again (epoch ms), or null when it is given up.
+ * The instant at which a delivery is tried again, epoch ms. Null: the delivery is given up.
  *
- * The waits are gaps, not instants, so that a lengthened wait never causes a burst of overdue attempts. The
- * last attempt is exactly at the end of the lifetime. A delivery that waited behind another one for its whole
- * lifetime still gets one attempt, because this function is called only after an attempt.
+ * Each wait is counted from the end of the attempt before, not from the time of queueing. So a lengthened
+ * wait never causes a burst of overdue attempts. The last attempt is exactly at the end of the lifetime. A
+ * delivery that waited behind another one for its whole lifetime still gets one attempt, because this
+ * function is called only after an attempt.
  */
 export function nextAttemptAt(failed: FailedAttempt): number | null {
   const leftMs = DELIVERY_LIFETIME_MS - failed.ageMs;

@@ -4,12 +4,12 @@ import { gridSlotUntil, phaseOf } from './schedule.ts';
 export type SlotRange = { readonly from: number; readonly until: number };
 
 /**
- * The slots that a monitor can have had in a range, newest first, each once: the slots on its grid of
- * `period`, and the known slots off the grid.
+ * The slots that a monitor can have had in a range, newest first and without repetition: the slots on the
+ * monitor's grid with this `period`, and the known slots off the grid.
  *
  * @param period ms; a divisor of all periods that the monitor had in the range, such as the shortest possible
  *   one
- * @param offGrid newest first; slots on the grid or outside the range do no harm
+ * @param offGrid newest first; it may also contain slots on the grid or outside the range
  */
 export function* candidateSlots(
   id: number,
@@ -30,10 +30,10 @@ export function* candidateSlots(
 }
 
 /**
- * Takes one slot out of each group of `every` neighbouring slots. Its place in the group changes from group
- * to group, so that the sample does not contain only the slots of a coarser grid, or none of them.
+ * Takes one slot out of each group of `every` neighbouring slots. The position of the taken slot changes from
+ * group to group. Otherwise the sample could contain only slots of a coarser grid, or no slot of that grid.
  *
- * @param every integer, > 0; 1 takes all
+ * @param every integer, > 0; 1 takes all slots
  */
 export function* sampledSlots(slots: Iterable<number>, every: number): Generator<number, void, undefined> {
   let place = 0;

@@ -7,9 +7,12 @@ import type { LiveMonitor } from './monitor.ts';
 import type { MonitorState } from './state.ts';
 import { BELIEVED_AHEAD_MS, freshForMs, type Vote, type VoteOutcome, votableForMs } from './status.ts';
 
-/* Turns reports into votes of regions: which reports are young enough, and how long their votes count. */
+/*
+ * Turns reports into votes of regions. Decides which reports are young enough, and how long their votes
+ * count.
+ */
 
-/** The region's result as a vote that is cast now. */
+/** Makes a vote, cast now, from the region's result. */
 export function voteOf(
   frame: Frame,
   monitor: LiveMonitor,
@@ -58,7 +61,7 @@ export function oldestVotable(frame: Frame, { periodMs, longestCheckMs }: LiveMo
   return frame.instants.slotNow - votableForMs(periodMs, longestCheckMs);
 }
 
-/** Whether the slot comes from a clock that was ahead. */
+/** Whether the slot is so far in the future that it must come from a clock that was ahead. */
 export function isAhead(frame: Frame, slot: number): boolean {
   return slot > frame.instants.slotNow + BELIEVED_AHEAD_MS;
 }

@@ -1,14 +1,17 @@
-/** The reported durations of a check, ms: those of its attempts, or the latency of its only attempt. */
+/**
+ * The reported durations of a check, ms: start and latency of each attempt, or only `latency` if there was
+ * one attempt.
+ */
 type Lasting = {
   readonly attempts: readonly { readonly started_ms: number; readonly latency: number }[];
   readonly latency?: number | undefined;
 };
 
 /**
- * When a check ended, on the slots' clock (whole epoch ms). Its agent's clock may be wrong, so the time is
- * counted from the slot. It is never after the report.
+ * When a check ended, on the slots' clock (whole epoch ms). The agent's clock may be wrong, so the duration
+ * is added to the slot. The end is never later than the report.
  *
- * @param reportedAt when it was reported, epoch ms
+ * @param reportedAt when the check was reported, epoch ms
  */
 export function checkEnd(check: Lasting & { readonly slot: number }, reportedAt: number): number {
   return Math.max(check.slot, Math.min(Math.ceil(check.slot + lastedMs(check)), reportedAt));

@@ -9,21 +9,22 @@ export type OpenSlot = {
   readonly slot: number;
   /** Regions that were given a job of the slot. */
   given: RegionSet;
-  /** Regions that have reported, abstained or been skipped: the slot does not wait for them. */
+  /** Regions that have reported, abstained or been skipped. The slot does not wait for these regions. */
   answered: RegionSet;
   /**
    * False for a slot that a start knows only from its reports, until dispatch has named the regions that
-   * still work on it. Until then, every region of the electorate may work on it.
+   * still work on the slot. Until dispatch names them, every region of the electorate may be at work on the
+   * slot.
    */
   isGivenKnown: boolean;
-  /** When the slot is decided in any case, monotonic ms. */
+  /** Instant at which the slot is decided even if regions are missing, monotonic ms. */
   readonly deadline: number;
-  /** One report for each region that reported an outcome. */
+  /** The reports so far: one for each region that reported an outcome. */
   reports: readonly Vote[];
 };
 
 export type SlotDecision =
-  /** Every region that was given the slot has reported, abstained or been skipped. */
+  /** Every region that was given a job of the slot has reported, abstained or been skipped. */
   | 'all-answered'
   /** The status is the same whatever the missing regions report. */
   | 'outcome-certain'
@@ -35,7 +36,7 @@ const UP_AFTER_PASS_MS = 5_000;
 
 /** The time at which votes are cast. */
 export type CastingTime = {
-  /** ms, on the clock of the votes' `expiresAt`. */
+  /** The present, ms on the clock of the votes' `expiresAt`. */
   readonly now: number;
   /** Oldest slot whose reports may still become votes, epoch ms. */
   readonly oldestSlot: number;
@@ -48,7 +49,7 @@ export type CastingTime = {
 export function castVotes(votes: readonly Vote[], news: readonly Vote[], time: CastingTime): readonly Vote[] {
   /** A copy of the votes, made at the first change: this function runs twice for nearly every slot. */
   let cast: Vote[] | null = null;
-  // By index: iterators and closures would be half of all allocations for a report.
+  // Loops by index: iterators and closures would make half of all allocations for a report.
   for (let each = 0; each < news.length; each += 1) {
     const vote = news[each] as Vote;
     const current: readonly Vote[] = cast ?? votes;
@@ -67,7 +68,7 @@ export function castVotes(votes: readonly Vote[], news: readonly Vote[], time: C
   return cast ?? votes;
 }
 
-/** Index of the region's vote; the length when there is none. */
+/** Index of the region's vote; `votes.length` if the region has no vote. */
 function placeOf(votes: readonly Vote[], region: Region): number {
   let index = 0;
   while (index < votes.length && votes[index]?.region !== region) index += 1;
@@ -75,9 +76,10 @@ function placeOf(votes: readonly Vote[], region: Region): number {
 }
 
 /**
- * Sets `failedSince` of a newer vote: its first failed slot, or shortly after the region's last pass, if that
- * is earlier. Of the simulated rules, this one announces every real outage in time and still separates
- * failures of different slots (decision 0152).
+ * Sets `failedSince` of a vote that follows an older vote of its region: the first slot of the region's run
+ * of failures, or the instant {@link UP_AFTER_PASS_MS} after the region's last pass if that instant is
+ * earlier. Among the rules that were simulated, this rule announces every real outage in time and still
+ * separates failures of different slots (decision 0152).
  */
 function following(old: Vote, vote: Vote, { now, oldestSlot }: CastingTime): Vote {
   if (vote.failedSince === null) return vote;
@@ -95,7 +97,7 @@ function following(old: Vote, vote: Vote, { now, oldestSlot }: CastingTime): Vot
 
 /**
  * Applies a report about an older slot, which does not replace its region's vote. The report may extend the
- * vote's run of failures to an earlier begin, or break it.
+ * vote's run of failures to an earlier beginning, or break the run.
  */
 function recounted(vote: Vote, late: Vote): Vote {
   const { failedSince, slot, upSlot } = vote;
@@ -103,23 +105,27 @@ function recounted(vote: Vote, late: Vote): Vote {
   if (late.failedSince !== null) {
     return late.failedSince < failedSince ? { ...vote, failedSince: late.failedSince } : vote;
   }
-  // The region's next check, which may have failed, began after the pass and well after its slot.
+  // The region's next check may have failed. It began after the end of the passed check, and not shortly
+  // after that check's slot.
   const downAt = Math.min(slot, Math.max(late.endedAt + 1, late.slot + UP_AFTER_PASS_MS));
   return { ...vote, upSlot: late.slot, failedSince: Math.max(failedSince, downAt) };
 }
 
-/** The facts that decide about a slot, beside the slot itself. */
+/** The data on which the decision about a slot depends, beside the slot itself. */
 export type DecisionInput = CastingTime & {
   /** The regions' votes before this slot. */
   readonly votes: readonly Vote[];
-  /** Includes the slot's own regions. */
+  /** Regions whose votes count, including the regions that were given this slot. */
   readonly electorate: RegionSet;
   readonly status: MonitorStatus;
-  /** Monotonic ms, so that a jump of the clock does not shorten the time of the regions. */
+  /**
+   * The present, monotonic ms, so that a jump of the wall clock does not shorten the time that regions have
+   * to report.
+   */
   readonly monotonic: number;
 };
 
-/** Whether the slot is decided, and why; null while it is not. */
+/** Why the slot is decided; null while it is undecided. */
 export function slotDecision(open: OpenSlot, standing: DecisionInput): SlotDecision | null {
   const { electorate, monotonic } = standing;
   const expected = open.isGivenKnown ? open.given : open.given | electorate;
@@ -130,7 +136,7 @@ export function slotDecision(open: OpenSlot, standing: DecisionInput): SlotDecis
 }
 
 /**
- * Whether the missing votes cannot change the status.
+ * Whether the status is certain: the votes of the `missing` regions cannot change it.
  *
  * Four cases give every status that the numbers of votes can give: all missing regions fail, all are
  * degraded, all pass, or none votes (their earlier votes may expire meanwhile). A new `error` is certain only
@@ -141,7 +147,7 @@ function isCertain(open: OpenSlot, standing: DecisionInput, missing: RegionSet):
   const { electorate, now } = standing;
   const absent = sizeOf(missing);
   const size = sizeOf(electorate);
-  // This many missing votes can always make or prevent an error.
+  // If more than half of the votes are missing, they can always make or prevent an error.
   if (absent * 2 > size) return false;
   // Reports expire only after they have become votes, however long the slot has been open.
   const reports = areFresh(open.reports, now)

@@ -22,7 +22,10 @@ const NONE: readonly never[] = [];
 
 /** One change of the declaration, as far as its effects need it. */
 export type DeclaredChange =
-  /** `monitor` is the present declaration. Null: the monitor is gone, and `removed` holds its remains. */
+  /**
+   * `monitor` is the present declaration. Null: the monitor was removed, and `removed` contains what its
+   * alerts still need.
+   */
   | {
       readonly kind: 'monitor';
       readonly monitorId: number;
@@ -34,7 +37,7 @@ export type DeclaredChange =
       readonly monitorId: number;
       readonly notificationId: number;
       readonly providerType: string;
-      /** Of the link. */
+      /** Version of the link. */
       readonly version: number;
     }
   /** `link` is the stored link. */
@@ -44,7 +47,10 @@ export type DeclaredChange =
       readonly notificationId: number;
       readonly link: Link | null;
     }
-  /** `version`: of its links, because it became one of another kind. Null: its kind is the same. */
+  /**
+   * `version`: the new version of the channel's links, because the channel got another kind. Null: the kind
+   * is unchanged.
+   */
   | {
       readonly kind: 'channel';
       readonly notificationId: number;
@@ -52,7 +58,7 @@ export type DeclaredChange =
       readonly version: number | null;
     }
   | { readonly kind: 'channel-removed'; readonly notificationId: number }
-  /** `window` is the present window. Null: it is removed, or over. */
+  /** `window` is the present window. Null: the window was removed, or is over. */
   | { readonly kind: 'maintenance'; readonly windowId: number; readonly window: LiveWindow | null };
 
 export function applyChange(evaluation: Evaluation, change: DeclaredChange): void {
@@ -81,7 +87,7 @@ export function applyChange(evaluation: Evaluation, change: DeclaredChange): voi
   }
 }
 
-/** The remains of a removed monitor, whose rows are gone when the effects are applied. */
+/** What the effects need of a removed monitor, because its rows are gone when the effects are applied. */
 export type RemovedMonitor = Omit<AlertedMonitor, 'id'> & {
   readonly incident: string | null;
   readonly links: readonly Link[];
@@ -94,7 +100,7 @@ export function monitorDeclared(evaluation: Evaluation, after: LiveMonitor): voi
   const state = evaluation.state(after.id);
   if (before !== undefined) ageByJump(evaluation.frame, state, before);
   if (before?.periodMs !== after.periodMs) keepUndecidedFindable(evaluation, state, after);
-  // A region that is added again is in the electorate only after it was given a slot.
+  // A region that is declared again later enters the electorate only after it was given a slot.
   if (after.regions !== null) state.entered &= regionSet(after.regions);
   if (!after.active) {
     endVotes(evaluation, state, after, 'deactivated', 'monitor-deactivated');
@@ -103,14 +109,14 @@ export function monitorDeclared(evaluation: Evaluation, after: LiveMonitor): voi
   } else {
     if (before !== undefined) shiftExpiries(state, before, after, evaluation.frame.now);
     dropRegions(evaluation, state, after);
-    // With a shorter period, votes may already have expired.
+    // If the period became shorter, votes may already have expired.
     evaluation.judgeByTime({ state, monitor: after });
   }
   state.version = after.version;
   evaluation.frame.unwritten.add(state);
 }
 
-/** Handles a monitor that is gone, together with its rows. */
+/** Handles a monitor that was removed together with its rows. */
 function monitorRemoved(evaluation: Evaluation, id: number, removed: RemovedMonitor | null): void {
   const monitor = evaluation.monitor(id);
   const state = evaluation.drafts.findDraft(id);
@@ -165,14 +171,15 @@ function channelUnlinked(
   if (monitor === undefined || state === null) return;
   const present = state.links.find((each) => each.notificationId === notificationId) ?? null;
   // After a start, links come from rows. If the channel was linked again meanwhile, the present link is the
-  // new one, which announced nothing, and the stored link counts. An announcement between the removal of the
-  // row and now is known only to the present link.
+  // new link. Nothing was announced over the new link, so the stored link is used. If something was announced
+  // since the start, only the present link contains it.
   const known = present?.isTold === true || present?.incident != null ? present : (link ?? present);
   state.links = state.links.filter((each) => each.notificationId !== notificationId);
   if (known === null) return;
   writeUnlinked(evaluation.frame, monitorId, known);
   const counted = countedVotes(evaluation.frame, state, monitor);
-  // A link that announced nothing since the start does not know when the incident began.
+  // If nothing was announced over the link since the start, it does not contain the beginning of the
+  // incident.
   const isOfState = known.incident === state.incident;
   const incidentSince = known.incidentSince ?? (isOfState ? state.incidentSince : null);
   const ended = { ...known, version: link?.version ?? known.version, incidentSince };
@@ -181,7 +188,7 @@ function channelUnlinked(
 
 /**
  * Handles a changed channel. A channel of another kind has another receiver, to which nothing was announced
- * yet. The present status is announced to it.
+ * yet. So the present status is announced to the channel.
  */
 function channelChanged(
   evaluation: Evaluation,
@@ -207,7 +214,8 @@ function channelRemoved(evaluation: Evaluation, notificationId: number): void {
 }
 
 /**
- * Whether the probed attributes changed. A state without votes counts as about the version declared before.
+ * Whether the probed attributes changed. A state in which no region has voted yet has no version: the version
+ * of the earlier declaration is compared instead.
  */
 function isProbedOtherwise(
   state: MonitorState,
@@ -220,7 +228,7 @@ function isProbedOtherwise(
 
 /**
  * Ends votes and open slots, because their target or settings are not checked any more. Results that are
- * still on their way will not vote.
+ * still on their way will not become votes.
  */
 function endVotes(
   evaluation: Evaluation,
@@ -241,8 +249,8 @@ function endVotes(
     slot: null,
     electorate: electorateFor(frame, state, monitor),
   });
-  // After a start it is not known which slots agents still hold. All slots before now were given before the
-  // change.
+  // After a start it is not known which slots agents still work on. All slots before the present were given
+  // to agents before the change.
   const unknownUntil = frame.isResumed ? 0 : frame.instants.slotNow - 1;
   state.floorSlot = Math.max(state.floorSlot, state.decidedSlot, state.open.at(-1)?.slot ?? 0, unknownUntil);
   state.decidedSlot = state.floorSlot;
@@ -251,8 +259,8 @@ function endVotes(
 }
 
 /**
- * Stores undecided slots as off the grid when the monitor's period changes. They lie on the former grid, and
- * a start looks for the newest slot.
+ * Stores undecided slots as off the grid when the monitor's period changes. They lie on the grid of the
+ * former period, where a start, which looks for the newest slot, would not find them.
  */
 function keepUndecidedFindable(evaluation: Evaluation, state: MonitorState, after: LiveMonitor): void {
   if (state.decidedSlot > 0) keepFindable(evaluation.frame, after, state.decidedSlot);
@@ -277,7 +285,7 @@ function dropRegions(evaluation: Evaluation, state: MonitorState, monitor: LiveM
   state.entered &= declared;
   for (const open of state.open) {
     open.given &= declared;
-    // `answered` stays: it tells whose result of the slot is recorded.
+    // `answered` keeps the region, because it says whose result of the slot is recorded.
     open.reports = open.reports.filter(({ region }) => hasRegion(declared, region));
   }
   const votes = state.votes.filter(({ region }) => hasRegion(declared, region));

@@ -2,26 +2,27 @@ import type { AlertStatus } from '@svc/shared/channels/alert.ts';
 import { derivedUuid } from '@svc/shared/ids.ts';
 import type { Secret } from '@svc/shared/secret.ts';
 
-/** An alert, by what it is about. */
+/** The values that identify an alert. Its id is derived from them. */
 export type AlertIdentity = {
   readonly monitorId: number;
   readonly notificationId: number;
-  /** `Link.version`. */
+  /** The link's `Link.version`. */
   readonly linkVersion: number;
   /** Key of the incident. */
   readonly incident: string;
   readonly status: AlertStatus;
-  /** `MonitorState.statusSlot`. */
+  /** The monitor's `MonitorState.statusSlot`. */
   readonly statusSlot: number;
 };
 
 /**
- * Ids of what receivers get. They follow from what they are about, so that one thing keeps one id however
- * often it is derived: after a crash, or in a database that lost its last commits.
+ * Derives the ids of alerts and other messages, and the keys of incidents. An id depends only on what the
+ * message is about, so a message keeps its id however often the id is derived: after a crash, or in a
+ * database that lost its last commits.
  *
- * The key belongs to the installation and is secret. Two installations never give one id to two things, and
- * nobody can compute the id of an alert to come. A receiver would drop that alert as a repetition, if somebody
- * sent it the id before.
+ * The derivation uses a secret key of the installation. So two installations never derive the same id, and
+ * nobody else can compute the id of a future alert. Otherwise somebody could send this id to a receiver
+ * first, and the receiver would drop the alert as a repetition.
  */
 export class DerivedIds {
   readonly #installation: string;
@@ -46,7 +47,7 @@ export class DerivedIds {
     return this.#derive('alert', monitorId, notificationId, linkVersion, incident, status, statusSlot);
   }
 
-  /** The id of a message of svc about an event, to one channel. */
+  /** The id of the notice that svc sends to one channel about an event. */
   noticeId(event: string, notificationId: number): string {
     return this.#derive('notice', event, notificationId);
   }

@@ -26,7 +26,8 @@ import { noWrites, type StoredVote, type Writes, type WrittenVotes } from './wri
 /**
  * The evaluation. It takes the reports of regions and the events of dispatch together with the states of
  * monitors, and returns changed states and a list of writes. It is pure: it has no clock, no store and no
- * randomness. The caller stores the writes in one transaction, and replaces the states only after the commit.
+ * randomness. The caller stores the writes in one transaction. It replaces the states only after this
+ * transaction is committed.
  *
  * The life of a slot, for one monitor:
  *
@@ -61,7 +62,7 @@ export class Evaluation {
   readonly frame: Frame;
   readonly drafts: Drafts;
   readonly #input: EvaluationInput;
-  /** Monitors whose declaration this evaluation changes. Null: removed. */
+  /** Monitors whose declaration this evaluation changes. Null: the monitor is removed. */
   readonly #declared = new Map<number, LiveMonitor | null>();
   readonly #results: KeptResults;
   #windows: Windows;
@@ -103,13 +104,13 @@ export class Evaluation {
     return this.#windows;
   }
 
-  /** The monitor, with the changes of this evaluation. */
+  /** The monitor's declaration, with the changes that this evaluation made so far. */
   monitor(id: number): LiveMonitor | undefined {
     const declared = this.#declared.get(id);
     return declared === undefined ? this.#input.monitors.get(id) : (declared ?? undefined);
   }
 
-  /** Sets the declaration of a monitor from here on. Null: removed. */
+  /** Sets the declaration of a monitor for the rest of this evaluation. Null: the monitor is removed. */
   setDeclared(id: number, monitor: LiveMonitor | null): void {
     this.#declared.set(id, monitor);
   }
@@ -137,14 +138,17 @@ export class Evaluation {
     giveSlot(this.frame, evaluated.state, evaluated.monitor, slot, given);
   }
 
-  /** After a start: slots that this process did not open no longer wait for a region. */
+  /**
+   * Handles the end of the recovery after a start: slots that this process did not open no longer wait for
+   * any region.
+   */
   resumedAll(monitorId: number): void {
     const known = this.#known(monitorId);
     if (known === null) return;
     closeGiving(this.frame, known.state, known.monitor);
   }
 
-  /** After a start: the reports from before it are read. */
+  /** Notes that all reports from before the start have been read. */
   resumptionOver(): void {
     this.frame.isResumed = true;
   }
@@ -165,7 +169,8 @@ export class Evaluation {
       return isKept;
     }
     if (slot <= state.floorSlot) return isKept;
-    // The slot was opened before the clock was set back. Its vote would hide the votes of all earlier slots.
+    // The slot was opened before the clock was set back. A vote about this slot would hide the region's votes
+    // about all earlier slots.
     if (isAhead(this.frame, slot)) return isKept;
     if (outcome !== 'not_run') {
       this.#vote(state, monitor, news, outcome);
@@ -198,7 +203,8 @@ export class Evaluation {
   }
 
   /**
-   * The region will not report the slot. This is recorded as `not_run`, unless the region has a row already.
+   * Handles a region that will not report the slot. This is recorded as `not_run`, unless a row of the region
+   * and slot exists already.
    */
   abstained(monitor: LiveMonitor, slot: number, region: Region, reason: NotRunReason): void {
     const { id, version } = monitor;
@@ -207,8 +213,8 @@ export class Evaluation {
   }
 
   /**
-   * The region has reported that it did not run the check: the slot does not wait for it. Nothing is
-   * recorded.
+   * Handles a region's report that it did not run the check. The slot does not wait for the region any more.
+   * Nothing is recorded.
    */
   answered({ id, version }: LiveMonitor, slot: number, region: Region): void {
     const evaluated = this.#evaluated(id, version, region);
@@ -216,14 +222,14 @@ export class Evaluation {
       excuseRegion(this.frame, evaluated.state, evaluated.monitor, slot, region, 'region');
   }
 
-  /** The region gets no job of the slot, because its check of an earlier slot still runs. */
+  /** Handles a region that gets no job of the slot, because its check of an earlier slot still runs. */
   skipped({ id, version }: LiveMonitor, slot: number, region: Region): void {
     const evaluated = this.#evaluated(id, version, region);
     if (evaluated !== null)
       excuseRegion(this.frame, evaluated.state, evaluated.monitor, slot, region, 'dispatch');
   }
 
-  /** The regions get no job of the slot because of overload. The slot need not be open. */
+  /** Handles regions that get no job of the slot because of overload. The slot need not be open. */
   leftOut({ id, version }: LiveMonitor, slot: number, regions: RegionSet): void {
     const evaluated = this.#evaluated(id, version);
     if (evaluated !== null) leaveOutRegions(this.frame, evaluated.state, evaluated.monitor, slot, regions);
@@ -245,8 +251,8 @@ export class Evaluation {
   }
 
   /**
-   * Handles a maintenance window that was created, changed or removed (null). The status of monitors that it
-   * no longer holds is announced at once, unless something else holds it.
+   * Handles a maintenance window that was created, changed or removed (null). If the window no longer holds
+   * the announcements of a monitor, and nothing else holds them, the monitor's status is announced at once.
    */
   windowChanged(id: number, window: LiveWindow | null): void {
     const before = this.#windows.get(id);
@@ -256,9 +262,9 @@ export class Evaluation {
   }
 
   /**
-   * Announces a monitor's status to channels that do not know it: for a new link, after a start, or at the
-   * end of a hold. Votes expire first, also where fresh reports may still replace them (`looksLaterMs`), so an
-   * outdated status is not announced.
+   * Announces a monitor's status to channels to which it was not announced yet: for a new link, after a
+   * start, or at the end of a hold. Votes expire first, also where fresh reports may still replace them
+   * (`looksLaterMs`), so an outdated status is not announced.
    */
   announceUntold(monitorId: number): void {
     const known = this.#known(monitorId);
@@ -278,12 +284,12 @@ export class Evaluation {
     return isOutcomeUnknown(this.frame, state, monitor, slot, region);
   }
 
-  /** Completes the writes. It is called last. */
+  /** Adds the changed states to the writes. It must be the last call. */
   finish(): void {
     addStateWrites(this.frame, this.drafts, (id) => this.monitor(id));
   }
 
-  /** The declared monitor with its state; null: one of them is missing. */
+  /** The declared monitor with its state; null: the monitor is not declared, or has no state. */
   #known(monitorId: number): Evaluated | null {
     const monitor = this.monitor(monitorId);
     const state = this.drafts.findDraft(monitorId);
@@ -291,8 +297,8 @@ export class Evaluation {
   }
 
   /**
-   * The monitor as it is declared now, with its state; null: the event cannot change a vote. An event of
-   * dispatch may be about a job from before the monitor's period or regions changed.
+   * The present declaration of the monitor, with its state; null: the event cannot change a vote. The job of
+   * an event from dispatch may be older than a change of the monitor's period or regions.
    */
   #evaluated(monitorId: number, version: number, region?: Region): Evaluated | null {
     const monitor = this.monitor(monitorId);
@@ -313,9 +319,10 @@ function isEvaluated(
 
 /**
  * Adds the changes of states to the writes, so that a start can restore them (decision 0157). Votes and open
- * slots change with each slot, the rest seldom. It is called once, after all events were evaluated.
+ * slots change with each slot, the rest of a state seldom. It is called once, after all events were
+ * evaluated.
  *
- * @param monitorOf returns the monitor as it is declared
+ * @param monitorOf returns the present declaration of the monitor
  */
 function addStateWrites(
   frame: Frame,

@@ -4,20 +4,20 @@ import type { RegionSet } from './region-set.ts';
 import type { MonitorState } from './state.ts';
 import type { ChangeOfStatus, Writes } from './writes.ts';
 
-/** The instants of one evaluation. Everything in it happens at one moment. */
+/** The instants of one evaluation. All events of an evaluation count as happening at this moment. */
 export type Instants = {
   /** The system's clock, whole epoch ms. */
   readonly wall: number;
   /** The slots' clock, whole epoch ms. */
   readonly slotNow: number;
-  /** Clock of the slots' deadlines, ms. */
+  /** The present on the monotonic clock, on which slots have their deadlines, ms. */
   readonly monotonic: number;
   /**
-   * Sum of the forward jumps of the slots' clock so far, ms. Votes are older by this much than the monotonic
-   * clock says.
+   * Sum of the forward jumps of the slots' clock so far, ms. It is added to the monotonic clock to give the
+   * clock on which votes expire.
    */
   readonly jumpedMs: number;
-  /** Monotonic instant of its last jump; null: there was none. */
+  /** Monotonic instant of the last jump of the slots' clock, ms; null: it never jumped. */
   readonly jumpedAt: number | null;
 };
 
@@ -27,16 +27,19 @@ export type StatusChange = ChangeOfStatus & { readonly monitor: LiveMonitor };
 /** The data that the parts of one evaluation share. */
 export type Frame = {
   readonly instants: Instants;
-  /** Clock of the votes' ages, ms: see `Vote.expiresAt`. */
+  /** The present on the clock on which votes expire, ms (see `Vote.expiresAt`). */
   readonly now: number;
-  /** End of the last jump of the slots' clock, on the clock of `now`; -Infinity: there was none. */
+  /** End of the last jump of the slots' clock, ms on the clock of `now`; -Infinity: it never jumped. */
   readonly jumpedAt: number;
   /**
-   * Whether the reports from before the start are read. Until then no slot is decided by its deadline,
+   * Whether all reports from before the start have been read. Until then no slot is decided by its deadline,
    * because the next message may contain the missing reports.
    */
   isResumed: boolean;
-  /** Results with a slot before this instant (epoch ms) have their hour rolled up again. */
+  /**
+   * The hours before this instant (epoch ms) are rolled up already. A result with an earlier slot causes its
+   * hour to be rolled up again.
+   */
   readonly rolledUpUntil: number;
   /** Regions that had an agent within 24 h. */
   readonly electable: RegionSet;

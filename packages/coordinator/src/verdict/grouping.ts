@@ -4,15 +4,17 @@ import { urlSecrets } from '@svc/shared/url-secrets.ts';
 /* Decides when alerts of many monitors are sent as one message, and what that message contains. */
 
 /**
- * Number of changes of different monitors of a workspace that are announced one by one within
- * {@link GROUP_WINDOW_MS}.
+ * Number of monitors in a workspace whose changes within {@link GROUP_WINDOW_MS} are announced one by one.
  */
 export const TOLD_ALONE = 20;
-/** Changes belong together when they are less than this apart, ms. */
+/** Two changes belong together if less than this time lies between them, ms. */
 export const GROUP_WINDOW_MS = 30_000;
 /** Time after its change for which an alert waits for other alerts of its group, ms. */
 export const COLLECT_MS = 3_000;
-/** Maximum number of monitors that a group lists, the worst first. The others are only counted. */
+/**
+ * Maximum number of monitors that a group lists, the worst first. The group only counts the remaining
+ * monitors.
+ */
 const MOST_LISTED = 100;
 
 /** Whether two changes belong together. Instants are epoch ms. */
@@ -24,13 +26,14 @@ type Change = { readonly at: number; readonly rank: number };
 
 /** The monitors of one workspace that changed recently. */
 export class RecentChanges {
-  /** By monitor, the latest noted last. */
+  /** Changes by monitor id; the change that was noted last is at the end. */
   readonly #changes = new Map<number, Change>();
 
   /**
-   * Notes a change. Each channel of the monitor notes it, so the same change may come again.
+   * Notes a change. Every channel of the monitor notes the change, so the same change may be noted several
+   * times.
    *
-   * @param at when it was queued, epoch ms
+   * @param at when the alert about the change was queued, epoch ms
    * @returns the number of this monitor among those that changed together, counted from 1
    */
   note(monitorId: number, at: number): number {
@@ -62,8 +65,8 @@ export class RecentChanges {
 const WORST_FIRST = ['error', 'degraded', 'recovered'] as const satisfies AlertStatus[];
 
 /**
- * The one alert that represents the alerts of many monitors: the newest one with the worst status, with the
- * group added.
+ * The one alert that represents the alerts of many monitors: the newest alert among those with the worst
+ * status, with the group added.
  *
  * @param alerts at least one, of different monitors, in the order of their changes
  */
@@ -85,7 +88,10 @@ export function groupAlert(alerts: readonly Alert[]): Alert {
 
 type Shared = NonNullable<Alert['group']>['shared'];
 
-/** The facts that all alerts share. The same address implies the same host, which is then left out. */
+/**
+ * What all alerts have in common: the address, or at least the host. If the address is the same, the host is
+ * left out.
+ */
 export function sharedFacts(alerts: readonly Alert[]): Shared {
   const address = same(alerts, ({ monitor }) => urlSecrets.replaced(monitor.url, '…'));
   const host = address === undefined ? same(alerts, ({ monitor }) => hostOf(monitor.url)) : undefined;
@@ -97,7 +103,7 @@ export function sharedFacts(alerts: readonly Alert[]): Shared {
   };
 }
 
-/** The text that is the same in all alerts; undefined: they differ, or have none. */
+/** The text that is the same in all alerts; undefined: the texts differ, or an alert has no text. */
 function same(alerts: readonly Alert[], textOf: (alert: Alert) => string | undefined): string | undefined {
   const [first] = alerts;
   const text = first === undefined ? undefined : textOf(first);

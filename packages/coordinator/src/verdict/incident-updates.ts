@@ -2,7 +2,7 @@
 export const UPDATE_STATES = ['investigating', 'identified', 'monitoring', 'resolved'] as const;
 export type UpdateState = (typeof UPDATE_STATES)[number];
 
-/** The impact that an operator states for the affected components. `none`: they work. */
+/** The impact that an operator states for the affected components. `none`: the components work. */
 export const IMPACTS = ['none', 'degraded', 'partial_outage', 'down'] as const;
 export type Impact = (typeof IMPACTS)[number];
 
@@ -10,7 +10,7 @@ export type Impact = (typeof IMPACTS)[number];
 export type ToldState = { readonly id: number; readonly state: UpdateState; readonly at: number };
 
 /**
- * The newest update by its time. Among several of one instant, it is the one that was written last. Null:
+ * The newest update by its time. If several updates have the same time, the one that was written last. Null:
  * there are no updates.
  */
 export function newestUpdate<U extends ToldState>(updates: readonly U[]): U | null {
@@ -23,8 +23,8 @@ export function newestUpdate<U extends ToldState>(updates: readonly U[]): U | nu
 }
 
 /**
- * When an incident that people wrote was resolved: at its newest update, if that says `resolved`. Null: it is
- * open.
+ * When an incident that people wrote was resolved: the time of its newest update, if the state of that update
+ * is `resolved`. Null: the incident is open.
  */
 export function resolvedAt(updates: readonly ToldState[]): number | null {
   const newest = newestUpdate(updates);
@@ -32,8 +32,8 @@ export function resolvedAt(updates: readonly ToldState[]): number | null {
 }
 
 /**
- * The state of an incident. The recovery of a monitor resolves its incident, whatever the updates say. Before
- * that, an update may already resolve it.
+ * The state of an incident. The recovery of a monitor resolves its incident, whatever the updates say. An
+ * update may resolve the incident before the monitor recovers.
  */
 export function stateOf(isClosed: boolean, updates: readonly ToldState[]): UpdateState {
   if (isClosed) return 'resolved';

@@ -12,16 +12,16 @@ export type Report = {
   readonly result: CheckResult;
   readonly region: Region;
   readonly agent: string;
-  /** The recorded outcome of the region and slot; null: none. */
+  /** The outcome that is already recorded for the region and slot; null: none is recorded. */
   readonly prior: Outcome | null;
   /** Whether the job of a `not_run` is offered again, so that the region has not answered yet. */
   readonly isOfferedAgain: boolean;
 };
 
-/** Adds the results of one evaluation to its writes, with everything that a recorded result requires. */
+/** Adds the results of one evaluation to its writes, with the other rows that a recorded result requires. */
 export class KeptResults {
   readonly #frame: Frame;
-  /** Outcomes of this evaluation: the same result may come twice in one batch. */
+  /** Outcomes that this evaluation has recorded so far: one batch may contain the same result twice. */
   readonly #outcomes = new KeptOutcomes();
 
   constructor(frame: Frame) {
@@ -29,7 +29,8 @@ export class KeptResults {
   }
 
   /**
-   * Records a result. The first outcome that is not `not_run` is kept, and it replaces a `not_run`.
+   * Records a result. The first outcome other than `not_run` is kept. It replaces a `not_run` that was
+   * recorded before.
    *
    * @returns whether the result is recorded
    */
@@ -50,8 +51,8 @@ export class KeptResults {
   }
 
   /**
-   * Records that a region will not report the slot: a `not_run` row, unless it has a row. `version` is the
-   * job's.
+   * Records that a region will not report the slot: adds a `not_run` row, unless a row of the region and slot
+   * exists. `version` is the version of the job.
    */
   keepAbstention(
     monitor: LiveMonitor,
@@ -73,7 +74,10 @@ export class KeptResults {
   }
 }
 
-/** Stores a slot off the grid of the monitor's period. It could not be found again otherwise. */
+/**
+ * Stores the slot if it lies off the grid of the monitor's period, because it could not be found again
+ * otherwise.
+ */
 export function keepFindable({ writes }: Frame, { id, periodMs }: LiveMonitor, slot: number): void {
   if (!isOnGrid(id, slot, periodMs)) writes.offGridSlots.push({ monitorId: id, slot });
 }
@@ -99,15 +103,16 @@ export function isOutcomeUnknown(
   return slot < state.decidedSlot;
 }
 
-/** Factor of the monitor's id in a key: more than the 28 regions. */
+/** Factor by which a key multiplies the monitor's id. It is larger than the number of regions (28). */
 const REGION_PLACES = 32;
 
-/** An outcome, linked to an outcome of another slot that was kept before. */
+/** An outcome of a slot, linked to the outcome of another slot with the same key that was kept before. */
 type Kept = { readonly slot: number; outcome: Outcome; readonly before: Kept | undefined };
 
 /**
  * Outcomes by monitor, slot and region. Monitor and region are the key, because a region usually reports one
- * slot of a monitor at a time. A string of all three would be allocated and hashed for every result.
+ * slot of a monitor at a time. A key of all three would be a string, which would be allocated and hashed for
+ * every result.
  */
 export class KeptOutcomes {
   readonly #kept = new Map<number, Kept>();

@@ -5,9 +5,9 @@
 export type LatencyHistogram = Uint32Array;
 
 const GROWTH = 1.1;
-/** Lowest boundary, ms; agents report tenths. Smaller values are in bucket 0. */
+/** Lowest boundary, ms, because agents report tenths of a millisecond. Smaller values are in bucket 0. */
 const LOWEST_MS = 0.1;
-/** The last bucket begins at two hours. */
+/** Number of buckets. The last bucket begins at about two hours. */
 const BUCKETS = 192;
 const PER_LOG = 1 / Math.log(GROWTH);
 
@@ -34,7 +34,7 @@ export function addHistogram(histogram: LatencyHistogram, other: LatencyHistogra
  * @param share 0 < share <= 1
  */
 export function percentile(histogram: LatencyHistogram, share: number): number | null {
-  // Plain loops, because a summary of 400 days asks for two thousand of these.
+  // Plain loops, because a summary of 400 days computes two thousand percentiles.
   let total = 0;
   for (let bucket = 0; bucket < BUCKETS; bucket += 1) total += histogram[bucket] ?? 0;
   if (total === 0) return null;
@@ -45,8 +45,8 @@ export function percentile(histogram: LatencyHistogram, share: number): number |
 }
 
 /**
- * Encodes a histogram for storage: each bucket that is not empty, with its count in LEB128. Null when all are
- * empty.
+ * Encodes a histogram for storage: each bucket that is not empty, with its count in LEB128. Null when all
+ * buckets are empty.
  */
 export function encodeHistogram(histogram: LatencyHistogram): Uint8Array | null {
   const bytes: number[] = [];
@@ -79,7 +79,10 @@ function bucketOf(latency: number): number {
   return Math.min(1 + Math.floor(Math.log(latency / LOWEST_MS) * PER_LOG), BUCKETS - 1);
 }
 
-/** The geometric middle of a bucket: as far from the lower boundary as from the upper. */
+/**
+ * The geometric middle of a bucket: its ratio to the lower boundary is the same as the ratio of the upper
+ * boundary to it. Bucket 0: 0. In ms.
+ */
 function middleOf(bucket: number): number {
   return bucket === 0 ? 0 : LOWEST_MS * GROWTH ** (bucket - 0.5);
 }

@@ -1,6 +1,6 @@
 /**
- * Local time of a time zone. A local time is written as the epoch ms that the same clock reading would be in
- * UTC. Calculations treat it like an instant, without gaps or repeated hours.
+ * Local time of a time zone. A local time is stored as the epoch ms at which a clock in UTC shows the same
+ * date and time. So calculations can treat it like an instant, without skipped or repeated hours.
  */
 
 const DAY_MS = 86_400_000;
@@ -35,10 +35,10 @@ export function localAt(zone: string, instant: number): number {
 
 /**
  * The instant of a local time. A time in an hour that clocks skip is read with the offset before that hour,
- * so 02:30 becomes 03:30. In an hour that they repeat, it is the first of the two instants (RFC 5545, section
- * 3.3.5).
+ * so 02:30 becomes 03:30. For a time in an hour that clocks repeat, the result is the first of the two
+ * instants (RFC 5545, section 3.3.5).
  *
- * @param local see {@link localAt}
+ * @param local local time in the form that {@link localAt} returns
  */
 export function instantOf(zone: string, local: number): number {
   // Offsets are at most 14 h, so the instant lies between the two instants a day before and a day after.
@@ -51,7 +51,7 @@ export function instantOf(zone: string, local: number): number {
   return local - before;
 }
 
-/** Milliseconds that the zone's local time is ahead of UTC. */
+/** Time by which the zone's local time is ahead of UTC at the instant, ms. */
 function offsetAt(zone: string, instant: number): number {
   const whole = Math.floor(instant / SECOND_MS) * SECOND_MS;
   const parts = new Map(

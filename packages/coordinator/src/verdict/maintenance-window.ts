@@ -2,7 +2,7 @@ import { appendTo } from '@svc/shared/collections.ts';
 import { instantOf, localAt } from './local-time.ts';
 import { DAY_MS } from './summary-range.ts';
 
-/** Days of the week in the order of ISO 8601; their index is used in calculations. */
+/** Days of the week in the order of ISO 8601. Calculations use the index of a day in this list. */
 export const WEEKDAYS = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const;
 export type Weekday = (typeof WEEKDAYS)[number];
 
@@ -23,7 +23,7 @@ export type Repetition = {
    * occurrence; months without that day are left out.
    */
   readonly week: number | null;
-  /** No occurrence begins after this instant, epoch ms. Null: it repeats for ever. */
+  /** No occurrence begins after this instant, epoch ms. Null: the window repeats for ever. */
   readonly until: number | null;
 };
 
@@ -33,7 +33,7 @@ export type WindowTimes = {
   readonly startsAt: number;
   readonly endsAt: number;
   readonly timeZone: string;
-  /** Null: it happens once. */
+  /** Null: the window has only its first occurrence. */
   readonly repeat: Repetition | null;
   /**
    * The whole window is over from this instant on, even in the middle of an occurrence, epoch ms. Null:
@@ -42,7 +42,7 @@ export type WindowTimes = {
   readonly endedAt: number | null;
 };
 
-/** One occurrence, from its begin until before its end, epoch ms. */
+/** One occurrence, epoch ms. It includes `from` and excludes `until`. */
 export type Occurrence = { readonly from: number; readonly until: number };
 
 /**
@@ -50,18 +50,18 @@ export type Occurrence = { readonly from: number; readonly until: number };
  * years.
  */
 const LONGEST_WAIT_DAYS = 8 * 366 + 31;
-/** Local days and instants differ by less than two days. */
+/** Upper bound on the difference between a local day and the instant, ms. */
 const SLACK_MS = 2 * DAY_MS;
 
 /**
  * The occurrences that overlap a span of time, in their order.
  *
  * Each occurrence begins and ends at the same local times as the first one. A window from 02:00 to 04:00
- * therefore ends at 04:00 even on days on which clocks change. If that leaves an empty occurrence, because
- * clocks skip its end, it has its usual length.
+ * therefore ends at 04:00 even on days on which clocks change. If an occurrence would be empty, because
+ * clocks skip its end, it gets the length of the first occurrence instead.
  *
  * @param from  epoch ms
- * @param until epoch ms, not in it
+ * @param until epoch ms, not included in the span
  */
 export function occurrencesIn(times: WindowTimes, from: number, until: number): Occurrence[] {
   return [...occurrencesFrom(times, from, until)];
@@ -103,12 +103,12 @@ export function nextOccurrence(times: WindowTimes, instant: number): Occurrence 
   return occurrencesFrom(times, instant, until).next().value ?? null;
 }
 
-/** Whether an occurrence begins before the one before it has ended. */
+/** Whether an occurrence begins before the previous occurrence has ended. */
 export function overlapsItself(times: WindowTimes): boolean {
   if (times.repeat === null) return false;
   let end = Number.NEGATIVE_INFINITY;
   // If distances between occurrences differ, one year of weekdays contains the shortest distance. For months
-  // it takes two years, of which one has no 29th of February.
+  // it takes two years, because at least one of two years has no 29th of February.
   const days = times.repeat.frequency === 'monthly' ? 800 : 400;
   for (const { from, until } of occurrencesFrom(times, times.startsAt, times.startsAt + days * DAY_MS)) {
     if (from < end) return true;
@@ -130,7 +130,7 @@ function* occurrencesFrom(times: WindowTimes, from: number, until: number): Gene
   return undefined;
 }
 
-/** The occurrences that overlap the span, and maybe some around it, as if nobody had ended the window. */
+/** The occurrences that overlap the span, and maybe some before and after the span. Ignores `endedAt`. */
 function* unended(times: WindowTimes, from: number, until: number): Generator<Occurrence> {
   const { startsAt, endsAt, timeZone, repeat } = times;
   if (repeat === null || (startsAt < until && endsAt > from)) yield { from: startsAt, until: endsAt };
@@ -150,7 +150,7 @@ function* unended(times: WindowTimes, from: number, until: number): Generator<Oc
   }
 }
 
-/** Whether the repetition has an occurrence on this local day (its beginning). */
+/** Whether an occurrence of the repetition begins on this local day. `day` is the beginning of the day. */
 function isOnDay(
   { frequency, interval, weekdays, week }: Repetition,
   day: number,
@@ -178,7 +178,7 @@ function isInWeek(day: number, week: number): boolean {
   return monthOf(day + 7 * DAY_MS) !== monthOf(day);
 }
 
-/** Beginning of a local day. */
+/** Beginning of the local day that contains the local time. */
 function dayOf(local: number): number {
   return Math.floor(local / DAY_MS) * DAY_MS;
 }
@@ -187,7 +187,7 @@ export function weekdayOf(day: number): Weekday {
   return WEEKDAYS[weekdayIndex(day)] ?? 'mon';
 }
 
-/** 0 for Monday. The epoch began on a Thursday. */
+/** Index of the day in {@link WEEKDAYS}: 0 for Monday. The epoch began on a Thursday. */
 function weekdayIndex(day: number): number {
   const days = Math.floor(day / DAY_MS) + 3;
   return ((days % 7) + 7) % 7;
@@ -285,7 +285,7 @@ export class Windows {
     return new Windows(byId, byMonitor);
   }
 
-  /** Whether an occurrence of a window of the monitor covers the instant, epoch ms on the slots' clock. */
+  /** Whether one of the monitor's windows has an occurrence at the instant (epoch ms on the slots' clock). */
   cover(monitorId: number, instant: number): boolean {
     return (this.#byMonitor.get(monitorId) ?? NONE).some(({ times }) => isDuring(times, instant));
   }

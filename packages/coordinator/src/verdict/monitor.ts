@@ -22,7 +22,8 @@ export type LiveMonitor = {
   readonly type: Check['type'];
   readonly name: string;
   /**
-   * URL without user information and with its secret query, or URI, for alerts. Other views mask the query.
+   * The target as alerts show it: the URL of an HTTP monitor without user information, the URI of any other
+   * monitor. The URL contains its secret query, which other views mask.
    */
   readonly target: string;
   readonly active: boolean;
@@ -30,36 +31,41 @@ export type LiveMonitor = {
   /** Declared regions in the fixed order; null: every region with a live agent. */
   readonly regions: readonly Region[] | null;
   /**
-   * Version of the probed attributes. It grows when target, method, assertions, time-out, retry and the like
-   * change, not with the name.
+   * Version of the probed attributes. It grows when an attribute changes that affects the check, such as
+   * target, method, assertions, time-out or retry. A change of the name does not change it.
    */
   readonly version: number;
-  /** Latency above which a passing check is degraded, ms; 0: it never is. */
+  /**
+   * Latency above which a passing check counts as degraded, ms; 0: a passing check never counts as degraded.
+   */
   readonly degradedAtMs: number;
-  /** Upper bound on a check, ms: every attempt at its time-out, with all back-off waits. */
+  /**
+   * Upper bound on the duration of a check, ms: every attempt lasts for its time-out, and all waits between
+   * attempts are added.
+   */
   readonly longestCheckMs: number;
   /**
-   * When it was created, last activated, or its probed attributes last changed, epoch ms. It then gets a
-   * first slot at once.
+   * When the monitor was created or last activated, or when its probed attributes last changed, epoch ms. At
+   * this instant the monitor gets a first slot at once.
    */
   readonly activatedAt: number;
   /** JSON text of the {@link Check} that travels in jobs, with its secrets in clear text. */
   readonly checkText: Secret;
-  /** Null: the metrics go to the endpoint of the operator's settings, if there is one. */
+  /** Null: the metrics go to the endpoint of the operator's settings, if the settings name an endpoint. */
   readonly declaredExport: DeclaredExport | null;
 };
 
 /**
- * The present declaration of the monitors, in memory. It changes only after the declaring transaction has
- * committed.
+ * The present declaration of the monitors, in memory. It changes only after the transaction that changed the
+ * declaration is committed.
  */
 export interface LiveMonitors {
   readonly size: number;
   get(id: number): LiveMonitor | undefined;
   values(): Iterable<LiveMonitor>;
   /**
-   * Registers a listener. `before` null: created. `after` null: deleted. Returns a function that unregisters
-   * it.
+   * Registers a listener. `before` null: the monitor was created. `after` null: the monitor was deleted.
+   * Returns a function that unregisters the listener.
    */
   onChange(listener: (before: LiveMonitor | null, after: LiveMonitor | null) => void): () => void;
 }

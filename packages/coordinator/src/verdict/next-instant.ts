@@ -4,13 +4,16 @@ import { isFresh, type Vote } from './status.ts';
 
 /**
  * Delay of the check for expired votes while a slot of the monitor is open, ms. If a slot was skipped or lost
- * twice, votes expire while the next check runs. The delay gives its reports, which mostly come at once, time
- * to replace these votes, so that the status is not `unknown` for some milliseconds. Code that removes an
- * open slot must judge the votes.
+ * twice, votes expire while the next check runs. The delay gives the reports of that check, most of which
+ * come together, time to replace these votes, so that the status is not `unknown` for some milliseconds. Code
+ * that removes an open slot must judge the votes.
  */
 const UNDER_WAY_MS = 500;
 
-/** A vote no longer counts when this time has passed since its expiry, ms (`isFresh`). */
+/**
+ * Time after its expiry at which a vote no longer counts, ms: a vote still counts at the instant of its
+ * expiry (`isFresh`).
+ */
 const AGED_AFTER_MS = 1;
 
 /** Time between the expiry of the monitor's votes and the check for expired votes, ms. */
@@ -22,13 +25,13 @@ export function looksLaterMs({ open }: Readonly<MonitorState>): number {
  * When the monitor must be judged although no event arrives, monotonic ms: the deadline of its oldest open
  * slot, or the next expiry of a vote (which matters only while the status depends on votes). Null: never.
  *
- * @param now      votes that expired before it (see `Vote.expiresAt`) do not count again
+ * @param now      the present, ms on the clock of `Vote.expiresAt`; votes that expired earlier are ignored
  * @param jumpedMs how far the votes' clock is ahead of the monotonic one
  */
 export function nextInstant(state: Readonly<MonitorState>, now: number, jumpedMs: number): number | null {
   const { open, votes } = state;
   let next = Number.POSITIVE_INFINITY;
-  // By index: this runs for every state of every commit.
+  // Loops by index, because this runs for every state of every commit.
   for (let index = 0; index < open.length; index += 1) {
     const { deadline } = open[index] as OpenSlot;
     if (deadline < next) next = deadline;

@@ -1,19 +1,23 @@
 import { DELIVERY_LIFETIME_MS } from './backoff.ts';
 
 /**
- * Time between two calls of {@link PassedTime.compareClocks}, ms. It must be shorter than the smallest jump.
+ * Time between two calls of {@link PassedTime.compareClocks}, ms. It must be shorter than {@link
+ * SMALLEST_JUMP_MS}.
  */
 export const LOOK_AT_CLOCK_EVERY_MS = 60_000;
 /** Smallest step of the wall clock that counts as a jump, ms. Smaller steps hardly change an age. */
 const SMALLEST_JUMP_MS = 2 * LOOK_AT_CLOCK_EVERY_MS;
 
-/** @property before wall time that the comparison would have found without the jump by `byMs`, epoch ms */
+/**
+ * @property before wall time at the comparison that found the jump, as it would have been without the jump,
+ *   epoch ms. The jump has the width `byMs`
+ */
 type Jump = { readonly before: number; readonly byMs: number };
 
 /**
  * Computes ages of stored instants from the time that really passed. If the wall clock is set forward by a
  * day, nothing becomes a day older, and waiting alerts keep the rest of their schedule. A jump before the
- * start cannot be noticed and counts as time that passed.
+ * start of the process cannot be noticed, so it counts as time that passed.
  */
 export class PassedTime {
   readonly #jumps: Jump[] = [];
@@ -37,7 +41,8 @@ export class PassedTime {
     this.#monotonic = monotonic;
     if (byMs >= SMALLEST_JUMP_MS) this.#jumps.push({ before: expected, byMs });
     else if (byMs <= -SMALLEST_JUMP_MS) this.#takeBack(-byMs);
-    // No alert that waited at an older jump still waits.
+    // Forgets jumps that are older than the lifetime of an alert: every alert that waited during such a jump
+    // is gone.
     while (this.#jumps.length > 1 && this.#passedSince(this.#jumps[0]?.before ?? 0) > DELIVERY_LIFETIME_MS) {
       this.#jumps.shift();
     }
@@ -55,7 +60,7 @@ export class PassedTime {
     );
   }
 
-  /** Handles a clock that was set back: this undoes earlier jumps, completely or in part. */
+  /** Handles a clock that was set back by `byMs`. Earlier jumps are undone, completely or in part. */
   #takeBack(byMs: number): void {
     for (let left = byMs; left > 0; ) {
       const last = this.#jumps.pop();

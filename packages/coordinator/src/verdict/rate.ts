@@ -1,8 +1,8 @@
 /** A limit on sends: as many as `burst` at once, and `perMinute` in the long run. */
 export type Rate = {
-  /** > 0 */
+  /** Sends per minute in the long run, > 0. */
   readonly perMinute: number;
-  /** Whole, >= 1. */
+  /** Number of sends that are possible at once; an integer, >= 1. */
   readonly burst: number;
 };
 
@@ -13,7 +13,7 @@ export type Rate = {
 export class TokenBucket {
   readonly #msPerToken: number;
   readonly #burst: number;
-  /** When the bucket would be full. */
+  /** When the bucket will be full again if no further token is taken. */
   #fullAt = Number.NEGATIVE_INFINITY;
 
   constructor({ perMinute, burst }: Rate) {

@@ -1,8 +1,9 @@
 import { REGIONS, type Region } from '@svc/shared/regions.ts';
 
 /**
- * A set of regions as one integer: bit i stands for `REGIONS[i]`. There are 28, so it stays a small integer.
- * The evaluation holds several sets for each open slot of 100,000 monitors.
+ * A set of regions as one integer: bit i stands for `REGIONS[i]`. There are 28 regions, so the integer stays
+ * small enough for V8 to store it without an object. The evaluation holds several sets for each open slot of
+ * 100,000 monitors.
  */
 export type RegionSet = number;
 
@@ -16,7 +17,7 @@ export function bitOf(region: Region): RegionSet {
 
 export function regionSet(regions: readonly Region[]): RegionSet {
   let set = NO_REGIONS;
-  // By index: an iterator would be created several times for each report.
+  // Loops by index: an iterator would be created several times for each report.
   for (let index = 0; index < regions.length; index += 1) set |= bitOf(regions[index] as Region);
   return set;
 }

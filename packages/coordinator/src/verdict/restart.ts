@@ -5,16 +5,17 @@ import { type MonitorState, newState } from './state.ts';
 import { BELIEVED_AHEAD_MS, freshForMs, type Vote } from './status.ts';
 import type { StoredVote, WrittenState, WrittenVotes } from './writes.ts';
 
-/** A state as a start reads it. */
+/** The stored state of a monitor, in the form in which a start reads it. */
 export type StoredState = WrittenState &
   WrittenVotes &
   Pick<MonitorState, 'incidentSince' | 'intervals' | 'links'>;
 
 /**
- * Restores a monitor's state from its stored rows: it becomes what it was when the last batch was written.
+ * Restores a monitor's state from its stored rows: the state has the value that it had when the last batch
+ * was written.
  *
- * @param newestBelieved later slots and instants come from a clock that was ahead, epoch ms; default: a
- *   minute after the present
+ * @param newestBelieved epoch ms; later slots and instants count as coming from a clock that was ahead.
+ *   Default: one minute after the present
  */
 export function restoreState(
   evaluation: Evaluation,
@@ -42,7 +43,8 @@ export function restoreState(
   }
   beginBy(state, state.since);
   if (monitor === undefined) return;
-  // If the clock was set back, votes are as old as when they were written: expired votes stay expired.
+  // If the clock was set back, votes keep the age that they had when they were written, so expired votes stay
+  // expired.
   const agedUntil = Math.max(instants.slotNow, writtenAt);
   state.votes = votes
     .filter(({ slot }) => slot <= newestBelieved)
@@ -55,13 +57,13 @@ export function restoreState(
     reopenSlot(evaluation.frame, state, monitor, slot, votesOf);
   }
   // The votes that gave the status its value are too far ahead to be believed, and the older votes would give
-  // another status. So no votes are kept, and nothing is known until the next slot.
+  // another status. So no votes are kept, and the monitor has no votes until its next slot.
   if (isStatusAhead && votes.some(({ slot }) => slot > newestBelieved)) state.votes = [];
 }
 
 /**
- * Corrects the beginning of an incident: it is no later than the beginning of the present status. Until the
- * incident ends, its row keeps the date from the clock that was ahead (`closeIncidents`).
+ * Corrects the beginning of an incident: it is no later than the beginning of the present status. The row of
+ * the incident keeps the beginning from the clock that was ahead until the incident ends (`closeIncidents`).
  *
  * @param latest epoch ms
  */
@@ -75,7 +77,7 @@ function beginBy(state: MonitorState, latest: number): void {
 }
 
 /**
- * Restores a vote's expiry. A vote from a clock that was ahead counts for no longer than others.
+ * Restores a vote's expiry. A vote from a clock that was ahead does not count for longer than other votes.
  *
  * @param agedUntil the present, or a later instant up to which the vote has aged, epoch ms on the slots'
  *   clock
@@ -88,8 +90,8 @@ function withExpiry(
 ): Vote {
   const freshMs = freshForMs(monitor.periodMs, monitor.longestCheckMs);
   const leftMs = stored.at + freshMs - stored.agedMs - agedUntil;
-  // Each member is named, because the vote lives as long as its monitor: a spread copy takes half as much
-  // memory again.
+  // Each member is named, because a copy by spreading takes 1.5 times the memory, and the vote lives as long
+  // as its monitor.
   return {
     region: stored.region,
     outcome: stored.outcome,

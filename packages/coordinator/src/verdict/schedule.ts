@@ -4,30 +4,31 @@ import { PERIODICITIES, periodMs } from '@svc/shared/periodicity.ts';
  * Decides when monitors are due. Instants are epoch ms of the slot clock. `period` and `phase` are ms with `0
  * <= phase < period`.
  *
- * A monitor's slots lie on a grid of its own, `phase` after every multiple of its period. They are the same
- * for all its regions. Only the first slot after its creation or activation lies off the grid, so that an
- * hourly monitor has its first result at once.
+ * A monitor's slots lie on a grid of its own, `phase` after every multiple of its period. The slots are the
+ * same in all regions of the monitor. Only the first slot after its creation or activation lies off the grid,
+ * so that an hourly monitor has its first result at once.
  */
 
-/** Shortest distance between first slots, ms: 500 a second. */
+/** Shortest distance between the first slots of different monitors, ms: 500 first slots a second. */
 export const FIRST_SLOT_SPACING_MS = 2;
 
 /**
- * The shortest period. Every period is a multiple of it, so its grid contains a monitor's slots of every
- * other period.
+ * The shortest period. Every period is a multiple of the shortest period, so a monitor's grid of the shortest
+ * period contains its slots of every other period.
  */
 export const FINEST_PERIOD_MS = periodMs(PERIODICITIES[0]);
 
 /**
- * Slots on the grid lie at multiples of this, ms. Slots of one instant are checked together, which costs an
- * agent some 40 % less than one check in each millisecond (decision 0062). Every period is a multiple of it.
+ * Slots on the grid lie at multiples of this step, ms. Slots of one instant are checked together, which costs
+ * an agent some 40 % less than one check in each millisecond (decision 0062). Every period is a multiple of
+ * the step.
  */
 export const SLOT_STEP_MS = 100;
 
 /**
- * Place of the monitor inside its period. It is spread evenly over all ids and the same at every start. One
- * hash serves all periods: if one period divides another, the longer one's grid is a subset of the shorter
- * one's.
+ * Offset of the monitor's slots from the multiples of its period, ms. The offsets of different ids are spread
+ * evenly over the period. The offset of an id is the same at every start. One hash serves all periods: if one
+ * period divides another, the longer one's grid is a subset of the shorter one's.
  *
  * @param id positive integer
  */
@@ -36,7 +37,7 @@ export function phaseOf(id: number, period: number): number {
   return phase - (phase % SLOT_STEP_MS);
 }
 
-/** A number from 0 to below `size` that is spread evenly over all ids. */
+/** Maps an id to a number from 0 to below `size`. Different ids are spread evenly over these numbers. */
 export function spreadOf(id: number, size: number): number {
   // The finalizer of MurmurHash3 puts consecutive ids far apart.
   let hash = id | 0;
@@ -62,15 +63,15 @@ export function gridSlotUntil(instant: number, period: number, phase: number): n
 }
 
 /**
- * The slot after `previous`: the next on the grid that is at least half a period away. The distance only
- * matters where `previous` lies off the grid (a first slot, or one of an earlier period).
+ * The slot after `previous`: the first slot on the grid that is at least half a period after `previous`. The
+ * half period only matters if `previous` lies off the grid (a first slot, or a slot of an earlier period).
  */
 export function slotAfter(previous: number, period: number, phase: number): number {
   return gridSlotFrom(previous + Math.ceil(period / 2), period, phase);
 }
 
 export type DueSlot =
-  /** Run this slot; it is less than half a period old. */
+  /** Run this slot, which is less than half a period old. */
   | { readonly is: 'due'; readonly slot: number }
   /** The newest missed slot is too old. The next slot is `next`. */
   | { readonly is: 'missed'; readonly next: number };
@@ -88,8 +89,8 @@ export function dueSlot(dueAt: number, now: number, period: number, phase: numbe
 }
 
 /**
- * The slot at which a monitor continues after a restart: a missed one that may still run, otherwise the next
- * on the grid.
+ * The slot at which a monitor continues after a restart: a missed slot that may still run, otherwise the next
+ * slot on the grid.
  *
  * @param newest the monitor's newest slot
  */

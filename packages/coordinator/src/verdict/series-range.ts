@@ -3,8 +3,9 @@ import { bucketsUntil, DAY_MS, HOUR_MS } from './summary-range.ts';
 const MINUTE_MS = 60_000;
 
 /**
- * The ranges of a series for a chart: a number of buckets, the one in progress included. `regionBuckets`, a
- * divisor of that number, is the maximum number of buckets that is shown of each region.
+ * The ranges of a series for a chart: width of a bucket, and number of buckets including the bucket in
+ * progress. `regionBuckets` is the maximum number of buckets that are shown for each region; it divides the
+ * number of buckets.
  */
 export const SERIES_RANGES = {
   '1h': { bucketMs: MINUTE_MS, buckets: 60, regionBuckets: 60 },
@@ -16,7 +17,7 @@ export const SERIES_RANGES = {
 } as const;
 export type SeriesRange = keyof typeof SERIES_RANGES;
 
-/** Neighbouring buckets of one width; instants are epoch ms. */
+/** Neighbouring buckets of equal width. Instants are epoch ms. */
 export type SeriesBuckets = {
   /** Beginning of the first bucket. */
   readonly from: number;
@@ -28,7 +29,7 @@ export type SeriesBuckets = {
  * The buckets of a range. A bucket is as long as the monitor's period or longer, so a bucket without a result
  * means that the monitor was not checked in it.
  *
- * @param periodMs ms; it divides an hour
+ * @param periodMs the monitor's period, ms
  */
 export function seriesBuckets(range: SeriesRange, now: number, periodMs: number): SeriesBuckets {
   const { bucketMs: finest, buckets } = SERIES_RANGES[range];
@@ -38,8 +39,8 @@ export function seriesBuckets(range: SeriesRange, now: number, periodMs: number)
 }
 
 /**
- * The buckets that are shown of each region. If the whole series has too many, several of its buckets are
- * joined into one.
+ * The buckets that are shown for each region. If the series has more buckets than are shown for a region,
+ * several neighbouring buckets are joined into one.
  */
 export function regionBuckets(range: SeriesRange, { from, bucketMs, count }: SeriesBuckets): SeriesBuckets {
   const joined = Math.max(1, count / SERIES_RANGES[range].regionBuckets);

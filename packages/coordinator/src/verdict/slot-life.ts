@@ -31,7 +31,7 @@ export function giveSlot(
   regions: RegionSet,
 ): void {
   const open = openSlot(frame, state, monitor, slot);
-  // Dispatch learns of a change of the declaration later than the evaluation. A region that the monitor no
+  // Dispatch learns of a changed declaration later than the evaluation does. A region that the monitor no
   // longer declares does not count as given.
   open.given |= monitor.regions === null ? regions : regions & regionSet(monitor.regions);
   open.isGivenKnown = true;
@@ -40,8 +40,8 @@ export function giveSlot(
 }
 
 /**
- * Ends the recovery after a restart: slots whose regions dispatch did not name wait for no region any more.
- * Slots that no region has answered either are removed, and may be opened again.
+ * Ends the recovery after a restart: slots whose regions dispatch did not name no longer wait for any region.
+ * Among these slots, those that no region has answered are removed, and may be opened again.
  */
 export function closeGiving(frame: Frame, state: MonitorState, monitor: LiveMonitor): void {
   state.open = state.open.filter(({ isGivenKnown, answered }) => isGivenKnown || answered !== NO_REGIONS);
@@ -49,7 +49,10 @@ export function closeGiving(frame: Frame, state: MonitorState, monitor: LiveMoni
   decideSlots(frame, state, monitor);
 }
 
-/** Handles a region's outcome of a slot: a report while the slot is open, otherwise a vote at once. */
+/**
+ * Handles a region's outcome of a slot: while the slot is open, the outcome is kept as a report. Otherwise it
+ * becomes a vote at once.
+ */
 export function takeReport(frame: Frame, state: MonitorState, monitor: LiveMonitor, vote: Vote): void {
   // Aged votes may have made a slot certain. It is then decided without this report.
   if (hasAgedVote(state, frame.now)) decideSlots(frame, state, monitor);
@@ -65,9 +68,10 @@ export function takeReport(frame: Frame, state: MonitorState, monitor: LiveMonit
 }
 
 /**
- * Handles a region that will not report an outcome of the slot. If the region itself says so (`not_run`), it
- * was given the slot. If dispatch says so, this is not certain: after a restart, dispatch also excuses
- * regions that came since, and these do not enter the electorate.
+ * Handles a region that will not report an outcome of the slot. If the region itself reports `not_run`, it
+ * was given the slot. If dispatch excuses the region, the region may not have been given the slot: after a
+ * restart, dispatch also excuses regions that became live since the slot. Such regions do not enter the
+ * electorate.
  */
 export function excuseRegion(
   frame: Frame,
@@ -77,7 +81,7 @@ export function excuseRegion(
   region: Region,
   saidBy: 'region' | 'dispatch',
 ): void {
-  // As in `takeReport`.
+  // Aged votes may have made a slot certain, as in `takeReport`.
   if (hasAgedVote(state, frame.now)) decideSlots(frame, state, monitor);
   if (isOver(state, slot)) return;
   const open = openSlot(frame, state, monitor, slot);
@@ -87,9 +91,9 @@ export function excuseRegion(
 }
 
 /**
- * Handles a slot that overload leaves out in these regions. Because the monitor's period is longer then,
- * their votes count for one more period, but no longer than votes that are cast now. The new expiry is
- * written, so that a start uses it too.
+ * Handles a slot that overload leaves out in these regions. Because leaving out a slot lengthens the time
+ * between checks, the votes of these regions count for one more period, but no longer than votes that are
+ * cast now. The new expiry is stored, so that it also applies after a start.
  */
 export function leaveOutRegions(
   frame: Frame,
@@ -145,7 +149,7 @@ export function decideSlots(frame: Frame, state: MonitorState, monitor: LiveMoni
   return isJudged;
 }
 
-/** Whether the slot is decided or never will be. */
+/** Whether the slot is decided already, or will never be decided. */
 export function isOver(state: Readonly<MonitorState>, slot: number): boolean {
   if (slot <= state.floorSlot) return true;
   return slot <= state.decidedSlot && openSlotOf(state, slot) === undefined;
@@ -157,7 +161,8 @@ function decisionOf(
   monitor: LiveMonitor,
   open: OpenSlot,
 ): SlotDecision | null {
-  // Until dispatch has named the regions of the slot, it may be any region, perhaps for the first time.
+  // Until dispatch has named the regions of the slot, any region may have been given the slot, perhaps as its
+  // first slot of the monitor.
   const joining = open.isGivenKnown ? open.given : ALL_REGIONS;
   return slotDecision(open, {
     votes: state.votes,
@@ -178,7 +183,7 @@ function decideSlot(frame: Frame, state: MonitorState, monitor: LiveMonitor, ope
   const isFirst = !state.isDecided;
   state.isDecided = true;
   const isJudged = judgeSlot(frame, state, monitor, open);
-  // From now on, announcements that an earlier process held back are allowed.
+  // After the first decision of this process, announcements that an earlier process held back are allowed.
   if (isFirst) announceStatus(frame, state, monitor, countedVotes(frame, state, monitor));
   return isJudged;
 }
@@ -206,8 +211,8 @@ function judgeSlot(frame: Frame, state: MonitorState, monitor: LiveMonitor, open
 
 /**
  * Casts reports. Votes that expired while the check was running did not make the status `unknown` so far,
- * because fast reports may replace them. If the new votes would merely keep the old status because it stands,
- * or are too few, the old votes expire first (→ `unknown`).
+ * because fast reports may replace them. If the new votes would merely keep the old status, or if they are
+ * too few, the expired votes are aged first (→ `unknown`).
  *
  * @param joining regions that enter the electorate with the slot of the reports
  * @returns whether a region's vote changed
@@ -231,9 +236,9 @@ function castNews(
 }
 
 /**
- * Whether regions may enter the electorate before their first slot is decided. They may if, by their late
- * reports, more than half of all regions that would count have failed at one moment: the result is an `error`
- * whatever the slot brings.
+ * Whether regions may enter the electorate before their first slot is decided. They may if their late reports
+ * show that more than half of all regions that would count have failed at one moment. The result is then an
+ * `error`, whatever is reported about the slot.
  */
 function canEnter(frame: Frame, state: Readonly<MonitorState>, monitor: LiveMonitor): boolean {
   if (state.votes.length === 0 || state.status === 'error') return false;
@@ -244,7 +249,10 @@ function canEnter(frame: Frame, state: Readonly<MonitorState>, monitor: LiveMoni
   return verdict(state.votes, electorate, state.status, frame.now).status === 'error';
 }
 
-/** The regions that were given the open slots; none if they are unknown for one of these slots. */
+/**
+ * The regions that were given the open slots; the empty set if the given regions of one of these slots are
+ * unknown.
+ */
 function givenNow({ open }: Readonly<MonitorState>): RegionSet {
   let given = NO_REGIONS;
   for (let index = 0; index < open.length; index += 1) {
@@ -256,8 +264,8 @@ function givenNow({ open }: Readonly<MonitorState>): RegionSet {
 }
 
 /**
- * Lets the slot's regions enter the electorate. A region that had no agent for 24 h leaves it, and enters
- * again with its next slot.
+ * Lets the slot's regions enter the electorate. A region that had no agent for 24 h leaves the electorate,
+ * and enters it again with its next slot.
  */
 function enterRegions(frame: Frame, state: MonitorState, given: RegionSet): void {
   const entered = (state.entered & frame.electable) | given;
@@ -266,8 +274,8 @@ function enterRegions(frame: Frame, state: MonitorState, given: RegionSet): void
 }
 
 /**
- * Handles a report about a slot that is over: it becomes its region's vote at once, and the open slots are
- * judged again.
+ * Handles a report about a slot that is over: the report becomes its region's vote at once, and the open
+ * slots are judged again.
  */
 function reportLate(frame: Frame, state: MonitorState, monitor: LiveMonitor, vote: Vote): void {
   if (vote.slot === state.decidedSlot) state.decidedAnswered |= bitOf(vote.region);
@@ -277,8 +285,9 @@ function reportLate(frame: Frame, state: MonitorState, monitor: LiveMonitor, vot
 }
 
 /**
- * Judges votes that have changed between two decisions. `slot` is the slot of the changed votes; null: no
- * single slot. Open slots are decided first, so that no status is announced that they would reverse at once.
+ * Judges votes that have changed between two decisions. `slot` is the slot of the changed votes; null: the
+ * change has no single slot. Open slots are decided first. Otherwise a status could be announced that these
+ * slots reverse at once.
  */
 export function judgeAnew(
   frame: Frame,

@@ -15,13 +15,13 @@ export interface SlotEvents {
   /** The region will not report the slot. It is recorded as `not_run` with the reason. */
   abstained(monitor: LiveMonitor, slot: number, region: Region, reason: NotRunReason): void;
   /**
-   * The region gets no job of the slot: its check of an earlier one still runs. This is counted and not
-   * stored as a row.
+   * The region gets no job of the slot: its check of an earlier slot still runs. The skipped job is counted,
+   * but not stored as a row.
    */
   skipped(monitor: LiveMonitor, slot: number, region: Region): void;
   /**
-   * Under overload these regions get no job of the slot, which need not be open. Their votes count for a
-   * period longer. This is counted and not stored as a row.
+   * Under overload these regions get no job of the slot, which need not be open. The regions' votes count for
+   * one more period. The jobs left out are counted, but not stored as rows.
    */
   leftOut(monitor: LiveMonitor, slot: number, regions: readonly Region[]): void;
 }
@@ -38,11 +38,11 @@ export type SlotOutcome = {
   readonly is: 'reported' | 'given-back';
   /** Whether the last attempt ended by its time-out. */
   readonly timedOut: boolean;
-  /** The reason of a `not_run`. */
+  /** The reason, if the outcome is `not_run`. */
   readonly reason?: NotRunReason | undefined;
 };
 
-/** The questions and reports of the recorder to dispatch about results. */
+/** The calls by which the recorder asks dispatch about results and reports results to it. */
 export interface SlotOutcomes {
   /**
    * Whether the job behind this `not_run` is offered again, so that the region has not answered yet. The
@@ -50,16 +50,16 @@ export interface SlotOutcomes {
    */
   isOfferedAgain(monitorId: number, slot: number, region: Region, reason: NotRunReason): boolean;
   /**
-   * The region's outcome has arrived and waits to be recorded; the stream keeps it until then. Its check is
-   * over, so the next slot need not wait for it, nor for the disk.
+   * The region's outcome has arrived and waits to be recorded; the stream keeps it until then. The region's
+   * check is over, so the next slot need not wait for this check or for the disk.
    *
    * @param tookMs duration of the check; null: the agent may have held the report back, because it first
    *   checks whether its own network caused the failure
    */
   resultArrived(monitorId: number, slot: number, region: Region, tookMs: number | null): void;
   /**
-   * The outcome is committed. A job that was given back is offered again now, or abstains when its bound has
-   * passed.
+   * The outcome is committed. A job that was given back is offered again now, or abstains when the time limit
+   * for offering it again has passed.
    */
   outcomeRecorded(outcome: SlotOutcome): void;
 }
@@ -67,7 +67,8 @@ export interface SlotOutcomes {
 /** The reports of dispatch after a restart. */
 export interface SlotRecovery {
   /**
-   * Ends the recovery: the streams are read, and slots from before the restart wait for no region any more.
+   * Ends the recovery: the streams are read up to the restart, and slots from before the restart no longer
+   * wait for any region.
    */
   endResumption(): void;
 }

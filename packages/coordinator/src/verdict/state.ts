@@ -9,31 +9,39 @@ export type Link = {
   readonly notificationId: number;
   readonly providerType: string;
   /**
-   * Version of the channel's row when the link was made, or when the channel became one of another kind. A
-   * link that is made anew has a later one, so that its alerts are not taken for those of the former link.
+   * Version of the channel's row when the link was made, or when the channel got another kind. If a link is
+   * removed and made again, the new link has a later version, so that its alerts are not taken for alerts of
+   * the former link.
    */
   readonly version: number;
   readonly announced: Announced;
-  /** Key of the incident that was announced to the channel; null: none is open there. */
+  /**
+   * Key of the incident that was announced to the channel; null: no announced incident is open in the
+   * channel.
+   */
   readonly incident: string | null;
   /** When that incident began, epoch ms; absent or null: not known. */
   readonly incidentSince?: number | null;
-  /** Whether something was announced to the channel since the start. Otherwise the link is as in its row. */
+  /**
+   * Whether something was announced to the channel since the start. False or absent: the link equals its
+   * stored row.
+   */
   readonly isTold?: boolean;
 };
 
 /**
- * An interval in which an unchanged status had one reason, from the first time to the last, with gaps. The
- * reason may change with every slot ("one of three regions fails").
+ * An interval from the first to the last time at which an unchanged status had this reason. Between them the
+ * status may also have had other reasons. The reason may change with every slot ("one of three regions
+ * fails").
  */
 export type ReasonInterval = {
   readonly reason: TransitionReason;
-  /** Begin, epoch ms. It names the interval together with the monitor and the reason. */
+  /** Beginning, epoch ms. Monitor, reason and beginning together identify the interval. */
   readonly at: number;
   readonly until: number;
-  /** Decided slots with this reason. */
+  /** Number of decided slots with this reason. */
   readonly slots: number;
-  /** Whether it has changed since it was written. */
+  /** Whether the interval has changed since it was last written. */
   readonly isUnwritten: boolean;
 };
 
@@ -42,22 +50,22 @@ export type MonitorState = {
   readonly id: number;
   status: MonitorStatus;
   /**
-   * Names the last change of status, `unknown` apart: the slot that made it, epoch ms, or the instant after
-   * the change before, if that is later. It follows from the reports alone, so the change keeps its name when
-   * they are evaluated again. 0: there was none.
+   * Names the last change of status, `unknown` apart: the slot that made it, epoch ms, or 1 ms after the name
+   * of the previous change, if that is later. The name follows from the reports alone, so the change keeps
+   * its name when the reports are evaluated again. 0: the status has not changed yet.
    */
   statusSlot: number;
-  /** Begin of the status, epoch ms. */
+  /** Beginning of the status, epoch ms. */
   since: number;
   reason: TransitionReason;
   /**
-   * Reasons that the status has had since its begin. The present one is included, unless the status began
-   * with it.
+   * Reasons that the status has had since its beginning. The present reason is included, unless the status
+   * began with it.
    */
   intervals: readonly ReasonInterval[];
   /** Version of the probed attributes that the votes are about; null: no region has voted yet. */
   version: number | null;
-  /** Newest decided slot; 0 before the first. */
+  /** Newest decided slot, epoch ms; 0: no slot was decided yet. */
   decidedSlot: number;
   /**
    * Regions that have answered the newest decided slot, or may have. No result of other regions is recorded
@@ -65,8 +73,8 @@ export type MonitorState = {
    */
   decidedAnswered: RegionSet;
   /**
-   * Results of this slot and older ones never vote: the monitor was deactivated or its probed attributes
-   * changed.
+   * Results of this slot and of older slots never become votes: the monitor was deactivated or its probed
+   * attributes changed.
    */
   floorSlot: number;
   /** Regions that were given a decided slot. Only their votes count. */
@@ -74,11 +82,11 @@ export type MonitorState = {
   votes: readonly Vote[];
   /** Undecided slots, oldest first. */
   open: OpenSlot[];
-  /** Whether this process has decided one of its slots. */
+  /** Whether this process has decided a slot of the monitor. */
   isDecided: boolean;
-  /** Key of the open incident. */
+  /** Key of the open incident; null: no incident is open. */
   incident: string | null;
-  /** When the open incident began, epoch ms; null: there is none, or its begin is not known. */
+  /** When the open incident began, epoch ms; null: no incident is open, or its beginning is not known. */
   incidentSince: number | null;
   links: readonly Link[];
 };
@@ -114,9 +122,9 @@ export function newState(id: number, since: number): MonitorState {
   };
 }
 
-/** The open slot of the state; undefined: it is decided, or no event was about it. */
+/** The open slot of the state; undefined: the slot is decided, or no event has mentioned it. */
 export function openSlotOf({ open }: Readonly<MonitorState>, slot: number): OpenSlot | undefined {
-  // By index, here and in the functions around: a closure would be made several times for each report.
+  // This function and its neighbours loop by index: a closure would be made several times for each report.
   for (let index = 0; index < open.length; index += 1) {
     if (open[index]?.slot === slot) return open[index];
   }
@@ -125,8 +133,8 @@ export function openSlotOf({ open }: Readonly<MonitorState>, slot: number): Open
 
 /**
  * The states of all monitors as of the last commit. A changed state stays the same object, and so do its
- * votes: new objects for each commit would outlive V8's young generation, and make most of the work of
- * collecting the old one. Code that reads votes must not keep them over a wait.
+ * votes: new objects for each commit would outlive V8's young generation, and would cause most of the work of
+ * collecting the old generation. Code that reads votes must not keep them while it awaits.
  */
 export class States {
   readonly #states = new Map<number, MonitorState>();
@@ -229,8 +237,8 @@ function replace(standing: MonitorState, state: Readonly<MonitorState>): void {
 }
 
 /**
- * The votes, written into the standing objects. A new object for each report would make most of the work of
- * collecting the old generation.
+ * Copies `votes` into the objects of `standing` if both have the same regions. New objects for each report
+ * would cause most of the work of collecting V8's old generation.
  */
 function takenOver(standing: readonly Vote[], votes: readonly Vote[]): readonly Vote[] {
   if (!haveSameRegions(standing, votes)) return votes;

@@ -17,7 +17,7 @@ export type NewStatus = {
   readonly reason: TransitionReason;
   /** Epoch ms. The change is never dated before the status that it ends. */
   readonly at: number;
-  /** Null: no slot made it. */
+  /** The slot that made the change, epoch ms; null: no slot did. */
   readonly slot: number | null;
   readonly electorate: RegionSet;
 };
@@ -52,7 +52,7 @@ export function changeStatus(
   return true;
 }
 
-/** Writes the new length of intervals that have grown. */
+/** Adds the intervals that have grown to the writes. */
 export function flushIntervals(frame: Frame, state: MonitorState): void {
   if (!state.intervals.some((interval) => interval.isUnwritten)) return;
   state.intervals = state.intervals.map((interval) => {
@@ -65,8 +65,8 @@ export function flushIntervals(frame: Frame, state: MonitorState): void {
 /**
  * Changes the reason of an unchanged status. Reasons are stored as intervals, with the votes of their
  * beginning: with a row for each slot, one lossy region of 28 wrote 12 MB per monitor and day. So the history
- * shows in how many slots a reason was the verdict, and the results show in which ones. Intervals of
- * alternating reasons overlap in time.
+ * shows how many slots had a reason, and the results show which slots they were. Intervals of alternating
+ * reasons overlap in time.
  */
 function changeReason(frame: Frame, state: MonitorState, next: NewStatus): boolean {
   const { status, reason, slot } = next;
@@ -83,7 +83,7 @@ function changeReason(frame: Frame, state: MonitorState, next: NewStatus): boole
     state.intervals = state.intervals.map((interval) => (interval === known ? longer : interval));
     return !isSame;
   }
-  // The status began with this reason.
+  // The status began with this reason, so no interval is needed.
   if (isSame) return false;
   flushIntervals(frame, state);
   const votes = countedVotes(frame, state, next.electorate);

@@ -2,25 +2,28 @@ import type { Region } from '@svc/shared/regions.ts';
 import type { MonitorStatus } from './monitor.ts';
 import { bitOf, type RegionSet, sizeOf } from './region-set.ts';
 
-/** The statement of a region about a monitor. `not_run` is not a vote. */
+/** The outcomes of a check that count as a vote. `not_run` is not a vote. */
 export type VoteOutcome = 'passed' | 'degraded' | 'failed';
 
 export type Vote = {
   readonly region: Region;
   readonly outcome: VoteOutcome;
-  /** The slot that it reports on, epoch ms. */
+  /** The slot that the vote is about, epoch ms. */
   readonly slot: number;
   /** When it became a vote, epoch ms on the slots' clock. */
   readonly at: number;
   /** When the reported check ended, epoch ms on the slots' clock; not before its slot. */
   readonly endedAt: number;
   /**
-   * Beginning of the time in which the target is down by the region's unbroken run of failed votes, epoch ms.
-   * It is the first slot of the run, or shortly after the end of the region's last pass if that is earlier.
-   * Null: the vote is not a failure.
+   * Since when the target counts as down in the region, epoch ms. This is the first slot of the region's
+   * unbroken run of failed votes, or an instant shortly after the end of the region's last passed check if
+   * that instant is earlier. Null: the vote is not a failure.
    */
   readonly failedSince: number | null;
-  /** Newest slot, up to this vote's slot, with a known outcome of the region other than `failed`; 0: none. */
+  /**
+   * Newest slot of which the region is known to have an outcome other than `failed`, epoch ms. It is not
+   * newer than the vote's slot. 0: no such slot is known.
+   */
   readonly upSlot: number;
   /**
    * Last instant at which the vote counts, ms (see {@link isFresh}). The clock is the monotonic one plus all
@@ -58,14 +61,14 @@ export type Verdict = { readonly status: MonitorStatus; readonly reason: Verdict
 export type VoteCounts = { failed: number; degraded: number; total: number };
 
 /**
- * Additional age, ms. Results that are read later than this can only have been delayed by an outage of svc
- * itself.
+ * Time that is allowed for reading a result, ms. A result that is read even later was delayed by an outage of
+ * svc itself.
  */
 const READ_LATE_MS = 2 * 60_000;
 
 /**
- * Slots further ahead than this come from a wrong clock, ms. Their votes would hide the votes of the coming
- * slots.
+ * Slots that lie further in the future than this come from a wrong clock, ms. Votes about them would hide the
+ * votes about the next slots.
  */
 export const BELIEVED_AHEAD_MS = 60_000;
 
@@ -86,17 +89,18 @@ export function votableForMs(periodMs: number, longestCheckMs: number): number {
  * The regions whose votes count: the declared ones (`null`: any) that had an agent within 24 h and were given
  * a slot of the monitor.
  *
- * A region that lost its agents stays in for 24 h. Losing most regions then leaves too few votes, instead of
- * handing the verdict to the rest. A region that joins is not a missing vote before its first slot.
+ * A region that lost its agents stays in the electorate for 24 h. So if most regions are lost, there are too
+ * few votes, and the remaining regions do not decide alone. A region that joins is not a missing vote before
+ * its first slot.
  */
 export function electorateOf(declared: RegionSet | null, hadAgent: RegionSet, entered: RegionSet): RegionSet {
   return (declared ?? hadAgent) & hadAgent & entered;
 }
 
 /**
- * Whether the vote has not expired at `now` (ms, on the clock of its `expiresAt`). It counts up to and
- * including its expiry, so that a vote that is cast in that instant, when a slot ends, replaces it without a
- * gap.
+ * Whether the vote has not expired at `now` (ms, on the clock of its `expiresAt`). A vote counts up to and
+ * including the instant of its expiry. So a vote that is cast in that instant, when a slot ends, replaces the
+ * old vote without a gap.
  */
 export function isFresh({ expiresAt }: Pick<Vote, 'expiresAt'>, now: number): boolean {
   return expiresAt >= now;
@@ -143,7 +147,8 @@ export function statusOf(failed: number, degraded: number, total: number, size: 
  * @param total  all votes that count, > 0
  */
 export function failuresCoincide(failed: readonly Vote[], total: number): boolean {
-  // If such a moment exists, the latest of the beginnings before it is one too.
+  // If such a moment exists, the failures of that moment also share the instant at which the last of them
+  // began. So it is enough to try the beginnings.
   return failed.some(({ failedSince: moment, slot }) => {
     const at = moment ?? slot;
     let down = 0;
@@ -158,7 +163,7 @@ export function failuresCoincide(failed: readonly Vote[], total: number): boolea
  * The verdict of `votes` at `now`: `unknown` without fresh votes from half of the electorate, otherwise what the
  * majority of the fresh votes says.
  *
- * @param standing the status until now. A standing `error` continues without a shared moment
+ * @param standing the status until now. A standing `error` continues even if the failures share no moment
  * @param now      ms, on the clock of the votes' `expiresAt`
  */
 export function verdict(
@@ -186,8 +191,8 @@ export function verdict(
 }
 
 /**
- * The instant, on the clock of the votes' `expiresAt`, at which ageing leaves votes from fewer than half of
- * the electorate. Without an electorate it is the expiry of the last vote, because an electorate existed
+ * The instant, on the clock of the votes' `expiresAt`, after which votes from fewer than half of the
+ * electorate are left. Without an electorate it is the expiry of the last vote, because an electorate existed
  * before. Null when there were never enough votes.
  */
 export function tooFewVotesAt(votes: readonly Vote[], electorate: RegionSet): number | null {

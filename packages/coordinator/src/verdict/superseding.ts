@@ -1,12 +1,14 @@
 import type { AlertStatus } from '@svc/shared/channels/alert.ts';
 
-/** Age from which an alert of a kind that drops old ones is left out, ms. */
+/**
+ * Age from which an alert may be left out as old, ms. This applies to kinds of channels that drop old alerts.
+ */
 export const OLD_MS = 3_600_000;
 
-/** The facts that decide whether the next alert in line is still sent. */
+/** The attributes of the next alert in a channel's queue that decide whether it is still sent. */
 export type WaitingAlert = {
   readonly status: AlertStatus;
-  /** Time since it was queued, ms. */
+  /** Time since the alert was queued, ms. */
   readonly ageMs: number;
   /** Whether a younger alert of the same monitor waits behind it. */
   readonly hasNewer: boolean;
@@ -14,17 +16,18 @@ export type WaitingAlert = {
   readonly hasNewerOfIncident: boolean;
   /** Whether the receiver has, or may have, an earlier alert of the incident. */
   readonly isAnnounced: boolean;
-  /** Whether a person requested it, as a replay. */
+  /** Whether a person requested that the alert be sent again. */
   readonly isReplayed: boolean;
 };
 
-/** Facts about the kind of the channel: see `ChannelFacts`. */
+/** Attributes of the channel's kind; see `ChannelFacts`. */
 export type Folding = { readonly closesIncidents: boolean; readonly dropsOld: boolean };
 
 /**
- * - `newer`: the receiver keeps one state for each incident, and a newer alert of the incident is next.
- * - `old`: it waited so long that the alert behind it says more.
- * - `never-announced`: it ends an incident that was never announced to the receiver.
+ * - `newer`: the receiver keeps one state for each incident, and a newer alert of the incident waits behind
+ *   this one.
+ * - `old`: the alert waited so long that a newer alert behind it is more useful.
+ * - `never-announced`: the alert ends an incident that was never announced to the receiver.
  */
 export type Superseded = 'newer' | 'old' | 'never-announced';
 

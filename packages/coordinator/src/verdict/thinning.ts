@@ -12,12 +12,12 @@ import { spreadOf } from './schedule.ts';
 const DOUBLES_AFTER_MS = 4_000;
 /** Time without overload that halves the factor, ms. */
 const HALVES_AFTER_MS = 10_000;
-/** Longest time without overload that a halving may require, ms. */
+/** Upper bound on the time without overload that is required before the factor is halved, ms. */
 const MOST_CALM_MS = 80_000;
 const MOST = 16;
 /**
- * Longest time between two slots of a thinned monitor, ms. An hourly monitor costs little and would lose
- * much: under a factor of 16 it would not be checked for 16 hours.
+ * Thinning never makes the time between two slots of a monitor longer than this, ms. Thinning an hourly
+ * monitor would save little, and under a factor of 16 the monitor would be checked only every 16 hours.
  */
 const LONGEST_THINNED_MS = 3_600_000;
 
@@ -71,8 +71,9 @@ export function runsUnder(factor: number, monitorId: number, slot: number, perio
 }
 
 /**
- * The factor of a workspace: the smallest one that brings its rate down to what the largest workspace has
- * left. A workspace that requests less than that is not thinned, so that no workspace displaces another.
+ * The factor of a workspace: the smallest factor that brings the workspace's rate down to the rate that the
+ * factor leaves to the largest workspace. A workspace that requests less than this rate is not thinned, so
+ * that no workspace displaces another.
  *
  * @param part slots a second that the workspace requests, divided by those of the largest workspace; 0 < part
  *   <= 1
@@ -83,7 +84,7 @@ export function factorOfWorkspace(factor: number, part: number): number {
   return ofWorkspace;
 }
 
-/** A smaller number of late checks proves nothing. */
+/** Minimum number of late checks that counts as a sign of overload. */
 const LEAST_LATE = 20;
 const LATE_PART = 0.1;
 
@@ -92,7 +93,7 @@ export function areTooMany(count: number, late: number): boolean {
   return late >= LEAST_LATE && late > count * LATE_PART;
 }
 
-/** Checks of the agents of a region, in the same few seconds. */
+/** Numbers of checks that a region's agents began or refused during the same few seconds. */
 export type AgentLoad = {
   /** Number of checks that were begun or refused. */
   readonly begun: number;
@@ -108,8 +109,8 @@ export type AgentLoad = {
  * Whether a region's agents cannot run all of its checks. While slots are left out, checks that do not begin
  * in time are refused, so none waits for seconds. Then overload shows when more than half of the checks are
  * late although no other program takes the CPU. In a trial, a tenth of late checks shows that the halving was
- * too early. In all other cases late checks prove nothing: they also begin late beside other programs on the
- * machine, and thinning does not help then.
+ * too early. In all other cases late checks prove nothing: checks also begin late because of other programs
+ * on the machine, and thinning does not help against these.
  */
 export function isRegionOverloaded(
   { begun, late, behind, isStarved }: AgentLoad,
@@ -119,7 +120,10 @@ export function isRegionOverloaded(
   return areTooMany(begun, late) && (isTrial || (factor > 1 && late > begun / 2 && !isStarved));
 }
 
-/** Whether the coordinator cannot keep up: it lags by some seconds, and the lag does not shrink. */
+/**
+ * Whether the coordinator cannot keep up: its lag is {@link LAG_MS} or more, and the lag does not shrink.
+ * Both arguments are lags, ms.
+ */
 export function isFallingBehind(beforeMs: number, nowMs: number): boolean {
   return nowMs >= LAG_MS && nowMs >= beforeMs;
 }
@@ -136,9 +140,9 @@ export type Backlog = {
 export const LAG_MS = 5_000;
 
 /**
- * Whether the recording cannot keep up: it lags by some seconds, and the lag does not shrink although it
- * records. A disk that stands still is not overload: nothing is recorded until it works again, and everything
- * afterwards.
+ * Whether the recording cannot keep up: it lags by {@link LAG_MS} or more, and the lag does not shrink
+ * although events are recorded. A disk that stands still is not overload: nothing is recorded until the disk
+ * works again, and everything is recorded afterwards.
  */
 export function isLagging(before: Backlog, now: Backlog, recorded: number): boolean {
   return recorded > 0 && isFallingBehind(before.oldestMs, now.oldestMs);

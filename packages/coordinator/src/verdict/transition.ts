@@ -7,11 +7,14 @@ export type TransitionReason =
   | VerdictReason
   /** Ageing left votes from fewer than half of the electorate. */
   | 'votes-expired'
-  /** The probed attributes changed, so earlier votes are about something else. */
+  /** The probed attributes changed, so earlier votes are about a different check. */
   | 'probe-changed'
   | 'deactivated';
 
-/** The last status that was announced to a channel, which its link stores; `active` at first. */
+/**
+ * The last status that was announced to a channel. The channel's link to the monitor stores it; it is
+ * `active` at first.
+ */
 export type Announced = 'active' | 'degraded' | 'error';
 
 /**
@@ -33,8 +36,8 @@ export function incidentEffect(isOpen: boolean, status: MonitorStatus): Incident
 }
 
 /**
- * The alert for a channel about `status`, when `announced` was announced last; null: none. `unknown` is never
- * announced and never clears an announcement.
+ * The alert for a channel about `status`, when `announced` is the last status that was announced to it; null:
+ * no alert. `unknown` is never announced and never clears an announcement.
  */
 export function announcement(announced: Announced, status: MonitorStatus): AlertStatus | null {
   if (status === 'unknown' || status === announced) return null;

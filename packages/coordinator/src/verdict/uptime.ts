@@ -14,9 +14,9 @@ export const NO_TIMES: StatusTimes = { active: 0, degraded: 0, error: 0, unknown
 /**
  * How long a monitor had each status between each pair of neighbouring edges.
  *
- * @param changes ascending by `at`. Among several of one instant, the last one counts. Before the first one,
- *   the status is `unknown`
- * @param edges   epoch ms, ascending; n edges make n - 1 entries
+ * @param changes ascending by `at`. Among several changes of one instant, the last counts. Before the first
+ *   change, the status is `unknown`
+ * @param edges   epoch ms, ascending; n edges give n - 1 results
  */
 export function timesBetween(changes: readonly StatusSince[], edges: readonly number[]): StatusTimes[] {
   const found: StatusTimes[] = [];
@@ -51,13 +51,14 @@ export function addTimes(one: StatusTimes, other: StatusTimes): StatusTimes {
 }
 
 /**
- * The times, with the time in windows moved to `maintenance`.
+ * Moves the time in maintenance windows from each status to `maintenance`.
  *
- * @param inWindows how long each status lasted in windows within these times
+ * @param inWindows how long the monitor had each status in maintenance windows, within the same span of time
  */
 export function withMaintenance(times: StatusTimes, inWindows: StatusTimes): StatusTimes {
   const { active, degraded, error, unknown } = inWindows;
-  // Stored times are rounded to whole milliseconds, so the whole may be 1 ms less than its part.
+  // Stored times are rounded to whole milliseconds, so the whole time may be 1 ms shorter than the part in
+  // windows.
   const left = (whole: number, part: number) => Math.max(0, whole - part);
   return {
     active: left(times.active, active),
@@ -69,7 +70,7 @@ export function withMaintenance(times: StatusTimes, inWindows: StatusTimes): Sta
 }
 
 /**
- * Part of the known time in which the monitor was up, in percent. Degraded counts as up. Null: nothing is
+ * Part of the known time in which the monitor was up, in percent. Degraded counts as up. Null: no time is
  * known.
  */
 export function uptimePercent({ active, degraded, error }: StatusTimes): number | null {
@@ -77,8 +78,8 @@ export function uptimePercent({ active, degraded, error }: StatusTimes): number 
 }
 
 /**
- * The worst status of a time span outside maintenance, however short it was; `unknown` only if nothing else
- * is known.
+ * The worst status of a time span outside maintenance, however short it was; `unknown` only if the span
+ * contains no other status.
  */
 export function worstStatus({ active, degraded, error }: StatusTimes): MonitorStatus {
   if (error > 0) return 'error';
@@ -86,7 +87,10 @@ export function worstStatus({ active, degraded, error }: StatusTimes): MonitorSt
   return active > 0 ? 'active' : 'unknown';
 }
 
-/** Percent with two decimals, rounded down so that 100 means all. Null when `whole` is 0. */
+/**
+ * `part` of `whole` in percent with two decimals. It is rounded down, so that 100 means all of it. Null when
+ * `whole` is 0.
+ */
 export function flooredPercent(part: number, whole: number): number | null {
   return whole === 0 ? null : Math.floor((part * 10_000) / whole) / 100;
 }

@@ -21,7 +21,7 @@ import type { TransitionReason } from './transition.ts';
  */
 
 /**
- * The regions whose votes count. `joining`: regions of an undecided slot, which count as if the slot were
+ * The regions whose votes count. `joining` are regions of an undecided slot. They count as if this slot were
  * decided.
  */
 export function electorateFor(
@@ -40,7 +40,10 @@ export function countedVotes(frame: Frame, state: Readonly<MonitorState>, monito
   return state.votes.filter((vote) => isCounted(vote, electorate, frame.now));
 }
 
-/** Judges the present votes. `slot` is the slot that caused this; null: no slot did. */
+/**
+ * Judges the present votes. `slot` is the slot whose decision or report causes the judgement; null: no slot
+ * causes it.
+ */
 export function judgeVotes(
   frame: Frame,
   state: MonitorState,
@@ -56,7 +59,8 @@ export function judgeVotes(
 }
 
 /**
- * Ages votes. Ageing alone changes a status only to `unknown`, dated at the expiry that left too few votes.
+ * Makes the status `unknown` if expired votes leave too few. The change is dated at the expiry that left too
+ * few votes.
  *
  * @param notBefore when the electorate grew, epoch ms on the slots' clock: until then there were enough votes
  */
@@ -104,8 +108,8 @@ export function standingStatus(
 
 /**
  * Whether the expiry of earlier votes must make the monitor `unknown` before the present votes are judged. It
- * must if the verdict depends on the standing status (it differs with `unknown` in its place), or if the
- * verdict is `unknown` too, which then began at the expiry.
+ * must in two cases. Either the verdict depends on the standing status: with `unknown` as the standing
+ * status, the verdict would differ. Or the verdict is `unknown` too, and this status began at the expiry.
  */
 export function followsAgeing(
   frame: Frame,
@@ -139,7 +143,9 @@ export function areTooFew(
   return statusOf(failed, degraded, total, sizeOf(electorate)) === 'unknown';
 }
 
-/** @param expiredAt null: the votes were never enough for the electorate, which has grown */
+/**
+ * @param expiredAt null: there were never enough votes for the electorate, because the electorate has grown
+ */
 function unknownReason(electorate: RegionSet, expiredAt: number | null): TransitionReason {
   if (electorate === NO_REGIONS) return 'no-electorate';
   return expiredAt === null ? 'too-few-votes' : 'votes-expired';

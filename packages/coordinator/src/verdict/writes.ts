@@ -26,7 +26,7 @@ export type Abstention = {
 
 export type MonitorSlot = { readonly monitorId: number; readonly slot: number };
 
-/** A vote with whether it counted for the verdict. */
+/** A vote, and whether it counted for the verdict. */
 export type CountedVote = Vote & { readonly counted: boolean };
 
 export type ChangeOfStatus = {
@@ -35,23 +35,25 @@ export type ChangeOfStatus = {
   readonly reason: TransitionReason;
   /** Epoch ms. */
   readonly at: number;
-  /** The slot that made the change; null: no slot did (ageing, a changed declaration). */
+  /**
+   * The slot that made the change, epoch ms; null: no slot did (votes expired, or the declaration changed).
+   */
   readonly slot: number | null;
   readonly votes: readonly CountedVote[];
 };
 
-/** A change of status, as it is stored. */
+/** A change of status in the form in which it is stored. */
 export type NewTransition = ChangeOfStatus & {
   readonly monitorId: number;
   readonly incident: string | null;
 };
 
-/** A reason that began while the status stayed. */
+/** A reason that an unchanged status has from now on. */
 export type NewInterval = Omit<NewTransition, 'from' | 'to'> & {
   readonly status: MonitorStatus;
 };
 
-/** An interval that continues. */
+/** An interval that has become longer. */
 export type LongerInterval = ReasonInterval & { readonly monitorId: number };
 
 export type NewDelivery = {
@@ -67,14 +69,14 @@ export type NewDelivery = {
 /** A vote as it is stored. */
 export type StoredVote = Omit<Vote, 'expiresAt'> & {
   /**
-   * How much earlier the vote expires than by its age on the slots' clock, ms; negative: later. That clock is
-   * slewed, and votes age by the monotonic clock. The expiry also depends on `at` and on the monitor's
-   * period, which may change before a start.
+   * Time by which the vote expires earlier than its age on the slots' clock says, ms; negative: later. The
+   * two differ because the slots' clock is slewed, and votes age by the monotonic clock. The expiry itself is
+   * not stored, because it also depends on the monitor's period, which may change before the next start.
    */
   readonly agedMs: number;
 };
 
-/** The stored part of a state beside its votes. It changes seldom. */
+/** The part of a state that is stored separately from its votes and open slots, because it changes seldom. */
 export type WrittenState = Readonly<
   Pick<
     MonitorState,
@@ -82,15 +84,15 @@ export type WrittenState = Readonly<
   >
 >;
 
-/** A monitor's votes and open slots as they are stored. They change with each slot. */
+/** A monitor's votes and open slots, in the form in which they are stored. They change with each slot. */
 export type WrittenVotes = {
   readonly id: number;
-  /** Newest decided slot, epoch ms; 0 before the first. */
+  /** Newest decided slot, epoch ms; 0: no slot was decided yet. */
   readonly decidedSlot: number;
   /** Epoch ms on the slots' clock. */
   readonly writtenAt: number;
   readonly votes: readonly StoredVote[];
-  /** Undecided slots with a report, and those before the newest decided one, oldest first. */
+  /** Undecided slots that have a report or are older than the newest decided slot, oldest first. */
   readonly open: readonly { readonly slot: number; readonly reports: readonly StoredVote[] }[];
 };
 
@@ -100,9 +102,12 @@ export type Writes = {
   readonly recordedAt: number;
   readonly results: ReportedResult[];
   readonly abstentions: Abstention[];
-  /** Slots off the grid of their monitor's period. Without them a monitor's results cannot be found. */
+  /**
+   * Slots off the grid of their monitor's period. If these slots were not stored, their results could not be
+   * found again.
+   */
   readonly offGridSlots: MonitorSlot[];
-  /** Hours that were rolled up already and got another result. */
+  /** Monitors and slots whose hour was already rolled up before it got another result. */
   readonly repairs: MonitorSlot[];
   readonly states: WrittenState[];
   readonly votes: WrittenVotes[];
@@ -117,8 +122,8 @@ export type Writes = {
     readonly monitorId: number;
     readonly notificationId: number;
     /**
-     * Kind of the channel that got the announcement. If the channel has another kind by now, the announcement
-     * does not count for it.
+     * Kind of the channel that got the announcement. If the channel got another kind since, the announcement
+     * does not count for the channel.
      */
     readonly providerType: string;
     readonly announced: Announced;
