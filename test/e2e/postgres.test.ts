@@ -15,7 +15,7 @@ type Monitor = { readonly id: string; readonly status: string };
 type Result = { readonly outcome: string };
 
 /** A status changes with the next slot, 30 s later at most. */
-const SLOT = { timeout: 90_000, interval: 250 };
+const SLOT = { interval: 250 };
 
 let postgres: PostgresServer;
 let target: HttpTarget;
