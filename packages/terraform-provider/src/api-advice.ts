@@ -1,12 +1,15 @@
 import type { ProviderSettings } from './provider-settings.ts';
 
-/** The second form is the message of coordinators before 0.2. */
+/**
+ * Matches the API's message that another status page uses
+ * the value. Coordinators before 0.2 send the second form.
+ */
 const TAKEN =
   /^(?:another status page has this |".*" is the (?:slug|custom_domain) of another status page$)/s;
 const ABSENT = /^there is no (?:monitor|status page) \d+$/;
 
 /**
- * Advice that Terraform shows after the API's refusal `message`; null: the message alone is enough.
+ * Advice that Terraform shows after the API's message of a refusal; null: the message needs no advice.
  *
  * @param isChange whether the request changes an existing object: only existing objects can exchange values
  */

@@ -8,16 +8,19 @@ import type { Diagnostic } from './provider.ts';
 import type { Schema } from './schema.ts';
 
 export type FailedOperation = {
-  /** `create the svc_http_monitor`: follows "Cannot". */
+  /**
+   * Name of the operation, such as `create the svc_http_monitor`.
+   * The diagnostic begins with "Cannot" and this name.
+   */
   readonly what: string;
   /** Schema of the resource whose attributes the API may name. */
   readonly schema: Schema;
   readonly settings: Connection['settings'];
-  /** Whether it changes an existing object. */
+  /** Whether the operation changes an existing object. */
   readonly isChange?: boolean;
 };
 
-/** The API's failure, for the user. It never contains a secret. */
+/** Diagnostics that tell the user of a failure of the API. They never contain a secret. */
 export function apiDiagnostics(error: unknown, operation: FailedOperation): Diagnostic[] {
   const summary = `Cannot ${operation.what}`;
   if (!(error instanceof ApiError)) return [failure(summary, sentence(messageOf(error)))];
@@ -26,7 +29,7 @@ export function apiDiagnostics(error: unknown, operation: FailedOperation): Diag
   return [failure(summary, detailOf(error, operation.settings))];
 }
 
-/** Has a path when the API names an attribute of the configuration. */
+/** A diagnostic of a failure. It has a path if the API names an attribute of the configuration. */
 function locatedDiagnostic(
   { schema, settings, isChange = false }: FailedOperation,
   { pointer, message }: ApiError['errors'][number],
@@ -64,7 +67,7 @@ export function failure(summary: string, detail: string): Diagnostic {
   return { severity: 'error', summary, detail };
 }
 
-/** Adds a full stop, and a capital when the text begins with a word. */
+/** Adds a full stop, and begins the text with a capital letter if its first word is in lower case. */
 export function sentence(text: string): string {
   const begun = /^[a-z]+ /.test(text) ? `${text[0]?.toUpperCase()}${text.slice(1)}` : text;
   return /[.?!]$/.test(begun) ? begun : `${begun}.`;

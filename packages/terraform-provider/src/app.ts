@@ -11,7 +11,8 @@ export function runProvider(args: readonly string[], environment: Environment): 
     name: 'terraform-provider-svc',
     version: VERSION,
     address: 'registry.terraform.io/svc/svc',
-    // The provider is loaded late, because Terraform waits for the handshake, which does not need it.
+    // The provider is loaded late: Terraform waits for the
+    // handshake, and the handshake does not need the provider.
     loadProvider: async (log) => {
       const { svcProvider } = await import('./svc-provider.ts');
       return svcProvider({

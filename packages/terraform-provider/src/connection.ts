@@ -10,8 +10,8 @@ import { SvcError } from '@svc/shared/errors.ts';
 import type { NotKnown, ProviderSettings } from './provider-settings.ts';
 
 /**
- * A call to the API before the provider's settings are known: during a plan, another resource may still have
- * to compute them.
+ * A call to the API while a setting of the provider is unknown: during
+ * a plan, another resource may still have to compute the setting.
  */
 class NotConnected extends SvcError {
   constructor(names: NotKnown) {
@@ -24,15 +24,17 @@ class NotConnected extends SvcError {
   }
 }
 
-/** Options for every client that the provider makes: time, limits, log. */
+/** Options for every client that the provider creates: time, limits, log. */
 export type ClientOptions = Omit<ApiClientOptions, 'baseUrl' | 'token'>;
 
-/** Longest time that an API without an answer delays a plan, ms. */
+/** Maximum time for which an API that does not answer delays a plan, ms. */
 const TOKEN_CHECK_MS = 5_000;
 
 type Open = { readonly client: ApiClient; readonly settings: ProviderSettings };
 
-/** The API as the resources use it: one client after each configuration, and one way to stop. */
+/**
+ * The API as the resources use it. Each configuration creates a new client, and one call stops all requests.
+ */
 export class Connection {
   #open: Open | null = null;
   #notKnown: NotKnown = [];
@@ -55,7 +57,7 @@ export class Connection {
     this.#reset(null, notKnown);
   }
 
-  /** Ends waits and reads. A write whose result is not known yet gets a little time to learn it. */
+  /** Ends waits and reads. A write in progress gets a little time to receive its result. */
   stop(): void {
     this.#stop.abort();
   }
@@ -84,9 +86,9 @@ export class Connection {
   /**
    * Resolves when a list shows that the API answers at the base URL.
    *
-   * Call it before you treat an object that is not found as removed: under a wrong path of the right server,
-   * nothing is ever found. Call it before a removal too: the answer to a removal cannot prove that it comes
-   * from the API.
+   * Call this before you treat an object that is not found as removed: under a
+   * wrong path of the right server, no object is ever found. Call this before a
+   * removal too: the answer to a removal does not prove that the API sent it.
    */
   async confirmApi(): Promise<ApiAnswer> {
     this.#confirmation ??= this.#listMonitor().catch((error: unknown) => {
@@ -97,9 +99,9 @@ export class Connection {
   }
 
   /**
-   * The error with which the API refuses the token; a plan that makes no other request asks for it. Null: the
-   * token is accepted, or the API does not answer now. An API that does not answer may still be created
-   * before the apply.
+   * The error with which the API refuses the token. A plan that makes no other
+   * request checks the token this way. Null: the API accepts the token, or does
+   * not answer. An API that does not answer may still be created before the apply.
    */
   refusedToken(): Promise<ApiError | null> {
     this.#tokenCheck ??= this.#open === null ? Promise.resolve(null) : this.#checkToken();
@@ -140,7 +142,7 @@ export class Connection {
     this.#notKnown = notKnown;
     this.#confirmation = null;
     this.#tokenCheck = null;
-    // A reattached process serves several runs, and the previous run may have stopped it.
+    // A reattached process serves several runs, and the previous run may have stopped the connection.
     if (this.#stop.signal.aborted) this.#stop = new AbortController();
   }
 }

@@ -15,7 +15,10 @@ if (major < 24) {
     });
 }
 
-/** Terraform shows the first line of standard output to its user when that line is not a handshake. */
+/**
+ * Shows a text to the user. Terraform shows the first line
+ * of standard output if that line is not a handshake.
+ */
 function say(text: string): void {
   (process.env.TF_PLUGIN_MAGIC_COOKIE === undefined ? process.stderr : process.stdout).write(`${text}\n`);
 }

@@ -2,10 +2,10 @@ import type { AttributePath, PathStep } from './provider.ts';
 import type { Schema, SchemaAttribute, ValueType } from './schema.ts';
 
 /**
- * Converts a JSON pointer (RFC 6901) into a request's body to the path of an attribute. `/webhook/endpoint`
- * becomes `webhook[0].endpoint`, because the single block is a mapping in the API and a list in Terraform.
- * The result is null when a configuration cannot set what the pointer names. Members of sets have no index in
- * Terraform, so their path ends at the set.
+ * Converts a JSON pointer (RFC 6901) into a request's body to the path of an attribute.
+ * `/webhook/endpoint` becomes `webhook[0].endpoint`, because the single block is a mapping in the API
+ * and a list in Terraform. The result is null if a configuration cannot set the value at the pointer.
+ * A path to a member of a set ends at the set, because such members have no index in Terraform.
  */
 export function pathOfPointer({ attributes, blocks }: Schema, pointer: string): AttributePath | null {
   const [name, ...rest] = pointer.split('/').slice(1).map(unescaped);
@@ -45,7 +45,7 @@ function within(type: ValueType, steps: readonly string[]): readonly PathStep[] 
   }
 }
 
-/** The member of that name. Names come from the API, so `__proto__` must not match. */
+/** The member with this name. Names come from the API, so `__proto__` must not match. */
 function own<T>(members: Readonly<Record<string, T>>, name: string): T | undefined {
   return Object.hasOwn(members, name) ? members[name] : undefined;
 }

@@ -37,12 +37,12 @@ export const PROVIDER_SCHEMA: Schema = {
   blocks: {},
 };
 
-/** A setting with its source, as a message names it. */
+/** A setting, and its source in the words of a message to the user. */
 export type Sourced<T = string> = { readonly value: T; readonly source: string };
 
 export type ProviderSettings = { readonly token: Sourced<Secret>; readonly baseUrl: Sourced };
 
-/** Arguments of the provider block whose value is only known after an apply. */
+/** Arguments of the provider block whose value is known only after an apply. */
 export type NotKnown = readonly ArgumentName[];
 type ArgumentName = 'api_token' | 'base_url';
 
@@ -73,8 +73,8 @@ const BASE_URL: Argument = {
 };
 
 /**
- * Reads the provider's settings: each from its argument, or else from the environment. Messages never contain
- * the token.
+ * Reads the provider's settings. Each setting comes from its argument, or from
+ * the environment if the argument is not set. Messages never contain the token.
  */
 export function readSettings(config: TerraformObject, environment: NodeJS.ProcessEnv): ReadSettings {
   const token = read(API_TOKEN, config, environment);
@@ -95,7 +95,7 @@ export function readSettings(config: TerraformObject, environment: NodeJS.Proces
   return { kind: 'not-known', names };
 }
 
-/** Warns, before the token is sent, of a plain HTTP address on another machine. */
+/** Warns of a plain HTTP address on another machine before the token is sent. */
 export function plainHttpWarnings({ baseUrl }: ProviderSettings): readonly Diagnostic[] {
   if (!isReadableOnTheWay(baseUrl.value)) return [];
   const detail = `${baseUrl.value} (${baseUrl.source}) is plain HTTP to another machine: the token, and the secrets that are declared, can be read on the way. Use an address that starts with https://.`;
@@ -132,7 +132,9 @@ function wrong(name: ArgumentName, what: 'Invalid' | 'Missing', detail: string):
   };
 }
 
-/** Null: it is not set. A string: the problem of the setting. */
+/**
+ * Reads a setting from the environment. Null: the variable is not set. A string: the problem with its value.
+ */
 function fromEnvironment({ variable }: Argument, environment: NodeJS.ProcessEnv): Sourced | string | null {
   try {
     const table = { setting: { name: variable, description: '', schema: z.string().optional() } };

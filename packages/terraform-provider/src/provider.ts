@@ -5,7 +5,9 @@ import type { TerraformObject } from './value.ts';
 export type PathStep = string | number | { readonly key: string };
 export type AttributePath = readonly PathStep[];
 
-/** A message for the user, with the place in the configuration if there is one. It never contains a secret. */
+/**
+ * A message for the user, with a place in the configuration if it concerns one. It never contains a secret.
+ */
 export type Diagnostic = {
   readonly severity: 'error' | 'warning';
   readonly summary: string;
@@ -18,18 +20,21 @@ export interface Provider {
   readonly schema: Schema;
   readonly resources: Readonly<Record<string, ManagedResource>>;
   readonly dataSources: Readonly<Record<string, DataSource>>;
-  /** Values may be unknown. */
+  /** Validates the configuration of the provider, whose values may be unknown. */
   validate(config: TerraformObject): readonly Diagnostic[];
-  /** Called before any other call that reaches the API; values may be unknown during a plan. */
+  /**
+   * Sets up the connection. It is called before any other call
+   * that reaches the API. Values may be unknown during a plan.
+   */
   configure(config: TerraformObject, terraformVersion: string): readonly Diagnostic[];
-  /** Handles Ctrl-C: waits and reads are given up, and a write under way is finished within its deadline. */
+  /** Handles Ctrl-C. Waits and reads are given up. A write in progress may finish within its deadline. */
   stop(): void;
 }
 
 export type PlanRequest = {
-  /** Null: the object is to be created. */
+  /** State before the change; null: the object is to be created. */
   readonly prior: TerraformObject | null;
-  /** Terraform's merge of prior and config. Null: the object is to be removed. */
+  /** Terraform's merge of `prior` and `config`; null: the object is to be removed. */
   readonly proposed: TerraformObject | null;
   readonly config: TerraformObject | null;
 };
@@ -41,7 +46,10 @@ export type Plan = {
   readonly diagnostics: readonly Diagnostic[];
 };
 
-/** `state` null: the object does not exist. With errors, `state` holds what exists nevertheless. */
+/**
+ * Result of a call. If `state` is null, the object does not exist.
+ * If there are errors, `state` is what exists in spite of them.
+ */
 export type Outcome = {
   readonly state: TerraformObject | null;
   readonly diagnostics: readonly Diagnostic[];
@@ -49,7 +57,7 @@ export type Outcome = {
   readonly workspace?: string | null;
 };
 
-/** What the calling Terraform supports. */
+/** Features that the calling version of Terraform supports. */
 export type TerraformClient = { readonly allowsWriteOnly: boolean };
 
 /**
@@ -58,18 +66,21 @@ export type TerraformClient = { readonly allowsWriteOnly: boolean };
  */
 export interface ManagedResource {
   readonly schema: Schema;
-  /** `config` may contain unknown values anywhere; rules that depend on them are not judged. */
+  /**
+   * Validates a configuration, in which any value may be unknown.
+   * Rules that depend on an unknown value are not applied.
+   */
   validate(config: TerraformObject, client: TerraformClient): readonly Diagnostic[];
   plan(request: PlanRequest): Plan;
-  /** Problems that would make every creation fail; reported during the plan. */
+  /** Problems that would make every creation fail. The plan reports them. */
   creatable(): Promise<readonly Diagnostic[]>;
   /** @param config contains the write-only values, which a plan does not contain; left out: there are none */
   create(planned: TerraformObject, config?: TerraformObject): Promise<Outcome>;
-  /** @param workspace workspace in the outcome that gave the state; null: it is not known */
+  /** @param workspace workspace in the outcome from which the state came; null: it is not known */
   read(state: TerraformObject, workspace?: string | null): Promise<Outcome>;
   update(prior: TerraformObject, planned: TerraformObject, config?: TerraformObject): Promise<Outcome>;
   remove(prior: TerraformObject): Promise<Outcome>;
-  /** The state from the id alone; Terraform reads the rest. */
+  /** A state that contains only the id. Terraform then reads the object. */
   import(id: string): Outcome;
 }
 

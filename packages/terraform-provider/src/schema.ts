@@ -7,8 +7,8 @@ export type ValueType =
   | readonly ['object', Readonly<Record<string, ValueType>>];
 
 /**
- * Whether the user must set an attribute, the user may set it, the provider sets it, or the provider sets it
- * unless the user does.
+ * Who sets an attribute: the user must (`required`), the user may (`optional`), the provider
+ * does (`computed`), or the provider does unless the user does (`optional-computed`).
  */
 export type SetBy = 'required' | 'optional' | 'computed' | 'optional-computed';
 
@@ -16,13 +16,13 @@ export type SchemaAttribute = {
   readonly type: ValueType;
   readonly setting: SetBy;
   readonly sensitive: boolean;
-  /** Only in the configuration: null in every plan and state. */
+  /** Whether the value exists only in the configuration. It is null in every plan and state. */
   readonly writeOnly?: boolean;
-  /** Markdown. */
+  /** Description in Markdown. */
   readonly description: string;
 };
 
-/** Nested blocks are lists: they repeat in order, at most `maximumItems` times. */
+/** Nested blocks of one name, as a list: they are ordered, and there are at most `maximumItems`. */
 export type SchemaBlock = {
   readonly maximumItems: number;
   readonly description: string;
@@ -31,7 +31,7 @@ export type SchemaBlock = {
 
 /** The attributes and blocks of a provider, resource or data source. */
 export type Schema = {
-  /** Version of the stored state; it grows when a stored shape changes. */
+  /** Version of the stored state. It increases when the shape of stored states changes. */
   readonly version: number;
   readonly description: string;
   readonly attributes: Readonly<Record<string, SchemaAttribute>>;

@@ -7,7 +7,7 @@ import { resources } from './resources/registry.ts';
 import type { TerraformObject } from './value.ts';
 
 export type SvcProviderOptions = Omit<ClientOptions, 'userAgent'> & {
-  /** Source of the settings that the provider block leaves out. */
+  /** Environment variables, for the settings that the provider block leaves out. */
   readonly environment: NodeJS.ProcessEnv;
   /** Version of this provider, for the API's log. */
   readonly version: string;
@@ -39,7 +39,7 @@ class SvcProvider implements Provider {
     return read.kind === 'wrong' ? read.diagnostics : [];
   }
 
-  /** While arguments are unknown, a plan works as long as it needs no answer from the API. */
+  /** While an argument is unknown, a plan succeeds if it needs no answer from the API. */
   configure(config: TerraformObject, terraformVersion: string): readonly Diagnostic[] {
     const read = readSettings(config, this.#environment);
     if (read.kind === 'wrong') {

@@ -1,12 +1,13 @@
-/** A value that Terraform knows only after an apply. A state never contains one. */
+/** A value that Terraform knows only after an apply. A state never contains an unknown value. */
 export const UNKNOWN: unique symbol = Symbol('unknown');
 
 /**
- * A number that a JavaScript number would change: a whole number beyond 2^53, or one with more digits than a
- * double keeps. It can be passed on and compared; no attribute of svc accepts one.
+ * A number that a JavaScript number would change: a whole number beyond
+ * 2^53, or a number with more digits than a double keeps. The provider can
+ * return and compare such a number, but no attribute of svc accepts one.
  */
 export class ExactNumber {
-  /** Decimal, as Terraform wrote it. */
+  /** The number in decimal notation, as Terraform wrote it. */
   readonly text: string;
 
   constructor(text: string) {
@@ -15,9 +16,9 @@ export class ExactNumber {
 }
 
 /**
- * A decoded value of Terraform with its type. Lists and sets are arrays (the type says which), maps and
- * objects are plain objects. Objects have every attribute and block of their type: unset ones as null, absent
- * blocks as an empty array.
+ * A decoded value of Terraform. Lists and sets are arrays (the type says which),
+ * maps and objects are plain objects. An object has every attribute and block of
+ * its type: unset attributes are null, and absent blocks are empty arrays.
  */
 export type TerraformValue =
   | null

@@ -19,8 +19,8 @@ export function shownSchema(shown: ShownAttributes): Readonly<Record<string, Sch
 }
 
 /**
- * The values of an answer as a data source shows them. Absent members, and secrets that the token may not
- * see, are null. A string with a masked secret part is shown without that part.
+ * The values of an answer as a data source returns them. Absent members are null, and so are secrets
+ * that the token may not see. A string with a masked secret part is returned without that part.
  */
 export function shownValues(
   shown: ShownAttributes,

@@ -9,7 +9,7 @@ import type { DataSource, Diagnostic, Outcome } from '../provider.ts';
 import type { Schema } from '../schema.ts';
 import { type TerraformObject, type TerraformValue, UNKNOWN } from '../value.ts';
 
-/** Largest offset that the API takes. */
+/** Maximum offset that the API accepts. */
 const OFFSET_MAXIMUM = 999_999_999_999_999;
 
 const list = z.looseObject({

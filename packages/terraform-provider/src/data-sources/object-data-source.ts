@@ -10,11 +10,11 @@ import { type TerraformObject, UNKNOWN } from '../value.ts';
 import { type ShownAttributes, shownSchema, shownValues } from './data-source-schema.ts';
 
 export type ObjectKind = {
-  /** `svc_monitor` */
+  /** Name of the data source, such as `svc_monitor`. */
   readonly name: string;
   readonly noun: string;
   readonly description: string;
-  /** The list that contains it. */
+  /** Path of the list that contains the object. */
   readonly collection: string;
   /** All attributes but the id. */
   readonly shown: ShownAttributes;

@@ -2,9 +2,9 @@ import type { Attribute, Attributes, Block, Value } from '@svc/shared/resources/
 import type { TerraformObject, TerraformValue } from '../value.ts';
 
 /**
- * Converts a value of the API's JSON to Terraform's value. A value that is missing or has another type (a
- * later version of the API may send one) becomes null: Terraform loses the whole object when one value does
- * not fit its type.
+ * Converts a JSON value of the API to Terraform's value. A missing value becomes null,
+ * and so does a value of another type, which a later version of the API may send: one
+ * value that does not fit its type would make Terraform lose the whole object.
  */
 export function answeredAttribute({ value }: Attribute, json: unknown): TerraformValue {
   return converted(value, json);

@@ -1,14 +1,14 @@
 import type { AttributePath, Diagnostic, PathStep } from '../provider.ts';
 
 /**
- * A problem of an attribute. Its message follows the name of its subject (`is required`), or is a complete
- * sentence.
+ * A problem of an attribute. Its message is either a complete sentence,
+ * or continues a sentence after the name of the subject (`is required`).
  */
 export type AttributeProblem = {
   readonly path: AttributePath;
   readonly message: string;
   readonly isMissing?: boolean;
-  /** The subject of the message, when it is not the path. */
+  /** The subject of the message, if the path is not the subject. */
   readonly subject?: string;
 };
 
@@ -23,8 +23,8 @@ export function diagnosticOf({ path, message, isMissing = false, subject }: Attr
 }
 
 /**
- * The path as text, like `headers[0].key`. Keys of maps are left out: a user may have put a secret there by
- * mistake.
+ * The path as text, like `headers[0].key`. Keys of maps are left
+ * out, because a user may have written a secret there by mistake.
  */
 function labelOf(path: AttributePath): string {
   const steps = path.map((step, index) => {
@@ -34,7 +34,7 @@ function labelOf(path: AttributePath): string {
   return steps.join('');
 }
 
-/** The names in the path: `headers key`. */
+/** The names in the path, such as `headers key`. */
 function nameOf(path: AttributePath): string {
   const names = path.filter((step: PathStep) => typeof step === 'string');
   return names.length === 0 ? 'configuration' : names.join(' ');

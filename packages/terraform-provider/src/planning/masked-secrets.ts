@@ -6,9 +6,10 @@ import { valueType } from './resource-schema.ts';
 import { sameValue } from './same-value.ts';
 
 /**
- * Restores secrets in an answer to a token of scope read. A masked secret gets its value from the prior
- * state, or null when that has none (after an import). A partly masked string becomes the prior string when
- * their other parts are equal; otherwise it stays masked.
+ * Restores secrets in an answer to a token of scope read. A masked secret gets its
+ * value from the prior state. After an import the prior state has no value, and
+ * the secret becomes null. A partly masked string becomes the prior string if the
+ * parts that are not masked are equal in both; otherwise the string stays masked.
  */
 export function unmasked(
   { secret, value }: Attribute,
@@ -46,8 +47,8 @@ export function unmaskedBlock(
 }
 
 /**
- * Restores each member's secrets from the prior member at the same index. If that one differs in more than
- * its secrets, they come from a prior member that does not.
+ * Restores the secrets of each member from the prior member at the same index. If these two members
+ * differ in more than their secrets, the secrets come from a prior member that differs in nothing else.
  */
 function unmaskedMembers(
   attributes: Attributes,

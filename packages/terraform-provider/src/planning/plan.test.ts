@@ -27,7 +27,7 @@ function applied(plan: Plan): TerraformObject {
   return Object.fromEntries(entries);
 }
 
-/** A text that is the same for all values that are equal for Terraform. Unknown values have a text too. */
+/** A text that is the same for all values that Terraform treats as equal. Unknown values have a text too. */
 function text(value: TerraformValue | undefined, isSet = false): string {
   if (Array.isArray(value)) {
     const members = value.map((member) => text(member));
@@ -69,7 +69,7 @@ function objectText(kind: ResourceKind, object: TerraformObject): string {
   return JSON.stringify(Object.entries(object).map(([name, value]) => [name, text(value, isSet(name))]));
 }
 
-/** The same configuration with the members of its sets in another order. */
+/** The same configuration, but the members of its sets are in another order. */
 function turned(kind: ResourceKind, config: TerraformObject): TerraformObject {
   const entries = Object.entries(config).map(([name, value]) => {
     const isSet = schemas[kind]!.attributes[name]?.type[0] === 'set';

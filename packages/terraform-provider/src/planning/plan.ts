@@ -13,9 +13,9 @@ import { isWriteOnly } from './write-only.ts';
 const STABLE: ReadonlySet<string> = new Set(['id', 'created_at', 'published', 'theme']);
 
 /**
- * Plans a resource. Each attribute is the configured value, otherwise its default, otherwise null: removing a
- * line from the configuration resets the attribute. If nothing changes, the plan is the prior state itself,
- * so that Terraform does nothing.
+ * Plans a resource. Each attribute gets the configured value, otherwise its default,
+ * otherwise null: the removal of a line from the configuration resets the attribute. If
+ * nothing changes, the plan is the prior state itself, so that Terraform does nothing.
  */
 export function planResource(definition: ResourceDefinition, { prior, proposed, config }: PlanRequest): Plan {
   if (proposed === null || config === null) return { planned: null, replaces: [], diagnostics: [] };
@@ -41,7 +41,7 @@ function plan(planned: TerraformObject, replaces: readonly string[]): Plan {
 function wantedOf({ attributes, blocks }: ResourceDefinition, config: TerraformObject): TerraformObject {
   const wantedBlocks = Object.entries(blocks).map(([name, block]): [string, TerraformValue] => {
     const configured = config[name] ?? [];
-    // A dynamic block over an unknown value must stay unknown as a whole.
+    // A dynamic block over an unknown value must remain unknown as a whole.
     if (!Array.isArray(configured)) return [name, configured];
     return [
       name,
@@ -73,7 +73,7 @@ function computedOf(
   return Object.fromEntries(names.map((name) => [name, planned(name)]));
 }
 
-/** Uses the prior state's form of each value that is equal to it. */
+/** Keeps the prior state's value, in its form, wherever the wanted value is equal to it. */
 function keepingEqual(
   { attributes, blocks }: ResourceDefinition,
   wanted: TerraformObject,

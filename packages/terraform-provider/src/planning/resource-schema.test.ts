@@ -89,7 +89,7 @@ const BLOCKS: Partial<Record<ResourceKind, Record<string, readonly [maximum: num
     ),
   };
 
-/** As {@link EXPECTED_SETTINGS} has them. */
+/** The settings in the form in which {@link EXPECTED_SETTINGS} lists them. */
 function settingsMarked(settings: string): string {
   const marked = settings.split(' ').map((text) => {
     const [, name, presence, secrecy] = /^(\w+)([!?])([*+]?)$/.exec(text) ?? [];
@@ -100,7 +100,7 @@ function settingsMarked(settings: string): string {
   return marked.join('\n');
 }
 
-/** As Terraform writes types in its documentation. */
+/** The type as Terraform's documentation writes it. */
 function written(type: SchemaAttribute['type']): string {
   if (typeof type === 'string') return type;
   if (type[0] !== 'object') return `${type[0]}(${written(type[1])})`;

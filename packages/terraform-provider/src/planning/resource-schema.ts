@@ -11,9 +11,9 @@ import type { Schema, SchemaAttribute, SchemaBlock, SetBy, ValueType } from '../
 import { isWriteOnly } from './write-only.ts';
 
 /**
- * Terraform's schema of a resource whose definition is in Terraform's form (write-only.ts). An attribute with
- * a default is optional and computed, because only then may a provider plan a value that the configuration
- * does not have.
+ * Terraform's schema of a resource whose definition is in Terraform's form
+ * (write-only.ts). An attribute with a default is optional and computed: only for such
+ * an attribute may a provider plan a value that the configuration does not contain.
  */
 export function resourceSchema({ description, attributes, blocks }: ResourceDefinition): Schema {
   return {
@@ -25,7 +25,8 @@ export function resourceSchema({ description, attributes, blocks }: ResourceDefi
 }
 
 /**
- * Single blocks are lists too: Terraform then tells an absent block from an empty one by the list's length.
+ * A single block is also declared as a list: the length of the
+ * list tells Terraform whether the block is absent or empty.
  */
 function schemaBlock({ maximum, description, attributes }: Block): SchemaBlock {
   return { maximumItems: maximum, description, attributes: schemaAttributes(attributes) };

@@ -2,8 +2,8 @@ import type { ValueType } from '../schema.ts';
 import { ExactNumber, isObject, type TerraformValue, UNKNOWN } from '../value.ts';
 
 /**
- * Whether two values of a type are equal for Terraform: sets in any order, numbers by their decimal value. A
- * value that is unknown, even in part, equals nothing.
+ * Whether Terraform treats two values of a type as equal: sets in any order, numbers
+ * by their decimal value. A value that is unknown, even in part, equals no value.
  */
 export function sameValue(type: ValueType, one: TerraformValue, other: TerraformValue): boolean {
   if (hasUnknown(one) || hasUnknown(other)) return false;
@@ -17,7 +17,7 @@ export function hasUnknown(value: TerraformValue): boolean {
   return isObject(value) && Object.values(value).some(hasUnknown);
 }
 
-/** A text that is the same for all equal values. */
+/** A text that is the same for all values that Terraform treats as equal. */
 function canonical(type: ValueType, value: TerraformValue): string {
   if (value === null) return 'null';
   if (typeof value === 'number' || value instanceof ExactNumber) return canonicalDecimal(value);
@@ -33,14 +33,17 @@ function canonical(type: ValueType, value: TerraformValue): string {
 }
 
 /**
- * The type of a member. A value that does not fit its type gets a type as well, so that its text is stable.
+ * The type of a member. If the value does not fit its type,
+ * its members get a type too, so that the text is stable.
  */
 function memberType(type: ValueType, name = ''): ValueType {
   if (typeof type === 'string') return type;
   return type[0] === 'object' ? (type[1][name] ?? 'string') : type[1];
 }
 
-/** A whole number without zeros at its end, and a power of ten: `12e-1` for 1.2 and 1.20. */
+/**
+ * Writes a number as a whole number without zeros at its end and a power of ten: `12e-1` for 1.2 and 1.20.
+ */
 function canonicalDecimal(number: number | ExactNumber): string {
   const text = number instanceof ExactNumber ? number.text : String(number);
   const [, sign = '', whole = '', fraction = '', power = '0'] =

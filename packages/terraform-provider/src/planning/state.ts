@@ -9,8 +9,8 @@ import { isKeptOut, isOfTerraformAlone } from './write-only.ts';
 type Answered = Readonly<Record<string, unknown>>;
 
 /**
- * The state after a create or update: the planned values, as Terraform demands, and the API's values where
- * the plan was unknown.
+ * The state after a create or update. It has the planned values, as Terraform
+ * demands, and the API's values for everything that was unknown in the plan.
  */
 export function stateAfterApply(
   { attributes, blocks }: ResourceDefinition,
@@ -30,8 +30,8 @@ export function stateAfterApply(
 }
 
 /**
- * The state after a read: the prior value where the API's answer means the same, so that nothing seems
- * changed, and the answer elsewhere. Secrets that the token may not see stay as they were.
+ * The state after a read. A prior value stays if the API's answer means the same, so that Terraform shows
+ * no change. Otherwise the answer's value is taken. Secrets that the token may not see stay unchanged.
  */
 export function stateAfterRead(
   { attributes, blocks }: ResourceDefinition,
@@ -51,7 +51,8 @@ export function stateAfterRead(
 }
 
 /**
- * Whether the prior value stays: the API does not know the attribute, or its secret must not be in the state.
+ * Whether the prior value stays, either because the API does not know
+ * the attribute, or because the secret must not be in the state.
  */
 function keepsPrior(attributes: Attributes, name: string, prior: TerraformObject | undefined): boolean {
   return (
@@ -73,7 +74,10 @@ function normalized(attribute: Attribute, value: TerraformValue): TerraformValue
   return parsed.success ? answeredAttribute(attribute, parsed.data) : value;
 }
 
-/** Matches blocks by their index. There are as many blocks as in the answer. */
+/**
+ * Pairs the blocks of the prior state and of the answer by
+ * their index. The result has as many blocks as the answer.
+ */
 function keptBlock(block: Block, prior: TerraformValue, read: readonly TerraformObject[]): TerraformValue {
   const before = Array.isArray(prior) ? prior.filter(isObject) : [];
   const kept = unmaskedBlock(block, before, read).map((member, index) =>

@@ -6,8 +6,8 @@ import type { TerraformObject } from '../value.ts';
 import { diagnosticOf } from './diagnostic-text.ts';
 
 /**
- * Reports secrets whose configured value is the mask that the API shows in place of a secret. The API refuses
- * the mask.
+ * Reports each secret whose configured value is the mask that the
+ * API shows in the place of secrets. The API would refuse the mask.
  */
 export function maskProblems({ kind }: ResourceDefinition, config: TerraformObject): Diagnostic[] {
   if (!isResourceKind(kind)) return [];

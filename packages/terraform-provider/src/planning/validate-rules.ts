@@ -5,8 +5,9 @@ import { ExactNumber, isObject, type TerraformObject, type TerraformValue, UNKNO
 import { diagnosticOf } from './diagnostic-text.ts';
 
 /**
- * Breaches of the rules about several attributes. A rule that reads an unknown value finds none, unless it
- * has a check for unknown values (`checkUnknown`) that reads none.
+ * Breaches of the rules about several attributes. A rule that reads an
+ * unknown value reports no breach. If the rule has a check for unknown values
+ * (`checkUnknown`), that check decides, unless it reads an unknown value too.
  */
 export function ruleProblems(definition: ResourceDefinition, config: TerraformObject): Diagnostic[] {
   const given = givenTo(definition, config);
@@ -31,7 +32,7 @@ function breachesOf(rule: Rule, given: Readonly<Record<string, unknown>>): reado
   );
 }
 
-/** The breaches; null when the check read an unknown value. */
+/** The breaches that a check finds; null: the check read an unknown value. */
 function knownBreaches(check: () => readonly RuleBreach[]): readonly RuleBreach[] | null {
   try {
     return check();
@@ -41,7 +42,7 @@ function knownBreaches(check: () => readonly RuleBreach[]): readonly RuleBreach[
   }
 }
 
-/** The members as the API would get them, with defaults; reading an unknown one throws. */
+/** The members as the API would get them, with defaults. Reading an unknown member throws. */
 function givenTo(
   { attributes, blocks, constants }: ResourceDefinition,
   config: TerraformObject,

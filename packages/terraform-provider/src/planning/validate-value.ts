@@ -5,11 +5,12 @@ import type { AttributePath } from '../provider.ts';
 import { ExactNumber, isObject, type TerraformValue, UNKNOWN } from '../value.ts';
 import type { AttributeProblem } from './diagnostic-text.ts';
 
-/** For a number within its bounds that a double cannot hold exactly. */
+/** Message for a number that is within its bounds, but that a double cannot represent exactly. */
 const INEXACT = 'has too many digits: write at most 15';
 
 /**
- * The problems that the definition's own schema finds in an attribute's value. Paths start at the attribute.
+ * Problems that the schema of the definition finds in the
+ * value of an attribute. Their paths begin at the attribute.
  */
 export function valueProblems({ value, secret }: Attribute, given: TerraformValue): AttributeProblem[] {
   if (given === UNKNOWN) return [];
@@ -24,9 +25,9 @@ export function valueProblems({ value, secret }: Attribute, given: TerraformValu
 }
 
 /**
- * Replaces unknown members by an empty string, so that the other members are judged. The caller drops
- * problems of the replacement. In a map it keeps them, because there any string is a valid value and only its
- * key can be wrong.
+ * Replaces unknown members by an empty string, so that the other members can be
+ * validated. The caller drops the problems of such a string. In a map the caller
+ * keeps them: any string is a valid value there, so the problem is in the key.
  */
 function withStandIns(value: TerraformValue): unknown {
   if (value === UNKNOWN) return '';
@@ -56,12 +57,12 @@ function problemOf(
       : { path, message: 'has a member that is null: remove it' };
   }
   if (isSecret || typeof at !== 'string') return { path, message: issue.message };
-  // A path cannot name a member of a set, so the message quotes it.
+  // A path cannot name a member of a set, so the message quotes the member.
   const isNamed = value.type !== 'set' || issue.message.startsWith('"');
   return { path, message: isNamed ? issue.message : `${quoted(at)} ${issue.message}` };
 }
 
-/** Converts a path of the zod schema to Terraform's path. */
+/** Converts a path of the zod schema to a path of Terraform. */
 function pathIn({ type }: Value, path: Issue['path']): AttributePath {
   const [first, ...rest] = path;
   if (first === undefined || type === 'set') return [];

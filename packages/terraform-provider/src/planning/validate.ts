@@ -9,11 +9,11 @@ import { valueProblems } from './validate-value.ts';
 import { definitionForm, terraformPath, writeOnlyProblems } from './write-only.ts';
 
 /**
- * Problems of a configuration, each with its place. Unknown values are not judged, nor are rules that read
- * them. Terraform itself checks types, missing and unknown arguments, and the number of blocks, by the
- * schema.
+ * Problems of a configuration, each with its place. Unknown values are not
+ * validated, and rules that read them are not applied. Terraform itself checks
+ * types, missing and unknown arguments, and the number of blocks against the schema.
  *
- * @param definition the shared one; `config` is in Terraform's form of it (write-only.ts)
+ * @param definition the shared definition, whereas `config` is in Terraform's form (write-only.ts)
  */
 export function validateConfig(
   definition: ResourceDefinition,
@@ -32,7 +32,7 @@ export function validateConfig(
     ),
     ...ruleProblems(definition, given),
   ];
-  // A mask gets its own message and no others, as in the API.
+  // A value that is the mask gets only the message about the mask, as in the API.
   const problems = [...others.filter((problem) => !masked.has(placeOf(problem))), ...masks];
   return [
     ...writeOnlyProblems(definition, config, allowsWriteOnly),
@@ -63,8 +63,8 @@ function attributeDiagnostics(
 }
 
 /**
- * Also reports what Terraform's own checks let pass: a value for a computed attribute, and null as the result
- * of a required argument's expression.
+ * Finds the problems of one attribute. Reports also two errors that Terraform's own checks accept:
+ * a value for a computed attribute, and a required argument whose expression results in null.
  */
 function problemsOf(attribute: Attribute, value: TerraformValue): AttributeProblem[] {
   if (attribute.presence === 'computed') {
@@ -72,7 +72,7 @@ function problemsOf(attribute: Attribute, value: TerraformValue): AttributeProbl
   }
   if (value !== null) return valueProblems(attribute, value);
   if (attribute.presence !== 'required') return [];
-  // Terraform itself does not require a secret that may be given write-only.
+  // Terraform itself does not require this secret, because its write-only form may be set instead.
   const message = attribute.sensitive
     ? 'is required, unless its write-only form is set'
     : 'is required, but it is null';

@@ -5,12 +5,13 @@ import { isObject, type TerraformObject, type TerraformValue } from '../value.ts
 import { diagnosticOf } from './diagnostic-text.ts';
 
 /**
- * Secrets that Terraform does not keep. Each sensitive attribute `x` has two companions: `x_wo`, which exists
- * in the configuration only, and `x_wo_version`, whose change says that the secret has changed (decision
- * 0081).
+ * Secrets that Terraform does not store. Each sensitive attribute `x` has two
+ * companions: `x_wo`, which exists in the configuration only, and `x_wo_version`.
+ * A change of `x_wo_version` says that the secret has changed (decision 0081).
  *
- * A resource therefore has two forms. Terraform's form has all three attributes, for the schema, plans and
- * states. The definition's form has `x` with the given value, for validation and for the API.
+ * A resource therefore has two forms. Terraform's form has all three
+ * attributes, for the schema, plans and states. The definition's form has
+ * only `x`, with the value of `x` or `x_wo`, for validation and for the API.
  */
 
 const SECRET = '_wo';
@@ -18,7 +19,7 @@ const VERSION = '_wo_version';
 
 const version = number({ min: 1, max: 2_147_483_647 });
 
-/** The definition in Terraform's form. */
+/** Converts a definition to Terraform's form. */
 export function terraformDefinition(definition: ResourceDefinition): ResourceDefinition {
   const blocks = Object.entries(definition.blocks).map(([name, block]): [string, Block] => [
     name,
@@ -73,24 +74,27 @@ function threeOf(name: string, attribute: Attribute): [string, Attribute][] {
   ];
 }
 
-/** Whether the attribute of Terraform's form is write-only. */
+/** Whether an attribute of Terraform's form is write-only. */
 export function isWriteOnly(attributes: Attributes, name: string): boolean {
   return name.endsWith(SECRET) && attributes[name.slice(0, -SECRET.length)]?.sensitive === true;
 }
 
-/** Whether only Terraform's form has the attribute, and the API does not know it. */
+/** Whether the attribute exists only in Terraform's form, so that the API does not know it. */
 export function isOfTerraformAlone(attributes: Attributes, name: string): boolean {
   const isVersion = name.endsWith(VERSION) && isWriteOnly(attributes, name.slice(0, -'_version'.length));
   return isVersion || isWriteOnly(attributes, name);
 }
 
-/** Whether the state's secret was given write-only: the API's answer must then stay out of the state. */
+/**
+ * Whether the secret in the state was given as write-only. The
+ * API's answer must then not put the secret into the state.
+ */
 export function isKeptOut(state: TerraformObject | undefined, name: string): boolean {
   return (state?.[`${name}${VERSION}`] ?? null) !== null;
 }
 
 /**
- * The definition's form of a resource in Terraform's form.
+ * Converts a resource from Terraform's form to the definition's form.
  *
  * @param secrets the configuration with the write-only secrets; in a plan they are null
  */
@@ -142,9 +146,10 @@ export function terraformPath(config: TerraformObject, path: AttributePath): Att
 }
 
 /**
- * Problems with how write-only secrets are given.
+ * Problems with the way in which write-only secrets are given.
  *
- * @param isAllowed whether this Terraform supports them: an older one would store them
+ * @param isAllowed whether this version of Terraform supports write-only secrets: an older version would
+ *   store them
  */
 export function writeOnlyProblems(
   { attributes, blocks }: ResourceDefinition,

@@ -5,16 +5,16 @@ import { messageOf, SvcError } from '@svc/shared/errors.ts';
 
 export type PluginAddress = {
   readonly network: 'unix' | 'tcp';
-  /** For gRPC: `unix:/path`, or `127.0.0.1:0` for any free port. */
+  /** Address for gRPC: `unix:/path`, or `127.0.0.1:0` for any free port. */
   readonly target: string;
-  /** For Terraform; the port is known once the server listens. */
+  /** Address for Terraform. The port is known once the server listens. */
   address(port: number): string;
-  /** May be called more than once, and from an `exit` listener. */
+  /** Removes the socket. This may be called more than once, and from an `exit` listener. */
   remove(): void;
 };
 
 export type AddressOptions = {
-  /** Whether only the holder of one client certificate may call, over TLS. */
+  /** Whether TLS admits only the holder of one client certificate. */
   readonly hasClientCertificate: boolean;
   readonly platform?: NodeJS.Platform;
   readonly temporary?: string;
@@ -23,12 +23,12 @@ export type AddressOptions = {
 /**
  * Chooses the address that the provider listens on.
  *
- * It is a Unix socket in a fresh directory that only this user can reach. On Windows, and where such a
- * directory cannot be made or its path is too long, it is a TCP port on the loopback interface. Every user of
- * the machine can reach a port, and every caller of the provider uses its token, so a port needs a client
- * certificate.
+ * The address is a Unix socket in a new directory that only this user can access. On Windows,
+ * or if such a directory cannot be created or its path is too long, the address is a TCP port
+ * on the loopback interface. Every user of the machine can connect to such a port, and every
+ * caller of the provider uses the provider's token, so a port requires a client certificate.
  *
- * @throws SvcError `no-private-socket` with the setting to change, when only an unprotected port is possible
+ * @throws SvcError `no-private-socket` with the setting to change, if only an unprotected port is possible
  */
 export function chooseAddress({
   hasClientCertificate,
@@ -51,7 +51,7 @@ const NONE_ON_WINDOWS: Missing = {
 };
 
 function socketIn(temporary: string, platform: NodeJS.Platform): PluginAddress | Missing {
-  // mkdtemp adds six characters.
+  // `XXXXXX` stands for the six characters that mkdtemp adds.
   const bytes = Buffer.byteLength(join(temporary, 'svc-plugin-XXXXXX', 'socket'));
   const maximum = maximumPathBytes(platform);
   if (bytes > maximum) {
@@ -63,7 +63,7 @@ function socketIn(temporary: string, platform: NodeJS.Platform): PluginAddress |
   try {
     directory = mkdtempSync(join(temporary, 'svc-plugin-'));
   } catch (error) {
-    // The folder is read-only or missing.
+    // The directory for temporary files is read-only or missing.
     return {
       missing: `set TMPDIR to a writable folder; ${temporary} is not writable (${messageOf(error)})`,
     };
@@ -78,8 +78,8 @@ function socketIn(temporary: string, platform: NodeJS.Platform): PluginAddress |
 }
 
 /**
- * Longest path of a Unix socket, bytes. The system's limit includes a terminating byte: 108 bytes on Linux,
- * 104 on macOS and the BSDs (`sys/un.h`).
+ * Maximum length of the path of a Unix socket, bytes. The system's limit includes
+ * a terminating byte: 108 bytes on Linux, 104 on macOS and the BSDs (`sys/un.h`).
  */
 function maximumPathBytes(platform: NodeJS.Platform): number {
   return platform === 'linux' ? 107 : 103;

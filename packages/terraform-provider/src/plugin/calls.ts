@@ -11,10 +11,13 @@ import { privateOf, workspaceIn } from './private.ts';
 import { upgradeState } from './state-upgrade.ts';
 import { schemaMessage } from './wire-schema.ts';
 
-/** The schemas are fixed, so Terraform may use a copy that it got from another process of this provider. */
+/**
+ * The schemas never change while the provider runs, so Terraform may
+ * use a schema that it got from another process of this provider.
+ */
 const CAPABILITIES = { get_provider_schema_optional: true };
 
-/** An answer in this package's types; `state` is only sent when it is set. */
+/** An answer in this package's types. `state` is sent only if it is set. */
 type Answer = {
   readonly diagnostics: readonly Diagnostic[];
   readonly state?: Message<'DynamicValue'> | undefined;
@@ -25,7 +28,7 @@ type Answer = {
 const NOTHING_SAID: Answer = { diagnostics: [] };
 
 export type CallsParts = {
-  /** Called for every request; resolves to the same provider until that one is stopped. */
+  /** Called for every request. It resolves to the same provider until that provider is stopped. */
   load(): Promise<Provider>;
   readonly log: PluginLog;
   onStopped(): void;
@@ -159,8 +162,8 @@ export class ProviderCalls implements Calls {
   }
 
   /**
-   * When something is thrown, the state is the prior one: after a failed update or removal the object still
-   * exists, and an answer without a state would make Terraform forget it.
+   * If an error is thrown, the answer has the prior state: after a failed update or removal the
+   * object still exists, and an answer without a state would make Terraform forget the object.
    */
   async ApplyResourceChange(
     request: Request<'ApplyResourceChange'>,
@@ -239,12 +242,15 @@ async function change(
   return prior === null ? resource.create(wanted, config) : resource.update(prior, wanted, config);
 }
 
-/** Decodes a configuration. One in which nothing is set is an empty object, never null. */
+/** Decodes a configuration. A configuration in which nothing is set is an empty object, never null. */
 function configOf(schema: Schema, message: Message<'DynamicValue'> | undefined): TerraformObject {
   return decodeValue(schema, message) ?? (conform(schema, {}).value as TerraformObject);
 }
 
-/** Reports values that do not fit the schema, and still sends the rest: a created object must not be lost. */
+/**
+ * Encodes an outcome. Values that do not fit the schema are reported, and all
+ * others are still sent: Terraform must not lose an object that was created.
+ */
 function sent(schema: Schema, { state, diagnostics, workspace = null }: Outcome): Answer {
   const { value, problems } = encodeValue(schema, state);
   const kept = workspace === null ? {} : { private: privateOf(workspace) };

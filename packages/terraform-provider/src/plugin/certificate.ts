@@ -26,14 +26,14 @@ import {
 } from '@peculiar/asn1-x509';
 
 /**
- * The certificate is valid from this time before now, ms, because clocks of containers and virtual machines
- * may differ a little.
+ * Time between the beginning of the certificate's validity and its creation,
+ * ms. Clocks of containers and virtual machines may differ by a little.
  */
 const BACKDATED_MS = 30_000;
 
 /**
- * Validity of the certificate, ms. It is longer than any run of Terraform, and the key never leaves this
- * process.
+ * Validity of the certificate, ms. It is longer than any run
+ * of Terraform. The private key never leaves this process.
  */
 const VALID_MS = 366 * 24 * 3_600_000;
 
@@ -49,8 +49,8 @@ export type ServerCertificate = {
 };
 
 /**
- * Makes a self-signed certificate, P-256, for this process alone. Terraform accepts exactly this certificate:
- * it reads it from the handshake, and checks that it is for "localhost".
+ * Creates a self-signed certificate (P-256) for this process alone. Terraform reads the
+ * certificate from the handshake, accepts no other, and checks that it is for "localhost".
  */
 export function createServerCertificate(now = Date.now()): ServerCertificate {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
@@ -103,8 +103,8 @@ function extensions(): Extensions {
 }
 
 /**
- * A random number whose first byte is 0x40 to 0x7f, so that the DER integer is positive and starts with no
- * zero byte.
+ * A random serial number. Its first byte is 0x40 to 0x7f, so
+ * that the DER integer is positive and begins with no zero byte.
  */
 function serialNumber(): ArrayBuffer {
   const bytes = randomBytes(16);
@@ -112,7 +112,7 @@ function serialNumber(): ArrayBuffer {
   return exactly(bytes);
 }
 
-/** Copies the bytes, because a Buffer may be a window into a larger pool. */
+/** Copies the bytes, because a Buffer may be a part of a larger pool. */
 function exactly(buffer: Buffer): ArrayBuffer {
   return new Uint8Array(buffer).buffer;
 }

@@ -8,7 +8,7 @@ export type CommandParts = Omit<PluginParts, 'isDebug'> & {
   readonly version: string;
 };
 
-/** Runs the executable of a provider: it serves Terraform, or explains why it does not. */
+/** Runs the executable of a provider. It serves Terraform, or tells the user why it cannot. */
 export async function runPlugin(parts: CommandParts): Promise<void> {
   const { args, environment, name, version, address, loadProvider } = parts;
   if (args.includes('--help')) return say(helpText(name, address));

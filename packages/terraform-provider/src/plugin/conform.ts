@@ -9,12 +9,12 @@ export type Nonconformity = { readonly path: AttributePath; readonly message: st
 export type Conformed<T> = { readonly value: T; readonly problems: readonly Nonconformity[] };
 
 /**
- * Brings any value into the exact shape of a schema: every attribute and block is present and no others are,
- * missing values are null, and absent blocks are `[]`. Strings, numbers and booleans are converted as
- * Terraform converts them. A value that cannot be converted becomes null and is reported.
+ * Converts any value to the exact shape of a schema: every attribute and block of the schema is present
+ * and no others are, missing values are null, and absent blocks are `[]`. Strings, numbers and booleans
+ * are converted as Terraform converts them. A value that cannot be converted becomes null and is reported.
  *
- * Everything to and from the wire goes through here: Terraform loses a just created object when the answer
- * lacks one attribute.
+ * Every value from or to Terraform passes through this function: if an answer
+ * lacks one attribute, Terraform loses an object that was just created.
  */
 export function conform(schema: Schema, raw: unknown): Conformed<TerraformObject | null> {
   const problems: Nonconformity[] = [];
@@ -74,7 +74,7 @@ function convert(
 
 type Collection = Exclude<ValueType, string>;
 
-/** Undefined: the value is not of this kind of collection. */
+/** Converts a value to a collection; undefined: the value is not a collection of this kind. */
 function convertCollection(
   type: Collection,
   raw: unknown,

@@ -1,9 +1,9 @@
 import { ExactNumber } from '../value.ts';
 
 /**
- * Terraform's numbers: decimals of any length. Here a JavaScript number stands for its shortest decimal text
- * (0.1 is one tenth, not the double next to it). A number that no such text expresses exactly is an
- * {@link ExactNumber}.
+ * Numbers of Terraform are decimals of any length. Here a JavaScript number means the
+ * decimal number that its shortest text expresses (0.1 is one tenth, not the double
+ * next to it). A number that no such text expresses exactly is an {@link ExactNumber}.
  */
 
 /**
@@ -12,21 +12,24 @@ import { ExactNumber } from '../value.ts';
  */
 export type WireNumber = number | bigint | string;
 
-/** units × 10^exponent, with units not divisible by ten unless zero. */
+/** A decimal number: units × 10^exponent. `units` is not divisible by ten, unless it is zero. */
 type Decimal = { readonly units: bigint; readonly exponent: number };
 
 const DECIMAL = /^([+-]?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d{1,9}))?$/;
 
-/** A double has at most 767 significant digits; Terraform computes with 512 bits. */
+/**
+ * Maximum number of digits of a number. A double has at most
+ * 767 significant digits, and Terraform computes with 512 bits.
+ */
 const MAXIMUM_DIGITS = 4_096;
 
-/** Parses a number; null when the text is not a number or is longer than {@link MAXIMUM_DIGITS}. */
+/** Parses a number; null: the text is not a number, or is longer than {@link MAXIMUM_DIGITS}. */
 export function numberFromText(text: string): number | ExactNumber | null {
   const exact = parse(text);
   if (exact === null) return null;
   const nearest = Number(text);
   const shortest = Number.isFinite(nearest) ? parse(String(nearest)) : null;
-  // `+ 0` turns -0 into the 0 that Terraform knows.
+  // `+ 0` turns -0 into 0, because Terraform has no -0.
   return shortest !== null && isSame(shortest, exact) ? nearest + 0 : new ExactNumber(text);
 }
 
@@ -44,8 +47,8 @@ export function numberFromDouble(value: number): number | ExactNumber {
 }
 
 /**
- * Converts a number for the wire. Whole numbers of 64 bits stay whole, fractions become a double if it is
- * exact, and all other numbers become decimal text.
+ * Converts a number for the wire. A whole number of 64 bits stays whole, a fraction
+ * becomes a double if the double is exact, and any other number becomes decimal text.
  *
  * @throws RangeError for NaN, which Terraform does not have
  */
@@ -70,7 +73,9 @@ function integer64({ units, exponent }: Decimal): bigint | null {
   return BigInt.asIntN(64, whole) === whole ? whole : null;
 }
 
-/** Whether the encoder writes the number as a MessagePack integer; for larger ones it needs a bigint. */
+/**
+ * Whether the encoder writes the number as a MessagePack integer. A larger number must be a bigint for that.
+ */
 function isSmall(value: number): boolean {
   return Math.abs(value) < 2 ** 31;
 }
@@ -98,7 +103,7 @@ function isSame(a: Decimal, b: Decimal | null): boolean {
   return b !== null && a.units === b.units && a.exponent === b.exponent;
 }
 
-/** The value of a finite double: mantissa × 2^power, where 2^-n is 5^n × 10^-n. */
+/** The exact value of a finite double, mantissa × 2^power. In decimal, 2^-n is 5^n × 10^-n. */
 function exactly(value: number): Decimal {
   const bits = new DataView(new ArrayBuffer(8));
   bits.setFloat64(0, value);

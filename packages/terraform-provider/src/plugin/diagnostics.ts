@@ -8,7 +8,7 @@ const SEVERITIES = { error: 1, warning: 2 } as const;
 export function diagnosticMessage({ severity, summary, detail, path }: Diagnostic): Message<'Diagnostic'> {
   return {
     severity: SEVERITIES[severity],
-    // Terraform would refuse the whole answer for one lone surrogate.
+    // Terraform would refuse the whole answer because of one lone surrogate.
     summary: summary.toWellFormed(),
     detail: detail.toWellFormed(),
     ...(path !== undefined && path.length > 0 && { attribute: pathMessage(path) }),
@@ -30,7 +30,7 @@ export function hasError(diagnostics: readonly Diagnostic[]): boolean {
   return diagnostics.some(({ severity }) => severity === 'error');
 }
 
-/** Diagnostics for a value of the provider that does not fit its own schema. */
+/** Diagnostics for values of the provider that do not fit the provider's own schema. */
 export function misfits(problems: readonly Nonconformity[]): Diagnostic[] {
   return problems.map((problem) => ({
     severity: 'error',

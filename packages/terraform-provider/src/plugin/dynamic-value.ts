@@ -15,8 +15,9 @@ export class ValueError extends SvcError {
 }
 
 /**
- * An unknown value is an extension: type 0, or type 12 with details ("not null", "starts with"). Both types
- * decode to unknown; the encoder writes the same bytes as Terraform.
+ * Encodes and decodes unknown values. On the wire an unknown value is a MessagePack
+ * extension: type 0, or type 12 with details ("not null", "starts with"). Both
+ * types are decoded to unknown. The encoder writes the same bytes as Terraform.
  */
 const EXTENSIONS: ExtensionCodecType<undefined> = {
   tryToEncode: (value) => (value === UNKNOWN ? UNKNOWN_ON_THE_WIRE : null),
@@ -27,9 +28,9 @@ const UNKNOWN_ON_THE_WIRE = new ExtData(0, Uint8Array.of(0));
 const OPTIONS = { extensionCodec: EXTENSIONS, useBigInt64: true };
 
 /**
- * Decodes a value of Terraform, in MessagePack or JSON; null when the object does not exist.
+ * Decodes a value from Terraform, in MessagePack or JSON; null: the object does not exist.
  *
- * @throws ValueError when it is not a value of that schema
+ * @throws ValueError when the bytes are not a value of that schema
  */
 export function decodeValue(
   schema: Schema,
@@ -53,9 +54,9 @@ export function encodeValue(
 }
 
 /**
- * Parses JSON; numbers keep their written value.
+ * Parses JSON. Numbers keep their written value.
  *
- * @throws ValueError when it is not JSON; the message does not quote it
+ * @throws ValueError when the bytes are not JSON; the message does not quote them
  */
 export function parseJson(bytes: Uint8Array): unknown {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
@@ -69,7 +70,7 @@ export function parseJson(bytes: Uint8Array): unknown {
   }
 }
 
-/** `blocks[0].name: a string is required, not a list`. */
+/** Describes a problem, like `blocks[0].name: a string is required, not a list`. */
 export function describeProblem({ path, message }: Nonconformity): string {
   return path.length === 0 ? message : `${describePath(path)}: ${message}`;
 }
@@ -102,8 +103,8 @@ function unpack(bytes: Uint8Array): unknown {
 }
 
 /**
- * Each member or character takes at least one byte. The decoder refuses a larger length before it reserves
- * memory for it.
+ * Bounds on lengths in MessagePack. Each member or character takes at least one
+ * byte, so the decoder refuses a larger length before it reserves memory for it.
  */
 function boundsFor({ length }: Uint8Array) {
   return {

@@ -2,10 +2,13 @@ import { describeError } from './diagnostics.ts';
 
 export type Level = 'trace' | 'debug' | 'info' | 'warn' | 'error';
 
-/** Writes lines to Terraform's log (TF_LOG). They never contain the value of an attribute. */
+/** Writes a line to Terraform's log (TF_LOG). A line never contains the value of an attribute. */
 export type PluginLog = (level: Level, message: string, fields?: Readonly<Record<string, unknown>>) => void;
 
-/** Writes JSON lines in the form of go-hclog, so that Terraform keeps their level. */
+/**
+ * Creates a log that writes JSON lines in the format of
+ * go-hclog, so that Terraform keeps the level of each line.
+ */
 export function createPluginLog(write: (line: string) => void): PluginLog {
   return (level, message, fields = {}) =>
     write(
@@ -20,8 +23,8 @@ export function createPluginLog(write: (line: string) => void): PluginLog {
 }
 
 /**
- * The timestamp in microseconds. If it has another number of digits, Terraform reads the line as plain text
- * of level debug.
+ * The timestamp with microseconds. If a timestamp has another number
+ * of digits, Terraform reads the line as plain text of level debug.
  */
 function inMicroseconds(date: Date): string {
   return date.toISOString().replace('Z', '000Z');
@@ -39,8 +42,8 @@ export function framesOf(error: unknown): string {
 }
 
 /**
- * The last output of a crashed process. Terraform shows its user a line that starts with `panic: ` and the
- * lines after it.
+ * The last output of a process that crashes. Terraform shows its
+ * user a line that begins with `panic: ` and the lines after it.
  */
 export function panicText(error: unknown): string {
   return `panic: ${describeError(error).replaceAll(/\s+/g, ' ')}\n\n${framesOf(error)}\n`;

@@ -1,9 +1,9 @@
 import protobuf from 'protobufjs/light.js';
 
 /**
- * The messages of Terraform's plug-in protocol 6 that the provider uses, as a table: `field: [number, type]`,
- * with `list` or `map` (keys are strings) for repeated fields. The wire carries only the numbers and types. A
- * received field that this table lacks is skipped.
+ * The messages of Terraform's plug-in protocol 6 that the provider uses, as a table. An entry
+ * is `field: [number, type]`, with `list` or `map` (keys are strings) for a repeated field.
+ * Only numbers and types are on the wire. The decoder skips a field that is not in this table.
  */
 const MESSAGES = {
   Empty: {},
@@ -16,7 +16,7 @@ const MESSAGES = {
     attribute: [4, 'AttributePath'],
   },
   AttributePath: { steps: [1, 'Step', 'list'] },
-  /** Exactly one of them is set. */
+  /** Exactly one of the fields is set. */
   Step: { attribute_name: [1, 'string'], element_key_string: [2, 'string'], element_key_int: [3, 'int64'] },
 
   Schema: { version: [1, 'int64'], block: [2, 'Block'] },
@@ -69,7 +69,7 @@ const MESSAGES = {
   },
   ValidateProviderRequest: { config: [1, 'DynamicValue'] },
   ValidateProviderResponse: { diagnostics: [2, 'Diagnostic', 'list'] },
-  /** Used for resources and data sources. */
+  /** Request to validate a resource or a data source. */
   ValidateRequest: {
     type_name: [1, 'string'],
     config: [2, 'DynamicValue'],
@@ -147,12 +147,12 @@ export type Message<N extends MessageName> = {
 
 type Field = readonly [number, string, ('list' | 'map')?];
 
-/** For members of a oneof, zero is written as well; elsewhere it would be left out. */
+/** Zero is written for a member of a oneof. Any other zero is left out. */
 const STEP = { oneof: Object.keys(MESSAGES.Step) };
 
 let types: protobuf.Namespace | undefined;
 
-/** The types are built at the first use, because the handshake needs no message. */
+/** The message types are built at the first use, because the handshake needs no message. */
 function typeOf(name: MessageName): protobuf.Type {
   types ??= protobuf.Root.fromJSON({
     options: { syntax: 'proto3' },
@@ -176,14 +176,14 @@ function fieldsOf(fields: Readonly<Record<string, Field>>): Record<string, proto
 }
 
 /**
- * The bytes of a message. Its strings must be well-formed: a lone surrogate would be written unchanged, and
- * Terraform refuses the whole answer for one string that is not valid UTF-8.
+ * Encodes a message. Its strings must be well-formed: a lone surrogate would be written unchanged,
+ * and Terraform refuses the whole answer because of one string that is not valid UTF-8.
  */
 export function encodeMessage<N extends MessageName>(name: N, message: Message<N>): Buffer {
   return Buffer.from(typeOf(name).encode(message).finish());
 }
 
-/** @throws Error when the bytes are not such a message */
+/** @throws Error when the bytes are not a message of this type */
 export function decodeMessage<N extends MessageName>(name: N, bytes: Uint8Array): Message<N> {
   const type = typeOf(name);
   return type.toObject(type.decode(bytes), { longs: Number }) as Message<N>;

@@ -3,9 +3,9 @@ import type { Message, MessageName } from './messages.ts';
 type Method = { readonly request: MessageName; readonly response: MessageName };
 
 /**
- * The calls of `tfplugin6.Provider` that the provider answers. All others (functions, ephemeral resources,
- * moved state, identities, lists, actions) get "unimplemented", which tells Terraform and OpenTofu that the
- * provider has none of them.
+ * The calls of `tfplugin6.Provider` that the provider answers. All other calls (functions,
+ * ephemeral resources, moved state, identities, lists, actions) are answered with
+ * "unimplemented", which tells Terraform and OpenTofu that the provider does not support them.
  */
 export const METHODS = {
   GetMetadata: { request: 'Empty', response: 'MetadataResponse' },

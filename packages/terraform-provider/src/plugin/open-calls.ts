@@ -1,6 +1,6 @@
 import { SvcError } from '@svc/shared/errors.ts';
 
-/** The unanswered calls. A process answers them with {@link fail} before it ends. */
+/** The calls that are not answered yet. Before a process ends, it answers them with {@link fail}. */
 export class OpenCalls {
   readonly #open = new Set<(error: Error) => void>();
 
@@ -9,7 +9,7 @@ export class OpenCalls {
   }
 
   /**
-   * Answers with the result of `work`, or with the error of an earlier {@link fail}.
+   * Answers a call with the result of `work`, or with the error of an earlier {@link fail}.
    *
    * @param answer called exactly once
    */

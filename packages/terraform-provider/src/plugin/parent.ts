@@ -11,9 +11,9 @@ const SYSTEM: Watch = {
 };
 
 /**
- * Calls `onGone` when this process gets another parent: Terraform was killed, and will never call Shutdown.
- * The end of standard input does not show that, because it is the user's terminal. On Windows the parent's id
- * never changes.
+ * Calls `onGone` when this process gets another parent, which means that Terraform was
+ * killed and will never call Shutdown. The end of standard input does not show this,
+ * because standard input is the user's terminal. On Windows the parent's id never changes.
  */
 export function watchParent(onGone: () => void, { parentId, every }: Watch = SYSTEM): void {
   const parent = parentId();

@@ -11,7 +11,7 @@ import { watchParent } from './parent.ts';
 import { PluginServer } from './server.ts';
 
 export type PluginParts = {
-  /** The address as Terraform resolves it: `registry.terraform.io/svc/svc`. */
+  /** The provider's address, as Terraform resolves it: `registry.terraform.io/svc/svc`. */
   readonly address: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
   /**
@@ -19,7 +19,7 @@ export type PluginParts = {
    * that started it.
    */
   readonly isDebug: boolean;
-  /** Called after the handshake, and in debug mode again after each stop. */
+  /** Loads the provider, after the handshake. In debug mode it is called again after each stop. */
   loadProvider(log: PluginLog): Promise<Provider>;
 };
 
@@ -27,15 +27,18 @@ export type PluginParts = {
 const SIGNAL_LIMIT_MS = 60_000;
 
 /**
- * Time for open calls after Shutdown, ms. Terraform kills the process 2 s after that call. If Terraform
- * itself is gone, nothing needs an answer.
+ * Time for open calls after Shutdown, ms. Terraform kills the process 2 s
+ * after Shutdown. If Terraform itself has ended, no call needs an answer.
  */
 const SHUTDOWN_LIMIT_MS = 1_500;
 
 /** Time to send the last answers after a crash, ms. */
 const CRASH_LIMIT_MS = 500;
 
-/** Serves a provider for the life of this process. From here on, standard output belongs to Terraform. */
+/**
+ * Serves a provider until this process ends. From this call on,
+ * only Terraform's handshake may be written to standard output.
+ */
 export async function servePlugin(parts: PluginParts): Promise<void> {
   // A thousand objects leave much garbage in a short time. With the young generation at its initial size the
   // process stays at 120 to 130 MB instead of 180 (plan of 1,000 monitors), for the same CPU time.
@@ -61,8 +64,8 @@ class PluginProcess {
       calls: new ProviderCalls({
         load: () => this.#load(),
         log: this.#log,
-        // A stopped provider makes no more requests, so the next command of a debugging session needs another
-        // one.
+        // A stopped provider makes no more requests, so the next
+        // command of a debugging session needs a new provider.
         onStopped: () => {
           if (parts.isDebug) this.#provider = null;
         },
@@ -73,7 +76,7 @@ class PluginProcess {
     });
   }
 
-  /** Resolves when Terraform knows the address. */
+  /** Resolves when the address was written for Terraform. */
   async start(): Promise<void> {
     this.#guardStreams();
     this.#catchEnds();
@@ -85,7 +88,7 @@ class PluginProcess {
     } else {
       process.stdout.write(handshakeLine(listening, this.#server.certificate?.der ?? null));
     }
-    // The provider loads while Terraform connects. Each call reports an error of loading.
+    // The provider loads while Terraform connects. If it fails to load, each call reports the error.
     this.#load().catch(() => {});
   }
 
@@ -94,7 +97,9 @@ class PluginProcess {
     return this.#provider;
   }
 
-  /** Standard output is for the handshake alone. A closed reader must not crash the process. */
+  /**
+   * Keeps standard output for the handshake alone. A reader that closes the pipe must not crash the process.
+   */
   #guardStreams(): void {
     globalThis.console = new Console(process.stderr, process.stderr);
     for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
@@ -105,7 +110,7 @@ class PluginProcess {
     process.on('exit', () => this.#address.remove());
     process.on('SIGTERM', () => this.#end('SIGTERM', SIGNAL_LIMIT_MS));
     process.on('SIGHUP', () => this.#end('SIGHUP', SIGNAL_LIMIT_MS));
-    // Ctrl-C reaches Terraform as well, which then decides what happens.
+    // Ctrl-C also reaches Terraform, which then decides what this process does.
     process.on('SIGINT', () => isDebug && this.#end('SIGINT', SIGNAL_LIMIT_MS));
     process.on('uncaughtException', (error) => this.#crash(error));
     process.on('unhandledRejection', (error) => this.#crash(error));

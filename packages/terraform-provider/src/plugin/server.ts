@@ -16,15 +16,15 @@ import { OpenCalls } from './open-calls.ts';
 export type PluginServerParts = {
   readonly calls: Calls;
   /**
-   * PEM of the only certificate that may connect. Null: no TLS, and any process that reaches the address may
-   * connect.
+   * PEM of the only client certificate that may connect. Null: there
+   * is no TLS, and any process that can reach the address may connect.
    */
   readonly clientCertificate: string | null;
-  /** Called when Terraform wants this process to end, after its call is answered. */
+  /** Called when Terraform wants this process to end, after the answer to its call Shutdown. */
   onShutdown(): void;
 };
 
-/** Serving; 1 is "SERVING" of the health protocol. */
+/** Answer to a health check: 1 is "SERVING" in the health protocol. */
 const SERVING = { status: 1 };
 
 /** Time to send the last answers, ms. */
@@ -43,7 +43,7 @@ export class PluginServer {
     this.#parts = parts;
     this.certificate = parts.clientCertificate === null ? null : createServerCertificate();
     this.#server = new Server({
-      // States may have any size; Terraform sets no bound either.
+      // A state may have any size, and Terraform sets no bound on messages either.
       'grpc.max_receive_message_length': -1,
       'grpc.max_send_message_length': -1,
       'grpc.enable_channelz': 0,
@@ -64,8 +64,8 @@ export class PluginServer {
   }
 
   /**
-   * Takes no more calls, and resolves when the open ones are answered. After `limitMs` they are answered with
-   * an error.
+   * Accepts no more calls, and resolves when the open calls are answered.
+   * After `limitMs`, calls that are still open are answered with an error.
    */
   async stop(limitMs: number): Promise<void> {
     const closed = new Promise<void>((resolve) => this.#server.tryShutdown(() => resolve()));

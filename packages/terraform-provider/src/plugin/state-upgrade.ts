@@ -11,9 +11,9 @@ export type Upgraded = {
 };
 
 /**
- * Converts a stored state to the shape of today's schema. Terraform calls this for every stored object on
- * every run. Removed attributes are dropped. New attributes are null, and new blocks empty, until the read
- * that follows.
+ * Converts a stored state to the shape of the present schema. Terraform calls
+ * this for every stored object on every run. Removed attributes are dropped.
+ * New attributes are null and new blocks are empty until the next read.
  */
 export function upgradeState(
   typeName: string,

@@ -1,9 +1,9 @@
 import type { Schema, SchemaAttribute, SetBy } from '../schema.ts';
 import type { Message } from './messages.ts';
 
-/** Kind of a description: 0 plain, 1 Markdown. */
+/** Format of a description in the protocol: 0 plain text, 1 Markdown. */
 const MARKDOWN = 1;
-/** Nesting of a block: 1 single, 2 list, 3 set, 4 map, 5 group. */
+/** Nesting of a block in the protocol: 1 single, 2 list, 3 set, 4 map, 5 group. */
 const LIST = 2;
 
 const FLAGS: Readonly<Record<SetBy, Message<'Attribute'>>> = {

@@ -5,7 +5,7 @@ import type { Schema } from '../schema.ts';
 import type { TerraformObject } from '../value.ts';
 import type { ResourceAtApi } from './resource-at-api.ts';
 
-/** The state from the id of an import; Terraform reads the rest. */
+/** A state that contains only the ids of an import. Terraform then reads the object. */
 export function importedState(kind: ResourceAtApi, schema: Schema, id: string): Outcome {
   const names = kind.idAttributes;
   const parts = id.split('/');

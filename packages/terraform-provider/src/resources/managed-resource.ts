@@ -30,8 +30,8 @@ import { type Answered, idsOf, listPath, type ResourceAtApi } from './resource-a
 const answeredObject = z.looseObject({ id: z.string().refine(isId) });
 
 /**
- * A resource that is managed over the HTTP API. Its definition says what it means, and its
- * {@link ResourceAtApi} where the API has it.
+ * A resource that is managed over the HTTP API. Its definition describes the
+ * attributes, and its {@link ResourceAtApi} describes how the API serves the resource.
  */
 export class ResourceOverApi implements ManagedResource {
   readonly schema: Schema;
@@ -142,8 +142,8 @@ export class ResourceOverApi implements ManagedResource {
   }
 
   /**
-   * Reads the object. `gone`: it does not exist; this is the API's answer to another request, which proves
-   * that the API answers.
+   * Reads the object. With `gone`, the object does not exist. `gone` is the
+   * API's answer to another request, which proves that the API answers.
    */
   async #found(
     state: TerraformObject,
@@ -159,8 +159,8 @@ export class ResourceOverApi implements ManagedResource {
   }
 
   /**
-   * Handles an object that is not found. If the state and the token have different workspaces, this is an
-   * error: the token finds no object of the state, and Terraform would create all of them again.
+   * Handles an object that is not found. If the state and the token belong to different workspaces, this
+   * is an error: the token finds no object of the state, and Terraform would create all of them again.
    */
   #gone(state: TerraformObject, kept: string | null, asked: string | null): Outcome {
     if (kept === null || asked === null || kept === asked) return { state: null, diagnostics: [] };
@@ -170,7 +170,7 @@ export class ResourceOverApi implements ManagedResource {
     return { state, diagnostics: [failure(`Cannot read the ${definition.kind}`, detail)] };
   }
 
-  /** Warns during a read that the API would refuse every change. */
+  /** Warns during a read that the API would refuse every change of the object. */
   #declaredWarning({ headers }: ApiAnswer, { id }: Answered): Diagnostic[] {
     const name = headers.get('svc-declared-as');
     if (name === null) return [];
@@ -185,7 +185,7 @@ export class ResourceOverApi implements ManagedResource {
     ];
   }
 
-  /** @throws ApiError when the answer is not an object, or is another one */
+  /** @throws ApiError when the answer is not an object, or is another object */
   #object(request: string, answer: ApiAnswer, state: TerraformObject): Answered {
     const answered = answeredObject.safeParse(answer.body);
     if (!answered.success || answered.data.id !== state.id) throw foreignAnswer(request, answer);
@@ -208,8 +208,8 @@ export class ResourceOverApi implements ManagedResource {
   }
 
   /**
-   * Handles a creation that succeeded with an unusable answer. If the answer contains the id, the object
-   * stays in the state, and Terraform marks it as tainted.
+   * Handles a creation that succeeded with an unusable answer. If the answer contains
+   * the id, the object stays in the state, and Terraform marks the object as tainted.
    */
   #createdUnseen(planned: TerraformObject, error: unknown): Outcome {
     const { definition } = this.#kind;
@@ -244,8 +244,8 @@ export class ResourceOverApi implements ManagedResource {
   }
 
   /**
-   * All warnings of a kind have the same summary, so that Terraform shows many of them as one with their
-   * number.
+   * All warnings of a kind have the same summary, so that
+   * Terraform shows many of them as one warning with their number.
    */
   #warnings(answered: Answered): Diagnostic[] {
     const { noun } = this.#kind;
@@ -260,7 +260,7 @@ export class ResourceOverApi implements ManagedResource {
     return { what, schema: this.schema, settings: this.#connection.settings };
   }
 
-  /** @param state what exists after a failure */
+  /** @param state what exists if the operation fails */
   async #guarded(what: string, state: TerraformObject | null, run: () => Promise<Outcome>): Promise<Outcome> {
     try {
       return await run();
@@ -280,7 +280,7 @@ class ExplainedError extends SvcError {
   }
 }
 
-/** The workspace of the token; null when the API's version does not say it. */
+/** The workspace of the token; null: this version of the API does not state the workspace. */
 function workspaceOf({ headers }: ApiAnswer): string | null {
   return headers.get('svc-workspace');
 }
@@ -290,8 +290,8 @@ function isNotFound(error: unknown): boolean {
 }
 
 /**
- * The file's name. Coordinators before 0.2 do not send it, and another program may send a header that cannot
- * be decoded.
+ * Name of the file that declares the object. Coordinators before 0.2 send
+ * no name, and another program may send a header that cannot be decoded.
  */
 function fileNamed(header: string | null): string {
   try {

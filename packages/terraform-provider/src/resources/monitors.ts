@@ -15,7 +15,7 @@ export function monitorAtApi(type: CheckKind): ResourceAtApi {
   };
 }
 
-/** The rest of a sentence that begins with "The monitor"; null: the type is the expected one. */
+/** The rest of a sentence that begins with "The monitor"; null: the monitor has the expected type. */
 function otherType({ id, type }: Answered, expected: CheckKind): string | null {
   if (type === expected) return null;
   const known = MONITOR_TYPES.find((candidate) => candidate === type);

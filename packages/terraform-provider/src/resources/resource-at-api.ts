@@ -5,15 +5,15 @@ import type { TerraformObject } from '../value.ts';
 /** What differs between the kinds of resource in the API. */
 export type ResourceAtApi = {
   readonly definition: ResourceDefinition;
-  /** For messages: `monitor`. */
+  /** Noun for messages, such as `monitor`. */
   readonly noun: string;
   /** Parts of an import's id, in their order and separated by slashes; the last one is `id`. */
   readonly idAttributes: readonly ['id'] | readonly ['page_id', 'id'];
   /** Names of the parts of an import's id: `<page_id>/<component_id>`. */
   readonly importShape: string;
-  /** Why an object of the API cannot be this resource; null when it can. */
+  /** Why an object of the API cannot be this resource; null: it can. */
   mismatch?(answered: Answered): string | null;
-  /** Warnings of the API beside the state, without a full stop. */
+  /** Warnings that the API sends beside the state, without a full stop. */
   warnings?(answered: Answered): readonly string[];
   /** Query parameters of a removal. */
   readonly removal?: Readonly<Record<string, string>>;
@@ -22,7 +22,7 @@ export type ResourceAtApi = {
 /** An object in an answer of the API. */
 export type Answered = { readonly id: string; readonly [member: string]: unknown };
 
-/** The ids of a state or plan by name; a string explains the problem with them. */
+/** The ids in a state or plan, by name. A string is the problem with the ids. */
 export function idsOf(
   names: readonly string[],
   values: TerraformObject,
