@@ -4,18 +4,21 @@ import { Secret } from '../secret.ts';
 import { check } from './check.ts';
 import { messageVersion } from './subjects.ts';
 
-/** A secret, because it holds header values, bodies and user information in clear text. */
+/**
+ * The check inside of a secret, because it contains header values, bodies and user information in clear text.
+ */
 const openedCheck = check.transform((value) => new Secret(value));
 
 /**
  * One check for one region.
  *
- * `token` is a keyed hash of (monitor, region, slot) that only the coordinator can make. It comes back with
- * the result and proves that the job was given to this region. It is the same whenever the job is sent.
+ * `token` is a keyed hash of (monitor, region, slot) that only the coordinator can
+ * compute. The agent returns the token with the result, which proves that the coordinator
+ * gave the job to this region. The token is the same each time the job is sent.
  */
 export const checkJob = z.object({
   monitor: z.number().int().positive(),
-  /** Version of the monitor's probed attributes; it comes back with the result. */
+  /** Version of the monitor's probed attributes. The agent returns it with the result. */
   version: z.number().int().positive(),
   /** The slot (`cronTimestamp`), epoch ms. */
   slot: z.number().int().nonnegative(),
@@ -23,13 +26,14 @@ export const checkJob = z.object({
   /**
    * Time from the receipt of the message to the job's slot, ms (absent: 0).
    *
-   * The *start instant* is receipt + `wait_ms`: the first attempt begins then, never before. Until then the
-   * agent holds the job like any other, and the job takes no place of its capacity. Receipt is the estimated
-   * arrival of the message, not the instant at which the agent reads it.
+   * The *start instant* is receipt + `wait_ms`. The first attempt begins at this instant, never before. Until
+   * then the agent keeps the job like any other job, and the job takes no place of the agent's capacity.
+   * Receipt is the estimated arrival of the message, not the instant at which the agent reads the message.
    */
   wait_ms: z.number().int().min(0).max(LIMITS.jobAheadMs).optional(),
   /**
-   * How long after its start instant the job may be started, ms. After that it is `not_run` (`overloaded`).
+   * Maximum time from the start instant to the first attempt, ms. A
+   * job that was not started by then is `not_run` (`overloaded`).
    */
   start_within_ms: z.number().int().nonnegative(),
   /**
@@ -43,30 +47,31 @@ export const checkJob = z.object({
 export type CheckJob = z.infer<typeof checkJob>;
 
 /**
- * `svc.jobs.<region>`, kind `jobs`: up to 512 jobs and 256 KiB; one larger job goes alone.
+ * Message on `svc.jobs.<region>`, kind `jobs`: up to 512 jobs
+ * and 256 KiB. A single larger job has a message of its own.
  *
- * The jobs are parsed one by one with {@link checkJob}, so that one bad job does not cost the others their
- * check.
+ * The agent parses the jobs one by one with {@link checkJob}, so
+ * that one bad job does not prevent the checks of the other jobs.
  */
 export const jobBatch = z.object({
   v: messageVersion,
   kind: z.literal('jobs'),
   jobs: z.array(z.unknown()).min(1).max(LIMITS.jobsPerMessage),
   /**
-   * Subject on which the results of these jobs are reported: `svc.results.<own region>` or one token below
-   * it. The agent drops a batch with any other.
+   * Subject on which the agent reports the results of these jobs: `svc.results.<own region>`,
+   * or that subject with one more token. The agent drops a batch with any other subject.
    */
   results: z.string().max(256),
 });
 
 /**
- * `svc.jobs.<region>`, kind `run_now`: one attempt at once. The agent answers with its outcome, which is not
- * recorded.
+ * Message on `svc.jobs.<region>`, kind `run_now`: one attempt at once. The
+ * agent answers with the outcome of the attempt, which is not recorded.
  */
 const runNow = z.object({
   v: messageVersion,
   kind: z.literal('run_now'),
-  /** The last token of the subject of its answer. */
+  /** The last token of the subject of the agent's answer. */
   run: z.string().regex(/^[\w-]{1,64}$/),
   check: openedCheck,
 });

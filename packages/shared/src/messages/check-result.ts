@@ -6,8 +6,8 @@ export const OUTCOMES = ['passed', 'degraded', 'failed', 'not_run'] as const;
 export type Outcome = (typeof OUTCOMES)[number];
 
 /**
- * Why a check could not be run. None of these reasons ever counts against a monitor. Add at the end only: stored
- * results have their place in this list.
+ * Why a check could not be run. None of these reasons ever counts against a monitor. A
+ * new reason must come last: stored results contain the index of a reason in this list.
  */
 export const NOT_RUN_REASONS = [
   /** The region has no live agent, or no agent took the job within the slot's bound. */
@@ -15,21 +15,21 @@ export const NOT_RUN_REASONS = [
   /** An agent took the job, but had no free place within `start_within_ms`. */
   'overloaded',
   /**
-   * The agent stood still, or waited for a CPU, for so long that its time-outs say nothing about the target.
+   * The agent stood still, or waited for a CPU, for so long that its time-outs show nothing about the target.
    */
   'agent-starved',
   'shutting-down',
-  /** The agent that held the job is gone, and the slot's bound has passed. */
+  /** The agent that had the job is gone, and the slot's bound has passed. */
   'job-lost',
   /** The operator's egress rules deny the declared target. */
   'egress-denied',
   /** The agent does not know this kind of check, because it is older than the coordinator. */
   'unsupported',
-  /** A defect of svc; the agent's log has the details. */
+  /** A defect of svc. The agent's log has the details. */
   'internal-error',
   /**
-   * The agent's own network failed: it has no name server or no route, its ports or descriptors are used up,
-   * or no reference answers any more.
+   * The agent's own network failed: it has no name server or no route, its
+   * ports or descriptors are used up, or no reference host answers any more.
    */
   'network-down',
   /** The target has IPv6 addresses only, and the agent's machine has no IPv6. */
@@ -38,8 +38,8 @@ export const NOT_RUN_REASONS = [
 export type NotRunReason = (typeof NOT_RUN_REASONS)[number];
 
 /**
- * Reads a reason. An unknown reason, from a newer agent, reads as `internal-error`, so that the result still
- * answers its slot.
+ * Reads a reason. An unknown reason, which a newer agent may send, is read as
+ * `internal-error`, so that the result still counts as the answer for its slot.
  */
 const notRunReason = z
   .string()
@@ -49,18 +49,18 @@ function isNotRunReason(text: string): text is NotRunReason {
   return NOT_RUN_REASONS.some((reason) => reason === text);
 }
 
-/** Longest duration in a result, ms. */
+/** Maximum duration in a result, ms. */
 const MAX_MS = 86_400_000;
 /**
- * The last instant that a date can have, and the first one as negative, epoch ms (ECMA-262, section
- * 21.4.1.1).
+ * The last instant that a JavaScript date can have, epoch ms. The first
+ * instant is this number with a minus sign (ECMA-262, section 21.4.1.1).
  */
 const LAST_INSTANT = 8_640_000_000_000_000;
 
 /*
- * The schemas below give the members and their types. The bounds are one refinement for each object. A check
- * on each number would be a call and an object each, and a result has twenty numbers: they were a fifth of
- * all that the coordinator allocates.
+ * The schemas below define the members and their types. One refinement for each object
+ * checks all bounds. A check of each number would need a call and an object each, and a
+ * result has twenty numbers: such checks made a fifth of the coordinator's allocations.
  */
 
 /** Durations of the parts of an attempt, ms with one decimal. The parts that apply add up to `latency`. */
@@ -82,33 +82,34 @@ const tried = z.object({
   error_message: z.string().optional(),
   timed_out: z.boolean().optional(),
 });
-/** One try. Only failures are tried again, so all but the last are `failed` or `not_run`. */
+/** One try. svc tries again only after a failure, so all attempts but the last are `failed` or `not_run`. */
 export const attempt = tried.refine(isBoundedAttempt, 'a value out of its bounds');
 export type Attempt = z.infer<typeof attempt>;
 
 const finding = z.object({
   outcome: z.enum(OUTCOMES),
-  /** With `not_run` only. */
+  /** Present only with `not_run`. */
   reason: notRunReason.optional(),
   /**
-   * Agent's wall clock at the start of the first attempt, epoch ms. It is for people; nothing is decided by
-   * it.
+   * Wall clock of the agent at the start of the first attempt, epoch
+   * ms. It is only shown to people: no decision depends on it.
    */
   started_at: z.number(),
-  /** ms with one decimal; absent when `not_run` came before any attempt. */
+  /** Latency of the last attempt, ms with one decimal; absent: `not_run` came before any attempt. */
   latency: z.number().optional(),
   phases: phases.optional(),
-  /** 0 to 999. */
+  /** Status of the response, 0 to 999. */
   status_code: z.number().optional(),
   error_message: z.string().optional(),
-  /** Whether the last attempt ended by its time-out. */
+  /** Whether the time-out ended the last attempt. */
   timed_out: z.boolean().optional(),
   attempts: z.array(attempt).max(LIMITS.retries + 1),
   /** When the leaf certificate of a TLS target expires, epoch ms. */
   certificate_expires_at: z.number().optional(),
   /**
-   * The verdict on each assertion: its words, and the value that was seen instead (null: it holds). With
-   * `run_now` only; absent when the attempt ended before they were judged.
+   * The verdict on each assertion: the text of the assertion, and the value that
+   * was found instead (null: the assertion is true). Present only with
+   * `run_now`; absent if the attempt ended before the assertions were evaluated.
    */
   assertions: z
     .array(
@@ -119,12 +120,12 @@ const finding = z.object({
     )
     .max(3 * LIMITS.assertions + 1)
     .optional(),
-  /** Whether the response was longer than the part that assertions saw (2 MiB). */
+  /** Whether the response was longer than the part that the assertions were evaluated on (2 MiB). */
   body_truncated: z.boolean().optional(),
 });
 
 /**
- * The finding of a region in a scheduled or a manual check. Latency and phases belong to the last attempt.
+ * The finding of a region in a scheduled or a manual check. Latency and phases are those of the last attempt.
  */
 export const runResult = finding.refine(isBoundedFinding, 'a value out of its bounds');
 
@@ -212,14 +213,14 @@ function isErrorMessage(text: string | undefined): boolean {
   return text === undefined || text.length <= LIMITS.errorMessage;
 }
 
-/** Characters. */
+/** Maximum length of an agent's id, characters. */
 const LONGEST_AGENT_ID = 128;
 
 /**
- * Up to 512 results and 256 KiB, sent with a `Nats-Msg-Id` on the subject that the batch of jobs named
- * (`JobBatch.results`).
+ * Up to 512 results and 256 KiB. The agent sends the message with a `Nats-Msg-Id`,
+ * on the subject that the batch of jobs named (`JobBatch.results`).
  *
- * The results are parsed one by one with {@link checkResult}.
+ * The coordinator parses the results one by one with {@link checkResult}.
  */
 export const resultBatch = z.object({
   v: messageVersion,

@@ -2,15 +2,18 @@ import { z } from 'zod';
 import { LIMITS } from '../limits.ts';
 
 /**
- * The part of a monitor that a probe needs, as it travels inside a job. The names are those of the resource
- * attributes. The values were validated when the monitor was declared, so these schemas bound only sizes and
- * shapes. All times are milliseconds.
+ * The part of a monitor that a probe needs, in the form that a job contains. The names
+ * are those of the resource's attributes. The values were validated when the monitor was
+ * declared, so these schemas check only sizes and shapes. All times are in milliseconds.
  */
 const attempts = {
-  /** Bound on one attempt, DNS and body included. It is never 0 here: 0 is replaced by the default before. */
+  /**
+   * Maximum time of one attempt, including DNS and the body. The value is never
+   * 0 here: the coordinator replaces 0 by the default before it sends the job.
+   */
   timeout: z.number().int().min(1).max(LIMITS.timeoutMs),
   retry: z.number().int().min(0).max(LIMITS.retries),
-  /** 0: never degraded. */
+  /** Latency above which the outcome is degraded. 0: the outcome is never degraded. */
   degraded_at: z.number().min(0),
 };
 
@@ -67,7 +70,7 @@ const httpCheck = z.object({
   status_code_assertions: z.array(statusCodeAssertion).max(LIMITS.assertions),
   body_assertions: z.array(bodyAssertion).max(LIMITS.assertions),
   header_assertions: z.array(headerAssertion).max(LIMITS.assertions),
-  /** Absent: off. */
+  /** Absent: the expiry of the certificate is not checked. */
   certificate_expiry_days: z.number().int().min(1).max(LIMITS.certificateExpiryDays).optional(),
   ...attempts,
 });
@@ -91,7 +94,7 @@ export type HttpCheck = z.infer<typeof httpCheck>;
 export type TcpCheck = z.infer<typeof tcpCheck>;
 export type DnsCheck = z.infer<typeof dnsCheck>;
 export type Check = z.infer<typeof check>;
-/** `type` of a check, and of the monitor that it is a check of. */
+/** Kind of a check. The monitor of the check has the same kind. */
 export const checkKind = z.enum(check.options.map(({ shape }) => shape.type.value));
 export type CheckKind = z.infer<typeof checkKind>;
 export type CheckOf<T extends CheckKind> = Extract<Check, { type: T }>;

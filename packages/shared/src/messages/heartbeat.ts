@@ -2,41 +2,46 @@ import { z } from 'zod';
 import { runResult } from './check-result.ts';
 import { messageVersion } from './subjects.ts';
 
-/** Interval of heartbeats, ms. An agent that missed three is gone. */
+/** Interval of heartbeats, ms. An agent counts as gone when its last three heartbeats did not arrive. */
 export const HEARTBEAT_INTERVAL_MS = 2_000;
 export const HEARTBEATS_MISSED = 3;
 
-/** No message of an agent is longer: the texts of a `run_outcome` have 37,000 characters at most. */
+/**
+ * Maximum size of a message of an agent, bytes. The texts of a `run_outcome` have 37,000 characters at most.
+ */
 export const MAX_AGENT_MESSAGE_BYTES = 576 * 1_024;
-/** Maximum number of agents of a region. Further ones are counted and not used. */
+/** Maximum number of agents of a region. Further agents are counted and not used. */
 export const MAX_AGENTS_PER_REGION = 1_000;
 /**
- * Maximum number of agents of a region whose heartbeats NATS keeps: some more, so that too many agents are
- * noticed.
+ * Maximum number of agents of a region whose heartbeats NATS keeps. It is larger than the
+ * maximum number of agents, so that the coordinator notices a region with too many agents.
  */
 export const MAX_KEPT_HEARTBEATS = MAX_AGENTS_PER_REGION + 100;
-/** No heartbeat is longer, with its headers, bytes. A usual one has 500. */
+/** Maximum size of a heartbeat with its headers, bytes. A usual heartbeat has 500. */
 export const MAX_HEARTBEAT_BYTES = 4 * 1_024;
 
 const agentId = z.string().min(1).max(128);
 
-/** Random id that an agent draws at its start. It distinguishes agents that share an agent id. */
+/** Random id that an agent chooses at its start. It distinguishes agents with the same agent id. */
 const bootId = z.string().regex(/^[\w-]{1,64}$/);
 
-/** Bounds on the names of capabilities and faults. An agent of another version may send further names. */
+/**
+ * Bounds on the names of capabilities and faults. An agent of
+ * another version may send names that this version does not know.
+ */
 const MAX_NAMES = 32;
 const nameOfOthers = z.string().max(64);
 
 /** Faults that an agent may find in itself. None of them is ever a verdict about a target. */
 export const SICKNESSES = [
-  /** No reference answers any more, and nearly no target does. */
+  /** No reference host outside the machine answers any more, and nearly no target of a check does. */
   'network-down',
   /** The agent waits for a CPU and gives up attempts because of that. */
   'starved',
 ] as const;
 export type Sickness = (typeof SICKNESSES)[number];
 
-/** `svc.heartbeats.<region>.<boot>`, every 2 s and at once after a (re)connect. */
+/** Message on `svc.heartbeats.<region>.<boot>`, every 2 s, and at once after a connection or reconnection. */
 export const heartbeat = z.object({
   v: messageVersion,
   kind: z.literal('heartbeat'),
@@ -47,36 +52,37 @@ export const heartbeat = z.object({
   capacity: z.number().int().positive(),
   /** Attempts in progress. */
   running: z.number().int().nonnegative(),
-  /** Number of jobs that the agent has and whose result the stream has not acknowledged yet. */
+  /** Number of jobs that the agent has taken and whose results the stream has not acknowledged yet. */
   held: z.number().int().nonnegative(),
   /**
-   * Checks that were begun or refused since the last heartbeat. Of them, `late` began more than 250 ms late
-   * or were refused; `behind` waited for more than 5 s or were refused for want of room (absent: none).
-   * Checks of monitors whose last attempt timed out do not count.
+   * Numbers of checks that began or were refused since the last heartbeat (absent: none).
+   * `begun` counts all of these checks. `late` counts those that began more than 250 ms
+   * late or were refused. `behind` counts those that waited for more than 5 s or were
+   * refused for lack of room. Checks of monitors whose last attempt timed out do not count.
    */
   begun: z.number().int().nonnegative().optional(),
   late: z.number().int().nonnegative().optional(),
   behind: z.number().int().nonnegative().optional(),
   /** Largest event-loop delay since the last heartbeat, ms. */
   loop_delay_ms: z.number().nonnegative(),
-  /** Agent's wall clock, epoch ms. It shows a clock that is off. */
+  /** Wall clock of the agent, epoch ms. It shows whether the agent's clock is wrong. */
   clock: z.number().int(),
   started_at: z.number().int(),
   /** Whether the agent takes no new jobs because it ends soon. */
   draining: z.boolean(),
   /** Name of the agent's host, for people. */
   machine: z.string().max(255).optional(),
-  /** Faults that the agent finds in itself (absent: none). Readers ignore names that they do not know. */
+  /** Faults that the agent finds in itself (absent: none). The reader ignores names that it does not know. */
   sick: z.array(nameOfOthers).max(MAX_NAMES).optional(),
   /**
-   * Batches of results since the agent's start that the stream treated as repetitions although they were new.
-   * Such a batch means that another client tampers with the stream.
+   * Number of batches of results since the agent's start that the stream treated as repetitions
+   * although they were new. Such a batch means that another client tampers with the stream.
    */
   disowned: z.number().int().nonnegative().optional(),
   /**
-   * What the agent understands beyond these messages, by name (absent: nothing). There is no such name yet. A
-   * coordinator uses one in a region only where every agent announced it, because any of them may get the
-   * next batch.
+   * Names of capabilities that the agent has in addition to these messages (absent: none).
+   * No such name exists yet. A coordinator uses a capability in a region only if every
+   * agent of the region announced it, because any of these agents may get the next batch.
    */
   understands: z.array(nameOfOthers).max(MAX_NAMES).optional(),
 });
@@ -87,7 +93,7 @@ export function sicknessesOf({ sick = [] }: Pick<Heartbeat, 'sick'>): readonly S
   return SICKNESSES.filter((each) => sick.includes(each));
 }
 
-/** `svc.runs.<region>.<run>`: the answer to `run_now`. */
+/** Message on `svc.runs.<region>.<run>`: the agent's answer to `run_now`. */
 export const runOutcome = z.object({
   v: messageVersion,
   kind: z.literal('run_outcome'),

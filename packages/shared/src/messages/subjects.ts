@@ -2,47 +2,53 @@ import { z } from 'zod';
 import { isRegion, type Region } from '../regions.ts';
 
 /**
- * Name of the JetStream stream that keeps a region's results until the coordinator has recorded them. Each
- * region has its own: in a shared stream, a region could evict, delay and de-duplicate the results of others.
+ * Name of the JetStream stream that keeps the results of a region until the
+ * coordinator has recorded them. Each region has a stream of its own: in a shared
+ * stream, one region could evict, delay and de-duplicate the results of other regions.
  */
 export const resultsStream = (region: Region): string => `${RESULTS_STREAMS}${region}`;
 
-/** Prefix of the names of these streams. */
+/** Prefix of the names of the streams of results. */
 export const RESULTS_STREAMS = 'SVC_RESULTS_';
 
-/** Queue group of a region's agents: each batch of jobs reaches one of them. */
+/** Queue group of a region's agents. NATS sends each batch of jobs to one agent of the group. */
 export const AGENT_QUEUE = 'agents';
 
 /** Version of every message that this release writes. */
 export const MESSAGE_VERSION = 1;
 
 /**
- * `v` of a message that is read: any version from 1 on.
+ * `v` of a received message: any version from 1 on.
  *
- * A message is judged by its members. A raised number alone drops nothing, so that agents and coordinators
- * can be upgraded in any order. Heartbeats announce the capabilities that a receiver must have
- * (`understands`).
+ * A reader judges a message by its members. A higher version alone is no reason to drop
+ * a message, so that agents and coordinators can be upgraded in any order. Heartbeats announce the capabilities that a receiver must have (`understands`).
  */
 export const messageVersion = z.number().int().min(1);
 
-/** Coordinator to one agent of the region: batches of jobs, run-now requests. */
+/**
+ * Subject from the coordinator to one agent of the region: batches of jobs, and requests to run a check now.
+ */
 export const jobsSubject = (region: Region): string => `svc.jobs.${region}`;
 
 /**
- * Agent to coordinator, kept by JetStream: results. A batch of jobs names this subject or one below it
- * ({@link isResultsSubjectOf}).
+ * Subject from agents to the coordinator, for results; JetStream keeps the messages. A batch
+ * of jobs names this subject, or a subject one token below it ({@link isResultsSubjectOf}).
  */
 export const resultsSubject = (region: Region): string => `svc.results.${region}`;
 
 /**
- * Agent to coordinator: heartbeats. NATS keeps the newest of each subject, so each life of an agent has its
- * own.
+ * Subject from an agent to the coordinator, for heartbeats. NATS keeps the newest
+ * message of each subject, so each start of an agent has a subject of its own.
  *
- * @param boot the random id of this life of the agent: letters, digits, `_` and `-`
+ * @param boot the random id of this start of the agent: letters, digits, `_` and `-`
  */
 export const heartbeatSubject = (region: Region, boot: string): string => `svc.heartbeats.${region}.${boot}`;
 
-/** Agent to coordinator, not kept: the outcome of a check that is run by hand. @param run its id */
+/**
+ * Subject from an agent to the coordinator, for the outcome of a manual check; the messages are not kept.
+ *
+ * @param run id of the manual check
+ */
 export const runSubject = (region: Region, run: string): string => `svc.runs.${region}.${run}`;
 
 /** Name of the JetStream stream in memory that keeps the newest heartbeat of each agent of a region. */
@@ -53,20 +59,23 @@ export const ALL_RESULTS = 'svc.results.>';
 export const ALL_HEARTBEATS = 'svc.heartbeats.*.*';
 
 /**
- * One token below a region's results subject: letters, digits, `_` and `-`. No wildcard and no further level
- * fits.
+ * The token that may follow a region's results subject: a dot, then letters,
+ * digits, `_` and `-`. A wildcard or a second token does not match.
  */
 const BELOW_RESULTS = /^\.[\w-]{1,64}$/;
 
-/** Subjects whose messages the region's stream keeps: the region's own, and one token below it. */
+/**
+ * Subjects whose messages the region's stream keeps: the
+ * region's results subject, and all subjects one token below it.
+ */
 export const resultsSubjects = (region: Region): readonly string[] => [
   resultsSubject(region),
   `${resultsSubject(region)}.*`,
 ];
 
 /**
- * Whether agents of the region may report on the subject: `svc.results.<region>` or
- * `svc.results.<region>.<token>`.
+ * Whether agents of the region may report results on the subject:
+ * `svc.results.<region>` or `svc.results.<region>.<token>`.
  */
 export function isResultsSubjectOf(region: Region, subject: string): boolean {
   const own = resultsSubject(region);
@@ -74,9 +83,9 @@ export function isResultsSubjectOf(region: Region, subject: string): boolean {
 }
 
 /**
- * Region named by the third token of a subject (`svc.<what>.<region>` and anything below it), or null when
- * svc does not know it. The subject decides which region speaks, not the message: accounts bind an agent to
- * its region's subjects.
+ * The region that the third token of a subject names (`svc.<name>.<region>` and all subjects
+ * below it); null: svc does not know the region. The subject decides which region sent a message,
+ * not the message itself: NATS accounts restrict an agent to the subjects of its region.
  */
 export function regionOfSubject(subject: string): Region | null {
   const token = subject.split('.', 3)[2] ?? '';
