@@ -17,22 +17,27 @@ import type { Deliverer } from './deliverer.ts';
 import { createManualDeliveries } from './manual-deliveries.ts';
 import { OverdueAlerts } from './overdue.ts';
 
-/* The system's clock is set by an hour while deliveries wait. Nothing is sent sooner, later or more often for that. */
+/*
+ * The system's clock is set by an hour while deliveries wait.
+ * This changes neither when nor how often deliveries are sent.
+ */
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const OK: SendResult = { outcome: 'delivered', statusCode: 200 };
 const DOWN: SendResult = { outcome: 'retry', error: 'down', statusCode: 503 };
 const BAD: SendResult = { outcome: 'permanent-message', error: 'bad', statusCode: 400 };
-/** Attempts of the first ten minutes, with the shortest waits. */
+/** Number of attempts in the first ten minutes, with the shortest waits. */
 const IN_TEN_MINUTES = 8;
-/** More than any schedule allows: what is sent so often is answered only when the test ends. */
+/**
+ * A number of sends that no schedule allows. From this number on, a send is answered only when the test ends.
+ */
 const FAR_TOO_MANY = 40;
 
 let parts: ConfiguredStore;
 let deliverer: Deliverer;
 let channel: number;
-/** The monitor of each attempt. */
+/** The monitor of each send, in the order of the sends. */
 let sent: number[];
 let end: PromiseWithResolvers<SendResult>;
 let answer: (monitorId: number) => SendResult | Promise<SendResult>;
@@ -72,7 +77,7 @@ const states = async () =>
   );
 const isQuiet = () => expect.poll(() => deliverer.sending).toBe(0);
 
-/** Lets time pass until nothing is under way any more. */
+/** Lets time pass until no message is in progress. */
 async function pass(ms: number): Promise<void> {
   for (let left = ms; left > 0 && sent.length < FAR_TOO_MANY; left -= 1_000) {
     parts.clock.advance(1_000);

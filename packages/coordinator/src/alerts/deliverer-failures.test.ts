@@ -17,7 +17,10 @@ import type { SendResult } from './channel.ts';
 import type { Deliverer } from './deliverer.ts';
 import { storedChannels } from './stored-channels.ts';
 
-/* Failures of svc itself: the database, stored settings, a defect. None of them is an attempt. */
+/*
+ * Failures of svc itself: the database, stored settings,
+ * a defect. None of these failures counts as an attempt.
+ */
 
 const OK: SendResult = { outcome: 'delivered', statusCode: 200 };
 const OWN = 'svc could not send the alert: see the log of the coordinator';
@@ -39,9 +42,9 @@ let parts: ConfiguredStore;
 let deliverer: Deliverer;
 let sent: Sent[];
 let answer: (sent: Sent) => SendResult | Promise<SendResult>;
-/** Thrown by each read of the deliverer; null: none. */
+/** Error that each read of the deliverer throws; null: the reads succeed. */
 let failure: Error | null;
-/** Thrown when a channel is looked up; null: none. */
+/** Error that each look-up of a channel throws; null: the look-ups succeed. */
 let lookupFailure: Error | null;
 let logged: { msg: string; error?: unknown; level: number }[];
 
@@ -241,7 +244,7 @@ describe('a database that cannot be read', () => {
     failure = null;
     await parts.clock.advanceSettling(10 * MINUTE);
     await expect.poll(async () => (await states()).filter((state) => state === 'pending')).toEqual([]);
-    // In order, and nothing twice.
+    // The alerts are sent in order, and none is sent twice.
     const told = sent.map(({ alert }) => `${alert.monitor.id} ${alert.status}`);
     expect(new Set(told).size).toBe(told.length);
     for (const monitor of [1, 2, 3]) {
@@ -262,7 +265,7 @@ describe('a database that cannot be read', () => {
     failure = null;
     await parts.clock.advanceSettling(10 * MINUTE);
     await expect.poll(async () => new Set(await states())).toEqual(new Set(['delivered']));
-    // Few messages for the many.
+    // Few messages are enough for the many alerts.
     expect(sent.length - before).toBeLessThan(10);
     const named = sent.flatMap(({ alert }) =>
       alert.group === undefined ? [alert.monitor.name] : alert.group.monitors.map(({ name }) => name),

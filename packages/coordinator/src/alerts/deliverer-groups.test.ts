@@ -21,7 +21,7 @@ const DOWN: SendResult = { outcome: 'retry', error: 'down', statusCode: 503 };
 let parts: ConfiguredStore;
 let deliverer: Deliverer;
 let sent: { kind: string; alert: Alert; deliveryId: string }[];
-/** The answer for which a killed process does not wait. */
+/** The answer that never arrives, because the process is killed first. */
 let unanswered: PromiseWithResolvers<SendResult>;
 let answer: (alert: Alert) => SendResult | Promise<SendResult>;
 
@@ -125,7 +125,7 @@ test.each<[ScriptedKind, boolean]>([
   ['email', false],
 ])('%s with group_alerts %s gets each alert at once', async (kind, isGrouping) => {
   const id = await channel(kind, isGrouping);
-  // The number that the rate of each kind takes at once.
+  // The rate of each kind allows this number of messages at once.
   await queue(id, ids(50), 'error');
   await delivered(50);
   expect(sent).toHaveLength(50);
@@ -173,7 +173,8 @@ test('while a receiver is down and when it works again, the waiting alerts come 
   }
   await delivered(50);
   const messages = sent.length;
-  // At most the first alerts are sent alone, with their first attempts, and few groups.
+  // At most the first attempts of the first alerts are
+  // messages of their own. All other messages are few groups.
   expect(messages).toBeLessThanOrEqual(TOLD_ALONE + 10);
   expect(
     new Set([...alone(), ...groups().flatMap(({ monitors }) => monitors.map((each) => each.id))]),
@@ -182,7 +183,8 @@ test('while a receiver is down and when it works again, the waiting alerts come 
 
 test('a repeated message has the same id, and a message with further alerts has another id', async () => {
   const id = await channel('email');
-  // The receiver takes each message, but its answers get lost. It drops a message whose id it knows.
+  // The receiver takes each message, but its answers get
+  // lost. It drops a message whose id it has seen before.
   answer = () => ({ outcome: 'retry', error: 'no answer' });
   await queue(id, ids(30), 'error');
   for (let left = 600; left > 0 && groups().length < 2; left -= 1) await parts.clock.advanceSettling(1_000);

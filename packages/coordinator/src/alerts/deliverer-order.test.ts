@@ -41,7 +41,8 @@ test('alerts are sent in order per monitor and channel, each until it is deliver
         for (const pair of pairs.values()) {
           const uids = pair.map(({ uid }) => uid);
           const ofLane = sends.filter(({ id }) => uids.includes(id));
-          // Without repetitions, the sends are the queue: no alert overtakes another, and none is left out.
+          // Apart from repetitions, the sends are the queue: no
+          // alert overtakes another alert, and none is left out.
           expect(ofLane.map(({ id }) => id).filter((id, index, all) => id !== all[index - 1])).toEqual(uids);
         }
         for (const row of rows) {

@@ -244,7 +244,7 @@ describe('delivering', () => {
     expect(onPath('/troubled')).toHaveLength(2);
     clock.advance(1);
 
-    // Each attempt ends after 15 s without an answer, the next one comes when its wait is over.
+    // Each attempt ends after 15 s without an answer. The next attempt begins when its wait is over.
     let recorded = 4;
     while (clock.wall() < startedAt + HOUR) {
       recorded += 1;
@@ -275,7 +275,7 @@ describe('delivering', () => {
     const channel = await bench.webhook('/a');
     await bench.queue(channel, 1, 'error', 'recovered');
     for (let monitor = 2; monitor <= 30; monitor += 1) await bench.queue(channel, monitor, 'error');
-    // The alert that fails is tried once more, because the channel takes others.
+    // The alert that fails is tried once more, because the channel accepts other alerts.
     await bench.recorded(31);
     const rows = await deliveries();
     expect(rows.filter(({ state }) => state === 'delivered')).toHaveLength(29);
@@ -302,7 +302,7 @@ describe('delivering', () => {
     });
     await bench.deliverer.start();
     const channel = await bench.webhook('/a');
-    // One at first: it is not known yet whether the receiver works.
+    // The channel gets one message at first, because it is not known yet whether the receiver works.
     for (let monitor = 1; monitor <= 24; monitor += 1) await bench.queue(channel, monitor, 'error');
     await expect.poll(() => held).toHaveLength(1);
     expect(open).toBe(1);
@@ -343,7 +343,7 @@ describe('delivering', () => {
     }
     expect(clock.wall()).toBe(startedAt + 24 * HOUR);
     expect(bench.attempts.length).toBeGreaterThanOrEqual(30);
-    // The second alert is as old, so it gets only one attempt.
+    // The second alert is as old as the first, so it gets only one attempt.
     await bench.recorded(bench.attempts.length + 1);
     expect(await deliveries()).toMatchObject([{ state: 'dead' }, { state: 'dead', attempts: 1 }]);
   });
@@ -431,7 +431,7 @@ describe('the ledger', () => {
     const stopped = bench.stop().then(() => {
       isStopped = true;
     });
-    // Threads answer in real time. The fake clock goes on only while something waits for it.
+    // Threads answer in real time. The fake clock advances only while a timer waits for it.
     while (!isStopped) await (clock.pendingTimers > 0 ? clock.advanceSettling(500) : settle());
     await stopped;
     expect(clock.monotonic() - startedAt).toBeLessThanOrEqual(10_000);

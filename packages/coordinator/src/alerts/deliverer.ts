@@ -49,7 +49,10 @@ export type DelivererParts = {
   source: ChannelSource;
   /** Public URL of svc, for messages of svc about itself. */
   publicUrl: string;
-  /** Returns random numbers, uniform in [0, 1), which spread the attempts of many deliveries over time. */
+  /**
+   * Returns a random number, uniform in [0, 1). Such numbers
+   * spread the attempts of many deliveries over time.
+   */
   random?: () => number;
 };
 
@@ -72,7 +75,7 @@ export type FinishedAttempt = EndedAttempt & {
 /** A test alert and its result. */
 export type TestedDelivery = {
   readonly deliveryId: number;
-  /** Epoch ms. */
+  /** Start of the attempt, epoch ms. */
   readonly at: number;
   readonly durationMs: number;
   readonly result: SendResult;
@@ -82,16 +85,16 @@ export type TestedDelivery = {
 
 /**
  * Sends the alerts of the outbox at least once, in order per monitor and channel. Channels do not wait for
- * each other. When a crash comes between a send and its record, the delivery is sent again with the same id.
+ * each other. After a crash between a send and its record, the delivery is sent again with the same id.
  *
  *     queued, changed, ──▶ read: what is due of the channel? ──▶ sending ──▶ recorded ─┐
  *     a wait is over         ▲      └─ left out ──▶ recorded ─┐                        │
  *                            └────────────────────────────────┴────────────────────────┘
  *
- * The database says what is due: of each monitor and channel the oldest pending delivery,
- * once its wait is over. After a read, messages begin while three limits allow it: the
- * maximum per channel, the pace of the receiver (`Retry-After`, the rates of its vendor),
- * and the places over all channels. The next read finds the deliveries that could not begin.
+ * The database says which deliveries are due: for each monitor and channel, the oldest pending delivery once
+ * its wait is over. After a read, messages begin while three limits allow it: the maximum per channel, the
+ * pace of the receiver (`Retry-After`, the rates of its vendor), and the places over all channels. A delivery
+ * that could not begin is found by the next read.
  */
 export class Deliverer {
   /** Counts since the deliverer was created. */
@@ -103,7 +106,7 @@ export class Deliverer {
   readonly #passed: PassedTime;
   readonly #groups = new Groups();
   readonly #places = new Places();
-  /** Channels that found no free place, in the order in which they came. */
+  /** Channels that wait for a free place, in the order in which they came. */
   readonly #starved = new Set<ChannelQueue>();
   readonly #kinds: KindRates;
   readonly #queues = new Map<number, ChannelQueue>();
@@ -139,13 +142,14 @@ export class Deliverer {
     return this.#running.size;
   }
 
-  /** The channels with pending deliveries. */
+  /** Reads the channels with pending deliveries. */
   waitingChannels(): Promise<readonly WaitingChannel[]> {
     return this.#ledger.waitingChannels();
   }
 
   /**
-   * Time since a stored instant, ms, >= 0. A wall clock that was set meanwhile does not change it.
+   * Time since a stored instant, ms, >= 0. A change of the
+   * wall clock since that instant does not change the result.
    *
    * @param at epoch ms
    */
@@ -159,7 +163,7 @@ export class Deliverer {
     this.#passed.compareClocks(clock.wall(), clock.monotonic());
   }
 
-  /** Starts all pending deliveries, and those that are queued during the start. */
+  /** Starts to send all pending deliveries, including those that are queued during the start. */
   async start(): Promise<void> {
     const { clock } = this.#parts;
     this.#state = 'loading';
@@ -174,7 +178,7 @@ export class Deliverer {
   }
 
   /**
-   * Leaves 1 s to running sends, then cuts them off. Deliveries whose attempt is not recorded stay pending.
+   * Leaves 1 s to running sends, then aborts them. A delivery whose attempt is not recorded stays pending.
    */
   async stop(): Promise<void> {
     this.#state = 'stopped';
@@ -204,14 +208,15 @@ export class Deliverer {
     if (queue !== undefined) this.#resume(queue);
   }
 
-  /** Call this after the channel was removed. Nothing more is sent to it. */
+  /** Call this after the channel was removed. The deliverer sends nothing more to the channel. */
   channelRemoved(notificationId: number): void {
     const queue = this.#queues.get(notificationId);
     if (queue !== undefined) this.#dropQueue(queue);
   }
 
   /**
-   * Calls a listener for each attempt after the commit of its record. Returns a function that unregisters it.
+   * Calls a listener for each attempt, after the commit of the
+   * attempt's record. Returns a function that unregisters the listener.
    */
   onRecorded(listener: (attempt: FinishedAttempt) => void): () => void {
     this.#listeners.add(listener);
@@ -249,7 +254,10 @@ export class Deliverer {
     return { deliveryId, at, durationMs, result, kind: found.kind };
   }
 
-  /** Epoch ms at the start, plus the monotonic time since then. */
+  /**
+   * The present time, epoch ms: the wall time when the
+   * deliverer was created, plus the monotonic time since then.
+   */
   #now(): number {
     return this.#parts.clock.monotonic() + this.#wallOffset;
   }
@@ -282,8 +290,8 @@ export class Deliverer {
   }
 
   /**
-   * Forgets what the channel's answers said, and makes its waiting deliveries due: the channel was changed,
-   * or works again.
+   * Forgets the channel's earlier answers and makes its waiting
+   * deliveries due, because the channel was changed or works again.
    */
   #resume(queue: ChannelQueue): void {
     const { log } = this.#parts;
@@ -306,7 +314,7 @@ export class Deliverer {
     this.#running.add(running);
   }
 
-  /** Reads the channel's due deliveries at this instant, epoch ms on the clock of {@link #now}. */
+  /** Reads the channel's due deliveries at the instant `at`, epoch ms on the clock of {@link #now}. */
   #readDueAt(queue: ChannelQueue, at: number): void {
     queue.cancelTimer();
     const waitMs = at - this.#now();
@@ -314,7 +322,7 @@ export class Deliverer {
     else this.#readDue(queue);
   }
 
-  /** Reads the channel's due deliveries, and begins as many of them as may begin now. */
+  /** Reads the channel's due deliveries, and begins as many of them as the limits allow. */
   #readDue(queue: ChannelQueue): void {
     const { found } = queue;
     queue.cancelTimer();
@@ -340,7 +348,7 @@ export class Deliverer {
     this.#run(found === null ? this.#lookUpChannel(queue) : this.#readNext(queue, found));
   }
 
-  /** Looks the channel up, before its first message and after each change. */
+  /** Looks the channel up in the database, before its first message and after each change. */
   async #lookUpChannel(queue: ChannelQueue): Promise<void> {
     const { notificationId, generation } = queue;
     try {
@@ -380,7 +388,9 @@ export class Deliverer {
     this.#readStarved();
   }
 
-  /** Waits for a while after a failure of svc itself, such as one of the database. */
+  /**
+   * Pauses the channel for one second after a failure of svc itself, such as a failed read of the database.
+   */
   #pause(queue: ChannelQueue): void {
     this.counters.failures.own += 1;
     queue.pausedUntil = this.#parts.clock.monotonic() + TRY_AGAIN_MS;
@@ -424,10 +434,7 @@ export class Deliverer {
     for (const delivery of deliveries) if (!this.#beginOne(queue, found, delivery)) return;
   }
 
-  /**
-   * Begins one delivery, or leaves it out, if it may begin
-   * now. Returns whether the next delivery may begin too.
-   */
+  /** Begins one delivery, or leaves it out. Returns whether the next delivery may begin too. */
   #beginOne(queue: ChannelQueue, found: FoundChannel, delivery: QueuedDelivery): boolean {
     if (delivery.dueAt > this.#now()) {
       this.#readDueAt(queue, delivery.dueAt);
@@ -487,7 +494,7 @@ export class Deliverer {
     this.#run(this.#send(queue, found, delivery, turn));
   }
 
-  /** Sends the delivery alone or with its group, and records the attempt. Never rejects. */
+  /** Sends the delivery alone or with its group, and records the attempt. The promise never rejects. */
   async #send(queue: ChannelQueue, found: FoundChannel, first: QueuedDelivery, turn: Turn): Promise<void> {
     let members: readonly QueuedDelivery[] = [first];
     try {
@@ -563,8 +570,8 @@ export class Deliverer {
       thread: threadOf(members),
       kept: found.kept,
     });
-    // The stop cut the attempt off, so it is unknown whether the alert
-    // arrived. The delivery stays pending and is sent again.
+    // The stop aborted the attempt, so it is unknown whether the
+    // alert arrived. The delivery stays pending and is sent again.
     if (signal.aborted && sent.outcome !== 'delivered') return;
     const endedAt = clock.monotonic();
     const isFormer = generation !== queue.generation;

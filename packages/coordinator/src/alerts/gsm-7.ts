@@ -11,7 +11,10 @@ const EXTENDED = '^{}\\[~]|€';
 const ONE: ReadonlySet<string> = new Set(BASIC);
 const TWO: ReadonlySet<string> = new Set(EXTENDED);
 
-/** Replacements for common characters. Any other character loses its marks, or becomes a question mark. */
+/**
+ * Replacements for common characters. Any other character that
+ * GSM-7 does not have loses its marks, or becomes a question mark.
+ */
 const INSTEAD: Readonly<Record<string, string>> = {
   '…': '...',
   '–': '-',

@@ -74,7 +74,7 @@ const states = async () => {
 
 test('at the close, a step that cannot be written does not keep others from being written', async () => {
   await queued(4);
-  // The first attempt of this delivery is there already.
+  // The database already has the first attempt of this delivery.
   await parts.store.transaction((tx) =>
     tx.runEach(
       "INSERT INTO delivery_attempts (delivery_id, number, at, duration, outcome) VALUES (1, 1, 1, 1, 'x')",

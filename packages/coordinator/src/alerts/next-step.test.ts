@@ -99,7 +99,7 @@ describe('the step after an attempt', () => {
       {},
       { state: 'pending', nextAttemptAt: NOW + 5_000, channel: null },
     ],
-    // The message is to blame.
+    // The content of the message is at fault.
     ['refused for its content', BAD, {}, {}, { state: 'dead', error: 'bad', channel: null }],
     [
       'refused for its content, as one of many',

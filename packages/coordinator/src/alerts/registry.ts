@@ -50,7 +50,7 @@ export const CHANNEL_OPERATOR_SETTINGS: OperatorSettings = Object.assign(
 
 type TableOf<K extends ChannelKind> = (typeof CHANNELS)[K]['operatorSettings'];
 
-/** The intersection of the types of all tables. */
+/** The intersection of the types of the settings tables of all kinds. */
 type OperatorSettings = { [K in ChannelKind]: (table: TableOf<K>) => void }[ChannelKind] extends (
   table: infer All,
 ) => void

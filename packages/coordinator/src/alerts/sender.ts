@@ -43,7 +43,7 @@ export type FoundChannel = {
   openSettings(): StoredChannel;
 };
 
-/** Finds a channel; null when it was removed. */
+/** Finds a channel; null: the channel was removed. */
 export interface ChannelSource {
   findChannel(notificationId: number): Promise<FoundChannel | null>;
 }

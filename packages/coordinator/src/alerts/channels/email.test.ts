@@ -79,7 +79,7 @@ describe('a relay that refuses', () => {
     ['recipient', 552, '5.2.3', 'permanent-message', 'refused'],
     ['recipient', 550, '5.2.2', 'permanent-message', 'refused'],
     ['recipient', 552, '5.3.4', 'permanent-message', 'refused'],
-    // After the message, only a code about the address says that it is dead.
+    // After the message was transferred, only a code about the address says that the address is dead.
     ['message', 550, '5.1.1', 'permanent-channel', 'refused'],
     ['message', 550, null, 'permanent-message', 'refused'],
     ['message', 554, '5.7.1', 'permanent-message', 'refused'],
@@ -103,7 +103,7 @@ describe('a relay that refuses', () => {
   ])('at the recipient, in words only: %s', async (error, outcome) => {
     const refusal = { kind: 'refused', stage: 'recipient', code: 550, enhanced: null, error } as const;
     expect((await judged(refusal)).verdict.outcome).toBe(outcome);
-    // The same words after the message are about the message.
+    // After the message was transferred, the same words are about the message.
     const ofMessage = await judged({ ...refusal, stage: 'message' });
     expect(ofMessage.verdict.outcome).toBe('permanent-message');
   });
