@@ -27,10 +27,10 @@ export type OverdueParts = {
 };
 
 /**
- * Raises the alarm about alerts that do not arrive. The alarm goes to the log, the metrics
- * and `/v1/system`, and to the other channels of the workspace that people read. It is
- * raised once for each channel, and again only after no alert of the channel was overdue
- * in between. One message names all channels of a workspace that become overdue together.
+ * Raises the alarm about alerts that do not arrive. The alarm goes to the log, the metrics and `/v1/system`,
+ * and to the other channels of the workspace that people read. It is raised once for each channel, and again
+ * only after no alert of the channel was overdue in between. The channels of a workspace that become overdue
+ * together share one message, which names ten of them at most.
  */
 export class OverdueAlerts {
   readonly #parts: OverdueParts;
