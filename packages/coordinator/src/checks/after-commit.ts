@@ -19,7 +19,7 @@ const DECLARED: ReadonlySet<string> = new Set(['deactivated', 'probe-changed']);
  */
 export class AfterCommit {
   readonly feed: ResultFeed;
-  /** Since the start. */
+  /** Numbers of results, duplicates and transactions since the start. */
   readonly counts = { results: 0, duplicates: 0, transactions: 0 };
   readonly #parts: RecorderParts;
   readonly #drops: RecorderDrops;
@@ -50,7 +50,7 @@ export class AfterCommit {
     return () => this.#positionListeners.delete(listener);
   }
 
-  /** The last recorded position in the stream; null: nothing of it was ever recorded. */
+  /** The last recorded position in the stream; null: no message of the stream was ever recorded. */
   positionIn(stream: string): StreamPosition | null {
     return this.#positions.get(stream) ?? null;
   }
@@ -63,8 +63,9 @@ export class AfterCommit {
   /**
    * Carries out the steps after the commit of a batch.
    *
-   * @param deliveryIds ids of the deliveries that the batch has queued, in order; null: the channel is gone
-   * @param exportNote the exported part of the batch; null: nothing of it is exported
+   * @param deliveryIds ids of the deliveries that the batch has queued, in order; null: the delivery's
+   *   channel was removed
+   * @param exportNote the exported part of the batch; null: no result of the batch is exported
    */
   applyCommit(
     batch: readonly RecorderEvent[],
@@ -145,7 +146,8 @@ export class AfterCommit {
 
   #reportOutcomes(reported: readonly RecordedResult[], givenBack: ReadonlySet<CheckResult>): void {
     const { slots } = this.#parts;
-    // By index, like the other loops over results: an iterator would allocate an object for each result.
+    // Loops by index, like the other loops over results: an iterator would allocate an object for each
+    // result.
     for (let index = 0; index < reported.length; index += 1) {
       const { result, region } = reported[index] as RecordedResult;
       const { monitor: monitorId, slot } = result;

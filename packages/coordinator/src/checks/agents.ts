@@ -14,18 +14,18 @@ import { ThrottledLog } from '@svc/shared/throttled-log.ts';
 import type { AgentLoad } from '../verdict/thinning.ts';
 import { SickAgents } from './sick-agents.ts';
 
-/** Time within which each live agent sends a heartbeat, ms: one interval and the possible delay. */
+/** Time within which each live agent sends a heartbeat, ms: one interval, and 500 ms for a delay. */
 export const HEARTBEAT_ROUND_MS = HEARTBEAT_INTERVAL_MS + 500;
-/** Silence after which an agent counts as gone, ms: three heartbeats and their possible delay. */
+/** Silence after which an agent counts as gone, ms: three intervals, and 500 ms for a delay. */
 export const SILENCE_MS = HEARTBEATS_MISSED * HEARTBEAT_INTERVAL_MS + 500;
 /**
- * The same for an agent that another process with the same id has followed, ms. The agent was probably
- * restarted, so its jobs can be offered again sooner.
+ * Silence after which an agent counts as gone if another process with the same id has started since, ms. The
+ * agent was probably restarted, so its jobs can be offered again sooner.
  */
 const REPLACED_SILENCE_MS = 2 * HEARTBEAT_INTERVAL_MS + 500;
 /**
- * Maximum number of log lines of one text about the agents of one region in 10 s. Twenty real agents are
- * logged in full, and forged agents cannot fill the log.
+ * Maximum number of log lines with the same text about the agents of one region within 10 s. Twenty real
+ * agents are logged in full, and forged agents cannot fill the log.
  */
 export const MOST_LINES = 20;
 /** Least time between two log lines about the disowned batches of a region, ms. */
@@ -35,34 +35,37 @@ const SETTLED_MS = 500;
 
 /** An agent of a region, as its last messages described it. */
 export class KnownAgent {
-  /** Set by its operator, or generated. */
+  /** Id of the agent, set by its operator or generated. */
   readonly id: string;
   /** Random id of this process of the agent. */
   readonly bootId: string;
   readonly region: Region;
   version = '';
-  /** Maximum number of attempts that it runs at once. */
+  /** Maximum number of attempts that the agent runs at once. */
   capacity = 0;
   running = 0;
   held = 0;
-  /** Checks between its last two heartbeats. */
+  /** Numbers of checks between the agent's last two heartbeats. */
   load: Omit<AgentLoad, 'isStarved'> = { begun: 0, late: 0, behind: 0 };
   loopDelayMs = 0;
-  /** Its wall clock minus this process's, ms, including the travel time. */
+  /**
+   * The agent's wall clock minus the wall clock of this process, ms. The travel time of the heartbeat is
+   * included.
+   */
   clockOffsetMs = 0;
   startedAt = 0;
   isDraining = false;
-  /** The host that it runs on; '' when it does not say. */
+  /** The host that the agent runs on; '' if the agent does not report its host. */
   machine = '';
   /** Faults that it has found in itself. */
   sicknesses: readonly Sickness[] = [];
   /** Batches of its results that the stream refused as repetitions although they were new. */
   disownedBatches = 0;
-  /** Another process with the same id has started after its last message. */
+  /** Whether another process with the same id has started after this agent's last message. */
   isReplaced = false;
-  /** Monotonic ms. */
+  /** When the last message of the agent came, monotonic ms. */
   lastSeenAt = 0;
-  /** Epoch ms. */
+  /** When the last message of the agent came, epoch ms. */
   lastSeenWall = 0;
   /** Number of heartbeats so far. */
   serial = 0;
@@ -90,9 +93,9 @@ export type AgentsParts = {
 };
 
 type RegionAgents = {
-  /** By id and boot id. */
+  /** The region's agents, by id and boot id. */
   agents: Map<string, KnownAgent>;
-  /** Ids that several agents use, and that were logged. */
+  /** Ids that several agents use and about which a warning was logged. */
   sharedIds: Set<string>;
   isLive: boolean;
   /** Disowned batches that are not logged yet. */
@@ -103,7 +106,7 @@ type RegionAgents = {
 
 /**
  * The agents that are alive, by region. A region is live while at least one of its agents takes jobs: a
- * draining agent ends soon and takes none.
+ * draining agent ends soon and takes no jobs.
  */
 export class Agents {
   readonly #parts: AgentsParts;
@@ -114,7 +117,7 @@ export class Agents {
   readonly #sickAgents: SickAgents;
   #live: readonly Region[] = [];
   #liveSince = Number.NEGATIVE_INFINITY;
-  /** Grows with every region that comes to life. */
+  /** Grows whenever a region becomes live. */
   liveSerial = 0;
 
   constructor(parts: AgentsParts) {
@@ -235,8 +238,8 @@ export class Agents {
   }
 
   /**
-   * Forgets the region's agents that were silent for too long at `asOf` and still are. The caller has handled
-   * all messages that had arrived by then.
+   * Forgets the region's agents that were silent for too long at `asOf` (monotonic ms) and have not been
+   * heard since. The caller has handled all messages that had arrived by then.
    */
   forgetSilentAgents(region: Region, asOf: number): void {
     const { agents } = this.#of(region);
@@ -256,8 +259,8 @@ export class Agents {
   }
 
   /**
-   * Restarts the silence of the region's agents now. Called when the reading of the region's heartbeats
-   * begins, for the first time or again: before that, no agent could be heard.
+   * Makes the silence of the region's agents begin at the present instant. Called when the reading of the
+   * region's heartbeats begins, for the first time or again: before that, no agent could be heard.
    */
   restartSilence(region: Region): void {
     const now = this.#parts.clock.monotonic();
@@ -281,7 +284,7 @@ export class Agents {
     if (further <= 0) return;
     this.#parts.counters.batchesDisowned += further;
     const { region, id } = agent;
-    // A manipulated stream can cause any number of these, any number of times.
+    // A manipulated stream can cause reports of any number of disowned batches, at any rate.
     const state = this.#of(region);
     state.disownedUntold += further;
     const now = this.#parts.clock.monotonic();
@@ -328,7 +331,10 @@ function isSilent(agent: KnownAgent, asOf: number): boolean {
   return asOf - agent.lastSeenAt >= (agent.isReplaced ? REPLACED_SILENCE_MS : SILENCE_MS);
 }
 
-/** An id with a line feed can only collide with another id of the same region. */
+/**
+ * Key of an agent within its region. An id that contains a line feed can only collide with another id of the
+ * same region.
+ */
 function keyOf(id: string, bootId: string): string {
   return `${id}\n${bootId}`;
 }

@@ -4,11 +4,11 @@ import { checkEnd } from '../verdict/check-duration.ts';
 import { Deadlines } from './deadlines.ts';
 
 /**
- * A result that is read this long after the end of its check comes from a backlog, ms. The slot does not
- * count: four attempts of 45 s are reported together at their end.
+ * A result that is read this long after the end of its check comes from a backlog, ms. The age is not counted
+ * from the slot, because a check of four attempts of 45 s is reported only at its end.
  */
 const OLD_MS = 30_000;
-/** The backlog of a monitor is over when no old result of it has come for this long, ms. */
+/** The backlog of a monitor is over when no old result of the monitor has come for this long, ms. */
 const QUIET_MS = 3_000;
 /** Longest total time for which a monitor is held, over all its backlogs, ms. */
 const LONGEST_MS = 60_000;
@@ -25,16 +25,16 @@ export type BacklogHoldParts = {
 
 /**
  * Holds announcements about monitors whose results come from a backlog: the uplink of the coordinator or of
- * agents was down, and the kept results are now read together. The results are recorded, and those that are
- * young enough become votes. Only the status at the end of the backlog is announced.
+ * agents was down, and the kept results are now read together. The results are recorded, and the results that
+ * are young enough become votes. Only the status at the end of the backlog is announced.
  */
 export class BacklogHold {
   readonly #parts: BacklogHoldParts;
   /** Holds by monitor: begin, end, and latest end, monotonic ms. */
   readonly #held = new Map<number, { readonly began: number; until: number; readonly latest: number }>();
   /**
-   * Total held time by monitor (ms) and when it is forgotten (monotonic ms). Entries are in the order in
-   * which they are forgotten.
+   * Total time for which each monitor was held (ms), and when this total is forgotten (monotonic ms). Entries
+   * are in the order in which they are forgotten.
    */
   readonly #spent = new Map<number, { readonly heldMs: number; readonly until: number }>();
   readonly #deadlines: Deadlines;
@@ -47,8 +47,8 @@ export class BacklogHold {
   }
 
   /**
-   * @param announce called when the holds of these monitors are over. It tells the channels of these monitors
-   *   the present status
+   * @param announce called when the holds of these monitors are over. It announces the present status of
+   *   these monitors to their channels
    */
   start(announce: (monitorIds: readonly number[]) => void): void {
     this.#announce = announce;
@@ -59,7 +59,7 @@ export class BacklogHold {
     this.#deadlines.stop();
   }
 
-  /** Takes results that are evaluated next, and holds the monitors of old ones. */
+  /** Handles results that are about to be evaluated: holds the monitors whose results are old. */
   holdBacklog(results: readonly CheckResult[]): void {
     if (this.#spent.size > 0) this.#forgetSpent();
     const slotNow = this.#parts.slotClock.now();
@@ -82,7 +82,7 @@ export class BacklogHold {
     } else held.until = Math.min(now + QUIET_MS, held.latest);
   }
 
-  /** Number of entries in memory. */
+  /** Number of holds and totals in memory. */
   get size(): number {
     return this.#held.size + this.#spent.size;
   }
@@ -100,7 +100,7 @@ export class BacklogHold {
     }
   }
 
-  /** The total held time that still counts; undefined: none. */
+  /** The monitor's total held time, if it still counts; undefined: the monitor has no such total. */
   #spentOf(monitorId: number, now: number): { heldMs: number; until: number } | undefined {
     const spent = this.#spent.get(monitorId);
     if (spent === undefined || spent.until > now) return spent;

@@ -12,12 +12,12 @@ type Priors = ReadonlyMap<CheckResult, Outcome | null>;
 /** The result of one batch, before it is written. */
 export type EvaluatedBatch = {
   readonly evaluation: Evaluation;
-  /** Positions by stream. */
+  /** The new positions, by stream. */
   readonly positions: ReadonlyMap<string, StreamPosition>;
-  /** The last applied entry of the log of changes; null: none was applied. */
+  /** The last applied entry of the log of changes; null: the batch applied no entry. */
   readonly changesUntil: number | null;
   readonly reported: readonly RecordedResult[];
-  /** Jobs of `reported` that will be offered again. */
+  /** The results of `reported` whose jobs will be offered again. */
   readonly givenBack: ReadonlySet<CheckResult>;
 };
 
@@ -57,7 +57,7 @@ export class BatchEvaluation {
   /** Begins an evaluation at this moment. */
   begin(): Evaluation {
     const { states, monitors, maintenance, rollups, clock, slotClock, isHeld, closesIncidents } = this.#parts;
-    // This comes first, because reading the clock notices a jump.
+    // The slots' clock is read first, because this reading may notice a jump and so change `jumpedMs`.
     const slotNow = slotClock.now();
     const { jumpedMs, jumpedAt } = slotClock;
     const wall = Math.floor(clock.wall());

@@ -6,7 +6,7 @@ import { StoreError } from '../store/errors.ts';
 
 /** Weight of a full batch. A turn of the event loop must stay below 20 ms. */
 const BATCH_WEIGHT = 512;
-/** Longest that an event waits for others to share its transaction, ms. */
+/** Longest time that an event waits for other events to share its transaction, ms. */
 const BATCH_WAIT_MS = 250;
 /** Weight of waiting events from which callers are asked to pause. */
 const WAITING_WEIGHT = 16_384;
@@ -18,11 +18,19 @@ export type BatchQueueParts<E> = {
   log: Logger;
   /** Cost of the event, measured in recorded results. */
   weightOf: (event: E) => number;
-  /** Resolves when the batch is committed; rejects when nothing of it is. */
+  /**
+   * Writes a batch in one transaction. Resolves when it is committed; rejects when no event of the batch was
+   * written.
+   */
   write: (batch: readonly E[]) => Promise<void>;
-  /** Splits the event into parts that can be written separately; returns the event alone when it has none. */
+  /**
+   * Splits the event into parts that can be written separately; returns only the event itself if it cannot be
+   * split.
+   */
   split: (event: E) => readonly E[];
-  /** Called for an event that was left out because it cannot be written itself. */
+  /**
+   * Called for an event that was left out because this event cannot be written, although the database works.
+   */
   onSetAside: (event: E, error: unknown) => void;
 };
 
@@ -30,9 +38,9 @@ export type BatchQueueParts<E> = {
  * A queue of events that are written in order, many at a time. An event leaves the queue only after its
  * commit.
  *
- * While the database cannot write, the same batch is tried again with growing waits. When an event itself
- * cannot be written, writing one event at a time finds it. It is set aside, so that it does not stop the
- * others.
+ * While the database cannot write, the same batch is tried again with growing waits. If the fault lies in an
+ * event, the queue finds the event by writing one event at a time. This event is set aside, so that it does
+ * not stop the other events.
  */
 export class BatchQueue<E> {
   readonly #parts: BatchQueueParts<E>;
@@ -46,14 +54,17 @@ export class BatchQueue<E> {
   #cancelTimer: (() => void) | null = null;
   #flushing: Promise<void> | null = null;
   #failures = 0;
-  /** Number of events still to be written one by one, because one of them cannot be written. */
+  /**
+   * Number of events at the front of the queue that are written one by one, because one of them cannot be
+   * written.
+   */
   #oneByOne = 0;
   /** Whether the next failure ends the queue. */
   #isEnding = false;
   /** Number of events that have left the queue. */
   #done = 0;
   #waitingForRoom: (() => void)[] = [];
-  /** Number of failed tries since the start. */
+  /** Number of failed attempts to write since the start. */
   failures = 0;
 
   constructor(parts: BatchQueueParts<E>) {
@@ -64,18 +75,21 @@ export class BatchQueue<E> {
     return this.#events.length;
   }
 
-  /** Whether the last tries to write failed, so that everything waits. */
+  /** Whether the last attempt to write failed, so that all events wait. */
   get isFailing(): boolean {
     return this.#failures > 0;
   }
 
-  /** How long the oldest event has waited, ms; 0 when none waits. */
+  /** How long the oldest event has waited, ms; 0 when no event waits. */
   get oldestMs(): number {
     const oldest = this.#queuedAt[0];
     return oldest === undefined ? 0 : this.#parts.clock.monotonic() - oldest;
   }
 
-  /** @param isUrgent write this event, and all events queued before it, without waiting for others */
+  /**
+   * @param isUrgent whether this event, and all events queued before it, are written without waiting for
+   *   further events
+   */
   push(event: E, isUrgent: boolean): void {
     this.#events.push(event);
     this.#queuedAt.push(this.#parts.clock.monotonic());
@@ -85,7 +99,7 @@ export class BatchQueue<E> {
     else this.#flushLater();
   }
 
-  /** Resolves when more events may be pushed; undefined: at once. */
+  /** Resolves when more events may be pushed; undefined: more events may be pushed at once. */
   room(): Promise<void> | undefined {
     if (this.#weight < WAITING_WEIGHT) return undefined;
     return new Promise((resolve) => this.#waitingForRoom.push(resolve));
@@ -110,7 +124,10 @@ export class BatchQueue<E> {
     this.#makeRoom();
   }
 
-  /** The events that wait to be written or are being written; after {@link stop}, those that it has left. */
+  /**
+   * The events that wait to be written or are being written; after {@link stop}, the events that could not be
+   * written.
+   */
   unwritten(): readonly E[] {
     return this.#events;
   }
@@ -143,7 +160,8 @@ export class BatchQueue<E> {
       try {
         await this.#parts.write(batch);
         this.#written(batch);
-        // Transactions follow each other in microtasks. Without this, a long queue would block the thread.
+        // Transactions follow each other in microtasks. Without this wait, a long queue would block the
+        // thread.
         if (this.#events.length > 0) await setImmediate();
         return;
       } catch (error) {
@@ -225,7 +243,10 @@ export class BatchQueue<E> {
   }
 }
 
-/** Whether the error is about the event and not the database, so that each further try would fail too. */
+/**
+ * Whether the error was caused by the event and not by the database, so that every further attempt would fail
+ * too.
+ */
 function isOwnFault(error: unknown): boolean {
   return !(error instanceof StoreError) || error.code === 'store-constraint';
 }

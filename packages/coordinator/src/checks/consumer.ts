@@ -19,14 +19,15 @@ export type ConsumerParts = {
   readonly streams: ResultStreams;
   readonly recorder: StreamReaderParts['recorder'] & Pick<Recorder, 'feed'>;
   /**
-   * Whether the region had an agent lately. It then has an equal part of the limit, and its stream is created
-   * ahead.
+   * Whether the region had an agent lately. Such a region has an equal part of the limit, and its stream is
+   * created before a result comes.
    */
   readonly hadAgentWithin24h: (region: Region) => boolean;
   readonly clock: Clock;
   readonly log: Logger;
   /**
-   * Bound on the files of all streams together, bytes. A region's oldest results are dropped above its part.
+   * Bound on the files of all streams together, bytes. If a region's stream exceeds its part of the bound,
+   * the oldest results are dropped.
    */
   readonly maxBytes: number;
 };
@@ -45,12 +46,12 @@ export class ResultConsumer {
   readonly #stopping = new AbortController();
   /** The present readers, by stream. */
   readonly #readers = new Map<string, StreamReader>();
-  /** Regions that got their first agent and whose stream is not checked yet. */
+  /** Regions that got their first live agent and whose stream was not created or checked yet. */
   readonly #joining = new Set<Region>();
   #join: Promise<void> | null = null;
   /** Whether the streams of regions are read. */
   #isReading = false;
-  /** The streams as they were listed last. */
+  /** The streams, by name, from the last listing. */
   #listing: ReadonlyMap<string, StreamInfo> = new Map();
   #running: Promise<void> = Promise.resolve();
   #cancelMaintenance: () => void = () => {};
@@ -78,7 +79,7 @@ export class ResultConsumer {
     await this.#join;
   }
 
-  /** Called when the region has its first live agent: it gets a stream. */
+  /** Called when the region has its first live agent: creates and reads the region's stream. */
   regionCame(region: Region): void {
     if (this.#readers.has(resultsStream(region))) return;
     this.#joining.add(region);
@@ -88,8 +89,8 @@ export class ResultConsumer {
   }
 
   /**
-   * Counts since the start. `results-dropped` counts messages that a stream's limit dropped before they were
-   * read.
+   * Numbers of dropped or wrong messages and results since the start. `results-dropped` counts messages that
+   * a stream's limit dropped before they were read.
    */
   get dropped(): Readonly<Record<(typeof DROPS)[number], number>> {
     return this.#drops.counts;
@@ -110,8 +111,8 @@ export class ResultConsumer {
   }
 
   /**
-   * The largest lag of any stream, ms: how much later than usual its last message was read. Its unread
-   * messages are as late.
+   * The largest lag of any stream, ms: how much later than usual its last message was read. The unread
+   * messages of that stream are at least as late.
    */
   get lagMs(): number {
     let lagMs = 0;
@@ -120,8 +121,8 @@ export class ResultConsumer {
   }
 
   /**
-   * Resolves when everything that the region's stream holds now, or that all streams hold, is recorded. It
-   * waits for a connection when there is none.
+   * Resolves when all messages that the region's stream contains now are recorded. Without `region`, this
+   * applies to all streams. Without a connection, it waits for a connection first.
    */
   async caughtUp(region?: Region): Promise<void> {
     const { signal } = this.#stopping;
@@ -203,7 +204,10 @@ export class ResultConsumer {
     return info;
   }
 
-  /** Ensures a region's stream. A failure of one region must not keep the others from being read. */
+  /**
+   * Creates a region's stream if it is missing. A failure is only logged, so that it does not keep other
+   * streams from being read.
+   */
   async #tryToEnsure(region: Region): Promise<void> {
     try {
       await this.#ensure(region);
@@ -225,8 +229,8 @@ export class ResultConsumer {
     while (this.#joining.size > 0 && !this.#stopping.signal.aborted) {
       const regions = [...this.#joining];
       this.#joining.clear();
-      // Without a connection there is nothing to do: the next connection gives every region with an agent a
-      // stream.
+      // Without a connection nothing is done here: after the next connection, every region with an agent gets
+      // a stream.
       if (!this.#parts.bus.isConnected) continue;
       try {
         await this.#divide(await this.#parts.streams.list());
@@ -253,8 +257,8 @@ export class ResultConsumer {
   }
 
   /**
-   * Gives the existing streams their parts of the limit. Streams that shrink come first, so that the others
-   * can grow.
+   * Gives the existing streams their parts of the limit. Streams that shrink come first, so that the other
+   * streams have room to grow.
    */
   async #divide(existing: ReadonlyMap<string, StreamInfo>): Promise<void> {
     this.#listing = existing;
@@ -269,7 +273,7 @@ export class ResultConsumer {
   }
 
   #recorded(results: readonly RecordedResult[]): void {
-    // The results of one region follow each other, because a message has one region.
+    // The results of one message are neighbours and have the same region, so they are counted together.
     let count = 0;
     for (let index = 0; index < results.length; index += 1) {
       const { region, isNew } = results[index] as RecordedResult;
@@ -284,12 +288,14 @@ export class ResultConsumer {
     try {
       return await this.#parts.streams.list();
     } catch {
-      // There is no connection: the caller asks again.
+      // The connection was lost: the caller asks again.
       return null;
     }
   }
 
-  /** Whether everything is recorded; false when a reading ended meanwhile or has not begun. */
+  /**
+   * Whether all messages of the streams are recorded; false if a reading ended meanwhile or has not begun.
+   */
   async #isRecorded(
     streams: ReadonlyMap<string, StreamInfo> | null,
     regions: readonly Region[],
@@ -329,7 +335,7 @@ export class ResultConsumer {
   }
 }
 
-/** Sequence of the last message in the stream; 0 when it holds none. */
+/** Sequence of the last message in the stream; 0 if the stream is empty. */
 function lastOf({ firstSequence, lastSequence }: StreamInfo): number {
   return firstSequence > lastSequence ? 0 : lastSequence;
 }
@@ -342,8 +348,8 @@ const LEAST_USED_BYTES = 64 * 1024 ** 2;
 
 /**
  * Bound on a region's stream, bytes. The regions that had an agent within 24 h share the limit equally, so
- * that no region can take another's part. Other regions keep a little, so that the results of an agent that
- * returns after a long time are not dropped at once.
+ * that no region can take another's part. The stream of any other region keeps a small bound, so that the
+ * results of an agent that returns after a long time are not dropped at once.
  */
 function streamLimit(
   maxBytes: number,

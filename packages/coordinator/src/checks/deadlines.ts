@@ -6,17 +6,17 @@ import type { RecorderParts } from './recorder-parts.ts';
 /** Instants that are closer together than this share one timer, ms. */
 const COARSENESS_MS = 100;
 /**
- * Maximum number of alarms in one turn of the event loop, because all of them may be due at once after an
- * outage.
+ * Maximum number of alarms in one turn of the event loop. The bound is needed because all alarms may be due
+ * at once after an outage.
  */
 const ALARMS_PER_TURN = 2_000;
-/** The instant of an id while its alarm is handled. */
+/** Entry of an id while its alarm is handled: no instant is armed yet. */
 const NONE_YET = Number.POSITIVE_INFINITY;
 
 /**
- * One alarm for each id on one shared timer. An alarm may come early, because the old one stays when the id
- * is armed for a later instant. It never comes late. `onDue` checks what is really due, and arms the id
- * again.
+ * One alarm for each id on one shared timer. An alarm may come early: if the id is armed again for a later
+ * instant, the earlier alarm stays. An alarm never comes late. `onDue` checks what is really
+ * due, and arms the id again.
  */
 export class Deadlines {
   readonly #clock: Clock;
@@ -33,7 +33,7 @@ export class Deadlines {
     this.#onDue = onDue;
   }
 
-  /** Lets alarms come. They wait until this is called. */
+  /** Starts the alarms. No alarm comes before this call. */
   start(): void {
     this.#isRunning = true;
     this.#schedule();
@@ -72,7 +72,7 @@ export class Deadlines {
       const at = this.#heap.first;
       if (at > now) break;
       const id = this.#heap.pop();
-      // An earlier entry has replaced this one of the same id.
+      // This entry is obsolete, because an earlier entry of the same id has replaced it.
       if (id === undefined || this.#armed.get(id) !== at) continue;
       this.#alarm(id);
     }
@@ -90,12 +90,12 @@ export class Deadlines {
   }
 }
 
-/** Places of a new heap. */
+/** Number of places in a new heap, and the smallest number. */
 const LEAST_PLACES = 64;
 
 /**
  * Instants with their ids, the earliest first: a binary heap in two arrays of numbers. An entry takes 16
- * bytes, an object with two members would take 64. There is one entry for every monitor.
+ * bytes, an object with two members would take 64 bytes. There is one entry for every monitor.
  */
 export class InstantHeap {
   #instants = new Float64Array(LEAST_PLACES);
@@ -111,7 +111,7 @@ export class InstantHeap {
     return this.#ids.length;
   }
 
-  /** The earliest instant; infinite when there is none. */
+  /** The earliest instant; infinite when the heap is empty. */
   get first(): number {
     return this.#size === 0 ? Number.POSITIVE_INFINITY : (this.#instants[0] as number);
   }
@@ -128,8 +128,8 @@ export class InstantHeap {
     const first = this.#ids[0];
     this.#size -= 1;
     this.#sink(this.#instants[this.#size] as number, this.#ids[this.#size] as number);
-    // Shrinks at a quarter and not at half, so that one entry more or less does not copy the arrays each
-    // time.
+    // Shrinks when a quarter of the places is used, not half. Otherwise adding and removing one entry in turn
+    // could copy the arrays each time.
     if (this.#ids.length > LEAST_PLACES && this.#size < this.#ids.length / 4)
       this.#resize(this.#ids.length / 2);
     return first;
@@ -173,8 +173,8 @@ export class InstantHeap {
 }
 
 /**
- * Has each monitor evaluated when the time of its slots is over or its votes have expired, although no report
- * arrives.
+ * Causes each monitor to be evaluated when the deadline of a slot has passed or votes have expired, even if
+ * no report arrives.
  */
 export class MonitorDeadlines {
   readonly #parts: Pick<RecorderParts, 'clock' | 'states' | 'slotClock'>;
@@ -183,8 +183,8 @@ export class MonitorDeadlines {
   readonly #ignoreJumps: () => void;
 
   /**
-   * @param onDue called when evaluating the monitor now may change something; at most once for each time that
-   *   it is armed
+   * @param onDue called when evaluating the monitor now may change something; at most once each time that the
+   *   monitor is armed
    */
   constructor(
     parts: Pick<RecorderParts, 'clock' | 'states' | 'slotClock'>,
@@ -196,7 +196,7 @@ export class MonitorDeadlines {
     this.#ignoreJumps = parts.slotClock.onJump(() => this.armAll());
   }
 
-  /** Lets deadlines come. They wait until this is called. */
+  /** Starts the deadlines. `onDue` is not called before. */
   start(): void {
     this.#deadlines.start();
   }
@@ -214,7 +214,7 @@ export class MonitorDeadlines {
   /**
    * Arms a monitor after its state has changed.
    *
-   * @param now votes that expired before it cause no alarm, ms on the clock of `Vote.expiresAt`
+   * @param now the present, ms on the clock of `Vote.expiresAt`; votes that expired earlier cause no alarm
    */
   arm(state: Readonly<MonitorState>, now: number): void {
     const at = nextInstant(state, now, this.#parts.slotClock.jumpedMs);

@@ -24,8 +24,8 @@ import type { SlotClock } from './slot-clock.ts';
 /** Interval at which slots are opened and jobs are published, ms. */
 const TICK_MS = 50;
 /**
- * Delay of a tick after which the process counts as having stood still, ms: messages may then wait in the
- * socket, and silence means nothing.
+ * Delay of a tick after which the process counts as having stood still, ms. Messages may still wait in the
+ * socket after such a delay, so silence of an agent proves nothing.
  */
 const LATE_TICK_MS = 250;
 /** Time after a late tick during which no silence is judged, ms. */
@@ -39,9 +39,11 @@ export type DispatchParts = {
   events: SlotEvents;
   tokens: Pick<JobTokens, 'tokenOf'>;
   slotClock: SlotClock;
-  /** It is loaded already. */
+  /** The stored presence of regions, loaded already. */
   presence: RegionPresence;
-  /** Newest recorded and believed slot that the monitor was given; null: none. Called at the start. */
+  /**
+   * Newest recorded and believed slot that the monitor was given; null: no such slot. Called at the start.
+   */
   newestSlot: (monitorId: number) => number | null;
   /**
    * Slots up to this one were given before the probed attributes changed; 0: none is known. Called at the
@@ -50,7 +52,7 @@ export type DispatchParts = {
   floorSlot: (monitorId: number) => number;
   /**
    * Whether all results that the region's stream held a moment ago (up to 2 s) are recorded and were reported
-   * to {@link Dispatch.outcomeRecorded}. Called in every tick while it matters.
+   * to {@link Dispatch.outcomeRecorded}. Called in every tick while the answer is needed.
    */
   readerCaughtUp: (region: Region) => boolean;
   recovery: SlotRecovery;
@@ -59,8 +61,8 @@ export type DispatchParts = {
 };
 
 /**
- * Gives checks to regions, and follows each from its due slot to the recorded result. It lives for one
- * leadership, and is not started a second time.
+ * Gives checks to regions, and follows each from its due slot to the recorded result. An instance exists for
+ * one leadership, and is not started a second time.
  */
 export class Dispatch implements SlotOutcomes {
   readonly counters: DispatchCounters = createTotals(DISPATCH_COUNTERS);
@@ -72,7 +74,7 @@ export class Dispatch implements SlotOutcomes {
   readonly #publisher: Publisher;
   readonly #readers: HeartbeatReaders;
   readonly #runs: ManualRuns;
-  /** Regions whose streams hold results from before the start, as far as is known. */
+  /** Regions whose streams may contain unread results from before the start. */
   readonly #unread = new Set<Region>(REGIONS);
   readonly #slowChecks = new SlowChecks();
   readonly #absent: AbsentRegions;
@@ -83,7 +85,10 @@ export class Dispatch implements SlotOutcomes {
   #listening: Promise<void> | null = null;
   #stops: (() => void)[] = [];
   #isDispatching = false;
-  /** Monotonic instant by which agents have reconnected too; infinite: no connection was lost. */
+  /**
+   * Monotonic instant by which agents should have reconnected after a lost connection; infinite: no
+   * connection was lost.
+   */
   #reconnectedUntil = Number.POSITIVE_INFINITY;
   #tickDueAt = 0;
   /** Slots are opened when the agents are known, and at this monotonic instant at the latest. */
@@ -148,7 +153,7 @@ export class Dispatch implements SlotOutcomes {
     this.#runs = new ManualRuns({ bus, clock });
   }
 
-  /** Number of jobs that are not reported yet. */
+  /** Number of jobs that regions have not answered yet. */
   get inFlight(): number {
     return this.#jobs.jobOf;
   }
@@ -158,7 +163,7 @@ export class Dispatch implements SlotOutcomes {
     return REGIONS.filter((region) => this.#absent.isDeclared(region) || this.agents.isLive(region));
   }
 
-  /** Follows the declaration, and resolves when agents can be heard. */
+  /** Begins to follow the declaration and to read heartbeats. Resolves when the heartbeats can be read. */
   listen(): Promise<void> {
     this.#listening ??= this.#listen();
     return this.#listening;
@@ -212,8 +217,8 @@ export class Dispatch implements SlotOutcomes {
 
   resultArrived(monitorId: number, slot: number, region: Region, tookMs: number | null): void {
     const job = this.#jobs.get(monitorId, region);
-    // Checks that timed out last time wait for their half of the agents' capacity, and do not count as
-    // delayed.
+    // Checks that timed out last time share half of the agents' capacity and may have to wait for it. So they
+    // do not count as delayed.
     if (tookMs !== null && job?.slot === slot && !job.isAskedAgain && !this.#slowChecks.has(job.key)) {
       const delayMs = this.#parts.clock.monotonic() - job.startAt - tookMs;
       this.counters.resultDelay.record(Math.max(0, delayMs) / 1_000);
@@ -245,7 +250,7 @@ export class Dispatch implements SlotOutcomes {
   }
 
   /**
-   * Runs one attempt per region now; it is not recorded.
+   * Runs one attempt per region now. The results are not recorded.
    *
    * @param checkText JSON text of the check
    * @throws TooManyRuns
@@ -279,8 +284,8 @@ export class Dispatch implements SlotOutcomes {
   }
 
   /**
-   * Called before the agent's region counts as lost. Jobs that the agent had not given back are lost; the last heartbeat of one
-   * that has drained says that it holds none.
+   * Called before the agent's region counts as lost. Jobs that the agent had not given back are lost. The
+   * last heartbeat of a drained agent reports that it holds no jobs.
    */
   #agentGone({ region, isDraining, held }: KnownAgent): void {
     if (!isDraining || held > 0) this.#lostAgentIn.add(region);
@@ -316,7 +321,7 @@ export class Dispatch implements SlotOutcomes {
   #declarationChanged(before: LiveMonitor | null, after: LiveMonitor | null): void {
     this.#absent.declarationChanged(before, after);
     this.#overload.declarationChanged(before, after);
-    // The scheduler reads all monitors when it starts, so earlier changes need not be passed on.
+    // The scheduler reads all monitors when it starts, so changes before its start need not be passed on.
     if (this.#isDispatching) this.#scheduler.declarationChanged(before, after);
     if (before === null) return;
     const isSameProbe = after?.version === before.version;

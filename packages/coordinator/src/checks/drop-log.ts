@@ -6,12 +6,15 @@ const QUIET_MS = 10_000;
 
 /** Counts dropped or wrong input by kind, and logs it without flooding the log. */
 export class DropLog<Kind extends string> {
-  /** Since the start, per kind. */
+  /** Number of events of each kind since the start. */
   readonly counts: Readonly<Record<Kind, number>>;
   readonly #counts: Record<Kind, number>;
   readonly #clock: Clock;
   readonly #log: Logger;
-  /** By kind: when the next line may be logged (monotonic ms), and the count since the last line. */
+  /**
+   * For each kind, when the next line may be logged (monotonic ms), and the number of events since the last
+   * line.
+   */
   readonly #quiet = new Map<Kind, { until: number; untold: number }>();
 
   constructor(kinds: readonly Kind[], clock: Clock, log: Logger) {
@@ -21,7 +24,10 @@ export class DropLog<Kind extends string> {
     this.#log = log;
   }
 
-  /** Counts an event. The first one, and the first after each quiet time, is logged with `details`. */
+  /**
+   * Counts an event. The first event, and the first event after each quiet interval, is logged with
+   * `details`.
+   */
   countDrop(kind: Kind, details: object, message: string, count = 1): void {
     this.#counts[kind] += count;
     const now = this.#clock.monotonic();

@@ -1,8 +1,8 @@
 /** The members of an item of a {@link DueQueue}. Both belong to the queue while the item is inside. */
 export type Due = {
-  /** Due time, on the clock that the queue is used with. */
+  /** Due time of the item, ms. All items of a queue use the same clock. */
   dueAt: number;
-  /** Position in the queue; -1 outside. */
+  /** Position of the item in the queue; -1: the item is in no queue. */
   queueIndex: number;
 };
 
@@ -17,12 +17,12 @@ export class DueQueue<T extends Due> {
     return this.#heap.length;
   }
 
-  /** The earliest item, which stays inside. */
+  /** The earliest item, which stays in the queue; undefined: the queue is empty. */
   peek(): T | undefined {
     return this.#heap[0];
   }
 
-  /** Adds `item`, or moves it when it is inside already. */
+  /** Adds `item`, or moves it if the queue contains it already. */
   set(item: T, dueAt: number): void {
     const before = item.dueAt;
     item.dueAt = dueAt;
@@ -36,7 +36,7 @@ export class DueQueue<T extends Due> {
     }
   }
 
-  /** Removes `item`, if it is inside. */
+  /** Removes `item`, if the queue contains it. */
   delete(item: T): void {
     const index = item.queueIndex;
     if (index < 0) return;
@@ -48,7 +48,8 @@ export class DueQueue<T extends Due> {
   }
 
   /**
-   * Gives each item the due time that `dueAtOf` returns. Moving items one by one takes three times as long.
+   * Gives each item the due time that `dueAtOf` returns. Moving the items one by one would take three times
+   * as long.
    */
   setAll(dueAtOf: (item: T) => number): void {
     for (const item of this.#heap) item.dueAt = dueAtOf(item);

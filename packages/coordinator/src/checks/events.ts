@@ -15,7 +15,7 @@ export type ResultMessage = {
   readonly position: StreamPosition;
 };
 
-/** Results of one message with valid tokens. */
+/** The results of one message that have valid tokens. */
 export type MessageEvent = {
   readonly kind: 'message';
   readonly region: Region | null;
@@ -25,11 +25,11 @@ export type MessageEvent = {
   readonly position: StreamPosition | null;
 };
 
-/** Changes of the declaration. Their effects are applied together. */
+/** Changes of the declaration, whose effects are applied together. */
 export type DeclaredEvent = {
   readonly kind: 'declared';
   readonly changes: readonly DeclaredChange[];
-  /** Id of the last of the changes in the log. */
+  /** Id of the last of these changes in the log of changes. */
   readonly until: number;
   readonly onApplied: () => void;
   readonly onFailed: (error: unknown) => void;
@@ -58,7 +58,8 @@ export type SlotEvent =
     }
   | { readonly kind: 'due' | 'resumed-all' | 'announced'; readonly monitorId: number }
   /**
-   * The results from before a start are read. All events before this one are recorded with it, or earlier.
+   * All results from before a start have been read. All events that were queued before this event are
+   * recorded in the same transaction or earlier.
    */
   | { readonly kind: 'resumption-over' };
 
@@ -98,8 +99,8 @@ export function weightOf(event: RecorderEvent): number {
 }
 
 /**
- * Splits a message into one event for each result, so that a result that cannot be recorded does not cost the
- * others. The last event moves the position.
+ * Splits a message into one event for each result, so that a result that cannot be recorded does not prevent
+ * the others from being recorded. The last event moves the position.
  */
 export function splitMessage(event: RecorderEvent): readonly RecorderEvent[] {
   if (event.kind !== 'message') return [event];
@@ -111,8 +112,8 @@ export function splitMessage(event: RecorderEvent): readonly RecorderEvent[] {
 }
 
 /**
- * Applies an event to the evaluation. Messages are handled elsewhere, because the store is asked about their
- * results first.
+ * Applies an event to the evaluation. Messages are handled in {@link BatchEvaluation}, because the store must
+ * first be queried about their results.
  */
 export function applyEvent(evaluation: Evaluation, event: SlotEvent | DeclaredEvent): void {
   switch (event.kind) {

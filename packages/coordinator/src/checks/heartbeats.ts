@@ -14,7 +14,7 @@ import { ThrottledLog } from '@svc/shared/throttled-log.ts';
 import { aborted, pause } from '@svc/shared/waiting.ts';
 import type { Agents } from './agents.ts';
 
-/** Wait before a reading that has ended begins again, ms. */
+/** Wait before the heartbeats are read again after a reading has ended, ms. */
 const RETRY_MS = 500;
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
@@ -54,7 +54,7 @@ export class HeartbeatReaders {
     await Promise.all(firsts.map(({ promise }) => promise));
   }
 
-  /** Whether the region's heartbeats are read, so that silence means something. */
+  /** Whether the region's heartbeats are being read. Only then does silence show that an agent is gone. */
   isRead(region: Region): boolean {
     return this.#read.has(region);
   }
@@ -144,11 +144,11 @@ export type SilenceJudgeParts = {
 
 /**
  * Decides from silence that an agent is gone. It first waits until all messages that have arrived are
- * handled, so that only a message that was not sent counts as silence.
+ * handled, so that an agent counts as silent only if it has sent nothing.
  */
 export class SilenceJudge {
   readonly #parts: SilenceJudgeParts;
-  /** Monotonic instant before which silence means nothing, ms. */
+  /** Monotonic instant before which no silence is judged, ms. */
   #from = 0;
   /** Regions whose silence is being judged. */
   readonly #judging = new Set<Region>();
@@ -160,13 +160,13 @@ export class SilenceJudge {
   /**
    * Judges no silence before `from`. Called when this process stood still or was not connected.
    *
-   * @param from monotonic instant, ms; an earlier one than before changes nothing
+   * @param from monotonic instant, ms; an instant before the present bound changes nothing
    */
   waitUntil(from: number): void {
     this.#from = Math.max(this.#from, from);
   }
 
-  /** Whether silence means something at `now` (monotonic, ms). */
+  /** Whether silence can be judged at `now` (monotonic, ms). */
   canJudge(now: number): boolean {
     return now >= this.#from && this.#parts.bus.isConnected;
   }
@@ -186,7 +186,8 @@ export class SilenceJudge {
   }
 
   /**
-   * Waits for a round trip to the server before it judges: after that, every message sent in time is handled.
+   * Waits for a round trip to the server before it judges: after the round trip, every message that was sent
+   * in time has been handled.
    */
   async #judgeRegion(region: Region, asOf: number, flushed: Promise<void>): Promise<void> {
     const { bus, log, readers, agents, signal } = this.#parts;

@@ -5,24 +5,27 @@ import type { Secret } from '@svc/shared/secret.ts';
 import { regionIndex } from './job.ts';
 
 const KEY_BYTES = 32;
-/** base64url characters of a token: 132 bits. */
+/** Length of a token in base64url characters: 132 bits. */
 const TOKEN_LENGTH = 22;
 /** Number of regions in a group. One output of the hash has the tokens of all regions of a group. */
 const REGIONS_PER_OUTPUT = 8;
 /**
- * One block of SHAKE256 (FIPS 202), bytes: eight tokens of 16.5 bytes fit, and more would cost a second
- * round.
+ * One block of SHAKE256 (FIPS 202), bytes: eight tokens of 16.5 bytes fit, and a longer output would cost a
+ * second round of the hash.
  */
 const OUTPUT_BYTES = 136;
-/** Characters of all tokens of an output. */
+/** Length of all tokens of an output together, characters. */
 const OUTPUT_LENGTH = REGIONS_PER_OUTPUT * TOKEN_LENGTH;
 /**
- * Outputs that are kept, 1.4 MiB: several times as many as there are jobs under way at 2,000 checks a second.
+ * Number of outputs of the hash that are kept (1.4 MiB). It is several times the number of jobs in progress
+ * at 2,000 checks a second.
  */
 const MOST_KEPT = 8_192;
 /** Distance between the places of one monitor's groups. */
 const GROUP_PLACES = MOST_KEPT / 4;
-/** Ends the key, so that no other use of it hashes the same. */
+/**
+ * Text that follows the key in the input of the hash, so that no other use of the key hashes the same input.
+ */
 const PURPOSE = 'svc-job ';
 const MAX_MESSAGE_BYTES = 64;
 const AS_TEXT = { outputEncoding: 'base64url', outputLength: OUTPUT_BYTES } as const;
@@ -30,7 +33,8 @@ const AS_TEXT = { outputEncoding: 'base64url', outputLength: OUTPUT_BYTES } as c
 /**
  * Proves that a job was given to a region. A token is a part of SHAKE256 of (key, monitor, slot, group of
  * regions); each region of the group has its own part. Every offer of a job has the same token. A token can
- * be checked without memory of the job, because results of jobs from before a restart still come.
+ * be checked without memory of the job, because results of jobs from before a restart still arrive
+ * afterwards.
  *
  * A hash costs a microsecond, so the regions of a group share it. One part of the output reveals nothing
  * about the other parts. A key before the message makes a sound MAC with a sponge function, because the
@@ -74,7 +78,7 @@ export class JobTokens {
     return this.#outputs.toString('latin1', from, from + TOKEN_LENGTH);
   }
 
-  /** Whether the token is that of the job. The comparison takes constant time. */
+  /** Whether the token is the token of this job. The comparison takes constant time. */
   isValid(token: string, monitor: number, region: Region, slot: number): boolean {
     if (token.length !== TOKEN_LENGTH) return false;
     return isSameToken(token, this.#outputs, this.#startOf(monitor, region, slot));
@@ -88,7 +92,7 @@ export class JobTokens {
     return this.#placeOf(monitor, slot, group) * OUTPUT_LENGTH + part * TOKEN_LENGTH;
   }
 
-  /** The place of the output. The output is made if it is not there. */
+  /** The place of the output. The output is computed if it is not kept there. */
   #placeOf(monitor: number, slot: number, group: number): number {
     const place = (monitor + group * GROUP_PLACES) % MOST_KEPT;
     if (this.#monitors[place] !== monitor || this.#slots[place] !== slot || this.#groups[place] !== group) {

@@ -1,6 +1,6 @@
 import { REGIONS, type Region } from '@svc/shared/regions.ts';
 
-/** Factor of the monitor's id in a key: more than the number of regions. */
+/** Factor by which a key multiplies the monitor's id. It is larger than the number of regions. */
 const KEYS_PER_MONITOR = 32;
 
 const INDEX: ReadonlyMap<Region, number> = new Map(REGIONS.map((region, index) => [region, index]));
@@ -10,7 +10,7 @@ export function regionIndex(region: Region): number {
   return INDEX.get(region) ?? -1;
 }
 
-/** One number for (monitor, region). */
+/** A number that identifies the pair of monitor and region. */
 export function jobKey(monitorId: number, region: Region): number {
   return monitorId * KEYS_PER_MONITOR + regionIndex(region);
 }

@@ -2,7 +2,7 @@ import type { Clock } from '@svc/shared/clock.ts';
 import { nextOccurrence, Windows } from '../verdict/maintenance-window.ts';
 import { Deadlines } from './deadlines.ts';
 
-/** The slots' clock runs at most a tenth faster than the monotonic clock, apart from jumps. */
+/** Highest speed of the slots' clock relative to the monotonic clock, apart from jumps. */
 const FASTEST = 1.1;
 /** Longest wait until a window is checked again, ms. A timer of Node takes at most 24 days. */
 const LOOK_EVERY_MS = 12 * 3_600_000;
@@ -20,7 +20,7 @@ export type MaintenanceHoldParts = {
 export class MaintenanceHold {
   readonly #parts: MaintenanceHoldParts;
   readonly #deadlines: Deadlines;
-  /** End of the present or next occurrence by window, epoch ms on the slots' clock. */
+  /** For each window, the end of its present or next occurrence, epoch ms on the slots' clock. */
   readonly #ends = new Map<number, number>();
   #windows = Windows.NONE;
   #ignoreJumps: () => void = () => {};
@@ -37,8 +37,8 @@ export class MaintenanceHold {
   }
 
   /**
-   * @param announce called when an occurrence is over. It tells the channels of these monitors the present
-   *   status
+   * @param announce called when an occurrence is over. It announces the present status of these monitors to
+   *   their channels
    */
   start(announce: (monitorIds: readonly number[]) => void): void {
     this.#announce = announce;
@@ -55,7 +55,8 @@ export class MaintenanceHold {
 
   /**
    * Replaces the windows. The evaluation has announced statuses that the new windows no longer held at
-   * `since`. An occurrence that ended after `since`, while the change was written, ends here.
+   * `since`. If an occurrence ended after `since`, while the change was being written, this method handles
+   * its end.
    *
    * @param since the instant of the evaluation that changed the windows, epoch ms on the slots' clock
    */
@@ -82,7 +83,8 @@ export class MaintenanceHold {
   }
 
   /**
-   * @param since if no end is known, the next end is the first one after this, epoch ms on the slots' clock
+   * @param since epoch ms on the slots' clock. If no end of the window is known, the first end after this
+   *   instant is used
    */
   #arm(windowId: number, since = this.#parts.slotClock.now()): void {
     const window = this.#windows.get(windowId);

@@ -8,8 +8,9 @@ import { REGIONS, type Region } from '@svc/shared/regions.ts';
 import type { Secret } from '@svc/shared/secret.ts';
 
 /**
- * Time after the check's time-out after which a region without an answer counts as silent, ms. An agent may
- * need 2.25 s to find out whether its own network is down, and the way to a region and back may take 2 s.
+ * Time that a region has for its answer in addition to the check's time-out, ms. After that, the region
+ * counts as silent. An agent may need 2.25 s to find out whether its own network is down, and the way to a
+ * region and back may take 2 s.
  */
 const MARGIN_MS = 5_000;
 /** Maximum number of runs at once; each may take two minutes. */
@@ -20,7 +21,7 @@ export type RunNowResult = RunOutcome['result'];
 /** `agent` and `result` are null when the region did not answer. */
 export type RegionAnswer = { region: Region; agent: string | null; result: RunNowResult | null };
 
-/** The most checks by hand are already running. */
+/** The maximum number of checks that people start by request is already running. */
 class TooManyRuns extends SvcError {
   readonly retryable = true;
 
@@ -36,7 +37,9 @@ type Run = { answers: Map<Region, RegionAnswer>; waiting: Set<Region>; end: () =
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
-/** Runs checks by hand: one attempt per region. The outcomes are collected and not recorded. */
+/**
+ * Runs checks that a person requests: one attempt per region. The outcomes are collected, but not recorded.
+ */
 export class ManualRuns {
   readonly #bus: Bus;
   readonly #clock: Clock;
@@ -76,7 +79,8 @@ export class ManualRuns {
    */
   async run(checkText: Secret, regions: readonly Region[], timeoutMs: number): Promise<RegionAnswer[]> {
     if (this.#runs.size >= MAX_RUNS) throw new TooManyRuns();
-    // Random and not a counter: an answer to a run from before a restart must not count for another run.
+    // The id is random and not a counter, because an answer to a run from before a restart must not count for
+    // another run.
     const id = randomUUID();
     const { promise, resolve } = Promise.withResolvers<void>();
     const run: Run = { answers: new Map(), waiting: new Set(regions), end: resolve };
@@ -104,7 +108,7 @@ export class ManualRuns {
     return regions.map((region) => run.answers.get(region) ?? { region, agent: null, result: null });
   }
 
-  /** Takes a region's answer. An answer that cannot be read counts as silence. */
+  /** Handles a region's answer. An answer that cannot be parsed counts as silence. */
   #answered(id: string, region: Region, { data }: BusMessage): void {
     let answer: RegionAnswer | null = null;
     try {
@@ -113,7 +117,7 @@ export class ManualRuns {
         answer = { region, agent, result };
       }
     } catch {
-      // No real agent sends this.
+      // No real agent sends an answer that cannot be parsed.
     }
     this.#takeAnswer(id, region, answer);
   }

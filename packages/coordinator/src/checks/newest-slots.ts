@@ -16,21 +16,21 @@ import { BELIEVED_AHEAD_MS } from '../verdict/status.ts';
  */
 const PERIODS = 2;
 
-/** The newest slots that monitors were given, as far as they are recorded. */
+/** The newest slots that monitors were given, as far as these slots are recorded. */
 export type GivenSlots = {
-  /** The newest believed slot of each monitor; monitors without one are missing. */
+  /** The newest believed slot of each monitor; monitors without such a slot are missing. */
   readonly newest: Map<number, number>;
   /** The newest slot of all when it lies too far ahead to be believed; otherwise null. */
   readonly ahead: number | null;
 };
 
 /**
- * Loads the newest slot that each monitor was given, as far as it is recorded: it is decided, or off the
- * grid, or has a result of the last two periods before the newest slot of all. Older slots do not change when
- * the monitor is due. The queries run on the reading thread.
+ * Loads the newest slot that each monitor was given, as far as it is recorded: a slot is recorded if it is
+ * decided, is stored as off the grid, or has a result from the last two periods before the newest slot of all
+ * monitors. Older slots have no influence on when the monitor is due. The queries run on the reading thread.
  *
- * If a clock was ahead once, recorded slots lie in the future. Until the last of them is past, only slots up
- * to the present are believed.
+ * If a clock was ahead once, recorded slots lie in the future. Until the last of these slots is past, only
+ * slots up to the present are believed.
  *
  * @param wall the present, epoch ms
  */
@@ -53,7 +53,7 @@ export async function loadNewestSlots(
   for (let periodsBack = 0; periodsBack <= PERIODS; periodsBack += 1) {
     const slots = new Set<number>();
     for (const { id, periodMs } of monitors.values()) {
-      // Only slots on the grid of the present period are tried. Those of an earlier period were found above:
+      // Only slots on the grid of the present period are tried. Slots of an earlier period were found above:
       // they are stored as off the grid, or are not newer than the last stored decision.
       const latest = gridSlotUntil(Math.min(recorded, until), periodMs, phaseOf(id, periodMs));
       const slot = latest - periodsBack * periodMs;
@@ -64,7 +64,7 @@ export async function loadNewestSlots(
   return { newest, ahead };
 }
 
-/** The newest of the slots, for the slot clock; null: there are none. */
+/** The newest of the slots, from which the slot clock starts; null: there are no slots. */
 export function newestOf(slots: ReadonlyMap<number, number>): number | null {
   let newest: number | null = null;
   for (const slot of slots.values()) {

@@ -7,20 +7,20 @@ import { type Due, DueQueue } from './due-queue.ts';
 import { jobKey, regionIndex } from './job.ts';
 
 /**
- * A region counts as silent when its result is missing this long after the longest possible check, ms. The
- * time is for waiting in the agent, reporting and transport.
+ * A region counts as silent when its result is missing this long after the longest possible check, ms. This
+ * time covers waiting in the agent, reporting and transport.
  */
 const SILENT_AFTER_MS = 10_000;
-/** Longest time after its slot in which a check may begin, ms. */
+/** Longest time after its slot at which a check may still begin, ms. */
 const MOST_LATE_MS = 10_000;
-/** Maximum number of remembered results that came before this process asked the region. */
+/** Maximum number of remembered slots whose result came before this process sent the region a job. */
 const MOST_UNASKED = 100_000;
-/** Time after which a region whose results are not read yet is judged again, ms. */
+/** Time after which a silent job is judged again if the region's results are not all read yet, ms. */
 const UNREAD_AGAIN_MS = 1_000;
 
 /**
- * One check in one region, from the opening of its slot until the region has answered. `dueAt` is when its
- * silence is judged. All instants are monotonic ms.
+ * One check in one region, from the opening of its slot until the region has answered. `dueAt` is the instant
+ * at which the region's silence is judged. All instants are monotonic ms.
  */
 export type Job = Due & {
   /** The monitor as declared when the slot was opened. */
@@ -32,9 +32,9 @@ export type Job = Due & {
   readonly askableUntil: number;
   /** When the check begins, even if the job is published earlier: the slot, or the instant of asking. */
   startAt: number;
-  /** After this instant the check does not begin any more. */
+  /** Latest instant at which the check may begin. */
   startBy: number;
-  /** From this instant the region counts as silent. */
+  /** From this instant on the region counts as silent. */
   silentAt: number;
   /** Whether the region was asked once more. */
   isAskedAgain: boolean;
@@ -49,11 +49,15 @@ export type OpenJobsParts = {
   /** Whether the region has an agent that takes jobs. */
   isLive: (region: Region) => boolean;
   /**
-   * Whether all results that the region's stream held a moment ago were reported to
-   * {@link OpenJobs.answerRecorded}. The first answer may be no while it finds out.
+   * Whether all results that the region's stream held a moment ago were reported to {@link
+   * OpenJobs.answerRecorded}. The first call may return false, because the state of the stream is not known
+   * yet.
    */
   readerCaughtUp: (region: Region) => boolean;
-  /** Whether results lie unread for seconds, so that a check without an answer may have ended long ago. */
+  /**
+   * Whether results wait for seconds before they are recorded, so that an unanswered check may have ended
+   * long ago.
+   */
   isBehind: () => boolean;
 };
 
@@ -66,8 +70,9 @@ export type OpenJobsParts = {
  *                 └── once more ◀── silent, lost or given back ──▶ the region abstains
  *
  * A region is silent when its longest possible check and 10 s are over. It is asked once more until half of a
- * period after the slot. An agent refuses a job that it holds or has finished. Another agent of the region does
- * not know of it: where a region has several, a job that was not lost may run twice, and one result counts.
+ * period after the slot. An agent refuses a job that it holds or has finished. Another agent of the region
+ * does not know which jobs the first agent holds. So in a region with several agents, a job that was not lost
+ * may run twice, and only one of its results counts.
  */
 export class OpenJobs {
   readonly #parts: OpenJobsParts;
@@ -77,7 +82,9 @@ export class OpenJobs {
   /** Published jobs in the order in which their silence is judged, by region in the fixed order. */
   readonly #asked: readonly DueQueue<Job>[] = REGIONS.map(() => new DueQueue<Job>());
 
-  /** The last slot that the region reported before it was asked, by key. */
+  /**
+   * By key of monitor and region, the last slot that the region reported before this process sent it a job.
+   */
   readonly #unasked = new Map<number, number>();
 
   constructor(parts: OpenJobsParts) {
@@ -133,8 +140,8 @@ export class OpenJobs {
   }
 
   /**
-   * Takes the region's jobs that are to be published now, oldest first. A job whose time passed while there
-   * was no connection is given up.
+   * Removes the region's jobs from the queue and returns those to be published now, oldest first. A job that
+   * became too late while there was no connection is given up.
    */
   takeQueuedJobs(region: Region, now: number): Job[] {
     const taken: Job[] = [];
@@ -164,7 +171,7 @@ export class OpenJobs {
     this.#askedIn(job.region).set(job, job.silentAt);
   }
 
-  /** Ends a job that cannot be published at all. */
+  /** Ends a job that cannot be published even with a connection. */
   giveUpUnpublishable(job: Job): void {
     this.#abstain(job, 'internal-error');
   }
@@ -223,7 +230,7 @@ export class OpenJobs {
   judgeSilentJobs(now: number): void {
     for (const asked of this.#asked) {
       for (let job = asked.peek(); job !== undefined && job.dueAt <= now; job = asked.peek()) {
-        // Its result may be unread in the stream.
+        // The job's result may still be unread in the stream.
         if (!this.#parts.readerCaughtUp(job.region)) asked.set(job, now + UNREAD_AGAIN_MS);
         else {
           this.#parts.counters.jobsLost += 1;
@@ -268,7 +275,7 @@ export class OpenJobs {
     return job?.slot === slot ? job : undefined;
   }
 
-  // The constructor has made both for every region.
+  // The constructor has made both lists for every region.
   #queuedIn(region: Region): Job[] {
     return this.#queued[regionIndex(region)] as Job[];
   }

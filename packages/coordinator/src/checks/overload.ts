@@ -22,8 +22,8 @@ import type { AskingSlot, Shedding } from './scheduler.ts';
 /** Interval at which the signs of overload are checked, ms. */
 const LOOK_MS = 1_000;
 /**
- * Longest delay of a check after its slot while slots are left out, and in the trial after that, ms. A check
- * that cannot begin in time does not run, so no queue grows at the agents.
+ * Longest delay of a check after its slot while slots are left out, and during a trial, ms. A check that
+ * cannot begin in time does not run, so no queue grows at the agents.
  */
 const SHORT_WAIT_MS = 250;
 /** Least time between two alarms of one kind, ms. */
@@ -49,29 +49,32 @@ export type OverloadParts = {
   backlog: () => Backlog;
 };
 
-/** The thinning of all regions together, or of one region. */
+/** Holder of the thinning of all regions together, or of one region. */
 type Thinned = { state: Thinning };
 
 /**
  * Leaves out slots while more checks are due than can run. A common factor doubles while the recording lags
  * or slots are opened seconds late. Each region also has a factor, which doubles while its agents have no
- * room for checks or begin them seconds late; it leaves slots out in that region only. A first slot is never
- * left out.
+ * room for checks or begin them seconds late; this factor leaves slots out in that region only. A first slot
+ * is never left out.
  */
 export class Overload implements Shedding {
   readonly #parts: OverloadParts;
   readonly #whole: Thinned;
   readonly #regions: readonly Thinned[];
-  /** Slots a day of the active monitors, by workspace: whole numbers. */
+  /** By workspace, the number of slots a day that its active monitors request (an integer). */
   readonly #asked = new Map<number, number>();
-  /** The largest of these numbers; null: not known. */
+  /** The largest of these numbers; null: it must be computed again. */
   #mostAsked: number | null = null;
   readonly #alarmedAt = new Map<string, number>();
   #cause: Cause = 'recording';
   #lookAt: number;
   #backlog: Backlog = { events: 0, oldestMs: 0 };
   #recorded = 0;
-  /** The longest delay of an opened slot in this second, and in the second before, ms. */
+  /**
+   * The longest delay of the slots that were opened in the present second, and of those in the previous
+   * second, ms.
+   */
   #latestMs = 0;
   #latestBeforeMs = 0;
 
@@ -113,7 +116,7 @@ export class Overload implements Shedding {
   }
 
   /**
-   * Longest time after its slot in which a check of the region may begin, ms; infinite: overload sets no
+   * Longest time after its slot at which a check in the region may begin, ms; infinite: overload sets no
    * bound.
    */
   startWithinMs(region: Region): number {

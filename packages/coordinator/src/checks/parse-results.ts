@@ -18,12 +18,16 @@ export type ParsedResults = {
   malformed: number;
 };
 
-/** Shorter messages need no outline check: parsing one takes at most 3 ms, whatever it contains. */
+/**
+ * Size from which the outline of a message is checked, bytes. Parsing a shorter message takes at most 3 ms,
+ * whatever it contains.
+ */
 const LOOK_FROM_BYTES = 64 * 1_024;
 
 /**
  * Maximum number of parts of an honest batch: 512 results with a list, phases and eleven attempts each. A
- * string in it takes thirteen bytes on average, a member eight. Members of newer agents have some room.
+ * string in it takes thirteen bytes on average, a member eight. The limits leave room for members that newer
+ * agents may add.
  */
 const MOST: Outline = { lists: 4_096, objects: 8_192, texts: 22_000, commas: 40_000 };
 
@@ -33,11 +37,11 @@ const ENTRIES_AT_ONCE = 16;
 const UTF8 = new TextDecoder('utf-8', { fatal: true });
 
 /**
- * Reads the results of a stream's message. Each result is parsed by itself, so that a bad one does not cost
- * the others. The subject names the region.
+ * Reads the results of a stream's message. Each result is parsed by itself, so that an invalid result does
+ * not prevent the others from being read. The subject names the region.
  *
- * @param pause called between entries; returns a promise to wait for before the thread is used any longer;
- *   undefined: continue
+ * @param pause called between entries; returns a promise that parsing waits for before it continues;
+ *   undefined: parsing continues at once
  * @returns the problem as text, when the message as a whole is not a batch of results
  */
 export async function parseResults(

@@ -11,7 +11,7 @@ import type { JobTokens } from './job-tokens.ts';
 import type { Job, OpenJobs } from './open-jobs.ts';
 import type { Overload } from './overload.ts';
 
-/** End of a message of jobs. */
+/** Text that ends a message of jobs. */
 const MESSAGE_END = ']}';
 
 export type PublisherParts = {
@@ -27,9 +27,9 @@ export type PublisherParts = {
 /**
  * Sends queued jobs to their regions.
  *
- * A message holds up to 512 jobs and 256 KiB; a larger job goes alone. It has the subject for the results
- * and, for each job, the time to wait until its slot. The check of a monitor was encoded when the monitor was
- * declared.
+ * A message holds up to 512 jobs and 256 KiB; a job that is larger is sent in a message of its own. It has
+ * the subject for the results and, for each job, the time to wait until its slot. The check of a monitor was
+ * encoded when the monitor was declared.
  */
 export class Publisher {
   readonly #parts: PublisherParts;
@@ -94,7 +94,7 @@ export class Publisher {
     const message = this.#message;
     const { monitor, slot, region, key, startAt, startBy } = job;
     const { slowChecks, tokens } = this.#parts;
-    // Rounded up: a check never starts before its slot.
+    // The wait is rounded up, so that a check never starts before its slot.
     const waitMs = Math.max(0, Math.ceil(startAt - now));
     message.ascii('{"monitor":');
     message.count(monitor.id);
@@ -144,7 +144,8 @@ export class Publisher {
 
 /**
  * The monitors whose last attempt timed out, by region. Their jobs are marked, because an agent gives such
- * checks at most half of its capacity. Nothing is stored: one round of results restores it after a start.
+ * checks at most half of its capacity. The set is not stored: after a start, the first result of each check
+ * restores it.
  */
 export class SlowChecks {
   /** Keys of (monitor, region). */

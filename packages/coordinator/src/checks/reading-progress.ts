@@ -2,12 +2,15 @@ import type { Clock } from '@svc/shared/clock.ts';
 import type { StreamMessage } from '@svc/shared/nats/bus.ts';
 import type { Region } from '@svc/shared/regions.ts';
 
-/** How long an answer of the consumer is valid, ms: less than the 2 s between two heartbeats. */
+/** Time for which an answer of the consumer is valid, ms. It is less than the 2 s between two heartbeats. */
 const GOOD_FOR_MS = 1_500;
 
 /** The consumer of results, with which a caller can wait for everything that was read so far. */
 type Consumer = {
-  /** Resolves when everything that the region's stream, or all streams, hold now is recorded. */
+  /**
+   * Resolves when all messages that the region's stream contains now are recorded; without `region`, those of
+   * all streams.
+   */
   caughtUp(region?: Region): Promise<void>;
 };
 
@@ -21,14 +24,14 @@ type Look = { isLooking: boolean; caughtUpAt: number };
 export class ReadingProgress {
   #consumer: Consumer | null = null;
   readonly #clock: Clock;
-  /** The last questions by region; undefined: all regions. */
+  /** The last question to the consumer about each region; key undefined: about all streams. */
   readonly #looks = new Map<Region | undefined, Look>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** Asks this consumer from now on. Before that, nothing is read yet. */
+  /** Sets the consumer to ask. Before this call, no stream counts as read. */
   follow(consumer: Consumer): void {
     this.#consumer = consumer;
   }
@@ -60,11 +63,14 @@ export class ReadingProgress {
  * this machine's, so the age of the last message in the stream counts as the usual age.
  *
  * The lag is measured on the wall clock and on the monotonic clock, and the smaller one counts. Setting a
- * clock changes only one of them, whether it is this machine's or a server's on this machine.
+ * clock changes only one of them, even if the server runs on this machine.
  */
 export class ReadingLag {
   readonly #clock: Clock;
-  /** The usual ages, ms: by the wall clock, and by the monotonic clock from its own origin. */
+  /**
+   * The usual ages of a message when it is read, ms: on the wall clock, and on the monotonic clock, whose
+   * origin differs.
+   */
   #usual: { readonly wall: number; readonly monotonic: number } | null = null;
   /** Lag of the last message, ms; 0 until the usual age is known. */
   ms = 0;
@@ -81,9 +87,9 @@ export class ReadingLag {
   }
 }
 
-/** Longest honest result, bytes: eleven attempts with messages of 500 characters. */
+/** Largest size of a result from a real agent, bytes: eleven attempts with messages of 500 characters. */
 const BYTES_PER_RESULT = 8 * 1024;
-/** Cost that is remembered, in results. */
+/** Cost above which cost and new results are halved, measured in results. So older messages count less. */
 const REMEMBERED = 8_192;
 
 /**
@@ -111,7 +117,10 @@ export class ReadingWorth {
     this.#fresh += results;
   }
 
-  /** @param waiting number of results that are read and not recorded yet, so that they may be new or not */
+  /**
+   * @param waiting number of results that were read but not recorded yet. It is not known yet whether they
+   *   are new
+   */
   isWorthIt(waiting: number): boolean {
     return 2 * this.#fresh >= this.#cost - waiting;
   }

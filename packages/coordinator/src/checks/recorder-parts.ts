@@ -15,7 +15,9 @@ import type { RecordedResult } from './result-feed.ts';
 
 /* The parts that the recorder needs, as interfaces. */
 
-/** The facts about regions that the evaluation needs. `RegionPresence` implements this. */
+/**
+ * The presence of regions, which the evaluation needs for the electorate. `RegionPresence` implements this.
+ */
 export interface RecentRegions {
   /** Whether the region has a live agent, or had one within the last 24 h. */
   hadAgentWithin24h(region: Region): boolean;
@@ -23,18 +25,24 @@ export interface RecentRegions {
 
 /** The slots' clock. `SlotClock` implements this. */
 export interface SlotTime {
-  /** Whole epoch ms; never goes back. */
+  /** The present, whole epoch ms. It never goes back. */
   now(): number;
-  /** Sum of its forward jumps so far, ms. Votes are older by this much than the monotonic clock says. */
+  /**
+   * Sum of the clock's forward jumps so far, ms. It is added to the monotonic clock to give the clock on
+   * which votes expire.
+   */
   readonly jumpedMs: number;
-  /** Monotonic instant of the last jump; null: there was none. */
+  /** Monotonic instant of the clock's last jump, ms; null: the clock never jumped. */
   readonly jumpedAt: number | null;
   /**
-   * The newest recorded slot in the future, given under a clock that was ahead; null: none. Found at the
-   * start.
+   * The newest recorded slot in the future, which was given while a clock was ahead, epoch ms; null: there is
+   * no such slot. It is determined at the start.
    */
   readonly aheadSlot: number | null;
-  /** Registers a listener for jumps. It runs in the middle of any read of the clock. */
+  /**
+   * Registers a listener for jumps. Any reading of the clock may call the listener, before the reading
+   * returns.
+   */
   onJump(listener: () => void): () => void;
 }
 
@@ -45,7 +53,10 @@ export interface TokenCheck {
 
 /** Exports recorded results. `MetricsExport` implements this. */
 export interface ExportNotes {
-  /** The exported part of these results, which is written in their transaction; null: nothing. */
+  /**
+   * The exported part of these results, which is written in the transaction of the results; null: no result
+   * is exported.
+   */
   makeExportNote(recorded: readonly RecordedResult[]): ExportNote | null;
   /** Called after the commit, in the order of the transactions. */
   countExportNote(note: ExportNote): void;
@@ -78,15 +89,15 @@ export type RecorderParts = {
   readonly ids: Pick<DerivedIds, 'incidentKey' | 'alertId'>;
   /** Whether channels of this kind get an alert when an incident ends without a recovery. */
   readonly closesIncidents: (providerType: string) => boolean;
-  /** Undefined: nothing is exported. */
+  /** The export of metrics; undefined: nothing is exported. */
   readonly exports?: ExportNotes | undefined;
   /** Called for the results of a message that will be evaluated. */
   readonly onResults: (results: readonly CheckResult[]) => void;
   /** Whether announcements about the monitor are held back now. */
   readonly isHeld: (monitorId: number) => boolean;
   /**
-   * Called after the commit and before the next batch, when a declared monitor takes effect (null: it is
-   * gone).
+   * Called after the commit and before the next batch, when a changed declaration of a monitor takes effect
+   * (null: the monitor was removed).
    */
   readonly onDeclared: (monitorId: number, monitor: LiveMonitor | null) => void;
   /** Called after the commit, when a declared channel was changed or removed. */
@@ -101,11 +112,14 @@ export const DROPS = [
   'unknown-monitor',
   /** An event of dispatch was dropped while the database accepted no writes. */
   'event-overflow',
-  /** An event itself cannot be recorded. It was set aside, so that other events are recorded. */
+  /**
+   * An event cannot be recorded although the database works. The event was set aside, so that other events
+   * are recorded.
+   */
   'unrecordable',
   /**
-   * A monitor became `unknown` without a change of the declaration. Nothing was dropped, but it needs the
-   * same attention.
+   * A monitor became `unknown` without a change of the declaration. Nothing was dropped, but the operator
+   * should look at the cause.
    */
   'monitor-unknown',
 ] as const;

@@ -27,8 +27,8 @@ import { DROPS, type RecorderDrops, type RecorderParts } from './recorder-parts.
 import type { ResultFeed } from './result-feed.ts';
 
 /**
- * Maximum number of events of dispatch that wait while the database cannot write. Further events are dropped;
- * then the slots are decided by their deadlines.
+ * Maximum number of events of dispatch that wait while the database cannot write. Further events are dropped,
+ * and the slots of dropped events are decided at their deadlines.
  */
 const WAITING_EVENTS = 200_000;
 /** Time after a start at which the resumption ends, even if dispatch has not ended it, ms. */
@@ -43,8 +43,8 @@ const RESUME_WITHIN_MS = 2 * 60_000;
  *     dispatch, people ───┼─▶ queue ──▶ a batch ──▶ evaluation ──▶ store ──▶ after the commit: states in
  *     deadlines ──────────┘                                                  memory, then the listeners
  *
- * Memory and listeners follow the commit. While the database cannot write, the reading of results pauses, and
- * there are no verdicts.
+ * States in memory change, and listeners are called, only after the commit. While the database cannot write,
+ * the reading of results pauses, and there are no verdicts.
  */
 export class Recorder implements SlotEvents, SlotRecovery {
   readonly #parts: RecorderParts;
@@ -56,8 +56,8 @@ export class Recorder implements SlotEvents, SlotRecovery {
   readonly #after: AfterCommit;
   readonly #queue: BatchQueue<RecorderEvent>;
   /**
-   * Monitors whose probed attributes changed before this process opened its first slot; null: it has opened
-   * one.
+   * Monitors whose probed attributes changed before this process opened its first slot; null: this process
+   * has opened its first slot.
    */
   #changedProbes: Set<number> | null = new Set();
   #cancelResume: () => void = () => {};
@@ -83,7 +83,10 @@ export class Recorder implements SlotEvents, SlotRecovery {
     });
   }
 
-  /** Loads the stored states and positions. It is called first, after the monitors are loaded. */
+  /**
+   * Loads the stored states and positions. Must be called before any other method, and after the monitors are
+   * loaded.
+   */
   async load(): Promise<void> {
     const { store, states, monitors, slotClock, clock } = this.#parts;
     const now = slotClock.now();
@@ -104,7 +107,7 @@ export class Recorder implements SlotEvents, SlotRecovery {
     }
     for (const position of await store.positions()) this.#after.setLoadedPosition(position);
     this.#deadlines.armAll();
-    // A stop during the load found no timer to cancel.
+    // If the recorder was stopped during the load, no timer is set, because nothing would cancel it.
     if (!this.#isStopped) this.#cancelResume = clock.after(RESUME_WITHIN_MS, () => this.endResumption());
   }
 
@@ -120,7 +123,7 @@ export class Recorder implements SlotEvents, SlotRecovery {
     }
   }
 
-  /** The last recorded position in the stream; null: nothing of it was ever recorded. */
+  /** The last recorded position in the stream; null: no message of the stream was ever recorded. */
   positionIn(stream: string): StreamPosition | null {
     return this.#after.positionIn(stream);
   }
@@ -134,12 +137,15 @@ export class Recorder implements SlotEvents, SlotRecovery {
     return this.#drops.counts;
   }
 
-  /** Counts since the start; `batches` counts messages, `failures` failed tries of the database. */
+  /**
+   * Counts since the start; `batches` counts messages, `failures` counts failed attempts to write to the
+   * database.
+   */
   get counts(): Readonly<Record<'batches' | 'results' | 'duplicates' | 'transactions' | 'failures', number>> {
     return { ...this.#after.counts, batches: this.#messages, failures: this.#queue.failures };
   }
 
-  /** Whether the last tries to write failed, so that results wait. */
+  /** Whether the last attempt to write failed, so that results wait. */
   get isFailing(): boolean {
     return this.#queue.isFailing;
   }
@@ -164,7 +170,8 @@ export class Recorder implements SlotEvents, SlotRecovery {
 
   /**
    * Checks the tokens of a message of a stream, and queues it. The message is recorded as a whole, so that
-   * its position moves with its results. Resolves when the next message may come; undefined: at once.
+   * its position moves with its results. Resolves when the next message may be passed; undefined: it may be
+   * passed at once.
    */
   recordMessage(message: ResultMessage): Promise<void> | undefined {
     this.#messages += 1;
@@ -175,8 +182,8 @@ export class Recorder implements SlotEvents, SlotRecovery {
   }
 
   /**
-   * Applies changes of the declaration. `until` is the id of the last of them in the log. Resolves after the
-   * commit.
+   * Applies changes of the declaration. `until` is the id of the last of these changes in the log of changes.
+   * Resolves after the commit.
    */
   declare(changes: readonly DeclaredChange[], until: number): Promise<void> {
     return new Promise((onApplied, onFailed) => {
@@ -185,8 +192,8 @@ export class Recorder implements SlotEvents, SlotRecovery {
   }
 
   /**
-   * Announces the present status of these monitors to channels that do not know it. Called at the end of a
-   * hold.
+   * Announces the present status of these monitors to channels to which it was not announced yet. Called at
+   * the end of a hold.
    */
   announceStatuses(monitorIds: Iterable<number>): void {
     for (const monitorId of monitorIds) this.#queue.push({ kind: 'announced', monitorId }, true);
@@ -220,11 +227,12 @@ export class Recorder implements SlotEvents, SlotRecovery {
   }
 
   /**
-   * Ends the resumption after a start. Slots that this process did not open no longer wait for a region. When
-   * that is recorded, deadlines count, votes expire, and statuses that an earlier process held back are
-   * announced.
+   * Ends the resumption after a start. Slots that this process did not open no longer wait for any region.
+   * When the end of the resumption is recorded, deadlines apply, votes expire, and statuses that an earlier
+   * process held back are announced.
    *
-   * Called when the results from before the start are read. It happens by itself two minutes after the start.
+   * Called when all results from before the start have been read. If nobody calls it, the recorder ends the
+   * resumption itself two minutes after the start.
    */
   endResumption(): void {
     this.#cancelResume();
@@ -232,7 +240,7 @@ export class Recorder implements SlotEvents, SlotRecovery {
     const waiting = new Set<number>();
     for (const { id, open } of this.#parts.states.values())
       if (open.some(({ isGivenKnown }) => !isGivenKnown)) waiting.add(id);
-    // Reports whose commit has not ended may have opened slots, or are about to.
+    // Reports that are not committed yet may also open slots.
     for (const event of this.#queue.unwritten())
       if (event.kind === 'message') for (const { monitor } of event.results) waiting.add(monitor);
     for (const monitorId of waiting) this.#queue.push({ kind: 'resumed-all', monitorId }, false);
@@ -284,7 +292,10 @@ export class Recorder implements SlotEvents, SlotRecovery {
     }
   }
 
-  /** Lets deadlines come and announcements go out. Called when the end of the resumption is recorded. */
+  /**
+   * Starts the deadlines, and sends the announcements that were held back. Called when the end of the
+   * resumption is recorded.
+   */
   #finishResumption(): void {
     this.#batches.isResumed = true;
     // A batch in progress may have changed a status without announcing it.
@@ -296,10 +307,11 @@ export class Recorder implements SlotEvents, SlotRecovery {
   #announceHeldBack(): void {
     for (const { id, status, votes, links } of this.#parts.states.values()) {
       if (status === 'unknown') continue;
-      // Votes of a clock that was ahead were dropped at the start, so none of them will expire.
+      // If the votes came from a clock that was ahead, they were dropped at the start. So no expiry will
+      // cause an evaluation of this monitor.
       if (votes.length === 0) this.#queue.push({ kind: 'due', monitorId: id }, false);
-      // One commit changes a status and queues its alerts. So the two differ only if the announcement was
-      // held.
+      // One commit changes a status and queues its alerts. So the announced status differs from the status
+      // only if the announcement was held back.
       if (links.some(({ announced }) => announced !== status)) this.announceStatuses([id]);
     }
   }
@@ -325,16 +337,16 @@ export class Recorder implements SlotEvents, SlotRecovery {
   }
 }
 
-/** A message, as it is queued. */
+/** A message in the form in which it is queued. */
 export type TakenMessage = {
   readonly event: MessageEvent;
-  /** Whether it must not wait for others to share its transaction. */
+  /** Whether the message is written without waiting for other events to share its transaction. */
   readonly isUrgent: boolean;
 };
 
 /**
- * Takes messages of the streams: it drops results without a valid job token, and reports which results have
- * come.
+ * Takes messages of the streams: it drops results without a valid job token, and reports to dispatch which
+ * results have arrived.
  */
 class Intake {
   readonly #parts: RecorderParts;
@@ -360,8 +372,8 @@ class Intake {
   }
 
   /**
-   * Reports the results of a queued message to dispatch. A `not_run` is left to the evaluation: it may be
-   * offered again.
+   * Reports the results of a queued message to dispatch. A `not_run` is not reported here, because its job
+   * may be offered again; the evaluation decides that.
    */
   reportArrivals({ region, results }: MessageEvent): void {
     if (region === null) return;
@@ -390,9 +402,9 @@ class Intake {
   }
 
   /**
-   * Whether the result differs from the region's last vote, so that it must not wait. A pass of a region
-   * without a vote may wait: it causes no alert, and when many monitors are new, every message has such
-   * passes.
+   * Whether the result differs from the region's last vote, so that it must be recorded at once. A pass of a
+   * region without a vote may wait: it causes no alert, and when many monitors are new, every message has
+   * such passes.
    */
   #isNews({ monitor, outcome }: CheckResult, region: Region): boolean {
     if (outcome === 'not_run') return false;

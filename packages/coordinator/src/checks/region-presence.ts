@@ -11,14 +11,14 @@ import {
 import type { Store } from '../store/store.ts';
 import type { LiveMonitor } from '../verdict/monitor.ts';
 
-/** Interval at which a live region's presence is saved, ms. */
+/** Interval at which the presence of live regions is saved, ms. */
 const SAVE_EVERY_MS = 30_000;
 const ELECTORAL_MS = 24 * 3_600_000;
 
 /**
- * Tracks which regions have a live agent or had one lately, and since when the others have none. It is kept
- * in the database, because the electorate of a verdict depends on it. Instants are epoch ms of the wall
- * clock.
+ * Tracks which regions have a live agent or had one lately, and since when each other region has no live
+ * agent. The presence is stored in the database, because the electorate of a verdict depends on it. Instants
+ * are epoch ms of the wall clock.
  */
 export class RegionPresence {
   readonly #store: Store;
@@ -26,9 +26,9 @@ export class RegionPresence {
   readonly #log: Logger;
   #live: readonly Region[] = [];
   readonly #lastSeenAt = new Map<Region, number>();
-  /** Regions whose absence has begun and not ended. */
+  /** Regions whose absence has begun and has not ended yet. */
   readonly #absent = new Set<Region>();
-  /** Begins and ends of absences that are not written yet. */
+  /** Beginnings and ends of absences that are not written yet. */
   #unsaved: AbsenceEdge[] = [];
   #saving: Promise<void> | null = null;
   #stopTimer: () => void = () => {};
@@ -59,8 +59,8 @@ export class RegionPresence {
   }
 
   /**
-   * Registers the one listener for regions that have a live agent again; it is called when the region counts
-   * as live. It must not throw.
+   * Registers the only listener for regions that become live. The listener is called when the region already
+   * counts as live. It must not throw.
    */
   onCame(listener: (region: Region) => void): void {
     this.#onCame = listener;
@@ -81,7 +81,7 @@ export class RegionPresence {
     return lastSeenAt !== null && this.#clock.wall() - lastSeenAt < ELECTORAL_MS;
   }
 
-  /** The region has a live agent again. */
+  /** Handles a region that has a live agent again. */
   regionCame(region: Region): void {
     const now = this.#clock.wall();
     this.#live = REGIONS.filter((each) => each === region || this.#live.includes(each));
@@ -91,7 +91,7 @@ export class RegionPresence {
     this.#onCame(region);
   }
 
-  /** The region lost its last live agent, whose last message came at `lastSeenAt`. */
+  /** Handles a region that lost its last live agent. The last message of the agent came at `lastSeenAt`. */
   regionLost(region: Region, lastSeenAt: number): void {
     this.#live = this.#live.filter((each) => each !== region);
     this.#lastSeenAt.set(region, lastSeenAt);
@@ -100,9 +100,9 @@ export class RegionPresence {
   }
 
   /**
-   * Begins the absence of regions that should have an agent and have none: those that had one when the
-   * coordinator ended, and those that monitors declare. Ends the absence of a region that never had an agent
-   * and that no monitor declares any more.
+   * Begins the absence of regions that should have an agent and have no agent: regions that had an agent when
+   * the coordinator ended, and regions that monitors declare. Ends the absence of a region that never had an
+   * agent and that no monitor declares any more.
    *
    * @returns the regions whose absence has begun with this call
    */
@@ -138,7 +138,7 @@ export class RegionPresence {
     });
   }
 
-  /** Saves the presence. Never rejects: unsaved changes are tried again with the next save. */
+  /** Saves the presence. Never rejects: changes that could not be saved are saved at the next attempt. */
   async #save(): Promise<void> {
     // Further changes in this turn of the event loop are saved together.
     await Promise.resolve();
@@ -201,7 +201,7 @@ export class AbsentRegions {
     return declared.length > 0 && declared.every(isLive);
   }
 
-  /** A region has lost its last agent. */
+  /** Handles a region that has lost its last agent; its last message came at `lastSeenAt`, epoch ms. */
   regionLost(region: Region, lastSeenAt: number): void {
     this.#parts.presence.regionLost(region, lastSeenAt);
     this.#alarm(region, 'a region that monitors declare has lost its last agent');
@@ -227,7 +227,10 @@ export class AbsentRegions {
   }
 }
 
-/** Number of active monitors that declare each region. A monitor of all regions (`null`) counts in none. */
+/**
+ * Number of active monitors that declare each region. A monitor that declares no regions (`null`: all
+ * regions) is not counted.
+ */
 class DeclaredRegions {
   readonly #counts = new Map<Region, number>(REGIONS.map((region) => [region, 0]));
 

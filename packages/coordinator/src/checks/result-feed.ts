@@ -4,13 +4,13 @@ import type { CheckResult } from '@svc/shared/messages/check-result.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import type { LiveMonitor } from '../verdict/monitor.ts';
 
-/** A result that is committed. */
+/** A result whose transaction is committed. */
 export type RecordedResult = {
   readonly result: CheckResult;
   /** The monitor as it was declared when the result was recorded. */
   readonly monitor: LiveMonitor;
   readonly region: Region;
-  /** False when it was recorded before and is repeated. */
+  /** False: the result repeats a result that was recorded before. */
   readonly isNew: boolean;
 };
 
@@ -18,7 +18,7 @@ export type ResultListener = (results: readonly RecordedResult[]) => void;
 
 /**
  * Hands recorded results to listeners, in order. Each listener runs in its own turn of the event loop, so
- * that none delays the recording. An error of one listener does not affect the others.
+ * that no listener delays the recording. An error of one listener does not affect the others.
  */
 export class ResultFeed {
   readonly #log: Logger;

@@ -14,7 +14,7 @@ import { type Due, DueQueue } from './due-queue.ts';
 import type { OpenJobs } from './open-jobs.ts';
 import type { SlotClock } from './slot-clock.ts';
 
-/** The regions as scheduling needs them; the registry of agents implements it. */
+/** The live regions, which the scheduler needs. `Agents` implements this. */
 export interface LiveRegions {
   live(): readonly Region[];
   isLive(region: Region): boolean;
@@ -53,7 +53,9 @@ export type SchedulerParts = {
   events: SlotEvents;
   counters: DispatchCounters;
   overload: Shedding;
-  /** Newest recorded and believed slot that the monitor was given; null: none. Called at the start. */
+  /**
+   * Newest recorded and believed slot that the monitor was given; null: no such slot. Called at the start.
+   */
   newestSlot: (monitorId: number) => number | null;
   /**
    * Slots up to this one were given before the probed attributes changed; 0: none is known. Called at the
@@ -66,9 +68,14 @@ export type SchedulerParts = {
 export type Plan = Due & {
   monitor: LiveMonitor;
   phase: number;
-  /** Whether its next slot is the first since it was created or activated. */
+  /**
+   * Whether the monitor's next slot is its first slot since it was created or activated, or since its probed
+   * attributes changed.
+   */
   isFirst: boolean;
-  /** The newest slot that it was given, at most {@link AHEAD_MS} ahead of now; 0: none. */
+  /**
+   * The newest slot that the monitor was given, at most {@link AHEAD_MS} ahead of the present; 0: no slot.
+   */
   lastSlot: number;
 };
 
@@ -77,24 +84,28 @@ function isCheckedAnew(before: LiveMonitor, after: LiveMonitor): boolean {
   return after.activatedAt !== before.activatedAt || after.version !== before.version;
 }
 
-/** Maximum number of slots opened per second, unless twice the declared rate is more. */
+/**
+ * Maximum number of late slots that are opened per second, unless twice the rate of all active monitors is
+ * more.
+ */
 const CATCH_UP_PER_SECOND = 500;
-/** Time whose allowance can be saved up, ms. */
+/** The allowance that can be saved up is the allowance of this time, ms. */
 const BURST_MS = 100;
-/** Longest time before their instants at which slots are opened, ms. */
+/** Slots are opened at most this long before their instants, ms. */
 export const AHEAD_MS = 400;
 /**
- * The next slots are opened when the open ones reach no further than this, ms. It is enough for a late tick,
- * the travel time and the agent's reading, so that the check starts at its slot. The slots between the two
- * bounds go out in one message per region.
+ * The next slots are opened when all slots up to this time ahead of the present, but no later ones, are open,
+ * ms. It is enough for a late tick, the travel time and the agent's reading, so that the check starts at its
+ * slot. The slots between the two bounds go out in one message per region.
  */
 const LEAST_AHEAD_MS = 200;
 /**
- * Allowance that a skipped late slot costs: skipping takes a tenth of the time of opening. So the slots of a
- * standstill under overload are skipped within a few ticks, and the slots after it are not late.
+ * Allowance that a skipped late slot costs: skipping takes a tenth of the time of opening. So if the process
+ * stood still under overload, the missed slots are skipped within a few ticks, and the following slots are
+ * not late.
  */
 const SKIPPED_COST = 0.1;
-/** Jobs opened ahead in one tick, so that a tick stays below 20 ms. */
+/** Maximum number of jobs that are opened ahead in one tick, so that a tick takes less than 20 ms. */
 const JOBS_AHEAD_PER_TICK = 1_500;
 
 const NONE: readonly never[] = [];
@@ -113,18 +124,18 @@ export class Scheduler {
   /** First slots that wait for a live region. */
   readonly #parked = new Set<Plan>();
   /**
-   * The newest slots of monitors that are no longer scheduled, until they are past: they must not be given
-   * again.
+   * The newest slots of monitors that are no longer scheduled, until these slots are past. They must not be
+   * given again.
    */
   readonly #endedSlots = new Map<number, number>();
-  /** Slots are opened ahead up to this time on the slot clock. */
+  /** Slots are opened ahead up to this instant on the slot clock, epoch ms. */
   #aheadUntil = 0;
   #parkedSerial = -1;
   /** Earliest instant for the next first slot. */
   #nextFirstAt = 0;
   /** Slots per second of all active monitors together. */
   #slotsPerSecond = 0;
-  /** Number of slots that may be opened now. It grows with time. */
+  /** Number of late slots that may be opened now. It grows with time. */
   #allowance = 0;
   #tickedAt: number | null = null;
 
@@ -132,7 +143,7 @@ export class Scheduler {
     this.#parts = parts;
   }
 
-  /** Monitors that are scheduled. */
+  /** Number of monitors that are scheduled. */
   get size(): number {
     return this.#plans.size;
   }
@@ -146,7 +157,7 @@ export class Scheduler {
   }
 
   /**
-   * Takes a change of the declaration. A monitor that is new or active again, or whose probed attributes
+   * Handles a change of the declaration. A monitor that is new or active again, or whose probed attributes
    * changed, gets a slot at once.
    */
   declarationChanged(before: LiveMonitor | null, after: LiveMonitor | null): void {
@@ -182,7 +193,7 @@ export class Scheduler {
   /**
    * Opens the due slots.
    *
-   * @param monotonic the present instant, from which the bounds of jobs count, ms
+   * @param monotonic the present, monotonic ms; the time limits of jobs are counted from it
    */
   tick(monotonic: number): void {
     const { slotClock, regions } = this.#parts;
@@ -249,7 +260,7 @@ export class Scheduler {
       return null;
     }
     counters.slots.dispatched += 1;
-    // The evaluation first gets all live regions, and right after that those that get no job.
+    // The evaluation first gets all live regions, and then is told which of them get no job.
     events.opened(monitor, slot, live);
     for (const region of running) events.skipped(monitor, slot, region);
     if (leftOut.length > 0) events.leftOut(monitor, slot, leftOut);
@@ -274,7 +285,10 @@ export class Scheduler {
     return declared;
   }
 
-  /** The regions in which the check of an earlier slot still runs. It counts them as skipped. */
+  /**
+   * The regions in which the check of an earlier slot still runs. This method counts these regions as
+   * skipped.
+   */
   #running({ id }: LiveMonitor, live: readonly Region[], now: number): readonly Region[] {
     const { jobs, counters } = this.#parts;
     const running = live.filter((region) => jobs.isRunning(id, region, now));
@@ -303,7 +317,7 @@ export class Scheduler {
     }
     // A clock that was ahead may have dated the activation in the future.
     const isActivatedSince = newest < monitor.activatedAt && monitor.activatedAt <= now;
-    // The change was made while no coordinator led, or before this one dispatched.
+    // The probed attributes changed while no coordinator led, or before this coordinator began to dispatch.
     const isProbedOtherwiseSince = newest <= floorSlot(monitor.id);
     if (isActivatedSince || isProbedOtherwiseSince) this.#planFirst(plan, now);
     else this.#due.set(plan, slotAfterRestart(newest, now, monitor.periodMs, plan.phase));
@@ -368,7 +382,7 @@ export class Scheduler {
     return gridSlotFrom(now, monitor.periodMs, phase);
   }
 
-  /** Whether all its regions are live, or some are and no region has become live lately. */
+  /** Whether all regions of the monitor are live, or some are live and no region has become live lately. */
   #hasItsRegions({ regions: declared }: LiveMonitor): boolean {
     const { regions } = this.#parts;
     if (declared?.every((region) => regions.isLive(region)) === true) return true;
@@ -384,7 +398,7 @@ export class Scheduler {
     if (!this.#parts.regions.isSettled()) this.#parkedSerial = -1;
   }
 
-  /** Plans the first slots that waited for regions, as far as these are live now. */
+  /** Plans the first slots that waited for regions, if these regions are live now. */
   #unpark(now: number): void {
     const { regions } = this.#parts;
     if (regions.isSettled()) this.#parkedSerial = regions.liveSerial;
@@ -407,8 +421,8 @@ export class Scheduler {
   }
 
   /**
-   * Earns the allowance since the last tick. It is bounded, so that many late slots spread over several
-   * ticks.
+   * Adds the allowance for the time since the last tick. The allowance is bounded, so that many late slots
+   * spread over several ticks.
    */
   #earnAllowance(now: number): void {
     const elapsed = this.#tickedAt === null ? BURST_MS : now - this.#tickedAt;

@@ -6,7 +6,7 @@ import type { ThrottledLog } from '@svc/shared/throttled-log.ts';
 
 /** Least time between two alarms about one agent and sickness, ms. Some sicknesses come and go. */
 const ALARM_EVERY_MS = 60_000;
-/** Maximum number of remembered alarms. Above that number, all are forgotten. */
+/** Maximum number of remembered alarms. Above this number, all remembered alarms are forgotten. */
 const MAX_REMEMBERED = 10_000;
 
 const ADVICE = {
@@ -16,10 +16,10 @@ const ADVICE = {
     'an agent waits for a CPU: its slow answers, and the time-outs that this may explain, are not_run and count against no target; give its machine, or the quota of its cgroup, more CPU',
 } as const satisfies Record<Sickness, string>;
 
-/** The attributes of an agent that are needed here. */
+/** The attributes of an agent that {@link SickAgents} needs. */
 export type SickAgent = {
   readonly id: string;
-  /** Tells two agents with the same id apart. */
+  /** Distinguishes two agents with the same id. */
   readonly bootId: string;
   readonly region: Region;
   readonly machine: string;

@@ -1,11 +1,14 @@
 import type { Clock } from '@svc/shared/clock.ts';
 import type { Logger } from '@svc/shared/log.ts';
 
-/** A wall clock further ahead than this is followed at once, and the slots in between are skipped, ms. */
+/**
+ * If the wall clock is further ahead than this, the slots' clock jumps to it at once, and the slots in
+ * between are skipped, ms.
+ */
 const JUMP_MS = 10_000;
 /**
- * Largest part by which the clock runs faster or slower than the monotonic clock, to reduce small differences
- * from the wall clock, and any difference after the wall clock was set back.
+ * Largest part by which the slots' clock runs faster or slower than the monotonic clock. It does so to
+ * approach the wall clock when the difference is small, or when the wall clock is behind.
  */
 const SLEW = 0.1;
 /** Longest shift of the grids, ms. It is shorter than any period. */
@@ -29,23 +32,25 @@ export class SlotClock {
   #jumpedAt: number | null = null;
   readonly #listeners = new Set<() => void>();
   /**
-   * The newest recorded slot in the future, given under a clock that was ahead; null: none.
+   * The newest recorded slot in the future, which was given while a clock was ahead, epoch ms; null: there is
+   * no such slot.
    */
   readonly aheadSlot: number | null;
   /**
    * Shift of the grids of all monitors, ms. It keeps new slots apart from recorded slots in the future, whose
-   * results would count as repetitions. The shift follows from the instant of the start, because earlier
-   * starts may have had other shifts.
+   * results would count as repetitions. The shift depends on the instant of the start, so that it differs
+   * from the shifts of earlier starts.
    */
   readonly gridShiftMs: number;
-  /** Forward jumps so far. */
+  /** Number of forward jumps so far. */
   jumps = 0;
-  /** Sum of the forward jumps, ms. */
+  /** Sum of all forward jumps so far, ms. */
   jumpedMs = 0;
 
   /**
-   * @param newestSlot newest recorded slot that is believed; null: none
-   * @param aheadSlot  newest recorded slot that is too far in the future to be believed; null: none
+   * @param newestSlot newest recorded slot that is believed; null: there is no such slot
+   * @param aheadSlot  newest recorded slot that is too far in the future to be believed; null: there is no
+   *   such slot
    */
   constructor(clock: Clock, newestSlot: number | null, log: Logger, aheadSlot: number | null = null) {
     this.#clock = clock;
@@ -116,7 +121,9 @@ export class SlotClock {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Whether it has jumped forward since the last call. For the scheduler. */
+  /**
+   * Whether the clock has jumped forward since the last call of this method. Only the scheduler may call it.
+   */
   takeJump(): boolean {
     const hasJumped = this.#hasJumped;
     this.#hasJumped = false;

@@ -12,8 +12,8 @@ import type { Recorder } from './recorder.ts';
 
 const RETRY_MS = 500;
 /**
- * How long a recorded message stays in the stream, ms. A database that lost its last commits, or was restored
- * from a copy of a few minutes ago, finds the results again.
+ * How long a recorded message stays in the stream, ms. So if the database lost its last commits, or was
+ * restored from a copy of a few minutes ago, the results can be read again.
  */
 const KEEP_RECORDED_MS = 5 * 60_000;
 /**
@@ -36,14 +36,14 @@ export const DROPS = [
 
 export const FAILURES = [
   'reading-failed',
-  /** NATS has no room for the limit: a stream is smaller than it should be. */
+  /** NATS refused a limit because it has no room for it, so a stream is smaller than it should be. */
   'limit-refused',
 ] as const;
 
 export type StreamReaderParts = {
   readonly stream: string;
   readonly streams: ResultStreams;
-  /** Creates the stream where it is missing, and returns its present state. */
+  /** Creates the stream if it is missing, and returns its present state. */
   readonly prepare: () => Promise<StreamInfo>;
   readonly recorder: Pick<Recorder, 'recordMessage' | 'positionIn' | 'flushed' | 'onPosition'>;
   readonly drops: DropLog<(typeof DROPS)[number]>;
@@ -55,8 +55,8 @@ export type StreamReaderParts = {
 
 /**
  * Reads one stream of results into the recorder, even when the stream is emptied, restored or created again.
- * The position in the database is the truth. If the stream contradicts it, the whole stream is read again,
- * and results that are recorded already are dropped.
+ * The position in the database is authoritative. If the stream contradicts this position, the whole stream is
+ * read again, and results that are recorded already are dropped.
  */
 export class StreamReader {
   readonly #parts: StreamReaderParts;
@@ -67,14 +67,14 @@ export class StreamReader {
   #hasFailed = false;
   #running: Promise<void> = Promise.resolve();
   #stopListening: () => void = () => {};
-  /** Last recorded sequence of the stream that is read now; null while none is read. */
+  /** Last recorded sequence of the stream that is read now; null while no stream is read. */
   #recorded: number | null = null;
   #expected = 1;
-  /** When the present or last stream was created; empty: none was read yet. */
+  /** When the present or last stream was created; empty: no stream was read yet. */
   #created = '';
   #purgedBelow = 0;
   #history: { at: number; sequence: number }[] = [];
-  /** Messages that are read and not recorded yet, with their numbers of results. */
+  /** Messages that were read but not recorded yet, with their numbers of results. */
   #waiting: { sequence: number; results: number }[] = [];
   #waitingResults = 0;
 
@@ -97,8 +97,8 @@ export class StreamReader {
   }
 
   /**
-   * How much later than usual the last message was read, ms. Unread messages are as late. It is 0 if most of
-   * the stream was not worth reading.
+   * How much later than usual the last message was read, ms. Unread messages are at least as late. The lag
+   * counts as 0 if most of the stream was not worth reading.
    */
   get lagMs(): number {
     return this.#worth.isWorthIt(this.#waitingResults) ? this.#lag.ms : 0;
@@ -128,8 +128,8 @@ export class StreamReader {
   /**
    * Purges messages that were recorded at least five minutes ago. Never rejects. Called every 10 s.
    *
-   * @param isHalfFull whether the stream is more than half full: all recorded messages are purged, so that none
-   *   of them takes the room of unread ones
+   * @param isHalfFull whether the stream is more than half full: all recorded messages are purged, so that
+   *   they take no room from unread messages
    */
   async purge(isHalfFull: boolean): Promise<void> {
     const { stream, streams, clock, log } = this.#parts;
@@ -199,7 +199,8 @@ export class StreamReader {
   }
 
   /**
-   * The first sequence to read: after the recorded position when the stream is still the same, otherwise 1.
+   * The first sequence to read: the sequence after the recorded position if the stream is still the same,
+   * otherwise 1.
    */
   async #startIn(info: StreamInfo): Promise<number> {
     const { stream, recorder, streams, drops } = this.#parts;
@@ -212,7 +213,7 @@ export class StreamReader {
       );
       return 1;
     };
-    // If nothing of the stream is recorded, the last reading tells which stream it was.
+    // If no message of the stream is recorded, the creation time from the last reading is compared.
     const known = position?.created ?? this.#created;
     if (known !== '' && known !== info.created) return again('it was created anew');
     if (position === null) return 1;
@@ -239,7 +240,7 @@ export class StreamReader {
     while (this.#waitingResults > WAITING_RESULTS && !this.#stopping.signal.aborted) await this.#nextChange();
   }
 
-  /** @returns what to wait for before the next message is read; undefined: nothing */
+  /** @returns a promise to wait for before the next message is read; undefined: no wait */
   #record(message: StreamMessage, parsed: ParsedResults | string): Promise<void> | undefined {
     const { stream, recorder, drops } = this.#parts;
     this.#lag.measureLag(message);
@@ -312,7 +313,7 @@ export class StreamReader {
     this.#notifyWaiting();
   }
 
-  /** Resolves when something is recorded, the reading begins or ends, or the reader is stopped. */
+  /** Resolves when a message is recorded, when the reading begins or ends, or when the reader is stopped. */
   #nextChange(): Promise<void> {
     return new Promise((resolve) => {
       const listener = () => {
@@ -328,17 +329,19 @@ export class StreamReader {
   }
 }
 
-/** Time that messages may take of one turn of the event loop, ms. */
+/** Time that handling messages may take in one turn of the event loop, ms. */
 const SLICE_MS = 5;
 
 /**
- * Shares the thread among the readers of streams, and with everything else. Readers use at most 5 ms of each
- * turn of the event loop. After that, each waits for the next turn, where they continue in order of arrival,
- * with one message each.
+ * Shares the thread among the readers of streams, and with all other work. Readers use at most 5 ms of each
+ * turn of the event loop. After that, every reader waits for the next turn. There the readers continue in
+ * order of arrival, with one message each.
  */
 export class TimeSlices {
   readonly #clock: Clock;
-  /** When the first message of this turn was handled, monotonic ms; null: none was. */
+  /**
+   * When the first message of this turn was handled, monotonic ms; null: no message was handled in this turn.
+   */
   #startedAt: number | null = null;
   #next: Promise<void> = Promise.resolve();
 

@@ -1,7 +1,7 @@
 import type { Logger } from '@svc/shared/log.ts';
 import type { StatusChange } from '../verdict/frame.ts';
 
-/** Maximum number of regions in one line; the transitions endpoint has all of them. */
+/** Maximum number of regions in one line; the API's endpoint for transitions returns all of them. */
 const REGIONS_SHOWN = 5;
 const MESSAGE_SHOWN = 120;
 
