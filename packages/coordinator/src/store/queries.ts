@@ -2,14 +2,14 @@ import type { Kysely } from 'kysely';
 import type { Database } from './schema.ts';
 import type { Store, Transaction } from './store.ts';
 
-/** Where a query runs: on committed data, or inside a transaction. */
+/** The place where a query runs: on committed data, or inside a transaction. */
 export type Readable = Pick<Store, 'read'> | Pick<Transaction, 'db'>;
 
 export function readingOf(reading: Readable): Kysely<Database> {
   return 'db' in reading ? reading.db : reading.read;
 }
 
-/** Ids in one query; SQLite takes at most 32,766 parameters. */
+/** Maximum number of ids in one query. SQLite accepts at most 32,766 parameters. */
 const IDS_PER_QUERY = 500;
 
 /** Splits the ids into pieces that fit one query. */
@@ -23,7 +23,7 @@ export function* idChunks(ids: readonly number[]): Generator<readonly number[]> 
  * Yields pages of rows by ascending id. The next page is requested while the caller works on the current one,
  * so that neither thread waits for the other.
  *
- * @param pageAfter reads the next rows after an id; no rows: the end
+ * @param pageAfter reads the next rows after an id; it returns no rows at the end
  */
 export async function* readAhead<Row>(
   pageAfter: (id: number) => Promise<readonly Row[]>,
@@ -34,13 +34,17 @@ export async function* readAhead<Row>(
     const last = rows.at(-1);
     if (last === undefined) return;
     next = pageAfter(idOf(last));
-    // The next turn throws the error. A caller that stops early never sees it.
+    // An error of `next` is thrown in the next round of the loop. A caller that stops earlier does not get
+    // the error.
     next.catch(() => {});
     yield rows;
   }
 }
 
-/** Instants are stored as whole milliseconds; some clocks have fractions. */
+/**
+ * An instant without its fraction of a millisecond. Some clocks have fractions, but the database stores whole
+ * milliseconds.
+ */
 export function wholeMs(instant: number): number {
   return Math.floor(instant);
 }

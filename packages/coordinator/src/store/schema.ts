@@ -14,11 +14,11 @@ type RollupRow = {
   latency: Uint8Array | null;
 };
 
-/** States of a delivery. All but `pending` are final, except that a dead delivery can be replayed. */
+/** States of a delivery. All states except `pending` are final, but a dead delivery can be replayed. */
 export const DELIVERY_STATES = ['pending', 'delivered', 'dead', 'superseded'] as const;
 export type DeliveryState = (typeof DELIVERY_STATES)[number];
 
-/** Whether the owner of an address gets the news of a page. */
+/** State of a mail address's subscription to the news of a page. */
 export type Subscription = 'none' | 'asked' | 'confirmed' | 'stopped';
 
 /** The columns of every declared resource, from the API or a declared file. */
@@ -32,7 +32,7 @@ type DeclaredRow = {
   updated_at: number;
 };
 
-/** Row types of the tables; `migrations/` says what they mean. Booleans are 0 or 1. */
+/** Row types of the tables. `migrations/` explains the tables and columns. Booleans are 0 or 1. */
 export interface Database {
   workspaces: { id: Generated<number>; name: string; created_at: number };
   tokens: {

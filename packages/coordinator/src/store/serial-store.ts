@@ -7,18 +7,21 @@ import type { Database } from './schema.ts';
 import type { RowOutcome, SqlStep, Store, Transaction } from './store.ts';
 
 /**
- * Maximum number of transactions that may wait. While the disk stalls, each holds a request of the API with
- * its body.
+ * Maximum number of transactions that may wait. While the disk stalls, each waiting transaction keeps an API
+ * request and its body in memory.
  */
 export const MAX_WAITING_TRANSACTIONS = 1_000;
 
-/** Time for which tasks after a commit hold the thread before other events get a turn, ms. */
+/**
+ * Maximum time for which tasks after a commit block the thread before the event loop gets a turn, ms. A
+ * single task is not interrupted.
+ */
 const TURN_MS = 10;
 
-/** Maximum number of queries that may wait. A page makes a few at a time. */
+/** Maximum number of queries that may wait. A page makes a few queries at a time. */
 export const MAX_WAITING_READS = 1_000;
 
-/** The one that writes. The store runs one transaction at a time. */
+/** The part of a store that writes. The store runs one transaction at a time on it. */
 export type StoreWriter = {
   /** Runs `work` in a transaction, see {@link runTransaction}. */
   transaction<T>(work: (tx: Transaction) => T | Promise<T>): ReturnType<typeof runTransaction<T>>;
@@ -27,7 +30,7 @@ export type StoreWriter = {
   close(): Promise<void>;
 };
 
-/** One that reads. It refuses queries where {@link MAX_WAITING_READS} wait. */
+/** A part of a store that reads. It refuses queries while {@link MAX_WAITING_READS} queries wait. */
 export type StoreReader = {
   readonly db: Kysely<Database>;
   /** Rejects waiting queries with `store-closed`. */
@@ -37,15 +40,15 @@ export type StoreReader = {
 type Parts = {
   readonly writer: StoreWriter;
   readonly reader: StoreReader;
-  /** For `work`. */
+  /** The reader for {@link Store.work}. */
   readonly workReader: StoreReader;
-  /** Releases what keeps other coordinators from the database. */
+  /** Releases the lock that keeps other coordinators from using the database. */
   readonly unlock: () => void;
   readonly log: Logger;
 };
 
 /**
- * {@link Store} over one that writes and two that read; made by `openStore`.
+ * A {@link Store} made of one writer and two readers.
  *
  * One transaction is written at a time, in the order of the calls. Only the recorder's transactions overtake
  * waiting ones, so that a flood of requests, or a queue behind a stalled disk, does not delay verdicts and
@@ -81,7 +84,7 @@ export class SerialStore implements Store {
     try {
       return await this.transaction(work);
     } finally {
-      // Failed ones count too: a commit whose answer is lost may be durable.
+      // Failed transactions count too, because a commit whose answer was lost may be durable.
       this.#declarations += 1;
     }
   }
@@ -100,7 +103,7 @@ export class SerialStore implements Store {
     return this.#closing;
   }
 
-  /** Runs `work` when no other work runs. The next work runs whether this one succeeds or fails. */
+  /** Runs `work` when no other work runs. The next work in the queue runs even if this work fails. */
   #alone<T>(queue: (() => Promise<void>)[], work: () => Promise<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       queue.push(() => work().then(resolve, reject));
@@ -138,7 +141,7 @@ export class SerialStore implements Store {
   }
 }
 
-/** The error of a query that would wait behind too many others. */
+/** The error of a query that is refused because too many queries wait. */
 export function tooManyReads(): StoreError {
   const message = `the database has ${MAX_WAITING_READS} waiting reads, the most it takes: try again later`;
   return new StoreError('store-overloaded', message);

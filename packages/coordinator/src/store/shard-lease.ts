@@ -4,34 +4,34 @@ import type { Database } from './schema.ts';
 import type { RowOutcome, SqlStep, Store, Transaction } from './store.ts';
 
 /*
- * One coordinator leads a shard. The row of the shard says which: it has a lease that expires by the database's
- * clock, and a term that is drawn anew for each take.
+ * One coordinator leads a shard. The row of the shard names the leader. It has a lease that expires by the
+ * database's clock, and a term that is drawn at random each time a coordinator takes the lease.
  *
  *     free ── take ──▶ held under a term ── renewed by each write and each second ──▶ held
  *      ▲                 │           │
  *      └──── resign ─────┘           └── not renewed for 3.5 s: the next take gets it
  *
- * Every transaction of a leader renews the lease, and is rolled back where the row has another term. So a
- * leader that was replaced while it was frozen or cut off writes nothing, whatever it believes. A lease that
- * has expired, but that nobody took, is renewed like any other.
+ * Every transaction of a leader renews the lease, and is rolled back if the row has another term. So a leader
+ * that was replaced while it was frozen or cut off cannot write, even if it believes that it still leads. An
+ * expired lease that nobody has taken is renewed like any other lease.
  */
 
 /** Time after which a lease that is not renewed may be taken, ms. */
 export const LEASE_MS = 3_500;
 
-/** The one shard. Each will have its own monitors when there are several. */
+/** The id of the only shard. If there are several shards one day, each will have its own monitors. */
 export const ONLY_SHARD = 0;
 
 /** A lease that was taken. */
 export type ShardTerm = { readonly shard: number; readonly term: string };
 
 export type TakenShard = ShardTerm & {
-  /** The name of the coordinator, for people. */
+  /** The name of the coordinator, shown to people. */
   readonly holder: string;
 };
 
 /**
- * Takes the shard, unless it is held.
+ * Takes the lease of the shard, unless another coordinator holds it.
  *
  * @param isAlone whether no other coordinator can use the database, so that a former holder is gone
  */
@@ -59,14 +59,20 @@ export async function isShardFree({ work }: Pick<Store, 'work'>): Promise<boolea
   return rows.length === 0;
 }
 
-/** Gives the lease up, so that another coordinator may take it at once. Later writes under the term are refused. */
+/**
+ * Gives the lease up, so that another coordinator may take it at once. Later writes under this term are
+ * refused.
+ */
 export async function resignShard(store: Store, { shard, term }: ShardTerm): Promise<void> {
   await store.commit([
     { sql: "UPDATE shards SET term = '', expires_at = 0 WHERE id = ? AND term = ?", rows: [[shard, term]] },
   ]);
 }
 
-/** Renews the lease, or breaks the constraint `not_leading` where the row has another term. */
+/**
+ * The step that renews the lease. If the row has another term, the step violates the constraint
+ * `not_leading`.
+ */
 function fenceOf({ shard, term }: ShardTerm): SqlStep {
   return {
     sql: `UPDATE shards SET term = CASE WHEN term = ? THEN term END, expires_at = database_now() + ?
@@ -79,11 +85,11 @@ function changesOf(step: Iterable<RowOutcome> | undefined): number {
   return [...(step ?? [])][0]?.changes ?? 0;
 }
 
-/** The holder of a lease, as its store tells it. */
+/** A taken lease, with the functions by which the store informs its holder. */
 export type LeaseHolder = ShardTerm & {
   /** Monotonic ms. */
   readonly now: () => number;
-  /** Called after each renewal with the instant at which it was begun, on the clock of `now`. */
+  /** Called after each renewal, with the instant at which the renewal was begun, on the clock of `now`. */
   readonly onRenewed: (begunAt: number) => void;
   /** Called when a write was refused because another coordinator has taken the shard. */
   readonly onLost: () => void;
@@ -121,7 +127,8 @@ export class FencedStore implements Store {
     return this.#renewing(async (begin) => {
       begin();
       const outcomes = await this.#store.commit([...steps, this.#fence]);
-      // Without its row nobody leads the shard: it was restored from a time before the first leader.
+      // If the row of the shard is missing, the database was restored from a backup made before the first
+      // leader, and nobody leads the shard.
       if (changesOf(outcomes.at(-1)) === 0) this.#holder.onLost();
       return outcomes.slice(0, -1);
     });
@@ -132,12 +139,12 @@ export class FencedStore implements Store {
     await this.commit([]);
   }
 
-  /** The one that opened the store below closes it. */
+  /** Does nothing: whoever opened the underlying store closes it. */
   async close(): Promise<void> {}
 
   /**
-   * The fence comes last, so that the lease is whole after a long transaction. Nobody can take the shard in
-   * between: one transaction runs at a time.
+   * The lease is renewed at the end, so that the full lease remains after a long transaction. No other
+   * coordinator can take the shard meanwhile, because only one transaction runs at a time.
    */
   async #fenced<T>(
     tx: Transaction,
@@ -151,7 +158,10 @@ export class FencedStore implements Store {
     return outcome;
   }
 
-  /** Tells the holder how the write ended. `begin` is called before the lease is renewed. */
+  /**
+   * Runs `write`, and tells the holder whether the lease was renewed or lost. `write` calls `begin` before it
+   * renews the lease.
+   */
   async #renewing<T>(write: (begin: () => void) => Promise<T>): Promise<T> {
     const { now, onRenewed, onLost } = this.#holder;
     let begunAt: number | null = null;

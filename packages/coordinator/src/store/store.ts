@@ -5,14 +5,14 @@ import type { Database } from './schema.ts';
 export type SqlValue = string | number | bigint | null | Uint8Array;
 
 /**
- * The effect of a statement for one row of parameters. `id` is the id of the inserted row, where the statement
- * ends with `RETURNING id`. It means nothing where no row was inserted.
+ * The effect of a statement for one row of parameters. `id` is the id of the inserted row, where the
+ * statement ends with `RETURNING id`. `id` has no meaning if no row was inserted.
  */
 export type RowOutcome = { readonly changes: number; readonly id: number };
 
 /**
- * One statement for many rows of parameters, in their order. A parameter is a `?`. Where PostgreSQL could not
- * know its type, which is in the columns of a SELECT, it is `?::bigint` or `?::bytea`.
+ * One statement for many rows of parameters, in their order. A parameter is a `?`. Among the columns of a
+ * SELECT, PostgreSQL cannot infer the type of a parameter, so it is written `?::bigint` or `?::bytea` there.
  */
 export type SqlStep = { readonly sql: string; readonly rows: readonly (readonly SqlValue[])[] };
 
@@ -52,8 +52,8 @@ export interface Store {
    */
   declare<T>(work: (tx: Transaction) => T | Promise<T>): Promise<T>;
   /**
-   * How many transactions of {@link declare} have ended in this process. Each may withdraw what was read
-   * before it.
+   * How many transactions of {@link declare} have ended in this process. After each, data that was read
+   * before may be out of date.
    */
   readonly declarations: number;
   /**

@@ -4,12 +4,13 @@ import { POSTGRES_ONLY } from './postgres-only.ts';
 import { SHOWN_VERSIONS } from './shown-versions.ts';
 
 /*
- * The tables of the database. Until version 0.1 is released, this one migration is edited, and databases of earlier
- * commits are not migrated. From that release on it never changes: a change of the tables is a further migration.
+ * The tables of the database. Until version 0.1 is released, changes of the tables are made in this
+ * migration, and databases of earlier commits are not migrated. From that release on, this file never
+ * changes, and each change of the tables is a further migration.
  *
  * All instants are epoch milliseconds. Columns named `*_sealed` hold AES-256-GCM cipher text. `owner` is
- * 'file' for rows that the declared file owns, otherwise null; `local_name` is then the row's key in the
- * file. `row_version` grows with every write of the row.
+ * 'file' for rows that the declared file owns, otherwise null; `local_name` is the key in the file of a row
+ * that the file owns. `row_version` grows with every write of the row.
  */
 
 const ACCESS = [
@@ -63,8 +64,8 @@ const DECLARED = [
     probe_version INTEGER NOT NULL DEFAULT 1, activated_at INTEGER NOT NULL,
     owner TEXT, local_name TEXT, row_version INTEGER NOT NULL DEFAULT 1,
     created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL)`,
-  // Lists by name or type, and the overview, each read an index. The rows are larger: their attributes take
-  // some kilobytes.
+  // Lists by name or type, and the overview, read only an index. Rows are much larger, because attributes
+  // take some kilobytes.
   'CREATE INDEX monitors_names ON monitors (workspace_id, id, name, type)',
   'CREATE INDEX monitors_overview ON monitors (workspace_id, id, active, name, type)',
   // Deleted monitors that still have roll-ups; see `REMOVED`.
@@ -135,18 +136,18 @@ const EVALUATION = [
   // The names of agents by the numbers that reports give them. `noted_on`: beginning of the last day (UTC) on
   // which the agent reported.
   'CREATE TABLE agent_names (number INTEGER PRIMARY KEY, name TEXT NOT NULL, noted_on INTEGER NOT NULL)',
-  // For the retention.
+  // The retention finds the rows to delete by this index.
   'CREATE INDEX agent_names_noted ON agent_names (noted_on)',
-  // Slots of a monitor that are not on its grid. Reads of one monitor's results look up the slots on the grid
-  // and these.
+  // Slots of a monitor that are not on its grid. A read of one monitor's results looks up the slots on the
+  // grid and the slots in this table.
   `CREATE TABLE off_grid_slots (
     monitor_id INTEGER NOT NULL, slot INTEGER NOT NULL, PRIMARY KEY (monitor_id, slot)) WITHOUT ROWID`,
-  // For the retention.
+  // The retention finds the rows to delete by this index.
   'CREATE INDEX off_grid_slots_slot ON off_grid_slots (slot)',
-  // One row per monitor: the state that the evaluation needs after a restart, without its votes. `version`: the
-  // version of the probed attributes that the votes belong to. Results of slots up to `floor_slot` never vote.
-  // `entered` has a bit per region that was given a slot. `status_slot` names the last change of status but those
-  // to `unknown`. `shown_version`: see `shown-versions.ts`.
+  // One row per monitor: the state that the evaluation needs after a restart, without its votes. `version`:
+  // the version of the probed attributes that the votes belong to. Results of slots up to `floor_slot` never
+  // vote. `entered` has a bit per region that was asked to check a slot. `status_slot` is the slot of the
+  // last change to a status other than `unknown`. `shown_version`: see `shown-versions.ts`.
   `CREATE TABLE monitor_states (
     monitor_id INTEGER PRIMARY KEY REFERENCES monitors ON DELETE CASCADE,
     status TEXT NOT NULL CHECK (status IN ('active', 'degraded', 'error', 'unknown')),
@@ -171,22 +172,24 @@ const EVALUATION = [
   `CREATE INDEX transitions_changes ON transitions (monitor_id, at, id, to_status)
     WHERE from_status <> to_status`,
   'CREATE INDEX transitions_intervals ON transitions (monitor_id, at) WHERE from_status = to_status',
-  // For the retention. Each row is in exactly one of the two, because the two kinds are kept for different times.
+  // The retention finds the rows to delete by these two indexes. Each row is in exactly one of them, because
+  // changes and intervals are kept for different times.
   'CREATE INDEX transitions_changed ON transitions (at, id, monitor_id) WHERE from_status <> to_status',
   'CREATE INDEX transitions_reasons ON transitions (at) WHERE from_status = to_status',
   `CREATE TABLE stream_positions (
     stream TEXT PRIMARY KEY, stream_created TEXT NOT NULL, sequence INTEGER NOT NULL,
     message_id TEXT NOT NULL, message_time INTEGER NOT NULL) WITHOUT ROWID`,
-  // The lease of a shard, see `shard-lease.ts`. `term` is drawn for each take; '': the holder has resigned.
-  // Once the row has another term, the constraint refuses the writes of the former leader. `holder` and
-  // `epoch` (the count of takes) are for people. `expires_at` is an instant of the database's clock.
+  // The lease of a shard, see `shard-lease.ts`. `term` is drawn at random each time a coordinator takes the
+  // lease; '': the holder has resigned. Once the row has another term, the constraint refuses the writes of
+  // the former leader. `holder` and `epoch` (how often the lease was taken) are only for people. `expires_at`
+  // is an instant of the database's clock.
   `CREATE TABLE shards (
     id INTEGER PRIMARY KEY, holder TEXT NOT NULL, term TEXT CONSTRAINT not_leading CHECK (term IS NOT NULL),
     epoch INTEGER NOT NULL, expires_at INTEGER NOT NULL)`,
   // `last_seen_at`: the last time the region had a live agent, written at least once a minute while it has
   // one.
   'CREATE TABLE region_presence (region TEXT PRIMARY KEY, last_seen_at INTEGER NOT NULL) WITHOUT ROWID',
-  // Intervals without a live agent; `ended_at` null while it lasts.
+  // Intervals in which a region had no live agent. `ended_at` is null while the interval lasts.
   `CREATE TABLE region_absences (
     id INTEGER PRIMARY KEY AUTOINCREMENT, region TEXT NOT NULL, started_at INTEGER NOT NULL, ended_at INTEGER)`,
   'CREATE INDEX region_absences_ended ON region_absences (ended_at) WHERE ended_at IS NOT NULL',
@@ -222,9 +225,9 @@ const TOTALS = [
   `CREATE TABLE rollup_repairs (
     hour INTEGER NOT NULL, monitor_id INTEGER NOT NULL, marks INTEGER NOT NULL DEFAULT 1,
     PRIMARY KEY (hour, monitor_id)) WITHOUT ROWID`,
-  // What the export over OTLP has counted (`export/`). `totals` is JSON and has the notes up to `until`. A note
-  // has the results of one batch of the recorder whose monitors are exported; it goes when all totals have it.
-  // Ids of notes are given by the process and only grow.
+  // Counts of the export over OTLP (`export/`). `totals` is JSON and includes the notes up to `until`. A note
+  // has those results of one batch of the recorder whose monitors are exported. A note is deleted when all
+  // totals include it. The process assigns the ids of notes, which only grow.
   `CREATE TABLE export_totals (
     monitor_id INTEGER PRIMARY KEY REFERENCES monitors ON DELETE CASCADE,
     until INTEGER NOT NULL, totals TEXT NOT NULL)`,
@@ -251,11 +254,11 @@ const DELIVERY = [
   "CREATE INDEX deliveries_pending ON deliveries (notification_id, monitor_id, id) WHERE state = 'pending'",
   'CREATE INDEX deliveries_due ON deliveries (notification_id, due_at, id, monitor_id) WHERE due_at IS NOT NULL',
   'CREATE INDEX deliveries_channel ON deliveries (notification_id, id)',
-  // Serves replays and lists of dead deliveries: they are few among the delivered ones of a channel.
+  // Serves replays and lists of dead deliveries. A channel has few dead deliveries among many delivered ones.
   "CREATE INDEX deliveries_dead ON deliveries (notification_id, id) WHERE state = 'dead'",
   // Serves the newest deliveries of a monitor, over all of its channels.
   'CREATE INDEX deliveries_monitor ON deliveries (monitor_id, id)',
-  // For the retention.
+  // The retention finds the rows to delete by this index.
   'CREATE INDEX deliveries_finished ON deliveries (finished_at) WHERE finished_at IS NOT NULL',
   // `outcome` is that of the kind of channel, `reason` says more about a failure, `reply` is what the receiver
   // answered, shortened and masked. `next_attempt_at`: null after the last attempt.
@@ -271,10 +274,13 @@ const DELIVERY = [
   'CREATE INDEX delivery_threads_at ON delivery_threads (at)',
 ];
 
-/** Maintenance windows, and incidents that people write about. Nothing declares them. */
+/**
+ * Maintenance windows, and incidents that people write about. No declared file and no Terraform resource
+ * declares these rows.
+ */
 const NOTES = [
-  // `repeat`: JSON, see `maintenance-windows.ts`; null: once. `ended_at`: the window is over from then on; null: it
-  // was not ended.
+  // `repeat`: JSON, see `maintenance-windows.ts`; null: the window occurs once. `ended_at`: when an operator
+  // ended the window; null: nobody ended it.
   `CREATE TABLE maintenance_windows (
     id INTEGER PRIMARY KEY AUTOINCREMENT, workspace_id INTEGER NOT NULL REFERENCES workspaces,
     title TEXT NOT NULL, text TEXT NOT NULL, starts_at INTEGER NOT NULL, ends_at INTEGER NOT NULL,
@@ -287,7 +293,8 @@ const NOTES = [
     monitor_id INTEGER NOT NULL REFERENCES monitors ON DELETE CASCADE,
     PRIMARY KEY (window_id, monitor_id)) WITHOUT ROWID`,
   'CREATE INDEX maintenance_monitors_monitor ON maintenance_monitors (monitor_id)',
-  // Pages that show a window although they do not show its monitors, and components that it names.
+  // Pages that a window names: they show it although they may not show its monitors. The next table has the
+  // components that a window names.
   `CREATE TABLE maintenance_pages (
     window_id INTEGER NOT NULL REFERENCES maintenance_windows ON DELETE CASCADE,
     page_id INTEGER NOT NULL REFERENCES status_pages ON DELETE CASCADE,
@@ -298,8 +305,8 @@ const NOTES = [
     component_id INTEGER NOT NULL REFERENCES components ON DELETE CASCADE,
     PRIMARY KEY (window_id, component_id)) WITHOUT ROWID`,
   'CREATE INDEX maintenance_components_component ON maintenance_components (component_id)',
-  // An incident that people write about has a title and neither key nor monitor. The key is that of alerts and
-  // transitions. `impact` is what the operator says of the affected components.
+  // An incident that people write about has a title and neither key nor monitor. The key is the one in alerts
+  // and transitions. `impact` is the operator's statement about the affected components.
   `CREATE TABLE incidents (
     id INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT UNIQUE, workspace_id INTEGER, monitor_id INTEGER,
     opened_at INTEGER NOT NULL, closed_at INTEGER, closure TEXT, title TEXT,
@@ -307,14 +314,14 @@ const NOTES = [
   'CREATE INDEX incidents_monitor ON incidents (monitor_id, opened_at)',
   'CREATE INDEX incidents_closed ON incidents (closed_at) WHERE closed_at IS NOT NULL',
   'CREATE INDEX incidents_workspace ON incidents (workspace_id, id)',
-  // Pages that show an incident. Without a row, the pages that show the incident's monitor show it.
+  // Pages that an incident names. An incident without a row here is shown by the pages that show its monitor.
   `CREATE TABLE incident_pages (
     incident_id INTEGER NOT NULL REFERENCES incidents ON DELETE CASCADE,
     page_id INTEGER NOT NULL REFERENCES status_pages ON DELETE CASCADE,
     PRIMARY KEY (incident_id, page_id)) WITHOUT ROWID`,
   'CREATE INDEX incident_pages_page ON incident_pages (page_id)',
   // Updates that people write about an incident. `component_ids`: JSON array of the affected components. Ids
-  // grow in the order of the commits, so one id says which updates subscribers were told.
+  // grow in the order of the commits, so one id says which updates were announced to subscribers.
   `CREATE TABLE incident_updates (
     id INTEGER PRIMARY KEY AUTOINCREMENT, incident_id INTEGER NOT NULL REFERENCES incidents ON DELETE CASCADE,
     state TEXT NOT NULL, text TEXT NOT NULL, component_ids TEXT NOT NULL, at INTEGER NOT NULL,
@@ -324,17 +331,18 @@ const NOTES = [
 
 /** Visitors of status pages: who gets mails of a page, what subscribers were told, and where custom domains point. */
 const VISITORS = [
-  // An address that a page writes to. `subscription`: none (it asked to sign in), asked (not confirmed yet),
-  // confirmed, or stopped (the address is dead, `stopped_for` says why). A delivery has the negated id as its
-  // `notification_id`, so ids are not given twice. `credential`: what let the subscriber see the page when it
-  // subscribed, see `credential.ts`; null: nothing had to.
+  // A mail address to which a page sends mails. `subscription`: none (its owner only asked to sign in), asked
+  // (not confirmed yet), confirmed, or stopped (the address is dead; `stopped_for` says why). A delivery has
+  // the negated id as its `notification_id`, so ids are never reused. `credential`: the credential with which
+  // the subscriber could see the page when it subscribed, see `credential.ts`; null: the page needed no
+  // credential.
   `CREATE TABLE page_recipients (
     id INTEGER PRIMARY KEY AUTOINCREMENT, page_id INTEGER NOT NULL REFERENCES status_pages ON DELETE CASCADE,
     address TEXT NOT NULL, language TEXT NOT NULL, subscription TEXT NOT NULL DEFAULT 'none',
     stopped_for TEXT, created_at INTEGER NOT NULL, asked_at INTEGER NOT NULL, confirmed_at INTEGER,
     credential TEXT, UNIQUE (page_id, address))`,
   'CREATE INDEX page_recipients_page ON page_recipients (page_id, id)',
-  // For the retention.
+  // The retention finds the rows to delete by this index.
   `CREATE INDEX page_recipients_unconfirmed ON page_recipients (asked_at)
     WHERE subscription IN ('none', 'asked')`,
   // Announcements to subscribers whose mails are not all queued yet. `after_recipient`: the last recipient
@@ -343,21 +351,23 @@ const VISITORS = [
     id INTEGER PRIMARY KEY AUTOINCREMENT, uid TEXT NOT NULL UNIQUE,
     page_id INTEGER NOT NULL REFERENCES status_pages ON DELETE CASCADE,
     content TEXT NOT NULL, created_at INTEGER NOT NULL, after_recipient INTEGER NOT NULL DEFAULT 0)`,
-  // The status of a monitor that the subscribers of a page were last told. No row: active.
+  // The status of a monitor that was last announced to the subscribers of a page. No row: the status is
+  // `active`.
   `CREATE TABLE page_told (
     page_id INTEGER NOT NULL REFERENCES status_pages ON DELETE CASCADE,
     monitor_id INTEGER NOT NULL, status TEXT NOT NULL, PRIMARY KEY (page_id, monitor_id)) WITHOUT ROWID`,
-  // What the subscribers of a page were told about a maintenance window. `announced_from`: beginning of the
-  // occurrence that was announced in advance. `begun_from`: beginning of the occurrence that was announced
-  // when it began. `is_over`, 0 or 1: the end of the occurrence of `begun_from` was announced too.
+  // The announcements of a maintenance window to the subscribers of a page. `announced_from`: beginning of
+  // the occurrence that was announced in advance. `begun_from`: beginning of the occurrence that was
+  // announced when it began. `is_over`, 0 or 1: the end of the occurrence of `begun_from` was announced too.
   `CREATE TABLE page_windows_told (
     page_id INTEGER NOT NULL REFERENCES status_pages ON DELETE CASCADE,
     window_id INTEGER NOT NULL REFERENCES maintenance_windows ON DELETE CASCADE,
     announced_from INTEGER, begun_from INTEGER, is_over INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (page_id, window_id)) WITHOUT ROWID`,
   'CREATE INDEX page_windows_told_window ON page_windows_told (window_id)',
-  // Where the custom domain of a page points. `declared`: the domain as the page had it at the check; a page with
-  // another one is not checked yet. `domain`: its ASCII form. `failures`: checks in a row that found it elsewhere.
+  // Where the custom domain of a page points. `declared`: the domain that the page declared at the check. If
+  // the page declares another domain now, that domain is not checked yet. `domain`: the ASCII form of the
+  // domain. `failures`: number of consecutive checks that found the domain pointing elsewhere.
   `CREATE TABLE page_domains (
     page_id INTEGER PRIMARY KEY REFERENCES status_pages ON DELETE CASCADE,
     declared TEXT NOT NULL, domain TEXT NOT NULL, state TEXT NOT NULL, problem TEXT,
@@ -365,7 +375,7 @@ const VISITORS = [
   'CREATE INDEX page_domains_domain ON page_domains (domain)',
   // The icon of a page as it was last fetched. `url`: the page's icon URL at that time; after a change of the
   // URL the row is ignored. `content` null: it was never fetched. `validator`: the `ETag` of the server's
-  // answer. `problem`: why the last try failed.
+  // answer. `problem`: why the last fetch failed.
   `CREATE TABLE page_icons (
     page_id INTEGER PRIMARY KEY REFERENCES status_pages ON DELETE CASCADE,
     url TEXT NOT NULL, content_type TEXT, content BLOB, validator TEXT, problem TEXT,

@@ -3,18 +3,19 @@ import { DAY_MS } from '../../verdict/summary-range.ts';
 import { onlyInPostgres } from '../dialect.ts';
 
 /*
- * What only a database of PostgreSQL has. The aggregate `merged_histogram` is the sum of stored histograms of
- * latencies (nulls are skipped), as `verdict/latency-histogram.ts` encodes it. SQLite gets it and the clock from
- * `sqlite/statements.ts`.
+ * Definitions that only a PostgreSQL database has. The aggregate `merged_histogram` adds up stored latency
+ * histograms in the encoding of `verdict/latency-histogram.ts`; it skips nulls. For SQLite,
+ * `sqlite/statements.ts` registers this aggregate and the database's clock.
  */
 
 const BUCKETS = emptyHistogram().length;
 
 export const POSTGRES_ONLY = [
-  // Results lie in a part for each day (UTC), which the retention drops. A part is made a day ahead, beside the
-  // table, and then attached: reads go on meanwhile. A row is written anew with each region that reports later.
-  // So a part is vacuumed by the number of those rows, which is each minute at most, and not when a fifth of it has
-  // changed: that is 69 bytes per result instead of 95 (test/bench/result-bytes.ts).
+  // The table of results has one partition per day (UTC), and the retention drops whole partitions. A
+  // partition is created a day ahead as a separate table and then attached, so that reads are not blocked.
+  // Each region that reports later rewrites the row of the slot. So a partition is vacuumed after a fixed
+  // number of rewritten rows, at most once a minute, and not only when a fifth of its rows has changed. With
+  // this setting a result takes 69 bytes instead of 95 (test/bench/result-bytes.ts).
   `CREATE FUNCTION keep_result_day(slot bigint) RETURNS void LANGUAGE plpgsql AS $$
     DECLARE
       from_slot bigint;
@@ -44,12 +45,13 @@ export const POSTGRES_ONLY = [
       EXECUTE format('DROP TABLE %I', part.relname);
       RETURN part.about;
     END $$`,
-  // SQLite needs a cast after joining bytes, and has this name for them.
+  // The type `blob` exists because queries cast joined bytes to it: SQLite needs this cast, and `blob` is its
+  // name for bytes.
   'CREATE DOMAIN blob AS bytea',
-  // The mark of the last commit of each process that writes, see `postgres/postgres-writer.ts`.
+  // For each writing process, the mark of its last commit, see `postgres/postgres-writer.ts`.
   `CREATE TABLE last_commits (process bigint PRIMARY KEY, mark text NOT NULL,
     at timestamptz NOT NULL DEFAULT clock_timestamp())`,
-  // The database's clock, epoch ms; not the time at which the transaction began.
+  // The present time on the database's clock, epoch ms. It is not the time at which the transaction began.
   `CREATE FUNCTION database_now() RETURNS bigint LANGUAGE sql VOLATILE
     AS $$ SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000 AS bigint) $$`,
   `CREATE FUNCTION histogram_add(counts bigint[], histogram bytea) RETURNS bigint[]

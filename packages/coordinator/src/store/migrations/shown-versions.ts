@@ -2,10 +2,10 @@ import type { RawBuilder } from 'kysely';
 import { triggerDefinition } from '../dialect.ts';
 
 /*
- * The triggers that raise the versions of what status pages show. `status_pages.shown_version` grows with
- * each write by people to what the page shows, and `monitor_states.shown_version` with each change that
- * checks cause. Triggers do it, so that no writer can forget it. There are two numbers because a page is
- * shared by many monitors: recording a check writes only rows of its own monitor.
+ * The triggers that raise the version numbers of the content of status pages. `status_pages.shown_version`
+ * grows with each write by people to what the page shows, and `monitor_states.shown_version` with each change
+ * that checks cause. Triggers raise the numbers, so that no writer can forget to raise them. There are two
+ * numbers because many monitors share a page: recording a check then writes only rows of its own monitor.
  */
 
 type Shown = {
@@ -34,14 +34,15 @@ const SHOWN: readonly Shown[] = [
   {
     table: 'status_pages',
     on: ['UPDATE'],
-    // Not where a trigger itself has raised the number.
+    // The condition excludes updates in which a trigger has raised the number.
     when: 'old.shown_version = new.shown_version',
     pages: (row) => `${row}.id`,
   },
   { table: 'component_groups', on: ALWAYS, pages: (row) => `${row}.page_id` },
   { table: 'components', on: ALWAYS, pages: (row) => `${row}.page_id` },
   { table: 'page_icons', on: ALWAYS, pages: (row) => `${row}.page_id` },
-  // Only updates: a new monitor has no component yet, and a monitor with a component cannot be removed.
+  // Only updates raise the number: a new monitor has no component yet, and a monitor with a component cannot
+  // be removed.
   { table: 'monitors', on: ['UPDATE'], pages: (row) => ofComponentsWith(`${row}.id`) },
   { table: 'maintenance_windows', on: ALWAYS, pages: (row) => ofWindow(`${row}.id`) },
   { table: 'maintenance_pages', on: ALWAYS, pages: (row) => `${row}.page_id` },
@@ -61,7 +62,7 @@ const SHOWN: readonly Shown[] = [
     table: 'incident_pages',
     on: ALWAYS,
     pages: (row) => `${row}.page_id`,
-    // Pages that show the monitor show its incident only where the incident names no page.
+    // Pages that show the monitor show the monitor's incident only if the incident names no page.
     monitors: (row) => `SELECT monitor_id FROM incidents WHERE id = ${row}.incident_id`,
   },
   {
@@ -76,7 +77,8 @@ const SHOWN: readonly Shown[] = [
     when: 'old.status <> new.status OR old.since <> new.since',
     monitors: (row) => `${row}.monitor_id`,
   },
-  // Pages do not show intervals of one status.
+  // Only changes of status count: pages do not show the intervals in which a reason recurred under one
+  // status.
   {
     table: 'transitions',
     on: ['INSERT', 'UPDATE OF at'],

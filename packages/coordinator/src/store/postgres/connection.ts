@@ -4,36 +4,42 @@ import type { Execute, StatementOutcome } from '../one-connection.ts';
 import type { RowOutcome, SqlStep } from '../store.ts';
 import { Exchange, PreparedStatements } from './exchange.ts';
 
-/** Longest run of one statement, ms. The server ends it then. */
+/** Maximum duration of one statement, ms. The server cancels a statement that takes longer. */
 const STATEMENT_LIMIT_MS = 30_000;
-/** Longest wait of a statement for a lock, ms; as long as a transaction of SQLite waits. */
+/** Maximum time for which a statement waits for a lock, ms. A transaction of SQLite waits as long. */
 export const LOCK_LIMIT_MS = 5_000;
 /**
- * Longest time without a statement in an open transaction, ms. The server ends the connection then: others wait
- * for the lock of the transaction, and its process may be frozen. It is shorter than a lease.
+ * Maximum time without a statement in an open transaction, ms. After this time the server ends the
+ * connection, because its process may be frozen while others wait for the transaction's lock. The time is
+ * shorter than a lease.
  */
 const IDLE_LIMIT_MS = 3_000;
-/** Longest wait for the answers to one exchange, ms. After it the connection is given up. */
+/** Maximum wait for the answers to one exchange, ms. After this time the client gives the connection up. */
 const ANSWER_LIMIT_MS = 60_000;
 const DIAL_LIMIT_MS = 5_000;
-/** Silence after which either side asks whether the other is still there, ms. */
+/**
+ * Time without traffic after which client and server each check that the other side still answers (TCP
+ * keepalive), ms.
+ */
 const KEEPALIVE_MS = 10_000;
 
 const SETTINGS = {
   statement_timeout: STATEMENT_LIMIT_MS,
-  // With another level, a transaction would not see what was committed while it waited for its lock.
+  // At a stricter level, a transaction would not see transactions that were committed while it waited for its
+  // lock.
   default_transaction_isolation: 'read committed',
   lock_timeout: LOCK_LIMIT_MS,
   idle_in_transaction_session_timeout: IDLE_LIMIT_MS,
-  // The server notices within half a minute that this machine is gone, and frees its locks.
+  // With these values, the server notices within half a minute that this machine is gone, and releases its
+  // locks.
   tcp_keepalives_idle: KEEPALIVE_MS / 1_000,
   tcp_keepalives_interval: 5,
   tcp_keepalives_count: 3,
-  // Compiling takes longer than any of these queries.
+  // Compiling a query takes longer than running any of our queries.
   jit: 'off',
 } as const;
 
-/** A server, and what the connections to it may do. */
+/** The server to connect to, and whether its connections may write. */
 export type Dialled = {
   readonly url: Secret;
   readonly may: 'read' | 'write';
@@ -60,7 +66,7 @@ export class Connection {
     this.#client = client;
   }
 
-  /** Gives the session its settings; to be awaited before the first exchange. */
+  /** Sets the session's settings. The caller must await this before the first exchange. */
   setUp(may: Dialled['may']): Promise<void> {
     this.#settingUp ??= this.#setUp(may);
     return this.#settingUp;
@@ -84,7 +90,7 @@ export class Connection {
     });
     await this.runAll([
       { sql: 'SELECT set_config(?, ?, false)', rows: settings.map(([name, value]) => [name, String(value)]) },
-      // A commit is on the disk before it is answered, whatever the server's default is.
+      // The server answers a commit only when it is on the disk, whatever the server's default is.
       {
         sql: "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'",
         rows: [[]],

@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import type { RowOutcome } from '../store.ts';
 
-/** Statements that a connection keeps prepared. */
+/** Maximum number of statements that a connection keeps prepared. */
 const KEPT_STATEMENTS = 256;
 
 type Field = { readonly name: string; readonly dataTypeID: number };
@@ -13,7 +13,7 @@ export class PreparedStatements {
   readonly #known = new Map<string, Statement>();
   #last = 0;
 
-  /** The statement of this text, and whether the server has it already. */
+  /** The statement with this text, and whether the server has already prepared it. */
   find(sql: string): { statement: Statement; isKnown: boolean } {
     const known = this.#known.get(sql);
     const statement = known ?? { name: `s${++this.#last}`, text: numbered(sql), fields: [] };
@@ -22,12 +22,12 @@ export class PreparedStatements {
     return { statement, isKnown: known !== undefined };
   }
 
-  /** To be called where the server may not have prepared it. */
+  /** Forgets a statement. Call this when the server may not have prepared the statement. */
   forget(sql: string): void {
     this.#known.delete(sql);
   }
 
-  /** Forgets the statements that are too many, and answers their names. */
+  /** Forgets the least recently used statements beyond {@link KEPT_STATEMENTS}, and returns their names. */
   takeSurplus(): string[] {
     const names: string[] = [];
     for (const [sql, { name }] of this.#known) {
@@ -39,7 +39,10 @@ export class PreparedStatements {
   }
 }
 
-/** Gives the parameters of a statement PostgreSQL's form: `?` outside of quotes becomes `$1`, `$2` … */
+/**
+ * Numbers the parameters of a statement as PostgreSQL needs it: each `?` outside of quotes becomes `$1`, `$2`
+ * …
+ */
 function numbered(sql: string): string {
   let count = 0;
   return sql.replace(/'[^']*'|"[^"]*"|\?/g, (part) => (part === '?' ? `$${++count}` : part));
@@ -48,19 +51,19 @@ function numbered(sql: string): string {
 type Step = { readonly sql: string; readonly rows: readonly (readonly unknown[])[] };
 
 type StepAnswer = {
-  /** The rows that the statement answered, where they are kept. */
+  /** The rows that the statement answered; empty if the caller does not want the rows. */
   readonly rows: Record<string, unknown>[];
-  /** One for each row of parameters. */
+  /** The outcome for each row of parameters. */
   readonly outcomes: RowOutcome[];
 };
 
 /**
- * Statements, each for many rows of parameters, in one round trip: all messages of PostgreSQL's extended
- * query are sent at once with one Sync at their end. The server runs them in order, and skips the rest after
- * an error. (https://www.postgresql.org/docs/current/protocol-flow.html#PROTOCOL-FLOW-PIPELINING)
+ * Runs statements, each for many rows of parameters, in one round trip. All messages of PostgreSQL's extended
+ * query protocol are sent at once, with one Sync at the end. The server runs them in order, and skips the
+ * rest after an error. (https://www.postgresql.org/docs/current/protocol-flow.html#PROTOCOL-FLOW-PIPELINING)
  *
- * It is what `pg` calls a submittable, as cursors and COPY are: the client calls `submit` when its connection
- * is free, and then the handlers.
+ * This class implements the interface `Submittable` of `pg`, as cursors and COPY do: the client calls
+ * `submit` when its connection is free, and then the handlers of messages.
  */
 export class Exchange implements pg.Submittable {
   readonly answers: Promise<readonly StepAnswer[]>;
@@ -99,7 +102,7 @@ export class Exchange implements pg.Submittable {
     }
   }
 
-  /** Ends the connection, because the server does not answer. */
+  /** Destroys the connection. It is called when the server does not answer. */
   giveUp(): void {
     this.#connection?.stream.destroy();
   }
@@ -141,7 +144,7 @@ export class Exchange implements pg.Submittable {
   }
 
   handleError(error: Error): void {
-    // The server may have skipped them.
+    // The server may have skipped the preparation of new statements.
     for (const sql of this.#newTexts) this.#statements.forget(sql);
     this.#settle.reject(error);
   }
@@ -164,18 +167,20 @@ export class Exchange implements pg.Submittable {
 
 function parameterOf(value: unknown): string | Buffer | null {
   if (value === null || value === undefined) return null;
-  // PostgreSQL's texts cannot have this character. A target's answer may.
+  // Texts of PostgreSQL cannot contain NUL, but a target's answer may.
   if (typeof value === 'string') return value.includes('\0') ? value.replaceAll('\0', '\uFFFD') : value;
   if (value instanceof Uint8Array) return Buffer.from(value.buffer, value.byteOffset, value.byteLength);
   return String(value);
 }
 
-/** PostgreSQL's names of types (pg_type.oid) whose values are numbers here. */
+/** Ids of the PostgreSQL types (pg_type.oid) whose values are decoded as numbers. */
 const NUMBERS: ReadonlySet<number> = new Set([20, 21, 23, 26, 700, 701, 1700]);
 const BOOLEAN = 16;
 const BYTES = 17;
 
-/** A value as SQLite gives it: counts, ids and sums are numbers, truth is 0 or 1. */
+/**
+ * Decodes a value to the form that SQLite answers: counts, ids and sums are numbers, and booleans are 0 or 1.
+ */
 function decoded(text: string | null, type: number): unknown {
   if (text === null) return null;
   if (NUMBERS.has(type)) return Number(text);

@@ -9,7 +9,10 @@ import { postgresDialect } from './postgres-dialect.ts';
 import { PostgresReader } from './postgres-reader.ts';
 import { PostgresWriter } from './postgres-writer.ts';
 
-/** Connections that read for pages and the API, and those that read for {@link Store.work}. */
+/**
+ * Maximum number of connections that read for pages and the API, and of connections that read for {@link
+ * Store.work}.
+ */
 const READERS = 4;
 const WORK_READERS = 2;
 
@@ -39,13 +42,16 @@ export async function openPostgres({ url, log }: { url: Secret; log: Logger }): 
   }
 }
 
-/** As `openReading`. */
+/** Opens a migrated PostgreSQL database for reading, through one connection. */
 export function openPostgresReading({ url, log }: { url: Secret; log: Logger }): StoreReading {
   const reader = new PostgresReader(url, 1, log);
   return { read: reader.db, close: () => reader.close() };
 }
 
-/** The server reports neither the size of its journal nor the free space on its disk. */
+/**
+ * The size of the database. The other sizes are NaN, because the server reports neither the size of its
+ * journal nor the free space on its disk.
+ */
 export async function postgresSizes({ work }: Pick<Store, 'work'>): Promise<DatabaseSizes> {
   const { rows } = await sql<{ size: number }>`SELECT pg_database_size(current_database()) AS size`.execute(
     work,

@@ -18,7 +18,7 @@ export function postgresDialect(execute: Execute): Dialect {
   };
 }
 
-/** Compiles the parts of `dialect.ts` in their form for PostgreSQL. */
+/** A query compiler that uses the PostgreSQL form of the parts defined in `dialect.ts`. */
 class FormCompiler extends PostgresQueryCompiler {
   protected override visitRaw(node: RawNode): void {
     super.visitRaw(postgresForm(node));

@@ -1,11 +1,14 @@
 import { messageOf } from '@svc/shared/errors.ts';
 import { StoreError, type StoreErrorCode, storeError } from '../errors.ts';
 
-/** Codes of https://www.postgresql.org/docs/current/errcodes-appendix.html; two characters: a whole class. */
+/**
+ * Codes of https://www.postgresql.org/docs/current/errcodes-appendix.html; a key with two characters stands
+ * for a whole class of codes.
+ */
 const CODE_OF: ReadonlyMap<string, StoreErrorCode> = new Map([
   ['23', 'store-constraint'],
   ['25006', 'store-readonly'],
-  // Transactions in each other's way, waits that were too long, too many connections.
+  // Conflicts between transactions, waits that took too long, and too many connections.
   ['40', 'store-busy'],
   ['55P03', 'store-busy'],
   ['57014', 'store-busy'],
@@ -16,30 +19,33 @@ const CODE_OF: ReadonlyMap<string, StoreErrorCode> = new Map([
   ['XX002', 'store-corrupt'],
 ]);
 
-/** The server ends its connections, or takes none. */
+/** Codes of a lost connection: the server ends its connections, or accepts none. */
 const LOST = /^(?:08|57P0)/;
-/** Errors of this class name values in their message. */
+/** Errors of this class have values in their messages. */
 const ABOUT_VALUES = /^22/;
 
 function stateOf(error: unknown): string | null {
   if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'string') return null;
-  // Errors of sockets have names as codes: ECONNRESET.
+  // The codes of socket errors are names, such as ECONNRESET.
   return /^[0-9A-Z]{5}$/.test(error.code) && 'severity' in error ? error.code : null;
 }
 
-/** Whether the connection is of no use after this error. */
+/** Whether the connection can no longer be used after this error. */
 export function isConnectionLost(error: unknown): boolean {
   if (error instanceof StoreError) return false;
   const state = stateOf(error);
   return state === null || LOST.test(state);
 }
 
-/** Whether the server takes no writes any more, because another one has taken its place. */
+/** Whether the server refused a write because it is read-only: another server has replaced it. */
 export function isReadOnly(error: unknown): boolean {
   return stateOf(error) === '25006';
 }
 
-/** PostgreSQL's messages name tables and columns. Those that also name values are left out here. */
+/**
+ * The StoreError for an error of PostgreSQL. PostgreSQL's messages name tables and columns. A message that
+ * also contains values is left out.
+ */
 export function postgresErrorOf(error: unknown, does: 'reads' | 'writes'): StoreError {
   if (error instanceof StoreError) return error;
   const state = stateOf(error);
@@ -49,7 +55,7 @@ export function postgresErrorOf(error: unknown, does: 'reads' | 'writes'): Store
   return storeError(code, message, error);
 }
 
-/** The connection has ended, or none can be made. */
+/** The error for a connection that has ended or cannot be made. */
 export function lostError(cause: unknown, does: 'reads' | 'writes'): StoreError {
   const code = does === 'writes' ? 'store-writer-lost' : 'store-reader-lost';
   return new StoreError(code, `the connection that ${does} the database ended: ${messageOf(cause)}`, {

@@ -10,7 +10,7 @@ import { Connection, clientSettings, type Dialled } from './connection.ts';
 import { postgresDialect } from './postgres-dialect.ts';
 import { isConnectionLost, postgresErrorOf } from './postgres-errors.ts';
 
-/** Reads through a pool of connections, which are dialled when they are needed. */
+/** Reads through a pool of connections. Connections are opened when queries need them. */
 export class PostgresReader implements StoreReader {
   readonly db: Kysely<Database>;
   readonly #url: Dialled['url'];
@@ -20,7 +20,7 @@ export class PostgresReader implements StoreReader {
   #pool: pg.Pool;
   #isClosed = false;
 
-  /** @param size most connections at once */
+  /** @param size maximum number of connections */
   constructor(url: Dialled['url'], size: number, log: Logger) {
     this.#url = url;
     this.#size = size;
@@ -29,15 +29,15 @@ export class PostgresReader implements StoreReader {
     this.db = new Kysely({ dialect: postgresDialect((sql, parameters) => this.#run(sql, parameters)) });
   }
 
-  /** Gives up all connections: the server is gone, or another one has taken its place. */
+  /** Gives up all connections. It is called when the server is gone or another server has replaced it. */
   drop(): void {
     const former = this.#pool;
     this.#pool = this.#newPool();
-    // It waits for queries that run; each ends within its limit.
+    // `end` waits for running queries, and each query ends within its time limit.
     void former.end();
   }
 
-  /** Rejects waiting queries, and waits for those that run, which are bounded. */
+  /** Rejects waiting queries, and waits for running queries, whose duration is limited. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.#pool.end();
@@ -78,7 +78,7 @@ export class PostgresReader implements StoreReader {
 
   #newPool(): pg.Pool {
     const pool = new pg.Pool({ ...clientSettings({ url: this.#url }), max: this.#size });
-    // A connection that ends while nobody uses it.
+    // The pool emits `error` when an idle connection ends.
     pool.on('error', (error) =>
       this.#log.warn({ reason: messageOf(error) }, 'lost a connection to the database'),
     );

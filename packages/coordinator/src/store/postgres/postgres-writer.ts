@@ -15,13 +15,13 @@ import { isConnectionLost, isReadOnly, lostError, postgresErrorOf } from './post
 /** The key of the lock that each transaction holds: the bytes of `svc-writ`. */
 const WRITER_LOCK = '8319394187178928500';
 
-/** As `server_version_num` has it. */
+/** The oldest supported version of PostgreSQL, in the form of `server_version_num`: 15. */
 const OLDEST_VERSION = 150_000;
 
-/** Time between two tries for the lock, or to learn what became of a commit, ms. */
+/** Time between two tries to take the lock of the process, or to learn whether a commit was durable, ms. */
 const AGAIN_MS = 250;
 
-/** Begins a transaction when no other one of any coordinator runs. */
+/** Begins a transaction, after waiting until no transaction of any coordinator runs. */
 const BEGIN: readonly SqlStep[] = [
   { sql: 'BEGIN', rows: [[]] },
   { sql: 'SELECT pg_advisory_xact_lock(CAST(? AS bigint))', rows: [[WRITER_LOCK]] },
@@ -29,7 +29,9 @@ const BEGIN: readonly SqlStep[] = [
 
 const WRITE_MARK = `INSERT INTO last_commits (process, mark) VALUES (?, ?)
   ON CONFLICT (process) DO UPDATE SET mark = excluded.mark, at = clock_timestamp()`;
-/** Long after any process asks what became of its last commit. */
+/**
+ * Deletes marks of commits after 30 days. A process asks for the mark of its last commit long before that.
+ */
 const FORGET_MARKS = "DELETE FROM last_commits WHERE at < clock_timestamp() - interval '30 days'";
 
 type Parts = {
@@ -40,18 +42,19 @@ type Parts = {
 };
 
 /**
- * Writes through one connection. Each transaction begins with a lock that it holds to its end, so one
- * transaction of all coordinators runs at a time, as with SQLite. (What only a leader may write, the fence of
- * `shard-lease.ts` refuses to others.)
+ * Writes through one connection. Each transaction first takes a lock and holds it to its end. So only one
+ * transaction of all coordinators runs at a time, as with SQLite. (The fence of `shard-lease.ts` refuses
+ * writes of coordinators that do not lead.)
  *
  * Each transaction also writes a mark of its own into the row of its process. When the connection ends before
  * the answer to a commit, the next connection reads the mark, and so learns whether the transaction is
- * durable. A connection holds a second lock, that of its process, for its whole life. So the next one begins
- * only when the former has ended at the server too, and nothing of it is under way.
+ * durable. Each connection also holds the lock of its process, for as long as the connection lives. So the
+ * next connection is used only after the server has ended the former connection, when none of its statements
+ * runs any more.
  */
 export class PostgresWriter implements StoreWriter {
   readonly #parts: Parts;
-  /** Drawn for the life of this object. It is the key of a lock too. */
+  /** The id of this writer, drawn at random. It is also the key of the lock of the process. */
   readonly #process = randomBytes(8).readBigInt64BE().toString();
   readonly #stopping = new AbortController();
   #client: pg.Client | null = null;
@@ -89,13 +92,13 @@ export class PostgresWriter implements StoreWriter {
         const message = 'the database committed the transaction, but the answer was lost';
         throw new StoreError('store-unanswered', message, { cause: error });
       }
-      // Where this fails, the connection is given up, and the server rolls back.
+      // If rolling back fails, the connection is given up, and the server rolls the transaction back.
       await this.#rollBack(connection).catch(() => {});
       throw error;
     }
   }
 
-  /** Forgets the marks of processes that ended long ago. */
+  /** Deletes the marks of processes that ended long ago. */
   async forgetMarks(): Promise<void> {
     await this.run(FORGET_MARKS, []);
   }
@@ -108,7 +111,7 @@ export class PostgresWriter implements StoreWriter {
     await client?.end();
   }
 
-  /** The end of a transaction, with its mark. */
+  /** The steps that end a transaction: they store its mark and commit. */
   #end(mark: string): readonly SqlStep[] {
     return [
       { sql: WRITE_MARK, rows: [[this.#process, mark]] },
@@ -136,7 +139,10 @@ export class PostgresWriter implements StoreWriter {
       await this.#watched(connection, () => connection.run('ROLLBACK', []));
   }
 
-  /** Gives the connection up where the request shows that it has ended, or that the server is read-only. */
+  /**
+   * Makes a request. Gives the connection up if the request fails because the connection has ended or the
+   * server is read-only.
+   */
   async #watched<Answer>(connection: Connection, request: () => Promise<Answer>): Promise<Answer> {
     try {
       if (connection !== this.#connection) throw lostError('it was given up', 'writes');
@@ -153,7 +159,7 @@ export class PostgresWriter implements StoreWriter {
     this.#client = null;
     this.#connection = null;
     this.#parts.log.warn({ reason: messageOf(error) }, 'lost the connection that writes the database');
-    client?.end().catch(() => {}); // It has ended, or ends.
+    client?.end().catch(() => {}); // An error is ignored, because the connection is no longer used.
     this.#parts.onLost();
   }
 
@@ -163,8 +169,8 @@ export class PostgresWriter implements StoreWriter {
   }
 
   /**
-   * Dials, and waits until the lock of this process is free: the server may not have noticed yet that the
-   * connection before has ended.
+   * Opens a connection, and takes the lock of this process. It waits for the lock at most {@link
+   * LOCK_LIMIT_MS}, because the server may not have noticed yet that the former connection has ended.
    *
    * @throws StoreError `store-writer-lost`
    */
@@ -215,9 +221,9 @@ export class PostgresWriter implements StoreWriter {
   }
 
   /**
-   * Whether the transaction with this mark is durable, after its connection has ended. The next connection
-   * takes the lock of this process first, so the former one has ended at the server too. Asks until the
-   * database answers.
+   * Whether the transaction with this mark is durable, after its connection has ended. The query runs on the
+   * next connection, which has taken the lock of this process. So the server has ended the former connection
+   * by then. The query is repeated until the database answers.
    *
    * @throws StoreError `store-closed`
    */

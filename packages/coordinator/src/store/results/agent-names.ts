@@ -5,16 +5,17 @@ import type { Database } from '../schema.ts';
 import type { SqlStep } from '../store.ts';
 
 /**
- * The number by which reports name an agent: 40 bits of a hash of its name. Nobody gives numbers, so several
- * coordinators need not agree about them. Of 10,000 names, two have the same number once in 20,000 cases; the
- * history then shows one agent for the other.
+ * The number by which reports name an agent: 40 bits of a hash of its name. Numbers are derived and not
+ * assigned, so several coordinators need not agree about them. With 10,000 names, the probability that two
+ * names have the same number is 1 in 20,000. The history would then show one agent's name for both.
  */
 export function numberOfAgent(name: string): number {
   return Number.parseInt(hash('sha256', name).slice(0, 10), 16);
 }
 
 /**
- * Stores the names of the agents of a batch. All but the first batch of a day find them stored.
+ * Stores the names of the agents of a batch. Only the first batch of a day that has a name writes anything
+ * for it.
  *
  * @param recordedAt epoch ms
  */
@@ -27,7 +28,7 @@ export function noteAgents(names: ReadonlyMap<string, number>, recordedAt: numbe
   };
 }
 
-/** The names by their numbers. */
+/** The names of agents, by their numbers. */
 export async function namesOfAgents(
   db: Kysely<Database>,
   numbers: readonly number[],

@@ -32,9 +32,10 @@ export function abstentionOf({ monitorId, version, slot, region, reason }: Abste
 }
 
 /**
- * Appends reports to the row of their slot, unless they bring nothing new: the first report of a region that is
- * not `not_run` stays for good, and it replaces a recorded `not_run`. What is appended may repeat other regions'
- * reports. Readers pass over those. Without the cast, SQLite makes a text of the bytes.
+ * Appends reports to the row of their slot, unless they bring nothing new: the first report of a region that
+ * is not `not_run` stays for good, and it replaces a recorded `not_run`. The appended bytes may also contain
+ * a second report of a region that has already reported. Readers ignore second reports. Without the cast,
+ * SQLite would make a text of the joined bytes.
  */
 const INSERT_REPORTS = `
   INSERT INTO slot_results (slot, monitor_id, regions, not_run, reports) VALUES (?, ?, ?, ?, ?)
@@ -49,7 +50,7 @@ const INSERT_REPORTS = `
 const WRITER = new ReportWriter();
 
 /**
- * Steps that record reports. Reports about one slot of a monitor become one row.
+ * The steps that record reports. All reports about one slot of a monitor go to one row.
  *
  * @param recordedAt epoch ms
  */
@@ -60,7 +61,8 @@ export function insertReports(reports: readonly UnrecordedReport[], recordedAt: 
   }
   const slots: OpenRow[] = [];
   WRITER.clear();
-  // In the order of the key. The order of reports about one slot stays, because sorting is stable.
+  // Rows are written in the order of the table's key. Reports about the same slot keep their order, because
+  // sorting is stable.
   for (const report of reports.toSorted((a, b) => a.slot - b.slot || a.monitorId - b.monitorId)) {
     const { slot, monitorId, region, agent, found } = report;
     let row = slots.at(-1);
@@ -85,13 +87,19 @@ export function insertReports(reports: readonly UnrecordedReport[], recordedAt: 
   ];
 }
 
-/** Makes the parts of the table that the rows lie in, where the database has parts. */
+/**
+ * Creates the partitions of the table that these rows need. In SQLite, which has no partitions, this step
+ * does nothing.
+ */
 export function keepDays(slots: readonly { readonly slot: number }[]): SqlStep {
   const days = new Set(slots.map(({ slot }) => dayOf(slot)));
   return { sql: 'SELECT keep_result_day(?)', rows: [...days].map((day) => [day]) };
 }
 
-/** A row while reports are added to it. `end`: where they end, among the bytes of all rows. */
+/**
+ * A row to which reports are being added. `end`: the position at which its reports end in the bytes of all
+ * rows.
+ */
 type OpenRow = { slot: number; monitorId: number; regions: RegionSet; ran: RegionSet; end: number };
 
 function parametersOf(slots: readonly OpenRow[], bytes: Uint8Array<ArrayBuffer>): SqlValue[][] {

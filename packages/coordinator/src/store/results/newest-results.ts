@@ -10,7 +10,7 @@ import { namesOfAgents } from './agent-names.ts';
 import { slotsOfMonitor } from './recorded-slots.ts';
 import { readReports, type SlotReport } from './report-bytes.ts';
 
-/** Slots per query. The first query has few, which is mostly enough. */
+/** Number of slots per query. The first query reads few slots, which usually suffice. */
 const FIRST_CHUNK = 100;
 const LARGEST_CHUNK = 2_000;
 const GROWTH = 4;
@@ -26,15 +26,18 @@ export type ResultSearch = {
   monitorId: number;
   /** The first slot of the search, epoch ms. */
   since: number;
-  /** The search ends before this slot, epoch ms; null: no such bound. */
+  /** Only slots before this slot, epoch ms; null: up to the newest slot. */
   before: number | null;
   /** null: all. */
   region: Region | null;
   /** null: all. */
   outcome: Outcome | null;
-  /** Whether a slot may have such a result; other slots are skipped. Left out: every slot may. */
+  /**
+   * Tells whether a slot may have a result that matches. The other slots are skipped. Left out: no slot is
+   * skipped.
+   */
   mayHave?: (slot: number) => boolean;
-  /** The last row of the page before; null: begin with the newest row. */
+  /** The last result of the previous page; null: begin with the newest result. */
   after: { slot: number; region: string } | null;
   /** > 0 */
   limit: number;
@@ -44,7 +47,7 @@ export type ResultSearch = {
  * The newest results of a monitor, by slot and region, both descending.
  *
  * The key of the table begins with the slot, so the search looks up each slot that the monitor can have had.
- * Each takes a few µs, and 14 days have 40,000 slots.
+ * Looking up a slot takes a few µs, and 14 days have 40,000 slots.
  */
 export async function newestResults(
   { read: db }: Pick<Store, 'read'>,
@@ -91,7 +94,8 @@ async function slotRange(
   db: Kysely<Database>,
   { since, before, after }: ResultSearch,
 ): Promise<SlotRange | null> {
-  // Alone, each aggregate is one step in the table. Both in one query would read the whole table.
+  // The aggregates are separate subqueries, so that each reads one entry of the table. In one query, they
+  // would read the whole table.
   const { oldest, newest } = await db
     .selectNoFrom([
       (of) =>
@@ -129,7 +133,8 @@ async function reportsOf(
     .where(sql<boolean>`slot IN (SELECT value FROM ${numbersAs(slots, 'candidate')})`)
     .where(sql<boolean>`(regions & ${regions}) <> 0`)
     .orderBy('slot', 'desc')
-    // Each row has a report that is wanted, unless the outcome matters. The slot of `after` may have none left.
+    // Without a filter by outcome, each row has a wanted result, except the row of `after`, of which all
+    // results may be on the previous page.
     .$if(outcome === null, (rows) => rows.limit(limit + 1))
     .execute();
   const found: FoundReport[] = [];

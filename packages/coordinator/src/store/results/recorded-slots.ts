@@ -5,16 +5,19 @@ import { numbersAs } from '../dialect.ts';
 import type { Database } from '../schema.ts';
 import type { Store } from '../store.ts';
 
-/** Rows, or slots, per query. */
+/** Number of rows, or of slots, per query. */
 const CHUNK = 2_000;
 
 /** A slot of the monitor `id`, epoch ms. */
 export type GivenSlot = { readonly id: number; readonly slot: number };
 
-/** Places of monitors per query: 100,000 monitors have 167 in a step of slots. */
+/**
+ * Span of the monitors' places in the half minute that one query reads, ms. Of 100,000 monitors, 167 lie in
+ * each {@link SLOT_STEP_MS}.
+ */
 const PLACES = 10 * SLOT_STEP_MS;
 
-/** The last decided slot of each monitor, in any order; 0: none is decided. */
+/** The last decided slot of each monitor, in any order; 0: no slot of the monitor is decided. */
 export async function* decidedSlots({ read }: Store): AsyncGenerator<GivenSlot> {
   for (let place = 0; place < FINEST_PERIOD_MS; place += PLACES) {
     yield* await read
@@ -27,8 +30,8 @@ export async function* decidedSlots({ read }: Store): AsyncGenerator<GivenSlot> 
 }
 
 /**
- * The newest slot off the grid, up to `until`, of each monitor that has one, by ascending id. Deleted
- * monitors are included.
+ * For each monitor with slots off its grid up to `until`, the newest of these slots, by ascending id of the
+ * monitor. Deleted monitors are included.
  */
 export function newestOffGridSlots({ read }: Store, until: number): AsyncGenerator<GivenSlot> {
   return inPages((after) =>
@@ -64,7 +67,9 @@ export async function newestRecordedSlot({ read }: Store): Promise<number | null
   return row?.slot ?? null;
 }
 
-/** Yields each monitor and slot with a result, of these slots, each of which is given once. */
+/**
+ * Yields each monitor and slot with a result among these slots. @param slots epoch ms, without repetitions
+ */
 export async function* recordedAt({ read }: Store, slots: readonly number[]): AsyncGenerator<GivenSlot> {
   for (let first = 0; first < slots.length; first += CHUNK) {
     const { rows } = await sql<GivenSlot>`
@@ -76,8 +81,8 @@ export async function* recordedAt({ read }: Store, slots: readonly number[]): As
 }
 
 /**
- * All slots that a monitor's results may have, newest first, whatever its periods were: every 30 s on its
- * grid, and the slots that are stored as off the grid.
+ * All slots that a monitor's results may have, newest first, whatever periods the monitor has had: a slot
+ * every 30 s on its grid, and the stored slots off the grid.
  */
 export async function slotsOfMonitor(
   db: Kysely<Database>,

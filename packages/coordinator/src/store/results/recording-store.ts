@@ -43,14 +43,14 @@ export type RecordedBatch = {
   readonly exportNote: ExportNote | null;
 };
 
-/** The database as the recorder uses it. */
+/** The operations of the database that the recorder uses. */
 export interface RecordingStore {
   /** The recorded outcomes of these keys, in their order; null: nothing is recorded. */
   recordedOutcomes(keys: readonly ResultKey[]): Promise<readonly (Outcome | null)[]>;
   /**
    * Writes the batch in one transaction. Resolves when it is durable.
    *
-   * @returns the ids of `writes.deliveries`, in their order; null: the channel is gone
+   * @returns the ids of `writes.deliveries`, in their order; null: the channel of the delivery was removed
    * @throws StoreError when nothing of the batch was written
    */
   record(batch: RecordedBatch): Promise<readonly (number | null)[]>;
@@ -76,8 +76,8 @@ export function createRecordingStore(store: Store, secrets: Secrets): RecordingS
         ]);
         return Array.from(outcomes[0] ?? [], ({ changes, id }) => (changes === 0 ? null : id));
       } catch (error) {
-        // The batch was written. A second try would find its results already recorded, and so cast no votes,
-        // and would send its alerts twice.
+        // The batch was written although its answer was lost. A second try would find its results already
+        // recorded, would count no votes for them, and would send its alerts twice.
         if (!(error instanceof StoreError) || error.code !== 'store-unanswered') throw error;
         return deliveryIds(
           store,
@@ -117,8 +117,8 @@ function stepsOf({ writes, positions, changesUntil, exportNote }: RecordedBatch)
 export type StreamPosition = {
   readonly stream: string;
   /**
-   * The stream's creation time as the server writes it. A stream that was deleted and made anew has another
-   * one.
+   * The stream's creation time as the server writes it. A stream that was deleted and created again has
+   * another creation time.
    */
   readonly created: string;
   readonly sequence: number;
@@ -156,8 +156,8 @@ function writePositions(positions: readonly StreamPosition[]): SqlStep {
 export type ResultKey = { readonly monitorId: number; readonly slot: number; readonly region: Region };
 
 /**
- * The recorded outcomes of these keys, in their order; null: nothing is recorded. Everything committed before
- * the call is seen. A batch waits for the answer, so the query runs on the connection for `work`.
+ * The recorded outcomes of these keys, in their order; null: nothing is recorded. The query sees all commits
+ * before the call. It runs on the connection for `work`, because a batch waits for its answer.
  */
 async function recordedOutcomes(store: Store, keys: readonly ResultKey[]): Promise<(Outcome | null)[]> {
   const slots = keys.map(({ slot, monitorId }) => [slot, monitorId] as const);
@@ -171,7 +171,10 @@ async function recordedOutcomes(store: Store, keys: readonly ResultKey[]): Promi
   return keys.map(({ monitorId, slot, region }) => known.get(`${monitorId} ${slot}`)?.get(region) ?? null);
 }
 
-/** Stores slots that are not on the grid of the monitor's period. No computation would find them again. */
+/**
+ * Stores slots that are not on the grid of the monitor's period, because readers compute only the slots on
+ * the grid.
+ */
 function rememberSlots(slots: readonly MonitorSlot[]): SqlStep {
   return {
     sql: 'INSERT INTO off_grid_slots (monitor_id, slot) VALUES (?, ?) ON CONFLICT DO NOTHING',
@@ -179,7 +182,9 @@ function rememberSlots(slots: readonly MonitorSlot[]): SqlStep {
   };
 }
 
-/** Marks hours that must be rolled up again: a result came after the roll-up, or shortly before it. */
+/**
+ * Marks hours that must be rolled up again because a result came after their roll-up or shortly before it.
+ */
 export function markForRepair(slots: readonly MonitorSlot[]): SqlStep {
   return {
     sql: `INSERT INTO rollup_repairs (hour, monitor_id) VALUES (?, ?)

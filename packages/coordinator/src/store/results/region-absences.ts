@@ -1,7 +1,7 @@
 import { wholeMs } from '../queries.ts';
 import type { Store, Transaction } from '../store.ts';
 
-/** The stored presence of the regions. Instants are epoch ms. */
+/** When regions last had a live agent, and which regions have none. Instants are epoch ms. */
 export type StoredPresence = {
   lastSeen: readonly { region: string; at: number }[];
   /** Regions without a live agent now. */
@@ -34,8 +34,8 @@ export async function lastingAbsences(store: Store): Promise<ReadonlyMap<string,
 }
 
 /**
- * The last time each region had a live agent, epoch ms. While the region has one, the value is up to a minute
- * old. A region that never had an agent is missing.
+ * The last time each region had a live agent, epoch ms. While the region has a live agent, the value is at
+ * most a minute old. A region that never had an agent is missing.
  */
 export async function regionsLastSeen(store: Store): Promise<ReadonlyMap<string, number>> {
   const rows = await store.read.selectFrom('region_presence').selectAll().execute();
@@ -51,7 +51,7 @@ export async function writeLastSeen(tx: Transaction, lastSeen: StoredPresence['l
   );
 }
 
-/** Writes the edges in their order: an absence may begin and end between two writes. */
+/** Writes the edges in their order, because an absence may begin and end between two writes. */
 export async function writeAbsences(tx: Transaction, edges: readonly AbsenceEdge[]): Promise<void> {
   for (const { kind, run } of runsOf(edges)) {
     await tx.runEach(

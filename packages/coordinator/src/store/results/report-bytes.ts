@@ -11,34 +11,38 @@ import { REGIONS, type Region } from '@svc/shared/regions.ts';
 import { z } from 'zod';
 
 /*
- * The content of `slot_results.reports`: the reports of the regions about one slot of a monitor, one after the
- * other in the order in which they were recorded. New reports are appended. So a region may occur again: its
- * report is the first that is not `not_run`, otherwise the first.
+ * The content of `slot_results.reports`: the reports of the regions about one slot of a monitor, one after
+ * the other in the order in which they were recorded. New reports are appended, so several reports of a
+ * region may occur. The first of them that is not `not_run` counts; if all are `not_run`, the first one
+ * counts.
  *
  *   report = length  region  flags  [latency]  version  recorded  [agent  started]  [status code]  [phases]
  *            [certificate]  [reason]  [rest]
  *
- * `length` counts the bytes after it. `region` is one byte, the place in `REGIONS`. `flags` say which parts are
- * there. Numbers are LEB128, signed ones in zigzag. Latency and phases are tenths of a millisecond; `phases`
- * begins with a bit for each phase, and the last of them is left out where the phases add up to the latency; the
- * highest bit says so.
- * Instants are differences from the slot: `recorded` and `started` in ms, `certificate` in s. `agent` is the
- * 40 bits of its number, see `agent-names.ts`. `reason` is the place in `NOT_RUN_REASONS`.
+ * `length` is the number of bytes after it. `region` is one byte, the place of the region in `REGIONS`.
+ * `flags` say which parts the report has. Numbers are LEB128, signed numbers in zigzag. Latency and phases
+ * are tenths of a millisecond. `phases` begins with a byte with a bit for each phase. If the phases add up to
+ * the latency, the last phase is left out, and the highest bit of that byte is set. Instants are differences
+ * from the slot: `recorded` and `started` in ms, `certificate` in s. `agent` is the 40 bits of its number,
+ * see `agent-names.ts`. `reason` is the place in `NOT_RUN_REASONS`.
  *
- * `rest` is JSON, and has what these parts cannot say: error messages, the attempts of a check that took more
- * than one, and values that no agent sends (a latency of 0.12 ms). A later version adds members to `rest`
- * only. Readers ignore members, phases and regions that they do not know.
+ * `rest` is JSON, and has the values that the other parts cannot express: error messages, the attempts of a
+ * check with more than one attempt, and values that no agent sends (a latency of 0.12 ms). A later version
+ * adds members to `rest` only. Readers ignore members, phases and regions that they do not know.
  *
  * Readers throw nothing: one damaged row must not end a page, a roll-up or the recording of other results. A
- * report whose length cannot be right ends the reports of its row, and a rest that cannot be parsed says nothing.
+ * report with an impossible length ends the reports of its row, and a rest that cannot be parsed is ignored.
  */
 
-/** Order of the phases. Add at the end only, up to {@link MOST_PHASES}: reports are read by position. */
+/**
+ * Order of the phases in stored reports. Add new phases only at the end, at most {@link MOST_PHASES} in all,
+ * because readers find phases by their position.
+ */
 export const PHASES = ['dns', 'connect', 'tls', 'first_byte', 'transfer'] as const satisfies (keyof Phases)[];
 
-/** What a region found, or why it found nothing. */
+/** The result of a region's check, or the reason why the region has no result. */
 export type Finding = Omit<CheckResult, 'monitor' | 'slot' | 'token' | 'assertions' | 'started_at'> & {
-  /** Left out: no agent began the check. */
+  /** When the check was begun, epoch ms; left out when no agent began the check. */
   readonly started_at?: number;
 };
 
@@ -57,31 +61,43 @@ const HAS_STATUS_CODE = 1 << 3;
 const HAS_PHASES = 1 << 4;
 const HAS_CERTIFICATE = 1 << 5;
 const HAS_AGENT = 1 << 6;
-// The flags above are those of usual reports. They are one byte without those below.
-/** The attempts are in `rest`; there are none where it has none. Otherwise one attempt was the whole check. */
+// Most reports have only the flags above, which fit in one byte.
+/**
+ * The attempts of the check are in `rest`; if `rest` has no attempts, the check had none. Without this flag,
+ * the check had one attempt.
+ */
 const HAS_OTHER_ATTEMPTS = 1 << 7;
 const HAS_REASON = 1 << 8;
 const IS_TIMED_OUT = 1 << 9;
 const IS_TRUNCATED = 1 << 10;
 const HAS_REST = 1 << 11;
 
-/** The bits of phases in one byte. Those of a later version are among them. */
+/** Maximum number of phases, because one byte has their bits. Phases of later versions are included. */
 const MOST_PHASES = 7;
-/** After the bits of the phases: the last phase is what the others leave of the latency. */
+/**
+ * The bit after those of the phases. It says that the last phase is left out: that phase is the latency minus
+ * all other phases.
+ */
 const LAST_IS_LEFT_OUT = 1 << MOST_PHASES;
 
 const NOT_RUN = OUTCOMES.indexOf('not_run');
 const INTERNAL_ERROR = 'internal-error';
 const AGENT_BYTES = 5;
-/** Numbers are packed up to this one, so that they can be shifted. */
+/**
+ * The greatest number that is packed. Greater numbers could not be shifted, because JavaScript shifts 32-bit
+ * numbers.
+ */
 const MOST_PACKED = 2 ** 31 - 1;
-/** As {@link MOST_PACKED}, of signed numbers. */
+/** The greatest magnitude of a signed number that is packed. */
 const MOST_DISTANCE = 2 ** 30 - 1;
-/** More than the bytes of a report without its rest. */
+/** Upper bound of the size of a report without its rest, bytes. */
 const MOST_PARTS = 128;
 const BYTES_PER_UNIT = 3;
 
-/** An attempt without what it has in common with the result; null: the result has it, the attempt does not. */
+/**
+ * An attempt without the values that are equal to those of the result. A null means that the attempt lacks a
+ * value that the result has.
+ */
 const restAttempt = z.object({
   outcome: z.enum(OUTCOMES).optional(),
   started_ms: z.number().optional(),
@@ -106,10 +122,10 @@ const rest = z.object({
 });
 type Rest = z.infer<typeof rest>;
 
-/** A value that is not there, or that cannot be packed. */
+/** Stands for a value that is missing or cannot be packed. */
 const ABSENT = -1;
 
-/** What {@link ReportWriter.append} takes beside the slot. */
+/** A report to append, see {@link ReportWriter.append}. */
 export type NewReport = {
   readonly region: Region;
   readonly agent: number | null;
@@ -118,22 +134,22 @@ export type NewReport = {
   readonly found: Finding;
 };
 
-/** Packs reports into memory that it uses again. */
+/** Packs reports into one buffer, which is reused. */
 export class ReportWriter {
   #bytes: Buffer = Buffer.allocUnsafeSlow(16 * 1_024);
   #length = 0;
 
-  /** Bytes written so far. */
+  /** Number of bytes written since the last {@link clear}. */
   get length(): number {
     return this.#length;
   }
 
-  /** Forgets all reports: the next one is the first. */
+  /** Discards all reports. The next report is written at the beginning of the buffer. */
   clear(): void {
     this.#length = 0;
   }
 
-  /** A copy of all bytes. */
+  /** A copy of all written bytes. */
   copy(): Uint8Array<ArrayBuffer> {
     return new Uint8Array(this.#bytes.subarray(0, this.#length));
   }
@@ -164,7 +180,7 @@ export class ReportWriter {
 
     this.#reserve(MOST_PARTS + text.length * BYTES_PER_UNIT);
     const start = this.#length;
-    // A place for the length: one byte, mostly.
+    // Reserves a byte for the length, which usually fits in one byte.
     this.#length += 1;
     this.#byte(REGIONS.indexOf(region));
     this.#number(
@@ -239,10 +255,12 @@ export class ReportWriter {
   }
 }
 
-/** Working memory of {@link packPhases}: tenths by the place of the phase. */
+/** Working memory of {@link packPhases}: tenths of a millisecond, by the phase's place in {@link PHASES}. */
 const TENTHS = new Float64Array(PHASES.length);
 
-/** Puts the phases into {@link TENTHS}, and answers their bits; {@link ABSENT}: they cannot be packed. */
+/**
+ * Puts the phases into {@link TENTHS}, and returns their bits; {@link ABSENT}: the phases cannot be packed.
+ */
 function packPhases(phases: Phases, latencyTenths: number): number {
   let bits = 0;
   let sum = 0;
@@ -258,7 +276,7 @@ function packPhases(phases: Phases, latencyTenths: number): number {
   return bits !== 0 && sum === latencyTenths ? bits | LAST_IS_LEFT_OUT : bits;
 }
 
-/** The last place among the bits of phases, of which there is one at least. */
+/** The highest place of a set bit among the bits of the phases. At least one bit must be set. */
 function lastOf(bits: number): number {
   return 31 - Math.clz32(bits & (LAST_IS_LEFT_OUT - 1));
 }
@@ -269,7 +287,7 @@ function packedTenths(ms: number | undefined): number {
   return tenths >= 0 && tenths <= MOST_PACKED && tenths / 10 === ms ? tenths : ABSENT;
 }
 
-/** A signed number in zigzag. */
+/** A signed number in zigzag encoding; {@link ABSENT}: it cannot be packed. */
 function packedDistance(distance: number): number {
   if (!Number.isInteger(distance) || Math.abs(distance) > MOST_DISTANCE) return ABSENT;
   return distance < 0 ? -2 * distance - 1 : 2 * distance;
@@ -279,12 +297,15 @@ function unpackedDistance(packed: number): number {
   return packed % 2 === 0 ? packed / 2 : -(packed + 1) / 2;
 }
 
-/** Seconds from the slot's second to an instant. Not an integer where the instant is no whole second. */
+/**
+ * Seconds from the slot's second to an instant. The result is not an integer if the instant is not a whole
+ * second.
+ */
 function secondsFrom(slot: number, instant: number): number {
   return instant / 1_000 - Math.floor(slot / 1_000);
 }
 
-/** Bytes that a number takes. */
+/** Number of bytes that a number takes in LEB128. */
 function bytesOf(value: number): number {
   let bytes = 1;
   for (let rest = value; rest > 0x7f; rest >>>= 7) bytes += 1;
@@ -296,7 +317,7 @@ function hasMembers(object: object): boolean {
   return false;
 }
 
-/** Whether one attempt was the whole check, and the result says all about it. */
+/** Whether the check had only one attempt, whose values are all in the result. */
 export function isOneAttempt(found: Finding): boolean {
   const [only] = found.attempts;
   return (
@@ -311,7 +332,7 @@ export function isOneAttempt(found: Finding): boolean {
   );
 }
 
-/** The attempt that was the whole check. */
+/** The only attempt of a check, made from the result. */
 function onlyAttempt({
   outcome,
   latency = 0,
@@ -357,14 +378,14 @@ function longer(short: RestAttempt, found: Omit<Finding, 'attempts'>): Attempt {
 const NOWHERE = -1;
 
 /**
- * Reads the reports about one slot after the other. It uses its memory again, so that sums over many slots leave
- * no garbage.
+ * Reads the reports of one slot at a time. It reuses its memory, so that sums over many slots create no
+ * garbage.
  */
 export class ReportReader {
   #bytes: Uint8Array = new Uint8Array(0);
   /** Where the report of each region begins, by the region's place, or {@link NOWHERE}. */
   readonly #begins = new Int32Array(REGIONS.length);
-  /** Of the report at hand: its end, and where the parts after the latency begin. */
+  /** The end of the current report, and the position at which its parts after the latency begin. */
   #end = 0;
   #parts = 0;
   #at = 0;
@@ -385,15 +406,15 @@ export class ReportReader {
     return OUTCOMES[this.#flags & OUTCOME] as Outcome;
   }
 
-  /** ms; undefined: the report has none. */
+  /** Latency in the current report, ms; undefined: the report has no latency. */
   get latency(): number | undefined {
     if (this.#latencyTenths !== ABSENT) return this.#latencyTenths / 10;
     return (this.#flags & HAS_REST) === 0 ? undefined : this.read(0).latency;
   }
 
   /**
-   * Calls `visit` once for each region that has a report, in the order of `REGIONS`. During the call, the other
-   * members tell about that report.
+   * Calls `visit` once for each region that has a report, in the order of `REGIONS`. During the call of
+   * `visit`, the other members of this reader answer about that report.
    */
   forEach(reports: Uint8Array, visit: (report: ReportReader) => void): void {
     this.#bytes = reports;
@@ -415,7 +436,7 @@ export class ReportReader {
     }
   }
 
-  /** The whole report. */
+  /** The current report with all its parts. @param slot epoch ms */
   read(slot: number): SlotReport {
     this.#at = this.#parts;
     const flags = this.#flags;
@@ -453,7 +474,10 @@ export class ReportReader {
     };
   }
 
-  /** Turns to the report that begins there. Returns false if its length cannot be right. */
+  /**
+   * Makes the report that begins at `begin` the current report. Returns false if the length of the report is
+   * impossible.
+   */
   #open(begin: number): boolean {
     this.#at = begin;
     const size = this.#number();
@@ -485,7 +509,7 @@ export class ReportReader {
     try {
       return rest.parse(JSON.parse(UTF_8.decode(this.#bytes.subarray(this.#at, this.#end))));
     } catch {
-      return NOTHING; // It is damaged, see the top of this file.
+      return NOTHING; // The rest is damaged, see the top of this file.
     }
   }
 
@@ -517,7 +541,7 @@ const READER = new ReportReader();
 /**
  * The report of each region about a slot, in the order of `REGIONS`.
  *
- * @param isWanted other reports are left out, and are not unpacked
+ * @param isWanted tells whether a report is wanted; other reports are left out and not unpacked
  */
 export function readReports(
   slot: number,

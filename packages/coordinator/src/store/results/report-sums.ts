@@ -18,14 +18,14 @@ export type Counts = {
   latency: Uint8Array | null;
 };
 
-/** Sums of a region. */
+/** The sums of one region's reports. */
 export type RegionCounts = Counts & { readonly region: Region };
 
 type RegionSums = { readonly outcomes: Uint32Array; readonly latencies: LatencyHistogram };
 
 /** Sums up the reports about many slots by region. */
 export class ReportSums {
-  /** By the region's place. */
+  /** Sums by the region's place in `REGIONS`. */
   readonly #regions: (RegionSums | undefined)[] = [];
   readonly #reader = new ReportReader();
 
@@ -33,7 +33,7 @@ export class ReportSums {
     this.#reader.forEach(reports, this.#addReport);
   }
 
-  /** The regions with a report. */
+  /** The sums of each region that has a report. */
   counts(): RegionCounts[] {
     return this.#regions.flatMap((sums, place) => {
       if (sums === undefined) return [];
@@ -63,7 +63,7 @@ export class PhaseSums {
   readonly #reader = new ReportReader();
   #regions = NO_REGIONS;
 
-  /** @param regions whose reports count */
+  /** @param regions the regions whose reports are summed up */
   add(reports: Uint8Array, regions: RegionSet): void {
     this.#regions = regions;
     this.#reader.forEach(reports, this.#addReport);
@@ -85,12 +85,15 @@ export class PhaseSums {
   };
 }
 
-/** Failures are left out: their latency is the time that the failure took. */
+/**
+ * Whether latencies of this outcome count. Failures do not count, because their latency is the time until the
+ * failure.
+ */
 function countsForLatency(outcome: Outcome): boolean {
   return outcome === 'passed' || outcome === 'degraded';
 }
 
-/** Counts by region as text, for a thread that sums up to answer another one. */
+/** Counts by region as text, in which a reading thread answers them to the main thread. */
 export function countsText(counts: readonly RegionCounts[]): string {
   const rows = counts.map(({ region, passed, degraded, failed, not_run, latency }) => {
     const histogram = latency === null ? null : Buffer.from(latency).toString('base64');
@@ -101,11 +104,11 @@ export function countsText(counts: readonly RegionCounts[]): string {
 
 type CountsRow = [Region, number, number, number, number, string | null];
 
-/** What {@link countsText} was given. */
+/** The counts that {@link countsText} has written as this text. */
 export function countsIn(text: string): RegionCounts[] {
   return (JSON.parse(text) as CountsRow[]).map(([region, passed, degraded, failed, not_run, histogram]) => {
-    // An array with memory of its own: where a small Buffer crosses to another thread, so does the memory that it
-    // shares with others.
+    // The array has memory of its own. A small Buffer shares its memory with other Buffers, and all of that
+    // memory would be copied when it is sent to another thread.
     const latency = histogram === null ? null : new Uint8Array(Buffer.from(histogram, 'base64'));
     return { region, passed, degraded, failed, not_run, latency };
   });

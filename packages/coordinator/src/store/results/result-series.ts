@@ -17,7 +17,9 @@ import type { Counts, PhaseTotals } from './report-sums.ts';
 
 export type { Counts } from './report-sums.ts';
 
-/** A monitor's results in a region with a slot in the hour that begins at `at`, epoch ms. */
+/**
+ * The counts of a monitor's results in a region whose slots lie in the hour that begins at `at`, epoch ms.
+ */
 export type HourRow = Counts & { monitor_id: number; at: number; region: string };
 
 const REPORTS = sql.ref('slot_results.reports');
@@ -28,9 +30,9 @@ export type TimeSpan = { readonly from: number; readonly until: number };
 /**
  * The results of an hour whose slots lie in one part of each half minute, summed up by monitor and region.
  *
- * Results are stored in the order of their slots. All slots of a monitor, except those off its grid, lie at
- * the same place in the half minute. So one call has all of a monitor's results on the grid, and every result
- * is in exactly one call.
+ * Results are stored in the order of their slots. All slots of a monitor, except its slots off the grid, lie
+ * at the same place in the half minute. So one call sums up all of a monitor's results on the grid, and each
+ * result is summed up in exactly one call.
  *
  * @param part ms after a full half minute: `from` <= phase < `until`
  */
@@ -59,7 +61,8 @@ const SLOTS = 4_000;
  * One monitor's results, summed up by hour and region, in any order. Many slots take several queries, so an
  * hour may have more than one row for a region.
  *
- * @param bucketMs other width than an hour, ms; `at` of a row is then a multiple of it
+ * @param bucketMs width of the buckets, if other than an hour, ms; `at` of a row is then a multiple of this
+ *   width
  */
 export async function seriesOfMonitor(
   { read }: Pick<Store, 'read'>,
@@ -99,7 +102,7 @@ export type PhaseSearch = {
   monitorId: number;
   /** null: all. */
   region: Region | null;
-  /** Epoch ms. `from` is at or before the first slot. */
+  /** `from`: beginning of the first bucket, epoch ms, not after the first slot. */
   buckets: { from: number; bucketMs: number };
 };
 

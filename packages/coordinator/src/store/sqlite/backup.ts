@@ -14,8 +14,8 @@ import { BUSY_LIMIT_MS } from './write-requests.ts';
 const ALL_PAGES = 2 ** 31 - 1;
 
 /**
- * Copies the database as it is at one moment. A coordinator may use it meanwhile: the copy only reads, and
- * the journal takes the writes.
+ * Copies the database in its state at one moment. A coordinator may use the database meanwhile: copying only
+ * reads, and writes go to the journal.
  *
  * @param to a path that does not exist; only its owner may read the file
  * @throws SvcError `bad-backup`
@@ -70,9 +70,9 @@ export function checkDatabase(path: string, keys: SecretKeys | null): void {
 }
 
 /**
- * Removes the exported counts from a database that no process uses, so that they begin again. Since the
- * backup, a receiver has seen higher counts. It would treat lower ones with the same start as a reset
- * (OpenTelemetry's data model, "Resets and Gaps").
+ * Removes the exported counts from a restored database that no process uses, so that counting begins again.
+ * Receivers have seen higher counts since the backup. They would treat lower counts with the same start as a
+ * reset (OpenTelemetry's data model, "Resets and Gaps").
  */
 export function forgetExportedCounts(path: string): void {
   const database = new DatabaseSync(path);
@@ -85,7 +85,7 @@ export function forgetExportedCounts(path: string): void {
 
 function checkKeys(database: DatabaseSync, path: string, { key, previous }: SecretKeys): void {
   const row = database.prepare("SELECT value FROM facts WHERE key = 'secret_probe'").get();
-  if (row === undefined) return; // No coordinator has started with it yet.
+  if (row === undefined) return; // No coordinator has started with this database yet.
   const bytes = (secret: Secret): Uint8Array => parseSecretKey(secret).reveal();
   const secrets = new Secrets(bytes(key), previous === null ? null : bytes(previous));
   try {

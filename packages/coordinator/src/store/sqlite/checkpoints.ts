@@ -9,7 +9,7 @@ export const JOURNAL_FRAMES_LIMIT = 16_384;
 
 /** Longest wait of a transaction until no read uses the journal, ms. */
 export const RESTART_WAIT_MS = 250;
-/** Time until the next such wait, after a read has outlasted one, ms. */
+/** Time until the next wait, after a read lasted longer than {@link RESTART_WAIT_MS}, ms. */
 const RESTART_AGAIN_MS = 30_000;
 
 const FRAME_BYTES = 4_096;
@@ -33,12 +33,14 @@ type Parts = {
 };
 
 /**
- * Moves the journal (SQLite's WAL) into the database file, on the writing thread, between two transactions.
+ * Moves the content of the journal (SQLite's WAL) into the database file, on the writing thread, between two
+ * transactions.
  *
- * SQLite starts the journal again when a transaction begins, all frames were moved, and no read uses them.
- * That happens by itself between reads. Under dense reads it may never happen, so this class waits for it
- * once the journal is longer than {@link JOURNAL_FRAMES_LIMIT}. While a read does not end (a shell with an
- * open transaction), transactions pay for this wait every 30 s, and the journal grows.
+ * A transaction overwrites the journal from its beginning if all frames were moved and no read uses them.
+ * This happens by itself between reads. With reads in close succession it may never happen, so this class
+ * waits for the end of reads once the journal is longer than {@link JOURNAL_FRAMES_LIMIT}. While a read does
+ * not end (a shell with an open transaction), a transaction is delayed by this wait every 30 s, and the
+ * journal grows.
  */
 export class Checkpoints {
   readonly #parts: Parts;
@@ -51,7 +53,7 @@ export class Checkpoints {
     this.#parts = parts;
   }
 
-  /** To be called after every commit. It only starts a timer. */
+  /** Starts the timer of the next checkpoint. Call this after every commit. */
   scheduleAfterCommit(): void {
     if (this.#isDue) return;
     this.#cancelTimer ??= this.#parts.clock.after(INTERVAL_MS, () => {
@@ -61,7 +63,7 @@ export class Checkpoints {
     });
   }
 
-  /** To be called when a transaction has ended. */
+  /** Runs a checkpoint if its time has come. Call this when a transaction has ended. */
   runIfDue(): void {
     if (!this.#isDue || this.#parts.isInTransaction()) return;
     this.#isDue = false;

@@ -14,7 +14,8 @@ import {
 } from './thread-protocol.ts';
 
 /**
- * A connection that writes nothing, not even temporary files, so that a disk that takes no writes delays no read.
+ * A connection that writes nothing, not even temporary files, so that reads go on while the disk accepts no
+ * writes.
  */
 function readOnly(path: string): { readonly statements: Statements; close(): void } {
   const sqlite = new DatabaseSync(path, { readOnly: true, timeout: 5_000 });
@@ -36,8 +37,8 @@ type TakeNext = () => Numbered<ReaderRequest> | undefined;
 /**
  * Answers the requests of `port` on one connection.
  *
- * Where another program locks the database against reading, SQLite waits up to 10 s. When that wait fails,
- * the requests that arrived during it fail too: otherwise each would wait as long again.
+ * If another program locks the database against reading, SQLite waits up to 10 s. If the wait fails, the
+ * requests that arrived during the wait fail too, because otherwise each would wait as long again.
  *
  * @returns a function that closes the connection
  */

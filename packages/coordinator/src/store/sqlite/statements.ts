@@ -13,10 +13,10 @@ type Prepared = { readonly statement: StatementSync; readonly answersRows: boole
 
 const KEPT_STATEMENTS = 256;
 
-/** Runs the statements of one connection, and keeps the last used ones prepared. */
+/** Runs the statements of one connection, and keeps the most recently used statements prepared. */
 export class Statements {
   readonly #sqlite: DatabaseSync;
-  /** By text. The least recently used one is first. */
+  /** Prepared statements by their text. The least recently used statement is first. */
   readonly #prepared = new Map<string, Prepared>();
 
   constructor(sqlite: DatabaseSync) {
@@ -53,7 +53,7 @@ export class Statements {
       this.#prepared.set(sql, known);
       return known;
     }
-    // SQLite gives parameters no types.
+    // The types of parameters are removed, because SQLite has none.
     const statement = this.#sqlite.prepare(sql.replaceAll(/\?::\w+/g, '?'));
     const prepared = { statement, answersRows: statement.columns().length > 0 };
     this.#prepared.set(sql, prepared);
@@ -109,7 +109,10 @@ export function registerSqlFunctions(sqlite: DatabaseSync): void {
   });
 }
 
-/** Node passes any value from step to step. Its types know those of SQLite only. */
+/**
+ * State of an aggregate. Node passes any value from step to step, although its type definitions allow only
+ * values of SQLite.
+ */
 type Accumulator = SQLInputValue;
 function stateOf(start: () => object): () => Accumulator {
   return start as () => Accumulator;

@@ -10,8 +10,8 @@ import { serveWrites } from './write-requests.ts';
  * and arrive in a later turn of the event loop. For programs with nothing else to do, and for tests. While a
  * statement waits for a lock of another connection, the whole process waits.
  *
- * @param clock of its checkpoints
- * @param reads a port in front of the one that reads come by
+ * @param clock the clock for checkpoints
+ * @param reads wraps the port through which requests to read arrive
  */
 export function storeInProcess(
   clock: Clock,

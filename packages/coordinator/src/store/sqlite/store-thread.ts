@@ -45,7 +45,7 @@ export class StoreThread<Request, Answer, Notice extends object = never> {
     this.#parts = parts;
   }
 
-  /** How often the thread has died. A transaction that was open then is lost. */
+  /** How often the thread has died. A transaction that is open when the thread dies is lost. */
   get deaths(): number {
     return this.#deaths;
   }
@@ -61,7 +61,8 @@ export class StoreThread<Request, Answer, Notice extends object = never> {
     return new Promise((resolve, reject) => {
       this.#worker ??= this.#start();
       const id = ++this.#lastId;
-      // This comes first, because a request that cannot be cloned throws here.
+      // `postMessage` comes before the request is recorded as waiting, because it throws if the request
+      // cannot be cloned.
       this.#worker.postMessage({ id, request } satisfies Numbered<Request>);
       this.#waiting.set(id, { resolve, reject });
       if (this.#waiting.size === 1) this.#worker.ref();

@@ -13,15 +13,15 @@ export type ReaderRequest = { readonly sql: string; readonly parameters: readonl
 export type WriterData = {
   readonly path: string;
   /**
-   * One Int32: the number of durable commits. When the thread dies between a commit and its answer, it tells
-   * the main thread that the transaction was committed.
+   * One Int32: the number of durable commits. If the thread dies between a commit and its answer, the main
+   * thread learns from this number that the transaction was committed.
    */
   readonly commits: SharedArrayBuffer;
 };
 
 /**
- * Rows of parameters cross as nested arrays. They cost both threads less than a flat array or JSON does
- * (measured, decision 0140).
+ * A request to the writing thread. Rows of parameters are nested arrays, which cost both threads less than a
+ * flat array or JSON (measured, decision 0140).
  */
 export type WriterRequest =
   | { readonly kind: 'run'; readonly sql: string; readonly parameters: readonly unknown[] }

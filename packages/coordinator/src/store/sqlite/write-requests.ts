@@ -16,8 +16,8 @@ import {
 } from './thread-protocol.ts';
 
 /**
- * Longest wait of a transaction for another program's lock (a backup, a shell), ms. After it, the transaction
- * fails with `store-busy`. The wait holds the writing thread.
+ * Longest wait of a transaction for another program's lock (a backup, a shell), ms. After this time, the
+ * transaction fails with `store-busy`. The wait blocks the writing thread.
  */
 export const BUSY_LIMIT_MS = 5_000;
 
@@ -121,7 +121,10 @@ class WriteRequests {
     }
   }
 
-  /** Runs a due checkpoint, which no caller waits for. To be called when the answer was sent. */
+  /**
+   * Runs a checkpoint if one is due. Call this after the answer was sent, so that no caller waits for the
+   * checkpoint.
+   */
   afterAnswer(): void {
     this.#checkpoints.runIfDue();
   }

@@ -38,7 +38,8 @@ export class Writer implements StoreWriter {
 
   /** See {@link runTransaction}. */
   async transaction<T>(work: (tx: Transaction) => T | Promise<T>) {
-    // Before the begin: the thread may end in the turn that answers it.
+    // `deaths` is read before `begin` is sent, because the thread may end in the same turn in which its
+    // answer arrives.
     const { deaths } = this.#thread;
     await this.#thread.sendRequest({ kind: 'begin' });
     return runTransaction({ connection: this.#begun(deaths), dialect: sqliteDialect, log: this.#log }, work);
@@ -84,8 +85,8 @@ export class Writer implements StoreWriter {
 
   /**
    * Makes a request that ends with a commit. If the thread dies between the commit and its answer, the
-   * transaction is durable. The answer is then `ifUnanswered`. Without one, the error is `store-unanswered`,
-   * after which the caller must not write again.
+   * transaction is durable. The method then returns `ifUnanswered`. If `ifUnanswered` is left out, it throws
+   * `store-unanswered`, and the caller must not write the same transaction again.
    */
   async #durable(request: () => Promise<WriterAnswer>, ifUnanswered?: WriterAnswer): Promise<WriterAnswer> {
     const before = Atomics.load(this.#commits, 0);

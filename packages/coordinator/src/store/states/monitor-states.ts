@@ -15,7 +15,10 @@ import { openSlotsText, readOpenSlots, readVotes, votesText } from './stored-vot
 /** States per page. */
 const CHUNK = 500;
 
-/** Writes nothing for a monitor whose row was removed. The removal is applied in a later batch. */
+/**
+ * The statement that writes a state. It writes nothing if the monitor was removed; a later batch applies the
+ * removal.
+ */
 const UPSERT = `
   INSERT INTO monitor_states
     (monitor_id, status, status_slot, since, reason, version, floor_slot, entered, incident)
@@ -180,7 +183,7 @@ async function votesOf(
   );
 }
 
-/** The recorded statuses of these monitors, and the votes that made them. */
+/** The stored statuses of these monitors, and the votes from which the statuses were decided. */
 export async function storedVerdicts(
   store: Store,
   ids: readonly number[],
@@ -225,8 +228,8 @@ async function linksBetween(store: Store, after: number, until: number): Promise
 }
 
 /**
- * The intervals that may still be lengthened: the newest interval of each reason of the present status, where
- * it is the present reason or recent.
+ * The intervals that may still be extended: for each reason of the present status, its newest interval, if
+ * the reason is the present one or the interval is recent.
  */
 async function intervalsBetween(
   store: Store,

@@ -17,20 +17,24 @@ const OUTCOMES = { p: 'passed', d: 'degraded', f: 'failed' } as const;
 const compactVote = z.tuple([
   z.enum(REGIONS),
   z.enum(['p', 'd', 'f']),
-  /** Its slot, relative to the newest decided slot or to its open slot, ms. */
+  /**
+   * Slot of the vote, relative to the newest decided slot, or to the open slot that the vote belongs to, ms.
+   */
   z.int(),
-  /** When it became a vote. */
+  /** When the result became a vote. */
   z.number(),
   /** End of the check. */
   z.int(),
   z.number().nullable().default(null),
   z.int().nullable().default(null),
   z.string().nullable().default(null),
-  /** Begin of the failures, back from the slot; null: as {@link usualOf}. */
+  /** Time from the beginning of the failures to the vote's slot, ms; null: the value of {@link usualOf}. */
   z.int().nullable().default(null),
-  /** Newest slot that did not fail, back from the slot; null: as {@link usualOf}. */
+  /**
+   * Time from the newest slot that did not fail to the vote's slot, ms; null: the value of {@link usualOf}.
+   */
   z.int().nullable().default(null),
-  /** How much earlier it expires than by its age, ms. */
+  /** How much earlier than its age requires the vote expires, ms. */
   z.int().default(0),
 ]);
 const compactVotes = z.array(compactVote);
@@ -41,7 +45,7 @@ export const transitionVote = z.object({
   region: z.enum(REGIONS),
   outcome: z.enum(['passed', 'degraded', 'failed']),
   slot: z.number().int(),
-  /** When it became a vote, epoch ms. */
+  /** When the result became a vote, epoch ms. */
   at: z.number(),
   latency: z.number().nullable(),
   status_code: z.number().int().nullable(),
@@ -57,14 +61,14 @@ export function votesText(votes: readonly StoredVote[], base: number): string {
 }
 
 /**
- * @param base as of {@link votesText}
+ * @param base the same value that {@link votesText} was given
  * @throws ZodError or SyntaxError for text that svc did not write
  */
 export function readVotes(text: string, base: number): StoredVote[] {
   return compactVotes.parse(JSON.parse(text)).map((vote) => storedVote(vote, base));
 }
 
-/** Null: no slot is open. */
+/** The open slots with their votes as text; null: no slot is open. */
 export function openSlotsText(open: WrittenVotes['open']): string | null {
   if (open.length === 0) return null;
   return JSON.stringify(open.map(({ slot, reports }) => [slot, compacted(reports, slot)]));
@@ -91,7 +95,7 @@ export function toTransitionVote(vote: CountedVote): TransitionVote {
   };
 }
 
-/** The values that a region's first vote has. */
+/** The usual values: those of a region's first vote. */
 function usualOf(outcome: VoteOutcome, slot: number): Pick<Vote, 'failedSince' | 'upSlot'> {
   return outcome === 'failed' ? { failedSince: slot, upSlot: 0 } : { failedSince: null, upSlot: slot };
 }

@@ -8,15 +8,15 @@ import type { Database } from '../schema.ts';
 import type { SqlStep, Store } from '../store.ts';
 import { toTransitionVote } from './stored-votes.ts';
 
-/** Spans per query, which takes some 5 ms. */
+/** Number of spans per query. Such a query takes about 5 ms. */
 const SPANS_PER_QUERY = 500;
 
 /**
  * The statuses that each of these monitors had in the span, oldest first: the status at `from`, if any, and
  * each change after it.
  *
- * Inactive time needs no extra handling: a deactivated monitor becomes `unknown` and stays so until its first
- * verdict after the activation.
+ * Time in which a monitor is not active needs no extra handling: a deactivated monitor becomes `unknown` and
+ * stays so until its first verdict after the activation.
  */
 export async function statusHistories(
   { read }: Pick<Store, 'read'>,
@@ -39,7 +39,9 @@ export async function statusHistories(
 /** A span of time of one monitor. */
 export type MonitorSpan = TimeSpan & { readonly monitorId: number };
 
-/** The statuses in each of these spans, as {@link statusHistories} has them, in the order of the spans. */
+/**
+ * The statuses in each of these spans, in the form of {@link statusHistories} and in the order of the spans.
+ */
 export async function statusesIn(
   { read }: Pick<Store, 'read'>,
   spans: readonly MonitorSpan[],
@@ -66,7 +68,7 @@ export async function statusesIn(
 }
 
 /**
- * @param before  status at `from`; null: none
+ * @param before  status at `from`; null: there was no status
  * @param changes JSON of the later instants and statuses
  */
 export function historyOf(from: number, before: MonitorStatus | null, changes: string): StatusSince[] {
@@ -80,7 +82,7 @@ export type TransitionRow = Selectable<Database['transitions']>;
 /**
  * The newest transitions of a monitor, by descending id.
  *
- * @param search.beforeId only transitions with a smaller id; null: from the newest on
+ * @param search.beforeId only transitions with a smaller id; null: begin with the newest
  */
 export function newestTransitions(
   store: Store,
@@ -114,8 +116,8 @@ export function insertTransitions(transitions: readonly NewTransition[]): SqlSte
 }
 
 /**
- * Moves earlier changes of these monitors that have later dates back to the date of the new change. They were
- * written while the clock was ahead.
+ * Corrects earlier changes of these monitors that were written while the clock was ahead: a change with a
+ * later date than the new change gets the date of the new change.
  */
 export function redateTransitions(transitions: readonly NewTransition[]): SqlStep {
   return {
