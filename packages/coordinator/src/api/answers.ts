@@ -53,10 +53,7 @@ const monitorMembers = {
   updated_at: instant.meta({ description: 'When the monitor was last changed (RFC 3339).' }),
 };
 
-/**
- * Members of the answers for declared resources, in addition
- * to their attributes: `apiMembers` of the definitions.
- */
+/** Members that the service adds to a declared resource in an answer: the `apiMembers` of its definition. */
 export const RESOURCE_MEMBERS = {
   ...forMonitors(() => monitorMembers),
   svc_http_monitor: {
@@ -88,7 +85,7 @@ export const RESOURCE_MEMBERS = {
   svc_status_page_component: { warnings },
 } satisfies { readonly [K in ResourceKind]: Readonly<Record<string, z.ZodType>> };
 
-/** The definitions whose `computed` attributes the service sets. */
+/** For each kind, the definition whose `computed` attributes the service sets. */
 type Definitions = { readonly [K in MonitorKind]: typeof running } & {
   readonly svc_notification: typeof notification.attributes;
   readonly svc_status_page: typeof statusPage.attributes;
@@ -107,18 +104,21 @@ type Computed<A> = {
 
 type Members = typeof RESOURCE_MEMBERS;
 
-/** The settings of a channel stand under the name of its kind. */
+/**
+ * The attributes of a resource as an answer shows them. The
+ * settings of a channel are under the name of its kind.
+ */
 type Presented<K extends ResourceKind> = K extends 'svc_notification'
   ? Omit<Resources[K], 'settings'> & { readonly [C in ChannelKind]?: ChannelSettings[C] }
   : Resources[K];
 
-/** A declared resource in an answer, by its definition and {@link RESOURCE_MEMBERS}. */
+/** A declared resource in an answer: its attributes, and the members from {@link RESOURCE_MEMBERS}. */
 export type ResourceView<K extends ResourceKind> = {
   [Each in K]: Presented<Each> &
     Computed<Definitions[Each]> & { readonly [M in keyof Members[Each]]: z.infer<Members[Each][M]> };
 }[K];
 
-/** Members of a result that are the same whether or not it is recorded. */
+/** Members that recorded results and results of manual checks have in common. */
 const found = {
   outcome: z.enum(OUTCOMES),
   reason: z
@@ -171,7 +171,10 @@ export const resultView = z
   });
 export type ResultView = z.infer<typeof resultView>;
 
-/** The reasons of a status in words. A stored reason may be one of a later version. */
+/**
+ * Meaning of each reason of a status, for the documentation. Answers
+ * may also contain reasons that a later version of svc has stored.
+ */
 const REASONS: Readonly<Record<TransitionReason, string>> = {
   'majority-failed': 'more than half of the votes failed, at one moment',
   'failures-apart':

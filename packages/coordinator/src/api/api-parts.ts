@@ -32,12 +32,15 @@ import type { Rate } from './request-gate.ts';
 export type ApiParts = {
   /** `host:port`. Port 0 takes a free port. */
   readonly listen: { readonly host: string; readonly port: number };
-  /** Files for TLS; null: no TLS. */
+  /** Files of the certificate and its key; null: no TLS. */
   readonly tls?: TlsFiles | null;
   readonly timeouts?: ListenerTimeouts;
-  /** Maximum number of simultaneous connections. The default depends on the process's limit of descriptors. */
+  /**
+   * Maximum number of simultaneous connections. The default
+   * depends on the limit of open files of the process.
+   */
   readonly maxConnections?: number;
-  /** Address under which people reach the API. The OpenAPI document contains it. */
+  /** URL at which people reach the API. The OpenAPI document contains it. */
   readonly publicUrl: string;
   /** CIDRs of the proxies whose `X-Forwarded-For` svc trusts; left out: none. */
   readonly trustedProxies?: readonly string[];
@@ -45,7 +48,7 @@ export type ApiParts = {
   readonly secrets: Secrets;
   readonly reading: Reading;
   readonly tokens: Tokens;
-  /** Name of the declared file; left out: there is none. */
+  /** Name of the declared file; left out: no file is declared. */
   readonly declaredFile?: string | undefined;
   readonly configuration: Configuration & Drafts;
   /** Changes maintenance windows. */
@@ -60,13 +63,13 @@ export type ApiParts = {
   /** Channels with alerts that are overdue. */
   readonly overdue: () => readonly OverdueChannel[];
   readonly exports: ExportDirectory;
-  /** State of the declared file; null: this process has not read it yet, or there is none. */
+  /** State of the declared file; null: this process has not read the file yet, or no file is declared. */
   readonly declaration: () => DeclaredFileState | null;
   readonly channelProblem: ChannelProblems;
   /** Judges the addresses of status pages' icons, which svc fetches. */
   readonly guard: EgressGuard;
   readonly domains: PageDomains;
-  /** Makes ids and credentials for the visitors of status pages, 32 bytes. */
+  /** Key from which ids and credentials of the visitors of status pages are made, 32 bytes. */
   readonly visitorKey: Secret<Uint8Array>;
   /** Whether each part works now, by name. The coordinator is ready when all parts work. */
   readonly readiness: () => Readonly<Record<string, boolean>>;
@@ -86,7 +89,8 @@ export type ApiParts = {
   readonly sites?: (calls: ApiCalls) => readonly Site[];
   readonly clock: Clock;
   /**
-   * The clock of the slots, epoch ms. Votes are dated by it. The system's clock may have been set back since.
+   * Present time of the clock that dates slots and votes, epoch ms. This
+   * clock never goes back, even when the system's clock is set back.
    */
   readonly slotNow: () => number;
   readonly log: Logger;
@@ -99,9 +103,9 @@ export type KnownVerdict = {
 
 /** The monitors and their latest verdicts: a leader has them in memory, others read them from the database. */
 export interface KnownMonitors {
-  /** The existing monitors of these ids, of any workspace. */
+  /** Finds the monitors with these ids, in any workspace. Ids without a monitor are left out. */
   findMonitors(ids: readonly number[]): Promise<ReadonlyMap<number, LiveMonitor>>;
-  /** A monitor without a verdict is left out. */
+  /** Finds the latest verdicts of these monitors. A monitor without a verdict is left out. */
   verdictsOf(ids: readonly number[]): Promise<ReadonlyMap<number, KnownVerdict>>;
 }
 
@@ -126,7 +130,7 @@ export function monitorsIn(
 export type LiveAgent = {
   readonly id: string;
   readonly version: string;
-  /** Maximum number of concurrent attempts, and the number that run now. */
+  /** Maximum number of concurrent attempts. `running`: number of attempts that run now. */
   readonly capacity: number;
   readonly running: number;
   /** Largest recent event-loop delay, ms. */
@@ -134,7 +138,7 @@ export type LiveAgent = {
   /** Epoch ms. */
   readonly lastSeenWall: number;
   readonly isDraining: boolean;
-  /** Name of the agent's host; '' when the agent does not say it. */
+  /** Name of the agent's host; '' when the agent does not report a name. */
   readonly machine: string;
   /** The faults that the agent finds in itself. */
   readonly sicknesses: readonly Sickness[];
@@ -157,28 +161,30 @@ type DeclaredPlace = {
 
 /** State of the declared file. `DeclaredFile` reports it. */
 export type DeclaredFileState = {
-  /** The workspace that it declares. */
+  /** The workspace that the file declares. */
   readonly workspaceId: number;
-  /** When this process last applied it, epoch ms; null: not yet. */
+  /** When this process last applied the file, epoch ms; null: not yet. */
   readonly appliedAt: number | null;
   /** SHA-256 (hex) of the last applied file. */
   readonly digest: string | null;
-  /** Entries of the last applied file. */
+  /** Number of entries of the last applied file. */
   readonly resources: number;
-  /** Errors of the present file. While there are any, the last applied declaration stays in force. */
+  /** Errors of the present file. While the file has errors, the last applied declaration stays in force. */
   readonly errors: readonly DeclaredPlace[];
   /** Parts of the applied declaration that have no effect. */
   readonly warnings: readonly DeclaredPlace[];
-  /** Why a file without errors is not applied yet; null: it is applied. `nextAt`: next try, epoch ms. */
+  /**
+   * Why a file without errors is not applied yet; null: the file does not wait. `nextAt`: next try, epoch ms.
+   */
   readonly waiting: { readonly reason: string; readonly tries: number; readonly nextAt: number } | null;
 };
 
 /** The exports over OTLP. `MetricsExport` implements this. */
 export interface ExportDirectory {
-  /** State of each endpoint, at most a second old. */
+  /** State of each endpoint to which svc exports, at most a second old. */
   endpoints(): readonly EndpointState[];
   /**
-   * Sends the metrics of the monitor to its endpoint now.
+   * Sends the metrics of the monitor to the monitor's endpoint now.
    *
    * @throws SvcError `not-exported`, `export-unavailable`, `not-leading`
    */
@@ -188,23 +194,23 @@ export interface ExportDirectory {
 /** Replays results. `WhatIfs` implements this. */
 export interface WhatIfRunner {
   /**
-   * Replays a monitor with other settings, and compares the
-   * outcome with what happened; null: no results are stored yet.
+   * Replays the stored results of a monitor with other settings, and compares the replayed
+   * statuses and alerts with the real ones. Returns null when no results are stored yet.
    *
-   * @param signal ends the replay, because its caller is gone
+   * @param signal aborted when the caller is gone. The replay then ends
    * @throws SvcError `what-if-failed`
    */
   compare(whatIf: WhatIf, signal: AbortSignal): Promise<Comparison | null>;
 }
 
-/** Runs checks by hand. `Dispatch` implements this. */
+/** Runs checks that people request. `Dispatch` implements this. */
 export interface CheckRunner {
   /**
-   * Makes one attempt in each region now and does not record it. `agent` and `result` are null when the
-   * region did not answer.
+   * Makes one attempt in each region now. The results are not recorded.
+   * `agent` and `result` of an answer are null when its region did not answer.
    *
    * @param checkText JSON text of the check
-   * @throws SvcError `too-many-runs`, or without a connection to NATS
+   * @throws SvcError `too-many-runs`, or an error that says that NATS is not connected
    */
   runNow(checkText: Secret, regions: readonly Region[], timeoutMs: number): Promise<readonly RegionAnswer[]>;
 }
@@ -222,8 +228,8 @@ export function countAnswer({ answers }: ApiCounters, status: number): void {
 }
 
 /**
- * The labels of an endpoint in metrics. Unknown paths and methods have
- * no labels of their own: the number of series would be unbounded.
+ * The labels of an endpoint in metrics. All unknown paths and methods share their
+ * labels, because labels of their own would make the number of series unbounded.
  */
 export type CountedEndpoint = { readonly method: string; readonly route: string };
 

@@ -1,15 +1,15 @@
 import { aborted } from '@svc/shared/waiting.ts';
 import { Problem } from './problem.ts';
 
-/** A bound on slow work: at most `most` runs at once with the same key. */
+/** A bound on slow work: at most `most` pieces of work with the same key run at once. */
 export type Bound = { readonly key: string; readonly most: number };
 
-/** Bounds slow work that people start by hand, for each object and each workspace. */
+/** Bounds the slow work that people request, for each object and for each workspace. */
 export class AtOnce {
   readonly #running = new Map<string, number>();
 
   /**
-   * @param what what is bounded, in the words of the refusal: `tests of this channel`
+   * @param what names the bounded work in the message of the refusal: `tests of this channel`
    * @throws Problem `rate-limited` when one of the bounds is reached, or the error of `work`
    */
   async runBounded<T>(what: string, bounds: readonly Bound[], work: () => Promise<T>): Promise<T> {
@@ -40,11 +40,11 @@ export class AtOnce {
 
 /** Runs the work of each owner one after the other, in the order of the calls. */
 export class InTurn<O> {
-  /** By owner: resolves when all its work has ended. */
+  /** By owner: a promise that resolves when all work of the owner has ended. */
   readonly #last = new Map<O, Promise<unknown>>();
 
   /**
-   * @param signal aborted when the caller is gone: then the work does not begin
+   * @param signal aborted when the caller is gone. Work that waits then does not begin
    * @throws the error of `work`, or Problem `unavailable` if the work does not begin
    */
   async runInTurn<T>(owner: O, signal: AbortSignal, work: () => Promise<T>): Promise<T> {

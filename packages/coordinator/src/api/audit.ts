@@ -13,49 +13,55 @@ import type { ApiCalls, Login, PageRefusal } from './in-process.ts';
 import { problemOf } from './problem.ts';
 import { RateLimit, type RequestGate, unauthorized } from './request-gate.ts';
 
-/** Maximum number of lines that wait. Further lines are counted and dropped. */
+/** Maximum number of lines that are not written yet. Further lines are dropped and counted. */
 const MOST_WAITING = 1_000;
-/** Rate at which the refusals of one peer or token become lines. A flood must not fill the disk. */
+/**
+ * Maximum rate at which the refusals of one peer or token become
+ * lines, so that a flood of requests does not fill the disk.
+ */
 const REFUSALS = { perSecond: 1, atOnce: 100 };
-/** A token that comes from the same address again within this time does not count as a login, ms. */
+/** Time after a request in which the same token from the same address is no new login, ms. */
 const LOGIN_MS = 24 * 3_600_000;
 const MOST_LOGINS = 10_000;
-/** Wait before a failed write is tried again, ms. */
+/** Time between a failed write and the next try, ms. */
 const WRITE_AGAIN_MS = 1_000;
 
 type AuditTrailParts = {
   readonly store: Store;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Counts the lines that are dropped. */
+  /** Counts the dropped lines. */
   readonly leftOut: ApiCounters['auditLinesLeftOut'];
 };
 
 /**
  * The audit trail of requests. A change writes its line in its own transaction.
- * All other lines (refusals, logins, work without a transaction) wait here
- * until the database has taken them, so that no answer waits for the disk.
+ * All other lines (refusals, logins, work without a transaction) are kept in
+ * memory until they are written, so that no answer waits for the disk.
  */
 export class AuditTrail {
   readonly #parts: AuditTrailParts;
   readonly #refusals = new RateLimit<string>(REFUSALS);
-  /** Last logins by token and address, monotonic ms. */
+  /** When each token was last seen from each address, monotonic ms. */
   readonly #logins = new Map<string, number>();
   readonly #closing = new AbortController();
   #waiting: AuditLine[] = [];
   /** Number of lines in {@link #waiting} and in the transaction under way. */
   #kept = 0;
   #writing: Promise<void> | null = null;
-  /** Resolves after the write under way, whether or not it succeeds. */
+  /** Resolves when the present try to write ends, with or without success. */
   #tried = Promise.withResolvers<void>();
-  /** Whether the last write failed. Its lines then wait for the next attempt. */
+  /** Whether the last try to write failed. Its lines are kept for the next try. */
   #isRefused = false;
 
   constructor(parts: AuditTrailParts) {
     this.#parts = parts;
   }
 
-  /** Adds a line for a request without a change, or for a change without a transaction of its own. */
+  /**
+   * Adds a line that no transaction of a change writes: for a
+   * request without a change, or for work without a transaction.
+   */
   addLine(line: AuditLine): void {
     if (this.#kept >= MOST_WAITING) {
       this.#parts.leftOut.database += 1;
@@ -72,7 +78,7 @@ export class AuditTrail {
     else this.addLine(line);
   }
 
-  /** Whether this token comes from this address for the first time in a day. Remembers it. */
+  /** Whether this use of the token is its first from this address in a day. Remembers the use. */
   isLogin(tokenId: number, peer: string | null): boolean {
     const key = `${tokenId} ${peer}`;
     const now = this.#parts.clock.monotonic();
@@ -83,12 +89,12 @@ export class AuditTrail {
     return true;
   }
 
-  /** Resolves when all lines are written, or when the database does not take them. */
+  /** Resolves when all lines are written, or when a write has failed. */
   async untilWritten(): Promise<void> {
     while (this.#writing !== null && !this.#isRefused) await this.#tried.promise;
   }
 
-  /** Tries the waiting lines once more. Lines that the database does not take are lost. */
+  /** Tries once more to write the lines in memory. Lines that the database refuses are lost. */
   async close(): Promise<void> {
     this.#closing.abort();
     while (this.#writing !== null) await this.#writing;
@@ -118,7 +124,7 @@ export class AuditTrail {
       this.#kept -= lines.length;
       this.#endTry();
     }
-    // No await since the last look at the lines: a later line starts another write.
+    // No `await` follows the last check of `#waiting`, so a line that is added later starts another write.
     this.#writing = null;
     this.#endTry();
   }
@@ -129,7 +135,7 @@ export class AuditTrail {
   }
 }
 
-/** The facts of a request for its audit line. */
+/** The data of a request that its audit line needs. */
 type RequestFacts = {
   readonly endpoint: Pick<Endpoint, 'method' | 'path' | 'access'>;
   /** Path like `/v1/monitors/12`. */
@@ -142,7 +148,7 @@ type RequestFacts = {
 
 const VERBS = { GET: 'read', POST: 'create', PUT: 'replace', PATCH: 'change', DELETE: 'remove' } as const;
 
-/** Statuses of refusals because of the sender. */
+/** HTTP statuses of requests that were refused because of their sender. */
 const REFUSED_CALLERS: ReadonlySet<number> = new Set([401, 403, 429]);
 
 /** The audit lines of one request: its login, its change or its refusal. */
@@ -172,7 +178,7 @@ export class RequestAudit implements ChangeAudit {
     });
   }
 
-  /** Writes the line of the answer, if it needs one and has none yet. */
+  /** Adds an audit line for the answer, if the request needs a line and has none yet. */
   noteAnswer(status: number, detail: string | null): void {
     const { method, access } = this.#facts.endpoint;
     const isChange = method !== 'GET' && access !== 'read';
@@ -211,7 +217,7 @@ function actionOf({ method, path }: Pick<Endpoint, 'method' | 'path'>): string {
   return verb ?? VERBS[method];
 }
 
-/** Whether the path is a collection below a page or an incident. Its last part is then not a verb. */
+/** Whether the path is a collection below a page or an incident. The last part of such a path is no verb. */
 function isCollection(path: string): boolean {
   return /\{\w+_id\}\/[\w-]+$/.test(path);
 }
@@ -223,10 +229,13 @@ function objectOf(endpoint: RequestFacts['endpoint'], path: string): string {
 
 type LoginParts = { readonly gate: RequestGate; readonly trail: AuditTrail; readonly clock: Clock };
 
-/** Creates the logins of the dashboard, which leave the same audit lines as requests do. */
+/**
+ * Creates the functions with which the dashboard checks and records logins,
+ * logouts and refusals. Their audit lines have the form of those of API requests.
+ */
 export function createLogins({ gate, trail, clock }: LoginParts): Omit<ApiCalls, 'call'> {
   const noteLogin = (token: Token, from: Login): void => {
-    // Only to remember it: the first request of the session must not write a second line.
+    // Called only to remember this login, so that the first request of the session writes no second line.
     trail.isLogin(token.id, from.peer);
     trail.addLine({ ...dashboardLine(token, from, clock.wall()), action: 'login' });
   };

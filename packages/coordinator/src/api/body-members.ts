@@ -5,8 +5,8 @@ import { instantOf } from '../verdict/local-time.ts';
 import { id } from './answers.ts';
 
 /**
- * Schema of a text with at most this number of characters. They are code points, as in JSON Schema and in the
- * limits of declared resources.
+ * Schema of a text with at most this number of characters. A character is
+ * a code point, as in JSON Schema and in the limits of declared resources.
  */
 export function textUpTo(characters: number, text = z.string('must be a string')) {
   return text
@@ -14,7 +14,10 @@ export function textUpTo(characters: number, text = z.string('must be a string')
     .meta({ maxLength: characters });
 }
 
-/** Counts only if it must: a code point has one or two units of UTF-16. */
+/**
+ * Whether a text has at most this number of code points. A code
+ * point has one or two UTF-16 units, so most texts need no count.
+ */
 function isUpTo(text: string, characters: number): boolean {
   if (text.length <= characters) return true;
   return text.length <= 2 * characters && [...text].length <= characters;
@@ -34,7 +37,10 @@ export function nameSchema(description: string) {
 const INSTANT = z.iso.datetime({ offset: true });
 const LOCAL = z.iso.datetime({ local: true });
 
-/** Schema of an instant in a body: with an offset, or as local time in a time zone that the body names. */
+/**
+ * Schema of an instant in a body: a time with an offset,
+ * or a local time in the time zone that the body names.
+ */
 export function instantOrLocal(description: string) {
   return z
     .string('must be a string')
@@ -46,26 +52,26 @@ export function instantOrLocal(description: string) {
 }
 
 /**
- * The instant that such a text names, epoch ms.
+ * The instant of a text that {@link instantOrLocal} accepts, epoch ms.
  *
- * @param zone a known time zone
+ * @param zone a known time zone, used for a local time
  */
 export function readInstant(text: string, zone: string): number {
   if (INSTANT.safeParse(text).success) return Date.parse(text);
   return instantOf(zone, Date.parse(`${text}Z`));
 }
 
-/** An instant in an answer. @param at epoch ms */
+/** Text of an instant in an answer. @param at epoch ms */
 export function instantText(at: number): string {
   return new Date(at).toISOString();
 }
 
-/** An instant that an answer may lack: {@link instantText}, or null. */
+/** Like {@link instantText}. Returns null when the instant is missing. */
 export function instantTextOrNull(at: number | null | undefined): string | null {
   return at === null || at === undefined ? null : instantText(at);
 }
 
-/** Schema of a longer text that people write, with its line breaks. */
+/** Schema of a longer text that people write. Line breaks are allowed. */
 export function noteText(description: string) {
   return textUpTo(LIMITS.noteText)
     .superRefine((text, context) => {
@@ -84,7 +90,7 @@ export function idList(description: string) {
     .meta({ description });
 }
 
-/** The ids as numbers, each only once. */
+/** Converts ids to numbers and removes repeated ones. */
 export function numbers(ids: readonly string[] | null | undefined): number[] {
   return [...new Set(ids ?? [])].map(Number);
 }

@@ -28,8 +28,8 @@ import {
 import { invalid, Problem, type ProblemCode } from './problem.ts';
 
 /*
- * The entries of declared resources in the table of objects.
- * Their texts and schemas follow from their definitions.
+ * Adds declared resources to the table of objects (`objects.ts`). Texts and
+ * schemas of the endpoints are made from the definitions of the resources.
  */
 
 const removal = z.object({
@@ -45,7 +45,7 @@ const removalOfShown = removal.extend({
   }),
 });
 
-/** @throws Problem when both are requested */
+/** @throws Problem when the query asks to remove the components and also to keep them */
 function shownByOf({ cascade, components }: z.infer<typeof removalOfShown>): ShownBy {
   if (components !== 'keep') return cascade === 'true' ? 'remove' : 'refuse';
   if (cascade !== 'true') return 'keep';
@@ -55,30 +55,34 @@ function shownByOf({ cascade, components }: z.infer<typeof removalOfShown>): Sho
   });
 }
 
-/** The kinds of one list of the API, with the facts that the definitions do not have. */
+/**
+ * The kinds of resources in one list of the API, and the texts about them that their definitions do not have.
+ */
 type Kinds<K extends ResourceKind> = {
   readonly tag: string;
   readonly kinds: readonly [K, ...K[]];
-  /** The attributes that the filter `name` of the list searches, as words for its description. */
+  /** Words for the attributes that the filter `name` of the list searches. */
   readonly named: string;
-  /** The types by which the list can be filtered; left out: it has only one type. */
+  /** The types by which the list can be filtered; left out: all members have the same type. */
   readonly types?: readonly string[];
-  /** A text about the objects that are removed with a member, or that prevent its removal. */
+  /** Text that says which objects are removed together with a member, or prevent its removal. */
   readonly removal?: string;
   /**
-   * Whether components of status pages show members. A removal then says what happens to these components.
+   * Whether components of status pages can show members of the list. If
+   * so, the query of a removal may say what happens to these components.
    */
   readonly isShown?: boolean;
 };
 
-/** The five endpoints of the resources of a list. */
+/** Defines the five endpoints of a list of resources, without handlers. */
 export function defineResources<const P extends string, K extends ResourceKind>(
   path: P,
   { tag, kinds, named, types, removal: description, isShown = false }: Kinds<K>,
 ) {
   const { noun } = DEFINITIONS[kinds[0]];
   const problems: readonly ProblemCode[] = ['conflict', ...refusedReferences(kinds)];
-  // The type has parameters that some lists do not take. Such a list refuses the parameter as unknown.
+  // The TypeScript type of the query always has `type`. A list
+  // with only one type refuses this parameter as unknown.
   const query = offsetPage.extend({ name: nameFilter(named), type: typeFilter(types ?? ['']) });
   const queryWithoutType = query.omit({ type: true }) as unknown as typeof query;
   const objects = defineObjects({
@@ -120,15 +124,18 @@ type Presentation<T extends ResourceTable> = {
   readonly table: T;
   /** @throws Problem when the parent in the path does not exist or belongs to another workspace */
   requireParent?(request: ObjectRequest): Promise<void>;
-  /** Returns the kind of a new resource, if the list has several. @throws Problem */
+  /**
+   * Returns the kind of a new resource, for lists with several
+   * kinds. @throws Problem when the body names no such kind
+   */
   kindFor?(body: unknown): ResourceKind;
-  /** Adds the members that the path determines to the body. */
+  /** Adds to the body the members whose values the path contains. */
   completed?(body: unknown, request: ObjectRequest): unknown;
   present(stored: readonly StoredIn<T>[]): object[] | Promise<object[]>;
   /**
    * Called in the transaction, after a create or an update.
    *
-   * @param before null: it was created
+   * @param before the resource before an update; null: the resource was created
    */
   written?(
     change: ConfigurationChange,
@@ -149,7 +156,10 @@ export function serveResources<const P extends string, K extends ResourceKind, T
 ): ServedEndpoint[] {
   const { table, requireParent, kindFor, completed, present, written, further = [] } = presentation;
   const { reading, configuration } = parts;
-  /** The kind of an existing member. It decrypts nothing, so that an unreadable member can be removed. */
+  /**
+   * Finds the kind of an existing member without decrypting its
+   * secrets, so that a member with unreadable secrets can be removed.
+   */
   const kindOf = async (request: ObjectRequest, id: number) => {
     const kind = await reading.kindOf(table, rowsOf(request), id);
     if (kind === null) throw new Problem('not-found', `there is no ${objects.noun} ${id}`);
@@ -221,7 +231,7 @@ export function serveResources<const P extends string, K extends ResourceKind, T
 /**
  * The normalized attributes of a resource in a body.
  *
- * @throws Problem `invalid` with all errors
+ * @throws Problem `invalid` that lists all errors
  */
 export function attributesIn(kind: ResourceKind, body: unknown): AttributesOf<ResourceKind> {
   const result = parseResource(kind, body, 'api');
@@ -238,8 +248,8 @@ function declaredHeaders({ owner, localName }: Metadata, { declaredFile }: Parts
 }
 
 /**
- * The problem codes for missing objects to which a body of these
- * kinds may refer. `page_id` does not count, because the path has it.
+ * The problem codes that a request reports when an object that its body refers
+ * to is missing. `page_id` is left out, because the path contains the page's id.
  */
 function refusedReferences(kinds: readonly ResourceKind[]): readonly ProblemCode[] {
   const refers = kinds.some((kind) =>
@@ -250,7 +260,10 @@ function refusedReferences(kinds: readonly ResourceKind[]): readonly ProblemCode
   return refers ? ['reference-not-found'] : [];
 }
 
-/** The rows that a request may see: those of its workspace and, for the objects of a page, of this page. */
+/**
+ * The rows that a request may see: the rows of its workspace.
+ * Objects of a status page must also belong to the page in the path.
+ */
 function rowsOf(request: ObjectRequest): ListScope {
   const workspaceId = workspaceOf(request);
   const { page_id: pageId } = request.ids;
@@ -260,7 +273,8 @@ function rowsOf(request: ObjectRequest): ListScope {
 type Declared = Metadata & { readonly kind: ResourceKind; readonly attributes: Resources[ResourceKind] };
 
 /**
- * A declared resource in an answer: its id as text, instants in RFC 3339.
+ * Makes the form in which an answer shows a declared resource:
+ * its id is a text, and its instants are texts (RFC 3339).
  *
  * @param computed members that the service adds
  */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { html, raw } from 'hono/html';
 
-/** Style of the page at /docs. It is light or dark as the reader's system prefers. */
+/** Style of the page at /docs: light or dark, as the reader's system prefers. */
 const STYLE = `:root{color-scheme:light dark;--line:light-dark(#d5d9df,#3a4048);--soft:light-dark(#5b6570,#a3adb8);--box:light-dark(#f5f6f8,#1d2126);--link:light-dark(#0b57d0,#8ab4f8)}
 *{box-sizing:border-box}html{scroll-padding-top:1rem}
 body{font:16px/1.55 system-ui,sans-serif;margin:0 auto;padding:1rem;max-width:78rem;background:light-dark(#fff,#14171a);color:light-dark(#1c2126,#e6e9ec);overflow-wrap:anywhere}
@@ -17,7 +17,9 @@ ul.answers{margin:.25rem 0;padding-left:1.1rem}
 details{margin:.4rem 0}
 @media(min-width:62rem){nav summary{list-style:none}nav details::details-content{content-visibility:visible;block-size:auto}body{display:grid;grid-template-columns:19rem minmax(0,1fr);gap:0 2.5rem}header{grid-column:1/-1}nav{position:sticky;top:0;max-height:100vh;overflow:auto;padding:1rem 0;align-self:start}}`;
 
-/** Allows only the page's own style: no script, no image, no frame. */
+/**
+ * Content security policy of the page. It allows only the page's own style: no script, no image, no frame.
+ */
 export const DOCS_POLICY = `default-src 'none'; style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
 
 type Parameter = {
@@ -48,7 +50,7 @@ type Document = {
   };
 };
 
-/** The OpenAPI document as one page for people, without a script or any other resource. */
+/** Renders the OpenAPI document as one HTML page, which loads no script and no other file. */
 export async function docsPage(json: Json): Promise<string> {
   const document = json as unknown as Document;
   const text = new SchemaText(document.components.schemas);
@@ -99,7 +101,7 @@ function parameterLine({ name, in: place, description = '', schema }: Parameter)
   return html`<dt><code>${name}</code> <span class="type">${place}, ${typeText(schema)}</span></dt><dd>${prose(description)}${fallback}</dd>`;
 }
 
-/** The token that an operation needs, from the document's security. */
+/** Names the token that an operation needs, from the operation's `security`. */
 function tokenOf({ security = [] }: Operation): string {
   const role = security[0]?.token?.[0];
   if (role === undefined) return 'No token.';
@@ -108,7 +110,9 @@ function tokenOf({ security = [] }: Operation): string {
 
 const LARGER: Readonly<Record<string, string>> = { read: ', write or admin', write: ' or admin' };
 
-/** The answers: successes in full, and all refusals in one line, because they have the same form. */
+/**
+ * Renders the answers of an operation. All refusals share one line, because their bodies have the same form.
+ */
 function answers({ responses }: Operation, { components }: Document, text: SchemaText) {
   const all = Object.entries(responses).map(([status, response]) => ({
     status,
@@ -150,7 +154,8 @@ function requestText({ path, method, operation }: Listed, { servers }: Document,
 }
 
 /**
- * Shows a text as it is, and any other value as JSON. It takes the focus, so that the keyboard can scroll it.
+ * Renders an example: a text unchanged, any other value as JSON. The
+ * element can take the focus, so that the keyboard can scroll it.
  */
 function example(title: string, value: unknown, isOpen = false) {
   if (value === undefined) return '';
@@ -160,7 +165,7 @@ function example(title: string, value: unknown, isOpen = false) {
 
 type Json = { readonly [name: string]: unknown };
 
-/** A member of an object as a line of a list: `headers[].key`. */
+/** A line in the list of an object's members. `name` is the path of the member: `headers[].key`. */
 type Member = { name: string; type: string; isRequired: boolean; notes: string };
 
 /** Resolves references in schemas, and describes schemas for people. */
@@ -171,19 +176,19 @@ class SchemaText {
     this.#schemas = schemas;
   }
 
-  /** Names of the component schemas that a schema refers to: one, or several choices. */
+  /** Names of the component schemas that a schema refers to. A choice (`oneOf`) refers to several. */
   namesOf(schema: Json): string[] {
     const choices = (schema.oneOf ?? schema.allOf ?? [schema]) as Json[];
     return choices.flatMap(({ $ref }) => (typeof $ref === 'string' ? ($ref.split('/').at(-1) ?? []) : []));
   }
 
-  /** The first example of a schema, or of the first schema of a choice. */
+  /** Finds the first example of a schema. For a choice, the first example of its first schema. */
   exampleOf(schema: Json): unknown {
     const named = this.#schemas[this.namesOf(schema)[0] ?? ''];
     return ((named ?? schema).examples as unknown[] | undefined)?.[0];
   }
 
-  /** The members of a schema. Named schemas become links. */
+  /** Renders the members of a schema. Named schemas become links. */
   describe(schema: Json) {
     const names = this.namesOf(schema);
     if (names.length > 0) return html`<p>${links(names)}</p>`;
@@ -204,7 +209,7 @@ class SchemaText {
   }
 }
 
-/** Text in which the words between backticks are code. */
+/** Renders a text. The words between backticks become code. */
 function prose(text: string) {
   return text.split('`').map((part, at) => (at % 2 === 1 ? html`<code>${part}</code>` : part));
 }
@@ -273,7 +278,10 @@ function notesOf(schema: Json): string {
     : `${description} Default: ${JSON.stringify(fallback)}.`.trim();
 }
 
-/** The object inside a member: the member itself, a nullable object, or a list's entry. */
+/**
+ * Finds the object schema inside a member: the member itself,
+ * the object of a nullable member, or the entries of a list.
+ */
 function innerObject(schema: Json): { value: Json; mark: string } {
   const choices = (schema.anyOf ?? [schema]) as Json[];
   const value =

@@ -5,7 +5,7 @@ import type { Transaction } from '../store/store.ts';
 import type { ResourceView } from './answers.ts';
 import type { ProblemCode } from './problem.ts';
 
-/** Who may call: anybody, a token of this scope or a larger one, or only the operator's token. */
+/** Who may call an endpoint: anybody, a token of this scope or a larger one, or only the operator's token. */
 export type Access = 'public' | TokenScope | 'operator';
 
 /** The audit line that a change writes in its transaction. `RequestAudit` implements this. */
@@ -14,7 +14,7 @@ export interface ChangeAudit {
   writeLine(tx: Transaction, madeId?: number): Promise<void>;
 }
 
-/** A request after authentication and parsing. Handlers see nothing else of HTTP. */
+/** A request after authentication and parsing. It has all that a handler learns about the HTTP request. */
 export type ApiRequest<Q = unknown, B = unknown> = {
   /** The token; null on public endpoints. */
   readonly token: Token | null;
@@ -23,15 +23,15 @@ export type ApiRequest<Q = unknown, B = unknown> = {
   readonly query: Q;
   readonly body: B;
   header(name: string): string | undefined;
-  /** With it, a change writes its line of the audit trail in its transaction. */
+  /** Writes the audit line of a change. The handler calls it in the transaction of the change. */
   readonly audit: ChangeAudit;
-  /** Aborted when the caller is gone. Work that only this caller needs then ends. */
+  /** Aborted when the caller is gone, so that work for this caller alone can end. */
   readonly signal: AbortSignal;
 };
 
 export type EndpointAnswer<A = unknown> = {
   readonly status: number;
-  /** Sent as JSON; a string is sent as it is. Absent: no body. */
+  /** The body, sent as JSON. A string is sent unchanged. Absent: no body. */
   readonly body?: A;
   readonly headers?: Readonly<Record<string, string>>;
 };
@@ -75,32 +75,38 @@ export type Endpoint<T extends EndpointTypes = EndpointTypes> = {
   readonly access: Access;
   readonly tag: string;
   readonly summary: string;
-  /** Facts that callers must know in addition to the summary. */
+  /** Text that tells callers more than the summary does. */
   readonly description?: string;
-  /** Query parameters, given as text. Unknown parameters are refused. */
+  /** Schema of the query parameters, which arrive as text. Unknown parameters are refused. */
   readonly query?: z.ZodObject;
-  /** Present: a JSON body is required. A zod schema validates it; the handler validates resources. */
+  /**
+   * If it is present, a JSON body is required. A zod schema validates the
+   * body before the handler runs. The handler itself validates resources.
+   */
   readonly body?: DocumentedSchema;
-  /** The answer whose members the body may repeat. Members that only the answer has are ignored. */
+  /**
+   * Schema of the answer whose members the body may repeat.
+   * Members that only the answer has are ignored in the body.
+   */
   readonly repeats?: z.ZodObject;
   /** Answers by status. */
   readonly answers: Readonly<Record<number, Documented>>;
   /**
-   * Further problems that it may report. Others follow from
-   * its access, path, headers and body: see `openapi.ts`.
+   * Problems that the endpoint may report, in addition to those that
+   * follow from its access, path, headers and body (see `openapi.ts`).
    */
   readonly problems?: readonly ProblemCode[];
   readonly headers?: readonly RequestHeader[];
-  /** Never has a value. It carries the types of the schemas to the compiler. */
+  /** Tells the compiler the types of the schemas. It never has a value. */
   readonly types?: T;
 };
 
 /** The types of the schemas of an endpoint. */
 export type EndpointTypes = {
-  /** Names of the ids in its path, and of its query parameters. */
+  /** Names of the ids in the path. `filters`: names of the query parameters. */
   readonly ids: string;
   readonly filters: string;
-  /** The parsed query and body, as its handler gets them. */
+  /** The parsed query and the parsed body that the handler gets. */
   readonly query: unknown;
   readonly body: unknown;
   /** The body of a success. */
@@ -109,7 +115,7 @@ export type EndpointTypes = {
 
 type IdsIn<P extends string> = P extends `${string}{${infer Name}}${infer Rest}` ? Name | IdsIn<Rest> : never;
 
-/** The parsed body of a request. Resources are not parsed yet. */
+/** The type of the body that a handler gets. A body that is a resource is not parsed yet. */
 type BodyIn<B extends DocumentedSchema> = [B] extends [never]
   ? undefined
   : B extends z.ZodType
@@ -152,7 +158,7 @@ type EndpointOf<
   answer: { [S in keyof A]: AnswerIn<A[S]> }[keyof A];
 }>;
 
-/** The query of an endpoint that takes none. */
+/** The query schema of an endpoint without query parameters. */
 export type NoQuery = z.ZodObject<Record<never, never>>;
 
 /** Defines an endpoint, with the types of its path and schemas. */
@@ -189,7 +195,10 @@ export type AnswerOf<E extends Endpoint> = E extends Endpoint<infer T> ? T['answ
 export type RequestOf<E extends Endpoint> =
   E extends Endpoint<infer T> ? ApiRequest<T['query'], T['body']> : never;
 
-/** Answers requests. The compiler compares its bodies with the schemas. */
+/**
+ * Answers the requests of an endpoint. The compiler compares
+ * the bodies of its answers with the endpoint's schemas.
+ */
 type Handler<T extends EndpointTypes> = (
   request: ApiRequest<T['query'], T['body']>,
 ) => Promise<EndpointAnswer<T['answer']>> | EndpointAnswer<T['answer']>;

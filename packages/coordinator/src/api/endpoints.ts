@@ -25,7 +25,7 @@ import {
 import { summaryEndpoints } from './routes/summary.ts';
 import { whatIfEndpoints } from './routes/what-if.ts';
 
-/** Every endpoint of the API, in the order in which it is documented. */
+/** All endpoints of the API, in the order of the documentation. */
 export function apiEndpoints(parts: ApiParts, trail: AuditTrail): ServedEndpoint[] {
   return [
     ...monitorEndpoints(parts),

@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 import { Problem } from './problem.ts';
 
 /**
- * Strong ETag of a resource in an answer. It has the version of the row, which `If-Match`
- * compares, and a digest of the answer, because a status or a warning changes without a
- * write. The digest leaves out `age_ms`, with which no two answers would be equal.
+ * Strong ETag of a resource in an answer. The tag contains the version of the row, which
+ * `If-Match` compares, and a digest of the answer, because a status or a warning can change
+ * without a write to the row. The digest leaves out `age_ms`, which differs in every answer.
  */
 export function entityTag(rowVersion: number, view: object): string {
   const text = JSON.stringify(view, (name, value) => (name === 'age_ms' ? undefined : value));
@@ -27,8 +27,8 @@ export function expectedVersions(ifMatch: string | undefined): readonly number[]
 }
 
 /**
- * Whether `If-None-Match` names the tag of the answer. Weak tags count as strong ones (RFC 9110, section
- * 13.1.2).
+ * Whether `If-None-Match` names the tag of the answer. A weak
+ * tag matches like a strong one (RFC 9110, section 13.1.2).
  *
  * @throws Problem `malformed-request`
  */

@@ -4,7 +4,10 @@ import { HIDDEN_USER_INFO } from '@svc/shared/url-secrets.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** Example of a request that creates a resource, and the members that the service adds to the answer. */
+/**
+ * For each kind, the body of a request that creates a resource (`sent`),
+ * and the members that the service adds in the answer (`added`).
+ */
 const RESOURCES: { readonly [K in ResourceKind]: { readonly sent: Json; readonly added: Json } } = {
   svc_http_monitor: {
     sent: {
@@ -83,8 +86,8 @@ export function inputExample(kind: ResourceKind): Json {
 }
 
 /**
- * Example of the answer to {@link inputExample}. It is made
- * in the same way as a real answer, so that it stays true.
+ * Example of the answer to {@link inputExample}. The code that makes
+ * real answers makes this example too, so the two cannot differ.
  */
 export function answerExample(kind: ResourceKind): Json {
   const { sent, added } = RESOURCES[kind];

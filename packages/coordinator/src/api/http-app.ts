@@ -26,15 +26,15 @@ import { RequestGate } from './request-gate.ts';
 import { parseBody, queryParser, readBody } from './request-input.ts';
 
 /**
- * The facts about a request that its audit line, the counters
- * and the log need. They are collected during the answer.
+ * Data about a request for its audit line, the counters and
+ * the log. The steps that answer the request fill it in.
  */
 type Noted = {
   readonly requestId: string;
   endpoint: CountedEndpoint;
   audit: RequestAudit | null;
   token: Token | null;
-  /** Why it was refused; null: it was not. */
+  /** Why the request was refused; null: it was not refused. */
   refusal: string | null;
 };
 type Variables = { noted: Noted };
@@ -78,14 +78,20 @@ export function createApp(
   return { app, sites };
 }
 
-/** Makes the function that says whether a path, known or not, belongs to the API: by its first part. */
+/**
+ * Makes the function that says whether a path belongs to the API. A path belongs to it
+ * when its first part is that of an endpoint, even if no endpoint has the whole path.
+ */
 function pathsOf(endpoints: readonly Endpoint[]): (path: string) => boolean {
   const firstOf = (path: string) => path.split('/', 2)[1];
   const firsts = new Set([DOCS_PATH, ...endpoints.map(({ path }) => path)].map(firstOf));
   return (path) => firsts.has(firstOf(path));
 }
 
-/** The steps that all requests have in common: id, counts, log, and headers of the answer. */
+/**
+ * Adds the steps that all requests share: the request's id,
+ * counters, log lines, and the common headers of the answer.
+ */
 function accompany(
   parts: ApiParts,
   { sites, peerOf, isOfApi }: { sites: readonly Site[]; peerOf: PeerOf; isOfApi: (path: string) => boolean },
@@ -135,15 +141,13 @@ function noteAnswer(
   log.debug({ requestId, method, path, status, tokenId, ms: Math.round(tookMs) }, 'request answered');
 }
 
-/**
- * Whether a request came over a loopback address. This is possible even if the API listens on all addresses.
- */
+/** Whether a request came over a loopback address. The API may also listen on other addresses. */
 function isOnLoopback({ env }: ApiContext, { listen }: ApiParts): boolean {
   const { incoming } = env as Partial<HttpBindings>;
   return isLoopbackHost(plainIpv4(incoming?.socket.localAddress ?? listen.host));
 }
 
-/** The page of a site that takes the request; null: it is for the API. */
+/** The answer of the first site that takes the request; null: no site takes it, so the API answers. */
 async function pageFor(
   context: ApiContext,
   { parts, sites, peerOf }: { parts: ApiParts; sites: readonly Site[]; peerOf: PeerOf },
@@ -163,16 +167,16 @@ async function pageFor(
 }
 
 /**
- * Sets the headers on the answer itself. `context.header` would
- * make a new answer for each header, and a stream of a text body.
+ * Sets the headers on the answer itself. `context.header` would make a
+ * new answer for each header, and would turn a text body into a stream.
  *
- * @param isPage a page sets its own headers
+ * @param isPage whether a page answers, which sets its own headers
  */
 function setCommonHeaders(context: ApiContext, { requestId, token }: Noted, isPage: boolean): void {
   const { headers } = context.res;
   headers.set('x-request-id', requestId);
   if (isPage) return;
-  // This header shows a client that stores ids that its token belongs to another workspace.
+  // A client that has stored ids sees from this header when its token belongs to another workspace.
   if (token !== null) headers.set('svc-workspace', String(token.workspaceId));
   headers.set('cache-control', 'no-store');
   headers.set('x-content-type-options', 'nosniff');
@@ -180,7 +184,7 @@ function setCommonHeaders(context: ApiContext, { requestId, token }: Noted, isPa
 
 /** A request to an endpoint before authentication and parsing. */
 type Received = {
-  /** Path with its ids, without a query. */
+  /** Path with the ids filled in, without the query. */
   readonly path: string;
   readonly ids: Readonly<Record<string, number>>;
   readonly parameters: Iterable<readonly [string, string]>;
@@ -196,8 +200,8 @@ type Received = {
 type Answer = (received: Received, noted: Noted) => Promise<EndpointAnswer>;
 
 /**
- * Makes the function that admits, parses and answers the
- * requests of one endpoint. It rejects with their errors.
+ * Makes the function that admits, parses and answers the requests
+ * of one endpoint. The function rejects when a request fails.
  */
 function answerOf(endpoint: ServedEndpoint, { parts, trail, gate }: Answering): Answer {
   const { access } = endpoint;
@@ -268,7 +272,7 @@ function createCalls(endpoints: readonly ServedEndpoint[], answering: Answering)
       readBody: () => body,
     };
     const called = await answer(received, noted).then(
-      // The handler answered as the endpoint's schema says: `serve` has compared the types.
+      // The body has the type of the endpoint's schema, because `serve` made the compiler compare the two.
       ({ status, headers = {}, body = null }): Called<never> => ({
         status,
         headers,
@@ -314,7 +318,7 @@ function serveDocuments(app: App, endpoints: readonly Endpoint[], { publicUrl }:
   });
 }
 
-/** Makes a value at its first use. Most coordinators never serve these documents. */
+/** Makes a value at its first use and keeps it. Most coordinators never need the documents of the API. */
 function once<T>(make: () => T): () => T {
   let made: { value: T } | undefined;
   return () => {
@@ -330,7 +334,7 @@ function unknownPath(endpoints: readonly Endpoint[], path: string): Problem {
   return new Problem('method-not-allowed', `this path takes only ${allow}`, { headers: { allow } });
 }
 
-/** The problem that answers a failed request. An error that the operator must look at goes to the log. */
+/** Returns the problem that answers a failed request. Logs the error when the operator must look at it. */
 function problemFor(error: Error, noted: Noted, path: string, { log }: ApiParts): Problem {
   const { requestId } = noted;
   if (isForTheLog(error)) {
@@ -345,7 +349,7 @@ function problemFor(error: Error, noted: Noted, path: string, { log }: ApiParts)
   return new Problem('internal-error', detail);
 }
 
-/** Refuses a request for another host. A request for a page gets `not-found`. */
+/** The problem for a request to another host. A request for a page gets `not-found`. */
 function misdirected(isOfApi: boolean): Problem {
   return new Problem(
     isOfApi ? 'misdirected' : 'not-found',
@@ -380,9 +384,9 @@ async function respond(
 }
 
 /**
- * Writes an answer as JSON in UTF-8, exactly as `JSON.stringify` does. A list
- * is written member by member, and other work gets a turn in between: 100
- * monitors with large bodies are 25 MiB. A large answer is sent in parts.
+ * Writes an answer as JSON in UTF-8, exactly as `JSON.stringify` does. The members of
+ * a list are written one at a time, and the event loop gets turns in between, because
+ * 100 monitors with large bodies are 25 MiB. A large answer is sent in parts.
  */
 export async function answerText(
   body: unknown,
@@ -395,19 +399,19 @@ export async function answerText(
   const end = JSON.stringify(envelope)
     .replace(/^\{(?=")/, ',')
     .replace(/^\{\}$/, '}');
-  // Each part is encoded by itself. To encode the joined text would hold the thread once more.
+  // Each part is encoded separately, because encoding the whole text at once would block the thread.
   const parts = [Buffer.from('{"data":['), ...members, Buffer.from(`]${end}`)];
   const bytes = parts.reduce((sum, part) => sum + part.byteLength, 0);
   return bytes <= JOINED_BYTES ? Buffer.concat(parts) : ReadableStream.from(parts);
 }
 
 /**
- * Maximum size of an answer that is sent in one piece,
- * bytes. To join 25 MiB would hold the thread some 10 ms.
+ * Maximum size of an answer that is sent in one piece, bytes.
+ * Joining 25 MiB would block the thread for about 10 ms.
  */
 const JOINED_BYTES = 1_024 * 1_024;
 
-/** A list has `data` as its first member. */
+/** Whether the body is a list: `data` is its first member. */
 function isList(body: unknown): body is { data: readonly unknown[] } {
   if (typeof body !== 'object' || body === null) return false;
   return Object.keys(body)[0] === 'data' && 'data' in body && Array.isArray(body.data);

@@ -2,28 +2,28 @@ import type { Token } from '../store/access/tokens.ts';
 import type { Endpoint, EndpointTypes, ParametersOf } from './endpoint.ts';
 import type { Problem } from './problem.ts';
 
-/** On whose behalf the dashboard calls the API: the visitor of a session. */
+/** The visitor for whom the dashboard calls the API. */
 export type Caller = {
   readonly token: Token;
   /** Address of the visitor. */
   readonly peer: string | null;
 };
 
-/** The parts of a call in addition to the ids of the path and the parameters of the query. */
+/** Body and headers of a call. */
 export type Sent = {
   readonly body?: unknown;
-  /** By their names in lower case. */
+  /** Headers by name in lower case. */
   readonly headers?: Readonly<Record<string, string>>;
 };
 
 /** Ids and query parameters by name. A value that is null or undefined is left out. */
 export type Parameters = Readonly<Record<string, string | number | null | undefined>>;
 
-/** The answer to a call. Its body is the endpoint's own object, so the caller must not change it. */
+/** The answer to a call. The body is the endpoint's own object, which the caller must not change. */
 export type Called<A = unknown> =
   | {
       readonly status: number;
-      /** By their names in lower case. */
+      /** Headers by name in lower case. */
       readonly headers: Readonly<Record<string, string>>;
       readonly body: A;
       readonly problem: null;
@@ -36,8 +36,8 @@ export type Called<A = unknown> =
 
 /**
  * The API for the pages of this process. A call has the same validation, messages, scopes,
- * rates and audit lines as a request over a socket. Only its token comes from the caller, and
- * its body is passed as an object. The bound on the size of a JSON text does not apply to it.
+ * rates and audit lines as a request over a socket. The caller passes the token, and
+ * passes the body as an object, so the bound on the size of a JSON text does not apply.
  */
 export interface ApiCalls {
   /** @param signal aborted when the visitor is gone */
@@ -48,14 +48,15 @@ export interface ApiCalls {
     sent: Sent & { readonly signal: AbortSignal },
   ): Promise<Called<T['answer']>>;
   /**
-   * Finds the token that a visitor typed. The limits and audit lines are those of a request with this token.
+   * Finds the token that a visitor typed. The call has the
+   * rate limits and audit lines of a request with this token.
    *
    * @throws Problem `unauthorized`, `rate-limited`
    */
   login(secret: string, from: Login): Token;
   /**
-   * Refuses a login with an invalid link. It counts and is recorded as
-   * a wrong token is, so that a guesser of links meets the same limit.
+   * Refuses a login with an invalid link. The refusal is counted and recorded like a
+   * wrong token, so that guessing links has the same rate limit as guessing tokens.
    *
    * @throws Problem `unauthorized`, `rate-limited`
    */
@@ -73,9 +74,9 @@ export interface ApiCalls {
 
 /** A request that the dashboard refused. */
 export type PageRefusal = {
-  /** Null: the visitor is not logged in. */
+  /** The visitor's token; null: the visitor is not logged in. */
   readonly token: Token | null;
-  /** `open` a page, `send` a form, or `login`. */
+  /** What the visitor tried: to open a page (`open`), to send a form (`send`), or to log in (`login`). */
   readonly action: 'open' | 'send' | 'login';
   /** Path of the page; '' for the login. */
   readonly path: string;
@@ -83,5 +84,5 @@ export type PageRefusal = {
   readonly message: string;
 };
 
-/** Facts of a request to the dashboard for the audit trail. */
+/** Address of the visitor and id of the request, for the audit line of a request to the dashboard. */
 export type Login = { readonly peer: string | null; readonly requestId: string };

@@ -8,13 +8,20 @@ import { FileWatch } from '@svc/shared/process/file-watch.ts';
 /** Time limits for the parts of a request, ms. */
 export type ListenerTimeouts = {
   readonly handshake: number;
-  /** From the connection, or the end of the previous answer, to the last line of the head. */
+  /**
+   * From the connection, or from the end of the previous answer, to the last byte of the request's headers.
+   */
   readonly headers: number;
-  /** As `headers`, but to the last byte of the body. */
+  /** From the same instant as `headers` to the last byte of the body. */
   readonly request: number;
-  /** Time without a byte in either direction. It ends clients that do not read their answer. */
+  /**
+   * Time without a byte in either direction. Ends the connections of clients that do not read their answer.
+   */
   readonly idle: number;
-  /** Interval between checks of the connections. The other limits are exact to this interval. */
+  /**
+   * Interval between checks of the connections. A connection
+   * may exceed the other limits by up to this interval.
+   */
   readonly checkEvery: number;
 };
 
@@ -40,8 +47,8 @@ type Report = { readonly userLimits?: { readonly open_files?: { readonly soft?: 
 let own: Report | undefined;
 
 /**
- * Maximum number of simultaneous connections of the API. Further
- * connections are dropped, so that alerts still get a descriptor.
+ * Maximum number of simultaneous connections of the API. Further connections
+ * are dropped, so that file descriptors remain for sending alerts.
  *
  * @param report report of the process, with its soft limit of open files
  */
@@ -51,13 +58,16 @@ export function connectionLimit(report: Report = ownReport()): number {
   return Math.max(FEWEST, Math.min(MOST, left));
 }
 
-/** The report of this process. It is made only once, because the limit does not change. */
+/** The diagnostic report of this process. It is made only once, because the limit does not change. */
 function ownReport(): Report {
   own ??= reportWithoutNetwork();
   return own;
 }
 
-/** A report with the network would look up the name of each connected address in the DNS, and wait for it. */
+/**
+ * Makes a report without its network section, for which Node would look
+ * up the host name of each connected address and wait for the answers.
+ */
 function reportWithoutNetwork(): Report {
   // The types of Node do not have this member yet.
   const report = process.report as typeof process.report & { excludeNetwork: boolean };
@@ -92,7 +102,10 @@ export async function readTlsFiles({ cert, key }: TlsFiles): Promise<TlsPair> {
   }
 }
 
-/** Reads the pair again when a file changes. An unusable pair is logged, and the former pair stays in use. */
+/**
+ * Reads the pair again when a file changes. When the new
+ * pair is unusable, logs an error and keeps the former pair.
+ */
 export class TlsFilesWatch {
   readonly #files: TlsFiles;
   readonly #log: Logger;
@@ -109,7 +122,7 @@ export class TlsFilesWatch {
     this.#watch = new FileWatch(clock, log, () => void this.#read());
   }
 
-  /** Starts to watch. Call it before the files are read for the first time. */
+  /** Starts to watch the files. Call it before the first reading of the files. */
   start(): Promise<void> {
     return this.#watch.watchFiles([this.#files.cert, this.#files.key]);
   }

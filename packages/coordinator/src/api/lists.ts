@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { textUpTo } from './body-members.ts';
 import { Problem } from './problem.ts';
 
-/** A whole number in a query. */
+/** Schema of a whole number in a query. */
 function wholeNumber(minimum: number, maximum: number) {
   const message = `must be a whole number from ${minimum} to ${maximum}`;
   return (
@@ -21,7 +21,7 @@ const limit = wholeNumber(1, LIMITS.listMaximum)
   .default(LIMITS.listDefault)
   .meta({ description: `Maximum number of items (default ${LIMITS.listDefault}).` });
 
-/** Paging of configuration lists: by offset, with the total. */
+/** Query parameters of lists of declared resources: pages by offset. */
 export const offsetPage = z.object({
   limit,
   offset: wholeNumber(0, Number.MAX_SAFE_INTEGER)
@@ -29,13 +29,13 @@ export const offsetPage = z.object({
     .meta({ description: 'Number of items to skip at the start (default 0).' }),
 });
 
-/** Paging of histories: by cursor, newest first. */
+/** Query parameters of histories: pages by cursor, newest first. */
 export const cursorPage = z.object({
   limit,
   cursor: z.string().max(200).optional().meta({ description: '`next_cursor` of the previous page.' }),
 });
 
-/** An instant in a query, epoch ms. */
+/** Schema of an instant in a query, epoch ms. */
 export function instantIn(description: string) {
   return wholeNumber(0, Number.MAX_SAFE_INTEGER).optional().meta({ description });
 }
@@ -53,18 +53,21 @@ export function historyOf<T extends z.ZodType>(member: T) {
     .meta(exampleOf(member, { next_cursor: null }));
 }
 
-/** The example of a page, made from its member's example. */
+/** Makes the example of a page from the example of one member. */
 function exampleOf(member: z.ZodType, envelope: object): { examples?: object[] } {
   const examples = member.meta()?.examples as unknown[] | undefined;
   return examples === undefined ? {} : { examples: [{ data: examples, ...envelope }] };
 }
 
-/** The cursor of the page that begins after the row with these keys. It is opaque to clients. */
+/**
+ * Makes the cursor of the page that begins after the row
+ * with these keys. Clients must not interpret the cursor.
+ */
 function encodeCursor(keys: readonly (number | string)[]): string {
   return Buffer.from(JSON.stringify(keys)).toString('base64url');
 }
 
-/** @throws Problem when it is not a cursor of this list */
+/** @throws Problem when the text is no cursor of this list */
 export function decodeCursor<T>(cursor: string | undefined, schema: z.ZodType<T>): T | null {
   if (cursor === undefined) return null;
   try {
@@ -93,7 +96,7 @@ export function historyPage<Row, View>(
   return { data: page.map(view), next_cursor: hasMore ? encodeCursor(keys(last)) : null };
 }
 
-/** @param what the attributes that are searched, in words: `title or slug` */
+/** @param what names the searched attributes, for the description: `title or slug` */
 export function nameFilter(what: string) {
   return textUpTo(LIMITS.monitorName)
     .optional()
@@ -113,7 +116,7 @@ export function typeFilter(types: readonly string[]) {
 
 const IDS = new RegExp(`^[1-9]\\d{0,14}(?:,[1-9]\\d{0,14}){0,${LIMITS.listMaximum - 1}}$`);
 
-/** Ids in a query, as numbers. */
+/** Schema of a list of ids in a query. The parsed ids are numbers. */
 export const idsFilter = z
   .string()
   .regex(IDS, `must be ids, at most ${LIMITS.listMaximum}, separated by commas`)

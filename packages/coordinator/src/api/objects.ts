@@ -40,7 +40,7 @@ import { Problem } from './problem.ts';
  * A change and its line of the audit trail are written in one transaction.
  */
 
-/** The texts of an endpoint that the table does not determine. */
+/** The texts of an endpoint that its entry must give. */
 type Texts = Pick<Endpoint, 'description' | 'problems'> & { readonly summary: string };
 
 type Definition<
@@ -52,7 +52,7 @@ type Definition<
   R extends DocumentedSchema,
   D extends z.ZodObject,
 > = {
-  /** Path of the list. Members are at `/{id}` below it. */
+  /** Path of the list. The path of a member is this path and `/{id}`. */
   readonly path: P;
   readonly tag: string;
   /** Noun in messages: `maintenance window`. */
@@ -160,14 +160,14 @@ function textsOf({ summary, description, problems }: Texts): Texts {
   };
 }
 
-/** The five endpoints of an entry. */
+/** The five endpoints of an entry, and the path of its list. */
 type Objects = {
   readonly path: string;
   readonly noun: string;
   readonly verb: string;
 } & { readonly [E in 'list' | 'create' | 'read' | 'replace' | 'remove']: Endpoint };
 
-/** An object in an answer. */
+/** An object as an answer shows it. */
 export type Member = {
   readonly view: object;
   readonly rowVersion: number;
@@ -178,35 +178,39 @@ export type Member = {
 export type ObjectRequest = Pick<ApiRequest, 'token' | 'ids'>;
 type Awaitable<T> = T | Promise<T>;
 
-/** Writes a change, in its transaction. */
+/** Writes a change within a transaction. */
 type Write<C> = (change: C) => Promise<void>;
 
-/** Changes objects. @template C a change inside of its transaction */
+/** Changes objects. @template C a change within its transaction */
 export type Changes<C> = {
-  /** Runs the work in one transaction. */
+  /** Runs `work` in one transaction. */
   transaction<T>(workspaceId: number, work: (change: C) => Promise<T>): Promise<T>;
 };
 
 /**
- * Reads and writes the objects of an entry. Requests are parsed before the transaction, so that it is short.
+ * Reads and writes the objects of an entry. Requests are parsed
+ * before the transaction begins, so that the transaction is short.
  */
 type Work<O extends Objects, C> = {
-  /** Null: there is no such object. @throws Problem if its parent does not exist */
+  /** Finds an object; null: it does not exist. @throws Problem when the parent in the path does not exist */
   findObject(request: ObjectRequest, id: number): Promise<Member | null>;
-  /** The message about an object that does not exist; left out: `there is no incident 12`. */
+  /** The message when an object does not exist; left out: like `there is no incident 12`. */
   missing?(request: ObjectRequest): string;
   /** @returns the body of the answer */
   list(request: RequestOf<O['list']>): Awaitable<object>;
   /**
-   * @returns `keyed`, the content to which the Idempotency-Key belongs together
-   *   with the path, and `write`, which creates the object and returns its id
+   * @returns `keyed`: the content that a repeated request must have if it has the same path and
+   *   Idempotency-Key. `write`: creates the object and returns its id
    */
   create(
     request: RequestOf<O['create']>,
   ): Awaitable<{ readonly keyed: unknown; write(change: C): Promise<number> }>;
   replace(request: RequestOf<O['replace']>): Awaitable<Write<C>>;
   remove(request: RequestOf<O['remove']>): Awaitable<Write<C>>;
-  /** Further changes of one object, each with its own endpoint. The answer is that of a replacement. */
+  /**
+   * Further changes of one object, each with its own endpoint.
+   * Its answer has the form of the answer to a replacement.
+   */
   readonly further?: readonly FurtherChange<C>[];
 };
 
@@ -215,7 +219,7 @@ export type FurtherChange<C> = {
   plan(request: ApiRequest<never, never>): Awaitable<Write<C>>;
 };
 
-/** A change of one object at its own endpoint, for {@link Work.further}. */
+/** Makes an entry of {@link Work.further}: a change of one object that has its own endpoint. */
 export function furtherChange<T extends EndpointTypes, C>(
   defined: Endpoint<T>,
   plan: (request: ApiRequest<T['query'], T['body']>) => Awaitable<Write<C>>,
@@ -290,13 +294,13 @@ function answerOf({ view, rowVersion, headers }: Member): EndpointAnswer {
   return ok(view, { etag: entityTag(rowVersion, view), ...headers });
 }
 
-/** The path with the ids of the request. */
+/** Replaces the parameters of a path by the ids of the request. */
 function pathOf(path: string, { ids }: Pick<ApiRequest, 'ids'>): string {
   return path.replace(/\{(\w+)\}/g, (_all, name: string) => String(ids[name]));
 }
 
 /**
- * The versions of the object that the request may change; left out: any.
+ * The versions of the object that `If-Match` allows the request to change; left out: any version.
  *
  * @throws Problem `malformed-request`
  */
@@ -307,25 +311,25 @@ export function versionOptions(request: Pick<ApiRequest, 'header'>): {
   return versions === undefined ? {} : { expectedVersions: versions };
 }
 
-/** Shows secrets in clear text to tokens that may write them. */
+/** Whether answers show secrets in clear text: only to tokens that may write. */
 export function shownTo({ token }: Pick<ApiRequest, 'token'>): SecretsShown {
   return token !== null && scopeIncludes(token.scope, 'write') ? 'open' : 'masked';
 }
 
-/** Time for which a key is remembered, ms. */
+/** Time for which an Idempotency-Key is stored, ms. */
 const REMEMBERED_MS = 24 * 3_600_000;
 /**
- * Maximum number of expired keys that are deleted with each new key. It is
- * more than 1, so that their number shrinks, and takes less than 1 ms.
+ * Maximum number of expired keys that are deleted with each new key. A value above 1
+ * makes the number of expired keys shrink. Deleting this many takes less than 1 ms.
  */
 const FORGOTTEN_AT_ONCE = 200;
 
 const PURPOSE = 'idempotency_keys.request';
 
-/** A creation. With a key, it may be repeated and creates nothing twice. */
+/** A request that creates an object. A repeated request with the same key creates no second object. */
 type Creation = {
   readonly workspaceId: number;
-  /** See {@link idempotencyKey}; null: the request has none. */
+  /** The Idempotency-Key (see {@link idempotencyKey}); null: the request has no key. */
   readonly key: string | null;
   readonly path: string;
   readonly body: unknown;
@@ -342,12 +346,13 @@ export function idempotencyKey(header: string | undefined): string | null {
 }
 
 /**
- * Runs `make`, which creates an object and returns its id, unless an earlier
- * request with the same key has created it. Without a key, it always runs `make`.
- * The object and its key are stored in the given transaction: both, or none.
+ * Runs `make`, which creates an object and returns its id, unless an earlier request
+ * with the same key has created it. Without a key, it always runs `make`. The object and
+ * the key are stored in the given transaction, so either both are stored or neither.
  *
  * @param now epoch ms
- * @param secrets makes keyed digests: bodies contain secrets, which the stored digest must not help to guess
+ * @param secrets makes the digest of the body with a secret key, so that the stored digest does not help to
+ *   guess secrets in the body
  * @throws Problem `conflict` when the key was used for another request
  */
 export async function makeOnce(
@@ -380,12 +385,12 @@ export async function makeOnce(
 type Creating = (tx: Transaction, create: () => Promise<number>) => Promise<{ id: number; isNew: boolean }>;
 
 /**
- * Makes the function with which a request creates an object: once for
- * each Idempotency-Key, together with its line of the audit trail.
+ * Makes the function with which a request creates an object. The function creates one
+ * object for each Idempotency-Key, and writes the audit line in the same transaction.
  *
  * @param path path of the collection
- * @param body content of the object, to which the key belongs together with the path
- * @throws Problem when the header is not a key
+ * @param body content of the object. A request that repeats the key must have the same path and content
+ * @throws Problem when the header `Idempotency-Key` is not valid
  */
 export function createsOnce(
   request: Pick<ApiRequest, 'token' | 'header' | 'audit'>,

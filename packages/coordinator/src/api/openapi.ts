@@ -81,7 +81,10 @@ export function openApi(endpoints: readonly Endpoint[], publicUrl: string): Json
   };
 }
 
-/** The types of a problem. One answer documents a missing object in the path and one in the body. */
+/**
+ * The types of problems that the answer for a code documents. A missing
+ * object in the body has the same answer as a missing object in the path.
+ */
 function codesOf(code: ProblemCode): string[] {
   const codes = code === 'reference-not-found' ? ['not-found', code] : [code];
   return codes.map((one) => `urn:svc:problem:${one}`);
@@ -132,7 +135,7 @@ function operation(endpoint: Endpoint): Json {
     summary: access === 'operator' ? `${summary} (operator's token only)` : summary,
     ...(description === undefined ? {} : { description }),
     operationId: operationId(method, path),
-    // These are names of roles. OpenAPI 3.1 allows them for any scheme.
+    // The scopes are listed as roles. OpenAPI 3.1 allows roles for every security scheme.
     security: access === 'public' ? [] : [{ token: [access] }],
     parameters: [
       ...[...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
@@ -156,7 +159,10 @@ function operation(endpoint: Endpoint): Json {
   };
 }
 
-/** The problems that an endpoint may report: its own, and those that follow from its definition. */
+/**
+ * The problems that an endpoint may report: those in its `problems`,
+ * and those that follow from its access, path, headers and body.
+ */
 function problemCodes({ access, path, headers = [], body, problems = [] }: Endpoint): ProblemCode[] {
   const isPublic = access === 'public';
   return [
@@ -165,7 +171,7 @@ function problemCodes({ access, path, headers = [], body, problems = [] }: Endpo
     ...(isPublic ? [] : (['unauthorized'] as const)),
     ...(isPublic || access === 'read' ? [] : (['forbidden'] as const)),
     ...(path.includes('{') ? (['not-found'] as const) : []),
-    // These come after `not-found`, which has the same status.
+    // The endpoint's own problems follow `not-found`, because some have the same status (404).
     ...problems,
     ...(headers.includes('If-Match') ? (['precondition-failed'] as const) : []),
     ...(body === undefined ? [] : (['too-large', 'unsupported-media-type', 'invalid'] as const)),
@@ -206,7 +212,7 @@ function answer({ access }: Endpoint, documented: Documented): Json {
   return { ...shared, content: { 'application/json': { schema: schemaOf(schema, 'output') } } };
 }
 
-/** A page of a list of resources. Its envelope is the same for all kinds. */
+/** Schema of a page of a list of resources. The members around `data` are the same for all kinds. */
 function listSchema(kinds: readonly ResourceKind[]): Json {
   const whole = { type: 'integer', minimum: 0 };
   return {
@@ -268,8 +274,8 @@ function inputName(kind: ResourceKind): string {
 }
 
 /**
- * The schema of a resource in a request. It lacks the rules
- * over several members; a breach is answered with 422.
+ * The schema of a resource in a request. It lacks the rules that compare
+ * several members. A request that breaks such a rule is answered with 422.
  */
 function inputSchemaOf(kind: ResourceKind): Json {
   const { constants, description } = DEFINITIONS[kind];
@@ -291,7 +297,9 @@ function inputSchemaOf(kind: ResourceKind): Json {
   };
 }
 
-/** The schema of a resource in an answer: all normalized members, and those that the service adds. */
+/**
+ * The schema of a resource in an answer: all normalized attributes, and the members that the service adds.
+ */
 function answerSchemaOf(kind: ResourceKind): Json {
   const definition: ResourceDefinition = DEFINITIONS[kind];
   const [lists, choices] = [blocksOf(definition, 'list'), blocksOf(definition, 'single')];
@@ -315,7 +323,7 @@ function answerSchemaOf(kind: ResourceKind): Json {
   };
 }
 
-/** Requires exactly the block that is named like `provider_type`. */
+/** Schema that requires exactly one block: the one whose name is the value of `provider_type`. */
 function exactlyOne(count: number, members: Json, choices: readonly (readonly [string, Block])[]): Json {
   if (choices.length === 0) return {};
   return {
@@ -372,6 +380,7 @@ function valueSchema(name: string, { value, presence }: Attribute): Json {
   if (value.references !== undefined) return value.type === 'set' ? { type: 'array', items: ID } : ID;
   if (presence === 'computed' && name === 'id') return ID;
   if (presence === 'computed' && name.endsWith('_at')) return jsonSchema(instant, 'output');
-  // A set is transformed when it is parsed. The answer has the form of the request.
+  // Parsing transforms a set, but answers show it as a list,
+  // like requests. So the schema of the input is used.
   return jsonSchema(value.schema, 'input');
 }

@@ -39,14 +39,14 @@ export const PROBLEMS = {
 } as const satisfies { [C in ProblemCode]: { status: number; title: string } };
 export type { ProblemCode };
 
-/** A problem document (RFC 9457). `errors` has the invalid members. */
+/** A problem document (RFC 9457). `errors` lists the invalid members. */
 export const problem = z
   .object({
     type: z.string().meta({ description: '`urn:svc:problem:` followed by a stable code.' }),
     title: z.string(),
     status: z.number().int(),
     detail: z.string(),
-    /** The same id is in the header `x-request-id` and in the log. */
+    /** Id of the request. The header `x-request-id` and the log have the same id. */
     request_id: z.string(),
     errors: z.array(
       z.object({
@@ -76,7 +76,7 @@ export const problem = z
 type ProblemDocument = z.infer<typeof problem>;
 type ProblemDetail = ProblemDocument['errors'][number];
 
-/** An error that the API answers as a problem. Its message is for people, and has no internals. */
+/** An error that the API answers as a problem. The message is for people and reveals no internals. */
 export class Problem extends SvcError {
   declare readonly code: ProblemCode;
   readonly errors: readonly ProblemDetail[];
@@ -118,12 +118,12 @@ export class Problem extends SvcError {
   }
 }
 
-/** JSON pointer (RFC 6901). */
+/** JSON pointer (RFC 6901) to the member at this path. */
 function pointerOf(path: readonly PropertyKey[]): string {
   return path.map((step) => `/${String(step).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
 }
 
-/** The problem of a body with invalid members. It has all errors. */
+/** The problem of a body with invalid members. It lists all errors. */
 export function invalid(issues: readonly { path: readonly PropertyKey[]; message: string }[]): Problem {
   const errors = issues.map(({ path, message }) => ({ pointer: pointerOf(path), message }));
   const detail = errors.length === 1 ? 'the body has 1 error' : `the body has ${errors.length} errors`;
@@ -131,15 +131,15 @@ export function invalid(issues: readonly { path: readonly PropertyKey[]; message
 }
 
 /**
- * The problem of an id in a body that does not exist in the workspace. The code is
- * not `not-found`, from which clients conclude that the object of the path is gone.
+ * The problem when a body contains the id of an object that the workspace does not have. The
+ * code is not `not-found`, because clients would conclude that the object in the path is gone.
  */
 export function referenceNotFound(path: readonly PropertyKey[], message: string): Problem {
   const errors = [{ pointer: pointerOf(path), message }];
   return new Problem('reference-not-found', `${message}; nothing was changed`, { errors });
 }
 
-/** Translates errors of other parts into problems; null for a defect of svc. */
+/** Translates an error of another part into a problem; null: the error is a defect of svc. */
 export function problemOf(error: unknown): Problem | null {
   if (error instanceof Problem) return error;
   if (error instanceof NotFound) return new Problem('not-found', error.message);

@@ -16,10 +16,10 @@ function isLoopbackIpv4(name: string): boolean {
 
 /**
  * Whether the `Host` of a request names this service. Only requests over loopback are
- * checked. A page in a browser on this machine could otherwise use a host name of its
- * own that resolves to 127.0.0.1 (DNS rebinding), and its requests would look local.
+ * checked. Otherwise a website that is open in a browser on this machine could let its
+ * own host name resolve to 127.0.0.1 (DNS rebinding), and its requests would look local.
  *
- * @param host the header; undefined: there is none (HTTP/1.0)
+ * @param host the `Host` header; undefined: the request has none (HTTP/1.0)
  */
 export function isExpectedHost(host: string | undefined, publicUrl: string): boolean {
   if (host === undefined) return true;
@@ -28,8 +28,8 @@ export function isExpectedHost(host: string | undefined, publicUrl: string): boo
 }
 
 /**
- * Name of a `Host` header in lower case, without its port; '' without the header. A
- * final dot is removed: it only says that the name is complete (RFC 1034, section 3.1).
+ * Host name in a `Host` header, in lower case and without the port; '' when the header is missing.
+ * A final dot is removed, because it only marks the name as complete (RFC 1034, section 3.1).
  */
 function hostOf(header: string | null): string {
   return header === null ? '' : (URL.parse(`http://${header}/`)?.hostname ?? '').replace(/\.$/, '');
@@ -44,11 +44,11 @@ type Circumstances = {
 };
 
 /**
- * The visit of a request for a page.
+ * Makes a {@link Visit} from a request for a page.
  *
- * An IP address as host always counts as this service's own, because DNS rebinding
- * needs a name. If SVC_PUBLIC_URL is an https address, a proxy speaks TLS with
- * visitors, so a visit counts as secure under every name that is not this machine's.
+ * A host that is an IP address always counts as this service, because DNS rebinding
+ * needs a host name. If SVC_PUBLIC_URL is an https address, a proxy speaks TLS with
+ * visitors, so a visit counts as secure unless its host is a loopback name or address.
  */
 export function visitOf(request: Request, { publicUrl, hasTls, peer, requestId }: Circumstances): Visit {
   const url = new URL(request.url);
@@ -71,9 +71,9 @@ export function visitOf(request: Request, { publicUrl, hasTls, peer, requestId }
 /**
  * Makes the function that finds the address of a request's sender; null: the connection is gone.
  *
- * Without proxies it is the remote address of the socket. If that is a trusted proxy, it is
- * the last address in `X-Forwarded-For` that is not a trusted proxy's. Each proxy appends
- * the address of its caller, so the sender may have invented the addresses before that one.
+ * The sender's address is the remote address of the socket. If the remote address is a trusted proxy,
+ * the sender's address is the last one in `X-Forwarded-For` that is no trusted proxy. Each proxy appends
+ * the address of its caller, so the sender may have invented all earlier addresses in the header.
  *
  * @param trustedProxies CIDRs and addresses, as `parseCidrList` returns them
  */
@@ -91,7 +91,7 @@ function forwardedBy(peer: string, header: string | undefined, trusted: BlockLis
   for (const entry of (header ?? '').split(',').reverse()) {
     if (!isTrusted(sender, trusted)) break;
     const named = plainIpv4(entry.trim());
-    // The sender wrote this text, or a proxy that hides addresses.
+    // A text that is no IP address was written by the sender, or by a proxy that hides addresses.
     if (isIP(named) === 0) break;
     sender = named;
   }
@@ -118,7 +118,8 @@ export function plainIpv4(address: string): string {
 }
 
 /**
- * The id of a request: the client's, if it is plain, otherwise a new one.
+ * The id of a request: the client's id, if it has 1 to 64
+ * letters, digits, `_`, `.` or `-`; otherwise a new one.
  *
  * @param given the header `X-Request-Id`
  */

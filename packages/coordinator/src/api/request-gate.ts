@@ -29,8 +29,9 @@ export class RequestGate {
   }
 
   /**
-   * Finds the token of a request. A peer that fails often is only told to wait, not why it failed.
-   * A valid token passes even then: a stranger behind the same proxy must not block its owner.
+   * Finds the token of a request. A peer that failed too often gets `rate-limited`
+   * instead of the reason of its failure. A valid token is accepted even from such a
+   * peer, because a stranger behind the same proxy must not block the token's owner.
    *
    * @throws Problem `unauthorized`, `rate-limited`
    */
@@ -49,7 +50,7 @@ export class RequestGate {
   /**
    * Counts a request of a peer without a valid token.
    *
-   * @throws Problem `rate-limited` when it has failed too often
+   * @throws Problem `rate-limited` when the peer has sent too many such requests
    */
   countFailure(peer: string | null): void {
     const seconds = this.#failures.countUse(peerKey(peer), this.#parts.clock.monotonic());
@@ -57,7 +58,7 @@ export class RequestGate {
   }
 
   /**
-   * Accepts the token of a session.
+   * Accepts the token of a dashboard session, if it is still valid.
    *
    * @throws Problem `unauthorized`
    */
@@ -70,8 +71,8 @@ export class RequestGate {
   }
 
   /**
-   * Checks again that the token is valid. Call it after the body is read, which may
-   * take some time: a token that was revoked meanwhile must not create another one.
+   * Checks again that the token is not revoked. Call it after the body is read, which may
+   * take some time: a token that was revoked meanwhile must not create another token.
    *
    * @throws Problem `unauthorized`
    */
@@ -127,8 +128,8 @@ function authorize(token: Token, access: Access): void {
 }
 
 /**
- * Whether the header has exactly this secret. The time of
- * the comparison does not depend on where they differ.
+ * Whether the header contains exactly this secret. The time of the
+ * comparison does not depend on the place of the first difference.
  */
 export function carriesSecret(authorization: string | undefined, secret: Secret): boolean {
   const given = Buffer.from(bearerOf(authorization) ?? '');
@@ -150,7 +151,7 @@ const DEFAULT_RATE: Rate = { perSecond: 500, atOnce: 2_000 };
 /** Default rate of requests without a valid token from one peer. */
 const DEFAULT_FAILURE_RATE: Rate = { perSecond: 1, atOnce: 30 };
 
-/** Maximum number of remembered keys. The least recently used key is forgotten first. */
+/** Maximum number of keys in memory. The least recently used key is forgotten first. */
 const MOST_KEYS = 10_000;
 
 /** A token bucket for each key. */
@@ -163,10 +164,10 @@ export class RateLimit<K> {
   }
 
   /**
-   * Counts a use, if the rate allows it.
+   * Counts a use of the key, if the rate allows the use.
    *
    * @param now monotonic, ms
-   * @returns 0 if the rate allows it, otherwise the seconds (>= 1) to wait
+   * @returns 0 if the rate allows the use, otherwise the time to wait, seconds (>= 1)
    */
   countUse(key: K, now: number): number {
     const { perSecond, atOnce } = this.#rate;
@@ -180,7 +181,7 @@ export class RateLimit<K> {
   }
 }
 
-/** The refusal when a {@link RateLimit} is reached. @param seconds time to wait */
+/** The refusal when a {@link RateLimit} is reached. @param seconds time to wait, s */
 export function tooMany(what: string, seconds: number): Problem {
   return new Problem('rate-limited', `${what}; try again in ${seconds} s`, {
     headers: { 'retry-after': String(seconds) },

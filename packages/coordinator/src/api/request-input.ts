@@ -4,10 +4,11 @@ import type { Endpoint } from './endpoint.ts';
 import { invalid, Problem } from './problem.ts';
 
 /**
- * Makes the function that parses the queries of an endpoint by its schema. The schema is compiled at
- * the first query, because that takes ten times as long as a parse, and few endpoints are ever called.
+ * Makes the function that parses the queries of an endpoint by its schema.
+ * The schema is compiled at the first query and not earlier: compiling
+ * takes ten times as long as a parse, and few endpoints are ever called.
  *
- * @throws Problem (the function) naming every parameter that is unknown, given twice or not valid
+ * The function throws a Problem that names every parameter that is unknown, given twice or not valid.
  */
 export function queryParser(
   endpoint: Endpoint,
@@ -35,10 +36,15 @@ function parsedQuery(schema: z.ZodObject, parameters: Iterable<readonly [string,
   return parsed.data;
 }
 
-/** Maximum number of members of a body. No valid body has nearly as many, and each of them can be reported. */
+/**
+ * Maximum number of members of a body. No valid body has nearly as many members.
+ * The bound limits the size of an answer that reports each member as invalid.
+ */
 const MOST_MEMBERS = 100;
 
-/** Path of a list with more entries than any list may have; null: there is none. */
+/**
+ * Finds a list with more entries than any list may have, and returns its path; null: no list is that long.
+ */
 function longListIn(value: unknown, path: readonly string[] = []): readonly string[] | null {
   if (typeof value !== 'object' || value === null) return null;
   if (Array.isArray(value) && value.length > LIMITS.noteTargets) return path;
@@ -49,7 +55,7 @@ function longListIn(value: unknown, path: readonly string[] = []): readonly stri
   return null;
 }
 
-/** The body without members that it repeats from the answer and that cannot be written. */
+/** Removes from the body the members that belong to the answer and cannot be written. */
 function withoutRepeated({ body: schema, repeats }: Endpoint, body: unknown): unknown {
   if (repeats === undefined || !(schema instanceof z.ZodObject)) return body;
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return body;
@@ -61,7 +67,7 @@ function withoutRepeated({ body: schema, repeats }: Endpoint, body: unknown): un
 }
 
 /**
- * Parses a body. Declared resources are parsed by their own definition, in the handler.
+ * Parses a body. A declared resource is not parsed here: the handler parses it by its definition.
  *
  * @throws Problem naming every member that is not valid
  */
@@ -85,8 +91,8 @@ export function parseBody(endpoint: Endpoint, body: unknown): unknown {
 }
 
 /**
- * Reads the JSON body of a request, at most {@link LIMITS.apiBodyBytes}. The thread that
- * schedules checks parses it, which takes some milliseconds for a body of that size.
+ * Reads the JSON body of a request, at most {@link LIMITS.apiBodyBytes}. The body is parsed
+ * on the thread that schedules checks, which takes some milliseconds for the largest body.
  *
  * @throws Problem `too-large`, `unsupported-media-type`, `malformed-request`
  */
@@ -105,8 +111,8 @@ export async function readBody(request: Request): Promise<unknown> {
 }
 
 /**
- * Reads a body whose length is known, and is not too long:
- * a stream would take more time than the rest of a request.
+ * Reads a body whose length is known and not too large. The body is not read
+ * as a stream, which would take more time than the rest of the request.
  */
 async function readWhole(request: Request): Promise<ArrayBuffer> {
   try {
@@ -139,7 +145,7 @@ async function* received({ body }: Request): AsyncGenerator<Uint8Array> {
 /**
  * The value of a JSON text in UTF-8.
  *
- * @throws Problem `malformed-request` without any part of the text
+ * @throws Problem `malformed-request`. Its message contains no part of the text
  */
 export function parsedJson(bytes: Uint8Array | ArrayBuffer): unknown {
   let text: string;
@@ -162,7 +168,7 @@ export function parsedJson(bytes: Uint8Array | ArrayBuffer): unknown {
 
 /**
  * Maximum nesting of a body. No resource has more than four
- * levels. Thousands of levels would exhaust the stack.
+ * levels, and thousands of levels would exhaust the stack.
  */
 const MOST_LEVELS = 32;
 
@@ -171,13 +177,15 @@ function isDeeperThan(levels: number, value: unknown): boolean {
   return levels === 0 || Object.values(value).some((member) => isDeeperThan(levels - 1, member));
 }
 
-/** The position of the error. V8's own message has the text around it, which may be a secret. */
+/**
+ * Line and column of a syntax error. V8's own message also quotes the text around it, which may be a secret.
+ */
 function placeOf(error: unknown): string {
   const place = error instanceof Error ? /\(line (\d+) column (\d+)\)/.exec(error.message) : null;
   return place === null ? '' : `: line ${place[1]}, column ${place[2]}`;
 }
 
-/** The problem of a client that broke off the connection. It is not an error of svc. */
+/** The problem of a client that broke off the connection. The problem is no error of svc. */
 function brokenOff(): Problem {
   return malformed('the connection ended before the body was complete');
 }
@@ -204,7 +212,7 @@ const TYPES: Readonly<Record<string, string>> = {
   null: 'must be null',
 };
 
-/** The words for what a bound counts, by the type of the value. */
+/** Noun for what a bound counts, by the type of the value. */
 const COUNTED: Readonly<Record<string, string>> = { string: 'characters', array: 'members', set: 'members' };
 
 /** The message of an error whose schema has no message, in svc's words instead of the library's. */

@@ -14,13 +14,16 @@ import { Problem } from './problem.ts';
 import { isLoopbackHost } from './request-facts.ts';
 
 export interface Api {
-  /** Starts to listen. Rejects if that is impossible at the address, or with SvcError `bad-tls-files`. */
+  /**
+   * Starts to listen. Rejects with an error of Node when it cannot
+   * listen at the address, or with SvcError `bad-tls-files`.
+   */
   start(): Promise<{ url: string }>;
   /** Accepts no further requests. Running requests have 1 s to end. */
   stop(): Promise<void>;
 }
 
-/** Time that the stop leaves to running requests, ms. */
+/** Time that {@link Api.stop} gives running requests to end, ms. */
 const STOP_GRACE_MS = 1_000;
 
 export function createApi(parts: ApiParts): Api {
@@ -29,8 +32,8 @@ export function createApi(parts: ApiParts): Api {
   const { app, sites } = createApp(parts, trail);
   // Answers a request that cannot be parsed, for example because its host name is not valid.
   const errorHandler = () => malformed().response(randomUUID());
-  // `hostname` completes the URL of a request of HTTP/1.0
-  // without a host. No part of svc uses it as a host name.
+  // `hostname` is the host in the URL of an HTTP/1.0 request
+  // without a `Host` header. No part of svc uses it as a host name.
   const listener = getRequestListener(app.fetch, { errorHandler, hostname: 'svc.invalid' });
   const server = createListener(listener, parts);
   const watch =
@@ -75,7 +78,7 @@ function createListener(
   answer: RequestListener,
   { tls = null, timeouts = DEFAULT_TIMEOUTS, maxConnections = connectionLimit() }: ApiParts,
 ): Server | TlsServer {
-  // By default Node checks the time-outs only every 30 s. A head could then take 40 s.
+  // By default Node checks its time limits only every 30 s, so the headers of a request could take 40 s.
   const connectionsCheckingInterval = timeouts.checkEvery;
   const server: Server | TlsServer =
     tls === null

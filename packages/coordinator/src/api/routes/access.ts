@@ -192,11 +192,11 @@ async function grantedWorkspace(
 }
 
 /**
- * When the new token expires, epoch ms; null: never. It does not outlive the token that
- * makes it. Otherwise a person with a token for an hour could keep access for ever.
+ * When the new token expires, epoch ms; null: never. The new token expires no later than its maker,
+ * the token that creates it. Otherwise a person with a token for an hour could keep access for ever.
  *
  * @param maker when the maker's token expires, epoch ms; null: never
- * @throws Problem when it is not in the future, or later than the maker's token
+ * @throws Problem when the instant is not in the future, or is later than the expiry of the maker's token
  */
 function expiryOf(text: string | null | undefined, maker: number | null, now: number): number | null {
   if (text === null || text === undefined) return maker;
@@ -225,10 +225,11 @@ function tokenViewOf(tokens: Tokens, token: Token): z.infer<typeof tokenView> {
   };
 }
 
-/** Life of a link, ms. */
+/** Time for which a login link is valid, ms. */
 const LINK_LIFE_MS = 15 * 60_000;
 /**
- * Rate of links per token: ten at once, and ten a minute. Each link is a row and a line of the audit trail.
+ * Rate of new login links per token: ten at once, and ten a
+ * minute. Each link adds a row and an audit line to the database.
  */
 const LINK_RATE = { perSecond: 10 / 60, atOnce: 10 };
 
@@ -246,7 +247,7 @@ const loginLinkView = z
     ],
   });
 
-/** The purpose of a login link of the dashboard, for {@link OneTimeLinks}. */
+/** Purpose text of a login link for the dashboard, as {@link OneTimeLinks} stores it. */
 function loginPurpose(tokenId: number): string {
   return `login:${tokenId}`;
 }
@@ -280,7 +281,8 @@ export function loginLinkEndpoints({
       if (token === null) throw new TypeError('the endpoint has a token');
       const seconds = limit.countUse(token.id, clock.monotonic());
       if (seconds > 0) throw tooMany('this token made too many login links', seconds);
-      // The bearer of the link acts as the token, so the audit trail has the link as well as the login.
+      // Whoever opens the link acts with the rights of the token, so the
+      // creation of the link gets an audit line too, not only the login.
       const secret = await links.createLink(loginPurpose(token.id), {
         detail: tokenVersion(token),
         lifeMs: LINK_LIFE_MS,

@@ -65,7 +65,7 @@ export function componentEndpoints(parts: ApiParts): ServedEndpoint[] {
 const HIDDEN = 'the page does not show this component: the page is public and the monitor is not';
 const SHOWS_NOTHING = 'the page does not show this component: its monitor was removed';
 
-/** Ids of the monitors that are not public although components of a public page show them. */
+/** Ids of the monitors that are not public, although components of a public status page show them. */
 async function hiddenMonitors(
   store: ApiParts['store'],
   reading: ApiParts['reading'],
@@ -79,14 +79,16 @@ async function hiddenMonitors(
   return idsOfHidden(store, shown.map(Number));
 }
 
-/** @throws Problem when it does not exist or belongs to another workspace */
+/** @throws Problem when the page does not exist or belongs to another workspace */
 async function requirePage(reading: ApiParts['reading'], request: ObjectRequest): Promise<void> {
   const [workspaceId, pageId] = [workspaceOf(request), idOf(request, 'page_id')];
   const page = await reading.findStored('status_pages', { workspaceId }, pageId, 'masked');
   if (page === null) throw new Problem('not-found', `there is no status page ${pageId}`);
 }
 
-/** Sets `page_id` from the path when the body omits it. Another id is refused. */
+/**
+ * Sets `page_id` to the page of the path when the body has no `page_id`. The id of another page is refused.
+ */
 function onPage(body: unknown, request: ObjectRequest): unknown {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return body;
   const pageId = String(idOf(request, 'page_id'));
@@ -126,7 +128,7 @@ export const namedComponents = endpoint({
   answers: { 200: { description: 'A page of the list.', schema: listOf(namedComponent) } },
 });
 
-/** The list of the components of all status pages, from which people choose. */
+/** The endpoint that lists the components of all status pages, so that people can choose from them. */
 export function namedComponentEndpoints({ store }: Pick<ApiParts, 'store'>): ServedEndpoint[] {
   return [
     serve(namedComponents, async (request) => {

@@ -2,7 +2,10 @@ import { z } from 'zod';
 import type { ApiParts, DeclaredFileState } from '../api-parts.ts';
 import { endpoint, ok, type ServedEndpoint, serve, workspaceOf } from '../endpoint.ts';
 
-/** Maximum number of errors, and of warnings, in an answer. The counts have all of them. */
+/**
+ * Maximum number of errors in an answer, and maximum number of
+ * warnings. The counts in the answer include those left out.
+ */
 const MOST_PLACES = 200;
 
 const places = z.array(
@@ -85,7 +88,7 @@ export function declarationEndpoints({
       if (declaredFile === undefined) return ok(view(null, 'none', null));
       const state = declaration();
       if (state === null) return ok(view(null, 'unread', null));
-      // The file of another workspace is not shown.
+      // The declared file of another workspace is not shown.
       if (state.workspaceId !== workspaceOf(request)) return ok(view(null, 'none', null));
       return ok(view(declaredFile, stateOf(state), state));
     }),

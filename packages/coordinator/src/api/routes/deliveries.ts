@@ -175,7 +175,7 @@ const stateFilter = z
 const deliveryQuery = cursorPage.extend({ state: stateFilter });
 type DeliveryRequest = Pick<ApiRequest<z.infer<typeof deliveryQuery>>, 'query' | 'token'>;
 
-/** Maximum number of simultaneous tests. A test may take 15 s if the receiver hangs. */
+/** Maximum numbers of simultaneous tests. A test may take 15 s if the receiver does not answer. */
 const TESTS_PER_CHANNEL = 2;
 const TESTS_PER_WORKSPACE = 8;
 
@@ -215,7 +215,8 @@ function testEndpoint({ store, deliveries }: Parts, atOnce: AtOnce): ServedEndpo
     const sending = atOnce
       .runBounded('tests of the channel or workspace', bounds, send)
       .catch(async (error: unknown) => {
-        // A channel that was removed during the test has no row to which the test could be recorded.
+        // If the channel was removed during the test, its row is gone and the test
+        // cannot be recorded. The answer then says that the channel does not exist.
         await requireNotification(store, workspaceOf(request), id);
         throw error;
       });
@@ -347,12 +348,12 @@ async function pageOf({ store, secrets }: Parts, of: DeliverySearch['of'], reque
   );
 }
 
-/** Makes the function that reads the stored text of an alert. */
+/** Makes the function that reads an alert from its stored text, with or without its secrets. */
 function alertFor(secrets: ApiParts['secrets'], shown: SecretsShown): (text: string) => Alert | null {
   return (text) => (shown === 'open' ? openAlert(secrets, text) : readMasked(text));
 }
 
-/** @throws Problem when it does not exist or belongs to another workspace */
+/** @throws Problem when the channel does not exist or belongs to another workspace */
 async function requireNotification(store: Store, workspaceId: number, id: number): Promise<number> {
   if ((await existingResources(store, 'notifications', workspaceId, [id])).has(id)) return id;
   throw new Problem('not-found', `there is no notification ${id}`);

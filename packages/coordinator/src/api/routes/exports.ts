@@ -18,7 +18,7 @@ import { Problem } from '../problem.ts';
 const seconds = z.number().nullable();
 
 /**
- * The state of the coordinator itself. `queues` is null, and `streams` is empty, while no coordinator leads.
+ * Schema of the state of this coordinator. While it does not lead, `queues` is null and `streams` is empty.
  */
 const serviceStateView = z.object({
   version: z.string(),
@@ -272,10 +272,10 @@ const otlpTestView = z
   });
 type OtlpTestView = z.infer<typeof otlpTestView>;
 
-/** Maximum number of simultaneous tests. A test may take two minutes if the endpoint hangs. */
+/** Maximum numbers of simultaneous tests. A test may take two minutes if the endpoint does not answer. */
 const TESTS_PER_MONITOR = 2;
 const TESTS_PER_WORKSPACE = 8;
-/** Shown to callers other than the operator in place of the default endpoint. */
+/** Text that callers other than the operator see in place of the default endpoint's URL. */
 const HIDDEN_ENDPOINT = 'the default of the coordinator';
 const HIDDEN_ERROR = "a request to it with the operator's token says why";
 

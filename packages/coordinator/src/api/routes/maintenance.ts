@@ -35,7 +35,10 @@ import { listOf, offsetPage } from '../lists.ts';
 import { defineObjects, furtherChange, type Member, serveObjects, versionOptions } from '../objects.ts';
 import { invalid } from '../problem.ts';
 
-/** `planned`: an occurrence will come. `active`: one is under way. `ended`: no further one will come. */
+/**
+ * States of a maintenance window. `planned`: an occurrence will begin later.
+ * `active`: an occurrence is in progress. `ended`: no further occurrence will begin.
+ */
 const WINDOW_STATES = ['planned', 'active', 'ended'] as const;
 
 /** @param now epoch ms */
@@ -168,7 +171,7 @@ const windowBody = z
 type WindowBody = z.infer<typeof windowBody>;
 type Issue = { readonly path: readonly PropertyKey[]; readonly message: string };
 
-/** @throws Problem `invalid` with all errors */
+/** @throws Problem `invalid` that lists all errors */
 function windowContent(body: WindowBody): WindowContent {
   const timeZone = body.time_zone ?? 'UTC';
   const startsAt = readInstant(body.starts_at, timeZone);

@@ -33,7 +33,10 @@ const NAMED_TYPES = new Intl.ListFormat('en', { type: 'disjunction' })
   .format(MONITOR_TYPES)
   .replace(', or', ' or');
 
-/** Maximum number of failing channels that a monitor's warnings name. The others are counted. */
+/**
+ * Maximum number of failing channels that a monitor's
+ * warnings name. A warning gives the number of further ones.
+ */
 const MOST_NAMED = 10;
 
 export const MONITOR = defineResources('/v1/monitors', {
@@ -218,7 +221,10 @@ export function monitorStateEndpoints({ store, monitors, slotNow }: Parts): Serv
   ];
 }
 
-/** Maximum number of components, and of notifications, in an answer. The counts have all of them. */
+/**
+ * Maximum number of components in an answer, and maximum number of
+ * notifications. The counts in the answer include those left out.
+ */
 const MOST_USES = 50;
 
 const count = z.number().int().min(0);
@@ -277,7 +283,7 @@ export function monitorUsesEndpoints({ store }: Pick<ApiParts, 'store'>): Served
   ];
 }
 
-/** The members of an answer about a monitor in addition to its declaration. */
+/** The data that answers about monitors need in addition to the declarations. */
 type MonitorSurroundings = {
   readonly verdicts: ReadonlyMap<number, KnownVerdict>;
   /** Failing channels by monitor. */

@@ -28,7 +28,7 @@ export function notificationEndpoints(parts: ApiParts): ServedEndpoint[] {
         const problem = channelProblem(kind, settings);
         if (problem === null) return;
         const { message } = problem;
-        // A name or a monitor can be changed also while nothing can be delivered.
+        // While the channel cannot deliver, its name and its monitors can still be changed.
         if (before !== null && isSentAlike(before as Notification, attributes as Notification)) {
           return change.setChannelState(id, 'failing', message);
         }

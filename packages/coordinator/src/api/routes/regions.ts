@@ -31,7 +31,8 @@ export function regionEndpoints({ store, agents }: Pick<ApiParts, 'store' | 'age
         return {
           region,
           last_seen_at: lastSeen,
-          // An absence that is not stored yet will begin when the last agent was seen.
+          // If the absence of the region's agents is not stored yet, it
+          // will be stored as beginning when the last agent was seen.
           absent_since: live.has(region) ? null : (absences.get(region) ?? lastSeen),
           sick: SICKNESSES.filter((each) => alive.some(({ sick }) => sick.includes(each))),
           agents: alive,

@@ -22,8 +22,8 @@ import { Problem } from '../problem.ts';
 import { monitorKindOf, requireMonitor } from './monitors.ts';
 
 /**
- * Results are searched from this time before the monitor's
- * creation on, ms: the clock may have been wrong then.
+ * How long before the creation of a monitor the search for its results
+ * begins, ms. The clock may have been wrong when the monitor was created.
  */
 const CLOCK_ERROR_MS = 24 * 3_600_000;
 
@@ -83,7 +83,7 @@ function resultViewOf(result: RecordedResult): ResultView {
   };
 }
 
-/** The members that are null where they do not apply. */
+/** The members of a result that are null when they do not apply. */
 type Nullable =
   | 'reason'
   | 'latency'
@@ -96,7 +96,7 @@ type Findings = Pick<RunNowResult, 'outcome' | 'attempts'> & {
   readonly [M in Nullable]?: RunNowResult[M] | null;
 };
 
-/** The members that a recorded result and the answer to a manual check have in common. */
+/** Makes the members that recorded results and results of manual checks have in common. */
 function findingsOf(result: Findings) {
   return {
     outcome: result.outcome,
@@ -152,7 +152,7 @@ function transitionViewOf(row: TransitionRow): TransitionView {
 
 type CheckParts = Pick<ApiParts, 'monitors' | 'agents' | 'checks' | 'configuration'>;
 
-/** Maximum number of simultaneous runs of one workspace. All workspaces share 32. */
+/** Maximum number of simultaneous manual checks of one workspace. All workspaces together have at most 32. */
 const RUNS_PER_WORKSPACE = 8;
 
 const checkNow = endpoint({
@@ -220,7 +220,8 @@ function regionView({ region, agent, result }: RegionAnswer) {
 }
 
 /**
- * Translates the errors of a run. A later try may succeed, when NATS is connected or other runs have ended.
+ * Translates the errors of a manual check into problems. A later try may
+ * succeed, when NATS is connected or other manual checks have ended.
  */
 function refuse(error: unknown): never {
   if (!(error instanceof SvcError)) throw error;

@@ -24,7 +24,7 @@ import {
   uptime,
 } from './summary.ts';
 
-/* The answers from which charts are drawn. Instants are epoch ms. */
+/* The answers from which the dashboard and pages draw charts. Instants are epoch ms. */
 
 const RANGE_NAMES = Object.keys(SERIES_RANGES) as [SeriesRange, ...SeriesRange[]];
 
@@ -137,7 +137,7 @@ const phasesView = z
   });
 export type PhasesView = z.infer<typeof phasesView>;
 
-/** The requested series. */
+/** The monitor, range and region of a request for a series. */
 type Requested = {
   readonly id: number;
   readonly range: SeriesRange;

@@ -99,7 +99,10 @@ async function pageViews(
   return stored.map((page) => pageView(page, checked.get(page.id) ?? null, guard));
 }
 
-/** Maximum number of components that one request moves, and of components that are read of a page. */
+/**
+ * Maximum number of components that one request moves, and
+ * maximum number of components that are read for a page.
+ */
 const MOST_MOVED = 1_000;
 
 const place = z.int('must be a whole number').min(-2_147_483_648).max(2_147_483_647).nullable();
@@ -141,7 +144,10 @@ export const arrangePage = endpoint({
   problems: ['conflict', 'reference-not-found'],
 });
 
-/** The endpoint that moves components of a status page, all at once or none. */
+/**
+ * The endpoint that moves components of a status page. It moves
+ * all components of the request, or none if one cannot be moved.
+ */
 export function pageArrangementEndpoints({ configuration, reading, secrets }: Parts): ServedEndpoint[] {
   return [
     serve(arrangePage, async (request) => {
@@ -239,7 +245,7 @@ export function pageDomainEndpoints(parts: DomainParts): ServedEndpoint[] {
   ];
 }
 
-/** @throws Problem when there is no such page, or it has no domain of its own */
+/** @throws Problem when the page does not exist, or has no custom domain */
 async function declaredDomain(
   { reading }: DomainParts,
   request: Pick<ApiRequest, 'token' | 'ids'>,
@@ -295,7 +301,10 @@ export function pagePreviewEndpoints(parts: ApiParts): ServedEndpoint[] {
   ];
 }
 
-/** @param checked last check of its custom domain; null: not checked yet, or the page has no custom domain */
+/**
+ * @param checked last check of the page's custom domain; null: not checked yet, or the page has no custom
+ *   domain
+ */
 function pageView(stored: StoredPage, checked: CheckedDomain | null, guard: EgressGuard): object {
   const { published, theme, latency, attributes } = stored;
   const warnings = [...pageWarnings(attributes, guard), ...notServed(attributes.custom_domain, checked)];
@@ -360,8 +369,8 @@ const removeSubscriber = endpoint({
 });
 
 /**
- * The endpoints of the subscribers of a status page, who
- * get its news by mail. They subscribe on the page itself.
+ * The endpoints of the subscribers of a status page, who get mails about
+ * its incidents. People subscribe on the page, not through these endpoints.
  */
 export function subscriberEndpoints({
   store,

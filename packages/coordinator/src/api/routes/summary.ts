@@ -147,7 +147,10 @@ function summaryAnswer(range: SummaryRange, summary: Summary): SummaryView {
   };
 }
 
-/** Rounds the times, because a status that ended by ageing ended between two milliseconds. */
+/**
+ * Rounds the times to whole milliseconds, because a status that ended
+ * when its votes expired may have ended between two milliseconds.
+ */
 export function roundedTimes({ active, degraded, error, unknown, maintenance }: StatusTimes): StatusTimes {
   return {
     active: Math.round(active),

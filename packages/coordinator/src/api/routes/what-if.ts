@@ -18,9 +18,9 @@ import { endpoint, idOf, ok, type ServedEndpoint, serve, workspaceOf } from '../
 import { invalid, Problem } from '../problem.ts';
 import { roundedTimes } from './summary.ts';
 
-/** Maximum length of a replay, days. Results are kept for this time by default. */
+/** Maximum length of a replay, days. By default, results are stored for the same time. */
 const DAYS = 14;
-/** Maximum number of changes, and of alerts, in an answer. The newest are shown. */
+/** Maximum number of changes in an answer, and maximum number of alerts. The newest are shown. */
 const SHOWN = 500;
 
 const whatIfBody = z
@@ -141,7 +141,10 @@ function courseView({ changes, alerts, times }: Course): z.infer<typeof course> 
 
 type Parts = Pick<ApiParts, 'store' | 'monitors' | 'whatIfs' | 'slotNow'>;
 
-/** Maximum number of replays of one token that run or wait. A further one would delay those of other tokens. */
+/**
+ * Maximum number of replays of one token that run or wait.
+ * A further replay would delay the replays of other tokens.
+ */
 const REPLAYS_PER_TOKEN = 1;
 
 export const replayMonitor = endpoint({
