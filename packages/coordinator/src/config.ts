@@ -184,7 +184,7 @@ export function databaseOf(databaseUrl: Secret | undefined, dataDir: string): Se
   return databaseUrl ?? new Secret(`sqlite:${join(dataDir, 'svc.db')}`);
 }
 
-/** Path of the SQLite file; null: the database is one of PostgreSQL. */
+/** Path of the SQLite file; null: the database is PostgreSQL. */
 export function databaseFileOf(databaseUrl: Secret | undefined, dataDir: string): string | null {
   const url = databaseOf(databaseUrl, dataDir).reveal();
   return url.startsWith('sqlite:') ? url.slice('sqlite:'.length) : null;

@@ -34,7 +34,7 @@ import { ensureDefaultWorkspace } from './store/declaration/workspaces.ts';
 import { refuseUnfinishedCopy } from './store/facts.ts';
 import { openDatabase } from './store/open.ts';
 
-/** Time for the last export of the coordinator's own metrics, ms. */
+/** Maximum time for the last export of the coordinator's own metrics during the stop, ms. */
 const LAST_EXPORT_MS = 2_000;
 
 export type CoordinatorParts = {
@@ -43,42 +43,42 @@ export type CoordinatorParts = {
       database: DatabaseUrl;
       tls: TlsFiles | null;
       publicUrl: string;
-      /** 32 bytes in base64. */
+      /** The key that encrypts secrets, 32 bytes in base64. */
       secretKey: Secret;
-      /** The previous key, in base64, while `secretKey` replaces it; null: there is none. */
+      /** The previous key, in base64, while `secretKey` replaces it; null: the key is not being replaced. */
       previousSecretKey: Secret | null;
-      /** One or two. */
+      /** The operator's API tokens, one or two. */
       apiTokens: Secret<readonly string[]>;
-      /** File of the API tokens, read again when it changes; null: there is none. */
+      /** File of the API tokens, read again when it changes; null: the tokens are not in a file. */
       apiTokenFile: string | null;
     };
   /** Values of the settings that kinds of channel read. */
   operator: OperatorValues;
   /** The settings of the export of metrics. */
   exports: ExportSettings;
-  /** How the coordinator's own metrics are exported; null: they are not. */
+  /** How the coordinator's own metrics are exported; null: they are not exported. */
   ownExport: OwnExportSettings | null;
-  /** A connected bus. The coordinator closes it at the end. */
+  /** A connected bus. The coordinator closes the bus when it stops. */
   bus: Bus;
   streams: ResultStreams;
   clock: Clock;
-  /** For the lease, which expires by the database's clock; default: `clock`. */
+  /** Clock for the lease, which expires by the database's clock; default: `clock`. */
   leaseClock?: Clock;
   log: Logger;
-  /** Returns memory to the system when the start has ended; default: the memory of this process. */
+  /** Returns unused memory to the operating system after the start; default: the memory of this process. */
   memory?: ProcessMemory;
-  /** The last errors of `log`; left out: they are not kept. */
+  /** The last errors of `log`; left out: no errors are kept. */
   recentErrors?: () => readonly RecentError[];
   /** Variables that `${env.NAME}` in the declared file inserts. */
   environment: Readonly<Record<string, string | undefined>>;
-  /** Reads the declared file; default: a thread of its own. */
+  /** Reads the declared file; default: `readDeclaration`, on a separate thread. */
   readDeclaration?: DeclaredFileParts['read'];
 };
 
 /**
- * The coordinator, in two objects: {@link Serving} does the work of every coordinator, and {@link Leading}
- * the work of the one that leads. Over SQLite it always leads, because there is no other. Both use the store, which is opened first
- * and closed last.
+ * The coordinator consists of two objects. {@link Serving} does the work of every coordinator.
+ * {@link Leading} does the work of the coordinator that leads. With SQLite there is only one
+ * coordinator, and it always leads. Both objects use the store, which is opened first and closed last.
  */
 export class Coordinator {
   readonly #parts: CoordinatorParts;
@@ -94,7 +94,7 @@ export class Coordinator {
   }
 
   /**
-   * Resolves when the API listens and jobs are dispatched, or another coordinator leads.
+   * Resolves when the API listens, and either jobs are dispatched or another coordinator leads.
    *
    * @throws StoreError, DeclarationError (an invalid declared file at the first start), or the error of the
    *   listener. The parts that were started are stopped first
@@ -115,9 +115,9 @@ export class Coordinator {
   }
 
   /**
-   * Leads again after {@link stopLeading}, as soon as no other coordinator does. Resolves when jobs are
-   * dispatched, or another coordinator leads. After a failure this
-   * coordinator does not lead, and the method may be called again.
+   * Leads again after {@link stopLeading}, as soon as no other coordinator leads.
+   * Resolves when jobs are dispatched, or another coordinator leads. After a
+   * failure this coordinator does not lead, and the method may be called again.
    *
    * @throws StoreError, DeclarationError, LeadershipEnded (leading was stopped meanwhile)
    */
@@ -128,12 +128,12 @@ export class Coordinator {
     await dispatching;
   }
 
-  /** Stops leading; the API is still served. It may be called while leading starts. */
+  /** Stops leading. The API is still served. It may be called while a leadership starts. */
   async stopLeading(): Promise<void> {
     await this.#leading?.stop();
   }
 
-  /** Stops the coordinator. It may be called twice, and during the start. */
+  /** Stops the coordinator. It may be called during the start, and more than once. */
   stop(): Promise<void> {
     this.#stopping ??= this.#stop();
     return this.#stopping;
@@ -225,7 +225,8 @@ export class Coordinator {
 
   async #stop(): Promise<void> {
     await this.#started.stop();
-    // Waits for the last export. It began with the first stop above and ran while the other parts stopped.
+    // Waits for the last export, which began in the first line
+    // of this method and ran while the other parts stopped.
     await this.#ownExport?.stop(LAST_EXPORT_MS);
     // A start in progress fails soon, because its parts are closed now. Parts that it started meanwhile are
     // stopped afterwards.
@@ -234,7 +235,10 @@ export class Coordinator {
   }
 }
 
-/** Derives the key of the tokens that visitors of status pages get. The key has no other use. */
+/**
+ * Derives the key of visitors' tokens for status pages from
+ * the key of job tokens. The derived key has no other use.
+ */
 function keyOfVisitors(jobKey: Secret<Uint8Array>): Uint8Array {
   return createHmac('sha256', jobKey.reveal()).update('svc:visitors of status pages').digest();
 }

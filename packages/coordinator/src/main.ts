@@ -1,4 +1,5 @@
-// Plain JavaScript without static imports of svc's own modules, so that an old Node gets as far as the check.
+// This file is plain JavaScript without static imports of svc's
+// modules, so that an old Node can run the version check.
 const major = Number(process.versions.node.split('.')[0]);
 if (major < 24) {
   process.stderr.write(

@@ -7,12 +7,13 @@ import type { Secret } from '@svc/shared/secret.ts';
 import { z } from 'zod';
 import type { Tokens } from './store/access/tokens.ts';
 
-/** Shorter tokens are refused: they can be guessed. */
+/** Minimum length of a token, characters. Shorter tokens are refused, because they could be guessed. */
 const LEAST_TOKEN = 32;
 
 /**
- * The content of SVC_API_TOKEN or its file: one token, or two tokens in two lines. Both are valid at once, so
- * that one can replace the other without refusing any client. Clients use the first.
+ * The content of SVC_API_TOKEN or its file: one token, or two tokens in two
+ * lines. Both tokens are valid at once, so that the operator can replace a token
+ * without a time in which clients are refused. Clients use the first token.
  */
 export const operatorTokens = z
   .string()
@@ -36,7 +37,7 @@ export const operatorTokens = z
 export type OperatorTokensParts = {
   readonly tokens: Tokens;
   readonly workspaceId: number;
-  /** The tokens that the start has read. */
+  /** The tokens that were read before the start. */
   readonly secrets: Secret<readonly string[]>;
   /** File that is read again when it changes; null: the tokens are in the environment. */
   readonly path: string | null;
@@ -44,7 +45,10 @@ export type OperatorTokensParts = {
   readonly log: Logger;
 };
 
-/** Keeps the operator's tokens equal to those of their file. An unusable file changes nothing. */
+/**
+ * Keeps the operator's tokens equal to the tokens in their file.
+ * A file that cannot be read or is invalid changes nothing.
+ */
 export class OperatorTokens {
   readonly #parts: OperatorTokensParts;
   readonly #watch: FileWatch | null;

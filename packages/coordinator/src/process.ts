@@ -35,8 +35,8 @@ import { generateToken } from './store/access/tokens.ts';
 import { generateSecretKey } from './store/declaration/secrets.ts';
 
 /**
- * Longest time for the stop, ms. Parts that take longer are abandoned: while the database accepts no writes,
- * several parts wait for it one after the other.
+ * Maximum time for the stop, ms. Then the process ends, whether or not all parts have stopped:
+ * while the database accepts no writes, several parts wait for the database one after the other.
  */
 const STOP_WITHIN_MS = 4_500;
 
@@ -69,7 +69,7 @@ export async function runCoordinator(args: readonly string[]): Promise<void> {
     coordinator = await createCoordinator(config, keys, log, errors);
     process.on('SIGHUP', () => void coordinator?.reload());
     const { url } = await coordinator.start();
-    // The start has encrypted everything with the new key.
+    // The start has encrypted all stored secrets with the new key.
     if (config.secretKey === undefined) await forgetPreviousKey(config.dataDir, keys);
     log.info({ event: 'ready', url }, 'the coordinator is ready');
     sayReady();
@@ -81,8 +81,8 @@ export async function runCoordinator(args: readonly string[]): Promise<void> {
 }
 
 /**
- * Ends the process without waiting. `process.exit` would wait for the thread that writes the database, and so
- * for a stalled disk or another program's lock. A kill at any moment loses nothing.
+ * Ends the process without waiting. `process.exit` would wait for the thread that writes the database,
+ * and so for a stalled disk or another program's lock. A kill at any moment loses no committed data.
  */
 function endNow(): void {
   process.kill(process.pid, 'SIGKILL');
@@ -131,7 +131,7 @@ async function createCoordinator(
   });
 }
 
-/** The keys from the settings, or otherwise from the data folder. */
+/** The keys of secrets, from the settings or, if the settings have none, from the data folder. */
 async function keysOf({ secretKey, previousSecretKey, dataDir }: CoordinatorConfig): Promise<SecretKeys> {
   if (secretKey !== undefined) return { key: secretKey, previous: previousSecretKey ?? null };
   const kept = await keptKeys(dataDir, generateSecretKey);
@@ -154,7 +154,7 @@ function explained(error: unknown, config: CoordinatorConfig): string {
   if (isCode(error, 'EADDRINUSE')) {
     return `another program uses ${config.listen.host}:${config.listen.port}: set SVC_LISTEN to another address`;
   }
-  // The log has each error with its place in the file.
+  // The log already contains each error with its position in the file.
   if (error instanceof DeclarationError) return 'the declared file has errors, which are logged above';
   return messageOf(error);
 }

@@ -67,13 +67,13 @@ export type ServingParts = {
   readonly isLeading: () => boolean;
   readonly bus: Pick<Bus, 'isConnected' | 'onConnection'>;
   readonly database: DatabaseUrl;
-  /** The last errors of the log; left out: they are not kept. */
+  /** The last errors of the log; left out: no errors are kept. */
   readonly recentErrors?: (() => readonly RecentError[]) | undefined;
   readonly clock: Clock;
   readonly log: Logger;
 };
 
-/** Interval at which the last uses of tokens are written, ms. */
+/** Interval at which the time of each token's last use is written to the database, ms. */
 const SAVE_USES_EVERY_MS = 60_000;
 
 /** The work of every coordinator, whether it leads or not: it serves the API. */
@@ -149,7 +149,7 @@ export class Serving {
     });
   }
 
-  /** Starts to listen. Rejects when it cannot listen at the address. */
+  /** Starts to listen. Rejects when the API cannot listen at its address. */
   start(): Promise<{ url: string }> {
     const { bus, clock } = this.#parts;
     this.#loopDelay.start();
@@ -170,7 +170,7 @@ export class Serving {
     await this.#saveUses();
   }
 
-  /** Everything that the coordinator reports about itself now, for every export. */
+  /** All measurements of this coordinator, for `/metrics` and for the export of its own metrics. */
   measurements(): Measurement[] {
     const { isLeading, bus } = this.#parts;
     const { sizes } = this.#sizes;
@@ -194,7 +194,9 @@ export class Serving {
     ];
   }
 
-  /** Saves the uses of tokens. Uses that cannot be written now are written next time. */
+  /**
+   * Writes the times of the last uses of tokens. If that fails, the times are written at the next interval.
+   */
   async #saveUses(): Promise<void> {
     const { tokens, log } = this.#parts;
     await tokens.saveUses().catch((error: unknown) => {
@@ -217,7 +219,7 @@ export type SiteParts = Pick<
 /**
  * Makes the sites that are served beside the API. A request is offered to them in this order.
  *
- * @param calls of the API within this process; the dashboard makes them
+ * @param calls functions with which the dashboard calls the API within this process
  */
 export function createSites(parts: SiteParts, calls: ApiCalls): readonly Site[] {
   const { domains, visitorKey: key, pageMailQueued: onQueued } = parts;

@@ -89,8 +89,8 @@ export type ApiParts = {
   readonly sites?: (calls: ApiCalls) => readonly Site[];
   readonly clock: Clock;
   /**
-   * Present time of the clock that dates slots and votes, epoch ms. This
-   * clock never goes back, even when the system's clock is set back.
+   * Present time of the clock that dates slots and votes, epoch ms. While this coordinator
+   * leads, the clock never goes back, even when the system's clock is set back.
    */
   readonly slotNow: () => number;
   readonly log: Logger;

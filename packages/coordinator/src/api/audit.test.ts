@@ -45,7 +45,7 @@ describe('a line says who did what, from which address:', () => {
     await api.call('PUT', `/v1/monitors/${id}`, { ...MONITOR, name: 'Store' });
     await api.call('DELETE', `/v1/monitors/${id}`);
     const said = await lines(`object=monitors/${id}`);
-    // No status: each line was written in the transaction of its change.
+    // The lines have no status, because each was written in the transaction of its change, before the answer.
     expect(said.map(({ action, outcome, status }) => [action, outcome, status])).toEqual([
       ['remove', 'done', null],
       ['replace', 'done', null],

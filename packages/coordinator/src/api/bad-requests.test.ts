@@ -5,8 +5,8 @@ import { rowsOf } from '../../../../test/support/store-rows.ts';
 import { RESOURCE_TABLES } from '../store/declaration/resources.ts';
 
 /**
- * Bad requests with their exact answers; none of them changes anything. Invalid values
- * of a resource are in the table of `test/refusals/`, for every way to declare it.
+ * Bad requests with their exact answers. No bad request changes a stored row. Invalid
+ * values of a resource are in the table of `test/refusals/`, for every way to declare it.
  */
 
 const MONITOR = { type: 'http', name: 'Shop', url: 'https://shop.example/', periodicity: '1m' };
@@ -63,7 +63,7 @@ const UNKNOWN =
 const big = (bytes: number) => JSON.stringify({ ...MONITOR, description: 'x'.repeat(bytes) });
 
 const ROWS: Row[] = [
-  // Who asks
+  // Tokens and scopes
   [
     'no token',
     ['GET', '/v1/monitors', undefined, { authorization: '' }],
@@ -84,7 +84,7 @@ const ROWS: Row[] = [
     ['POST', '/v1/monitors', MONITOR, { authorization: 'Bearer READER' }],
     [403, 'forbidden', 'this request needs a token of scope write'],
   ],
-  // Where to
+  // Paths
   ['no such path', ['GET', '/v1/nothing'], [404, 'not-found', 'the API has no such path']],
   ['an id that is none', ['GET', '/v1/monitors/abc'], [404, 'not-found', 'the API has no such path']],
   ['no such monitor', ['GET', '/v1/monitors/999'], [404, 'not-found', 'there is no monitor 999']],
@@ -343,7 +343,7 @@ const ROWS: Row[] = [
   ],
 ];
 
-/** Ids are not known before the set-up. */
+/** Replaces the placeholders of ids, which are not known before the set-up. */
 function filled<T>(value: T): T {
   const text = JSON.stringify(value)
     .replaceAll('MONITOR', ids.monitor ?? '')

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RunningApi, startApi } from '../../../../test/support/api.ts';
 import { type Receiver, startReceiver } from '../../../../test/support/receiver.ts';
 
-/* Work that people start by hand is bounded for each object and each workspace. */
+/* The slow work that people request is bounded for each object and for each workspace. */
 
 let api: RunningApi;
 let receiver: Receiver;

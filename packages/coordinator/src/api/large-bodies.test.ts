@@ -8,7 +8,7 @@ beforeAll(async () => {
 });
 afterAll(() => api.dispose());
 
-/** How long each of them holds the thread is measured by `npm run bench -- large-bodies`. */
+/** `npm run bench -- large-bodies` measures how long each of these bodies blocks the thread. */
 test.each(Object.entries(LARGE_BODIES))('320 KiB of %s are answered', async (_, [path, body, status]) => {
   expect((await api.call('POST', `/v1/${path}`, body)).status).toBe(status);
 });

@@ -28,12 +28,12 @@ async function started(more: Partial<ApiParts> = {}): Promise<RunningApi> {
 function socketTo({ url }: { readonly url: string }, address = '127.0.0.1'): Socket {
   const socket = connect(Number(new URL(url).port), address);
   opened.push({ close: async () => void socket.destroy() });
-  // A reset also refuses the connection.
+  // The server may also refuse the connection by a reset, which is an error of this socket.
   socket.on('error', () => {});
   return socket;
 }
 
-/** A server with these time-outs, otherwise with the defaults of Node. */
+/** Starts an HTTP server of Node with these time limits. All other settings are Node's defaults. */
 async function serverOfNode({ headers, request }: ListenerTimeouts): Promise<{ url: string }> {
   const server = createServer({ headersTimeout: headers, requestTimeout: request });
   server.listen(0, '127.0.0.1');
@@ -94,7 +94,7 @@ describe('time-outs hold', () => {
     const text = await answered;
     clearInterval(drip);
     if (sent.startsWith('GET')) expect(text).toMatch(/^HTTP\/1.1 408 /);
-    // By default Node checks these time-outs only every 30 s.
+    // By default Node checks these time limits only every 30 s.
     expect(other.readyState).toBe('open');
   });
 

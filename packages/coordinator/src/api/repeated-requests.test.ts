@@ -80,7 +80,7 @@ describe('an Idempotency-Key', () => {
     };
     const made = await api.call('POST', '/v1/monitors', MONITOR, key('many-449'));
     expect(made.status).toBe(201);
-    // The key that is used again is not old any more.
+    // One expired key was used again, so it is a new key now.
     expect(await oldKeys()).toBe(250);
     for (const index of [1, 2]) await api.call('POST', '/v1/monitors', MONITOR, key(`new-${index}`));
     expect(await oldKeys()).toBe(1);
@@ -110,7 +110,8 @@ describe('versions', () => {
     api.states.set(Number(idOf(made)), { status: 'error', votes: [] });
     const changed = await api.call('GET', path, undefined, { 'if-none-match': etag });
     expect(changed).toMatchObject({ status: 200, body: { status: 'error' } });
-    // A change of status is no write: a client that read before it may still write.
+    // A change of status does not change the row's version, so a client
+    // that read the monitor before the change may still write it.
     const put = await api.call('PUT', path, { ...MONITOR, name: 'New' }, { 'if-match': `"9", ${etag}` });
     expect(put.status).toBe(200);
     const late = await api.call('DELETE', path, undefined, { 'if-match': etag });

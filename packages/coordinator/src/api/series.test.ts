@@ -44,7 +44,7 @@ const phases = (range: SeriesRange) => read<PhasesView>(`phases?range=${range}`)
 
 type Result = { ago: number; region: string; outcome: 'passed' | 'degraded' | 'failed'; latency: number };
 
-/** A result of the first slot after the instant this many ms ago. */
+/** Adds a result of the first slot that begins at least `ago` ms before now. */
 async function addResult({ ago, region, outcome, latency }: Result): Promise<void> {
   const slot = gridSlotFrom(api.clock.wall() - ago, PERIOD, phaseOf(id, PERIOD));
   const phases = { dns: 1, connect: 2, first_byte: latency - 3 };

@@ -74,7 +74,7 @@ describe('monitors', () => {
     const list = await api.call('GET', '/v1/monitors?limit=1&offset=0');
     expect(list.body).toMatchObject({ data: [{ id }], total: 1, limit: 1, offset: 0 });
 
-    // What was answered can be sent back.
+    // The body of an answer is accepted as the body of a replacement.
     const replaced = await api.call('PUT', `/v1/monitors/${id}`, { ...(answer.body as Json), name: 'New' });
     expect(replaced).toMatchObject({ status: 200, body: { id, name: 'New' } });
     expect(await api.call('DELETE', `/v1/monitors/${id}`)).toMatchObject({ status: 204, body: '' });
@@ -748,9 +748,9 @@ describe('tokens, regions, health', () => {
       data.map(({ region, last_seen_at, absent_since }) => [region, { last_seen_at, absent_since }]),
     );
     expect(shown).toMatchObject({
-      // Its absence is not stored yet.
+      // The absence of this region's agents is not stored yet.
       'hostb-par': { last_seen_at: 7_000, absent_since: 7_000 },
-      // Its last agent took no jobs after this instant, but still sent heartbeats.
+      // `absent_since`: the region's last agent took no jobs after this instant, but still sent heartbeats.
       'hosta-lhr': { last_seen_at: 8_000, absent_since: 6_000 },
       // A monitor declares the region, in which no agent ever ran.
       'hosta-iad': { last_seen_at: null, absent_since: 9_000 },

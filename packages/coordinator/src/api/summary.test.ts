@@ -40,7 +40,7 @@ async function summary(query = ''): Promise<SummaryView> {
   return body as SummaryView;
 }
 
-/** A result of the first half minute after `at`. */
+/** Adds a result whose slot is in the first half minute after `at`. */
 async function addResult(
   at: number,
   region: string,
@@ -118,7 +118,7 @@ describe('the summary of a monitor', () => {
     const [fra] = found.regions;
     expect(Math.abs((fra?.latency.p99 ?? 0) - 100)).toBeLessThan(5);
     expect(Math.abs((found.latency.p99 ?? 0) - 200)).toBeLessThan(10);
-    // At half past, each bucket has halves of two hours.
+    // The clock shows half past, so each bucket has halves of two hours.
     expect(found.series.slice(-3).map(({ status, uptime }) => [status, uptime])).toEqual([
       ['active', 100],
       ['error', 50],

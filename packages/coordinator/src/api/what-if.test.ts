@@ -243,7 +243,7 @@ describe('the thread of a replay', () => {
     const whatIfs = new WhatIfs(databaseIn(api.file));
     const compared = whatIfs.compare(monitor(), NEVER).catch((error: unknown) => error);
     await whatIfs.stop();
-    // It has answered, or it was ended.
+    // The replay has answered, or was ended.
     expect([null, 'what-if-failed']).toContain(((await compared) as { code?: string } | null)?.code ?? null);
   });
 });

@@ -19,13 +19,13 @@ import { StoredConfiguration } from './stored-configuration.ts';
 let reads: HeldReads;
 let parts: ConfiguredStore;
 let applier: ChangeApplier;
-/** The changes that the evaluation got, in words. */
+/** Descriptions of the changes that were passed to the evaluation. */
 let told: string[];
-/** Errors that the sink throws: for one monitor, or always. */
+/** Error that the sink always throws. `refused`: error that the sink throws for one monitor. */
 let failure: Error | null;
 let refused: { monitorId: number; error: Error } | null;
 
-/** Begins another process over the same database. */
+/** Simulates the start of another process with the same database. */
 function begin(): void {
   applier = new ChangeApplier({
     store: parts.store,
@@ -241,7 +241,7 @@ test('a monitor that is removed after its entries were read has one effect, whic
   failure = busy();
   const id = await change((open) => open.create('svc_tcp_monitor', monitor('a')));
   await change(async (open) => {
-    // Together with the other entries these are more than one step.
+    // With these entries the log is longer than one step.
     const others = Array.from({ length: 250 }, () => ({ attributes: monitor('other') }));
     await open.createAll('svc_tcp_monitor', others);
   });

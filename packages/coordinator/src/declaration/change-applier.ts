@@ -13,15 +13,17 @@ import type { LiveMonitor } from '../verdict/monitor.ts';
 import type { ChangeEffects } from './configuration.ts';
 import { loadLiveMonitors } from './live-monitors.ts';
 
-/** Entries of the log in one step. The evaluation of one step takes about 5 ms. */
+/** Maximum number of log entries in one step. The evaluation of so many entries takes about 5 ms. */
 const ENTRIES_PER_STEP = 250;
 
 /** Applies the effects of changes. The recorder implements it. */
 export interface DeclarationSink {
   /**
-   * Applies the changes and removes the log up to `until`, in one transaction. Resolves after its commit.
+   * Applies the changes and removes the log entries up to the
+   * id `until`, in one transaction. Resolves after the commit.
    *
-   * @throws StoreError `store-closed` when it stops first, or an error that the changes themselves cause
+   * @throws StoreError `store-closed` when the store is closed first, or an error that the changes
+   *   themselves cause
    */
   declare(changes: readonly DeclaredChange[], until: number): Promise<void>;
 }
@@ -36,7 +38,7 @@ type Parts = {
 
 const NO_WINDOWS: ReadonlyMap<number, LiveWindow> = new Map();
 
-/** Errors that the change or its rows cause. A repeated try would fail again. */
+/** Codes of errors that a change or its rows cause. A repeated try would fail again. */
 const OWN_FAULTS: ReadonlySet<StoreErrorCode> = new Set([
   'store-constraint',
   'store-key',
@@ -46,19 +48,19 @@ const OWN_FAULTS: ReadonlySet<StoreErrorCode> = new Set([
 /**
  * Applies the log of changes in steps, oldest entry first.
  *
- * A step reads the present row of each monitor that its entries name, so several changes of one monitor are
- * applied as one. Effects follow from a comparison with the state that was applied before, so it is harmless
- * to apply a change again after a crash.
+ * A step reads the present row of each monitor that its entries name, so several
+ * changes of one monitor are applied as one. Effects follow from a comparison with the
+ * state that was applied before, so a change may safely be applied again after a crash.
  *
  * When the database fails temporarily, the step is tried again after growing waits. When a change itself
  * causes the error, the entries of its step are applied one at a time. The faulty change is logged and
- * skipped, so that it does not stop the others. Its monitor stays as it was until the monitor is changed
- * again, or until the next start, which reads all rows.
+ * skipped, so that it does not stop the others. The monitor of the faulty change keeps its old state in
+ * memory until the monitor is changed again, or until the next start, which reads all rows.
  */
 export class ChangeApplier implements ChangeEffects {
   readonly #parts: Parts;
   readonly #waits: GrowingWaits;
-  /** Resolves the promises of waiting callers when this stops. */
+  /** Functions that resolve the promises of waiting callers when the applier stops. */
   readonly #waiting = new Set<() => void>();
   #applied = 0;
   #isStopped = false;
@@ -70,8 +72,8 @@ export class ChangeApplier implements ChangeEffects {
   }
 
   /**
-   * Applies the changes up to this one. Resolves when they are applied, when they cannot be applied now, or
-   * when this stops. Never rejects.
+   * Applies the changes up to the entry with this id. Resolves when the changes are
+   * applied, when they cannot be applied now, or when the applier stops. Never rejects.
    */
   applyUntil(lastChangeId: number): Promise<void> {
     if (this.#isStopped) return Promise.resolve();
@@ -114,7 +116,7 @@ export class ChangeApplier implements ChangeEffects {
     }
   }
 
-  /** Answers false when the log has no more entries. */
+  /** Applies the next entries of the log. Returns false when the log has no more entries. */
   async #step(): Promise<boolean> {
     const changes = await changesAfter(this.#parts.store, this.#applied, ENTRIES_PER_STEP);
     if (changes.length === 0) return false;
@@ -205,14 +207,14 @@ function declaredChanges(
         seen.add(monitorId);
         const monitor = current.get(monitorId) ?? null;
         const removed = removals.get(monitorId);
-        // The monitor was removed after these entries were read. A later entry has the data that ends its
-        // incident.
+        // The monitor was removed after these entries were read. The entry
+        // of the removal has the data that ends the monitor's incident.
         if (monitor === null && removed === undefined) return [];
         return [{ kind, monitorId, monitor, removed: readable(removed) }];
       }
       case 'linked': {
         const { kind, monitorId, notificationId, providerType, version } = change;
-        // The channel was removed later. Its removal has its own entry.
+        // The channel was removed after this change. The removal has an entry of its own.
         return providerType === null ? [] : [{ kind, monitorId, notificationId, providerType, version }];
       }
       case 'unlinked': {
@@ -237,9 +239,9 @@ function declaredChanges(
 }
 
 /**
- * The removed monitors. Each has its last links and the links that ended earlier in these changes. When
- * another process unlinked and removed a monitor, this process may have no state of it. Then only this data
- * can close its incident at the channels.
+ * The removed monitors, with their last links to channels and the links that ended earlier in these
+ * changes. If another process unlinked and removed a monitor, this process may have no state of the
+ * monitor in memory, and only these links tell at which channels the incident must be closed.
  */
 function removalsIn(changes: readonly Change[]): Map<number, RemovedRows | typeof UNREADABLE> {
   const unlinked = Map.groupBy(

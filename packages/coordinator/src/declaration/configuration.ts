@@ -14,43 +14,46 @@ export type Actor = 'api' | 'file';
 export type ChangeContext = { readonly workspaceId: number; readonly actor: Actor };
 
 /**
- * The only way to change declared resources. It writes the rows, all of them or none, and appends to the log
- * of changes. The leading process applies the effects from that log: it ends votes, announces, schedules and
- * updates the monitors in memory. See {@link ChangeEffects}.
+ * The only way to change declared resources. A change writes either all of its rows or none, and
+ * appends to the log of changes. The leading process applies the effects from that log: it ends
+ * votes, announces, schedules and updates the monitors in memory. See {@link ChangeEffects}.
  */
 export interface Configuration {
   /**
-   * Runs `work` in one transaction of the store. Transactions queue behind each other and behind the
-   * recorder, so `work` must wait only for this change. When `work` throws, everything is rolled back and the
-   * error is passed on. The promise resolves after the commit. In the leading process it also waits for the
-   * effects.
+   * Runs `work` in one transaction of the store. Transactions run one after the other, and those
+   * of the recorder wait too, so `work` must not wait for anything but the operations of its
+   * change. When `work` throws, everything is rolled back and the error is passed on. The promise
+   * resolves after the commit. In the leading process the promise also waits for the effects.
    *
    * @throws ConfigurationError (`NotFound`, `Conflict`, `InvalidReference`, `PreconditionFailed`)
    * @throws StoreError when the database fails (full disk, …)
    */
   transaction<T>(context: ChangeContext, work: (change: ConfigurationChange) => Promise<T>): Promise<T>;
   /**
-   * Releases the resources that a declared file owns. They stay, and the API may change them from now on.
-   * Call it at a start without a declared file. The resources keep their local names, so a later file takes
-   * them over again. Returns the number of released resources.
+   * Releases the resources that a declared file owns. The resources stay, and the API may change
+   * them from now on. Call it at a start without a declared file. The resources keep their local
+   * names, so a later declared file takes them over again. Returns the number of released resources.
    */
   releaseFileOwnership(): Promise<number>;
 }
 
 /**
- * A change. It can be used only while its `work` runs. Attributes are normalized (parsed by the resource's
- * schema, defaults filled in), and their secrets are in clear text. References are decimal ids as strings, as
- * in the API. They must belong to the same workspace.
+ * A change of declared resources within a transaction. It can be used only while its
+ * `work` runs. Attributes are normalized (parsed by the resource's schema, defaults
+ * filled in), and their secrets are in clear text. References are decimal ids as strings,
+ * as in the API. The resources that references name must belong to the same workspace.
  */
 export interface ConfigurationChange {
   readonly context: ChangeContext;
-  /** The transaction, for data that must be stored together with the change (facts, idempotency keys). */
+  /**
+   * The transaction, for data that must be stored together with the change (audit lines, idempotency keys).
+   */
   readonly tx: Transaction;
 
   /**
    * Creates a resource.
    *
-   * @param declared key of the entry in the declared file, which owns the resource from now on
+   * @param declared name of the entry in the declared file. With it, the file owns the resource from now on
    * @returns the new id
    * @throws InvalidReference, Conflict `taken`
    */
@@ -61,11 +64,12 @@ export interface ConfigurationChange {
   ): Promise<number>;
 
   /**
-   * Replaces all attributes. Equal attributes write nothing and keep the row's version. The API cannot change
-   * a resource that the file owns. The file takes over an existing resource with `declared`.
+   * Replaces all attributes. Equal attributes write nothing and keep the row's version. The API cannot
+   * change a resource that the file owns. With `declared`, the file takes over an existing resource.
    *
    * @param options.expectedVersions versions of the row that the caller may replace
-   * @throws NotFound, PreconditionFailed, InvalidReference, Immutable, Conflict `taken` or `declared-in-file`
+   * @throws NotFound, PreconditionFailed, InvalidReference, Immutable, Conflict `taken` or
+   *   `declared-in-file`
    */
   update<K extends ResourceKind>(
     kind: K,
@@ -88,7 +92,8 @@ export interface ConfigurationChange {
   ): Promise<void>;
 
   /**
-   * Like {@link create} for each entry, with a few statements for all. The ids have the order of the entries.
+   * Like {@link create} for each entry, but with few SQL statements
+   * for all entries. The returned ids have the order of the entries.
    */
   createAll<K extends ResourceKind>(
     kind: K,
@@ -96,10 +101,10 @@ export interface ConfigurationChange {
   ): Promise<number[]>;
 
   /**
-   * Like {@link update} for each entry, with a few statements for all. The error for a refused entry has its
-   * index.
+   * Like {@link update} for each entry, but with few SQL statements for all
+   * entries. When an entry is refused, the error contains the index of the entry.
    *
-   * @param entries no resource twice
+   * @param entries at most one for each resource
    */
   updateAll<K extends ResourceKind>(
     kind: K,
@@ -111,19 +116,19 @@ export interface ConfigurationChange {
     }[],
   ): Promise<void>;
 
-  /** Like {@link remove} for each id, with a few statements for all. */
+  /** Like {@link remove} for each id, but with few SQL statements for all ids. */
   removeAll<K extends ResourceKind>(kind: K, ids: readonly number[]): Promise<void>;
 
   /**
-   * Removes monitors of any type with the components that show them, with a few statements for all.
+   * Removes monitors of any type and the components that show them, with few SQL statements for all.
    *
    * @throws NotFound, Conflict `declared-in-file`
    */
   removeMonitors(ids: readonly number[]): Promise<void>;
 
   /**
-   * Sets the appearance of a page. It is no part of the declaration, so a page of the declared file accepts
-   * it too.
+   * Sets the appearance of a status page. The appearance is not
+   * declared, so it can be set even if the declared file owns the page.
    *
    * @throws NotFound, PreconditionFailed
    */
@@ -134,14 +139,14 @@ export interface ConfigurationChange {
   ): Promise<void>;
 
   /**
-   * Marks a channel as unable to deliver (a setting of the operator is missing), or as able again. The row
-   * version stays.
+   * Marks a channel as unable to deliver (because a setting of the operator
+   * is missing), or as able again. The row version does not change.
    */
   setChannelState(notificationId: number, state: 'ok' | 'failing', reason: string | null): Promise<void>;
 
   /**
-   * Gives the event loop a turn when this change has held the thread for about 5 ms. The methods above call
-   * it. Callers with long loops of their own call it too.
+   * Gives the event loop a turn when this change has blocked the thread for about 5 ms. The
+   * methods above call `giveTurn`. Callers with long loops of their own must call it too.
    */
   giveTurn(): Promise<void>;
 }
@@ -149,18 +154,15 @@ export interface ConfigurationChange {
 /** Applies the effects of logged changes. */
 export interface ChangeEffects {
   /**
-   * Called after each commit that appended to the log, with the id of the last entry. In the leading process
-   * it resolves when the effects up to that entry are applied, or when the process stops leading. In another
-   * process it resolves at once. It never rejects: the rows are committed, and changes that are not applied
-   * stay in the log.
+   * Called after each commit that appended to the log, with the id of the last entry. In the
+   * leading process the promise resolves when the effects up to that entry are applied, or when
+   * the process stops leading. In another process the promise resolves at once. It never rejects,
+   * because the rows are committed already. Changes that are not applied stay in the log.
    */
   applyUntil(lastChangeId: number): Promise<void>;
 }
 
-/**
- * The appearance of a status page, which people choose beside its declaration. An absent member stays as it
- * is.
- */
+/** Settings of a status page that are not declared. A setting that is absent here does not change. */
 export type PageAppearance = {
   readonly published?: boolean;
   readonly theme?: (typeof THEMES)[number];
@@ -170,7 +172,7 @@ export type PageAppearance = {
 /** Judges drafts of resources. */
 export interface Drafts {
   /**
-   * Checks a monitor by the rules that its creation checks after the schema. Changes nothing.
+   * Checks the rules that a new monitor must satisfy in addition to its schema. Changes nothing.
    *
    * @throws ConfigurationError
    */

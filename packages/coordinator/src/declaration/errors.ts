@@ -1,14 +1,18 @@
 import { SvcError } from '@svc/shared/errors.ts';
 
 /**
- * Path of the wrong attribute inside the resource: `['monitor_ids', 2]`. Empty: the whole resource is wrong.
+ * Path of the wrong attribute in the resource: `['monitor_ids', 2]`.
+ * An empty path means that the whole resource is wrong.
  */
 export type AttributePath = readonly (string | number)[];
 
-/** Base of all errors that refuse a change of the declaration. Nothing was changed. */
+/**
+ * Base class of all errors with which a change of the
+ * declaration is refused. A refused change changes nothing.
+ */
 export abstract class ConfigurationError extends SvcError {
   readonly path: AttributePath;
-  /** Index of the wrong resource among those that are written together; null: there is only one. */
+  /** Index of the wrong resource in the call that writes several; null: the call writes only one. */
   index: number | null = null;
 
   constructor(code: SvcError['code'], message: string, path: AttributePath = []) {
@@ -29,11 +33,11 @@ const CONFLICT_REASONS = [
   'taken',
   /** The declared file owns the resource, and the API tried to write it. */
   'declared-in-file',
-  /** Other resources refer to it, and the request does not say what to do with them. */
+  /** Other resources refer to the resource, and the request does not say what to do with them. */
   'in-use',
-  /** The workspace has the largest allowed number of them. */
+  /** The workspace has the maximum number of such objects. */
   'too-many',
-  /** svc keeps it itself, so people cannot remove or write it. */
+  /** svc itself records the object, so people cannot remove or write it. */
   'kept-by-svc',
 ] as const;
 export type ConflictReason = (typeof CONFLICT_REASONS)[number];
@@ -61,14 +65,16 @@ export class DeniedEndpoint extends ConfigurationError {
   }
 }
 
-/** The row does not have an expected version: another change was written in between. */
+/**
+ * The version of the row is not among the expected versions, because another change was written in between.
+ */
 export class PreconditionFailed extends ConfigurationError {
   constructor(message: string) {
     super('precondition-failed', message);
   }
 }
 
-/** The attribute of an existing resource cannot be changed: a new resource is needed. */
+/** The attribute cannot be changed in an existing resource. Its other value needs a new resource. */
 export class Immutable extends ConfigurationError {
   constructor(message: string, path: AttributePath) {
     super('immutable', message, path);

@@ -19,7 +19,7 @@ type Listener = (before: LiveMonitor | null, after: LiveMonitor | null) => void;
 /**
  * Loads the present declaration of these monitors. Removed monitors are missing.
  *
- * @throws StoreError `store-key` when a monitor's secrets do not open, `store-unreadable`
+ * @throws StoreError `store-key` when a monitor's secrets cannot be decrypted, `store-unreadable`
  */
 export async function loadLiveMonitors(
   store: Store,
@@ -38,7 +38,7 @@ export class MonitorsInMemory implements LiveMonitors {
   readonly #byId = new Map<number, LiveMonitor>();
   readonly #listeners = new Set<Listener>();
 
-  /** @throws StoreError `store-key` when a monitor's secrets do not open, `store-unreadable` */
+  /** @throws StoreError `store-key` when a monitor's secrets cannot be decrypted, `store-unreadable` */
   static async load(store: Store, secrets: Secrets): Promise<MonitorsInMemory> {
     const monitors = new MonitorsInMemory();
     const pages = readAhead(
@@ -68,7 +68,10 @@ export class MonitorsInMemory implements LiveMonitors {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Replaces `before` by `after`, or removes it when `after` is null, and notifies the listeners. */
+  /**
+   * Replaces the monitor `before` by `after`, or removes
+   * `before` when `after` is null. Notifies the listeners.
+   */
   replace(before: LiveMonitor | null, after: LiveMonitor | null): void {
     if (before === null && after === null) return;
     if (after !== null) this.#byId.set(after.id, after);

@@ -8,7 +8,8 @@ import type { ConfigurationChange } from './configuration.ts';
 
 const MONITORS = 10_000;
 /**
- * Size of a message that takes about 1 ms to read, bytes. It has 1,800 links, or 1,000 entries of the log.
+ * Size of a message that takes about 1 ms to read, bytes. A
+ * message of this size has 1,800 links, or 1,000 log entries.
  */
 const MOST_BYTES = 150_000;
 

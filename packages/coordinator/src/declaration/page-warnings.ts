@@ -3,7 +3,7 @@ import { attributeWarnings, type StatusPage } from '@svc/shared/resources/regist
 
 /**
  * Warnings about a status page, for the API and for the declared file.
- * @param guard says which addresses svc may fetch from
+ * @param guard decides to which addresses svc may connect
  */
 export function pageWarnings(attributes: StatusPage, guard: EgressGuard): string[] {
   const { icon } = attributes;

@@ -16,8 +16,8 @@ import type { SecretsShown, StoredIn } from './stored.ts';
 export type Listed<T> = { readonly data: T[]; readonly total: number };
 
 /**
- * Reads declared resources on the reading thread, in the form in which the API answers them. An id of another
- * workspace is not found (null). Secrets are shown (`open`) only to callers that may write.
+ * Reads declared resources on the reading thread, in the form in which the API answers them. A resource
+ * of another workspace is not found (null). Secrets are shown (`open`) only to callers that may write.
  */
 export class Reading {
   readonly #store: Store;
@@ -28,7 +28,10 @@ export class Reading {
     this.#secrets = secrets;
   }
 
-  /** Null also when the resource belongs to another page than the scope's. */
+  /**
+   * Finds a resource; null: it does not exist in the workspace,
+   * or belongs to another page than the scope names.
+   */
   async findStored<T extends ResourceTable>(
     table: T,
     scope: ListScope,
@@ -44,8 +47,8 @@ export class Reading {
   }
 
   /**
-   * The kind of a resource; null when {@link findStored} returns null. It is readable even when the
-   * attributes of the row are not.
+   * The kind of a resource; null when {@link findStored} returns null.
+   * The kind can be read even if the attributes of the row cannot.
    */
   async kindOf<T extends ResourceTable>(table: T, scope: ListScope, id: number): Promise<KindIn<T> | null> {
     const row = await this.#row(table, scope, id);
@@ -79,9 +82,9 @@ export class Reading {
 }
 
 /**
- * Makes resources of rows. The event loop gets turns in between.
+ * Converts rows to resources. The event loop gets turns in between.
  *
- * @throws StoreError `store-key` when secrets do not open, `store-unreadable`
+ * @throws StoreError `store-key` when secrets cannot be decrypted, `store-unreadable`
  */
 export async function storedIn<T extends ResourceTable>(
   { source, secrets, shown }: { source: Readable; secrets: Secrets; shown: SecretsShown },

@@ -19,11 +19,11 @@ import { KINDS } from './kinds/registry.ts';
 import { storedIn } from './reading.ts';
 
 /**
- * Encrypts all sealed values under the new key after a change of the key. Call it at the start, before any
- * other code reads or writes rows. If the process is killed halfway, the next start begins again, and values
- * that already have the new key are encrypted once more.
+ * Encrypts all secret values with the new key after a change of the key. Call it at the start,
+ * before any other code reads or writes rows. If the process is killed halfway, the next start
+ * begins again, and values that are encrypted with the new key already are encrypted once more.
  *
- * @throws StoreError `store-key` for a value that neither the key nor the previous key opens
+ * @throws StoreError `store-key` for a value that neither the new key nor the previous key decrypts
  */
 export async function resealWhereDue(store: Store, secrets: Secrets, log: Logger): Promise<void> {
   const due = secrets.keyName;
@@ -45,7 +45,7 @@ export async function resealWhereDue(store: Store, secrets: Secrets, log: Logger
   log.info({ monitors, ms }, 'sealed all secrets anew; SVC_SECRET_KEY_PREVIOUS is no longer needed');
 }
 
-/** Returns the number of rows of the table. */
+/** Encrypts the secret values of one table with the new key. Returns the number of rows. */
 async function resealTable(store: Store, secrets: Secrets, table: ResourceTable): Promise<number> {
   const { sealedColumns } = KINDS[table];
   if (sealedColumns.length === 0) return 0;
@@ -60,7 +60,7 @@ async function resealTable(store: Store, secrets: Secrets, table: ResourceTable)
   }
 }
 
-/** The new values of the sealed columns, by the id of the row. */
+/** The new values of the encrypted columns, by the id of the row. */
 async function resealed<T extends ResourceTable>(
   store: Store,
   secrets: Secrets,

@@ -8,14 +8,14 @@ import type { ChangeContext } from './configuration.ts';
 import { Conflict, NotFound, PreconditionFailed } from './errors.ts';
 import { NOUN_OF } from './kinds/kind-tables.ts';
 
-/** State of one change that all its operations share. */
+/** State that all operations of one change share. */
 export class ChangeScope {
   readonly context: ChangeContext;
   readonly tx: Transaction;
   readonly secrets: Secrets;
-  /** Name of the declared file, for messages; null: this coordinator has none. */
+  /** Name of the declared file, for messages; null: this coordinator has no declared file. */
   readonly declaredFile: string | null;
-  /** Judges the endpoints of exports of metrics. */
+  /** Decides to which endpoints metrics may be exported. */
   readonly guard: EgressGuard;
   /** The instant of the change, epoch ms, whole. */
   readonly now: number;
@@ -33,8 +33,8 @@ export class ChangeScope {
   }
 
   /**
-   * Appends a change with effects to the log. Its entry is made from the rows, so call it before rows are
-   * removed.
+   * Appends a change with effects to the log. Its entry is made from
+   * the stored rows, so call `logChange` before rows are removed.
    */
   logChange(change: NewChange): void {
     this.changes.push(change);
@@ -44,7 +44,7 @@ export class ChangeScope {
     return this.#turns.giveTurn();
   }
 
-  /** Columns that every new row gets beside its attributes. */
+  /** Columns of every new row in addition to the columns of its attributes. */
   creationColumns(declared: { localName: string } | undefined) {
     return {
       workspace_id: this.context.workspaceId,
@@ -90,7 +90,7 @@ export function writableRow<R extends Head>(
 }
 
 /**
- * @param expectedVersions one of them must match; undefined: any version is accepted
+ * @param expectedVersions the row must have one of these versions; undefined: any version is accepted
  * @throws PreconditionFailed
  */
 export function requireVersion(
@@ -120,7 +120,7 @@ export function refuseDeclared(
   );
 }
 
-/** Columns that every update of a row writes beside the attributes. */
+/** Columns that every update of a row writes in addition to the columns of the attributes. */
 export function revisionColumns(
   scope: ChangeScope,
   row: Head,
@@ -133,7 +133,7 @@ export function revisionColumns(
   };
 }
 
-/** Whether an update changes the owner of the row, or its name in the file. */
+/** Whether an update changes the owner of the row, or the name of the row's entry in the declared file. */
 export function changesOwnership(row: Head, { declared }: WriteOptions): boolean {
   return declared !== undefined && (row.owner !== 'file' || row.local_name !== declared.localName);
 }

@@ -28,16 +28,16 @@ import { refuseDenied } from './kinds/monitors.ts';
 import { ChangeScope, requireVersion, revisionColumns, type WriteOptions } from './scope.ts';
 import { createAll, removeAll, updateAll } from './writing.ts';
 
-/** Entries of the log that one statement writes. They take about 5 ms. */
+/** Maximum number of log entries that one SQL statement writes. So many entries take about 5 ms. */
 const CHANGES_PER_WRITE = 1_000;
 
 type Parts = {
   readonly store: Store;
   readonly secrets: Secrets;
   readonly effects: ChangeEffects;
-  /** Name of the declared file, for the API's refusals; absent: there is none. */
+  /** Name of the declared file, for the messages of refusals; absent: no file is declared. */
   readonly declaredFile?: string | undefined;
-  /** Judges the endpoints of exports of metrics. */
+  /** Decides to which endpoints metrics may be exported. */
   readonly guard: EgressGuard;
   readonly clock: Clock;
 };
@@ -96,7 +96,7 @@ async function logged(tx: Transaction, changes: readonly NewChange[]): Promise<n
 
 type Declared = { localName: string };
 
-/** The change that `work` gets. It throws after `work` has ended. */
+/** The change that `work` gets. Its methods throw after `work` has ended. */
 class OpenChange implements ConfigurationChange {
   readonly #scope: ChangeScope;
   #isEnded = false;

@@ -10,13 +10,13 @@ import type { AttributesOf, MonitorKind, ResourceKind } from './kinds/kind-table
 /** Whether secrets are decrypted, or replaced by a mask without being decrypted. */
 export type SecretsShown = 'open' | 'masked';
 
-/** Members that every stored resource has beside its attributes. */
+/** Members of every stored resource in addition to its attributes. */
 export type Metadata = {
   readonly id: number;
   readonly workspaceId: number;
-  /** Grows with every write; the API's ETag. */
+  /** Version of the row, which grows with every write. It is part of the API's ETag. */
   readonly rowVersion: number;
-  /** 'file': the declared file has it under `localName`, and the API cannot change it. */
+  /** 'file': the declared file declares the resource as `localName`, and the API cannot change it. */
   readonly owner: 'file' | null;
   readonly localName: string | null;
   /** Epoch ms. */
@@ -35,7 +35,7 @@ export type StoredMonitor = { [K in MonitorKind]: Stored<K> }[MonitorKind];
 export type StoredNotification = Stored<'svc_notification'> & {
   readonly state: 'ok' | 'failing';
   readonly stateReason: string | null;
-  /** When deliveries to it were stopped, epoch ms; null: they are not stopped. */
+  /** When deliveries to the channel were stopped, epoch ms; null: they are not stopped. */
   readonly stoppedAt: number | null;
 };
 export type StoredPage = Stored<'svc_status_page'> & {
@@ -77,8 +77,8 @@ export function metadataOf(
 }
 
 /*
- * Attributes that the database need not see are stored as JSON in one column. Their secret parts are sealed
- * in another column.
+ * Attributes that no SQL statement uses are stored as JSON in one column.
+ * The secret parts of attributes are encrypted in another column.
  */
 
 type Json = { [name: string]: unknown };
@@ -94,7 +94,7 @@ export function sealedJson(secrets: Secrets, purpose: SealPurpose, kind: Resourc
 }
 
 /**
- * The attributes of a row.
+ * Reads the attributes of a row.
  *
  * @param columns the attributes that have columns of their own
  * @throws StoreError `store-unreadable`
@@ -124,10 +124,10 @@ export function openedAttributesOf<K extends ResourceKind>(
 }
 
 /**
- * Joins the JSON and the columns of a row to normalized attributes, and parses them.
+ * Joins the JSON and the columns of a row, and parses the result as normalized attributes.
  *
- * @param json gets the columns as members
- * @param id of the resource, for the error
+ * @param json the parsed JSON. It is changed: the columns are added as members
+ * @param id id of the resource, for the error
  * @throws StoreError `store-unreadable`
  */
 export function formed<K extends ResourceKind>(
@@ -151,12 +151,15 @@ function parsed(kind: ResourceKind, id: number, text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // The error has no cause: the parser's message repeats the text, which may be secret.
+    // The error gets no `cause`, because the parser's message repeats the text, which may be secret.
     throw unreadable(kind, id, null);
   }
 }
 
-/** Names the place and not the value, which may be secret. */
+/**
+ * The error for an unreadable row. It names the path of
+ * the wrong value, but not the value, which may be secret.
+ */
 function unreadable(kind: ResourceKind, id: number, error: z.ZodError | null): StoreError {
   const [issue] = error?.issues ?? [];
   const at = issue === undefined ? '' : ` at ${issue.path.join('.')}`;
@@ -166,7 +169,7 @@ function unreadable(kind: ResourceKind, id: number, error: z.ZodError | null): S
   );
 }
 
-/** The secrets of a resource, separated from it: the path and the value of each. */
+/** The path and the value of each secret in a resource. */
 type SecretParts = readonly (readonly [path: Path, secret: unknown])[];
 
 /** Whether a value has the form of the parts that {@link splitSecrets} returns. */
@@ -184,8 +187,8 @@ function isPath(value: unknown): value is Path {
 type Path = readonly (string | number)[];
 
 /**
- * Separates the secrets from a resource. In `plain`, an empty string replaces each secret. A partly secret
- * string moves to the secrets as a whole, and the masked string replaces it. Null stays null.
+ * Separates the secrets from a resource. In `plain`, an empty string replaces each secret. A string that is
+ * partly secret moves to `parts` as a whole, and in `plain` a masked string replaces it. Null stays null.
  */
 export function splitSecrets(kind: ResourceKind, attributes: Json): { plain: Json; parts: SecretParts } {
   const plain = structuredClone(attributes);

@@ -34,9 +34,9 @@ import {
 } from './scope.ts';
 
 /*
- * Writes declared resources, many with a few statements. The code is the same for all kinds; KINDS has the
- * differences. Everything that the checks need is read once for all resources of a batch. Then the resources
- * are checked one after the other, so the error names the first wrong one.
+ * Writes declared resources, many of them with few SQL statements. The code is the same for all kinds.
+ * `KINDS` has the rules of each kind. The rows that the checks need are read once for all resources of a
+ * batch. Then the resources are checked one after the other, so the error names the first wrong resource.
  */
 
 /** The wanted state of a resource. */
@@ -92,7 +92,7 @@ async function newRow<T extends ResourceTable>(
 /**
  * Replaces all attributes of resources. Equal attributes write nothing, unless the owner changes.
  *
- * @param entries no resource twice
+ * @param entries at most one for each resource
  */
 export async function updateAll<T extends ResourceTable>(
   scope: ChangeScope,
@@ -113,13 +113,13 @@ export async function updateAll<T extends ResourceTable>(
   }
 }
 
-/** The change of a row. `before` is null when only the owner changes. */
+/** An update of a row. `before` is null when only the owner changes. */
 type Revision<T extends ResourceTable> = RowUpdate<T> & {
   readonly before: Written<T> | null;
   readonly after: AttributesIn<T>;
 };
 
-/** The change of a row; null: nothing changes. */
+/** Makes the update of a row; null: nothing changes. */
 async function revised<T extends ResourceTable>(
   scope: ChangeScope,
   table: T,
@@ -145,7 +145,7 @@ async function revised<T extends ResourceTable>(
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** @throws Immutable when an attribute whose change needs a new resource differs */
+/** @throws Immutable when the update changes an attribute that cannot be changed in an existing resource */
 function refuseReplacing(
   table: ResourceTable,
   id: number,
@@ -199,7 +199,7 @@ function* batchesOf<E>(
 }
 
 /**
- * Runs `work` for one entry after the other. A refusal gets the index of its entry.
+ * Runs `work` for one entry after the other. When an entry is refused, its index is added to the error.
  *
  * @param start number of entries before these
  */
@@ -222,7 +222,7 @@ async function eachInTurn<E, R>(
   return done;
 }
 
-/** What the resources of one batch are checked against: stored resources, and the rules of the kind. */
+/** The data for the checks of one batch: the ids of existing resources, and the rules of the kind. */
 type Rules<T extends ResourceTable> = { readonly existing: Existing; readonly check: Check<T> | undefined };
 
 async function rulesFor<T extends ResourceTable>(
@@ -250,7 +250,7 @@ async function refuseBroken<T extends ResourceTable>(
 /** Stored resources by id. */
 type Present<T extends ResourceTable> = {
   readonly rows: ReadonlyMap<number, Row<T>>;
-  /** By resource: the ids of those attributes that another table stores. */
+  /** For each resource, the ids of those attributes that another table stores. */
   readonly links: ReadonlyMap<number, readonly number[]> | undefined;
 };
 
@@ -263,7 +263,7 @@ async function presentOf<T extends ResourceTable>(
   return { rows, links: await KINDS[table].linkedIds?.(scope.tx, [...rows.keys()]) };
 }
 
-/** The rows of these ids, by id. Rows of another kind than the wanted one are left out. */
+/** The rows of these ids, by id. Rows of a kind other than the wanted kind are left out. */
 async function foundRows<T extends ResourceTable>(
   { tx, context }: ChangeScope,
   table: T,
@@ -293,7 +293,7 @@ function referencesOf(kind: ResourceKind): Reference[] {
   });
 }
 
-/** The ids in attributes that exist in the workspace, by table. */
+/** For each table, those ids in attributes that exist in the workspace. */
 export type Existing = ReadonlyMap<ResourceTable, ReadonlySet<number>>;
 
 type Referring = { readonly kind: ResourceKind; readonly attributes: object };

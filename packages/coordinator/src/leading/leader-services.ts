@@ -13,8 +13,8 @@ import type { BuiltLeadership, LeadershipParts } from './leadership.ts';
 import { leadingMeasurements } from './measurements.ts';
 
 /**
- * The part of a leader that the API uses: state in memory and operations that exist only while a coordinator
- * leads.
+ * What the API uses of a leader: state in its memory, and
+ * operations that are possible only while a coordinator leads.
  */
 export type LeaderServices = Pick<
   ApiParts,
@@ -28,7 +28,7 @@ export type LeaderServices = Pick<
 };
 
 /**
- * The same services whether this coordinator leads or not. While it does not lead:
+ * Makes services that can be used whether this coordinator leads or not. While it does not lead:
  *
  * - monitors, statuses and votes are read from the database, where a leader elsewhere records them;
  * - no agents are shown, because this process does not hear them, and parts that do not run have no metrics;
@@ -83,9 +83,10 @@ export function withOrWithoutLeader(
 }
 
 /**
- * The services of a leadership whose states are loaded.
+ * Makes the services of a leadership that has loaded the states of all monitors.
  *
- * @param declaredFile the declared file once it is being applied; null: not yet, or there is none
+ * @param declaredFile returns the declared file from the beginning of its first apply; null: the file is
+ *   not being applied yet, or no file is declared
  */
 export function leaderServices(
   { store, clock, config, workspaceId }: LeadershipParts,

@@ -53,11 +53,11 @@ import type { SlotOutcome, SlotOutcomes } from '../verdict/slots.ts';
 import { States } from '../verdict/state.ts';
 import type { Backlog } from '../verdict/thinning.ts';
 
-/** The operator has set these addresses: the guard lets all of them pass. */
+/** Rules of the guard for addresses that the operator has set. They allow all addresses. */
 const OPERATORS_ADDRESSES = { base: 'agent', deny: [], allow: ['0.0.0.0/0', '::/0'] } as const;
 /**
- * Bounds on the look-ups of names for the export. The process has four threads for them, which alerts and
- * NATS use too.
+ * Bounds on the look-ups of names for the export. Node has
+ * four threads for look-ups, which alerts and NATS use too.
  */
 const EXPORT_LOOKUPS = { atOnce: 2, ofSuspects: 1 };
 
@@ -81,7 +81,7 @@ export type LeadershipParts = {
   /** Values of the settings that kinds of channel read. */
   readonly operator: OperatorValues;
   readonly exports: ExportSettings;
-  /** Refuses what only a leader may write, when another coordinator leads. */
+  /** The database. It refuses the writes of a leader while another coordinator leads. */
   readonly store: Store;
   readonly secrets: Secrets;
   readonly ids: DerivedIds;
@@ -97,7 +97,7 @@ export type LeadershipParts = {
   readonly log: Logger;
   /** Whether no other coordinator can use the database. */
   readonly isAlone: boolean;
-  /** Whether nobody else leads now. It is asked right before something is sent. */
+  /** Whether no other coordinator leads now. Called right before each job, alert or export is sent. */
   readonly maySend: () => boolean;
   /** The variables that the declared file may insert, and its reader. */
   readonly declaring: Pick<DeclaredFileParts, 'env' | 'read'>;
@@ -125,10 +125,13 @@ export type BuiltLeadership = Pick<Loaded, 'monitors' | 'newestSlots' | 'slotClo
   readonly configuration: StoredConfiguration;
 };
 
-/** The data and parts that the others are built from. */
+/** The data and parts from which the other parts of a leadership are built. */
 type Loaded = {
   readonly monitors: MonitorsInMemory;
-  /** Newest believed slot by monitor. Only the beginning of dispatch asks for it. */
+  /**
+   * Newest recorded slot of each monitor, without slots whose
+   * time is doubted. Only the start of dispatch uses them.
+   */
   readonly newestSlots: Map<number, number>;
   readonly slotClock: SlotClock;
   readonly believed: BelievedClock;
@@ -136,8 +139,8 @@ type Loaded = {
 };
 
 /**
- * Builds all parts of one leadership from the stored data, in the order of the data. Nothing runs yet, so
- * nothing must be stopped when it fails.
+ * Builds all parts of one leadership from the stored data, in the order in which data
+ * passes through them. It starts no part, so when it fails, nothing has to be stopped.
  *
  * @throws StoreError
  */
@@ -323,7 +326,10 @@ function createDispatch(
   });
 }
 
-/** The bus, which counts as disconnected for whoever publishes while another coordinator may lead. */
+/**
+ * A bus that publishes only while no other coordinator can lead.
+ * Otherwise it behaves towards publishers as if NATS were disconnected.
+ */
 function busWhile(maySend: () => boolean, bus: Bus): Bus {
   return {
     get isConnected() {
@@ -343,8 +349,8 @@ function busWhile(maySend: () => boolean, bus: Bus): Bus {
 }
 
 /**
- * Tells dispatch what the recorder has read and recorded. It is built before the recorder, and connected to
- * dispatch afterwards, because dispatch needs the recorder. Nothing is read before both exist.
+ * Passes to dispatch what the recorder has read and recorded. Dispatch needs the recorder, so this object is
+ * built before the recorder, and connected to dispatch later. The reading of results begins after both exist.
  */
 class ToDispatch implements SlotOutcomes {
   #dispatch: SlotOutcomes | null = null;
@@ -375,9 +381,10 @@ function createConfiguration(
 }
 
 /**
- * The declared file, which is watched from now on. It must be stopped, even if it is never started.
+ * Creates the object that applies and watches the declared
+ * file. The caller must stop it, even without a start.
  *
- * @returns null: no file declares resources
+ * @returns null when no file is declared
  */
 export function createDeclaredFile(
   { config, operator, store, secrets, workspaceId, declaring, clock, log }: LeadershipParts,
@@ -481,13 +488,13 @@ function createMetricsExport(parts: LeadershipParts, monitors: MonitorsInMemory)
   });
 }
 
-/** The results that wait to be recorded, in a stream or in memory. */
+/** The number and age of the results that wait to be recorded, in a stream or in memory. */
 function backlogOf(recorder: Recorder, consumer: ResultConsumer): Backlog {
   const { events, oldestMs } = recorder.backlog;
   return { events, oldestMs: Math.max(oldestMs, consumer.lagMs) };
 }
 
-/** The store, which also records the duration of each committed transaction in `durations`, seconds. */
+/** A store that records in `durations` how long each committed transaction took, seconds. */
 function timedStore(
   store: RecordingStore,
   clock: Pick<Clock, 'monotonic'>,

@@ -16,25 +16,25 @@ import {
 import { Lease } from './lease.ts';
 import { StartedParts } from './started-parts.ts';
 
-/** Interval at which a coordinator that does not lead looks whether it may, ms. */
+/** Interval at which a coordinator that does not lead checks whether the lease is free, ms. */
 const LOOK_EVERY_MS = 250;
-/** Interval at which a leader looks for changes that other coordinators have logged, ms. */
+/** Interval at which a leader reads the log for changes of other coordinators, ms. */
 const FOLLOW_EVERY_MS = 500;
-/** Wait after a leadership that could not begin, ms. */
+/** Time after a failed start of a leadership until the next try, ms. */
 const TRY_AGAIN_MS = 2_000;
 
 type LeadingParts = Omit<LeadershipParts, 'maySend'> & {
-  /** As fast as the database's clock. */
+  /** Clock for the lease. It runs at the speed of the database's clock. */
   readonly leaseClock: Clock;
 };
 
-/** A leadership under the lease that it needs. */
+/** A leadership, and the lease that allows it to lead. */
 type Led = { readonly leadership: Leadership; readonly lease: Lease };
 
 /**
- * Whether this coordinator leads: it takes the lease of the shard when it can, and then does the work of a
- * leader. It can be started and stopped as often as needed. Each time it leads it makes a new
- * {@link Leadership}.
+ * Lets this coordinator lead: takes the lease of the shard when the lease is free,
+ * and then does the work of a leader. It can be started and stopped any number of
+ * times. Each time it has taken the lease, it makes a new {@link Leadership}.
  *
  *               ┌──────── lost to another coordinator, or a failure ────────┐
  *               ▼                                                          │
@@ -44,7 +44,7 @@ type Led = { readonly leadership: Leadership; readonly lease: Lease };
  */
 export class Leading implements ChangeEffects {
   readonly #parts: LeadingParts;
-  /** Ends the looking; null: it is off. */
+  /** The loop that waits for the lease, and its abort controller; null: this object is stopped. */
   #looking: { readonly stopping: AbortController; ended: Promise<void> } | null = null;
   #led: Led | null = null;
   /** Services of the last leadership that has ended, until the next one has its own. */
@@ -54,20 +54,21 @@ export class Leading implements ChangeEffects {
     this.#parts = parts;
   }
 
-  /** The services of the present leadership, or of the last one; null: it has not led yet. */
+  /** The services of the present leadership, or of the last one; null: this coordinator has not led yet. */
   get services(): LeaderServices | null {
     return this.#led?.leadership.services ?? this.#lastServices;
   }
 
-  /** Whether all parts are started and none is being stopped. */
+  /** Whether all parts of the present leadership are started, and none is being stopped. */
   get isLeading(): boolean {
     return this.#led?.leadership.isLeading ?? false;
   }
 
   /**
-   * Resolves when this coordinator leads, or when another one does. In the first case the declaration is
-   * applied and results are read, and jobs are given out a few seconds later at most. From then on it leads
-   * whenever it can. After a failure nothing runs, and it may be called again.
+   * Resolves when this coordinator leads, or when another one does. If this
+   * coordinator leads, the declaration is applied and results are read by then, and
+   * jobs are given out a few seconds later at most. Afterwards it leads whenever the
+   * lease is free. After a failure nothing runs, and `start` may be called again.
    *
    * @throws StoreError, DeclarationError (an invalid declared file at the first start), LeadershipEnded
    *   ({@link stop} was called meanwhile)
@@ -93,7 +94,10 @@ export class Leading implements ChangeEffects {
     }
   }
 
-  /** Stops leading, and gives the lease up. It may be called at any time, also during the start, and twice. */
+  /**
+   * Stops leading, and gives up the lease. It may be called
+   * at any time, even during the start, and more than once.
+   */
   async stop(): Promise<void> {
     const looking = this.#looking;
     looking?.stopping.abort();
@@ -107,7 +111,7 @@ export class Leading implements ChangeEffects {
     await this.#led?.leadership.applyUntil(lastChangeId);
   }
 
-  /** Applies the declared file again. */
+  /** Reads and applies the declared file again, if this coordinator leads. */
   async reload(): Promise<void> {
     await this.#led?.leadership.reload();
   }
@@ -115,7 +119,7 @@ export class Leading implements ChangeEffects {
   /**
    * Takes the lease and starts a leadership; null: another coordinator leads.
    *
-   * @throws StoreError, DeclarationError, LeadershipEnded. Nothing runs then
+   * @throws StoreError, DeclarationError, LeadershipEnded. After an error nothing runs
    */
   async #lead(signal: AbortSignal): Promise<{ dispatching: Promise<void> } | null> {
     const { store, isAlone, leaseClock: clock, log } = this.#parts;
@@ -133,7 +137,7 @@ export class Leading implements ChangeEffects {
     try {
       if (signal.aborted) throw new LeadershipEnded();
       const started = await leadership.start();
-      // The services keep the whole former leadership in memory.
+      // The old services would keep the whole former leadership in memory.
       this.#lastServices = null;
       return started;
     } catch (error) {
@@ -144,7 +148,7 @@ export class Leading implements ChangeEffects {
     }
   }
 
-  /** Leads again whenever the lease is free, until it is stopped. Never rejects. */
+  /** Leads whenever the lease is free, until `signal` is aborted. Never rejects. */
   async #lookOn(signal: AbortSignal): Promise<void> {
     const { store, leaseClock: clock, log } = this.#parts;
     let waitMs = LOOK_EVERY_MS;
@@ -170,7 +174,7 @@ export class Leading implements ChangeEffects {
     await leadership.stop();
     await lease.resign();
     if (this.#led?.leadership !== leadership) return;
-    // Once another coordinator leads, they are old.
+    // If another coordinator may lead next, the data of these services would soon be old.
     this.#lastServices = this.#parts.isAlone ? (leadership.services ?? this.#lastServices) : null;
     this.#led = null;
   }
@@ -184,14 +188,15 @@ class LeadershipEnded extends SvcError {
 }
 
 /**
- * One period of leading, from its start to its stop. It cannot be started again.
+ * One period of leading, from its start to its stop. An ended leadership cannot be started again.
  *
  *     new ── start ──▶ loading ──▶ leading ── stop ──▶ ended
  *                         └──── stop, or a failure ─────▲
  *
- * The order matters twice. At the start, the states are loaded before anything can change them, and jobs are
- * given out only after results are read, agents are heard and the declaration is applied. At the end the
- * order is reversed: no new slots, then no more results, then no more alerts.
+ * The order of the start and the order of the stop matter. At the start, the states
+ * are loaded before anything can change them, and jobs are given out only after
+ * results are read, agents are heard and the declaration is applied. At the stop
+ * the order is reversed: no new slots, then no more results, then no more alerts.
  */
 class Leadership {
   readonly #parts: LeadershipParts;
@@ -208,22 +213,22 @@ class Leadership {
     this.#started = new StartedParts(parts.log);
   }
 
-  /** The part that the API uses; null until the states are loaded. */
+  /** The services that the API uses; null: the states are not loaded yet. */
   get services(): LeaderServices | null {
     return this.#services;
   }
 
-  /** Whether it has started and is not being stopped. */
+  /** Whether the leadership has started and is not being stopped. */
   get isLeading(): boolean {
     return this.#isLeading;
   }
 
   /**
-   * Resolves when the declaration is applied and results are read. Jobs are given out a few seconds later at
-   * most.
+   * Resolves when the declaration is applied and results are
+   * read. Jobs are given out a few seconds later at most.
    *
    * @throws StoreError, DeclarationError (an invalid declared file at the first start), LeadershipEnded.
-   *   Nothing runs any more then
+   *   After an error nothing runs
    */
   async start(): Promise<{ dispatching: Promise<void> }> {
     const starting = this.#start();
@@ -237,8 +242,8 @@ class Leadership {
   }
 
   /**
-   * Stops the leadership. It may be called during the start, which then fails. It waits for the writes that
-   * the parts still have: a database that accepts none refuses each of them after 5 s.
+   * Stops the leadership. If it is called during the start, the start fails. It waits for the unfinished
+   * writes of the parts. A database that cannot accept writes refuses each of them after 5 s.
    */
   stop(): Promise<void> {
     this.#stopping ??= this.#stop();
@@ -250,7 +255,7 @@ class Leadership {
     await this.#applier?.applyUntil(lastChangeId);
   }
 
-  /** Applies the declared file again. */
+  /** Reads and applies the declared file again, if this coordinator leads. */
   async reload(): Promise<void> {
     await this.#declaredFile?.reload();
   }
@@ -293,8 +298,8 @@ class Leadership {
     await this.#begin('consumer', consumer, () => consumer.start());
     await this.#begin('roll-ups', rollups, () => rollups.start());
     await this.#begin('retention', retention, () => retention.start());
-    // Agents report their jobs while the declared file is read and applied, so a start takes only the longer
-    // of the two.
+    // Agents report their jobs while the declared file is read and applied. So the
+    // start takes as long as the slower of the two, not as long as both together.
     await this.#begin('dispatch', dispatch, () => dispatch.listen());
     await this.#declare(parts);
     this.#isLeading = true;
@@ -325,11 +330,12 @@ class Leadership {
 
   async #stop(): Promise<void> {
     this.#isLeading = false;
-    // This comes first: callers that wait for effects (a request, the declared file) would delay the stop of
-    // the parts that they wait in.
+    // The applier stops first, because it releases callers that wait for effects (requests,
+    // the declared file). A waiting caller would delay the stop of its own part.
     this.#applier?.stop();
     await this.#started.stop();
-    // A start in progress ends at its next part. The parts that it started until then are stopped afterwards.
+    // A start in progress fails before its next part. Parts
+    // that it started after the stop above are stopped below.
     await this.#starting.catch(() => {});
     await this.#started.stop();
   }

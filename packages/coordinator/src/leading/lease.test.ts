@@ -6,7 +6,7 @@ import { errorCodeOf, insertWorkspace } from '../../../../test/support/transacti
 import { LEASE_MS } from '../store/shard-lease.ts';
 import { Lease, RENEW_EVERY_MS, Trust } from './lease.ts';
 
-/** One renewal after another, by real time in ms. */
+/** Renewals, one after another. Times are real time, ms. */
 const renewals = fc.array(
   fc.record({
     pause: fc.nat(5_000),
@@ -16,7 +16,7 @@ const renewals = fc.array(
   }),
   { maxLength: 6 },
 );
-/** How fast the holder's clock goes. */
+/** Speed of the holder's clock, as a multiple of real time. */
 const rates = fc.double({ min: 0.9, max: 1.1, noNaN: true });
 
 /** @param from the instant that the holder counts from, of those of a renewal on its own clock */
@@ -79,7 +79,7 @@ describe('a lease', () => {
     Lease.take({ store: temporary.store, isAlone, clock, log: silentLog, onLost: () => lost.push(name) });
   const expire = () =>
     temporary.store.commit([{ sql: 'UPDATE shards SET expires_at = database_now() - 1', rows: [[]] }]);
-  /** Everything that was given to the store before is written. */
+  /** Resolves when the store has written all that it was given before the call. */
   const written = () => temporary.store.transaction(() => {});
 
   test('is trusted while it is renewed, and not for long after', async () => {

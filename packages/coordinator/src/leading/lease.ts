@@ -7,30 +7,34 @@ import { StoreError } from '../store/errors.ts';
 import { FencedStore, LEASE_MS, ONLY_SHARD, resignShard, takeShard } from '../store/shard-lease.ts';
 import type { Store } from '../store/store.ts';
 
-/** Interval between two renewals of a lease, ms. Each recording renews it too. */
+/**
+ * Interval between two renewals of a lease, ms. Each transaction that records results renews the lease too.
+ */
 export const RENEW_EVERY_MS = 1_000;
 /**
- * Time for which a holder trusts a renewal, ms. What it sends must leave the process before the lease ends, and
- * its clock may be a little slower than the database's.
+ * Time for which the holder of a lease relies on a renewal, ms. It is shorter than the
+ * lease, because the holder's jobs, alerts and exports must leave the process before the
+ * lease ends, and because the holder's clock may be a little slower than the database's.
  */
 const TRUST_MS = LEASE_MS - 500;
 
 /**
- * How long a holder may believe that nobody else leads. It counts from the instant at which a renewal was
- * begun: the database may have renewed the lease at that instant, and answered much later.
+ * How long the holder of a lease may assume that no other coordinator leads. The time counts from the
+ * beginning of a renewal, because the database may renew the lease at once and answer much later.
  *
  *     begun            renewed by the database    answered
  *       ├──────────────────────┼──────────────────────┤
  *       └── trusted for 3 s ───────────▶|
  *                              └── leased for 3.5 s ───────────▶|
  *
- * All instants are on the monotonic clock, which nobody sets. It stands still while the machine is suspended:
- * what is sent right after that may be sent twice, under one id. The fence in the database has no such gap.
+ * All instants are on the monotonic clock, which nobody sets. The monotonic clock stops while the
+ * machine is suspended, so a message right after the suspension may be sent twice, under one id.
+ * Writes to the database are safe even then, because the database compares the term of the lease.
  */
 export class Trust {
   #until = Number.NEGATIVE_INFINITY;
 
-  /** @param begunAt when the renewal was begun, monotonic ms; infinite: nobody else can ever lead */
+  /** @param begunAt when the renewal was begun, monotonic ms; infinite: no other coordinator can ever lead */
   renewed(begunAt: number): void {
     this.#until = Math.max(this.#until, begunAt + TRUST_MS);
   }
@@ -50,9 +54,12 @@ export type LeaseParts = {
   readonly onLost: () => void;
 };
 
-/** A lease that this coordinator has taken. It is renewed until it is given up or lost. */
+/**
+ * A lease that this coordinator has taken. The lease is
+ * renewed until the coordinator gives it up or loses it.
+ */
 export class Lease {
-  /** Its transactions renew the lease, or write nothing. */
+  /** Each transaction of this store renews the lease, or writes nothing when the lease is lost. */
   readonly store: FencedStore;
   readonly #parts: LeaseParts;
   readonly #term = { shard: ONLY_SHARD, term: randomUUID() };
@@ -82,20 +89,23 @@ export class Lease {
     return (await lease.#take()) ? lease : null;
   }
 
-  /** Whether it was given up, or lost to another coordinator. */
+  /** Whether the lease was given up, or lost to another coordinator. */
   get isOver(): boolean {
     return this.#isOver;
   }
 
   /**
-   * Whether nobody else leads now, so that this coordinator may send. To be asked after each wait, right before
-   * something is sent.
+   * Whether no other coordinator leads now, so that this coordinator may send.
+   * Call it after the last wait, right before a job, alert or export is sent.
    */
   isTrusted(): boolean {
     return !this.#isOver && this.#trust.isTrusted(this.#parts.clock.monotonic());
   }
 
-  /** Gives the lease up. Another coordinator takes it at once; without a database, when it has expired. */
+  /**
+   * Gives up the lease, so that another coordinator can take it at once. If the database
+   * cannot be reached, another coordinator can take it only when the lease has expired.
+   */
   async resign(): Promise<void> {
     this.#cancelRenewing();
     if (this.#isOver) return;

@@ -35,9 +35,9 @@ type Sources = {
 };
 
 /**
- * The measurements of the coordinator while it leads.
+ * The measurements that exist only while the coordinator leads.
  *
- * @param startedAt when its parts were built, epoch ms
+ * @param startedAt when the parts of the leadership were built, epoch ms
  */
 export function leadingMeasurements(sources: Sources, startedAt: number): Measurement[] {
   const { dispatch, deliverer, metricsExport } = sources;
@@ -163,7 +163,7 @@ function sumOf(member: 'capacity' | 'held') {
   return (live: readonly KnownAgent[]): number => live.reduce((sum, agent) => sum + agent[member], 0);
 }
 
-/** In seconds, whatever the direction. */
+/** Makes the function that finds the largest absolute value of this member among agents, seconds. */
 function largestOf(member: 'loopDelayMs' | 'clockOffsetMs') {
   return (live: readonly KnownAgent[]): number =>
     live.reduce((largest, agent) => Math.max(largest, Math.abs(agent[member])), 0) / 1_000;

@@ -1,6 +1,6 @@
 import type { Logger } from '@svc/shared/log.ts';
 
-/** The parts that were started, which are stopped in the opposite order. */
+/** Remembers the started parts, and stops them in the opposite order. */
 export class StartedParts {
   readonly #log: Logger;
   readonly #parts: { name: string; stop: () => Promise<void> | void }[] = [];
@@ -14,8 +14,8 @@ export class StartedParts {
   }
 
   /**
-   * Stops all parts. A part that fails to stop is logged and does not keep the others running. It may be
-   * called twice.
+   * Stops all parts. When a part fails to stop, the error is logged
+   * and the other parts are still stopped. `stop` may be called twice.
    */
   async stop(): Promise<void> {
     for (let part = this.#parts.pop(); part !== undefined; part = this.#parts.pop()) {

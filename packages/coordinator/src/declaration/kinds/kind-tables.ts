@@ -19,7 +19,7 @@ export type { ResourceKind } from '@svc/shared/resources/registry.ts';
 /** Normalized attributes of one kind. */
 export type AttributesOf<K extends ResourceKind> = Resources[K];
 
-/** The table of each kind. */
+/** Database table of each kind. */
 export type TableOf = { readonly [K in MonitorKind]: 'monitors' } & {
   readonly svc_notification: 'notifications';
   readonly svc_status_page: 'status_pages';
@@ -51,11 +51,11 @@ interface AttributesByTable {
   components: StatusPageComponent;
 }
 
-/** The kinds of a table, and their attributes. */
+/** The kinds whose resources are rows of a table. {@link AttributesIn}: the attributes of these kinds. */
 export type KindIn<T extends ResourceTable> = KindsByTable[T];
 export type AttributesIn<T extends ResourceTable> = AttributesByTable[T];
 
-/** Names of the attributes whose change needs a new resource. */
+/** Names of the attributes that cannot be changed in an existing resource. */
 export function replacingAttributes(kind: ResourceKind): readonly string[] {
   return REPLACING.get(kind) ?? [];
 }
@@ -67,7 +67,7 @@ const REPLACING: ReadonlyMap<ResourceKind, readonly string[]> = new Map(
   }),
 );
 
-/** Largest number of resources in one batch, by table. */
+/** Maximum number of resources in one batch, by table. */
 export const MOST_TOGETHER: { readonly [T in ResourceTable]: number } = {
   // Each monitor has a few kilobytes.
   monitors: 250,
@@ -80,8 +80,8 @@ export const MOST_TOGETHER: { readonly [T in ResourceTable]: number } = {
 };
 
 /**
- * Types a kind and its attributes as those of its table. The compiler cannot infer this when the kind is a
- * type parameter.
+ * Returns a kind and its attributes with the types that their table has.
+ * The compiler cannot infer these types when the kind is a type parameter.
  */
 export function attributesIn<K extends ResourceKind>(kind: K, attributes: AttributesOf<K>) {
   return { kind: kindIn(kind), attributes: attributes as unknown as AttributesIn<TableOf[K]> };
@@ -102,7 +102,7 @@ export const NOUN_OF = Object.fromEntries(
 
 /**
  * Whether the attributes of two normalized resources of one kind are equal. The order of members does not
- * matter. The order of list entries does: normalization has sorted the lists that are sets.
+ * matter. The order of list entries matters, but lists that are sets are sorted already by the normalization.
  */
 export function sameAttributes(a: object, b: object): boolean {
   return isDeepStrictEqual(a, b);

@@ -32,41 +32,42 @@ interface ColumnsByTable {
 export type AttributeColumns<T extends ResourceTable> = ColumnsByTable[T];
 
 /**
- * The special properties of the resources of one table. `writing.ts` and `reading.ts` have the code that all
- * kinds share. The definition (`packages/shared/src/resources/`) says what users see, and which attributes
- * are references or secrets.
+ * The special properties of the resources of one table. The code that all kinds share is
+ * in `writing.ts` and `reading.ts`. The definition (`packages/shared/src/resources/`)
+ * says what users see, and which attributes are references or secrets.
  */
 export type Kind<T extends ResourceTable> = {
   kindOf(row: NamedRow<T>): KindIn<T>;
   /**
-   * The columns that store these attributes. Each attribute is stored once: in its own column when the
-   * database must see it, sealed when it is secret, otherwise in the JSON of `attributes`.
+   * The columns that store these attributes. Each attribute is stored once: in its own column
+   * if SQL statements use it, encrypted if it is secret, otherwise in the JSON of `attributes`.
    */
   columnsOf(secrets: Secrets, attributes: AttributesIn<T>): AttributeColumns<T>;
-  /** The columns to write again when the key of secrets changes. */
+  /** The encrypted columns, which are written again when the key of secrets changes. */
   readonly sealedColumns: readonly (keyof AttributeColumns<T>)[];
   /**
-   * Ids in attributes that another table stores: ascending, by the id of the row. A row without such ids is
-   * missing.
+   * Reads the ids of those attributes that another table stores. Returns
+   * ascending ids by the id of the row. A row without such ids is missing.
    */
   linkedIds?(source: Readable, ids: readonly number[]): Promise<ReadonlyMap<number, readonly number[]>>;
   /**
    * Makes the resource of a row.
    *
    * @param linked the ids that {@link linkedIds} found for the row
-   * @throws StoreError `store-key` when its secrets do not open, `store-unreadable`
+   * @throws StoreError `store-key` when its secrets cannot be decrypted, `store-unreadable`
    */
   resourceOf(secrets: Secrets, row: Row<T>, shown: SecretsShown, linked: readonly number[]): StoredIn<T>;
   /**
-   * Reads what the checks of these resources need, and returns the check. It covers rules about other rows
-   * and rules of the operator. `writing.ts` checks that references exist.
+   * Reads the rows that are needed to check these resources, and returns the check. The check covers
+   * rules that involve other rows, and rules of the operator. `writing.ts` checks that references exist.
    *
-   * @param together the attributes of all resources of the batch; all are checked before one is written
+   * @param together the attributes of all resources of the batch. All of them are checked before the first
+   *   is written
    */
   checkFor?(scope: ChangeScope, together: readonly AttributesIn<T>[]): Promise<Check<T>> | Check<T>;
-  /** Columns that a new row gets beside those of its attributes. */
+  /** Columns of a new row in addition to the columns of its attributes. */
   initialColumns?(scope: ChangeScope): RowChange<T>;
-  /** Columns that an update writes beside those of its attributes. */
+  /** Columns that an update writes in addition to the columns of the attributes. */
   revisedColumns?(
     scope: ChangeScope,
     row: Row<T>,
@@ -105,5 +106,5 @@ export type Check<T extends ResourceTable> = (
   id: number | null,
 ) => Promise<void> | void;
 
-/** A resource as it is before the change. */
+/** A stored resource before the change. */
 export type Written<T extends ResourceTable> = { readonly row: Row<T>; readonly attributes: AttributesIn<T> };

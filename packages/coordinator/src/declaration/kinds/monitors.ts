@@ -20,7 +20,7 @@ import type { AttributesIn } from './kind-tables.ts';
 
 type Monitor = AttributesIn<'monitors'>;
 
-/** Largest number of components that the refusal of a removal names. */
+/** Maximum number of components that the message names when a monitor's removal is refused. */
 const COMPONENTS_NAMED = 5;
 
 /** Monitors of every type. */
@@ -42,8 +42,8 @@ export const monitors: Kind<'monitors'> = {
   initialColumns: ({ now }) => ({ activated_at: now }),
   revisedColumns({ now }, { probe_version, activated_at }, before, after) {
     const isSameProbe = probeFingerprint(before) === probeFingerprint(after);
-    // A monitor is checked at once when its probed attributes change. `activated_at` tells this to a
-    // coordinator that starts later, too.
+    // A monitor is checked at once when its probed attributes change. `activated_at`
+    // stores the instant, so that a coordinator that starts later does so too.
     const isCheckedAnew = !isSameProbe || (after.active && !before.active);
     return {
       probe_version: probe_version + (isSameProbe ? 0 : 1),
@@ -96,7 +96,7 @@ function sealOf(type: Row<'monitors'>['type']): SealPurpose {
   return `monitors.${type}`;
 }
 
-/** Removes the components that show these monitors, or lets the components show nothing. */
+/** Removes the components that show these monitors, or keeps the components without their monitor. */
 async function settleComponents(
   scope: ChangeScope,
   monitorIds: readonly number[],

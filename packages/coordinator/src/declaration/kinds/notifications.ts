@@ -15,7 +15,7 @@ import { sameAttributes } from './kind-tables.ts';
 
 const KIND = 'svc_notification';
 
-/** Channels. Their settings are sealed as a whole, because the addresses of most channels are secret. */
+/** Channels. The settings of a channel are encrypted as a whole, because most kinds have a secret address. */
 export const notifications: Kind<'notifications'> = {
   kindOf: () => KIND,
   columnsOf(secrets, { name, provider_type, group_alerts, settings }) {
@@ -33,8 +33,8 @@ export const notifications: Kind<'notifications'> = {
     const attributes = formed(KIND, row.id, { settings }, columns);
     return { kind: KIND, ...metadataOf(row), attributes, state, stateReason, stoppedAt };
   },
-  // The change may have fixed the cause of failed deliveries. If not, the next delivery marks the channel
-  // again.
+  // The change may have removed the cause of failed deliveries. If it has
+  // not, the next failed delivery marks the channel as failing again.
   revisedColumns: (_scope, _row, before, after) =>
     isSentOtherwise(before, after) ? { state: 'ok', state_reason: null, stopped_at: null } : {},
   async afterWrite(scope, id, before, after) {
@@ -42,7 +42,7 @@ export const notifications: Kind<'notifications'> = {
     const isLinked = new Set(monitor_ids);
     const wasLinked = new Set(before?.attributes.monitor_ids ?? []);
     const made = { notificationId: id, version: before === null ? 1 : before.row.row_version + 1 };
-    // A channel of another kind has another receiver, which knows no earlier alert.
+    // After a change of the kind, the channel has another receiver, which has got no earlier alert.
     const isOtherKind = before !== null && before.row.provider_type !== provider_type;
     if (isOtherKind) await resetLinks(scope.tx, made);
     if (before !== null) await unlink(scope, { id, providerType: before.row.provider_type }, isLinked);
@@ -51,18 +51,18 @@ export const notifications: Kind<'notifications'> = {
     }
     await link(scope, made, monitor_ids.filter((monitorId) => !wasLinked.has(monitorId)).map(Number));
   },
-  // The database removes the links and deliveries of a channel with its row.
+  // When the row of a channel is removed, the database also removes the channel's links and deliveries.
   beforeRemoval(scope, rows) {
     for (const { id } of rows) scope.logChange({ kind: 'channel-removed', notificationId: id });
   },
 };
 
-/** Whether the change affects how alerts are sent: the kind or the settings. */
+/** Whether the change affects how alerts are sent, because the kind or the settings differ. */
 function isSentOtherwise(before: Notification, after: Notification): boolean {
   return before.provider_type !== after.provider_type || !sameAttributes(before.settings, after.settings);
 }
 
-/** Whether senders must read the channel again. */
+/** Whether the leader must read the channel again before it sends alerts. */
 function isFoundOtherwise(before: Notification, after: Notification): boolean {
   return isSentOtherwise(before, after) || before.group_alerts !== after.group_alerts;
 }

@@ -32,7 +32,10 @@ export const statusPages: Kind<'status_pages'> = {
     });
     return { kind: PAGE, ...metadataOf(row), attributes, published: row.published === 1, theme, latency };
   },
-  /** Slugs and custom domains are unique across workspaces. The message does not reveal the other page. */
+  /**
+   * Slugs and custom domains are unique across workspaces. The
+   * message of a refusal does not reveal which page has the same one.
+   */
   checkFor:
     ({ tx, context }) =>
     async (attributes, id) => {
@@ -40,8 +43,8 @@ export const statusPages: Kind<'status_pages'> = {
       if (name === null) return;
       throw new Conflict('taken', `another status page has this ${name.replace('_', ' ')}`, [name]);
     },
-  // Sessions of visitors end when the access changes. Otherwise they would be valid again as soon as the old
-  // password, or the old list of domains, is set back.
+  // Sessions of visitors end when the access changes. Otherwise the sessions would
+  // be valid again when the old password, or the old list of domains, is set again.
   async afterWrite({ tx }, id, before, after) {
     if (before !== null && !sameAttributes(accessOf(before.attributes), accessOf(after))) {
       await removeSessionsOf(tx, `page:${id}`);

@@ -23,7 +23,10 @@ import { resolvedAt } from '../../verdict/incident-updates.ts';
 import { ConfigurationError, Conflict, InvalidReference, NotFound } from '../errors.ts';
 import { requireVersion } from '../scope.ts';
 
-/** How far in the future the instant of an update may be, ms: the operator's clock may be ahead of ours. */
+/**
+ * How far in the future the instant of an update may be, ms.
+ * The clock of the author may be ahead of this machine's clock.
+ */
 const AHEAD_MS = 60_000;
 
 /** Accepted versions of the row; absent: any version. */
@@ -36,7 +39,7 @@ class InvalidNote extends ConfigurationError {
   }
 }
 
-/** The only way to change what people write about incidents: their own incidents, and updates. */
+/** The only way to change incidents that people create, and updates that people write on any incident. */
 export class Incidents {
   readonly #store: Store;
   readonly #clock: Clock;
@@ -144,7 +147,8 @@ class IncidentChange {
     const incident = await this.#find(incidentId);
     const update = await this.#findUpdate(incidentId, id);
     requireVersion(`update ${id}`, update.row_version, expectedVersions);
-    // Components that were removed later stay named, so only added ones are checked.
+    // An update may keep naming components that were removed
+    // since. So only the newly named components are checked.
     const { state, text, at, componentIds } = update;
     const isSame = state === content.state && text === content.text && at === content.at;
     if (isSame && hasSame(componentIds, content.componentIds)) return;
@@ -163,8 +167,8 @@ class IncidentChange {
   }
 
   /**
-   * Closes or reopens an incident without a monitor, by its newest update. The recovery of a monitor closes
-   * the monitor's incident.
+   * Closes or reopens an incident without a monitor, according to the state in its
+   * newest update. An incident of a monitor is closed by the monitor's recovery instead.
    */
   async #follow({ id, monitor_id, closed_at }: StoredIncident): Promise<void> {
     if (monitor_id !== null) return;
@@ -208,7 +212,7 @@ class IncidentChange {
   }
 }
 
-/** Whether both have the same ids, in any order. */
+/** Whether both lists have the same ids, in any order. */
 function hasSame(one: readonly number[], other: readonly number[]): boolean {
   return one.length === other.length && one.every((id) => other.includes(id));
 }

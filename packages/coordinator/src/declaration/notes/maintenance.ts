@@ -32,9 +32,9 @@ type Parts = {
 type Versions = { readonly expectedVersions?: readonly number[] };
 
 /**
- * The only way to change maintenance windows. Each change also appends to the log of changes. The leading
- * process learns of the window from the log, and then holds alerts or sends the alerts that are no longer
- * held.
+ * The only way to change maintenance windows. Each change also appends to the log of
+ * changes. The leading process reads the changed window from the log. Then it holds
+ * alerts back during the window, or sends the alerts that it no longer has to hold back.
  */
 export class MaintenanceWindows {
   readonly #parts: Parts;
@@ -44,8 +44,8 @@ export class MaintenanceWindows {
   }
 
   /**
-   * Runs `work` in one transaction. The promise resolves after the commit. In the leading process it also
-   * waits for the effects.
+   * Runs `work` in one transaction. The promise resolves after the commit.
+   * In the leading process the promise also waits for the effects.
    *
    * @throws StoreError, and what `work` throws
    */
@@ -99,15 +99,16 @@ class WindowChange {
   }
 
   /**
-   * Replaces the window. An ended window stays ended, unless its times change. An equal window writes
-   * nothing.
+   * Replaces the window. An ended window stays ended, unless its
+   * times change. If the content is equal, nothing is written.
    *
    * @throws NotFound, PreconditionFailed, InvalidReference
    */
   async replace(id: number, content: WindowContent, versions: Versions): Promise<void> {
     const before = await this.#find(id, versions);
     await this.#require(content);
-    // A window with an unknown zone is shown in UTC. Saving it in UTC is a change.
+    // A window with an unknown time zone is shown in UTC.
+    // If it is saved in UTC, that is a change of its zone.
     const isKnown = before.unknownTimeZone === null;
     if (isKnown && isDeepStrictEqual(contentOf(before), contentOf(content))) return;
     const hasSameTimes = isDeepStrictEqual(timesOf(before), timesOf(content));
@@ -119,8 +120,8 @@ class WindowChange {
   }
 
   /**
-   * Ends the window now: an occurrence in progress ends, and no later one begins. Time before now stays
-   * maintenance.
+   * Ends the window now: an occurrence in progress ends, and no later
+   * occurrence begins. The past time of the window still counts as maintenance.
    *
    * @throws NotFound, PreconditionFailed
    */
@@ -132,7 +133,8 @@ class WindowChange {
   }
 
   /**
-   * Removes the window. Its past occurrences count for the uptime again, as if the window had never existed.
+   * Removes the window. The times of its past occurrences count
+   * for the uptime again, as if the window had never existed.
    *
    * @throws NotFound, PreconditionFailed
    */
@@ -158,7 +160,7 @@ class WindowChange {
   }
 }
 
-/** The members of a window that people set, in a form to compare. */
+/** The members of a window that people set, with sorted ids, so that two windows can be compared. */
 function contentOf({ title, text, monitorIds, pageIds, componentIds, ...times }: WindowContent) {
   const sorted = (ids: readonly number[]) => [...ids].sort((a, b) => a - b);
   return {

@@ -7,7 +7,7 @@ import type { Readable } from '../../store/queries.ts';
 import type { ConfigurationChange } from '../configuration.ts';
 
 export type ChannelStates = {
-  /** Says why a channel of this kind with these settings cannot deliver; null: it can. */
+  /** Says why a channel of this kind with these settings cannot deliver; null: the channel can deliver. */
   readonly channelProblem: (kind: ChannelKind, settings: object) => { readonly message: string } | null;
   /** Whether failing channels that did not change are tried again, because the process has just started. */
   readonly resetsChannels: boolean;
@@ -16,17 +16,17 @@ export type ChannelStates = {
 export type DeclaredChannel = {
   readonly id: number;
   readonly kind: ChannelKind;
-  /** In clear text. */
+  /** The settings of the channel, in clear text. */
   readonly settings: Secret<object>;
-  /** The stored reason why the channel cannot deliver; null: it can. */
+  /** The stored reason why the channel cannot deliver; null: the channel can deliver. */
   readonly reason: string | null;
   /** Whether this change has written the channel. */
   readonly isWritten: boolean;
 };
 
 /**
- * Sets the state of every channel that this change has written. Other channels get a new state when they
- * cannot deliver for another reason, or when they are to be tried again.
+ * Sets the state of every channel that this change has written. Another channel gets a new state
+ * only if the reason why it cannot deliver has changed, or if failing channels are tried again.
  */
 export async function setChannelStates(
   change: ConfigurationChange,
@@ -42,8 +42,8 @@ export async function setChannelStates(
 }
 
 /**
- * The stored channels of the declared file. A channel that cannot be read is left out: its next delivery
- * fails with the reason.
+ * The stored channels of the declared file. A channel that cannot
+ * be read is left out. Its next delivery fails, and reports why.
  */
 export async function storedChannels(
   source: Readable,

@@ -1,12 +1,15 @@
 import { SvcError } from '@svc/shared/errors.ts';
 import type { ResourceKind, Resources } from '@svc/shared/resources/registry.ts';
 
-/** One entry of a valid declaration. It is plain data, because a thread posts it to another. */
+/** One entry of a valid declaration. It is plain data, because one thread posts it to another. */
 export type DeclaredEntry = {
   [K in ResourceKind]: {
     readonly kind: K;
     readonly name: string;
-    /** Normalized attributes. Ids may be references (`${svc_http_monitor.api.id}`) to other entries. */
+    /**
+     * Normalized attributes. An attribute that contains ids may have
+     * references (`${svc_http_monitor.api.id}`) to other entries instead.
+     */
     readonly attributes: Resources[K];
     /** Position of the entry's name, from 1. */
     readonly line: number;
@@ -21,7 +24,9 @@ export function addressOf({ kind, name }: { kind: ResourceKind; name: string }):
   return `${kind}.${name}`;
 }
 
-/** The names that Terraform allows, so that a file can be converted to Terraform. */
+/**
+ * Pattern of the names of entries. Terraform allows the same names, so a file can be converted to Terraform.
+ */
 const LOCAL_NAME = /^[A-Za-z_][A-Za-z0-9_-]{0,127}$/;
 
 /** Whether an entry may have this name. */
@@ -37,7 +42,7 @@ export type LocatedError = {
   readonly message: string;
 };
 
-/** Largest number of errors in the message. Further errors are counted. */
+/** Maximum number of errors in the message. The message gives the number of further errors. */
 const LISTED = 200;
 
 /** Formats an error as compilers do, so that editors can jump to it. */

@@ -26,10 +26,10 @@ afterEach(async () => {
   await files.dispose();
 });
 
-/** Runs `work` while the largest allowed number of reads of pages and of the API waits. */
+/** Runs `work` while the maximum number of reads for pages and the API waits. */
 async function behindReads(work: () => Promise<void>): Promise<void> {
-  // The reading thread of pages and of the API. It exists, because it read all monitors before the file was
-  // applied.
+  // Stops the reading thread of pages and the API. The thread exists
+  // by now, because it read all monitors before the file was applied.
   reads.holdFirst();
   const waiting = Array.from({ length: MAX_WAITING_READS }, () => rowsOf(files.store.store, 'workspaces'));
   const all = Promise.allSettled(waiting);

@@ -47,7 +47,7 @@ async function started(changes: Partial<DeclaredFileParts> = {}): Promise<Declar
   return file;
 }
 
-/** Starts, applies the file, and stops. */
+/** Starts a declared file, which applies it, and stops it. */
 async function appliedOnce(): Promise<void> {
   await (await started()).stop();
   expect(reads).toBe(1);

@@ -95,7 +95,8 @@ describe('at start', () => {
   test('parts without effect are listed with their position, in the status and in the log', async () => {
     const names = Array.from({ length: 12 }, (_, index) => `p${index}`);
     const pages = names.map((name) => `  ${name}: { title: Page, slug: ${name}, password: a-password }\n`);
-    // These outnumber the pages, because the removal of most resources would be refused.
+    // There are more monitors than pages, because a removal
+    // of more than half of the resources would be refused.
     const kept = monitors(...names, 'a', 'b');
     const text = `svc_status_page:\n${pages.join('')}${kept}`;
     const lines: { msg: string }[] = [];

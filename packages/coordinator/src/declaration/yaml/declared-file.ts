@@ -17,7 +17,10 @@ import { type ReadDeclaration, readDeclaration } from './read.ts';
 import { type Declaration, type Reconciled, reconcile, wasApplied } from './reconcile.ts';
 import { fingerprintOf, isFingerprintOf, sourcesNow, valuesOf } from './sources.ts';
 
-/** Largest number of warnings in the log line of an apply. Further warnings are counted. */
+/**
+ * Maximum number of warnings in the log line about an applied
+ * file. The line gives the number of further warnings.
+ */
 const WARNINGS_LOGGED = 10;
 
 export type DeclaredFileParts = {
@@ -25,19 +28,22 @@ export type DeclaredFileParts = {
   /** The workspace that the file declares. */
   readonly workspaceId: number;
   readonly configuration: Configuration;
-  /** Holds the declared resources and the last applied declaration. */
+  /** Database with the declared resources and the last applied declaration. */
   readonly store: Pick<Store, 'work'>;
   /** Version of svc. Another version may read the same file differently. */
   readonly version: string;
-  /** Decrypts the stored secrets for the comparison. */
+  /** Decrypts the stored secrets, so that they can be compared with the secrets in the file. */
   readonly secrets: Secrets;
   /** Variables that `${env.NAME}` inserts. */
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Value of SVC_CHANNEL_EGRESS_ALLOW; absent: none. */
+  /** Value of SVC_CHANNEL_EGRESS_ALLOW; absent: it is not set. */
   readonly channelEgressAllow?: readonly string[] | undefined;
   /** Value of SVC_CONFIG_ALLOW_DELETE. */
   readonly allowsDelete: boolean;
-  /** Says why channels of this kind cannot deliver (a setting of the operator is missing); null: they can. */
+  /**
+   * Says why channels of this kind cannot deliver (a setting
+   * of the operator is missing); null: they can deliver.
+   */
   readonly channelProblem: ChannelStates['channelProblem'];
   readonly clock: Clock;
   readonly log: Logger;
@@ -56,16 +62,16 @@ export type DeclaredFileStatus = {
   readonly errors: readonly LocatedError[];
   /** Parts of the applied declaration that have no effect. */
   readonly warnings: readonly LocatedError[];
-  /** The wait of a file without errors for the database; null: it does not wait. */
+  /** Set while a file without errors waits for the database; null: the file does not wait. */
   readonly waiting: DatabaseWait | null;
 };
 
-/** The database cannot accept the file now: it is full, or another program holds it. */
+/** The database cannot accept the file now: it is full, or another program has locked it. */
 export type DatabaseWait = {
   readonly reason: string;
-  /** Number of tries. */
+  /** Number of failed tries. */
   readonly tries: number;
-  /** When the next try is, epoch ms. */
+  /** When the file is applied again, epoch ms. */
   readonly nextAt: number;
 };
 
@@ -80,7 +86,7 @@ export type DatabaseWait = {
 export class DeclaredFile {
   readonly #parts: DeclaredFileParts;
   readonly #path: string;
-  /** Reads the store beside the reads of pages and of the API, and does not wait behind them. */
+  /** Reads the store with `Store.work`, which does not wait behind the reads for pages and for the API. */
   readonly #stored: Readable;
   readonly #stopping = new AbortController();
   readonly #watch: FileWatch;
@@ -102,7 +108,10 @@ export class DeclaredFile {
     this.#watch = new FileWatch(parts.clock, parts.log, () => void this.#applyAnew());
   }
 
-  /** The state of the file, for the API, the dashboard and tests. The log has the same facts. */
+  /**
+   * The state of the file, for the API, the dashboard and
+   * tests. The log reports the same errors, warnings and waits.
+   */
   status(): DeclaredFileStatus {
     return this.#status;
   }
@@ -122,8 +131,8 @@ export class DeclaredFile {
   }
 
   /**
-   * Reads the file after the call, and applies it even when nothing has changed. It never rejects: errors are
-   * logged and kept in the status.
+   * Reads the file again, and applies it even if it has not changed.
+   * Never rejects: errors are logged, and are in the status.
    */
   reload(): Promise<void> {
     this.#mustRead = true;
@@ -131,8 +140,8 @@ export class DeclaredFile {
   }
 
   /**
-   * Applies the file now, and forgets earlier waits. The file is not read when its sources are those that
-   * were applied last.
+   * Applies the file now, and ends an earlier wait for the database. The file
+   * is not parsed when its sources are equal to the last applied sources.
    */
   #applyAnew(): Promise<void> {
     this.#waits.endWait();
@@ -163,7 +172,7 @@ export class DeclaredFile {
       this.#isRequestedAgain = false;
       if (this.#stopping.signal.aborted) return;
       const mustRead = this.#mustRead;
-      // A call of reload() from now on is for the next apply.
+      // From here on, a call of reload() affects the next apply, not this one.
       this.#mustRead = false;
       try {
         await this.#apply(mustRead);
@@ -180,7 +189,7 @@ export class DeclaredFile {
   async #apply(mustRead: boolean): Promise<void> {
     if (!mustRead && (await this.#applyIfUnchanged())) return;
     const { env, channelEgressAllow, read = readDeclaration } = this.#parts;
-    // Watch before reading, so that a change in between is noticed.
+    // The watch begins before the reading, so that a change in between is noticed.
     await this.#watch.watchFiles([this.#path, ...this.#insertedFiles]);
     const declaration = await read({ path: this.#path, env, channelEgressAllow }, this.#stopping.signal);
     this.#insertedFiles = this.#pathsOf(declaration.inserted.files.map(({ name }) => name));
@@ -192,14 +201,15 @@ export class DeclaredFile {
   }
 
   /**
-   * Whether the sources and the rows are those of the last apply. Then only the states of channels are set.
+   * Whether neither the sources nor the rows have changed since
+   * the last apply. If so, sets only the states of channels.
    */
   async #applyIfUnchanged(): Promise<boolean> {
     const { workspaceId, secrets, version, env, channelEgressAllow = [], log } = this.#parts;
     const applied = await appliedDeclaration(this.#stored);
     if (applied === null) return false;
     this.#insertedFiles = this.#pathsOf(applied.files);
-    // Watch before reading, as in #apply.
+    // The watch begins before the reading, as in #apply.
     await this.#watch.watchFiles([this.#path, ...this.#insertedFiles]);
     const present = { path: this.#path, version, env, channelEgressAllow };
     const now = await sourcesNow(present, applied, this.#stopping.signal);
@@ -229,7 +239,9 @@ export class DeclaredFile {
     this.#logWarnings(warnings);
   }
 
-  /** Paths of inserted files. Their names are relative to the folder of the declared file. */
+  /**
+   * Paths of the inserted files with these names. The names are relative to the folder of the declared file.
+   */
   #pathsOf(names: readonly string[]): string[] {
     return names.map((name) => resolve(dirname(this.#path), name));
   }

@@ -14,24 +14,24 @@ import {
 } from 'yaml';
 import type { Piece } from './pieces.ts';
 
-/** An error at an offset: UTF-16 code units from the start of the whole text. */
+/** An error and its offset, in UTF-16 code units from the start of the whole text. */
 export type SourceError = { readonly offset: number; readonly message: string };
 
 export type Member = { readonly key: string; readonly keyOffset: number; readonly value: Node | null };
 
 /**
- * Replaces a string of the document. It returns null, and the string is left out, when it has reported an
- * error.
+ * Replaces a string of the document. The function returns null
+ * after it has reported an error. The string is then left out.
  */
 export type TextHook = (text: string, offset: number) => string | null;
 
 /**
- * Largest number of nodes that aliases may add: enough for defaults that 15,000 monitors share, too few to
- * fill the memory.
+ * Maximum number of nodes that aliases may add. It is enough for
+ * defaults that 15,000 monitors share, and too small to fill the memory.
  */
 const MAX_ALIASED_NODES = 500_000;
 
-/** Deepest nesting of mappings and lists. A declaration needs six levels at most. */
+/** Maximum nesting of mappings and lists, levels. A declaration needs six levels at most. */
 const MAX_DEPTH = 32;
 
 /** The text of a declared file, with the offsets of its lines. */
@@ -55,7 +55,10 @@ export class SourceText {
   }
 }
 
-/** A parsed piece of YAML with positions. JSON is YAML. Errors are collected in `errors`. */
+/**
+ * A parsed piece of YAML with the positions of its values. JSON is
+ * accepted too, because it is YAML. Errors are collected in `errors`.
+ */
 export class SourceDocument {
   readonly errors: SourceError[] = [];
   /**
@@ -94,7 +97,7 @@ export class SourceDocument {
     }
   }
 
-  /** Offset of a node in the whole text. */
+  /** Offset of a node from the start of the whole text. */
   offsetOf(node: Node): number {
     return this.#offsetOfWhole(node.range?.[0] ?? 0);
   }
@@ -104,7 +107,10 @@ export class SourceDocument {
     return Math.min(Math.max(start, offset - before.length + start), end);
   }
 
-  /** Reports an error. A repeated report is ignored, because mappings are walked again to find positions. */
+  /**
+   * Reports an error. The same error at the same offset is reported
+   * once, because mappings are read again to find positions.
+   */
   report(offset: number, message: string): void {
     const said = `${offset} ${message}`;
     if (this.#said.has(said)) return;
@@ -124,7 +130,8 @@ export class SourceDocument {
   }
 
   /**
-   * The node itself, or the target of an alias. Null, with an error reported, when the alias has no target.
+   * Returns the target of an alias, or any other node itself. When
+   * an alias has no target, reports an error and returns null.
    */
   resolveAlias(node: Node | null): Node | null {
     if (!isAlias(node)) return node;
@@ -138,8 +145,8 @@ export class SourceDocument {
   }
 
   /**
-   * The members of a mapping. A key that is no string or is repeated is reported. Members that `<<` merges in
-   * come first, and the mapping's own members replace them.
+   * The members of a mapping. A key that is no string, and a repeated key, are reported as errors. Members
+   * that `<<` merges come first. The mapping's own members replace merged members of the same name.
    */
   members(map: YAMLMap, depth = 0): Member[] {
     const own = new Map<string, Member>();
@@ -190,7 +197,7 @@ export class SourceDocument {
    */
   plainValue(node: Node | null, onText: TextHook, depth = 0): unknown {
     if (isAlias(node)) return this.#plainAliasValue(node, onText, depth);
-    // Inside an alias every node counts as added.
+    // Every node in the target of an alias counts as added.
     if (node !== null && this.#followed.size > 0 && this.#isOverBudget(this.offsetOf(node))) return undefined;
     if (isMap(node) || isSeq(node)) {
       if (depth > MAX_DEPTH) {
@@ -232,8 +239,8 @@ export class SourceDocument {
   }
 
   /**
-   * Offset of the value that `path` leads to, or of its key with `atKey`. When the path does not exist, the
-   * offset of the innermost value on it.
+   * Offset of the value at `path` or, with `atKey`, of the value's key. When
+   * `path` does not exist, the offset of the innermost existing value on the path.
    *
    * @param fallback the result when no part of the path exists
    */
@@ -263,7 +270,7 @@ export class SourceDocument {
   }
 }
 
-/** The target of each alias: the last node before the alias with its anchor. */
+/** The target of each alias: the last node before the alias that has the alias's anchor. */
 function targetsOf(document: Document<Node>): Map<Alias, Node> {
   const anchors = new Map<string, Node>();
   const targets = new Map<Alias, Node>();
@@ -280,8 +287,8 @@ function targetsOf(document: Document<Node>): Map<Alias, Node> {
 }
 
 /**
- * Our message for each error code of the YAML library. The library's own messages may quote the text, which
- * may be secret.
+ * The message of svc for each error code of the YAML library. The
+ * library's own messages may quote the text, which may be secret.
  */
 const WORDS: Readonly<Record<ErrorCode, string>> = {
   ALIAS_PROPS: 'an alias takes no anchor and no tag',
@@ -312,7 +319,7 @@ const WORDS: Readonly<Record<ErrorCode, string>> = {
   UNEXPECTED_TOKEN: 'this does not belong here: remove it, or put the text in quotes',
 };
 
-/** Our message for a missing character, by a pattern of the library's message. */
+/** The message of svc for each kind of missing character, with a pattern of the library's message. */
 const MISSING: readonly (readonly [RegExp, string])[] = [
   [/^Missing closing (['"])/, 'a quote has no end'],
   [/end with a ([\]}])/, 'a bracket has no end, or its end is indented too little'],
@@ -325,7 +332,7 @@ const MISSING: readonly (readonly [RegExp, string])[] = [
   [/directives-end/, 'the line --- is missing after the lines that begin with %'],
 ];
 
-/** @param said the library's message. It tells apart errors that share a code. It is not repeated */
+/** @param said the library's message. It is used to tell apart errors with the same code, and is not shown */
 function yamlProblem(code: ErrorCode, said: string): string {
   const missing = MISSING.find(([pattern]) => pattern.test(said));
   return `invalid YAML: ${missing?.[1] ?? WORDS[code]}`;

@@ -13,7 +13,7 @@ export type Path = readonly (string | number)[];
 
 export type FoundReference = { readonly path: Path; readonly to: Address };
 
-/** The address in a reference; null: the value is no reference. */
+/** The address that a reference contains; null: the value is no reference. */
 export function referenceIn(text: unknown): Address | null {
   const match = typeof text === 'string' ? REFERENCE.exec(text) : null;
   return match === null ? null : `${match[1]}.${match[2]}`;
@@ -49,9 +49,9 @@ export function referencesOf(
 }
 
 /**
- * Says what is wrong with a reference of a resource of `kind`; null: it is right.
+ * Says what is wrong with a reference of a resource of this kind; null: the reference is valid.
  *
- * @param declared the addresses of all entries to which this one may refer
+ * @param declared the addresses of all entries to which the resource may refer
  */
 export function referenceProblem(
   kind: ResourceKind,
@@ -74,7 +74,7 @@ export function referenceProblem(
   return `${to} is not declared${meant === null ? '' : `: did you mean ${meant}?`}`;
 }
 
-/** The message for a reference in a place that takes none. */
+/** The message for a reference in an attribute that accepts no references. */
 export function misplacedReference(kind: ResourceKind): string {
   const names = ID_ATTRIBUTES[kind].map(([name]) => name);
   return names.length === 0
@@ -85,7 +85,8 @@ export function misplacedReference(kind: ResourceKind): string {
 /**
  * Replaces every reference in the attributes by the id of its entry.
  *
- * @param idOf the id of an entry. It is called with every address that the attributes refer to
+ * @param idOf returns the id of the entry at an address. It is called for every address that the attributes
+ *   refer to
  */
 export function resolveReferences<T extends object>(
   kind: ResourceKind,

@@ -6,7 +6,7 @@ import { anyText } from '../../../../../test/support/any-text.ts';
 import { parseDeclaration } from '../../../../../test/support/read-declaration.ts';
 import { VALID } from '../../../../../test/support/resources.ts';
 
-/** No error shows text that variables or files insert, whatever is wrong with the text. */
+/** An inserted value. No error may show it, whatever is wrong with the value. */
 
 const HIDDEN = 'hunter2';
 const INSERTED = `\${env.HIDDEN}`;

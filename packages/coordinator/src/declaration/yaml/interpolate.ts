@@ -15,9 +15,9 @@ export type Sources = {
 export type Interpolated = { ok: true; text: string } | { ok: false; message: string };
 
 /**
- * Inserts environment variables and files into a string of the declared file. A string that is exactly one
- * reference (`${svc_http_monitor.api.id}`) stays as it is until the declaration is applied. Inserted text is
- * not interpolated again.
+ * Inserts environment variables and files into a string of the declared file. A
+ * string that is exactly one reference (`${svc_http_monitor.api.id}`) stays as it is
+ * until the declaration is applied. References in inserted text are not replaced.
  */
 export function interpolate(text: string, sources: Sources): Interpolated {
   if (!text.includes('${')) return { ok: true, text };
@@ -28,7 +28,7 @@ export function interpolate(text: string, sources: Sources): Interpolated {
   for (let at = text.indexOf('${'); at !== -1; at = text.indexOf('${', from)) {
     const isLiteral = at > from && text[at - 1] === '$';
     const end = isLiteral ? at + 1 : text.indexOf('}', at);
-    // The text has no further `}`, so no later insertion has an end either.
+    // The rest of the text has no `}`, so no later insertion is complete either.
     if (end === -1) return { ok: false, message: problem ?? MISSING_END };
     const inserted = isLiteral ? LITERAL : insertion(text.slice(at + 2, end), sources);
     if (inserted.ok) replaced += text.slice(from, isLiteral ? at - 1 : at) + inserted.text;
@@ -72,7 +72,7 @@ function environment(name: string, { env, onVariable }: Sources): Interpolated {
 
 function fileText(path: string, { readFile }: Sources): Interpolated {
   try {
-    // Editors and `echo` end files with a line break that is not part of the secret.
+    // Editors and `echo` write a line break at the end of a file. The line break is no part of the secret.
     return { ok: true, text: readFile(path).replace(/\r?\n$/, '') };
   } catch (error) {
     return { ok: false, message: error instanceof Error ? error.message : String(error) };

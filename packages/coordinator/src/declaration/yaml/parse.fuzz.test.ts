@@ -13,7 +13,9 @@ const env = {
 };
 const sources = { env, readFile: (path: string) => path };
 
-/** Checks that reading does not throw, and that the positions of errors are inside the text. */
+/**
+ * Whether the lines and columns of all errors are possible in the text. Throws when reading the text throws.
+ */
 function isAnswer(text: string): boolean {
   const { errors } = parseDeclaration(text, 'svc.yaml', sources);
   const lines = text.split(/\r\n|\r|\n/).length;

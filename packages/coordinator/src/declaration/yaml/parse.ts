@@ -28,20 +28,22 @@ import { piecesOf } from './pieces.ts';
 
 type WrittenEntry = Member & { readonly kind: ResourceKind };
 
-/** Number of entries in one message. It holds the receiving thread for about a millisecond. */
+/**
+ * Number of entries in one message between the threads. Receiving them blocks the main thread for about 1 ms.
+ */
 const TOGETHER = 100;
 
 /**
- * Reads a declaration: syntax, insertions, resources, and references between them. All errors are found in
- * one reading, except conflicts with resources outside the file, which the transaction finds. The function is pure
- * except for `sources`, which it may read twice.
+ * Reads a declaration: syntax, insertions, resources, and references between them. All errors are
+ * found in one reading, except conflicts with resources outside the file, which the transaction
+ * finds. The function is pure except for its reads of `sources`. It may read a source twice.
  *
- * The text is read piece by piece, because the positions of all values take much memory. Of entries in other
- * pieces, only the addresses are known.
+ * The text is read piece by piece, because the positions of all values take much memory.
+ * While one piece is read, only the addresses of the entries in other pieces are known.
  *
  * @param file name of the file, for errors
- * @returns yields lists of entries in order of dependency, and returns all errors by position. The entries of
- * a declaration with errors must not be used
+ * @returns yields lists of entries in order of dependency, and returns all errors by position. If there are
+ *   errors, the entries must not be used
  */
 export function* readDeclaration(
   text: string,
@@ -57,7 +59,7 @@ export function* readDeclaration(
   for (const piece of pieces.toSorted((a, b) => rankOf(a.kind) - rankOf(b.kind))) {
     const document = new SourceDocument(source, piece);
     syntaxErrors.push(...document.errors);
-    // Further errors would only be consequences of the wrong syntax.
+    // Further errors would only follow from the wrong syntax.
     if (syntaxErrors.length > 0) continue;
     for (const entry of readEntries(document, declaration)) {
       some.push(entry);
@@ -73,16 +75,18 @@ export function* readDeclaration(
     .map(({ offset, message }) => ({ file, ...source.position(offset), message }));
 }
 
-/** State of the reading of one declaration. */
+/** State while one declaration is read. */
 type OpenDeclaration = {
   readonly source: SourceText;
   readonly sources: Sources;
-  /** Offset of each entry's name. Entries with errors are included. */
+  /** Offset of each entry's name, including entries with errors. */
   readonly places: Map<Address, number>;
   readonly clashes: Clashes;
 };
 
-/** Position of a kind in the order of dependency. */
+/**
+ * Position of a kind in the order of dependency; -1: there is no kind, because the piece is the whole text.
+ */
 function rankOf(kind: ResourceKind | null): number {
   return kind === null ? -1 : RESOURCE_KINDS.indexOf(kind);
 }
@@ -95,7 +99,10 @@ function* readEntries(document: SourceDocument, declaration: OpenDeclaration): G
   }
 }
 
-/** Records the place of the entry. An entry with the address of an earlier one is reported. */
+/**
+ * Records the offset of an entry. Reports an error and
+ * returns false when an earlier entry has the same address.
+ */
 function isGivenOnce(
   document: SourceDocument,
   { kind, key, keyOffset }: WrittenEntry,
@@ -124,7 +131,8 @@ function writtenEntries(document: SourceDocument): WrittenEntry[] {
   return document.members(root).flatMap((member) => {
     const { key: kind } = member;
     if (isResourceKind(kind)) return entriesOf(document, kind, member);
-    // Members that begin with x- are ignored. They may have anchors, as in compose files.
+    // Members whose names begin with `x-` are ignored. They may
+    // contain anchors for use elsewhere, as in Docker Compose files.
     if (kind.startsWith('x-')) return [];
     const meant = nearest(kind, RESOURCE_KINDS);
     document.report(
@@ -156,14 +164,14 @@ function isNothing(node: Node): boolean {
   return 'value' in node && node.value === null;
 }
 
-/** Reads an entry. Null, with errors reported, when it is not valid. */
+/** Reads an entry. When the entry is not valid, reports errors and returns null. */
 function readEntry(
   document: SourceDocument,
   entry: WrittenEntry,
   { source, sources, places, clashes }: OpenDeclaration,
 ): DeclaredEntry | null {
   const errorsBefore = document.errors.length;
-  // Offsets with a reported error. Messages of the schema about the same place are dropped.
+  // Offsets at which an error is already reported. Issues of the schema at the same offsets are dropped.
   const reported = new Set<number>();
   const report = (offset: number, where: Path, message: string) => {
     if (reported.has(offset)) return;
@@ -171,12 +179,12 @@ function readEntry(
     document.report(offset, `${[entry.kind, entry.key, ...where].join('.')}: ${message}`);
   };
   /**
-   * Offsets of strings that are references, with the number of uses in places that take no reference. A
-   * string with an alias has several uses.
+   * For each string that is a reference, by its offset: how often it is used in a place
+   * that accepts no reference. A string with an anchor may be used several times.
    */
   const misplaced = new Map<number, number>();
   const count = (offset: number, by: number) => misplaced.set(offset, (misplaced.get(offset) ?? 0) + by);
-  /** Texts with inserted parts. They may be secret, so no error repeats them. */
+  /** Texts with inserted parts. Inserted parts may be secret, so no error repeats these texts. */
   const inserted = new Set<unknown>();
   document.isBroken = false;
   const value = document.plainValue(entry.value, (text, offset) => {
@@ -218,19 +226,19 @@ function readEntry(
   return read;
 }
 
-/** A broken rule over several entries. It is reported at the later one. */
+/** A broken rule that involves two entries. The error is reported at the later entry. */
 type Clash = { readonly path: readonly string[]; readonly message: string };
 
 /**
- * Finds conflicts between entries that are valid by themselves. The transaction would find them too, but it knows
- * only ids, which are gone once it is rolled back.
+ * Finds conflicts between entries that are valid by themselves. The transaction would find these
+ * conflicts too, but its messages would name ids, which no longer exist after the rollback.
  */
 class Clashes {
-  /** The entry that has each slug and each custom domain. */
+  /** For each slug and custom domain, the address of the entry that uses it. */
   readonly #takenBy = new Map<string, Address>();
   readonly #pageOfGroup = new Map<Address, string>();
 
-  /** The conflicts of an entry with earlier ones. Entries come in order of dependency. */
+  /** Finds the conflicts of an entry with earlier entries. Call it for the entries in order of dependency. */
   clashesOf(entry: DeclaredEntry): Clash[] {
     switch (entry.kind) {
       case 'svc_status_page':
@@ -287,8 +295,8 @@ function placedReferences(kind: ResourceKind, value: unknown): readonly FoundRef
 }
 
 /**
- * Reports an issue of the schema. Several issues may be at one place, like two missing members of a mapping.
- * An issue is dropped where another error was reported.
+ * Reports an issue of the schema. Several issues may have the same offset, like two missing members
+ * of a mapping. An issue is dropped when an error that is no issue was reported at its offset.
  */
 function reportIssue(
   document: SourceDocument,

@@ -8,15 +8,15 @@ import { piecesOf, wholePiece } from './pieces.ts';
 const sources = { env: { NAME: 'a name' }, readFile: (path: string) => `content of ${path}\n` };
 
 /**
- * Checks that the text declares the same in pieces of one entry, in pieces of a hundred, and as a whole.
- * Returns whether it is cut.
+ * Checks that the text declares the same resources when it is read in pieces of one entry, in
+ * pieces of a hundred entries, and as a whole. Returns whether the text is cut into pieces.
  */
 function isCut(text: string): boolean {
   const whole = parseDeclaration(text, 'svc.yaml', sources, [wholePiece(text)]);
   const small = piecesOf(text, 1);
   for (const pieces of [small, piecesOf(text)]) {
     const { entries, errors } = parseDeclaration(text, 'svc.yaml', sources, pieces);
-    // Wrong syntax causes further errors, and the whole text shows more of them.
+    // Wrong syntax causes further errors. More of them are found when the text is read as a whole.
     const isWrong = whole.errors.some(({ message }) => message.startsWith('invalid YAML'));
     expect(isWrong ? errors[0] : errors).toEqual(isWrong ? whole.errors[0] : whole.errors);
     if (errors.length === 0) expect(entries).toEqual(whole.entries);

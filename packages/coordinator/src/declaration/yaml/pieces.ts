@@ -6,28 +6,33 @@ import { isLocalName } from './declaration.ts';
 export type Piece = {
   /** Kind of all entries in the piece; null: the piece is the whole text. */
   readonly kind: ResourceKind | null;
-  /** Text before the part that makes it a declaration. `after`: text after the part. */
+  /**
+   * Text that is put before the part to make it a valid
+   * declaration. `after`: text that is put after the part.
+   */
   readonly before: string;
   readonly after: string;
-  /** Offset of its first character in the whole text. `end`: the offset after its last character. */
+  /**
+   * Offset of the part's first character in the whole text. `end`: offset after the part's last character.
+   */
   readonly start: number;
   end: number;
 };
 
 /**
- * Largest number of entries in a piece, and the length (UTF-16 code units) from which it gets no further
- * entry.
+ * Maximum number of entries in a piece. `MOST_LENGTH`: length, in
+ * UTF-16 code units, from which a piece gets no further entry.
  */
 const MOST_ENTRIES = 100;
 const MOST_LENGTH = 65_536;
 
 /**
- * Cuts a declaration between entries, so that the positions of only a hundred entries are in memory at a
- * time. The nodes of 100,000 monitors take 2 GiB.
+ * Cuts a declaration between entries, so that the positions of only a hundred
+ * entries are in memory at a time. The nodes of 100,000 monitors take 2 GiB.
  *
- * A text is one piece when it is more than resource types with named entries: when it has aliases, several
- * documents, or a type that is unknown or given twice. It is also one piece when a quote or a bracket has no
- * end.
+ * The text stays one piece if it contains anything besides resource types with
+ * named entries: aliases, several documents, or a type that is unknown or given
+ * twice. The text also stays one piece if a closing quote or bracket is missing.
  */
 export function piecesOf(text: string, mostEntries = MOST_ENTRIES): readonly Piece[] {
   return new Cutter(mostEntries).cut(text) ?? [wholePiece(text)];
@@ -39,7 +44,7 @@ export function wholePiece(text: string): Piece {
 
 type TokenType = CST.TokenType | null;
 
-/** Tokens that make the text one piece. */
+/** Tokens because of which the text stays one piece. */
 const UNCUT: ReadonlySet<TokenType> = new Set<TokenType>([
   'alias',
   'byte-order-mark',
@@ -59,7 +64,7 @@ class Cutter {
   #isFlow: boolean | null = null;
   /** In block style: the column of the entries of the present type; null before the first entry. */
   #column: number | null = null;
-  /** In brackets: the expected token between two types, and the type that was named last. */
+  /** In brackets: the token that is expected next between two types. `#type`: the last named type. */
   #next: 'type' | 'entries' | 'comma' = 'type';
   #type = '';
   #isEntryNext = false;
@@ -90,13 +95,13 @@ class Cutter {
       isScalar = false;
       if (type === 'space' && column !== null) column = token.includes('\t') ? Number.NaN : token.length;
       const isBlank = type === 'space' || type === 'newline' || type === 'comment';
-      // A comment between pieces would not be parsed, and it may be invalid: a blank may be missing before
-      // it.
+      // A comment between pieces would not be parsed, so an invalid
+      // comment (without a blank before it) would not be reported.
       if (type === 'comment' && this.#isFlow === true && this.#depth < 2) return null;
       if (!isBlank) {
         if (UNCUT.has(type) || isUnclosed(type, token)) return null;
         if (!this.#handleToken(type, token, offset, isTextNext ? null : column)) return null;
-        // An empty token leaves the next token at the beginning of a line.
+        // After an empty token, the next token is still the first of its line.
         if (token !== '') column = null;
         isTextNext = type === 'block-scalar-header';
       }
@@ -181,7 +186,7 @@ class Cutter {
     return this.#handleName(type, token);
   }
 
-  /** Handles the name of a type or of an entry; false: it is no valid name. A colon must follow. */
+  /** Handles the name of a type or of an entry, which a colon must follow; false: the name is not valid. */
   #handleName(type: TokenType, token: string): boolean {
     this.#isColonNext = true;
     const isScalar = type === 'scalar' || type === 'single-quoted-scalar' || type === 'double-quoted-scalar';
@@ -193,7 +198,7 @@ class Cutter {
     return this.#entries >= this.#mostEntries || offset - start >= MOST_LENGTH;
   }
 
-  /** Begins a type; false: it is unknown or was given before. */
+  /** Begins a type; false: the type is unknown or was given before. */
   #beginSection(kind: string, piece: Pick<Piece, 'before' | 'start' | 'after'>): boolean {
     if (!isResourceKind(kind) || this.#kinds.has(kind)) return false;
     this.#kinds.add(kind);
@@ -209,7 +214,10 @@ class Cutter {
   }
 }
 
-/** Whether a quoted scalar has no closing quote. The parser needs the text after it to report its place. */
+/**
+ * Whether a quoted scalar has no closing quote. The parser needs
+ * all text after the scalar to report the position of the error.
+ */
 function isUnclosed(type: TokenType, token: string): boolean {
   const isQuoted = type === 'single-quoted-scalar' || type === 'double-quoted-scalar';
   return isQuoted && (token.length === 1 || token.at(-1) !== token[0]);

@@ -26,8 +26,9 @@ import { referencesOf, resolveReferences } from './entry-references.ts';
 export type NamedResource = {
   readonly kind: ResourceKind;
   /**
-   * Null: a start without a declared file ended the file's ownership. If the file declares the resource
-   * again, it becomes the owner again. Otherwise the resource stays as it is.
+   * Null: the file no longer owns the resource, because the coordinator was once
+   * started without a declared file. If a file declares the resource again, the
+   * file becomes the owner again. Otherwise the resource does not change.
    */
   readonly owner: 'file' | null;
   readonly localName: string;
@@ -41,8 +42,8 @@ export type NamedResource = {
 type NamedAttributes = ReadonlyMap<NamedResource, object>;
 
 /**
- * All resources of the workspace that a declared file has named, each table by ascending id. They have no
- * attributes: those of a hundred thousand monitors would take 66 MiB.
+ * All resources of the workspace that a declared file has named, each table by ascending id.
+ * The attributes are not read, because those of a hundred thousand monitors would take 66 MiB.
  */
 export async function resourcesNamedByFile(source: Readable, workspaceId: number): Promise<NamedResource[]> {
   const found: NamedResource[] = [];
@@ -68,7 +69,7 @@ async function addAll<T extends ResourceTable>(
 /**
  * Reads the attributes of these resources, which are all in one table. The event loop gets turns in between.
  *
- * @param source the store; inside a change its transaction, whose rows the change will write
+ * @param source the store or, within a change, the transaction of the change
  */
 async function attributesOfNamed(
   source: Readable,
@@ -90,14 +91,14 @@ async function attributesOfNamed(
   );
 }
 
-/** An entry to write. `id` null: the resource is created. */
+/** An entry to write. `id`: the resource to update; null: a resource is created. */
 export type Write = { readonly entry: DeclaredEntry; readonly id: number | null };
 
 /** The changes that make the stored resources equal to the declared entries. */
 export type Plan = {
   /**
-   * Resources to remove before the writes, because they are no longer declared or are replaced. A resource
-   * comes before the resources that it refers to.
+   * Resources to remove before the writes, because they are no longer declared
+   * or are replaced. Each resource precedes the resources that it refers to.
    */
   readonly removals: readonly NamedResource[];
   /** Entries to write, in order of dependency. */
@@ -105,8 +106,8 @@ export type Plan = {
   /** All declared channels, changed or not. */
   readonly channels: readonly DeclaredEntry[];
   /**
-   * Monitors that are no longer declared. They are removed after the writes, when no declared resource refers
-   * to them any more.
+   * Monitors that are no longer declared. They are removed after the
+   * writes, because after the writes no declared resource refers to them.
    */
   readonly monitorRemovals: readonly NamedResource[];
   /** Number of resources that the file owned before. */
@@ -115,7 +116,7 @@ export type Plan = {
   readonly deletions: number;
 };
 
-/** Smallest number of owned resources for the guard against mass deletion. */
+/** Minimum number of owned resources at which the protection against mass deletion applies. */
 const GUARDED_COUNT = 10;
 
 /** The stored resources before the change, and the plan that follows from them. */
@@ -141,7 +142,7 @@ export async function prepareChanges(
     entries,
   }: { secrets: Secrets; workspaceId: number; entries: readonly DeclaredEntry[] },
 ): Promise<Prepared> {
-  // The state of the rows is read first, so that a change in between is noticed.
+  // The versions of the rows are read before the resources, so that a change in between is noticed.
   const rows = await declaredRows(source, workspaceId);
   const named = await resourcesNamedByFile(source, workspaceId);
   const resources = new Map(named.map((one) => [addressOf({ kind: one.kind, name: one.localName }), one]));
@@ -161,7 +162,7 @@ export async function isStillTrue(
   return (await declaredRows(source, workspaceId)) === rows;
 }
 
-/** Resources with different values here are not in one batch. */
+/** Properties that are equal for all resources of one batch. */
 type BatchKey = { readonly kind: ResourceKind; readonly isNew?: boolean };
 
 /** Splits resources into batches: consecutive resources of one kind, at most {@link MOST_TOGETHER}. */
@@ -184,7 +185,7 @@ export function* batchesOfOneKind<T>(
   if (some.length > 0) yield some;
 }
 
-/** The stored resources to compare with. */
+/** The stored resources with which the declaration is compared. */
 type StoredSide = Pick<Prepared, 'resources'> & {
   /** Reads the attributes of the resources of one batch. */
   readonly attributesOf: (resources: readonly NamedResource[]) => Promise<NamedAttributes>;
@@ -200,10 +201,13 @@ export async function planChanges(
   { resources, attributesOf }: StoredSide,
 ): Promise<Plan> {
   const turns = new Turns();
-  /** Owned resources for which no entry was found yet. In the end they are no longer declared. */
+  /**
+   * Owned resources for which no entry was found yet. After the
+   * last entry, those that are left are no longer declared.
+   */
   const dropped = new Set([...resources.values()].filter(({ owner }) => owner === 'file'));
   const owned = dropped.size;
-  /** Entries that get a new id. Entries that refer to them must be written too. */
+  /** Entries whose resources get a new id. Entries that refer to a renewed entry must be written too. */
   const renewed = new Set<Address>();
   const replaced: NamedResource[] = [];
   const writes: Write[] = [];
@@ -245,7 +249,10 @@ export function isMassDeletion({ owned, deletions }: Plan): boolean {
   return owned >= GUARDED_COUNT && deletions > owned / 2;
 }
 
-/** @param present undefined: the resource was removed meanwhile. The transaction will notice that */
+/**
+ * @param present attributes of the stored resource; undefined: it was removed meanwhile, which the
+ *   transaction will notice
+ */
 function changeOf(
   entry: DeclaredEntry,
   resource: NamedResource,
@@ -254,7 +261,7 @@ function changeOf(
 ): 'none' | 'update' | 'replace' {
   if (present === undefined) return 'update';
   const isRenewed = referencesOf(entry.kind, entry.attributes).some(({ to }) => renewed.has(to));
-  // The empty string is no id, so it differs from every stored id.
+  // An entry without a final id yet gets the empty string, which differs from every stored id.
   const idOf = (to: Address) => (renewed.has(to) ? '' : String(resources.get(to)?.id ?? ''));
   const attributes = resolveReferences(entry.kind, entry.attributes, idOf);
   const [wanted, was] = [attributes, present] as [Members, Members];

@@ -10,13 +10,16 @@ import { readDeclaration } from './parse.ts';
 import type { ReadOutcome, ReadRequest } from './read.ts';
 import { type InsertedFile, MAX_FILE_BYTES, MAX_INSERTED_BYTES } from './sources.ts';
 
-/** Largest number of errors, and of warnings, that are returned. People fix the first ones first. */
+/**
+ * Maximum number of errors that are returned, and maximum
+ * number of warnings. People begin with the first ones.
+ */
 const MAX_ERRORS = 1_000;
 
 /**
- * Reads and validates the declared file. Yields lists of entries, and returns the outcome. It blocks the
- * thread, so it must not run on the main thread. It does not throw for a wrong or missing file: that is an
- * error in the outcome.
+ * Reads and validates the declared file. Yields lists of entries, and returns the
+ * outcome. It blocks its thread, so it must not run on the main thread. It does not
+ * throw when the file is invalid or missing: the outcome contains an error instead.
  */
 export function* readDeclaredFile({
   path,
@@ -61,12 +64,15 @@ function warningsOf(file: string, entry: DeclaredEntry, guard: EgressGuard): Loc
   return messages.map((message) => ({ file, line, column, message: `${addressOf(entry)}: ${message}` }));
 }
 
-/** The files that a declaration inserts. Each file is read once, so that all entries get the same content. */
+/**
+ * The files that a declaration inserts. Each file is read
+ * only once, so that all entries get the same content.
+ */
 class InsertedFiles {
   readonly #folder: string;
   readonly #files = new Map<string, ReadText | Error>();
 
-  /** @param folder the names are relative to it */
+  /** @param folder folder to which the names of files are relative */
   constructor(folder: string) {
     this.#folder = folder;
   }
@@ -94,12 +100,12 @@ class InsertedFiles {
   }
 }
 
-/** Bytes of one read. */
+/** Maximum size of one read, bytes. */
 const CHUNK_BYTES = 65_536;
 
 /**
- * Reads a file up to the bound. It does not trust the size: a device or a pipe has none, and a file may grow
- * while it is read. It does not wait for the writer of a pipe.
+ * Reads a file up to the bound. The size in the file's status is not used, because a device or a pipe has
+ * no size, and a file may grow while it is read. The function does not wait for the writer of a pipe.
  */
 function readBounded(path: string, maxBytes: number): Buffer {
   const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);

@@ -3,9 +3,9 @@ import type { ReadMessage, ReadRequest } from './read.ts';
 import { readDeclaredFile } from './read-file.ts';
 
 /**
- * The thread that reads one declared file. It posts the first message at once, and then one message for each
- * that it receives, so that the main thread never receives several messages in one turn. The main thread
- * terminates it.
+ * The thread that reads one declared file. It posts the first message at once, and
+ * then one message for each message that it receives, so that the main thread receives
+ * at most one message in each turn of its event loop. The main thread terminates it.
  */
 if (parentPort === null) throw new TypeError('read-worker.ts runs as a worker thread only');
 

@@ -6,21 +6,24 @@ import type { DeclaredEntry, LocatedError } from './declaration.ts';
 import type { Inserted } from './sources.ts';
 
 const MAX_HEAP_MIB = 3_072;
-/** Without this limit, dead young objects take up to 48 MiB more. */
+/**
+ * Maximum size of the thread's heap for young objects, MiB.
+ * Without this limit, unused young objects take up to 48 MiB more.
+ */
 const MAX_YOUNG_MIB = 12;
 
 /** The input of the reading thread. */
 export type ReadRequest = {
   readonly path: string;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** `SVC_CHANNEL_EGRESS_ALLOW`, for warnings; absent: none. */
+  /** Value of `SVC_CHANNEL_EGRESS_ALLOW`, for warnings; absent: it is not set. */
   readonly channelEgressAllow?: readonly string[] | undefined;
 };
 
 export type ReadOutcome = {
   /** SHA-256 of the file, hex; empty when the file could not be read. */
   readonly digest: string;
-  /** The files and variables that the declaration inserts, also those that are missing. */
+  /** The files and variables that the declaration inserts, including missing ones. */
   readonly inserted: Inserted;
   readonly errors: readonly LocatedError[];
   /** Parts of the declaration that have no effect. */
@@ -43,8 +46,8 @@ export type ReadDeclaration = ReadOutcome & {
  */
 export async function readDeclaration(request: ReadRequest, signal: AbortSignal): Promise<ReadDeclaration> {
   signal.throwIfAborted();
-  // A heap limit on the command line is meant for the main thread, which has applied it already. V8 would let
-  // that limit override the limit of this thread.
+  // A heap limit on Node's command line is meant for the main thread, which has applied it already.
+  // Without this call, V8 would use that limit for the reading thread too, instead of the limit below.
   setFlagsFromString('--max-old-space-size=0');
   const worker = new Worker(new URL('./read-worker.ts', import.meta.url), {
     name: 'declared-file',
@@ -60,7 +63,8 @@ export async function readDeclaration(request: ReadRequest, signal: AbortSignal)
       const read = message as ReadMessage;
       if (!isEntries(read)) return { ...read, entries };
       entries.push(...read);
-      // Asks for the next entries. A message port delivers up to 1,000 waiting messages in one turn.
+      // Asks for the next entries. If the thread posted all messages without
+      // being asked, the port would deliver up to 1,000 of them in one turn.
       worker.postMessage(null);
     }
     throw new SvcError('file-unreadable', 'the thread that reads the declared file ended before its end');

@@ -58,12 +58,12 @@ async function opened(): Promise<ConfiguredStore> {
 }
 
 type Ways = {
-  /** Called between the reading and the transaction. */
+  /** Called between the preparation of the changes and the transaction. */
   readonly meanwhile?: () => Promise<void>;
   readonly seenAs?: (change: ConfigurationChange) => ConfigurationChange;
 };
 
-/** Applies a declaration. Its effects stay in the log of changes. */
+/** Applies a declaration. The effects are not applied: the changes stay in the log. */
 async function apply(
   { store, secrets, workspaceId, guard, clock }: ConfiguredStore,
   declared: Declared,
@@ -151,7 +151,7 @@ describe('a large declaration', () => {
       reconciled = await apply(parts, after);
     });
     expect(reconciled).toMatchObject({ unchanged });
-    // About 30 statements for any change, and up to ten for each 250 resources of one kind.
+    // Any change takes about 30 statements. Each 250 resources of one kind take up to ten more.
     expect(statements.length).toBeLessThan(90);
     expect((await ownedByFile(parts.store, parts.secrets, parts.workspaceId)).length).toBe(
       Object.values(after).flatMap((entries) => Object.keys(entries)).length,
@@ -229,7 +229,7 @@ describe('a large declaration', () => {
   );
 });
 
-/** Makes each change of a batch in a call of its own. */
+/** A change that makes a separate call for each resource of a batch. */
 function oneByOne(change: ConfigurationChange): ConfigurationChange {
   const each = async <T, R>(entries: readonly T[], work: (entry: T) => Promise<R>): Promise<R[]> => {
     const done: R[] = [];
@@ -273,7 +273,7 @@ describe('a batch', () => {
     });
   const idOf = (kind: ResourceKind, ...names: string[]) =>
     fc.constantFrom(...names.map((name) => `\${${kind}.${name}.id}`));
-  /** Values that the store refuses. They are rare in real files. */
+  /** Rarely generates `bad`, a value that the store refuses, because such values are rare in real files. */
   const rarely = <T>(bad: T, good: fc.Arbitrary<T>) =>
     fc.oneof({ arbitrary: good, weight: 40 }, { arbitrary: fc.constant(bad), weight: 1 });
 

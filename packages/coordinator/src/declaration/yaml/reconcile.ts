@@ -24,7 +24,10 @@ import {
   type Write,
 } from './plan.ts';
 
-/** Number of monitors that are removed in one batch. A stop is checked before each batch. */
+/**
+ * Maximum number of monitors that are removed in one batch.
+ * Before each batch it is checked whether the coordinator stops.
+ */
 const REMOVALS_PER_BATCH = 250;
 
 /** A valid declaration that is to be applied. */
@@ -33,7 +36,7 @@ export type Declaration = {
   readonly file: string;
   /** The sources of the declaration. */
   readonly sources: Omit<AppliedDeclaration, 'rows' | 'resources'>;
-  /** In order of dependency. */
+  /** The entries, in order of dependency. */
   readonly entries: readonly DeclaredEntry[];
 };
 
@@ -55,8 +58,8 @@ export type Reconciled = {
 /**
  * Makes the stored resources of the file equal to the declaration, within the given change.
  *
- * @param prepared the result of {@link prepareChanges} from before the change. It is made again when rows
- * have changed since then
+ * @param prepared the result of {@link prepareChanges} from before the change. If rows have changed since,
+ *   it is prepared again
  * @throws DeclarationError when an entry is refused, or when too many resources would be deleted
  */
 export async function reconcile(
@@ -120,8 +123,8 @@ async function removeAll(
 }
 
 /**
- * Removes monitors, and with them the components that show them. Only components that the API created can
- * still show them.
+ * Removes monitors and the components that show them. By now, only
+ * components that were created over the API can show these monitors.
  */
 async function removeMonitors(
   change: ConfigurationChange,
@@ -135,7 +138,7 @@ async function removeMonitors(
   }
 }
 
-/** The id of the entry at an address; undefined: it is not written yet. */
+/** Returns the id of the entry at an address; undefined: the entry is not written yet. */
 type IdOf = (address: Address) => number | undefined;
 
 /** Writes the entries of the plan. Returns the ids of all entries. */
@@ -160,8 +163,8 @@ async function writeAll(
 }
 
 /**
- * @param writes of one kind, which refers only to kinds that were written before. Either all of them are new,
- * or none
+ * @param writes entries of one kind, whose references name only kinds that were written before. Either all
+ *   entries are new, or none
  * @param ids.made gets the ids of the new resources
  */
 async function writeTogether(
@@ -222,7 +225,8 @@ async function setStates(
 }
 
 /**
- * Largest number of changes of one apply that get a line each. The line of the apply has the number of all.
+ * Maximum number of changes of one apply that get an audit line
+ * each. The audit line of the apply gives the number of all changes.
  */
 const MOST_LINES = 1_000;
 

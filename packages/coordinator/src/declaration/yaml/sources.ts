@@ -5,7 +5,10 @@ import { dirname, resolve } from 'node:path';
 import type { AppliedDeclaration } from '../../store/declaration/applied-declaration.ts';
 import type { SealPurpose, Secrets } from '../../store/declaration/secrets.ts';
 
-/** Largest size of the declared file, and of a file that it inserts, bytes. */
+/**
+ * Maximum size of the declared file, bytes. `MAX_INSERTED_BYTES`:
+ * maximum size of a file that it inserts, bytes.
+ */
 export const MAX_FILE_BYTES = 64 * 1_024 * 1_024;
 export const MAX_INSERTED_BYTES = 1_024 * 1_024;
 
@@ -24,8 +27,8 @@ export type InsertedFile = {
 };
 
 /**
- * All sources of a declaration. Equal sources declare equal resources with equal warnings, so they need not be
- * parsed again.
+ * All sources of a declaration. If two sources are equal, their resources
+ * and warnings are equal too, so equal sources need not be parsed again.
  */
 export type DeclarationSources = {
   /** Version of svc. Another version may read the same file differently. */
@@ -35,15 +38,15 @@ export type DeclarationSources = {
   readonly files: readonly InsertedFile[];
   /** The inserted environment variables with their values. */
   readonly variables: Readonly<Record<string, string | undefined>>;
-  /** Value of SVC_CHANNEL_EGRESS_ALLOW. The warnings depend on it. */
+  /** Value of SVC_CHANNEL_EGRESS_ALLOW, on which the warnings depend. */
   readonly channelEgressAllow: readonly string[];
 };
 
 const PURPOSE: SealPurpose = 'facts.declared_sources';
 
 /**
- * A keyed digest of the sources. Values of variables may be guessable secrets. Without the key, a guess
- * cannot be tested against the digest.
+ * A digest of the sources that is made with a secret key. The values of variables may be secrets
+ * that are easy to guess, and without the key nobody can test a guess against the digest.
  */
 export function fingerprintOf(secrets: Secrets, sources: DeclarationSources): string {
   return secrets.fingerprint(PURPOSE, textOf(sources));
@@ -77,8 +80,8 @@ export function valuesOf(
 }
 
 /**
- * The present sources of the applied declaration; null: a file cannot be read. Files are hashed in chunks, so
- * the thread is never held for more than a millisecond.
+ * The present sources of the applied declaration; null: a file cannot be read.
+ * Files are hashed in chunks, so the thread is never blocked for more than 1 ms.
  *
  * @param now.path path of the declared file
  */
@@ -106,17 +109,19 @@ export async function sourcesNow(
   return { version, digest, files, variables: valuesOf(applied.variables, env), channelEgressAllow };
 }
 
-/** Bytes of one read. Hashing them takes about 0.2 ms. */
+/** Size of one read, bytes. Hashing so many bytes takes about 0.2 ms. */
 const CHUNK_BYTES = 131_072;
 
-/** SHA-256 of a file, hex; null: it cannot be read, is not a regular file, or is larger than the bound. */
+/**
+ * SHA-256 of a file, hex; null: the file cannot be read, is not a regular file, or is larger than the bound.
+ */
 async function digestOf(path: string, maxBytes: number, signal: AbortSignal): Promise<string | null> {
   let file: FileHandle;
   try {
     // O_NONBLOCK: opening a pipe without a writer would wait.
     file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   } catch {
-    // The next read of the file finds and reports the error.
+    // The error is found and reported when the declared file is next read.
     return null;
   }
   try {
