@@ -15,8 +15,8 @@ const NONE_YET = Number.POSITIVE_INFINITY;
 
 /**
  * One alarm for each id on one shared timer. An alarm may come early: if the id is armed again for a later
- * instant, the earlier alarm stays. An alarm never comes late. `onDue` checks what is really
- * due, and arms the id again.
+ * instant, the earlier alarm stays. An alarm comes up to `COARSENESS_MS` late, and later if more than
+ * `ALARMS_PER_TURN` are due at once. `onDue` checks what is really due, and arms the id again.
  */
 export class Deadlines {
   readonly #clock: Clock;

@@ -89,8 +89,8 @@ export function groupAlert(alerts: readonly Alert[]): Alert {
 type Shared = NonNullable<Alert['group']>['shared'];
 
 /**
- * What all alerts have in common: the address, or at least the host. If the address is the same, the host is
- * left out.
+ * What all alerts have in common: the address, or at least the host, and the error message. If the address is
+ * the same, the host is left out.
  */
 export function sharedFacts(alerts: readonly Alert[]): Shared {
   const address = same(alerts, ({ monitor }) => urlSecrets.replaced(monitor.url, '…'));

@@ -1,8 +1,7 @@
 import { DELIVERY_LIFETIME_MS } from './backoff.ts';
 
 /**
- * Time between two calls of {@link PassedTime.compareClocks}, ms. It must be shorter than {@link
- * SMALLEST_JUMP_MS}.
+ * Time between two calls of {@link PassedTime.compareClocks}, ms. It must be shorter than `SMALLEST_JUMP_MS`.
  */
 export const LOOK_AT_CLOCK_EVERY_MS = 60_000;
 /** Smallest step of the wall clock that counts as a jump, ms. Smaller steps hardly change an age. */

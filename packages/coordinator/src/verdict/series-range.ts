@@ -29,7 +29,7 @@ export type SeriesBuckets = {
  * The buckets of a range. A bucket is as long as the monitor's period or longer, so a bucket without a result
  * means that the monitor was not checked in it.
  *
- * @param periodMs the monitor's period, ms
+ * @param periodMs the monitor's period, ms; it divides an hour
  */
 export function seriesBuckets(range: SeriesRange, now: number, periodMs: number): SeriesBuckets {
   const { bucketMs: finest, buckets } = SERIES_RANGES[range];
