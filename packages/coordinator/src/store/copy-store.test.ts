@@ -20,7 +20,7 @@ import { takeShard } from './shard-lease.ts';
 import type { Store } from './store.ts';
 
 const SLOT = Date.UTC(2026, 0, 15);
-/** More than two pages. */
+/** Number of stored results: more than two pages of the copy. */
 const RESULTS = 2_500;
 
 test('every table is copied, but those of processes and of the database itself', async () => {
@@ -167,7 +167,7 @@ describe.runIf(IS_POSTGRES)('an installation is copied', () => {
         const { id: _, ...rest } = row as NonNullable<typeof row>;
         return addRows(store, 'monitors', rest);
       });
-      // The third was deleted.
+      // The monitor with id 3 was deleted, so the next id is 4.
       expect(id).toBe(4);
     }
   });
@@ -176,7 +176,7 @@ describe.runIf(IS_POSTGRES)('an installation is copied', () => {
     let pages = 0;
     const interrupted = copy(file, database.url, () => {
       pages += 1;
-      // In the middle of the results.
+      // The failure comes in the middle of the results.
       if (pages === 10) throw new Error('the power is gone');
     });
     await expect(interrupted).rejects.toThrow('the power is gone');

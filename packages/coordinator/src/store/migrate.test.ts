@@ -42,7 +42,7 @@ test('a database without the newest migration is migrated', async () => {
   await migrated();
   const newest = Object.keys(MIGRATIONS).sort().at(-1) ?? '';
   sqlite.prepare('DELETE FROM kysely_migration WHERE name = ?').run(newest);
-  // Its tables exist already, so it may fail.
+  // The tables exist already, so this migration may fail.
   await migrated().catch(() => {});
   expect(statements.length).toBeGreaterThan(2);
 });

@@ -26,7 +26,7 @@ function opened(at: string): Promise<Store> {
   return openStore({ path: at, log: silentLog, workers: STORE_IN_PROCESS });
 }
 
-/** For tests of what threads do. */
+/** Opens the store with threads, for tests that depend on them. */
 async function openedWithThreads(): Promise<void> {
   await store.close();
   store = await openStore({ path, log: silentLog });
@@ -51,7 +51,7 @@ test('waits for another program that writes, without holding the thread', async 
   const other = new DatabaseSync(path);
   other.exec('BEGIN IMMEDIATE');
   const waiting = store.transaction(insertWorkspace('a'));
-  // In these turns it has found the database locked.
+  // During these turns of the event loop, the store finds the database locked.
   for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
   other.exec('ROLLBACK');
   other.close();
@@ -100,7 +100,8 @@ describe('closing', () => {
 
   test('waiting and later calls fail', async () => {
     const reading = Promise.all(Array.from({ length: 50 }, () => errorCodeOf(names())));
-    // After one turn they are on their way, and the thread that will answer is still starting.
+    // After one turn of the event loop the requests are sent, while the thread that will answer them is still
+    // starting.
     await new Promise((resolve) => setImmediate(resolve));
     const closing = store.close();
     expect(await reading).toEqual(Array.from({ length: 50 }, () => 'store-closed'));

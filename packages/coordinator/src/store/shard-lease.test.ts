@@ -27,7 +27,7 @@ const row = async () => {
 
 const expire = () => store.commit([{ sql: 'UPDATE shards SET expires_at = database_now() - 1', rows: [[]] }]);
 
-/** The store of a leader, and what its holder was told. */
+/** The store of a leader, and the calls that its holder has received. */
 function leaderOf(term: string) {
   const told: (number | 'lost')[] = [];
   let instant = 0;

@@ -11,7 +11,7 @@ import { openPostgres } from './postgres/open-postgres.ts';
 import { STORE_THREADS } from './sqlite/store-threads.ts';
 import type { Store } from './store.ts';
 
-/** A database that was migrated, without its store. */
+/** A migrated database on which no store is open. */
 type Place = { readonly path: string; readonly url: Secret; remove(): Promise<void> };
 
 let place: Place;

@@ -62,7 +62,7 @@ class EndingWriters implements StoreWorkers {
   readonly reader = STORE_THREADS.reader;
   #isToEnd = false;
 
-  /** The thread ends with its next answer. */
+  /** Makes the thread end together with its next answer. */
   endWithNextAnswer(): void {
     this.#isToEnd = true;
   }
@@ -103,7 +103,7 @@ describe('while the writing thread is held', () => {
         return add(tx, 'after');
       })
       .then(() => steps.push('answered'));
-    // A few: the other program must be gone before the wait for its lock is over.
+    // Only a few rounds, because the other program must release its lock before the wait for the lock ends.
     for (let round = 0; round < 5; round += 1) {
       expect(await keys()).toEqual(['before']);
       await setImmediate();

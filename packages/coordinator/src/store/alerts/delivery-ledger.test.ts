@@ -165,7 +165,7 @@ test('a successful delivery makes the waiting ones of its channel due, each once
   await record(stepOf(a?.id, 'pending', { monitorId: 1, at: 2_000, nextAttemptAt: 7_000 }));
   await record(stepOf(b?.id, 'delivered', { monitorId: 2 }));
   expect(await nextIds()).toEqual(['a 0']);
-  // The delivery fails before its own wait is over.
+  // The delivery fails before its own back-off is over.
   await record(stepOf(a?.id, 'pending', { monitorId: 1, at: 3_000, nextAttemptAt: 13_000 }));
   const [c] = await queue([row('c', channel, 3)]);
   await record(stepOf(c?.id, 'delivered', { monitorId: 3 }));
@@ -210,7 +210,8 @@ test('only dead deliveries are replayed', async () => {
 
 test('after a start no wait is longer than it was when it began, whatever the clock says', async () => {
   const [a, b] = await queue([row('a', channel, 1), row('b', channel, 2)]);
-  // Its wait began at 1,520.76 by the clock of the attempt, and ends at 9,000 by a clock that is ahead.
+  // The wait of the first delivery began at 1,520.76 on the clock of the attempt, and ends at 9,000 on a
+  // clock that is ahead.
   const waits = { ...stepOf(a?.id, 'pending', { nextAttemptAt: 9_000 }), waitMs: 5_000 };
   await record(waits, stepOf(b?.id, 'pending', { monitorId: 2, at: 100, nextAttemptAt: 6_000 }));
   const dueAfter = async (now: number) => {

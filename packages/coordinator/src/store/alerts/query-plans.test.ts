@@ -126,7 +126,7 @@ async function callEach(
     await replayDelivery(tx, 2, 3);
     await passOnTurns(tx, [pair]);
   });
-  // A wait that is longer than it was is shortened: that is the second statement.
+  // With a wait that has become longer than at its beginning, `shortenWaits` also runs its second statement.
   await store.transaction((tx) => tx.query('UPDATE deliveries SET due_at = 100000 WHERE id = 2'));
   await shortenWaits(store, 5);
   await dueChannels(store);

@@ -140,7 +140,8 @@ test('a server that stops fails what runs, and both reads and writes go on when 
 
 test('a server that became read-only is given up, and another one is taken', async () => {
   await server.run(`ALTER DATABASE ${database} SET default_transaction_read_only = on`);
-  // Sessions of before still write, as those to a server that another one has replaced do not.
+  // The setting applies to new sessions only. So the writer's own session is made read-only here, as the
+  // sessions of a replaced server are.
   await store.commit([
     { sql: "SELECT set_config('default_transaction_read_only', 'on', false)", rows: [[]] },
   ]);
@@ -163,7 +164,8 @@ test('whenever the server is killed, a transaction is stored whole or not at all
       for (let number = 0; ; number += 1) {
         const step = insert(`left:${round}:${number}`, `right:${round}:${number}`);
         const code = await errorCodeOf(store.commit([step]));
-        // It waits for the server where it does not know yet what became of a commit.
+        // The store answers only when it knows whether the commit was durable; until then it waits for the
+        // server.
         if (code !== 'none' && code !== 'store-unanswered') return expect(code).toBe('store-writer-lost');
         answered.push(`${number}`);
         if (code === 'store-unanswered') return;

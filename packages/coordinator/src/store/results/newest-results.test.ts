@@ -49,7 +49,10 @@ function gridSlots(monitorId: number, period: number, from: number, until: numbe
 const found = async (search: Partial<ResultSearch> = {}) =>
   (await newestResults(parts.store, { ...EVERYTHING, ...search })).map(({ slot, region }) => [slot, region]);
 
-/** Adds a history under three periods, with first slots off the grid, among the results of other monitors. */
+/**
+ * Adds the results of a monitor that had three periods, each with its first slot off the grid, and results of
+ * another monitor.
+ */
 async function addHistory(): Promise<(string | number)[][]> {
   const onGrid = [
     ...gridSlots(1, HOUR, NOW - 14 * 24 * HOUR, NOW - 48 * HOUR),

@@ -201,7 +201,8 @@ describe('reports of a later version', () => {
   test('phases that are not known here are passed over', () => {
     const found = { ...HTTPS, phases: { dns: 18.5 } };
     const bytes = Buffer.from(packed({ found }));
-    // The bits of the phases, two bytes of the first, and four of the certificate are the end.
+    // The last seven bytes are the bits of the phases (one byte), the first phase (two bytes) and the
+    // certificate (four bytes).
     const bits = bytes.length - 7;
     expect(bytes[bits]).toBe(0b1);
     const later = Buffer.concat([bytes.subarray(0, -4), Buffer.of(25), bytes.subarray(-4)]);
