@@ -43,7 +43,12 @@ test('results are recorded again, once, and an alert is sent again under the id 
   const facts = () => ({
     incidents: service.query('SELECT key, monitor_id FROM incidents WHERE closed_at IS NULL'),
     alerts: service.query("SELECT uid, status FROM deliveries WHERE state = 'delivered'"),
-    states: service.query('SELECT monitor_id, status, status_slot, incident FROM monitor_states'),
+    // On a busy machine the votes of the steady monitor may age. It then becomes unknown, and active again with
+    // another slot.
+    states: service.query(
+      `SELECT monitor_id, status, incident, CASE WHEN status = 'error' THEN status_slot END AS status_slot
+        FROM monitor_states`,
+    ),
   });
   const [resultsBefore, factsBefore] = [results(), facts()];
   expect(resultsBefore.length).toBeGreaterThan(6);
