@@ -343,7 +343,11 @@ describe('recorded messages', () => {
     for (let index = 0; index < 200; index += 1) bus.publish(resultsSubject(A), message);
     await bus.flush();
     await consumer.caughtUp();
-    await clock.advanceSettling(30_000);
+    // The consumer looks at the streams every 10 s. Its look must have been answered before the next one.
+    await clock.advanceSettling(10_000);
+    const known = () => consumer.streamSizes.find(({ region }) => region === A)?.bytes;
+    await expect.poll(known).toBeGreaterThan(MAX_BYTES / 2);
+    await clock.advanceSettling(10_000);
     expect(await purged).toBeGreaterThan(100);
     expect((await stream.info()).bytes).toBeLessThan(MAX_BYTES / 2);
   });
