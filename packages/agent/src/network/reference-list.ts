@@ -32,9 +32,9 @@ export type ReferenceListParts = {
 export type ReferenceList = { list(): readonly Reference[]; close(): Promise<void> };
 
 /**
- * Creates the agent's references. They are the hosts that the operator listed. Without such a list,
- * they are the default gateways of IPv4 and IPv6 (port 53), and those name servers and the NATS
- * server that are not on this machine.
+ * Creates the list of references: hosts whose answers show that the agent's own network works. The operator may
+ * list them. Without such a list they are the default gateways of IPv4 and IPv6 (port 53), the name servers, and
+ * the NATS server; a server on this machine is left out.
  */
 export function createReferenceList(parts: ReferenceListParts): ReferenceList {
   const { hosts, dnsServers, natsUrl, bus } = parts;

@@ -12,14 +12,14 @@ export type Form = (text: string) => string;
 const asItIs: Form = (text) => text;
 
 /**
- * At most `limit` characters of the form. No vendor documents what counts as a character. UTF-16
+ * A text fits if its form has at most `limit` characters. No vendor documents what counts as a character. UTF-16
  * code units are counted, because a text never has more code points or graphemes than code units.
  */
 export function charactersUpTo(limit: number, form: Form = asItIs): Fits {
   return (text) => form(text).length <= limit;
 }
 
-/** At most `limit` bytes of the form in UTF-8. */
+/** A text fits if its form has at most `limit` bytes in UTF-8. */
 export function bytesUpTo(limit: number, form: Form = asItIs): Fits {
   return (text) => Buffer.byteLength(form(text)) <= limit;
 }

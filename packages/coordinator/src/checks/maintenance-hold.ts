@@ -13,9 +13,9 @@ export type MaintenanceHoldParts = {
 };
 
 /**
- * Holds announcements during maintenance windows. The evaluation asks {@link windows} whether a monitor is
- * held. This class keeps the windows between evaluations, and announces statuses at the end of an occurrence,
- * when no other event may come.
+ * Knows the maintenance windows. The evaluation asks {@link windows} whether a monitor's announcements are held.
+ * When an occurrence of a window ends, this class has the present statuses announced, because perhaps no result
+ * arrives that would cause an evaluation.
  */
 export class MaintenanceHold {
   readonly #parts: MaintenanceHoldParts;

@@ -32,7 +32,7 @@ export type SickAgentsParts = {
   readonly counters: Pick<DispatchCounters, 'sicknesses'>;
 };
 
-/** Tracks agents that report a sickness, and alerts the operator when an agent becomes sick. */
+/** Tracks agents that report a sickness. When an agent becomes sick, an error with advice is logged. */
 export class SickAgents {
   readonly #parts: SickAgentsParts;
   /** The sicknesses in each sick agent's last heartbeat. */

@@ -8,11 +8,10 @@ import { KEPT_HOURS_MS } from './rollup-steps.ts';
 
 /**
  * Returns a function that says whether a slot may have a result with this outcome. A search for few failures
- * among many results skips the other slots: 14 days have up to a million results, but only 336 hours of
- * roll-ups.
+ * skips every slot for which the function says no. The function looks only at the hourly roll-ups: 14 days have
+ * 336 of them, but up to a million results.
  *
- * The function says yes for slots outside of the rolled-up hours, and for slots of hours that wait for a
- * repair.
+ * It says yes for every slot whose hour is not rolled up yet, or waits for a repair.
  *
  * @param search.region null: any region
  * @param now           the slots' clock, epoch ms

@@ -18,7 +18,8 @@ import { findVersion, type PageReadingParts, readPage } from './read-page.ts';
  *
  *          no entry ── request ──▶ checking ── no such page ──▶ no entry (404)
  *                                     │
- *                  the version is new, or the page was read a minute ago: it is read
+ *            the version is new, or the last read was a minute ago, or a maintenance
+ *                      began or ended since: the page is read again
  *                                     ▼
  *        ┌── request within 1 s ── current ── request later ──▶ checking, one for all requests
  *        └────────────────────────▶   ▲                             │          │

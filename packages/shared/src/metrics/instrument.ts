@@ -24,8 +24,9 @@ export type OpenLabels<N extends string = string> = Readonly<Record<N, string>>;
  * One instrument of svc, declared once. `/metrics`, the reference page and
  * every export read this declaration.
  *
- * @typeParam V the values of its label; `never` without a label @typeParam N the names of its open
- *   labels; `never` without them
+ * @typeParam V values of the label; `never` if the instrument has no label
+ *
+ * @typeParam N names of the open labels; `never` if the instrument has none
  */
 export type Instrument<
   V extends string = string,

@@ -58,7 +58,7 @@ export function processMeasurements({ role, version, loopDelay, startedAt }: Pro
   ];
 }
 
-/** Interval between two measurements of the delay, ms. Ten timers a second take some 0.01 % of a CPU. */
+/** Interval between two measurements of the event loop's delay, ms. They take about 0.01 % of a CPU. */
 const SAMPLE_MS = 100;
 
 /**

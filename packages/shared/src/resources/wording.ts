@@ -61,7 +61,10 @@ export function tooMany(count: number, maximum: number): string {
   return `has ${count} entries, but at most ${maximum} are allowed`;
 }
 
-/** The allowed texts, as the end of a message that begins with the wrong value or its name. */
+/**
+ * Returns `is not one of` and the allowed texts. The caller puts the wrong value, or the name of its attribute,
+ * in front.
+ */
 export function notOneOf(options: readonly unknown[]): string {
   let text = textsOfOptions.get(options);
   if (text === undefined) {

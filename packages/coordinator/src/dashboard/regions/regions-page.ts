@@ -108,7 +108,7 @@ function agentLine({ id, version, machine, draining, sick }: RegionView['agents'
 
 /**
  * Says since when a region has no agent that takes jobs: ` since 22 Nov 2026, 14:03 UTC (3 minutes ago)`.
- * Empty if an agent takes jobs, or if no check missed one.
+ * Empty if an agent takes jobs, or if the region never had an agent and no monitor declares it.
  *
  * @param now epoch ms
  */

@@ -270,7 +270,9 @@ export class SourceDocument {
   }
 }
 
-/** The target of each alias: the last node before the alias that has the alias's anchor. */
+/**
+ * The target of each alias. If several nodes before the alias define its anchor, the target is the last of them.
+ */
 function targetsOf(document: Document<Node>): Map<Alias, Node> {
   const anchors = new Map<string, Node>();
   const targets = new Map<Alias, Node>();
