@@ -184,6 +184,25 @@ describe.concurrent('two coordinators', () => {
     expect((await first.request('POST', `/v1/monitors/${pair.monitor}/check`)).status).toBe(200);
   });
 
+  test('a token that one has revoked is refused by the other one within 1 s, and one that it made is accepted', async (context) => {
+    const { first, second } = await pairIn(context);
+    const statusFor = async (service: LocalService, token: string) => {
+      const headers = { authorization: `Bearer ${token}` };
+      const { status } = await fetch(`${service.url}/v1/monitors`, { headers });
+      return status;
+    };
+    for (const [one, other] of [
+      [first, second],
+      [second, first],
+    ] as const) {
+      const made = await one.request('POST', '/v1/tokens', { name: 'ci', scope: 'read' });
+      const { id, token } = made.body as { id: string; token: string };
+      await expect.poll(() => statusFor(other, token)).toBe(200);
+      await one.request('DELETE', `/v1/tokens/${id}`);
+      await expect.poll(() => statusFor(other, token)).toBe(401);
+    }
+  });
+
   test('after a clean stop the other one leads without waiting for a lease to expire, and goes on with the incident', async (context) => {
     const pair = await pairIn(context);
     const { first, second, web, hook } = pair;

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { Clock } from '@svc/shared/clock.ts';
-import { SvcError } from '@svc/shared/errors.ts';
+import { messageOf, SvcError } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import type { Bus, ResultStreams } from '@svc/shared/nats/bus.ts';
 import { OwnExport } from '@svc/shared/own-metrics/own-export.ts';
@@ -34,6 +34,11 @@ import { ensureDefaultWorkspace } from './store/declaration/workspaces.ts';
 import { refuseUnfinishedCopy } from './store/facts.ts';
 import { openDatabase } from './store/open.ts';
 
+/**
+ * Interval at which the API tokens are read again where other coordinators may change them, ms. A token that was
+ * revoked elsewhere is refused within 1 s.
+ */
+const FOLLOW_TOKENS_EVERY_MS = 500;
 /** Maximum time for the last export of the coordinator's own metrics during the stop, ms. */
 const LAST_EXPORT_MS = 2_000;
 
@@ -156,6 +161,7 @@ export class Coordinator {
     const now = Math.floor(clock.wall());
     const workspaceId = await ensureDefaultWorkspace(store, now);
     const tokens = await Tokens.load(store);
+    if (isShared(config.database)) this.#followTokens(tokens);
     const operatorTokens = new OperatorTokens({
       tokens,
       workspaceId,
@@ -201,6 +207,17 @@ export class Coordinator {
     const cancelReturn = returnMemoryAfterStart({ memory, clock, log });
     this.#started.add('return of memory', cancelReturn);
     return listening;
+  }
+
+  /** Reads the tokens at intervals. While the database cannot be read, the tokens stay as they were last read. */
+  #followTokens(tokens: Tokens): void {
+    const { clock, log } = this.#parts;
+    const read = () =>
+      void tokens.reload().catch((error: unknown) => {
+        // The next read tries again.
+        log.debug({ error: messageOf(error) }, 'cannot read the API tokens');
+      });
+    this.#started.add('following of tokens', clock.every(FOLLOW_TOKENS_EVERY_MS, read));
   }
 
   #exportOwnMetrics(serving: Serving): void {

@@ -130,6 +130,36 @@ test('the time of a token’s last use is kept in memory and written at interval
   expect((await Tokens.load(parts.store)).lastUsedAt(token.id)).toBe(NOW + 5);
 });
 
+test('what another coordinator changed is known after reading again; unchanged tokens stay the same objects', async () => {
+  const { workspaceId, store } = parts;
+  const make = async (name: string, createdBy: Token | null = null) =>
+    (await tokens.create({ workspaceId, name, scope: 'admin', createdBy }, NOW)).token;
+  const [kept, revoked] = [await make('kept'), await make('revoked')];
+  const other = await Tokens.load(store);
+  await other.revoke(workspaceId, revoked.id, NOW);
+  const made = await other.create({ workspaceId, name: 'made', scope: 'read', createdBy: revoked }, NOW);
+  other.noteUse(kept.id, NOW + 2);
+  await other.saveUses();
+  await tokens.reload();
+  expect(tokens.lookup(made.secret.reveal())).toEqual(made.token);
+  expect([kept, revoked].map((token) => tokens.isRevoked(token))).toEqual([false, true]);
+  expect(tokens.lastUsedAt(kept.id)).toBe(NOW + 2);
+});
+
+test('reading again forgets no token that is created meanwhile, and brings back none that is revoked meanwhile', async () => {
+  const { workspaceId } = parts;
+  for (let time = 0; time < 20; time += 1) {
+    const { token } = await tokens.create({ workspaceId, name: 'a', scope: 'read' }, NOW);
+    const reading = [tokens.reload(), tokens.reload()];
+    const [{ token: made }] = await Promise.all([
+      tokens.create({ workspaceId, name: 'b', scope: 'read' }, NOW),
+      tokens.revoke(workspaceId, token.id, NOW),
+      ...reading,
+    ]);
+    expect([tokens.find(token.id), tokens.find(made.id)]).toEqual([null, made]);
+  }
+});
+
 test('the default workspace is made once', async () => {
   expect(await ensureDefaultWorkspace(parts.store, NOW)).toBe(parts.workspaceId);
   expect(await parts.store.read.selectFrom('workspaces').selectAll().execute()).toHaveLength(1);

@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import { Secret } from '@svc/shared/secret.ts';
 import { type Selectable, sql } from 'kysely';
 import { wholeMs } from '../queries.ts';
@@ -64,14 +65,19 @@ function hashOf(token: string): string {
 
 /**
  * The tokens that are not revoked. They are kept in memory by their hash, because there are few of them and
- * every request needs one. The database also has only their hashes.
+ * every request needs one. The database also has only their hashes. Where another coordinator may change
+ * tokens, the caller must {@link reload} them at intervals.
  */
 export class Tokens {
   readonly #store: Store;
-  readonly #byHash = new Map<string, Token>();
+  #byHash = new Map<string, Token>();
   /** Time of the last use by token id, epoch ms. */
   readonly #lastUsed = new Map<number, number>();
   readonly #unsavedUses = new Set<number>();
+  /** Number of reads and of own changes so far. */
+  #newest = 0;
+  /** The number of the read or own change that {@link #byHash} shows. */
+  #shown = 0;
 
   private constructor(store: Store) {
     this.#store = store;
@@ -79,14 +85,38 @@ export class Tokens {
 
   static async load(store: Store): Promise<Tokens> {
     const tokens = new Tokens(store);
-    const rows = await store.read.selectFrom('tokens').selectAll().execute();
-    const names = new Map(rows.map(({ id, name }) => [id, name]));
-    for (const row of rows) {
-      if (row.revoked_at !== null) continue;
-      tokens.#byHash.set(row.hash, tokenOf(row, names.get(row.created_by ?? 0)));
-      if (row.last_used_at !== null) tokens.#lastUsed.set(row.id, row.last_used_at);
-    }
+    await tokens.reload();
     return tokens;
+  }
+
+  /**
+   * Reads the tokens again. Does nothing if a token was changed here, or a later read has ended, while this
+   * read was under way: its rows may be older.
+   *
+   * @throws StoreError
+   */
+  async reload(): Promise<void> {
+    const read = ++this.#newest;
+    const rows = await this.#store.work
+      .selectFrom('tokens')
+      .leftJoin('tokens as maker', 'maker.id', 'tokens.created_by')
+      .where('tokens.revoked_at', 'is', null)
+      .selectAll('tokens')
+      .select('maker.name as maker_name')
+      .execute();
+    if (read < this.#shown) return;
+    this.#shown = read;
+    const former = this.#byHash;
+    this.#byHash = new Map(
+      rows.map((row) => {
+        const [token, known] = [tokenOf(row, row.maker_name), former.get(row.hash)];
+        // An unchanged token stays the same object for `isRevoked`.
+        return [row.hash, known !== undefined && isDeepStrictEqual(known, token) ? known : token];
+      }),
+    );
+    for (const { id, last_used_at: at } of rows) {
+      if (at !== null && at > (this.#lastUsed.get(id) ?? 0)) this.#lastUsed.set(id, at);
+    }
   }
 
   /** The token that a request presented; it may have expired. Null: the token is unknown or revoked. */
@@ -227,6 +257,7 @@ export class Tokens {
   }
 
   #forget(isEnded: (token: Token, hash: string) => boolean): void {
+    this.#shown = ++this.#newest;
     for (const [hash, token] of this.#byHash) if (isEnded(token, hash)) this.#byHash.delete(hash);
   }
 
@@ -254,8 +285,11 @@ export class Tokens {
       .onConflict((conflict) => conflict.column('hash').doUpdateSet(granted))
       .returningAll()
       .executeTakeFirstOrThrow();
-    const token = tokenOf(row, grant.createdBy?.name);
-    tx.onCommit(() => this.#byHash.set(hash, token));
+    const token = tokenOf(row, grant.createdBy?.name ?? null);
+    tx.onCommit(() => {
+      this.#shown = ++this.#newest;
+      this.#byHash.set(hash, token);
+    });
     return token;
   }
 }
@@ -272,7 +306,7 @@ function bySettings({ id, workspaceId }: Token, action: string, now: number): Au
   return { ...line, outcome: 'done', status: null, requestId: null, peer: null, detail: null };
 }
 
-function tokenOf(row: Selectable<Database['tokens']>, makerName: string | undefined): Token {
+function tokenOf(row: Selectable<Database['tokens']>, makerName: string | null): Token {
   return {
     id: row.id,
     workspaceId: row.workspace_id,
@@ -280,8 +314,7 @@ function tokenOf(row: Selectable<Database['tokens']>, makerName: string | undefi
     scope: row.scope,
     isOperator: row.is_operator === 1,
     createdAt: row.created_at,
-    createdBy:
-      row.created_by === null || makerName === undefined ? null : { id: row.created_by, name: makerName },
+    createdBy: row.created_by === null || makerName === null ? null : { id: row.created_by, name: makerName },
     expiresAt: row.expires_at,
   };
 }
