@@ -454,6 +454,22 @@ describe('the ledger', () => {
   });
 });
 
+test('what another coordinator has queued is found by a look, also for a channel without a queue', async () => {
+  const [known, unknown] = [await bench.webhook('/a'), await bench.webhook('/b')];
+  await bench.deliverer.start();
+  await bench.queue(known, 1, 'error');
+  await bench.recorded(1);
+  const elsewhere = { deliverQueued: () => {} };
+  for (const notificationId of [known, unknown])
+    await queueAlerts(store, clock, elsewhere, [
+      { notificationId, monitorId: 2, alert: alertOf(2, 'error') },
+    ]);
+  await bench.deliverer.findQueuedElsewhere();
+  await bench.recorded(3);
+  await bench.deliverer.findQueuedElsewhere();
+  expect(receiver.requests).toHaveLength(3);
+});
+
 describe('restarts', () => {
   test('alerts that were queued before the start are sent at the start, in order per monitor', async () => {
     const channel = await bench.webhook('/a');

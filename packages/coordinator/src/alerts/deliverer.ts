@@ -123,6 +123,8 @@ export class Deliverer {
    * An earlier process may have sent them without a record.
    */
   #lastIdBefore = 0;
+  /** Deliveries up to this id need no further look for what other coordinators queued. */
+  #lastIdSeen = 0;
   #cancelSweep: () => void = () => {};
   #state: 'new' | 'loading' | 'running' | 'stopped' = 'new';
 
@@ -168,6 +170,7 @@ export class Deliverer {
     const { clock } = this.#parts;
     this.#state = 'loading';
     this.#lastIdBefore = await this.#ledger.lastId();
+    this.#lastIdSeen = this.#lastIdBefore;
     const due = await this.#ledger.dueAtStart(this.#now());
     if (this.#state !== 'loading') return;
     this.#state = 'running';
@@ -198,6 +201,19 @@ export class Deliverer {
   deliverQueued({ notificationId }: Pick<DeliveryPair, 'notificationId'>): void {
     if (this.#state === 'new' || this.#state === 'stopped') return;
     this.#readDue(this.#queueOf(notificationId));
+  }
+
+  /**
+   * Finds deliveries that other coordinators have queued: mails that visitors of status pages requested there.
+   *
+   * @throws StoreError
+   */
+  async findQueuedElsewhere(): Promise<void> {
+    if (this.#state !== 'running') return;
+    for (const { id, notificationId } of await this.#ledger.deliveriesAfter(this.#lastIdSeen)) {
+      this.#lastIdSeen = Math.max(this.#lastIdSeen, id);
+      this.deliverQueued({ notificationId });
+    }
   }
 
   /**

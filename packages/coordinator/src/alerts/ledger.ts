@@ -9,6 +9,7 @@ import {
 } from '../store/alerts/delivery-ledger.ts';
 import {
   type DueChannel,
+  deliveriesAfter,
   dueChannels,
   groupableDeliveries,
   hastenChannel,
@@ -70,6 +71,11 @@ export class Ledger {
   /** The highest id of a delivery; 0: there is none. */
   lastId(): Promise<number> {
     return lastDeliveryId(this.#parts.store);
+  }
+
+  /** See `deliveriesAfter`. */
+  deliveriesAfter(deliveryId: number): ReturnType<typeof deliveriesAfter> {
+    return deliveriesAfter(this.#parts.store, deliveryId);
   }
 
   /** The channels with pending deliveries, at a start. See `shortenWaits`. */

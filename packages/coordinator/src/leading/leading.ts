@@ -1,6 +1,7 @@
 import type { Clock } from '@svc/shared/clock.ts';
 import { messageOf, SvcError } from '@svc/shared/errors.ts';
 import { pause } from '@svc/shared/waiting.ts';
+import type { Deliverer } from '../alerts/deliverer.ts';
 import { logTransitions } from '../checks/transition-log.ts';
 import type { ChangeApplier } from '../declaration/change-applier.ts';
 import type { ChangeEffects } from '../declaration/configuration.ts';
@@ -18,7 +19,7 @@ import { StartedParts } from './started-parts.ts';
 
 /** Interval at which a coordinator that does not lead checks whether the lease is free, ms. */
 const LOOK_EVERY_MS = 250;
-/** Interval at which a leader reads the log for changes of other coordinators, ms. */
+/** Interval at which a leader reads what other coordinators have changed and queued, ms. */
 const FOLLOW_EVERY_MS = 500;
 /** Time after a failed start of a leadership until the next try, ms. */
 const TRY_AGAIN_MS = 2_000;
@@ -291,7 +292,7 @@ class Leadership {
     await this.#begin('icons of status pages', iconFetches, () => iconFetches.start());
     this.#applier = applier;
     await this.#begin('changes', applier, () => applier.applyRemaining());
-    if (!this.#parts.isAlone) this.#followChanges(applier);
+    if (!this.#parts.isAlone) this.#followOthers(applier, deliverer);
     const announce = (monitorIds: readonly number[]) => recorder.announceStatuses(monitorIds);
     await this.#begin('hold of a backlog', backlogHold, () => backlogHold.start(announce));
     await this.#begin('maintenance windows', maintenanceHold, () => maintenanceHold.start(announce));
@@ -306,10 +307,17 @@ class Leadership {
     return { dispatching: dispatch.start().then(() => newestSlots.clear()) };
   }
 
-  /** Applies the changes that other coordinators log. */
-  #followChanges(applier: ChangeApplier): void {
-    const cancel = this.#parts.clock.every(FOLLOW_EVERY_MS, () => void applier.applyRemaining());
-    this.#started.add('following of changes', cancel);
+  /** Applies the changes that other coordinators log, and sends the mails that they queue. */
+  #followOthers(applier: ChangeApplier, deliverer: Deliverer): void {
+    const { clock, log } = this.#parts;
+    const cancel = clock.every(FOLLOW_EVERY_MS, () => {
+      void applier.applyRemaining();
+      deliverer.findQueuedElsewhere().catch((error: unknown) => {
+        // The next look tries again.
+        log.debug({ error: messageOf(error) }, 'cannot read what other coordinators have queued');
+      });
+    });
+    this.#started.add('following of other coordinators', cancel);
   }
 
   /** Starts a part, unless the leadership is being stopped. The part is stopped even when its start fails. */

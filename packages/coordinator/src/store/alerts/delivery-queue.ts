@@ -363,6 +363,20 @@ export async function lastDeliveryId({ work }: Pick<Store, 'work'>): Promise<num
   return row?.id ?? 0;
 }
 
+/** The deliveries after an id, by ascending id, 1,000 at most. */
+export async function deliveriesAfter(
+  { work }: Pick<Store, 'work'>,
+  deliveryId: number,
+): Promise<readonly { readonly id: number; readonly notificationId: number }[]> {
+  return work
+    .selectFrom('deliveries')
+    .select(['id', 'notification_id as notificationId'])
+    .where('id', '>', deliveryId)
+    .orderBy('id')
+    .limit(1_000)
+    .execute();
+}
+
 /**
  * Queues a dead delivery again. Its back-off starts again at `now`, epoch ms.
  *

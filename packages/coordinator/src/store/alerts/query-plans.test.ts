@@ -11,6 +11,7 @@ import {
 } from './delivery-ledger.ts';
 import {
   deadDeliveries,
+  deliveriesAfter,
   deliveryIds,
   dueChannels,
   groupableDeliveries,
@@ -132,6 +133,7 @@ async function callEach(
   await dueChannels(store);
   await waitingChannels(store);
   await lastDeliveryId(store);
+  await deliveriesAfter(store, 1);
   await deadDeliveries(store, notificationId, 0, 10);
   for (const of of [{ notificationId }, { monitorId: 1 }]) {
     for (const state of [null, ...DELIVERY_STATES]) {
