@@ -57,6 +57,16 @@ test('a region without an agent is shown, with since when and for how long', asy
   expect(regions).toMatchObject([{ absent_since: lost }, { absent_since: left }]);
 });
 
+test('a coordinator that waits while another one leads misses neither a leader nor agents', async () => {
+  const { asOperator, store } = await api({ anotherLeads: async () => true });
+  await store.transaction((tx) => writeLastSeen(tx, [{ region: 'hosta-fra', at: Date.now() }]));
+  const { out } = await svc(['status'], asOperator);
+  expect(out).toMatch(/Coordinator .* another coordinator leads, /);
+  expect(out).toMatch(/hosta-fra +none +only the leader hears its agents/);
+  expect(out).not.toContain('no coordinator leads');
+  expect(out).not.toContain('has had no agent');
+});
+
 test('the JSON output is one document', async () => {
   const { asOperator } = await api();
   const { out } = await svc(['status', '--json'], asOperator);

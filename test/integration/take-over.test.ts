@@ -178,6 +178,14 @@ describe.concurrent('two coordinators', () => {
     const [one, other] = [await shown(first, pair), await shown(second, pair)];
     expect([one.status, other.status]).toEqual(['error', 'error']);
     expect(other.regions_status.map(({ region }) => region)).toEqual(REGIONS);
+    // The other one hears no agents, and does not say that they are gone.
+    const told = async (service: LocalService) => {
+      const { data } = await service.get<{ data: { absent_since: number | null }[] }>('/v1/regions');
+      const { leading, another_leads } = await service.get<Record<string, unknown>>('/v1/system');
+      return { absent: data.filter(({ absent_since }) => absent_since !== null), leading, another_leads };
+    };
+    expect(await told(first)).toEqual({ absent: [], leading: true, another_leads: false });
+    expect(await told(second)).toEqual({ absent: [], leading: false, another_leads: true });
     // The operations of a leader are refused by the other one.
     const run = await second.request('POST', `/v1/monitors/${pair.monitor}/check`);
     expect(run).toMatchObject({ status: 503, body: { detail: expect.stringContaining('does not lead') } });

@@ -138,6 +138,7 @@ export async function startApi(
       agentsOf: (region) => agents.get(region) ?? [],
       liveRegions: () => [...agents.keys()],
     },
+    anotherLeads: async () => false,
     checks: { runNow: async () => [] },
     whatIfs: { compare: async () => null },
     deliveries: createManualDeliveries({ store, clock, deliverer, publicUrl }),

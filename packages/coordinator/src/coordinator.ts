@@ -197,6 +197,7 @@ export class Coordinator {
       effects: leading,
       leader: () => leading.services,
       isLeading: () => leading.isLeading,
+      anotherLeads: () => leading.anotherLeads(),
       bus,
       database: config.database,
     });

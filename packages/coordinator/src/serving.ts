@@ -65,6 +65,8 @@ export type ServingParts = {
    */
   readonly leader: () => LeaderServices | null;
   readonly isLeading: () => boolean;
+  /** Whether another coordinator leads. */
+  readonly anotherLeads: () => Promise<boolean>;
   readonly bus: Pick<Bus, 'isConnected' | 'onConnection'>;
   readonly database: DatabaseUrl;
   /** The last errors of the log; left out: no errors are kept. */
@@ -121,6 +123,7 @@ export class Serving {
       domains,
       visitorKey: parts.visitorKey,
       ...served,
+      anotherLeads: parts.anotherLeads,
       whatIfs: this.#whatIfs,
       counters: this.#counters,
       measurements: () => this.measurements(),

@@ -8,6 +8,8 @@ import { z } from 'zod';
 export const systemAnswer = z.object({
   version: z.string(),
   leading: z.boolean(),
+  /** Missing in the answers of an older coordinator. */
+  another_leads: z.boolean().default(false),
   parts: z.record(z.string(), z.boolean()),
   monitors: z.record(z.string(), z.number()).nullable(),
   queues: z

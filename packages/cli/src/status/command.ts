@@ -7,7 +7,7 @@ import type { Command } from '../command.ts';
 import { describeOptions, parseOptions } from '../options.ts';
 import { table } from '../table.ts';
 import { regionsAnswer, type Status, systemAnswer } from './answers.ts';
-import { absenceText, type Finding, findingsIn, lengthText } from './judge.ts';
+import { absenceText, type Finding, findingsIn, isHeardElsewhere, lengthText } from './judge.ts';
 
 /**
  * Time limit of the only attempt, ms. A coordinator that does not answer is a
@@ -81,7 +81,7 @@ function shownStatus(
 ): string {
   const sections = [
     coordinator(baseUrl, system),
-    regions.length === 0 ? 'No region has an agent yet.\n' : regionTable(regions, now),
+    regions.length === 0 ? 'No region has an agent yet.\n' : regionTable({ system, regions }, now),
     system.streams.length === 0 ? '' : streamTable(system.streams),
     system.export.endpoints.length === 0 ? '' : exportTable(system.export.endpoints),
     system.errors.length === 0 ? '' : errorTable(system.errors),
@@ -92,15 +92,13 @@ function shownStatus(
 
 function coordinator(
   baseUrl: string,
-  { version, leading, parts, monitors, queues }: Status['system'],
+  { version, leading, another_leads: isLedElsewhere, parts, monitors, queues }: Status['system'],
 ): string {
   const works = Object.entries(parts).map(([name, isWorking]) => `${name} ${isWorking ? 'works' : 'FAILS'}`);
   const counts = Object.entries(monitors ?? {}).map(([status, count]) => `${count} ${status}`);
+  const leads = leading ? 'leads' : isLedElsewhere ? 'another coordinator leads' : 'DOES NOT LEAD';
   const rows = [
-    [
-      'Coordinator',
-      `${baseUrl}, version ${version}, ${leading ? 'leads' : 'DOES NOT LEAD'}, ${works.join(', ')}`,
-    ],
+    ['Coordinator', `${baseUrl}, version ${version}, ${leads}, ${works.join(', ')}`],
     ['Monitors', monitors === null ? 'unknown' : counts.join(', ')],
   ];
   if (queues !== null) {
@@ -112,10 +110,15 @@ function coordinator(
   return table(rows);
 }
 
-function regionTable(regions: Status['regions'], now: number): string {
+function regionTable({ system, regions }: Status, now: number): string {
   const rows = regions.flatMap((view) => {
     const { region, agents } = view;
-    if (agents.length === 0) return [[region, 'none', '', '', absenceText(view, now)]];
+    if (agents.length === 0) {
+      const note = isHeardElsewhere(view, system)
+        ? 'only the leader hears its agents'
+        : absenceText(view, now);
+      return [[region, 'none', '', '', note]];
+    }
     return agents.map(({ id, version, load, draining, sick }) => [
       region,
       id,

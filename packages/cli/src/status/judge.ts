@@ -23,20 +23,20 @@ export function findingsIn({ system, regions }: Status, now: number): Finding[] 
   return [
     ...partFindings(system),
     ...queueFindings(system),
-    ...regions.flatMap((region) => regionFindings(region, now)),
+    ...regions.flatMap((region) => regionFindings(region, system, now)),
     ...streamFindings(system),
     ...exportFindings(system),
   ];
 }
 
-function partFindings({ leading, parts }: Status['system']): Finding[] {
+function partFindings({ leading, another_leads: isLedElsewhere, parts }: Status['system']): Finding[] {
   const broken = Object.entries(parts).flatMap(([name, works]) => (works ? [] : [name]));
   return [
     ...broken.map((name) => ({
       what: `${name} does not work`,
       todo: TODO[name] ?? 'read the log of the coordinator',
     })),
-    ...(leading
+    ...(leading || isLedElsewhere
       ? []
       : [{ what: 'no coordinator leads: nothing is checked', todo: 'read its log, and start it again' }]),
   ];
@@ -70,7 +70,15 @@ function queueFindings({ queues }: Status['system']): Finding[] {
   ];
 }
 
-function regionFindings(view: Status['regions'][number], now: number): Finding[] {
+/** Whether another coordinator leads, which alone hears the agents, and misses none in this region. */
+export function isHeardElsewhere(
+  { absent_since: since }: Status['regions'][number],
+  { another_leads: isLedElsewhere }: Status['system'],
+): boolean {
+  return isLedElsewhere && since === null;
+}
+
+function regionFindings(view: Status['regions'][number], system: Status['system'], now: number): Finding[] {
   const { region, agents, last_seen_at: seenAt } = view;
   const sick = agents.flatMap(({ id, machine, sick: faults }) =>
     faults.map((fault) => ({
@@ -78,7 +86,8 @@ function regionFindings(view: Status['regions'][number], now: number): Finding[]
       todo: SICK[fault] ?? 'read its log',
     })),
   );
-  const isMissed = agents.length === 0 && seenAt !== null && now - seenAt < MISSED_FOR_MS;
+  const isMissed =
+    agents.length === 0 && !isHeardElsewhere(view, system) && seenAt !== null && now - seenAt < MISSED_FOR_MS;
   return isMissed
     ? [
         {

@@ -289,7 +289,7 @@ export const regionView = z
       .meta({ description: 'When the region last had a live agent, epoch ms.' }),
     absent_since: z.number().int().nullable().meta({
       description:
-        'Since when no agent of the region takes jobs, epoch ms: the last heartbeat of its last agent. For a region that never had an agent, it is when svc began to miss one, up to a minute after a monitor declared the region; null if no monitor declares it. Null while an agent takes jobs. While no coordinator leads, no heartbeat is received, and it is the last one before.',
+        'Since when no agent of the region takes jobs, epoch ms: the last heartbeat of its last agent. For a region that never had an agent, it is when svc began to miss one, up to a minute after a monitor declared the region; null if no monitor declares it. Null while an agent takes jobs. While no coordinator leads, no heartbeat is received, and it is the last one before. While another coordinator leads, it is null until that one has missed the agents.',
     }),
     sick: z.array(z.enum(SICKNESSES)).meta({
       description: 'Faults that the agents of the region find in themselves. Empty where they find no fault.',

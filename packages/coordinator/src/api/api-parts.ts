@@ -60,6 +60,8 @@ export type ApiParts = {
   readonly checks: CheckRunner;
   readonly whatIfs: WhatIfRunner;
   readonly deliveries: ManualDeliveries;
+  /** Whether another coordinator leads. This one hears no agents then. */
+  readonly anotherLeads: () => Promise<boolean>;
   /** Channels with alerts that are overdue. */
   readonly overdue: () => readonly OverdueChannel[];
   readonly exports: ExportDirectory;

@@ -65,6 +65,15 @@ export class Leading implements ChangeEffects {
     return this.#led?.leadership.isLeading ?? false;
   }
 
+  /** Whether another coordinator holds the lease; false while the database cannot be read. */
+  async anotherLeads(): Promise<boolean> {
+    if (this.#led !== null) return false;
+    return isShardFree(this.#parts.store).then(
+      (isFree) => !isFree,
+      () => false,
+    );
+  }
+
   /**
    * Resolves when this coordinator leads, or when another one does. If this
    * coordinator leads, the declaration is applied and results are read by then, and

@@ -25,6 +25,10 @@ const serviceStateView = z.object({
   leading: z
     .boolean()
     .meta({ description: 'Whether this coordinator leads. While no coordinator leads, nothing is checked.' }),
+  another_leads: z.boolean().meta({
+    description:
+      'Whether another coordinator leads. Then this one serves the API, and takes over when the other one ends.',
+  }),
   parts: z
     .record(z.string(), z.boolean())
     .meta({ description: 'The parts that `/readyz` names, and whether they work.' }),
@@ -81,10 +85,11 @@ type ServiceStateParts = {
   readonly measurements: readonly Measurement[];
   readonly parts: Readonly<Record<string, boolean>>;
   readonly errors: readonly RecentError[];
+  readonly anotherLeads: boolean;
 };
 
 /** Reads the state from the metrics, so that the API and the metrics never differ. */
-function serviceState({ measurements, parts, errors }: ServiceStateParts): ServiceState {
+function serviceState({ measurements, parts, errors, anotherLeads }: ServiceStateParts): ServiceState {
   const found = new Map(measurements.map((each) => [each.instrument.name, each.points]));
   const value = (name: string): number | null => {
     const first = found.get(name)?.[0]?.value;
@@ -99,6 +104,7 @@ function serviceState({ measurements, parts, errors }: ServiceStateParts): Servi
   return {
     version: VERSION,
     leading: value('svc_leading') === 1,
+    another_leads: anotherLeads,
     parts: { ...parts },
     monitors: leads
       ? (Object.fromEntries(byLabel('svc_monitors', 'status')) as NonNullable<ServiceState['monitors']>)
@@ -183,6 +189,7 @@ const systemView = serviceStateView
       {
         version: '0.1.0',
         leading: true,
+        another_leads: false,
         parts: { nats: true, database: true },
         monitors: { active: 118, degraded: 1, error: 1, unknown: 0 },
         queues: {
@@ -281,7 +288,7 @@ const HIDDEN_ERROR = "a request to it with the operator's token says why";
 
 type Parts = Pick<
   ApiParts,
-  'exports' | 'monitors' | 'overdue' | 'measurements' | 'readiness' | 'recentErrors'
+  'exports' | 'monitors' | 'overdue' | 'measurements' | 'readiness' | 'recentErrors' | 'anotherLeads'
 >;
 
 const testExport = endpoint({
@@ -329,12 +336,13 @@ export function exportEndpoints(parts: Parts): ServedEndpoint[] {
       const isDefault = monitor.declaredExport === null;
       return ok(testViewOf(answer, { isDefault, isOperator: request.token?.isOperator === true }));
     }),
-    serve(systemState, (request) => {
+    serve(systemState, async (request) => {
       const { token } = request;
       const shown = exports.endpoints().filter((each) => token !== null && isShownTo(token, each));
       const state = serviceState({
         measurements: parts.measurements(),
         parts: parts.readiness(),
+        anotherLeads: await parts.anotherLeads(),
         errors: token?.isOperator === true ? (parts.recentErrors?.() ?? []) : [],
       });
       const late = overdue().filter(({ workspaceId }) => workspaceId === workspaceOf(request));

@@ -19,10 +19,18 @@ export const listRegions = endpoint({
   answers: { 200: { description: 'The 28 regions.', schema: regionsView } },
 });
 
-export function regionEndpoints({ store, agents }: Pick<ApiParts, 'store' | 'agents'>): ServedEndpoint[] {
+export function regionEndpoints({
+  store,
+  agents,
+  anotherLeads,
+}: Pick<ApiParts, 'store' | 'agents' | 'anotherLeads'>): ServedEndpoint[] {
   return [
     serve(listRegions, async () => {
-      const [lastSeenAt, absences] = await Promise.all([regionsLastSeen(store), lastingAbsences(store)]);
+      const [lastSeenAt, absences, isHeardElsewhere] = await Promise.all([
+        regionsLastSeen(store),
+        lastingAbsences(store),
+        anotherLeads(),
+      ]);
       const live = new Set(agents.liveRegions());
       const data = REGIONS.map((region): RegionView => {
         const alive = [...agents.agentsOf(region)].map(agentView);
@@ -31,9 +39,11 @@ export function regionEndpoints({ store, agents }: Pick<ApiParts, 'store' | 'age
         return {
           region,
           last_seen_at: lastSeen,
-          // If the absence of the region's agents is not stored yet, it
-          // will be stored as beginning when the last agent was seen.
-          absent_since: live.has(region) ? null : (absences.get(region) ?? lastSeen),
+          // If the absence of the region's agents is not stored yet, it will be stored as beginning
+          // when the last agent was seen. Another leader has stored all absences that it knows.
+          absent_since: live.has(region)
+            ? null
+            : (absences.get(region) ?? (isHeardElsewhere ? null : lastSeen)),
           sick: SICKNESSES.filter((each) => alive.some(({ sick }) => sick.includes(each))),
           agents: alive,
         };

@@ -36,9 +36,16 @@ function works(isWorking: boolean, word = 'Works', otherWord = 'Does not work'):
   return isWorking ? stateLabel('operational', word) : stateLabel('down', otherWord);
 }
 
-function parts({ parts, leading }: SystemView): Html {
+function parts({ parts, leading, another_leads: isLedElsewhere }: SystemView): Html {
+  const leads = isLedElsewhere
+    ? stateLabel('operational', 'Another coordinator leads')
+    : works(leading, 'Leads', 'Does not lead');
+  const idle =
+    leading || isLedElsewhere
+      ? NO_HTML
+      : html` <span class="soft">Nothing is checked while no coordinator leads.</span>`;
   return html`<section class="stack"><h2>Parts</h2><dl class="facts">
-<dt>Coordinator</dt><dd>${works(leading, 'Leads', 'Does not lead')}${leading ? NO_HTML : html` <span class="soft">Nothing is checked while no coordinator leads.</span>`}</dd>
+<dt>Coordinator</dt><dd>${leads}${idle}</dd>
 ${Object.entries(parts).map(([name, isWorking]) => html`<dt>${PARTS[name] ?? name}</dt><dd>${works(isWorking)}</dd>`)}
 </dl></section>`;
 }

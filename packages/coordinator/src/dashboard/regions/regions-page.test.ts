@@ -61,6 +61,20 @@ test('a draft that no region checked shows since when no region has an agent', a
   );
 });
 
+test('while another coordinator leads, its agents are not called absent', async () => {
+  const waiting = await startApi({ anotherLeads: async () => true });
+  try {
+    await waiting.store.transaction((tx) => writeLastSeen(tx, [{ region: 'hosta-fra', at: HOURS_AGO_3 }]));
+    const session = await DashboardSession.open(waiting);
+    const words = wordsIn((await session.get('/regions')).text);
+    expect(words).toContain('Only the coordinator that leads hears them.');
+    expect(words).not.toContain('No agent ');
+    expect(wordsIn((await session.get('/service')).text)).toContain('Another coordinator leads');
+  } finally {
+    await waiting.dispose();
+  }
+});
+
 test('a region whose agents all stop shows since when none takes jobs', async () => {
   const stopping = {
     ...{ id: 'a1', version: '1', capacity: 10, running: 1, loopDelayMs: 1, machine: '', sicknesses: [] },

@@ -71,8 +71,8 @@ function regionTable(regions: readonly RegionView[], now: number): Html {
 }
 
 function regionRow(view: RegionView, now: number): Html {
-  const { region, agents, sick, last_seen_at } = view;
-  const [state, word] = stateOf({ agents, sick });
+  const { region, agents, last_seen_at } = view;
+  const [state, word] = stateOf(view);
   const running = agents.reduce((sum, agent) => sum + agent.running, 0);
   const capacity = agents.reduce((sum, agent) => sum + agent.capacity, 0);
   const figures = new Intl.NumberFormat('en');
@@ -83,8 +83,15 @@ function regionRow(view: RegionView, now: number): Html {
 <td class="soft">${last_seen_at === null ? NO_HTML : age(last_seen_at, now)}</td></tr>`;
 }
 
+/** Whether the region has agents, which only another coordinator hears because it leads. */
+function isHeardElsewhere({ agents, absent_since, last_seen_at }: RegionView): boolean {
+  return agents.length === 0 && absent_since === null && last_seen_at !== null;
+}
+
 /** The state of a region: down without agents, degraded if all are stopping or some report a fault. */
-function stateOf({ agents, sick }: Pick<RegionView, 'agents' | 'sick'>): readonly [State, string] {
+function stateOf(view: RegionView): readonly [State, string] {
+  const { agents, sick } = view;
+  if (isHeardElsewhere(view)) return ['operational', 'Has agents'];
   if (agents.length === 0) return ['down', 'No agent'];
   if (agents.every((agent) => agent.draining)) return ['degraded', 'Stopping'];
   return sick.length > 0 ? ['degraded', 'Sick'] : ['operational', 'Works'];
@@ -92,6 +99,8 @@ function stateOf({ agents, sick }: Pick<RegionView, 'agents' | 'sick'>): readonl
 
 /** The agents of a region, and since when none takes jobs. */
 function agentsCell(view: RegionView, now: number): Html {
+  if (isHeardElsewhere(view))
+    return html`<span class="soft">Only the coordinator that leads hears them.</span>`;
   const since = absenceText(view, now);
   if (view.agents.length === 0) return html`<span class="soft">none${since}</span>`;
   const idle =
