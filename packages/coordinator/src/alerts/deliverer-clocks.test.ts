@@ -126,6 +126,26 @@ describe.each([
     expect(sent).toHaveLength(IN_TEN_MINUTES);
   });
 
+  test('a younger delivery waits no longer because the older one is replayed and dies again', async () => {
+    answer = () => BAD;
+    await queue(1);
+    await isQuiet();
+    parts.clock.stepWall(byMs);
+    answer = () => DOWN;
+    await queue(1, 'degraded');
+    await isQuiet();
+    const { store, clock } = parts;
+    const byHand = createManualDeliveries({ store, clock, deliverer, publicUrl: 'http://svc.example' });
+    answer = () => {
+      answer = () => OK;
+      return BAD;
+    };
+    expect(await byHand.replayChannel(channel)).toBe(1);
+    await isQuiet();
+    await pass(10_000);
+    expect(await states()).toEqual(['dead', 'delivered']);
+  });
+
   test('a younger alert makes the older one due once', async () => {
     await queue(1);
     await isQuiet();

@@ -452,12 +452,12 @@ export async function replayDeliveries(
 }
 
 /**
- * Sets `due_at` of the oldest pending delivery of each pair. Call this when the delivery before it has ended.
+ * Makes the oldest pending delivery of each pair due. Call this when the delivery before it has ended.
  */
 export async function passOnTurns(tx: Transaction, pairs: readonly DeliveryPair[]): Promise<void> {
   if (pairs.length === 0) return;
   await tx.runEach(
-    `UPDATE deliveries SET due_at = coalesce(next_attempt_at, 0) WHERE due_at IS NULL
+    `UPDATE deliveries SET due_at = 0 WHERE due_at IS NULL
        AND id = (SELECT min(id) FROM deliveries WHERE state = 'pending' AND notification_id = ? AND monitor_id = ?)`,
     pairs.map(({ notificationId, monitorId }) => [notificationId, monitorId]),
   );
