@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { liveMonitor, PERIOD, Recording, THREE } from '../../../../test/support/coordinator/recording.ts';
+import type { Link } from '../verdict/state.ts';
 import type { ResultMessage } from './events.ts';
 
 const [A, B, C] = THREE as [(typeof THREE)[0], (typeof THREE)[0], (typeof THREE)[0]];
@@ -133,4 +134,25 @@ describe('a database that lost its last commits makes the same of the same repor
       { numRuns: 20 },
     );
   });
+});
+
+test('the end of a removed monitor’s incident has one id, with and without a state in memory', async () => {
+  await it.channel(11, 'incident_a', [1]);
+  await period('failed');
+  const links = await it.rows<Link>(`SELECT notification_id AS "notificationId", version, announced, incident,
+    'incident_a' AS "providerType" FROM links WHERE notification_id = 11`);
+  const { name, target, type } = liveMonitor(1);
+  const removed = { name, target, type, incident: links[0]?.incident ?? null, links };
+  await it.write('DELETE FROM monitors WHERE id = 1');
+  await it.copy();
+  const remove = async () => {
+    it.enqueued.length = 0;
+    await it.recorder.declare([{ kind: 'monitor', monitorId: 1, monitor: null, removed }], 0);
+    return it.enqueued.map(({ uid, alert: { closure } }) => ({ uid, closure }));
+  };
+  const known = await remove();
+  expect(known).toMatchObject([{ closure: 'monitor-deleted' }]);
+  await it.restartFromCopy();
+  expect(it.states.get(1)).toBeUndefined();
+  expect(await remove()).toEqual(known);
 });

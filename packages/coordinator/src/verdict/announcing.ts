@@ -27,7 +27,7 @@ export function announceStatus(
     if (told === null || incident === null) return link;
     const since = (link.incident === null ? state.incidentSince : link.incidentSince) ?? null;
     const facts = { monitor, status: told, votes: counted, at, reason, incident, since };
-    queueDelivery(frame, state, link, alertOf(facts));
+    queueDelivery(frame, state.id, link, alertOf(facts), state.statusSlot);
     const isOver = status === 'active';
     return writeLink(frame, state.id, {
       ...link,
@@ -44,14 +44,14 @@ export function announceStatus(
  */
 export function closeIncident(
   frame: Frame,
-  state: Pick<MonitorState, 'id' | 'statusSlot' | 'incident' | 'incidentSince' | 'links'>,
+  state: Pick<MonitorState, 'id' | 'incident' | 'incidentSince' | 'links'>,
   monitor: AlertedMonitor,
   counted: readonly Vote[],
   closure: Closure,
 ): void {
   state.links = updateLinks(state.links, (link) => {
     if (link.announced === 'active') return link;
-    closeOn(frame, state, link, monitor, counted, closure);
+    closeOn(frame, state.id, link, monitor, counted, closure);
     return writeLink(frame, state.id, { ...link, announced: 'active', incident: null, incidentSince: null });
   });
   if (state.incident === null) return;
@@ -66,7 +66,7 @@ export function closeIncident(
  */
 export function closeOn(
   frame: Frame,
-  state: NamedStatus,
+  monitorId: number,
   link: Link,
   monitor: AlertedMonitor,
   counted: readonly Vote[],
@@ -85,7 +85,7 @@ export function closeOn(
     since: link.incidentSince ?? null,
     closure,
   });
-  queueDelivery(frame, state, link, alert);
+  queueDelivery(frame, monitorId, link, alert, NO_CHANGE);
 }
 
 /**
@@ -97,15 +97,13 @@ export function writeUnlinked(frame: Frame, monitorId: number, { notificationId,
   frame.writes.announcements.push({ monitorId, notificationId, providerType, ...none });
 }
 
-/** A monitor's id, and `statusSlot`, which names its last change of status. */
-type NamedStatus = Pick<MonitorState, 'id' | 'statusSlot'>;
+/**
+ * The `statusSlot` of an alert that ends an incident without a recovery. Each link gets one such alert of an
+ * incident, so the alert needs no name of a change. A removed monitor has no state that could name one.
+ */
+const NO_CHANGE = 0;
 
-function queueDelivery(
-  frame: Frame,
-  { id: monitorId, statusSlot }: NamedStatus,
-  link: Link,
-  alert: Alert,
-): void {
+function queueDelivery(frame: Frame, monitorId: number, link: Link, alert: Alert, statusSlot: number): void {
   const { notificationId, version: linkVersion } = link;
   const { incident, status } = alert;
   frame.writes.deliveries.push({

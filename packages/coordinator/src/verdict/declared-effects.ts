@@ -127,7 +127,7 @@ function monitorRemoved(evaluation: Evaluation, id: number, removed: RemovedMoni
     const { links, incident } = removed;
     closeIncident(
       evaluation.frame,
-      { id, statusSlot: 0, links, incident, incidentSince: null },
+      { id, links, incident, incidentSince: null },
       { id, ...removed },
       NONE,
       'monitor-deleted',
@@ -183,7 +183,7 @@ function channelUnlinked(
   const isOfState = known.incident === state.incident;
   const incidentSince = known.incidentSince ?? (isOfState ? state.incidentSince : null);
   const ended = { ...known, version: link?.version ?? known.version, incidentSince };
-  closeOn(evaluation.frame, state, ended, monitor, counted, 'channel-unlinked');
+  closeOn(evaluation.frame, monitorId, ended, monitor, counted, 'channel-unlinked');
 }
 
 /**

@@ -11,7 +11,7 @@ export type AlertIdentity = {
   /** Key of the incident. */
   readonly incident: string;
   readonly status: AlertStatus;
-  /** The monitor's `MonitorState.statusSlot`. */
+  /** The monitor's `MonitorState.statusSlot`; 0: the alert ends an incident without a recovery. */
   readonly statusSlot: number;
 };
 
