@@ -31,6 +31,7 @@ export class PostgresReader implements StoreReader {
 
   /** Gives up all connections. It is called when the server is gone or another server has replaced it. */
   drop(): void {
+    if (this.#isClosed) return;
     const former = this.#pool;
     this.#pool = this.#newPool();
     // `end` waits for running queries, and each query ends within its time limit.
@@ -63,7 +64,7 @@ export class PostgresReader implements StoreReader {
     } catch (error) {
       const isLost = isConnectionLost(error);
       client.release(isLost);
-      if (isLost && pool === this.#pool && !this.#isClosed) this.drop();
+      if (isLost && pool === this.#pool) this.drop();
       throw postgresErrorOf(error, 'reads');
     }
   }
@@ -72,6 +73,9 @@ export class PostgresReader implements StoreReader {
     const known = this.#connections.get(client);
     if (known !== undefined) return known;
     const connection = new Connection(client);
+    // A client whose connection breaks during a query also emits `error`, and the query fails with it. Without
+    // a listener that would end the process, and the pool listens to idle clients only.
+    client.on('error', () => {});
     this.#connections.set(client, connection);
     return connection;
   }

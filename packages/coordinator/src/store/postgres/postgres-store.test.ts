@@ -92,6 +92,21 @@ test('a database of another program is refused, and one without a server is said
   );
 });
 
+test('a connection that is lost while the store closes is no error', async () => {
+  const released = Promise.withResolvers<void>();
+  const locking = server.hold(database, 'LOCK TABLE workspaces', released.promise);
+  await locking.isHeld;
+  const reading = names();
+  const waits = sql`SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`;
+  await expect.poll(async () => (await waits.execute(store.work)).rows.length).toBe(1);
+  const closed = store.close();
+  await server.run(`SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
+    WHERE datname = '${database}' AND application_name = 'svc' AND wait_event_type <> 'Lock'`);
+  released.resolve();
+  await Promise.all([locking.done, closed]);
+  expect(await reading).toEqual([]);
+});
+
 test('reads cannot write, their queue is bounded, and closing rejects those that wait', async () => {
   expect(await errorCodeOf(sql`DELETE FROM workspaces`.execute(store.read))).toBe('store-readonly');
   const reads = Array.from({ length: MAX_WAITING_READS + 10 }, () =>
@@ -184,7 +199,7 @@ test('whenever the server is killed, a transaction is stored whole or not at all
 });
 
 /** A proxy in front of the server that ends a connection when a client commits. */
-async function startProxy(): Promise<{ url: Secret; cut(when: 'before' | 'after'): void }> {
+async function startProxy(): Promise<{ url: Secret; cut(when: 'before' | 'after'): void; cutAll(): void }> {
   const sockets = new Set<Socket>();
   let mode: 'before' | 'after' | null = null;
   const proxy = createServer((client) => {
@@ -224,6 +239,9 @@ async function startProxy(): Promise<{ url: Secret; cut(when: 'before' | 'after'
     cut(when) {
       mode = when;
     },
+    cutAll() {
+      for (const socket of sockets) socket.destroy();
+    },
   };
 }
 
@@ -255,4 +273,16 @@ test('a commit that did not reach the server leaves nothing, and may be tried ag
   expect(await names()).toEqual([]);
   await store.commit([insert('a')]);
   expect(await names()).toEqual(['a']);
+});
+
+test('a connection that breaks during a read fails that read, and nothing else', async () => {
+  await store.close();
+  const proxy = await startProxy();
+  store = await opened(proxy.url);
+  const reading = errorCodeOf(sql`SELECT pg_sleep(60)`.execute(store.read));
+  const running = sql`SELECT 1 FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND datname = current_database()`;
+  await expect.poll(async () => (await running.execute(store.work)).rows.length).toBe(1);
+  proxy.cutAll();
+  expect(await reading).toBe('store-reader-lost');
+  expect(await untilItSucceeds(names)).toEqual([]);
 });
