@@ -8,7 +8,7 @@ import { StoreError, type StoreErrorCode, storeError } from '../errors.ts';
 const CODE_OF: ReadonlyMap<string, StoreErrorCode> = new Map([
   ['23', 'store-constraint'],
   ['25006', 'store-readonly'],
-  // Conflicts between transactions, waits that took too long, and too many connections.
+  // Conflicts between transactions, waits that took too long, and too little memory.
   ['40', 'store-busy'],
   ['55P03', 'store-busy'],
   ['57014', 'store-busy'],
@@ -19,8 +19,8 @@ const CODE_OF: ReadonlyMap<string, StoreErrorCode> = new Map([
   ['XX002', 'store-corrupt'],
 ]);
 
-/** Codes of a lost connection: the server ends its connections, or accepts none. */
-const LOST = /^(?:08|57P0)/;
+/** Codes of a lost connection: the server ends its connections, or accepts none (53300: it has too many). */
+const LOST = /^(?:08|57P0|53300)/;
 /** Errors of this class have values in their messages. */
 const ABOUT_VALUES = /^22/;
 

@@ -92,6 +92,12 @@ test('a database of another program is refused, and one without a server is said
   );
 });
 
+test('a server that has no connection left is tried again', async () => {
+  await server.run('CREATE ROLE few LOGIN CONNECTION LIMIT 0');
+  const url = new Secret(server.url(database).reveal().replace('svc@', 'few@'));
+  await expect(opened(url)).rejects.toMatchObject(isLost);
+});
+
 test('a connection that is lost while the store closes is no error', async () => {
   const released = Promise.withResolvers<void>();
   const locking = server.hold(database, 'LOCK TABLE workspaces', released.promise);
