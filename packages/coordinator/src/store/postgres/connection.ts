@@ -35,6 +35,9 @@ const SETTINGS = {
   tcp_keepalives_idle: KEEPALIVE_MS / 1_000,
   tcp_keepalives_interval: 5,
   tcp_keepalives_count: 3,
+  // The forms in which values are read: bytes in hexadecimal digits, and fractions with all of their digits.
+  bytea_output: 'hex',
+  extra_float_digits: 1,
   // Compiling a query takes longer than running any of our queries.
   jit: 'off',
 } as const;

@@ -98,6 +98,17 @@ test('a server that has no connection left is tried again', async () => {
   await expect(opened(url)).rejects.toMatchObject(isLost);
 });
 
+test('bytes and fractions are read whole, whatever form of them the server prefers', async () => {
+  await server.run(`ALTER DATABASE ${database} SET bytea_output = 'escape'`);
+  await server.run(`ALTER DATABASE ${database} SET extra_float_digits = 0`);
+  await store.close();
+  store = await opened();
+  const query = "SELECT CAST('\\x00ff' AS bytea) AS bytes, CAST(0.1 AS float8) + 0.2 AS fraction";
+  const rows = [{ bytes: new Uint8Array([0, 255]), fraction: 0.1 + 0.2 }];
+  expect((await sql.raw(query).execute(store.read)).rows).toEqual(rows);
+  expect(await store.transaction((tx) => tx.query(query))).toEqual(rows);
+});
+
 test('a connection that is lost while the store closes is no error', async () => {
   const released = Promise.withResolvers<void>();
   const locking = server.hold(database, 'LOCK TABLE workspaces', released.promise);
