@@ -92,6 +92,13 @@ test('a database of another program is refused, and one without a server is said
   );
 });
 
+test('a database with another encoding than UTF8 is refused', async () => {
+  await server.run(
+    "CREATE DATABASE latin ENCODING 'LATIN1' LOCALE_PROVIDER libc LOCALE 'C' TEMPLATE template0",
+  );
+  await expect(opened(server.url('latin'))).rejects.toThrow(/LATIN1.*UTF8/);
+});
+
 test('a server that has no connection left is tried again', async () => {
   await server.run('CREATE ROLE few LOGIN CONNECTION LIMIT 0');
   const url = new Secret(server.url(database).reveal().replace('svc@', 'few@'));

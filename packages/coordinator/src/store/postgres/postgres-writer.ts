@@ -197,15 +197,21 @@ export class PostgresWriter implements StoreWriter {
 
   async #takeLock(connection: Connection): Promise<void> {
     const { rows } = await connection.run(
-      "SELECT current_setting('transaction_read_only') AS read_only, CAST(current_setting('server_version_num') AS integer) AS version",
+      `SELECT current_setting('transaction_read_only') AS read_only, current_setting('server_encoding') AS encoding,
+        CAST(current_setting('server_version_num') AS integer) AS version`,
       [],
     );
-    const [state] = rows as { read_only: string; version: number }[];
+    const [state] = rows as { read_only: string; encoding: string; version: number }[];
     if (state?.read_only === 'on') throw lostError('the server is read-only', 'writes');
     if (state !== undefined && state.version < OLDEST_VERSION)
       throw new StoreError(
         'store-error',
         'the database is older than PostgreSQL 15, the oldest that svc uses',
+      );
+    if (state !== undefined && state.encoding !== 'UTF8')
+      throw new StoreError(
+        'store-error',
+        `the database has the encoding ${state.encoding}: svc needs one with UTF8`,
       );
     for (let waitedMs = 0; ; waitedMs += AGAIN_MS) {
       const answer = await connection.run('SELECT pg_try_advisory_lock(CAST(? AS bigint)) AS taken', [
