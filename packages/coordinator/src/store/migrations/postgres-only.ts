@@ -31,7 +31,9 @@ export const POSTGRES_ONLY = [
           part, from_slot, from_slot + ${DAY_MS});
       END LOOP;
     END $$`,
-  `CREATE FUNCTION drop_result_day(until bigint) RETURNS bigint LANGUAGE plpgsql AS $$
+  // A drop waits until nobody reads any results, and writes and later reads wait behind it. So it fails after a
+  // second, before a leader's lease expires. A dump reads all tables until its end.
+  `CREATE FUNCTION drop_result_day(until bigint) RETURNS bigint LANGUAGE plpgsql SET lock_timeout = '1s' AS $$
     DECLARE
       part record;
     BEGIN

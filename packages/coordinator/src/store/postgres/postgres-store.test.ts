@@ -7,7 +7,11 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, onTestFinished, tes
 import { silentLog } from '../../../../../test/support/configured-store.ts';
 import { type PostgresServer, startPostgres } from '../../../../../test/support/postgres-server.ts';
 import { errorCodeOf, insertWorkspace, workspaceNames } from '../../../../../test/support/transactions.ts';
+import { deleteResults } from '../history/retention.ts';
+import { writeProgress } from '../history/rollup-progress.ts';
+import { abstentionOf, insertReports } from '../results/insert-reports.ts';
 import { MAX_WAITING_READS } from '../serial-store.ts';
+import { LEASE_MS } from '../shard-lease.ts';
 import type { SqlStep, Store, Transaction } from '../store.ts';
 import { openPostgres } from './open-postgres.ts';
 
@@ -114,6 +118,29 @@ test('bytes and fractions are read whole, whatever form of them the server prefe
   const rows = [{ bytes: new Uint8Array([0, 255]), fraction: 0.1 + 0.2 }];
   expect((await sql.raw(query).execute(store.read)).rows).toEqual(rows);
   expect(await store.transaction((tx) => tx.query(query))).toEqual(rows);
+});
+
+test('a day of results that another program reads is not dropped, and writes wait less than a lease for it', async () => {
+  const day = Date.UTC(2026, 0, 15);
+  const result = {
+    monitorId: 1,
+    version: 1,
+    slot: day - 1,
+    region: 'hosta-fra',
+    reason: 'no-agent',
+  } as const;
+  await store.commit(insertReports([abstentionOf(result)], day));
+  await store.transaction((tx) => writeProgress(tx, { hour: day, phase: 0, day, afterMonitor: 0 }));
+  const dumped = Promise.withResolvers<void>();
+  const dumping = server.hold(database, 'LOCK TABLE slot_results IN ACCESS SHARE MODE', dumped.promise);
+  await dumping.isHeld;
+  const startedAt = performance.now();
+  const dropping = deleteResults(store, day);
+  await expect(dropping).rejects.toMatchObject({ code: 'store-busy', retryable: true });
+  expect(performance.now() - startedAt).toBeLessThan(LEASE_MS);
+  dumped.resolve();
+  await dumping.done;
+  expect(await deleteResults(store, day)).toBe(1);
 });
 
 test('a connection that is lost while the store closes is no error', async () => {
