@@ -229,7 +229,7 @@ export function containsText(text: RawBuilder<unknown>, part: string): RawBuilde
 export function jsonMember(column: RawBuilder<unknown>, member: string): RawBuilder<string | null> {
   return eachIn({
     sqlite: sql<string | null>`json_extract(${column}, ${sql.lit(`$.${member}`)})`,
-    postgres: sql<string | null>`(CAST(${column} AS json) ->> ${sql.lit(member)})`,
+    postgres: sql<string | null>`(${json(column)} ->> ${sql.lit(member)})`,
   });
 }
 
@@ -237,8 +237,16 @@ export function jsonMember(column: RawBuilder<unknown>, member: string): RawBuil
 export function jsonFlag(column: RawBuilder<unknown>, member: string): RawBuilder<number> {
   return eachIn({
     sqlite: sql<number>`coalesce(json_extract(${column}, ${sql.lit(`$.${member}`)}), 0)`,
-    postgres: sql<number>`coalesce(CAST(CAST(CAST(${column} AS json) ->> ${sql.lit(member)} AS boolean) AS integer), 0)`,
+    postgres: sql<number>`coalesce(CAST(CAST(${json(column)} ->> ${sql.lit(member)} AS boolean) AS integer), 0)`,
   });
+}
+
+/**
+ * The JSON text in `column` as PostgreSQL's type. PostgreSQL reads no member of an object with the character
+ * NUL in any of its texts, so U+FFFD is read instead.
+ */
+function json(column: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`CAST(replace(${column}, '\\u0000', '\\ufffd') AS json)`;
 }
 
 /**

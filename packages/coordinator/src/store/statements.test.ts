@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
+import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import {
   IS_POSTGRES,
@@ -7,6 +8,7 @@ import {
 } from '../../../../test/support/configured-store.ts';
 import { errorCodeOf } from '../../../../test/support/transactions.ts';
 import { addLatency, emptyHistogram, encodeHistogram } from '../verdict/latency-histogram.ts';
+import { jsonFlag, jsonMember } from './dialect.ts';
 import type { SqlStep, Store, Transaction } from './store.ts';
 
 let temporary: TemporaryStore;
@@ -75,6 +77,16 @@ describe('statements of a transaction', () => {
   test.runIf(IS_POSTGRES)('a character that PostgreSQL cannot store is replaced', async () => {
     await store.commit([{ sql: INSERT, rows: [['a\0b', '']] }]);
     expect(await keys()).toEqual(['a\uFFFDb']);
+  });
+
+  test('members of JSON are read beside a text with NUL', async () => {
+    const attributes = JSON.stringify({ target: '\0\\u0000', name: 'Shop', public: true });
+    await store.commit([{ sql: INSERT, rows: [['a', attributes]] }]);
+    const [name, isPublic] = [jsonMember(sql`value`, 'name'), jsonFlag(sql`value`, 'public')];
+    const { rows } = await sql`SELECT ${name} AS name, ${isPublic} AS is_public FROM facts`.execute(
+      store.read,
+    );
+    expect(rows).toEqual([{ name: 'Shop', is_public: 1 }]);
   });
 
   test('stored histograms are added up', async () => {
