@@ -18,7 +18,7 @@ const EMPTY = `
   DECLARE each record;
   BEGIN
     FOR each IN SELECT relname FROM pg_class WHERE relkind IN ('r', 'p') AND NOT relispartition
-      AND relnamespace = current_schema()::regnamespace AND relname !~ '^kysely_|^last_commit$'
+      AND relnamespace = current_schema()::regnamespace AND relname !~ '^kysely_'
     LOOP
       EXECUTE format('DELETE FROM %I', each.relname);
     END LOOP;
