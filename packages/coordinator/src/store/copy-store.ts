@@ -4,11 +4,12 @@ import { systemClock } from '@svc/shared/clock.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import { sql } from 'kysely';
 import { z } from 'zod';
-import { type DatabaseUrl, isShared, openAt } from './database-url.ts';
+import { type DatabaseUrl, isShared } from './database-url.ts';
 import { FORGET_LAST_IDS, LAST_IDS, primaryKeyOf, writeLastId } from './dialect.ts';
 import { StoreError } from './errors.ts';
 import { COPYING, readFact, writeFact } from './facts.ts';
 
+import { openDatabase } from './open.ts';
 import { keepDays } from './results/insert-reports.ts';
 import type { Database } from './schema.ts';
 import { FencedStore, ONLY_SHARD, resignShard, takeShard } from './shard-lease.ts';
@@ -117,9 +118,9 @@ export type CopyParts = {
  */
 export async function copyStore({ from, to, log, onPage = () => {} }: CopyParts): Promise<Copied> {
   const workers = storeInProcess(systemClock);
-  const source = await openAt(from, log, workers);
+  const source = await openDatabase(from, log, workers);
   try {
-    const target = await openAt(to, log, workers);
+    const target = await openDatabase(to, log, workers);
     try {
       const held = [await hold(source, !isShared(from)), await hold(target, !isShared(to))] as const;
       try {

@@ -1,8 +1,4 @@
-import type { Logger } from '@svc/shared/log.ts';
 import type { Secret } from '@svc/shared/secret.ts';
-import { openFile } from './sqlite/open-file.ts';
-import type { StoreWorkers } from './sqlite/store-thread.ts';
-import type { Store } from './store.ts';
 
 const SQLITE = 'sqlite:';
 
@@ -21,17 +17,4 @@ export function fileOf(url: DatabaseUrl): string | null {
 /** Whether several coordinators may use the database at once. */
 export function isShared(url: DatabaseUrl): boolean {
   return fileOf(url) === null;
-}
-
-/**
- * Opens the database, see `openFile` and `openPostgres`. The code for PostgreSQL is loaded only when the URL
- * needs it.
- *
- * @param workers the writer and the readers of an SQLite file; PostgreSQL needs none
- */
-export async function openAt(url: DatabaseUrl, log: Logger, workers: StoreWorkers): Promise<Store> {
-  const path = fileOf(url);
-  if (path !== null) return openFile({ path, log, workers });
-  const { openPostgres } = await import('./postgres/open-postgres.ts');
-  return openPostgres({ url, log });
 }
