@@ -30,6 +30,17 @@ test('the help of a command tells its options and settings', async () => {
   }
 });
 
+test('a database to copy is looked for where the user is', async () => {
+  const written: string[] = [];
+  const code = await runCommandLine(['migrate-store', '--from', 'sqlite:svc.db', '--to', 'sqlite:copy.db'], {
+    environment: { npm_lifecycle_event: 'svc', INIT_CWD: '/nowhere' },
+    out: { write: (text) => written.push(text) },
+    err: { write: (text) => written.push(text) },
+  });
+  expect(code).toBe(1);
+  expect(written.join('')).toContain('cannot copy /nowhere/svc.db');
+});
+
 describe('what is not known is refused, with what was probably meant', () => {
   test.each([
     [[], 'the command is missing'],

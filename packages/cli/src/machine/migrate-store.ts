@@ -1,15 +1,15 @@
+import { COORDINATOR_SETTINGS, databaseFileOf } from '@svc/coordinator/config.ts';
 import { copyStore } from '@svc/coordinator/store/copy-store.ts';
 import { createLogger } from '@svc/shared/log.ts';
 import { Secret } from '@svc/shared/secret.ts';
 import { type Command, UsageError } from '../command.ts';
 import { describeOptions, parseOptions } from '../options.ts';
+import { userPath } from '../write-file.ts';
 
 const OPTIONS = {
   from: { value: 'URL', description: 'the database that is copied: sqlite:<path> or postgres://…' },
   to: { value: 'URL', description: 'an empty database: sqlite:<path>, which is made, or postgres://…' },
 } as const;
-
-const DATABASE = /^(?:sqlite:.+|postgres(?:ql)?:\/\/.+)/;
 
 /** Interval between two lines that report the progress of a copy, ms. */
 const SAY_EVERY_MS = 5_000;
@@ -27,17 +27,16 @@ A password in an address can be seen in the list of processes. Leave it out and 
 Options:
 ${describeOptions(OPTIONS)}
 `,
-  async run(args, { err }) {
+  async run(args, { environment, err }) {
     const { from, to } = parseOptions(args, OPTIONS);
     if (from === undefined || to === undefined)
       throw new UsageError('--from and --to are needed: see migrate-store --help');
-    for (const url of [from, to])
-      if (!DATABASE.test(url)) throw new UsageError('a database is sqlite:<path> or postgres://…');
-    if (from === to) throw new UsageError('--from and --to are the same database');
+    const [source, target] = [databaseAt(from, environment), databaseAt(to, environment)];
+    if (source.reveal() === target.reveal()) throw new UsageError('--from and --to are the same database');
     let saidAt = performance.now();
     const copied = await copyStore({
-      from: new Secret(from),
-      to: new Secret(to),
+      from: source,
+      to: target,
       log: createLogger('migrate-store', 'silent'),
       onPage(table) {
         if (performance.now() - saidAt < SAY_EVERY_MS) return;
@@ -52,3 +51,12 @@ ${describeOptions(OPTIONS)}
     );
   },
 };
+
+/** The database that an option names. The path of a file begins in the folder where the user is. */
+function databaseAt(text: string, environment: NodeJS.ProcessEnv): Secret {
+  if (!COORDINATOR_SETTINGS.databaseUrl.schema.safeParse(text).success)
+    throw new UsageError('a database is sqlite:<path> or postgres://…');
+  const url = new Secret(text);
+  const file = databaseFileOf(url, '');
+  return file === null ? url : new Secret(`sqlite:${userPath(file, environment)}`);
+}

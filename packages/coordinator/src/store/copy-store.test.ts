@@ -1,4 +1,5 @@
-import { join } from 'node:path';
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { Secret } from '@svc/shared/secret.ts';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import {
@@ -172,7 +173,7 @@ describe.runIf(IS_POSTGRES)('an installation is copied', () => {
     }
   });
 
-  test('an interrupted copy is refused by a coordinator, and is continued', async () => {
+  test('an interrupted copy is refused by a coordinator and as a source, and is continued', async () => {
     let pages = 0;
     const interrupted = copy(file, database.url, () => {
       pages += 1;
@@ -183,6 +184,8 @@ describe.runIf(IS_POSTGRES)('an installation is copied', () => {
     await within(database.url, async (store) => {
       await expect(refuseUnfinishedCopy(store)).rejects.toThrow('unfinished copy');
     });
+    const third = new Secret(`sqlite:${join(folder.path, 'third.db')}`);
+    await expect(copy(database.url, third)).rejects.toThrow('unfinished copy');
     const copied = await copy(file, database.url);
     expect(copied).toMatchObject({ slot_results: RESULTS, monitors: 2 });
   });
@@ -195,6 +198,27 @@ describe.runIf(IS_POSTGRES)('an installation is copied', () => {
       const back = new Secret(`sqlite:${join(folder.path, 'back.db')}`);
       await expect(copy(database.url, back)).rejects.toMatchObject({ code: 'store-in-use' });
     });
+  });
+
+  test('an address without an installation is refused, and nothing is made there', async () => {
+    const mistyped = join(folder.path, 'mistyped', 'svc.db');
+    const refused = { code: 'store-foreign', message: expect.stringContaining('cannot copy') };
+    await expect(copy(new Secret(`sqlite:${mistyped}`), database.url)).rejects.toMatchObject(refused);
+    expect(existsSync(dirname(mistyped))).toBe(false);
+
+    await runIn(database.url, 'CREATE SCHEMA mistyped');
+    const empty = new Secret(`${database.url.reveal()}?options=-c%20search_path%3Dmistyped`);
+    await expect(copy(empty, file)).rejects.toMatchObject(refused);
+    // It fails if the schema has tables.
+    await runIn(database.url, 'DROP SCHEMA mistyped');
+  });
+
+  test('a copy that is refused by its target leaves the lease of its source', async () => {
+    await within(database.url, (store) =>
+      takeShard(store, { shard: 0, term: 'other', holder: 'other' }, true),
+    );
+    await expect(copy(file, database.url)).rejects.toMatchObject({ code: 'store-in-use' });
+    expect(await within(file, (store) => rowsOf(store, 'shards'))).toMatchObject([{ term: '' }]);
   });
 
   test('a row that changed in the copy is found, and the copy stays unfinished', async () => {

@@ -1,15 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { systemClock } from '@svc/shared/clock.ts';
+import { messageOf } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import { sql } from 'kysely';
 import { z } from 'zod';
-import { type DatabaseUrl, isShared } from './database-url.ts';
+import { type DatabaseUrl, fileOf, isShared } from './database-url.ts';
 import { FORGET_LAST_IDS, LAST_IDS, primaryKeyOf, writeLastId } from './dialect.ts';
 import { StoreError } from './errors.ts';
-import { COPYING, readFact, writeFact } from './facts.ts';
-
-import { openDatabase } from './open.ts';
+import { COPYING, readFact, refuseUnfinishedCopy, writeFact } from './facts.ts';
+import { openDatabase, openReading } from './open.ts';
 import { keepDays } from './results/insert-reports.ts';
 import type { Database } from './schema.ts';
 import { FencedStore, ONLY_SHARD, resignShard, takeShard } from './shard-lease.ts';
@@ -113,31 +113,54 @@ export type CopyParts = {
 /**
  * Copies the rows of `from` to `to`, or continues an interrupted copy, and then compares all rows.
  *
- * @throws StoreError `store-in-use`, `store-foreign` (`to` has other rows), `store-error` (the copy differs), or
- *   the database's error
+ * @throws StoreError `store-in-use`, `store-foreign` (`from` is no whole installation, or `to` has other rows),
+ *   `store-error` (the copy differs), or the database's error
  */
 export async function copyStore({ from, to, log, onPage = () => {} }: CopyParts): Promise<Copied> {
-  const workers = storeInProcess(systemClock);
-  const source = await openDatabase(from, log, workers);
-  try {
-    const target = await openDatabase(to, log, workers);
-    try {
-      const held = [await hold(source, !isShared(from)), await hold(target, !isShared(to))] as const;
-      try {
-        const [{ store: reading }, { store: writing }] = held;
-        await copyRows(reading, writing, onPage);
-        const copied = await compareRows(reading, writing, onPage);
-        await writing.commit([{ sql: 'DELETE FROM facts WHERE key = ?', rows: [[COPYING]] }]);
-        return copied;
-      } finally {
-        for (const { release } of held) await release();
-      }
-    } finally {
-      await target.close();
-    }
-  } finally {
-    await source.close();
+  const installation = await installationIn(from, log);
+  const opened = new AsyncDisposableStack();
+  async function openHeld(url: DatabaseUrl): Promise<Store> {
+    const store = opened.adopt(await openDatabase(url, log, storeInProcess(systemClock)), (each) =>
+      each.close(),
+    );
+    const held = await hold(store, !isShared(url));
+    opened.defer(held.release);
+    return held.store;
   }
+  try {
+    const [reading, writing] = [await openHeld(from), await openHeld(to)];
+    await copyRows(reading, writing, installation, onPage);
+    const copied = await compareRows(reading, writing, onPage);
+    await writing.commit([{ sql: 'DELETE FROM facts WHERE key = ?', rows: [[COPYING]] }]);
+    return copied;
+  } finally {
+    await opened.disposeAsync();
+  }
+}
+
+/**
+ * The id of the installation in a database. It only reads: whatever a mistyped address names, nothing is created
+ * or changed there.
+ *
+ * @throws StoreError `store-foreign`
+ */
+async function installationIn(url: DatabaseUrl, log: Logger): Promise<string> {
+  const name = fileOf(url) ?? 'the PostgreSQL database';
+  let installation: string | null;
+  try {
+    const reading = await openReading(url, log);
+    try {
+      await refuseUnfinishedCopy(reading);
+      installation = await readFact(reading.read, 'installation_id');
+    } finally {
+      await reading.close();
+    }
+  } catch (cause) {
+    throw new StoreError('store-foreign', `cannot copy ${name}: ${messageOf(cause)}`, { cause });
+  }
+  if (installation === null)
+    throw new StoreError('store-foreign', `cannot copy ${name}: no coordinator has used it yet`);
+  return installation;
 }
 
 /**
@@ -162,10 +185,12 @@ async function hold(store: Store, isAlone: boolean): Promise<{ store: Store; rel
   };
 }
 
-async function copyRows(source: Store, target: Store, onPage: CopyParts['onPage'] & {}): Promise<void> {
-  const installation = await readFact(source.read, 'installation_id');
-  if (installation === null)
-    throw new StoreError('store-foreign', 'no coordinator has used the database to copy yet');
+async function copyRows(
+  source: Store,
+  target: Store,
+  installation: string,
+  onPage: CopyParts['onPage'] & {},
+): Promise<void> {
   let { table, after } = await progressOf(target, installation);
   for (const name of COPIED_TABLES.slice(COPIED_TABLES.indexOf(table))) {
     table = name;
