@@ -7,9 +7,10 @@ export const MAX_CHAIN = 16;
 /**
  * The records of `type` that the message has for `name`, in the order of the answer.
  *
- * The records are those of the last name in the CNAME chain of `name`. For the type `CNAME`, they are the
- * links of the chain. Records of other names are left out. A chain that leads out of the message ends there,
- * because recursive servers follow it themselves.
+ * The records belong to the last name in the CNAME chain of `name`, or to an earlier
+ * name of the chain if that name has such records. For the type `CNAME`, the records
+ * are the links of the chain. Records of other names are left out. A chain that leads
+ * out of the message ends there, because recursive servers send the whole chain.
  */
 export function recordsOf(message: DnsMessage, name: string, type: RecordType): DnsRecord[] {
   const chain = chainOf(message, name);
@@ -24,8 +25,9 @@ export function recordsOf(message: DnsMessage, name: string, type: RecordType): 
 }
 
 /**
- * The reason why the aliases of `name` can never lead to a record. Null: the chain ends, or leads out of the
- * message. Some authoritative servers (Knot, NSD) answer a circle with its links and NOERROR.
+ * Says why the aliases of `name` can never lead to a record: they form a circle,
+ * or are too many. Null when the chain ends, or leads out of the message. Some
+ * authoritative servers (Knot, NSD) answer NOERROR with the links of a circle.
  */
 export function brokenChain(message: DnsMessage, name: string): string | null {
   const chain = chainOf(message, name).map(({ target }) => target);
@@ -37,7 +39,10 @@ export function brokenChain(message: DnsMessage, name: string): string | null {
   return goesOn ? `more than ${MAX_CHAIN} aliases` : null;
 }
 
-/** Describes the circle in a chain of names, each an alias for the next. Null: there is no circle. */
+/**
+ * Describes the circle in a chain of names, each of which
+ * is an alias for the next. Null when there is no circle.
+ */
 export function circleIn(names: readonly string[]): string | null {
   const last = names.at(-1) ?? '';
   const first = names.indexOf(last);
@@ -47,8 +52,8 @@ export function circleIn(names: readonly string[]): string | null {
 type Alias = Extract<DnsRecord, { type: 'CNAME' }>;
 
 /**
- * The links of the CNAME chain that begins at `name`, in order. A circular
- * chain ends where its circle closes.
+ * The links of the CNAME chain that begins at `name`, in order, at most
+ * {@link MAX_CHAIN}. A circular chain ends where its circle closes.
  */
 function chainOf(message: DnsMessage, name: string): Alias[] {
   const aliases = new Map<string, Alias>();

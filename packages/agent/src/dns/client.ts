@@ -6,11 +6,9 @@ import { type ServerAddress, serverName } from './servers.ts';
 import { Silence } from './silence.ts';
 
 /**
- * Waits between tries: half a second, then twice as long each time. Datagrams are lost when
- * hundreds of checks start together, and a look-up that waited 5 s, the default of resolv.conf,
- * would make the target look slow.
- *
- * @param longestMs bound on each wait
+ * Returns the waits between tries: half a second, then twice as long each time, at most
+ * `longestMs`. Datagrams are lost when hundreds of checks start together. A look-up
+ * that waited for 5 s, the default of resolv.conf, would make the target look slow.
  */
 export function doublingWaits(longestMs: number): AskPolicy['waitMs'] {
   return (n) => Math.min(longestMs, FIRST_WAIT_MS * 2 ** n);
@@ -18,7 +16,7 @@ export function doublingWaits(longestMs: number): AskPolicy['waitMs'] {
 
 const FIRST_WAIT_MS = 500;
 
-/** Time limit of a question that only tests whether the servers answer at all, ms. */
+/** Time limit of a question that only tests whether the servers answer, ms. */
 const OTHER_NAME_MS = 10_000;
 
 /**
@@ -37,7 +35,8 @@ export class DnsClient {
   }
 
   /**
-   * Asks until there is a reply. `settle` is called once, after `askServers` has returned.
+   * Asks the servers until there is a reply. `settle` is called once, after `askServers`
+   * has returned, unless the returned function cancels the question before.
    *
    * @param question a question with a canonical name, as `canonicalName` returns it
    */
@@ -55,8 +54,8 @@ export class DnsClient {
   }
 
   /**
-   * Whether the name servers answer no question at all, according to {@link Silence.isTotal}. Callers that
-   * give up a question before its policy ends use this.
+   * Whether the name servers answer no question at all, according to {@link Silence.isTotal}.
+   * It is for callers that give up a question before its policy ends.
    *
    * @param since start of that question, monotonic ms
    */
@@ -70,13 +69,13 @@ export class DnsClient {
     await Promise.all([...this.#servers.values()].map(({ udp }) => udp.close()));
   }
 
-  /** Asks for a name only to test whether the servers answer at all. */
+  /** Asks for a name only to test whether the servers answer. The answer is not used. */
   #askForOther(name: string, { servers, waitMs, timeoutMs }: AskPolicy): void {
     const policy = { servers, waitMs, tries: 4, timeoutMs: Math.min(timeoutMs, OTHER_NAME_MS) };
     if (!this.#isClosed) this.askServers({ name, type: 'A' }, policy, () => {});
   }
 
-  /** Tests whether a silent server answers in time again. No caller's question waits for this test. */
+  /** Tests whether a silent server answers within half a second again. No caller waits for this test. */
   #askInPassing(server: KnownServer, question: DnsQuestion): void {
     const ended = () => clearTimeout(deadline);
     const cancel = server.udp.send({

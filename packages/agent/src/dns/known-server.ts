@@ -6,17 +6,20 @@ import { type DnsMessage, decodeMessage, encodeQuery } from './packet.ts';
 import { type Cancel, isAnswerTo, type Query } from './query.ts';
 import type { ServerAddress } from './servers.ts';
 
-/** How long a server is asked without EDNS before EDNS is tried again, ms. */
+/**
+ * How long first queries to a server have no EDNS after the server failed on EDNS, ms. A
+ * server that answered a query with EDNS within this time does not count as failing on EDNS.
+ */
 const PLAIN_MS = 600_000;
 /** Interval between two tests of a silent server, ms. */
 const RETRIAL_MS = 30_000;
 
 /**
- * What a client remembers of one server between questions: whether it answers at all, and whether it answers
- * queries with EDNS.
+ * A DNS server, and what a client remembers about it between questions:
+ * whether it answers at all, and whether it answers queries with EDNS.
  *
- * Without this memory, a dead first server would cost every check half a second, and so would an old server
- * that drops queries with EDNS. Times are ms on `now`'s clock.
+ * Without this memory, a dead first server would cost every check
+ * half a second. So would an old server that drops queries with EDNS.
  */
 export class KnownServer {
   readonly address: ServerAddress;
@@ -25,7 +28,9 @@ export class KnownServer {
   #answeredAt = Number.NEGATIVE_INFINITY;
   #answeredEdnsAt = Number.NEGATIVE_INFINITY;
   #plainUntil = Number.NEGATIVE_INFINITY;
-  /** When the silent server is tested next; infinity while the server answers. */
+  /**
+   * When the silent server is tested next, ms on the clock `now`; infinity while the server is not silent.
+   */
   #retrialAt = Number.POSITIVE_INFINITY;
 
   /** @param now a monotonic clock, ms */
@@ -36,20 +41,24 @@ export class KnownServer {
   }
 
   /**
-   * Whether this server left a question unanswered that another server answered, and has sent nothing since.
+   * Whether this server is silent: another server answered a question that this
+   * server had left unanswered, and this server has answered nothing since.
    */
   get isSilent(): boolean {
     return this.#retrialAt !== Number.POSITIVE_INFINITY;
   }
 
-  /** Whether a silent server is due to be tested; true once per interval. */
+  /**
+   * Returns true when the server is silent and is due to be
+   * tested. The next test is then due after {@link RETRIAL_MS}.
+   */
   takeRetrial(): boolean {
     if (this.#now() < this.#retrialAt) return false;
     this.#retrialAt = this.#now() + RETRIAL_MS;
     return true;
   }
 
-  /** Whether the first query to this server has EDNS. */
+  /** Whether the first query of a question has EDNS when it goes to this server. */
   get takesEdns(): boolean {
     return this.#now() >= this.#plainUntil;
   }
@@ -67,46 +76,50 @@ export class KnownServer {
   }
 
   /**
-   * Records that the server answered a query without EDNS after a query with EDNS had got no answer or
-   * SERVFAIL. The record has no effect when the server answered a query with EDNS within the last ten
-   * minutes: a datagram is lost now and then, and a slow look-up may succeed at its second try.
+   * Records that the server answered a query without EDNS after it had failed to answer
+   * one with EDNS: it sent nothing, or FORMERR, SERVFAIL or NOTIMP. The record has no
+   * effect when the server answered a query with EDNS within the last ten minutes, because
+   * a datagram is lost now and then, and a slow look-up may succeed at its second try.
    */
   answeredPlainOnly(): void {
     if (this.#now() - this.#answeredEdnsAt > PLAIN_MS) this.#plainUntil = this.#now() + PLAIN_MS;
   }
 
   /**
-   * Records that another server answered a question before this one.
+   * Records that another server answered a question that this server was asked too.
+   * This server now counts as silent, unless it has sent a message since `sentAt`.
    *
-   * @param sentAt when this server was asked that question
+   * @param sentAt when this server was first asked that question, ms on the clock `now`
    */
   leftUnanswered(sentAt: number): void {
     if (this.#answeredAt < sentAt && !this.isSilent) this.#retrialAt = this.#now() + RETRIAL_MS;
   }
 }
 
-/** Source ports in use for each server at one time. Each query takes one at random. */
+/**
+ * Number of source ports that are in use for a server at one time. Each query takes one of them at random.
+ */
 const PORTS = 4;
-/** A port is replaced after this many queries or this long (ms), whichever comes first. */
+/** A port is replaced after this number of queries, or after {@link PORT_LIFE_MS}. */
 const QUERIES_PER_PORT = 512;
 const PORT_LIFE_MS = 30_000;
 /**
- * Maximum number of replaced ports that still wait for answers. Beyond that number, the ports in use are kept
- * for longer.
+ * Maximum number of replaced ports that still wait for answers.
+ * When there are so many, no further port is replaced.
  */
 const MAX_RETIRED = 32;
 /**
- * Maximum number of pending queries on one port. Below this number, a random id is
- * usually free at the first draw.
+ * Maximum number of pending queries on one port. Further queries fail with `EBUSY`. Up
+ * to this number, most ids are free, so a random id is usually free at the first draw.
  */
 const MAX_PENDING_PER_PORT = 16_384;
 
 /**
  * Sends queries to one server over UDP.
  *
- * The sockets are connected, so the kernel drops datagrams from any other address and reports when nothing
- * listens there. A handful of sockets with random ports serves all queries and is replaced often. Decision
- * 0030 compares this with one socket per query.
+ * The sockets are connected, so the kernel drops datagrams from any other address, and
+ * reports when nothing listens at the server's port. Four sockets with random ports serve all
+ * queries, and are replaced often. Decision 0030 compares this with one socket per query.
  */
 class UdpServer {
   readonly #address: ServerAddress;
@@ -147,8 +160,9 @@ class UdpServer {
 
 type Pending = {
   /**
-   * Undefined once the query has ended. The tables that a growing `Map` has outgrown may live until the next
-   * full garbage collection, and would keep the attempt alive through this member (decision 0020).
+   * Undefined once the query has ended. A growing `Map` replaces its internal
+   * table, and the old table may live until the next full garbage collection.
+   * It would keep the attempt alive through this member (decision 0020).
    */
   query: Query | undefined;
   readonly packet: Buffer;
@@ -223,8 +237,8 @@ class Port {
   }
 
   /**
-   * Whether no answer can arrive, because the socket sends from `::1` to another machine. This happens while
-   * this machine's IPv6 address is tentative, and the socket would keep `::1` as its sender.
+   * Whether no answer can arrive, because the socket sends from `::1` to another machine. The kernel
+   * chooses `::1` while this machine's IPv6 address is tentative, and the socket would keep it.
    */
   #leavesFromLoopback(): boolean {
     return !isLoopbackHost(this.#host) && this.#socket.address().address === '::1';
@@ -244,14 +258,17 @@ class Port {
     query.answered(message);
   }
 
-  /** Handles an ICMP error or a missing route. Both concern the server, so all queries on this port fail. */
+  /**
+   * Handles an error of the socket: an ICMP error, a missing route, or a lack of ports or
+   * descriptors. All queries on this port fail, because the error concerns each of them.
+   */
   readonly #failed = ({ code = 'EUNKNOWN' }: Pick<NodeJS.ErrnoException, 'code'>): void => {
     if (!this.isOpen) {
       // A socket that could not be bound does not emit `close`.
       this.#closed.resolve();
     } else if (!this.#isConnected) {
-      // The port is closed before the queries fail, because a caller that asks again at once would get this
-      // port.
+      // The port is closed before the queries fail. Otherwise
+      // a caller that asks again at once would get this port.
       this.isOpen = false;
       this.#socket.close();
     }
@@ -259,8 +276,8 @@ class Port {
   };
 
   /**
-   * Handles the result of a send. Without a callback, Node drops the errors of sending, which include the
-   * ICMP errors of earlier queries.
+   * Handles the result of a send. Without a callback, Node would drop
+   * the error. It may be an ICMP error that an earlier query caused.
    */
   readonly #sendDone = (error: NodeJS.ErrnoException | null): void => {
     if (error !== null && this.isOpen) this.#failed(error);
@@ -277,7 +294,7 @@ class Port {
     this.#checkIdle();
   }
 
-  /** Ends the wait of a query and frees its id. */
+  /** Removes a query and frees its id. The query gets no answer after this. */
   #endQuery(id: number): void {
     const pending = this.#pending.get(id);
     if (pending !== undefined) pending.query = undefined;

@@ -10,12 +10,13 @@ import { SILENT_AFTER_MS, type Silence } from './silence.ts';
 /** How long and how often servers are asked before a question is given up. */
 export type AskPolicy = {
   /**
-   * Servers in the order in which they are asked, round after round; at least one. Servers that were silent
-   * come last.
+   * The servers, at least one. They are asked in this order,
+   * round after round, but silent servers are asked last.
    */
   servers: readonly ServerAddress[];
   /**
-   * The wait between try `n` (from 0) and the next try, ms. An answer to an earlier try is still accepted.
+   * Returns the wait between try `n` (from 0) and the next
+   * try, ms. An answer to an earlier try is still accepted.
    */
   waitMs: (n: number) => number;
   /** Maximum number of tries; may be Infinity when `timeoutMs` is not. */
@@ -27,20 +28,20 @@ export type AskPolicy = {
 export type DnsReply =
   /** A server knows the answer: RCODE 0, or 3 (no such name). */
   | { kind: 'answer'; message: DnsMessage }
-  /** A server answered that it cannot or will not tell, and no server gave a better answer. */
+  /** No server knows the answer, and at least one said so (SERVFAIL, REFUSED, a referral). */
   | { kind: 'failed'; why: string }
   | { kind: 'silent'; why: string }
   /**
-   * No server could be reached (refused, no route, or no socket left), or none has answered any question
-   * about any name. This says something about the agent's own network and nothing about the name.
+   * No server could be reached (connection refused, no route, or no socket left), or no server answers any
+   * question about any name. This says something about the agent's own network and nothing about the name.
    */
   | { kind: 'unreachable'; why: string }
   /** The client was closed. */
   | { kind: 'unable'; why: string };
 
 /**
- * Silence about one name after which another name is queried, ms. An attempt can distinguish silent servers
- * from a silent name only when half of its time-out is longer than this time.
+ * Silence about one name after which another name is queried, ms. An attempt whose
+ * time-out is at most twice as long cannot distinguish silent servers from a silent name.
  */
 const LISTEN_AFTER_MS = 100;
 
@@ -54,12 +55,15 @@ export class OpenQuestion implements Bounded {
   readonly #shared: Shared;
   readonly #startedAt: number;
   readonly #settle: (reply: DnsReply) => void;
-  /** Servers that have not yet refused to answer. The server to ask next comes first. */
+  /**
+   * Servers that may still answer. A server that refused to answer, or
+   * could not be reached, is removed. The server to ask next comes first.
+   */
   readonly #hopeful: KnownServer[];
   /** When each server was first asked. Servers that have answered since are left out. */
   readonly #unheard = new Map<KnownServer, number>();
   readonly #triesAt = new Map<KnownServer, number>();
-  /** Servers that are queried again over TCP, because their answer was truncated. */
+  /** Servers that are asked again over TCP, because their answer over UDP was truncated. */
   readonly #overTcp = new Set<KnownServer>();
   readonly #reasons: string[] = [];
   readonly #cancels: Cancel[] = [];
@@ -94,7 +98,7 @@ export class OpenQuestion implements Bounded {
   /**
    * Starts the question.
    *
-   * @param askForOther asks for another name that the servers have answered before
+   * @param askForOther function that asks the servers for another name, to test whether they answer at all
    */
   start(askForOther: (name: string) => void): void {
     this.#askForOther = askForOther;
@@ -114,7 +118,7 @@ export class OpenQuestion implements Bounded {
     clearTimeout(this.#wait);
     const server = this.#tries < this.#policy.tries ? this.#hopeful.shift() : undefined;
     if (server === undefined) {
-      // The answer to the last try may have arrived in time and may be unread.
+      // The answer to the last try may have arrived in time and still be unread.
       afterReading(() => this.#givenUp());
       return;
     }
@@ -127,8 +131,8 @@ export class OpenQuestion implements Bounded {
   };
 
   /**
-   * Starts the first wait. After {@link LISTEN_AFTER_MS} of silence, another name is queried within this
-   * wait, because it is the only long wait of an attempt with a short time-out.
+   * Starts the first wait. After {@link LISTEN_AFTER_MS} of silence, it queries another name
+   * within this wait: an attempt with a short time-out has no other wait that is long enough.
    */
   #waitAndListen(waitMs: number): void {
     this.#wait = setTimeout(() => {
@@ -138,7 +142,8 @@ export class OpenQuestion implements Bounded {
   }
 
   /**
-   * Asks for another name while only one name has been silent, to find out whether the servers answer at all.
+   * While only this question's name has been silent, asks for
+   * another name, to find out whether the servers answer at all.
    */
   #listenForOthers(): void {
     const { name } = this.#question;
@@ -148,8 +153,8 @@ export class OpenQuestion implements Bounded {
   }
 
   /**
-   * Records the end of the question. If the question was silent for {@link SILENT_AFTER_MS}, its name counts
-   * as given up, even when the caller gave up the question before its policy ended.
+   * Records the end of the question. If the servers were silent for {@link SILENT_AFTER_MS}, the question's
+   * name counts as given up, even when the caller cancelled the question before its policy ended.
    */
   #noteEnd(): void {
     const { silence, now } = this.#shared;
@@ -164,8 +169,8 @@ export class OpenQuestion implements Bounded {
   }
 
   /**
-   * Sends one try. Every second try to a server changes the use of EDNS, because some servers and
-   * firewalls drop queries with EDNS.
+   * Sends one try. Every second try to a server has EDNS if the first had none, and no
+   * EDNS if the first had it, because some servers and firewalls drop queries with EDNS.
    */
   #try(server: KnownServer): void {
     const earlier = this.#triesAt.get(server) ?? 0;
@@ -235,7 +240,7 @@ export class OpenQuestion implements Bounded {
     this.#discard(server, `${what} from ${serverName(server.address)}${how === '' ? '' : ` ${how}`}`);
   }
 
-  /** Discards a server that has nothing more to say, and asks the next one at once. */
+  /** Discards a server that has nothing more to say, and asks the next server at once. */
   #discard(server: KnownServer, reason: string): void {
     const index = this.#hopeful.indexOf(server);
     if (index < 0) return;
@@ -277,7 +282,7 @@ export class OpenQuestion implements Bounded {
     else this.#finish({ kind: 'silent', why });
   }
 
-  /** Ends the question, because every server has said that it cannot help, or could not be reached. */
+  /** Ends the question, because every server said that it cannot help or could not be reached. */
   #noneLeft(): void {
     const { silence, now } = this.#shared;
     if (!this.#isHeard) silence.recordUnreachable(now());
@@ -292,8 +297,8 @@ export class OpenQuestion implements Bounded {
   }
 
   /**
-   * Records the servers that kept this question waiting. A server that was asked last, and only once,
-   * has had no time to answer yet.
+   * Records the servers that left this question unanswered while another server answered it.
+   * A server that was asked last, and only once, has had no time to answer and is left out.
    */
   #blameUnheard(): void {
     for (const [server, sentAt] of this.#unheard) {
@@ -303,15 +308,15 @@ export class OpenQuestion implements Bounded {
   }
 }
 
-/** Whether the server knows the name, or knows that it does not exist: RCODE 0 or 3. */
+/** Whether the server knows the name, or knows that it does not exist: RCODE 0 or 3, and no referral. */
 export function knowsName({ rcode, isReferral }: DnsMessage): boolean {
   return !isReferral && (rcode === RCODE.ok || rcode === RCODE.noSuchName);
 }
 
 /**
- * RCODEs with which servers that do not know EDNS answer a query with EDNS (RFC 6891, section
- * 6.2.2; RFC 8906, section 8.1). Most SERVFAIL answers have another cause, so a second query
- * without EDNS tests the server.
+ * RCODEs with which servers that do not know EDNS answer a query with EDNS
+ * (RFC 6891, section 6.2.2; RFC 8906, section 8.1). Most SERVFAIL answers
+ * have another cause, so the query is repeated without EDNS to find out.
  */
 const EDNS_REFUSALS = new Set([RCODE.formatError, RCODE.serverFailure, RCODE.notImplemented]);
 
@@ -323,14 +328,14 @@ const RCODE_NAMES: Record<number, string> = {
 };
 
 /**
- * Asks one question over a TCP connection of its own (RFC 7766), for answers that do not fit into a datagram.
- * It reads at most one message of 64 KiB. Any other message than the answer ends the query as failed.
+ * Asks one question over its own TCP connection (RFC 7766), for answers that do not fit into a
+ * datagram. It reads one message, at most 64 KiB. If this message is not the answer, the query fails.
  */
 function queryOverTcp(server: ServerAddress, query: Query): Cancel {
   const id = randomInt(0x1_0000);
   const packet = encodeQuery(id, query.question, query.withEdns);
   const socket = connect({ host: server.host, port: server.port, autoSelectFamily: false, noDelay: true });
-  // Two bytes for the length of the message, later followed by the message.
+  // At first, this buffer holds only the two bytes of the message's length. The message is appended later.
   let frame = Buffer.alloc(2);
   let filled = 0;
   let isDone = false;
@@ -372,7 +377,7 @@ function answerIn(data: Buffer, id: number, query: Query) {
     const message = decodeMessage(data);
     return message.id === id && !message.isTruncated && isAnswerTo(message, query.question) ? message : null;
   } catch {
-    // The bytes are not a DNS message. The caller reports a failed query.
+    // The bytes are not a DNS message, so the caller reports a failed query.
     return null;
   }
 }

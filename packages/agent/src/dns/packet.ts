@@ -3,11 +3,13 @@ import { SvcError } from '@svc/shared/errors.ts';
 import { RECORD_TYPES, type RecordType } from '@svc/shared/messages/check.ts';
 
 /**
- * DNS messages on the wire (RFC 1035, 3596, 6891). This file writes queries and reads answers. Names are text
- * in lower case without a trailing dot. The root is `.`, and bytes that are not printable ASCII are `\DDD`.
+ * DNS messages on the wire (RFC 1035, 3596, 6891). This file writes queries and reads answers.
+ *
+ * A name that was read is text in lower case without a trailing dot; the root is `.`. A dot or backslash
+ * inside a label follows a backslash. Any other byte that is not visible ASCII is `\DDD` (decimal).
  */
 
-/** The bytes are not a DNS message, or the name does not fit into one. */
+/** The bytes are not a DNS message that svc can read, or DNS cannot carry the name. */
 export class DnsFormatError extends SvcError {
   constructor(message: string) {
     super('EDNSFORMAT', message);
@@ -30,10 +32,14 @@ export type DnsMessage = {
   /** RFC 1035 RCODE, 0 to 15. */
   rcode: number;
   /**
-   * Whether the answer is a referral: it only names other servers, and this server will not ask them itself.
+   * Whether the answer is a referral: it only names other servers,
+   * and the server that sent it will not ask them itself.
    */
   isReferral: boolean;
-  /** Null when the message repeats no question, or a question of a type that no probe asks. */
+  /**
+   * The question that the message repeats. Null when it repeats
+   * none, or when the class is not IN or no probe asks for the type.
+   */
   question: DnsQuestion | null;
   /** The records of the answer section that have a known type and class IN. */
   answers: DnsRecord[];
@@ -48,14 +54,14 @@ export const RCODE = {
   refused: 5,
 };
 
-/** Largest UDP answer that svc accepts. It fits without fragments (DNS flag day 2020). */
+/**
+ * Size of the largest answer over UDP that svc asks for, bytes.
+ * An answer of this size is not fragmented (DNS flag day 2020).
+ */
 const UDP_PAYLOAD_BYTES = 1_232;
 const HEADER_BYTES = 12;
 const MAX_NAME_BYTES = 255;
-/**
- * Maximum number of compression pointers in a name. It is more than the number
- * of labels that a name can have.
- */
+/** Maximum number of compression pointers in a name. A name cannot have as many labels (127 at most). */
 const MAX_POINTERS = 128;
 const CLASS_IN = 1;
 const TYPE_CODES: Record<RecordType, number> = { A: 1, CNAME: 5, MX: 15, TXT: 16, AAAA: 28 };
@@ -66,11 +72,11 @@ const BACKSLASH = 0x5c;
 const TYPES = new Map<number, RecordType>(RECORD_TYPES.map((type) => [TYPE_CODES[type], type]));
 
 /**
- * Writes a query with recursion desired.
+ * Writes a query that asks the server for recursion (the RD flag).
  *
- * @param withEdns whether to offer answers up to 1,232 bytes; false for servers that fail on EDNS
- * @throws DnsFormatError when the name has an empty label, a label over 63 bytes, or more than 255 bytes on
- *   the wire
+ * @param withEdns whether to accept answers up to 1,232 bytes; false for servers that fail on EDNS
+ * @throws DnsFormatError when the name has an empty label, a label over 63
+ *   bytes, a character of more than one byte, or more than 255 bytes on the wire
  */
 export function encodeQuery(id: number, { name, type }: DnsQuestion, withEdns: boolean): Buffer {
   const encodedName = encodeName(name);
@@ -91,7 +97,7 @@ export function encodeQuery(id: number, { name, type }: DnsQuestion, withEdns: b
   return query;
 }
 
-/** A final dot that no backslash escapes, and that is therefore no part of a label. */
+/** A dot at the end of a name. No backslash escapes it, so it is not part of a label. */
 const FINAL_DOT = /(?:^|[^\\])(?:\\\\)*\.$/;
 
 /** @throws DnsFormatError in the cases that {@link encodeQuery} lists */
@@ -143,7 +149,7 @@ function byteOf(code: number): number {
 }
 
 /**
- * Reads one message and keeps only the parts that probes use.
+ * Reads one message. The result has only the parts that svc uses.
  *
  * @throws DnsFormatError and no other error, whatever the bytes are
  */
@@ -245,7 +251,10 @@ function readData(
   }
 }
 
-/** Reads character strings (RFC 1035, section 3.3.14), joined without separator, as UTF-8. */
+/**
+ * Reads the character strings of a TXT record (RFC 1035, section 3.3.14)
+ * and joins them without a separator. The bytes are read as UTF-8.
+ */
 function readText(reader: Reader, end: number): string {
   const chunks: Uint8Array[] = [];
   while (reader.offset < end) {
@@ -256,14 +265,14 @@ function readText(reader: Reader, end: number): string {
   return Buffer.concat(chunks).toString('utf8');
 }
 
-/** `size` is the length on the wire without compression. `end` is the offset after the name. */
+/** `size` is the name's length on the wire without compression, bytes. `end` is the offset after the name. */
 type Name = { text: string; size: number; end: number };
 
 class Reader {
   readonly #data: Uint8Array;
   /**
-   * Names that pointers lead to. Without this memory, 64 KiB of pointers to one long name take a second to
-   * read.
+   * Names that compression pointers lead to, by offset. Without this cache, reading
+   * a message of 64 KiB that is full of pointers to one long name takes a second.
    */
   readonly #shared = new Map<number, Name>();
   offset = 0;

@@ -22,7 +22,7 @@ export function parseServer(text: string): ServerAddress {
   return { host, port };
 }
 
-/** The name of a server in messages, which also serves as its key: `10.0.0.53:53`, `[fd00::53]:53`. */
+/** The text for a server in messages, which also serves as its key: `10.0.0.53:53`, `[fd00::53]:53`. */
 export function serverName({ host, port }: ServerAddress): string {
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
 }

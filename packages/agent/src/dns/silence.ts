@@ -1,39 +1,43 @@
 /**
- * Time without an answer after which a name counts as silent, ms. It is shorter than
- * the first wait between two tries.
+ * Time without an answer after which a name counts as silent, ms. It
+ * is shorter than the first wait between two tries of a question.
  */
 export const SILENT_AFTER_MS = 450;
 /**
- * Lowest value of this limit, for an attempt that is too short for {@link SILENT_AFTER_MS}, ms. Servers
- * answer sooner than this for names that they know.
+ * Shortest time without an answer after which a name counts as silent, ms. It
+ * applies to a question whose time-out is too short for {@link SILENT_AFTER_MS}.
+ * Servers answer sooner than this for names that they know.
  */
 const SILENT_SOON_MS = 150;
 /** Maximum number of remembered names whose questions were given up without an answer. */
 const MAX_SILENT = 1_000;
-/** Minimum interval between two questions about known names, ms. */
+/** Minimum interval between two questions that only test whether the servers answer, ms. */
 const ASK_AGAIN_MS = 1_000;
 /** Age after which an answer no longer shows that the servers live, ms. */
 const QUIET_MS = 50;
 
 /**
- * Distinguishes silence about one name (the servers of its zone are dead) from silence of the agent's own
- * name servers, which then do not answer about any other name either.
+ * Distinguishes two kinds of silence. If the servers of a name's zone are dead, only names of
+ * that zone get no answer. If the agent's own name servers are silent, no name gets an answer.
  *
  * All instants are monotonic ms.
  */
 export class Silence {
   /** When a server last answered. */
   #heardAt = Number.NEGATIVE_INFINITY;
-  /** Questions that wait for an answer, by name, with the start of the first one. */
+  /** For each name, the number of questions that wait for an answer, and the start of the first of them. */
   readonly #waiting = new Map<string, { count: number; since: number }>();
   /** Names that were given up in silence since a server last answered. */
   readonly #givenUp = new Set<string>();
-  /** The names that were answered last, the newest first; at most two. */
+  /** The names of the questions that were answered last, the newest first; at most two. */
   #answered: readonly string[] = [];
   #askedAgainAt = Number.NEGATIVE_INFINITY;
-  /** When a known name was first queried since a server last answered; null: not since then. */
+  /**
+   * When a question that only tests the servers was first asked
+   * after the last answer of a server. Null: none was asked since.
+   */
   #listeningSince: number | null = null;
-  /** When a question ended because no server could be reached. */
+  /** When a question last ended because no server could be reached. */
   #unreachableAt = Number.NEGATIVE_INFINITY;
 
   recordQuestion(name: string, now: number): void {
@@ -52,7 +56,10 @@ export class Silence {
     if (this.#givenUp.size < MAX_SILENT) this.#givenUp.add(name);
   }
 
-  /** Records that no server of a question could be reached: all refused, or there was no route to them. */
+  /**
+   * Records that no server of a question could be reached:
+   * each refused the connection, or there was no route to it.
+   */
   recordUnreachable(now: number): void {
     this.#unreachableAt = now;
   }
@@ -68,19 +75,19 @@ export class Silence {
   /**
    * Whether the agent's name servers are silent. One of these conditions is enough:
    *
-   * - The servers could not be reached for another question, and have answered nothing since. A
-   *   machine whose resolver has died reports this to each peer once a second (`icmp_ratelimit` of
-   *   icmp(7)) and drops all other questions.
-   * - A name that the servers know was queried, and they have answered nothing since. The servers may have
-   *   died in the middle of an attempt.
-   * - More than one name is silent, and the servers have answered nothing since `since`.
+   * - The servers could not be reached for some question, less than a second before `since` or
+   *   later, and have answered nothing after that. A machine whose resolver has died reports this
+   *   to each peer once a second (`icmp_ratelimit` of icmp(7)) and drops all other questions.
+   * - A name that was answered before was asked for again as a test, and the servers have
+   *   answered nothing after that. The servers may have died in the middle of an attempt.
+   * - More than one name is silent, and the servers have answered nothing after `since`.
    *
    * @param since start of a question that was not answered, at most `now`
    */
   isTotal(since: number, now: number): boolean {
     if (this.#unreachableAt > Math.max(this.#heardAt, since - ASK_AGAIN_MS)) return true;
-    // A late event loop asks late for the other name, and a short time-out leaves too
-    // little time for SILENT_AFTER_MS.
+    // If the event loop is late, the test of another name starts late.
+    // If the time-out is short, SILENT_AFTER_MS does not fit into it.
     const silentAfterMs = Math.max(SILENT_SOON_MS, Math.min(SILENT_AFTER_MS, (now - since) / 2));
     if (this.#listeningSince !== null && now - this.#listeningSince >= silentAfterMs) return true;
     if (this.#heardAt > since) return false;
@@ -90,9 +97,14 @@ export class Silence {
   }
 
   /**
-   * A name that tests whether the servers answer at all. It was answered before, so a working server answers
-   * it again. Null when no such name is known, when a server has just answered, when a known name was queried
-   * within the last second, or when open questions about other names serve the same purpose.
+   * Returns a name that the caller must query now, to test whether the servers answer
+   * at all. The name was answered before, so a working server answers it again.
+   *
+   * Returns null when no such name is known, when a server has just answered, or when the last
+   * test began less than a second ago. While no server has answered since `since`, it also
+   * returns null when questions about other names are open, because they serve as the test.
+   *
+   * @param since start of the question about `name`
    */
   otherNameToAsk(name: string, since: number, now: number): string | null {
     if (now - this.#askedAgainAt < ASK_AGAIN_MS) return null;
