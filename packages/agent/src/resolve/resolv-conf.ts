@@ -1,17 +1,21 @@
 import { isIP } from 'node:net';
 import { parseServer, type ServerAddress } from '../dns/servers.ts';
 
-/** The parts of resolv.conf(5) that svc uses. It ignores `edns0`, `inet6`, `sortlist` and the like. */
+/** The parts of resolv.conf(5) that svc uses. Options such as `edns0`, `inet6` and `sortlist` are ignored. */
 export type ResolvConf = {
   servers: readonly ServerAddress[];
-  /** Suffixes that the search appends to a name, as {@link candidateNames} says. */
+  /**
+   * Suffixes that are appended to a name ({@link candidateNames}),
+   * in lower case without a leading or trailing dot.
+   */
   search: readonly string[];
+  /** Number of dots from which a name is first queried as it is written. */
   ndots: number;
-  /** Wait for one server, ms. */
+  /** Longest wait for an answer of one server, ms. */
   timeoutMs: number;
   /** Number of rounds through all servers. */
   attempts: number;
-  /** Whether each look-up starts with another server. */
+  /** Whether each look-up starts with the next server of the list. */
   rotate: boolean;
   /** Whether AAAA records are never queried. */
   noAaaa: boolean;
@@ -20,10 +24,11 @@ export type ResolvConf = {
 const MAX_SERVERS = 3;
 
 /**
- * Reads resolv.conf(5) with the defaults and bounds of glibc, which also ignores lines that make no sense. A
- * server may carry a port, `[10.0.0.53]:5353`, as on the BSDs.
+ * Reads resolv.conf(5) with the defaults and bounds of glibc. Lines that make no sense are
+ * ignored, as glibc does. A server may have a port, `[10.0.0.53]:5353`, as on the BSDs.
  *
- * @param hostname name of this machine: its domain is the search list when the file has none
+ * @param hostname name of this machine; the part after its
+ *   first dot is the search list when the file has none
  */
 export function parseResolvConf(text: string, hostname: string): ResolvConf {
   const servers: ServerAddress[] = [];
@@ -83,7 +88,7 @@ function serverOf(text: string): ServerAddress | null {
     if (bracketedV4 !== null) return parseServer(`${bracketedV4[1]}${bracketedV4[2] ?? ''}`);
     return isIP(text) !== 0 || text.startsWith('[') ? parseServer(text) : null;
   } catch {
-    // The text is no server. The system's resolver ignores such a line too.
+    // The text is not a server. The system's resolver ignores such a line too.
     return null;
   }
 }

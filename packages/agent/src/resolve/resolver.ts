@@ -4,38 +4,45 @@ import type { Family } from '../network/families.ts';
 export type ResolvedAddress = { address: string; family: Family };
 
 /**
- * Turns the host of an HTTP or TCP target into addresses. It works like the system's resolver (hosts file,
- * search list, system servers), but without its pool of four threads: a name that never answers delays no
- * other check.
+ * Turns the host of an HTTP or TCP target into addresses. It works like the
+ * system's resolver (hosts file, search list, system servers), but does not use
+ * Node's pool of four threads, so a name that never answers delays no other check.
  */
 export interface Resolver {
   /**
-   * Resolves a host to its addresses in the order in which they should be tried; the list is never empty.
+   * Resolves a host to its addresses, in the order in which they should be tried. The list is never empty.
    *
-   * It returns the addresses at once for IP literals (with or without brackets), the old numeric forms,
-   * `localhost` and names of the hosts file. For all other names it returns a promise.
+   * It returns the addresses at once for IP literals (with or without brackets), the old numeric spellings
+   * of IPv4 addresses, `localhost`, and names in the hosts file. For any other name it returns a promise.
    *
-   * @throws ResolveError (thrown or rejected) when there is no address; `signal.reason` when `signal` aborts
+   * @throws ResolveError (thrown or rejected) when no address is found
+   * @throws SvcError (rejected) when the agent itself could not look the name up
+   * @throws `signal.reason` (rejected) when `signal` aborts
    */
   resolve(host: string, signal?: AbortSignal): ResolvedAddress[] | Promise<ResolvedAddress[]>;
   /**
-   * Whether the name servers answer no question at all. If so, an unresolved name
-   * says nothing about its target.
+   * Whether the name servers answer no question at all. If
+   * so, an unresolved name says nothing about its target.
    *
-   * @param since start of a look-up that had no answer (`performance.now()`)
+   * @param since start of a look-up that has no answer (`performance.now()`)
    */
   isSilentSince(since: number): boolean;
-  /** Ends every look-up and closes the sockets of the resolver. */
+  /** Ends every look-up with `ECANCELLED` and closes the sockets of the resolver. */
   close(): Promise<void>;
 }
 
-/** Why a name has no address. Where the system's resolver has a code for the case, it is the same code. */
+/**
+ * Why no address was found. Where the system's resolver has a code for the same reason, this is that code.
+ */
 export type ResolveErrorCode =
   /** NXDOMAIN: the name does not exist. */
   | 'ENOTFOUND'
   /** The name exists but has neither A nor AAAA records. */
   | 'ENODATA'
-  /** The servers answered SERVFAIL, refused, or sent an answer that is not valid. */
+  /**
+   * No server knows the answer: each sent SERVFAIL, REFUSED, a
+   * referral or a malformed answer, or could not be reached.
+   */
   | 'ESERVFAIL'
   /** No name server of the agent can be reached. This says nothing about the name. */
   | 'EUNREACHABLE'
@@ -47,8 +54,8 @@ export type ResolveErrorCode =
   | 'ECANCELLED';
 
 /**
- * A name has no address. The message may appear in a result: `cannot resolve db.example.com: no such name
- * (NXDOMAIN)`.
+ * No address was found for a host. The message may appear in a
+ * result: `cannot resolve db.example.com: no such name (NXDOMAIN)`.
  */
 export class ResolveError extends SvcError {
   declare readonly code: ResolveErrorCode;

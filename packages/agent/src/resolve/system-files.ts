@@ -13,11 +13,12 @@ export const SYSTEM_FILES: SystemFilePaths = { hosts: '/etc/hosts', resolvConf: 
 const LOOK_AGAIN_MS = 1_000;
 
 /**
- * The system's resolver configuration. A changed file is read again. A missing or unreadable file counts as
- * empty, as it does for the system.
+ * The system's resolver configuration: the hosts file and resolv.conf. They are
+ * checked for changes at most once a second, and read again when they have changed.
+ * A missing or unreadable file counts as empty, as it does for the system.
  *
- * The calls are synchronous on purpose. They take some microseconds once a second, while asynchronous ones
- * would queue in the thread pool that look-ups must not depend on.
+ * The system calls are synchronous on purpose. They take some microseconds once a second.
+ * Asynchronous calls would wait in the thread pool, which look-ups must not depend on.
  */
 export class SystemFiles {
   readonly #paths: SystemFilePaths;
@@ -64,15 +65,15 @@ function stampOf(path: string): string {
 }
 
 /**
- * Text of a file. Null when it cannot be read for lack of descriptors or memory, which may last only a
- * second.
+ * Reads the text of a file. Returns null when no descriptors
+ * or memory are left, which may last only a second.
  */
 function textOf(path: string): string | null {
   try {
     return readFileSync(path, 'utf8');
   } catch (error) {
     const { code = '' } = error as NodeJS.ErrnoException;
-    // Otherwise the file is missing or unreadable, and counts as empty.
+    // With any other error, the file is missing or unreadable, and counts as empty.
     return localFailureOf(code, 4) === 'used-up' ? null : '';
   }
 }

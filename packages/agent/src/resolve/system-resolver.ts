@@ -57,7 +57,10 @@ class SystemResolver implements Resolver {
     await this.#client.close();
   }
 
-  /** Answers that need no query: numeric forms, the hosts file, localhost (RFC 6761, section 6.3). */
+  /**
+   * The addresses of a host that needs no query: a numeric address, a name in the
+   * hosts file, or localhost (RFC 6761, section 6.3). Null for any other host.
+   */
   #known(host: string): ResolvedAddress[] | null {
     const numeric = numericAddress(host);
     if (numeric !== null) return [{ address: numeric, family: 4 }];
@@ -138,7 +141,7 @@ class Search {
     for (const name of this.#names()) {
       const result = await this.#askFor(name);
       if (result.kind === 'found') return result.addresses;
-      // Silence ends the search, because the other names would get no answer either.
+      // The search ends, because the servers would not answer for the other candidate names either.
       if (result.kind === 'silent' || result.kind === 'unreachable' || result.kind === 'unable') {
         throw this.#error(result);
       }
@@ -195,7 +198,10 @@ class Search {
   }
 }
 
-/** Whether the text is a canonical name. Search suffixes come from a file and may form an invalid name. */
+/**
+ * Whether the text is a canonical name. The suffixes of the search
+ * list come from a file, so a candidate name may be invalid.
+ */
 function isName(name: string): boolean {
   try {
     return canonicalName(name) === name;
@@ -220,7 +226,7 @@ type AddressLookupResult =
 
 /**
  * Asks for the IPv4 and IPv6 addresses of one full name at the same time. `settle` is called once,
- * after this function has returned.
+ * after this function has returned, unless the returned function cancels the look-up before.
  *
  * @param name canonical name
  */
@@ -251,9 +257,10 @@ function lookUpAddresses(
     const replied = (reply: DnsReply) => {
       replies.set(family, reply);
       if (replies.size === families.length || isUnknownName(family, reply)) finish();
-      // IPv6 addresses alone never settle the look-up: where IPv6 is broken, only IPv4 saves the connection.
+      // IPv6 addresses alone never end the look-up: where IPv6
+      // is broken, only IPv4 makes a connection possible.
       else if (family === 4 && addressesIn(name, 4, reply).length > 0) {
-        // An IPv6 answer that came within the delay may not be read yet.
+        // An IPv6 answer that came within the delay may still be unread.
         delay = setTimeout(() => afterReading(finish), RESOLUTION_DELAY_MS);
       }
     };
@@ -263,8 +270,8 @@ function lookUpAddresses(
 }
 
 /**
- * Whether an answer says that the name does not exist. Servers say so reliably about A. About AAAA, some
- * servers say it wrongly (RFC 4074, section 4.2).
+ * Whether an answer says that the name does not exist. Only the answer about A counts:
+ * some servers wrongly say so in their answer about AAAA (RFC 4074, section 4.2).
  */
 function isUnknownName(family: 4 | 6, reply: DnsReply): boolean {
   return family === 4 && reply.kind === 'answer' && reply.message.rcode === RCODE.noSuchName;
@@ -284,7 +291,7 @@ function addressesIn(name: string, family: 4 | 6, reply: DnsReply | undefined): 
   return records.map((record) => ({ address: textOf(record), family }));
 }
 
-/** Merges the two lists in turns, beginning with `first` (RFC 8305, section 4). */
+/** Merges the two lists alternately, beginning with `first` (RFC 8305, section 4). */
 function interleave(
   first: readonly ResolvedAddress[],
   second: readonly ResolvedAddress[],
