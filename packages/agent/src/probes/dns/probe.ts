@@ -20,9 +20,9 @@ import type { Probe, ProbeContext, ProbeOutcome } from '../probe.ts';
 
 export type DnsProbeOptions = {
   /**
-   * Resolvers as the operator wrote them (`10.0.0.53`, `10.0.0.53:5353`, `[fd00::53]:53`), or `system`: the
-   * resolvers in the system's resolv.conf at the time of the check. The egress rules do not apply to either,
-   * because the operator chooses both. On some clouds, the system's resolver is link-local.
+   * Resolvers as the operator wrote them (`10.0.0.53`, `10.0.0.53:5353`, `[fd00::53]:53`), or `system`:
+   * the resolvers in the system's resolv.conf at the time of the check. The egress rules do not apply to
+   * resolvers, because the operator chooses them. On some clouds, the system's resolver is link-local.
    */
   servers: readonly string[] | 'system';
 };
@@ -30,15 +30,15 @@ export type DnsProbeOptions = {
 /** Longest wait before an unanswered query is repeated, ms. */
 const LONGEST_WAIT_MS = 5_000;
 
-/** Without assertions, the name must have a record of one of these types. */
+/** A monitor without assertions requires that the name has a record of one of these types. */
 const ADDRESS_TYPES: readonly RecordType[] = ['A', 'AAAA'];
 
 /**
  * Creates the DNS probe. It asks for all asserted record types at once and judges the answers.
  *
- * For a name that exists but has no records of a type, assertions see an empty set. A name that does not
- * exist is a failure whatever is asserted, and so are aliases in a circle, SERVFAIL and silence. Latency ends
- * with the last answer that was needed.
+ * For a name that exists but has no records of a type, assertions see an empty set.
+ * A name that does not exist is a failure whatever is asserted. So are aliases in a
+ * circle, SERVFAIL and silence. Latency ends with the last answer that was needed.
  *
  * @throws TypeError when a server is not valid, or the list is empty
  */
@@ -64,7 +64,10 @@ function serversOf(servers: DnsProbeOptions['servers']): () => AskPolicy['server
 
 type Failure = { message: string } & Pick<ProbeOutcome, 'timedOut' | 'notConnected'>;
 
-/** One attempt. It asks a question for each record type. The first call of `#finish` ends it. */
+/**
+ * One attempt of the DNS probe. It asks one question for each record type, and
+ * further questions along a chain of aliases. The first call of `#finish` ends it.
+ */
 class Lookup {
   readonly #check: DnsCheck;
   readonly #context: ProbeContext;
@@ -81,8 +84,8 @@ class Lookup {
   #links = 0;
   #unanswered: number;
   /**
-   * Without assertions, the attempt asks for A and AAAA. This is the failure of one question while the
-   * other may still get an answer.
+   * The first failure of a question, in an attempt without assertions. Such an
+   * attempt asks for A and AAAA, and the other question may still be answered.
    */
   #failure: Failure | undefined;
   #unregister: () => void = () => {};
@@ -122,7 +125,7 @@ class Lookup {
     const { timeoutMs } = this.#context;
     const policy = {
       servers: this.#servers,
-      // A short time-out still leaves room for a second try, because one lost datagram is not an outage.
+      // Even a short time-out leaves room for a second try, because one lost datagram is not an outage.
       waitMs: doublingWaits(Math.min(LONGEST_WAIT_MS, timeoutMs / 4)),
       tries: Number.POSITIVE_INFINITY,
       timeoutMs: Math.max(0, this.#startedAt + timeoutMs - performance.now()),
@@ -164,7 +167,8 @@ class Lookup {
   }
 
   #answered({ name, type }: DnsQuestion, message: DnsMessage): void {
-    // The links of a CNAME chain exist even when the last name of the chain does not.
+    // When the name is not the monitor's own, it is the end of a CNAME
+    // chain. The links of the chain exist even when that name does not.
     if (message.rcode === RCODE.noSuchName && name === this.#name) {
       this.#unknownName(message);
       return;
@@ -186,7 +190,10 @@ class Lookup {
     this.#judge();
   }
 
-  /** Why the aliases form a circle; null when they do not. A circle is a failure whatever is asserted. */
+  /**
+   * Says why the aliases lead to no record (a circle, or too many). Null when they do
+   * not, or when records were found. Such aliases are a failure whatever is asserted.
+   */
   #brokenChain(
     { name, type }: DnsQuestion,
     message: DnsMessage,
@@ -199,8 +206,8 @@ class Lookup {
   }
 
   /**
-   * The next name to ask for. An answer about aliases holds one link, and the name that it leads to may be an
-   * alias too.
+   * The next name to ask for, or undefined when no CNAME assertion needs a further link. An answer
+   * about aliases may hold only one link, and the name that it leads to may be an alias too.
    */
   #nextLink(seen: readonly string[]): string | undefined {
     const target = seen.at(-1);
@@ -212,8 +219,8 @@ class Lookup {
   }
 
   /**
-   * Handles NXDOMAIN. Some servers wrongly answer NXDOMAIN for AAAA when the name has only an A record (RFC
-   * 4074, section 4.2), so without assertions an A record is enough.
+   * Handles NXDOMAIN for the monitor's name. Some servers wrongly answer NXDOMAIN for AAAA when the
+   * name has only an A record (RFC 4074, section 4.2), so without assertions an A record is enough.
    */
   #unknownName(message: DnsMessage): void {
     const aliases = recordsOf(message, this.#name, 'CNAME').map(textOf);
