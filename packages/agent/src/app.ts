@@ -33,40 +33,43 @@ import { ResultOutbox } from './result-outbox.ts';
 import { Runner } from './runner.ts';
 import { Starvation } from './starvation.ts';
 
-/** Maximum part of the drain time that is reserved for acknowledgements of results, ms. */
+/**
+ * Maximum part of the drain time that is reserved for acknowledgements of results,
+ * ms. It is also the maximum time for the last export of the agent's own metrics.
+ */
 const FLUSH_MS = 1_000;
 
 /** Minimum time for the last export of the agent's own metrics, ms. */
 const LAST_EXPORT_MS = 250;
 
-/** Maximum time that the agent waits, when it stops, for NATS to end the delivery of jobs, ms. */
+/** Maximum time that a stopping agent waits for NATS to end the delivery of jobs, ms. */
 const INTAKE_MS = 250;
 
 export type AgentParts = {
   config: Pick<AgentConfig, 'region' | 'agentId' | 'concurrency' | 'listen' | 'metricsToken' | 'drainMs'>;
-  /** A connected bus. The agent closes it at the end. */
+  /** A connected bus. The agent closes it when it stops. */
   bus: Bus;
-  /** Closed by the agent at the end. */
+  /** The probes. The agent closes them when it stops. */
   probeSet: ProbeSet;
   /**
-   * The references that show whether the network works. The agent closes them. Undefined: the agent never
-   * suspects its network.
+   * Hosts that show whether the agent's own network works. The agent closes
+   * the list when it stops. Undefined: the agent never suspects its network.
    */
   references?: ReferenceList | undefined;
-  /** How the agent's own metrics are exported. Undefined: they are not exported. */
+  /** Settings of the export of the agent's own metrics. Undefined: they are not exported. */
   ownExport?: Pick<OwnExportParts, 'settings' | 'ca'> | undefined;
-  /** The process memory whose unused part is returned to the system. Default: that of this process. */
+  /** The memory whose unused part is returned to the system. Default: that of this process. */
   memory?: ProcessMemory;
   clock: Clock;
   log: Logger;
 };
 
-/** One agent: it takes its region's jobs, runs them, and reports until the stream has every result. */
+/** An agent. It takes jobs of its region, runs them, and reports each result until the stream has it. */
 export class Agent {
   readonly id: string;
   readonly metrics: Metrics = createMetrics();
   readonly #parts: AgentParts;
-  /** Epoch ms. */
+  /** When this object was created, epoch ms. */
   readonly #startedAt: number;
   readonly #loopDelay = new LoopDelay();
   readonly #ownExport: OwnExport;
@@ -136,18 +139,21 @@ export class Agent {
     });
   }
 
-  /** Port of the health address; null when there is none. */
+  /** Port of the health server; null when there is no health server. */
   get healthPort(): number | null {
     return this.#health?.port ?? null;
   }
 
-  /** Everything that the agent reports about itself now, for every export. */
+  /** All measurements that the agent reports about itself now, for every export. */
   measurements(): Measurement[] {
     const process = { version: VERSION, loopDelay: this.#loopDelay.values };
     return agentMeasurements(this.metrics, this.#gauges(), process, this.#startedAt);
   }
 
-  /** Resolves when the first heartbeat has told the coordinator that this agent takes jobs. */
+  /**
+   * Starts the agent. Resolves when the agent takes jobs and has sent its first heartbeat. While NATS cannot
+   * be reached, the heartbeat is sent after the reconnect. Rejects when the health address cannot be bound.
+   */
   async start(): Promise<void> {
     const { bus, clock, log, memory = processMemory } = this.#parts;
     await this.#startHealthServer();
@@ -163,8 +169,8 @@ export class Agent {
     this.#intake.start();
     this.#cancelMemoryReturn = returnMemoryAfterStart({ memory, clock, log });
     try {
-      // The coordinator offers jobs as soon as it sees the first heartbeat, so the
-      // subscriptions must be active by then.
+      // The coordinator sends jobs as soon as it sees the first
+      // heartbeat, so the subscriptions must be active before it.
       await bus.flush();
     } catch (error) {
       log.warn(
@@ -176,8 +182,8 @@ export class Agent {
   }
 
   /**
-   * Stops the agent within the drain time and some 300 ms. {@link Runner.drain} says what happens to the
-   * jobs. `stop` may be called twice.
+   * Stops the agent within the drain time and some 300 ms, if the drain time is 2 s or
+   * more. {@link Runner.drain} says what happens to the jobs. `stop` may be called twice.
    */
   stop(): Promise<void> {
     this.#stopped ??= this.#stop();
@@ -194,7 +200,7 @@ export class Agent {
     await this.#runner.drain(Math.max(0, endsAt - flushMs - clock.monotonic()));
     this.#reporter.flush();
     await this.#outbox.stop(Math.max(100, endsAt - clock.monotonic()));
-    // The last heartbeat says that the agent holds no jobs any more.
+    // The last heartbeat says that the agent holds no jobs.
     this.#heartbeats.beat();
     this.#heartbeats.stop();
     await this.#ownExport.stop(Math.min(FLUSH_MS, Math.max(LAST_EXPORT_MS, endsAt - clock.monotonic())));
@@ -238,7 +244,7 @@ export class Agent {
     };
   }
 
-  /** The faults that the agent has found in itself: it is short of CPU, or its network is down. */
+  /** The faults that the agent has found in itself: it waits too long for a CPU, or its network is down. */
   #sicknesses(): Sickness[] {
     return SICKNESSES.filter((each) => (each === 'starved' ? this.#starvation.isSick : this.#network.isDown));
   }
@@ -246,7 +252,8 @@ export class Agent {
   async #startHealthServer(): Promise<void> {
     const { config, bus } = this.#parts;
     if (config.listen === undefined) return;
-    // The module is loaded only when it is needed: node:http brings all of undici into memory, some 4 MiB.
+    // The module is loaded only when it is needed, because
+    // node:http loads all of undici, which takes some 4 MiB.
     const { HealthServer } = await import('./health-server.ts');
     this.#health = new HealthServer({
       listen: config.listen,

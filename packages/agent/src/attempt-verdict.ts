@@ -8,7 +8,7 @@ import type { HeldBack } from './starvation.ts';
 export type AttemptVerdict = {
   outcome: Outcome;
   reason?: NotRunReason;
-  /** Reason for people. It is set only when the probe itself gave none. */
+  /** A text for people. It is set only when the probe itself gave none. */
   message?: string;
 };
 
@@ -16,17 +16,18 @@ export type AttemptVerdict = {
 type JudgedCheck = Pick<Check, 'degraded_at'> & Pick<HttpCheck, 'certificate_expiry_days'>;
 
 /**
- * Judges an attempt by the probe's finding, `degraded_at`, the required validity of the certificate, and the
- * delays of the agent itself during the attempt.
+ * Judges an attempt by the probe's finding, `degraded_at`, the required validity
+ * of the certificate, and the delays of the agent itself during the attempt.
  *
- * A starved agent cannot tell a target's time-out from its own, nor whether a target was slow. A stall of the
- * event loop voids a time-out. A stall voids a slow answer when the stall is at least as long as the time by
- * which the answer exceeds `degraded_at`. An agent that waited for a CPU for a large part of the attempt was
- * late at every step, so both findings are voided, however short each delay was. Both findings stand
- * nevertheless when the agent was free for long enough, because the target had that time to answer.
+ * A starved agent can distinguish neither a target's time-out from its own, nor a slow target
+ * from a fast one. A stall of the event loop voids a time-out. It voids a slow answer when it
+ * is at least as long as the time by which the answer exceeds `degraded_at`. An agent that
+ * waited for a CPU for a large part of the attempt was late at every step, so a time-out and a
+ * slow answer are both voided, however short each delay was. Both findings stand nevertheless
+ * when the agent was free for long enough, because the target had that time to answer.
  *
- * Failures of other kinds, and a certificate that expires too soon, always stand: they
- * were seen, not inferred from time.
+ * Failures of other kinds, and a certificate that expires too
+ * soon, always stand: they were seen, not inferred from time.
  *
  * @param heldBack returns the delays of the agent; called only when the verdict depends on them
  * @param wallNow epoch ms
@@ -52,8 +53,8 @@ export function judgeAttempt(
     case 'passed': {
       const message = expiryNotice(found.certificateExpiresAt, check.certificate_expiry_days, wallNow);
       if (message !== undefined) return { outcome: 'degraded', message };
-      // The rounded latency is compared, because people see the rounded one: 800.04 ms is shown as 800.0 ms,
-      // which a limit of 800 ms allows.
+      // The rounded latency is compared, because people see it: 800.04
+      // ms is shown as 800.0 ms, which a limit of 800 ms allows.
       const latency = roundMs(found.latency);
       if (check.degraded_at === 0 || latency <= check.degraded_at) return { outcome: 'passed' };
       const { loopDelayMs, isWaiting, freeMs } = heldBack(found.latency);
@@ -71,8 +72,8 @@ const starved: AttemptVerdict = { outcome: 'not_run', reason: 'agent-starved' };
 const DAY_MS = 86_400_000;
 
 /**
- * The message about a certificate that expires too soon. Undefined when the certificate is valid for long
- * enough, when no limit is set, or when the attempt met no certificate.
+ * The message about a certificate that expires too soon. Undefined when the certificate is valid
+ * for long enough, when the monitor requires no validity, or when the attempt met no certificate.
  *
  * @param expiresAt epoch ms
  * @param days whole, > 0
@@ -85,7 +86,7 @@ function expiryNotice(
 ): string | undefined {
   if (expiresAt === undefined || days === undefined) return undefined;
   const leftMs = expiresAt - wallNow;
-  // An unreadable date makes this NaN, and must not make the check degraded.
+  // If the date is unreadable, `leftMs` is NaN, and the check must not become degraded.
   if (!(leftMs < days * DAY_MS)) return undefined;
   return `the TLS certificate expires ${inDays(leftMs)}, on ${new Date(expiresAt).toISOString()}: sooner than in ${daysOf(days)}`;
 }

@@ -6,17 +6,20 @@ import type { AttemptVerdict } from './attempt-verdict.ts';
 import type { ProbeOutcome } from './probes/probe.ts';
 import { roundMs, roundPhases } from './rounding.ts';
 
-/** The result of a check, without the members that name its job. */
+/** A result without the members that say which job it is for. */
 export type RunResult = Omit<CheckResult, 'monitor' | 'version' | 'slot' | 'token'>;
 
 /**
  * One check on its way through the runner. Instants are monotonic ms.
  *
- *     queued → attempting → done
- *        ↑         ↓
- *        └───── waiting        (failed, and another attempt is left)
- *                  ↑
- *                submitted     (its slot lies ahead; otherwise it is queued at once)
+ *     slot has come ─────▶ queued ── a place is free ──▶ attempting ──▶ done
+ *                            ▲                               │
+ *                            │ at `wakeAt`                   │ failed, and another attempt is left
+ *                            │                               │
+ *     slot lies ahead ──▶ waiting ◀──────────────────────────┘
+ *
+ * A queued check that is too late for its first attempt is done without an attempt. A queued
+ * or waiting check is done when the agent stops. A check by hand begins in `attempting`.
  */
 export type CheckRun = {
   readonly check: Secret<Check>;
@@ -34,9 +37,9 @@ export type CheckRun = {
   /** Whether the monitor's last attempt, in this check or an earlier one, timed out. */
   isSlow: boolean;
   state: 'queued' | 'attempting' | 'waiting' | 'done';
-  /** The instant at which the check leaves `waiting`. */
+  /** Instant at which a check that is `waiting` becomes `queued`. */
   wakeAt: number;
-  /** Start of the first attempt, epoch ms; 0 while there was none. */
+  /** Start of the first attempt, epoch ms; 0 before that. */
   startedAtWall: number;
   startedAt: number;
   attemptStartedAt: number;
@@ -55,8 +58,8 @@ type NewRun = Pick<
 >;
 
 /**
- * Creates a check that waits for its first attempt. All members are set in one object literal, because adding
- * members to a copied object would cost as much again.
+ * Creates a check in the state `queued`. All members are set in one object literal,
+ * because copying an object and adding members to the copy would take twice as long.
  */
 export function newRun(run: NewRun): CheckRun {
   const { check, slot, startAt, startBy, attemptLimit, judgesEach, isSlow, done } = run;
@@ -80,12 +83,12 @@ export function newRun(run: NewRun): CheckRun {
   };
 }
 
-/** Whether the first attempt did not begin in time. A check that has begun is always completed. */
+/** Whether it is too late to begin the check. It is never too late for a further attempt. */
 export function isTooLate(run: CheckRun, now: number): boolean {
   return run.attempts.length === 0 && now > run.startBy;
 }
 
-/** Adds the attempt that just ended to the history. */
+/** Adds the attempt that just ended to the check's history. */
 export function addAttempt(run: CheckRun, found: ProbeOutcome, verdict: AttemptVerdict): void {
   run.lastFound = found;
   const attempt: Attempt = {
@@ -118,8 +121,8 @@ export function resultOf(run: CheckRun, verdict: AttemptVerdict, wallNow: number
 }
 
 /**
- * Adds the status code, the error message and the time-out of an attempt. Each attempt of the history has its
- * own, and the result repeats those of the last attempt.
+ * Adds the status code, the error message and the time-out of an attempt. They are
+ * members of each attempt in the history. The result repeats those of the last attempt.
  */
 function addFacts(
   to: Pick<Attempt, 'status_code' | 'error_message' | 'timed_out'>,
@@ -132,7 +135,7 @@ function addFacts(
   if (found.timedOut === true) to.timed_out = true;
 }
 
-/** Makes the result of a check without an attempt. */
+/** Makes the result of a check that was not attempted. */
 export function notAttempted(reason: NotRunReason, wallNow: number): RunResult {
   return { outcome: 'not_run', reason, started_at: wallNow, attempts: [] };
 }

@@ -1,31 +1,29 @@
 import type { CpuCounters } from '@svc/shared/process/cpu-counters.ts';
 
-/** The counters at one instant (`at`, monotonic ms). */
+/** The kernel's counters at one instant (`at`, monotonic ms). */
 export type CpuSample = CpuCounters & { readonly at: number };
 
 /** Fractions of a span of time, 0 to 1. */
 type WaitingParts = {
-  /**
-   * The part in which the agent could have run but did not, because it waited for
-   * a CPU or its quota was used up.
-   */
+  /** The part in which the agent could have run but waited for a CPU, or had used up its quota. */
   readonly waited: number;
   /**
-   * The part in which a task on the machine waited for a CPU, or in which the quota that the agent may
-   * share with others was used up.
+   * The part in which some task on the machine waited for a CPU, or in which
+   * the agent's quota, which it may share with other processes, was used up.
    */
   readonly pressed: number;
 };
 
 /**
- * An agent that waited for at least this part of an attempt cannot tell its own slowness from the target's.
+ * An agent that waited for at least this part of an attempt
+ * cannot distinguish its own slowness from the target's.
  */
 const WAITED_PART = 0.25;
 /**
- * A part of the attempt under pressure from which {@link WAITED_UNDER_PRESSURE} of waiting is enough.
- * When the whole machine is short of CPU, everything that the agent asks (a resolver, a proxy, a
- * target on the same machine) waits too. Pressure alone shows nothing: work of low priority causes
- * pressure without delaying other work.
+ * When the machine was under pressure for at least this part of an attempt, an agent that waited
+ * for {@link WAITED_UNDER_PRESSURE} of it is starved. When the whole machine is short of CPU, every
+ * program there that the agent needs (a resolver, a proxy, the target itself) waits too. Pressure
+ * alone shows nothing, because work of low priority causes pressure without delaying other work.
  */
 const PRESSED_PART = 0.8;
 const WAITED_UNDER_PRESSURE = 0.1;
@@ -36,14 +34,14 @@ export function isStarvedBy({ waited, pressed }: WaitingParts): boolean {
 }
 
 /**
- * The parts of the time from `from` to `to` in which the agent waited, and in which the machine was under
- * pressure. Between two samples, the counters are assumed to grow evenly. After the last sample, they are
- * assumed to grow as between the last two.
+ * The parts of the time from `from` to `to` in which the agent waited, and in which the
+ * machine was under pressure. Between two samples, the counters are assumed to grow evenly.
+ * After the last sample, they are assumed to grow as they grew between the last two.
  *
- * @param samples in the order of time; an interval that begins before `from`
- *   counts by its part inside the span
+ * @param samples in the order of time; of an interval that
+ *   begins before `from`, only the part after `from` counts
  * @param from monotonic ms
- * @param to   monotonic ms; a span without length, or before all samples, has no parts
+ * @param to monotonic ms; the result is 0 for a span without length, or before all samples
  */
 export function waitingParts(samples: readonly CpuSample[], from: number, to: number): WaitingParts {
   const duration = to - from;
@@ -69,9 +67,9 @@ export function waitingParts(samples: readonly CpuSample[], from: number, to: nu
 /**
  * Time that the agent waited between two samples, ms.
  *
- * The count of the thread's own waiting includes waits for the quota, so it is used when it exists. The
- * throttling of the cgroup is summed over the CPUs and over everything that shares the quota, so it may
- * exceed the time for which the agent waited. It is used only where the thread's own waiting is not counted.
+ * The count of the thread's own waiting is used when it exists. It includes the waits for
+ * the quota. Otherwise the throttling of the cgroup is used. It is summed over the CPUs
+ * and over all processes that share the quota, so it may be more than the agent waited.
  */
 function waitedBetween(before: CpuSample, after: CpuSample): number {
   return after.waitedMs === null
@@ -83,33 +81,30 @@ function grown(before: number | null, after: number | null): number {
   return before === null || after === null ? 0 : Math.max(0, after - before);
 }
 
-/**
- * Part of the attempt that must be free time. A target that answers within this part is never called silent.
- */
+/** Part of the attempt that must be free time before the target's silence is proven. */
 const FREE_PART = 0.5;
 /**
- * Maximum of the required free time, ms. Half of the default time-out of 45 s would be longer
- * than any healthy target needs.
+ * Maximum of the required free time, ms. Half of the default
+ * time-out of 45 s would be longer than any healthy target needs.
  */
 const MOST_MS = 10_000;
 /** Minimum of the required free time, ms. A late agent never judges a shorter silence. */
 const LEAST_MS = 2_000;
 /**
- * Time by which a late agent requires a target to exceed its limit before it calls the target slow,
- * ms. Everything else that the agent asks on the way (a name server, a proxy, a target on the same
- * machine) may wait for the same CPUs.
+ * A late agent calls a target slow only if it exceeds its limit by this time, ms. Other programs
+ * that the agent needs for the answer (a name server, a proxy) may wait for the same CPUs.
  */
 const SLOWER_BY_MS = 2_000;
 
 /**
  * Whether a target's silence is proven although the agent waited for a CPU during the attempt.
  *
- * It is proven when the agent was free for half of the attempt (at least 2 s, at most 10 s),
- * because a free agent reads an answer at once. So even a late agent never calls a target silent
- * that answers within that time.
+ * It is proven when the agent was free for half of the attempt (at least 2
+ * s, at most 10 s), because a free agent reads an answer at once. So even a
+ * late agent never calls a target silent that answers within this free time.
  *
  * @param freeMs result of {@link freeMs}, less the time of other known stalls
- * @param durationMs duration of the attempt
+ * @param durationMs duration of the attempt, ms
  */
 export function isSilenceProvenBy(freeMs: number, durationMs: number): boolean {
   return freeMs >= Math.max(LEAST_MS, Math.min(MOST_MS, FREE_PART * durationMs));
@@ -129,17 +124,17 @@ export function isSlownessProvenBy(freeMs: number, degradedAt: number): boolean 
 /**
  * Time between `from` and `to` in which the agent certainly did nothing but wait for its targets, ms.
  *
- * When the event loop sleeps in the poll phase, it has read everything that had arrived, so its sleep delays
- * no answer. The time for which the agent waited for a CPU, including the throttling of a quota, is
- * subtracted in full, as if all of it had been counted as sleep. A quota that is used up during the sleep
- * delays nothing: the next arrival wakes the agent up, and the agent's wait counts from then on.
+ * When the event loop sleeps in the poll phase, it has read everything that had arrived, so its sleep
+ * delays no answer. The time for which the agent waited for a CPU or for its quota is subtracted in
+ * full, as if all of it had been counted as sleep. A quota that is used up during the sleep delays
+ * nothing: the next arrival wakes the agent up, and the agent's wait counts from then on.
  *
- * The result is a lower bound, because only intervals between two samples inside the span count. It is 0
- * where the machine does not count the waiting.
+ * The result is a lower bound, because only intervals between two samples
+ * inside the span count. It is 0 where the kernel does not count the waiting.
  *
  * @param samples in the order of time
  * @param from monotonic ms
- * @param to   monotonic ms
+ * @param to monotonic ms
  */
 export function freeMs(samples: readonly CpuSample[], from: number, to: number): number {
   let free = 0;

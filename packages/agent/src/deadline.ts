@@ -5,8 +5,8 @@ export interface Bounded {
 }
 
 /**
- * The time-out of one attempt. `end` drops the reference to the attempt, because Node's timers may live until
- * the next full garbage collection (decision 0020).
+ * The time limit of one attempt or one DNS question. `end` drops the reference to it,
+ * because Node's timers may live until the next full garbage collection (decision 0020).
  */
 export class Deadline {
   #bounded: Bounded | undefined;
@@ -30,13 +30,13 @@ export class Deadline {
 }
 
 /**
- * Runs `task` after the event loop has read everything that has arrived by now. Timers of time-outs run
- * their task through this function.
+ * Runs `task` after the event loop has read everything that has arrived
+ * by now. Timers of time-outs run their task through this function.
  *
- * After a stall, the event loop runs due timers before it reads its sockets, so an answer that came in
- * time may still be unread. `task` runs in the check phase, after the poll phase has read the answer
- * (https://nodejs.org/en/learn/asynchronous-work/event-loop-timers-and-nexttick). `task` itself must
- * check whether it is still needed.
+ * After a stall, the event loop runs due timers before it reads its sockets, so an answer that
+ * came in time may still be unread. `task` runs in the check phase, after the poll phase has read
+ * the answer (https://nodejs.org/en/learn/asynchronous-work/event-loop-timers-and-nexttick). The
+ * answer may have made `task` unnecessary, so `task` itself must check this.
  */
 export function afterReading(task: () => void): void {
   setImmediate(task);

@@ -21,7 +21,10 @@ type Page = { status: number; text: string; headers?: Record<string, string> };
 
 const PLAIN = 'text/plain; charset=utf-8';
 
-/** Serves `/healthz` (the process works), `/readyz` (it takes jobs) and `/metrics` of one agent. */
+/**
+ * Serves three paths: `/healthz` (the process works), `/readyz`
+ * (the agent is connected and takes jobs) and `/metrics`.
+ */
 export class HealthServer {
   readonly #parts: HealthServerParts;
   readonly #server: Server;
@@ -41,7 +44,7 @@ export class HealthServer {
     await once(this.#server, 'listening');
   }
 
-  /** The port that the server listens on. Call it only while the server listens. */
+  /** The port that the server listens on. Read it only while the server listens. */
   get port(): number {
     return (this.#server.address() as AddressInfo).port;
   }
@@ -95,5 +98,5 @@ export class HealthServer {
   }
 }
 
-/** Hashes a text, so that both texts of the constant-time comparison have the same length. */
+/** Hashes a text. The constant-time comparison needs two inputs of the same length. */
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest();

@@ -1,6 +1,6 @@
 /**
- * A binary heap: `peek` and `pop` give the item with the lowest rank. The rank of an item must not change
- * while the item is in the heap.
+ * A binary heap. `peek` and `pop` return the item with the lowest rank, or undefined when
+ * the heap is empty. The rank of an item must not change while the item is in the heap.
  */
 export class Heap<Item> {
   readonly #rank: (item: Item) => number;

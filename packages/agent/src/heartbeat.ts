@@ -32,13 +32,15 @@ export type HeartbeatsParts = {
   state: () => AgentState;
 };
 
-/** Wait before a heartbeat that NATS did not store is repeated, ms. */
+/** Wait before another heartbeat is sent because NATS did not store the last one, ms. */
 const REPEAT_MS = 250;
 
 /**
- * Sends the heartbeats of this agent: every 2 s, and at once after a reconnect. NATS keeps the newest
- * heartbeat until the coordinator reads it. Until a coordinator has connected, NATS has no stream of
- * heartbeats and reports that; the heartbeat is then repeated after {@link REPEAT_MS}.
+ * Sends the heartbeats of this agent: every 2 s, and at once after a
+ * reconnect. NATS keeps the newest heartbeat until the coordinator reads it.
+ *
+ * NATS has no stream of heartbeats until a coordinator has connected for the first time. Until then, NATS
+ * answers each heartbeat with "no responders", and another heartbeat follows after {@link REPEAT_MS}.
  */
 export class Heartbeats {
   readonly #parts: HeartbeatsParts;

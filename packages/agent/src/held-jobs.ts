@@ -1,22 +1,23 @@
 import type { Clock } from '@svc/shared/clock.ts';
 
-/** Minimum time for which a finished job is remembered, ms. The maximum is twice as long. */
+/** Minimum time for which a finished job is remembered, ms. On a busy agent, the maximum is twice as long. */
 const FINISHED_MS = 300_000;
 
 /**
- * The jobs that this agent answers for. A job is held from its receipt until the stream has its result. After
- * that, it is remembered as finished, so that it runs only once even if it is sent twice. Only the last
- * finished job of each monitor is remembered, because a slot is sent again only within its period.
+ * The jobs that this agent is responsible for. A job is held from its receipt until the stream has its
+ * result. After that, it is remembered as finished, so that it runs only once even if it is sent twice. Only
+ * the last finished job of each monitor is remembered, because a slot is sent again only within its period.
  *
- * A job that ended as `not_run` is forgotten at once, so that it runs when it is sent again.
+ * A job is forgotten at once when its result was `not_run`
+ * or was given up, so that it runs when it is sent again.
  */
 export class HeldJobs {
   readonly #clock: Clock;
-  /** Bytes that each job took in its message. */
+  /** The bytes that each held job took in its message, by `monitor:slot`. */
   readonly #held = new Map<string, number>();
   #bytes = 0;
-  // The last finished slot of each monitor, in two generations. The older generation is dropped as a whole,
-  // which needs no timer and no time stamp per job.
+  // The last finished slot of each monitor, in two generations. The older generation is
+  // dropped as a whole, so that neither a timer nor a time stamp for each job is needed.
   #finished = new Map<number, number>();
   #finishedBefore = new Map<number, number>();
   #generationStartedAt: number;
@@ -30,7 +31,7 @@ export class HeldJobs {
     return this.#held.size;
   }
 
-  /** Bytes that the held jobs took in their messages. */
+  /** Total of the bytes that the held jobs took in their messages. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -53,8 +54,8 @@ export class HeldJobs {
   }
 
   /**
-   * Stops holding a job. `finished`: its result is acknowledged. `forgotten`: its result is given up, and
-   * this agent no longer answers for the job.
+   * Stops holding a job. `finished`: the stream has its result, and the job is not run
+   * again. `forgotten`: its result was `not_run` or was given up, so the job may run again.
    */
   release(monitor: number, slot: number, as: 'finished' | 'forgotten'): void {
     const text = textOf(monitor, slot);

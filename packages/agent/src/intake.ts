@@ -30,21 +30,24 @@ import { jobOf, type Runner } from './runner.ts';
 import type { Starvation } from './starvation.ts';
 
 /**
- * Maximum number of jobs that an agent takes, as a multiple of its concurrency. Jobs count that are
- * attempted, that are queued, and that wait between attempts.
+ * Maximum number of taken jobs whose slot has come, as a multiple of the agent's concurrency. A
+ * job counts while it is queued, while it is attempted, and while it waits between two attempts.
  */
 const JOBS_PER_PLACE = 4;
 
-/** Maximum number of jobs that an agent holds. */
+/**
+ * Maximum number of jobs that an agent holds. Jobs whose slot lies
+ * ahead count, and so do jobs whose result is not acknowledged.
+ */
 const MAX_HELD_JOBS = 16_000;
 
 /**
- * Bound on the memory of held jobs, bytes. A job may carry a request body of 256 KiB; most have half a
- * kilobyte.
+ * Bound on the memory of held jobs, bytes. A job may carry a
+ * request body of 256 KiB, but most jobs have half a kilobyte.
  */
 const MOST_HELD_BYTES = 64 * 1_024 * 1_024;
 
-/** For each cause to take no job: the reason in the job's result. Null: no result is reported. */
+/** The reason in the result of a job that was not taken, by the cause. Null: no result is reported. */
 const REASONS = {
   held: null,
   finished: null,
@@ -67,17 +70,18 @@ type IntakeParts = {
   metrics: Metrics;
   log: Logger;
   /**
-   * Receives the results of jobs that are refused without a run. `subject` is the subject that their batch
-   * named.
+   * Called with the result of each job that is refused without a run.
+   * `subject` is the subject for results that the job's batch names.
    */
   onResult: (result: CheckResult, subject: string) => void;
 };
 
 /**
- * Takes jobs from the region's subject. A taken job is not acknowledged. A job that cannot be taken is
- * reported as `not_run` at once.
+ * Takes jobs from the region's subject. A taken job is not acknowledged. A job
+ * that cannot be taken is reported as `not_run` at once, unless the agent has
+ * the same job already. A check by hand (`run_now`) is run at once and answered.
  *
- * Unreadable messages and jobs are dropped, counted and logged. Nothing on the subject stops the loop.
+ * Unreadable messages and jobs are dropped, counted and logged. No message stops the intake.
  */
 export class Intake {
   readonly #parts: IntakeParts;
@@ -104,8 +108,9 @@ export class Intake {
   }
 
   /**
-   * Gives every job back as `shutting-down` from now on, so that the region's other agents get it. Resolves
-   * when all messages that NATS had already sent are read, but after `withinMs` at the latest.
+   * Stops taking jobs. Jobs that still arrive are reported as `not_run:
+   * shutting-down`, so that the region's other agents get them. Resolves when all
+   * messages that NATS had already sent are read, but after `withinMs` at the latest.
    */
   async stop(withinMs: number): Promise<void> {
     this.#isDraining = true;
@@ -131,8 +136,7 @@ export class Intake {
     }
     switch (read.kind) {
       case 'jobs':
-        // A publisher that may not read this region's results must not receive
-        // them by naming another subject.
+        // A publisher could name another region's subject, to receive results that it may not read.
         if (!isResultsSubjectOf(this.#parts.region, read.results)) {
           this.#dropMessage(message, 'foreign-results');
         } else {
@@ -155,7 +159,7 @@ export class Intake {
   #onBatch(batch: JobBatch, receivedAt: number, bytesPerJob: number): void {
     const { metrics, held, runner, clock, onResult } = this.#parts;
     const taken: CheckJob[] = [];
-    /** Number of taken jobs whose slot has already come. */
+    /** Number of jobs taken from this batch whose slot has come. */
     let takenNow = 0;
     for (const value of batch.jobs) {
       const read = readJob(value);
@@ -176,7 +180,7 @@ export class Intake {
       metrics.refused[kind] += 1;
       if (kind === 'full') runner.turnedAway();
       const reason = REASONS[kind];
-      // No result is reported for a held or finished job, which has a result already or will have one.
+      // A held job will have a result, and a finished job has one, so no result is reported here.
       if (reason !== null)
         onResult({ ...jobOf(read.job), ...notAttempted(reason, clock.wall()) }, batch.results);
     }
@@ -185,8 +189,8 @@ export class Intake {
   }
 
   /**
-   * The time for which the message of the jobs lay unread, ms. It is known only when the slot of a job was
-   * still to come.
+   * The time for which the message of the jobs lay unread, ms. It is 0 when the slots
+   * of all its jobs had come before it was sent, because the time is then unknown.
    */
   #unreadMs(jobs: readonly CheckJob[], receivedAt: number): number {
     const ahead = jobs.find(({ wait_ms }) => wait_ms !== undefined);
@@ -199,7 +203,7 @@ export class Intake {
     const state = held.stateOf(monitor, slot);
     if (state !== 'unknown') return state;
     if (this.#isDraining) return 'draining';
-    // Jobs that were sent ahead of their slots need no capacity yet. The bound on held jobs limits them.
+    // Jobs whose slot lies ahead need no place yet. Only the bounds on held jobs limit them.
     const jobs = runner.running + runner.pending - runner.ahead + takenFromBatch;
     const isFull =
       held.size >= MAX_HELD_JOBS || held.bytes >= MOST_HELD_BYTES || jobs >= JOBS_PER_PLACE * concurrency;
@@ -213,28 +217,28 @@ export class Intake {
     try {
       bus.publish(runSubject(region, request.run), JSON.stringify(answer));
     } catch (error) {
-      // While the connection is down, the results are lost, and the region counts as silent.
+      // While the connection is down, the result is lost, and the coordinator counts the region as silent.
       this.#warnings.warn('could not answer a check by hand', { error: messageOf(error) });
     }
   }
 }
 
 /**
- * Maximum size of a message, bytes. Larger messages are dropped unread. It is the size of four batches,
- * and the default limit of NATS.
+ * Maximum size of a message, bytes. Larger messages are dropped unread. Batches
+ * have at most a quarter of this size. It is also the default limit of NATS.
  */
 const MAX_MESSAGE_BYTES = 1_024 * 1_024;
 
 const utf8 = new TextDecoder();
 
-/** Reads a message of the jobs subject. Returns the reason when the message cannot be read. */
+/** Reads a message of the jobs subject. If the message cannot be read, returns the reason. */
 export function readJobsMessage(data: Uint8Array): JobsMessage | DropReason {
   if (data.length > MAX_MESSAGE_BYTES) return 'oversized';
   let value: unknown;
   try {
     value = JSON.parse(utf8.decode(data));
   } catch {
-    // The error is not kept, because a message that is no JSON is only counted.
+    // The error is dropped, because the reason `not-json` says enough.
     return 'not-json';
   }
   const parsed = jobsMessage.safeParse(value);
@@ -242,8 +246,9 @@ export function readJobsMessage(data: Uint8Array): JobsMessage | DropReason {
 }
 
 /**
- * A job of a batch. `job`: it can be read. `unsupported`: this agent does not know its check or cannot read
- * it. `invalid`: the job cannot be read; `key` names it if at least its key can be read.
+ * A job of a batch as it was read. `job`: all of it can be read. `unsupported`:
+ * this agent does not know its kind of check or cannot read the check. `invalid`:
+ * it cannot be read; `key` names the job if at least its key can be read.
  */
 type ReadJob =
   | { is: 'job'; job: CheckJob }
@@ -263,29 +268,30 @@ export function readJob(value: unknown): ReadJob {
 }
 
 /**
- * Length of a span, ms. The quickest message of the current span and the previous one
- * shows how long a transfer takes.
+ * Length of a span, ms. The quickest message of the current
+ * and the previous span shows how long a transfer takes.
  */
 const SPAN_MS = 30_000;
 
 type Parts = {
-  /** The longest time for which the event loop can have stood still recently, ms. */
+  /** Returns the longest time for which the event loop can have stood still recently, ms. */
   readonly stallMs: () => number;
 };
 
 /**
- * Measures how long a message was not read because the event loop was busy. The waits in a message count from
- * its arrival. So an agent that reads a message late does not begin its checks late.
+ * Measures how long a message was not read because the event loop was busy. The waits in a message
+ * begin at its arrival, so an agent that reads a message late must not begin the checks late.
  *
- * A message is compared with the quickest recent message. The sender's clock stamped both, so the agent's
- * clock need not agree with it. The delay is at most the time for which the event loop can have stood still,
- * so an idle agent sees no delay, whatever happens to the sender's clock.
+ * Each message is compared with the quickest recent message. The sender's clock stamped both, so the
+ * agent's clock need not agree with it. The measured delay is at most the time for which the event loop
+ * can have stood still. So an idle agent measures almost no delay, whatever happens to the sender's clock.
  */
 export class LateReading {
   readonly #parts: Parts;
   /**
-   * The quickest transfer in the current span and in the previous one, ms;
-   * infinite when a span has no message.
+   * Duration of the quickest transfer in the current span, ms; infinity while
+   * the span has no message. The next member has that of the previous span. As
+   * two clocks are compared, only differences between durations mean something.
    */
   #quickest = Number.POSITIVE_INFINITY;
   #quickestBefore = Number.POSITIVE_INFINITY;
@@ -296,14 +302,14 @@ export class LateReading {
   }
 
   /**
-   * The time for which the message was unread, ms.
+   * Records a message, and returns the time for which it was unread, ms.
    *
    * @param sentAt epoch ms of the sender
    * @param readAt monotonic ms
    */
   of(sentAt: number, readAt: number): number {
     if (readAt >= this.#spanUntil) {
-      // A quickest message from long ago is worthless, because the clocks have drifted apart since.
+      // The span before a long pause is not used, because the clocks have drifted apart since.
       const isLongAgo = readAt >= this.#spanUntil + SPAN_MS;
       this.#quickestBefore = isLongAgo ? Number.POSITIVE_INFINITY : this.#quickest;
       this.#quickest = Number.POSITIVE_INFINITY;

@@ -1,11 +1,11 @@
 /**
  * What an error from opening or connecting a socket says about this machine:
  *
- * - `used-up`: no descriptors, ports or memory are left. The error says nothing about the other side.
- * - `no-route`: this machine may have no route, or may have a rule that forbids the connection, or a distant
- *   router may have reported the failure (`network/local-route.ts` finds out which).
+ * - `used-up`: no descriptors, ports or memory are left. The error says nothing about the peer.
+ * - `no-route`: this machine may have no route, or may have a rule that forbids the connection,
+ *   or a distant router may have reported the failure (`network/local-route.ts` finds out which).
  *
- * Null: the error says nothing about this machine; the other side failed.
+ * Null: the error says nothing about this machine; the peer has failed.
  */
 export type LocalFailure = 'used-up' | 'no-route';
 
@@ -18,7 +18,7 @@ export function localFailureOf(code: string, family: 4 | 6): LocalFailure | null
     case 'EBUSY':
       return 'used-up';
     case 'EADDRNOTAVAIL':
-      // IPv4: no local port is left. IPv6: a machine without IPv6 reports this too.
+      // IPv4: no local port is left. IPv6: the machine may also have no IPv6.
       return family === 4 ? 'used-up' : 'no-route';
     case 'ENETUNREACH':
     case 'ENETDOWN':

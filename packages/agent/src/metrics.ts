@@ -17,7 +17,7 @@ export function createMetrics(): Metrics {
 }
 
 /**
- * Everything that an agent reports about itself.
+ * All measurements that an agent reports about itself.
  *
  * @param startedAt when `metrics` was created, epoch ms
  */

@@ -15,7 +15,7 @@ import { AGENT_SETTINGS } from './config.ts';
 import { createReferenceList } from './network/reference-list.ts';
 import { createProbeSet } from './probes/registry.ts';
 
-/** Time after the end of the drain time at which the process exits in any case, ms. */
+/** The process exits at the latest this long after the end of the drain time, ms. */
 const EXIT_GRACE_MS = 500;
 
 /** Runs one agent for the life of this process. */
@@ -44,7 +44,7 @@ export async function runAgent(args: readonly string[]): Promise<void> {
     );
   };
   endWhenAsked(config, end);
-  // Under a supervisor, the coordinator has the same environment and has already logged the same warnings.
+  // Under a supervisor, the coordinator has the same environment and has already logged the warnings.
   if (!config.isSupervised)
     for (const warning of [...warnings, ...otlpWarnings(process.env)]) log.warn(warning);
 

@@ -8,11 +8,11 @@ import type { ResultOutbox } from './result-outbox.ts';
 /** Maximum time for which a result waits for others to share its message, ms. */
 const BATCH_MS = 250;
 /**
- * The same maximum for a result that differs from its monitor's last one, ms. Even so, an outage of
- * many targets makes few messages.
+ * Maximum time for which a result waits for others when it differs from its monitor's
+ * last result, ms. Results of many targets that fail together still share a few messages.
  */
 const NEWS_MS = 5;
-/** Space that is left for the envelope around the results, bytes. */
+/** Part of the maximum message size that is reserved for the text around the results, bytes. */
 const ENVELOPE_BYTES = 512;
 
 type ReporterParts = {
@@ -22,12 +22,12 @@ type ReporterParts = {
   clock: Clock;
 };
 
-/** Results that will share a message, in the order in which they came. */
+/** Results that will be sent in one message, in the order in which they came. */
 type OpenBatch = {
   readonly texts: string[];
   readonly jobs: { monitor: number; slot: number; isFinal: boolean }[];
   bytes: number;
-  /** When the batch is sent at the latest, monotonic ms. */
+  /** Latest instant at which the batch is sent, monotonic ms. */
   flushAt: number;
   cancelFlush: () => void;
   /** Hands the batch to the outbox. */
@@ -35,11 +35,11 @@ type OpenBatch = {
 };
 
 /**
- * Collects results into messages; each subject has one open message. A job stays held until the stream has
- * its result.
+ * Collects results into messages. Each subject has one open message. A job
+ * stays held until the stream has its result, or until the result is given up.
  *
- * A result waits up to 250 ms for others, but only 5 ms when it differs from the monitor's last one, because
- * it may then change the region's vote. A message has up to 512 results and 256 KiB.
+ * A result waits up to 250 ms for others, but only 5 ms when it differs from the monitor's last
+ * result, because it may change the region's vote. A message has up to 512 results and 256 KiB.
  */
 export class Reporter {
   readonly #parts: ReporterParts;
@@ -53,7 +53,11 @@ export class Reporter {
     this.#lastOutcomes = new LastOutcomes(parts.clock);
   }
 
-  /** @param subject subject that the job's batch named */
+  /**
+   * Adds a result to the open message of a subject.
+   *
+   * @param subject subject for results that the job's batch named
+   */
   report(result: CheckResult, subject: string): void {
     const withinMs = this.#lastOutcomes.isNews(result) ? NEWS_MS : BATCH_MS;
     const text = JSON.stringify(result);
@@ -69,7 +73,7 @@ export class Reporter {
     }
     batch.texts.push(text);
     batch.bytes += bytes;
-    // A job that was not run may be sent again, and may then come to this agent.
+    // A job whose result is `not_run` may be sent to this agent again.
     batch.jobs.push({ monitor: result.monitor, slot: result.slot, isFinal: result.outcome !== 'not_run' });
     if (batch.texts.length >= LIMITS.resultsPerMessage) batch.flush();
     else this.#flushWithin(withinMs, batch);
@@ -80,7 +84,7 @@ export class Reporter {
     for (const batch of [...this.#batches.values()]) batch.flush();
   }
 
-  /** Lets the batch be sent within `ms`, if it would otherwise be sent later. */
+  /** Sends the batch within `ms`, unless it is sent earlier anyway. */
   #flushWithin(ms: number, batch: OpenBatch): void {
     const { clock } = this.#parts;
     const flushAt = clock.monotonic() + ms;
@@ -117,27 +121,26 @@ function newBatch(flush: () => void): OpenBatch {
 }
 
 /**
- * Minimum time for which a monitor is remembered after its last result, ms. It is longer than any
- * period. The maximum is twice as long.
+ * Minimum time for which a monitor is remembered after its last result, ms. It
+ * is longer than any period. On a busy agent, the maximum is twice as long.
  */
 const REMEMBERED_MS = 7_200_000;
-/** Maximum number of monitors in a generation. When it is reached, older monitors are forgotten earlier. */
+/** Maximum number of monitors in a generation. With more monitors, each is forgotten earlier. */
 const GENERATION_LIMIT = 65_536;
 
 type Last = { readonly version: number; readonly outcome: Outcome };
 
 /**
- * The last outcome that this agent reported about each monitor. It distinguishes a result that may change the
- * region's vote from a result that repeats it. A wrong guess never makes a result wrong; it only changes how
- * long a batch waits.
+ * The last outcome that this agent reported about each monitor. It shows which results may change
+ * the region's vote. A mistake never makes a result wrong; it only changes how long a batch waits.
  *
- * There are two generations. The older one is dropped as a whole, which needs no timer and no instant per
- * monitor.
+ * There are two generations. The older one is dropped as a whole, so
+ * that neither a timer nor an instant for each monitor is needed.
  */
 export class LastOutcomes {
   readonly #clock: Clock;
   readonly #limit: number;
-  /** The last outcome by monitor; null: it was forgotten. */
+  /** The last outcome by monitor. Null: {@link forgetMonitor} was called. */
   #newer = new Map<number, Last | null>();
   #older = new Map<number, Last | null>();
   #generationStartedAt: number;
@@ -155,10 +158,11 @@ export class LastOutcomes {
   }
 
   /**
-   * Records the result and returns whether it differs from the last result of its monitor. The first result
-   * of a new version of a monitor differs. The first result of a monitor differs unless it passed, because a
-   * pass alerts no one, and tens of thousands of new monitors would otherwise fill many small messages.
-   * `not_run` is not a vote: it never differs and is not recorded.
+   * Records the result, and returns whether it differs from the last result of its monitor.
+   *
+   * The first result of a monitor differs unless it passed: a pass alerts no one, and tens of
+   * thousands of new monitors would fill many small messages. The first result of a new version of
+   * a monitor always differs. `not_run` is not a vote, so it never differs and is not recorded.
    */
   isNews({ monitor, version, outcome }: Pick<CheckResult, 'monitor' | 'version' | 'outcome'>): boolean {
     if (outcome === 'not_run') return false;
@@ -170,8 +174,8 @@ export class LastOutcomes {
   }
 
   /**
-   * Forgets a monitor whose last result never arrived. The monitor's next result then
-   * counts as different, whatever it is.
+   * Forgets the last outcome of a monitor whose result was given up.
+   * The monitor's next result that is a vote then counts as different.
    */
   forgetMonitor(monitor: number): void {
     if (this.#lastOf(monitor) !== undefined) this.#newer.set(monitor, null);

@@ -13,12 +13,14 @@ const LONGEST_WAIT_MS = 30_000;
 /** Interval at which batches whose wait is over are sent again, ms. */
 const SWEEP_MS = 500;
 /**
- * Bound on the text of all unacknowledged batches, bytes. It is enough for some 100,000 results; an agent
- * holds 16,000 at most.
+ * Bound on the text of all unacknowledged batches, bytes. It is enough
+ * for some 100,000 results; an agent holds at most 16,000 jobs.
  */
 const DEFAULT_MOST_BYTES = 32 * 1_024 * 1_024;
 
-/** JetStream error code "message size exceeds maximum allowed". A repetition would be refused too. */
+/**
+ * JetStream's error code "message size exceeds maximum allowed". The stream would refuse a repetition too.
+ */
 const MESSAGE_TOO_LARGE = 10054;
 
 const pubAck = z.union([
@@ -47,40 +49,41 @@ export type Batch = {
   /** Size of `text` in UTF-8, bytes. */
   bytes: number;
   results: number;
-  /** Called once: the stream has the batch (`kept`), or it was given up (`dropped`). */
+  /** Called once. `kept`: the stream has the batch. `dropped`: the batch was given up. */
   onSettled: (how: 'kept' | 'dropped') => void;
 };
 
 type Entry = Batch & {
   /**
-   * Random message id. A client that could guess it could make the stream treat the batch as a repetition.
+   * Random message id. If another client could guess the id,
+   * it could make the stream treat this batch as a repetition.
    */
   id: string;
   /** When the batch was added, monotonic ms. */
   readonly addedAt: number;
-  /** How often the batch was sent under this id. */
+  /** Number of times that the batch was sent under this id. */
   sends: number;
   waitMs: number;
   resendAt: number;
 };
 
 /**
- * Keeps batches until the stream has acknowledged them, and repeats them until then.
+ * Keeps batches and sends them again until the stream has acknowledged them.
  *
- * A batch is repeated after growing waits and at once after a reconnect. It keeps its message id, so that the
- * stream drops repetitions. When the stream calls a first send a repetition, another client has used the id,
- * and the stream does not have the batch. The batch is then sent again under another id, and an alarm is
- * raised.
+ * A batch is repeated after growing waits, and at once after a reconnect. It keeps its message
+ * id, so that the stream drops repetitions. When the stream calls a first send a repetition,
+ * another client has used the id, and the stream does not have the batch. The batch is then
+ * sent again under another id, and the agent logs a warning and counts the batch as disowned.
  *
- * The memory is bounded. A full outbox drops the oldest batch, because the newest results show the present
- * state.
+ * The memory is bounded: a full outbox drops the oldest batch, because the newest results
+ * show the present state. A batch that the stream refuses for its size is dropped too.
  */
 export class ResultOutbox {
   readonly #parts: OutboxParts;
   readonly #warnings: ThrottledLog;
   readonly #inbox: string;
   readonly #mostBytes: number;
-  /** Batches by number, the oldest first. */
+  /** Unacknowledged batches by number, the oldest first. */
   readonly #entries = new Map<number, Entry>();
   #bytes = 0;
   #count = 0;
@@ -133,8 +136,8 @@ export class ResultOutbox {
   }
 
   /**
-   * Waits until everything is acknowledged, at most `ms`, then stops sending. Remaining batches are counted
-   * and logged.
+   * Waits until all batches are acknowledged, at most `ms`, and then
+   * stops sending. Remaining batches are dropped, counted and logged.
    */
   async stop(ms: number): Promise<void> {
     if (this.#entries.size > 0) {
@@ -159,7 +162,7 @@ export class ResultOutbox {
 
   #send(number: number, entry: Entry): void {
     const { bus, clock, metrics } = this.#parts;
-    // While the connection is down, nothing is sent. The reconnect sends the batch.
+    // While the connection is down, nothing is sent. After the reconnect, the batch is sent.
     if (!bus.isConnected) return;
     try {
       bus.publish(entry.subject, entry.text, { reply: `${this.#inbox}.${number}`, messageId: entry.id });
@@ -190,7 +193,7 @@ export class ResultOutbox {
 
   #onAnswer(message: BusMessage): void {
     const number = Number(message.subject.slice(message.subject.lastIndexOf('.') + 1));
-    // The answer to an earlier send may come when the batch is settled already. It is then ignored.
+    // The answer to an earlier send may come when the batch is no longer kept. The answer is then ignored.
     const entry = this.#entries.get(number);
     if (entry === undefined) return;
     const answer = answerIn(message);
@@ -242,7 +245,7 @@ export class ResultOutbox {
 type Answer =
   /** `repeated`: the stream reports that it already had the batch. */
   | { is: 'kept' | 'repeated' }
-  /** Unless `isFinal`, another try follows. */
+  /** The stream refused the batch. If `isFinal`, the batch is dropped; otherwise it is sent again. */
   | { is: 'refused'; why: string; isFinal: boolean };
 
 function answerIn(message: BusMessage): Answer {

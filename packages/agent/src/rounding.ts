@@ -6,7 +6,7 @@ type PhaseName = (typeof PHASES)[number];
 /** Longest duration of a result, in tenths of a millisecond: one day. */
 const MOST_TENTHS = 864_000_000;
 
-/** Rounds to one decimal, within the bounds of a result: 0 to a day. */
+/** Rounds a duration to one decimal and limits it to the bounds of a result: 0 to one day, in ms. */
 export function roundMs(milliseconds: number): number {
   return tenthsOf(milliseconds) / 10;
 }
@@ -22,7 +22,7 @@ export function roundPhases(latency: number, phases: Phases): Phases {
   for (let at = 0; at < PHASES.length; at += 1) {
     const exact = phases[nameOf(at)];
     const tenths = exact === undefined ? 0 : Math.min(missing, Math.floor(Math.max(0, exact * 10)));
-    // With these values an absent phase gets none of the missing tenths.
+    // With these values, an absent phase gets none of the missing tenths.
     TENTHS[at] = exact === undefined ? ABSENT : tenths;
     LOST[at] = exact === undefined ? ABSENT : exact * 10 - tenths;
     missing -= tenths;
@@ -36,13 +36,19 @@ export function roundPhases(latency: number, phases: Phases): Phases {
   return rounded;
 }
 
-/** Tenths of each phase. All calls share this array, so that a check leaves no garbage. */
+/**
+ * Length of each phase, in tenths of a millisecond. All calls
+ * share the two arrays, so that a check leaves no garbage.
+ */
 const TENTHS = new Float64Array(PHASES.length);
-/** Loss of each phase by rounding down, in tenths. */
+/** What each phase has lost by rounding down, in tenths of a millisecond. */
 const LOST = new Float64Array(PHASES.length);
 const ABSENT = Number.NEGATIVE_INFINITY;
 
-/** A smaller loss comes from floating point, not from rounding. */
+/**
+ * Smallest loss that comes from rounding, in tenths of a
+ * millisecond. A smaller loss comes from floating point.
+ */
 const LEAST_LOST = 1e-6;
 
 function spread(missing: number): void {
@@ -57,7 +63,7 @@ function spread(missing: number): void {
   TENTHS[longest] = (TENTHS[longest] as number) + left;
 }
 
-/** Index of the largest value. When several values are the largest, it is the index of the first. */
+/** Index of the largest value. If several are equally large, it is the first index. */
 function placeOfLargest(values: Float64Array): number {
   let largest = 0;
   for (let at = 1; at < values.length; at += 1) {

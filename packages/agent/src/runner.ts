@@ -24,16 +24,16 @@ import type { ProbeOutcome } from './probes/probe.ts';
 import { type Probes, runProbe } from './probes/registry.ts';
 import type { Starvation } from './starvation.ts';
 
-/**
- * Interval at which the queue is searched for checks that are too late to begin, and the
- * attempts for stuck probes, ms.
- */
+/** Interval between two searches for checks that are too late to begin and for probes that are stuck, ms. */
 const SWEEP_MS = 250;
-/** Delay after its start instant from which a check counts as late, ms. */
+/** A check that begins more than this time after its start instant counts as late, ms. */
 const LATE_MS = 250;
-/** Delay after its start instant from which a check counts as having waited for a free place, ms. */
+/**
+ * A check that begins more than this time after its start
+ * instant counts as having waited for a free place, ms.
+ */
 const BEHIND_MS = 5_000;
-/** Time after its time-out at which a probe that has not settled counts as stuck, ms. */
+/** A probe that has not settled this long after its time-out counts as stuck, ms. */
 const STUCK_MS = 10_000;
 /**
  * Shortest interval between two wake-ups of waiting checks, ms. On a busy agent, checks that are due within a
@@ -41,9 +41,9 @@ const STUCK_MS = 10_000;
  */
 const WAKE_SPACING_MS = 4;
 /**
- * Maximum number of attempts that begin in one turn of the event loop. The loop then reads what has arrived
- * before it continues, so that the measured latencies include little of the time that it takes to begin other
- * attempts: some 50 µs for a plain attempt, and up to a millisecond for one with TLS.
+ * Maximum number of queued attempts that begin in one turn of the event loop. The loop then reads what has
+ * arrived before further attempts begin. So the measured latencies include little of the time that it takes
+ * to begin other attempts: some 50 µs for a plain attempt, and up to a millisecond for an attempt with TLS.
  */
 const BEGUN_IN_A_TURN = 8;
 /** Time that probes have to close their sockets after the abort, ms. */
@@ -67,9 +67,9 @@ export type RunnerParts = {
 /**
  * Runs checks: it decides on attempts, retries, their order and how many run at once.
  *
- * Free capacity goes to the oldest slot. Checks of monitors whose last attempt timed out may
- * use only half of the capacity. So, when all targets behind one network are down, the other
- * targets are still checked on time.
+ * A free place goes to the check with the oldest slot. Checks of monitors whose
+ * last attempt timed out may use only half of the places. So, when all targets
+ * behind one network are down, the other targets are still checked on time.
  */
 export class Runner {
   readonly #parts: RunnerParts;
@@ -78,21 +78,25 @@ export class Runner {
   readonly #slowQueue = new Heap<CheckRun>((run) => run.slot);
   readonly #waiting = new Heap<CheckRun>((run) => run.wakeAt);
   /**
-   * Checks with an attempt in progress, in no order. It is no `Set`: a set under constant change leaves its
-   * outgrown tables behind, and those that are in the old generation of the heap keep every later table, and
-   * every check in it, until the next full collection.
+   * Checks with an attempt in progress, in no order. It is an array, because a `Set` under constant
+   * change replaces its internal table again and again. An old table in the old generation of the heap
+   * would keep every later table, and all checks in it, alive until the next full garbage collection.
    */
   readonly #attempting: CheckRun[] = [];
   readonly #abort = new AbortController();
   #slowAttempts = 0;
-  /** Counts of starts since the last {@link takeStarts}. */
+  /**
+   * Number of checks that were begun or refused since the last
+   * {@link takeStarts}. `#late` and `#behind` count parts of this number.
+   */
   #begun = 0;
   #late = 0;
   #behind = 0;
+  /** Number of checks that wait for their slot. */
   #ahead = 0;
   #isDraining = false;
   #wakeAt = Number.POSITIVE_INFINITY;
-  /** When checks were woken last, monotonic ms. */
+  /** When waiting checks last entered the queue, monotonic ms. */
   #wokeAt = Number.NEGATIVE_INFINITY;
   #cancelWake: () => void = () => {};
   #cancelSweep: () => void = () => {};
@@ -117,20 +121,23 @@ export class Runner {
     return this.#queue.size + this.#slowQueue.size + this.#waiting.size;
   }
 
-  /** Number of pending checks whose slot has not come. Such checks take no place yet. */
+  /** Number of pending checks whose slot has not come. */
   get ahead(): number {
     return this.#ahead;
   }
 
-  /** Counts a job for which the agent has no room. */
+  /** Counts a job for which the agent has no room, as a check that had to wait for a free place. */
   turnedAway(): void {
     this.#countStart(Number.POSITIVE_INFINITY);
   }
 
   /**
-   * Counts of the checks that were begun or refused since the last call, for the heartbeat. Checks of
-   * monitors whose last attempt timed out do not count. They may have to wait for their half of the capacity,
-   * and such a wait is no sign of overload.
+   * Returns the counts since the last call, for the heartbeat, and resets them. `begun` counts
+   * the checks that were begun or refused, and the jobs for which the agent had no room. `late`
+   * and `behind` count those of them that were late ({@link LATE_MS}, {@link BEHIND_MS}).
+   *
+   * Checks of monitors whose last attempt timed out do not count. They may have
+   * to wait for their half of the places, and such a wait is no sign of overload.
    */
   takeStarts(): { begun: number; late: number; behind: number } {
     const starts = { begun: this.#begun, late: this.#late, behind: this.#behind };
@@ -143,8 +150,9 @@ export class Runner {
   }
 
   /**
-   * Takes a job. Its result comes through `onResult`, after `submit` has returned. The first attempt begins
-   * no earlier than `wait_ms` after the receipt, and no later than `start_within_ms` after that instant.
+   * Takes a job. Its result comes through `onResult`, after `submit` has returned. The
+   * first attempt begins `wait_ms` after the receipt at the earliest. If it has not
+   * begun `start_within_ms` after that instant, the result is `not_run: overloaded`.
    *
    * @param receivedAt when the job's message arrived at the agent, monotonic ms
    * @param subject subject for the result
@@ -173,7 +181,8 @@ export class Runner {
   }
 
   /**
-   * Makes one attempt at once, without waiting in the queue. The result is `not_run` when no place is free.
+   * Makes one attempt at once, without waiting in the queue. The result
+   * is `not_run` when no place is free, or when the agent is stopping.
    */
   runNow(check: Secret<Check>): Promise<RunResult> {
     const { clock, concurrency } = this.#parts;
@@ -195,9 +204,11 @@ export class Runner {
   }
 
   /**
-   * Ends everything within `withinMs` and a grace of half a second. Checks without an attempt in progress end
-   * at once as `not_run: shutting-down`, so that another agent can still run them in time. Attempts in
-   * progress may finish, but no further attempt follows.
+   * Ends all checks within `withinMs` and half a second more.
+   *
+   * Checks without an attempt in progress end at once as `not_run: shutting-down`, so
+   * that another agent can still run them in time. Attempts in progress may finish
+   * within `withinMs`; attempts that do not are aborted. No further attempt follows.
    */
   async drain(withinMs: number): Promise<void> {
     this.#isDraining = true;
@@ -229,8 +240,8 @@ export class Runner {
   }
 
   /**
-   * Counts an attempt that begins in this turn of the event loop. The next turn
-   * continues with the waiting attempts.
+   * Counts an attempt that begins in this turn of the event
+   * loop. The next turn begins further queued attempts.
    */
   #countInTurn(): void {
     this.#begunInTurn += 1;
@@ -241,7 +252,10 @@ export class Runner {
     });
   }
 
-  /** Takes the check with the oldest slot among those that may have a place. */
+  /**
+   * Takes the queued check with the oldest slot. Slow checks are
+   * left out while slow attempts use their half of the places.
+   */
   #takeNext(): CheckRun | undefined {
     const next = this.#queue.peek();
     const slow = this.#slowAttempts < this.#slowLimit ? this.#slowQueue.peek() : undefined;
@@ -256,7 +270,7 @@ export class Runner {
     if (lateMs > BEHIND_MS) this.#behind += 1;
   }
 
-  /** Ends a check that did not begin in time. */
+  /** Ends a check whose first attempt did not begin in time. */
   #refuse(run: CheckRun): void {
     if (!run.isSlow) this.#countStart(this.#parts.clock.monotonic() - run.startAt);
     this.#finish(run, notRun('overloaded'));
@@ -282,8 +296,8 @@ export class Runner {
   }
 
   /**
-   * Runs one attempt. This is the one place where an unexpected error is logged; such an error
-   * does not affect other attempts.
+   * Runs one attempt. An unexpected error is logged here
+   * and nowhere else, and does not affect other attempts.
    */
   async #attempt(run: CheckRun, attempt: number): Promise<void> {
     const { clock, probes, log } = this.#parts;
@@ -298,7 +312,7 @@ export class Runner {
   }
 
   #onAttemptEnd(run: CheckRun, attempt: number, found: ProbeOutcome): void {
-    // The runner has given up this attempt before its probe settled.
+    // The finding is ignored when the runner gave up this attempt before its probe settled.
     if (run.state !== 'attempting' || run.attempts.length !== attempt) return;
     const { starvation, clock } = this.#parts;
     const heldBack = (latency?: number) => starvation.heldBackSince(run.attemptStartedAt, latency);
@@ -314,8 +328,8 @@ export class Runner {
   }
 
   /**
-   * Waits to learn whether the agent's own network failed. Until then, for some seconds at
-   * most, the attempt keeps its place.
+   * Finds out whether the agent's own network failed, and then ends the
+   * attempt. Until then, for some seconds at most, the attempt keeps its place.
    */
   async #onceKnown(
     isOurs: Promise<boolean>,
@@ -335,7 +349,7 @@ export class Runner {
     this.#fill();
   }
 
-  /** Frees the place of an attempt and decides what comes next for the check. */
+  /** Frees the place of an attempt and decides whether another attempt of the check follows. */
   #leaveAttempt(run: CheckRun, verdict: AttemptVerdict): void {
     const { clock, random } = this.#parts;
     takeOut(this.#attempting, run);
@@ -355,9 +369,9 @@ export class Runner {
   }
 
   /**
-   * Lets the check wait for its next attempt.
+   * Lets the check wait until its first or next attempt is due.
    *
-   * @param wakeAt monotonic ms; the check enters the queue then, not before
+   * @param wakeAt instant at which the check enters the queue, monotonic ms
    */
   #waitUntil(run: CheckRun, wakeAt: number): void {
     run.state = 'waiting';
@@ -367,8 +381,8 @@ export class Runner {
   }
 
   /**
-   * Sets the timer that all waiting checks share to the earliest `wakeAt`. Node may fire the
-   * timer up to a millisecond early.
+   * Sets the timer that all waiting checks share to the earliest `wakeAt`.
+   * Node may fire it up to a millisecond early; it is then set again.
    */
   #armWake(): void {
     const earliest = this.#waiting.peek();
@@ -430,7 +444,7 @@ export class Runner {
   }
 }
 
-/** Takes an item out of a list whose order does not matter. */
+/** Removes an item from a list whose order does not matter. */
 function takeOut<T>(list: T[], item: T): void {
   const last = list.pop();
   if (last !== undefined && last !== item) list[list.indexOf(item)] = last;
@@ -463,12 +477,12 @@ const LONGEST_MS = 5_000;
 const SPREAD = 0.2;
 
 /**
- * The wait before the next attempt of a check: 250 ms × 1.6ⁿ ± 20 %, never above 5 s.
+ * The wait before the next attempt of a check: 250 ms × 1.6ⁿ ± 20 %, but at most 5 s. n is `failures - 1`.
  *
  * The spread keeps the retries of many monitors on one failing host from arriving together.
  *
  * @param failures attempts that failed so far, >= 1
- * @param random   0 <= random < 1
+ * @param random 0 <= random < 1
  * @returns milliseconds, 200 to 5,000
  */
 export function attemptWaitMs(failures: number, random: number): number {

@@ -2,46 +2,53 @@ import type { Clock } from '@svc/shared/clock.ts';
 import type { CpuCounterSource } from '@svc/shared/process/cpu-counters.ts';
 import { type CpuSample, freeMs, isStarvedBy, waitingParts } from './cpu-waiting.ts';
 
-/** Interval at which the lateness of the event loop is measured, ms. */
+/** Interval between two measurements of the event loop's lateness, ms. */
 const SAMPLE_MS = 100;
 /** Delays below this limit occur in an idle event loop, ms. */
 const SMALL_DELAY_MS = 10;
-/** Part of the recent delay that counts at the next sample. */
+/** Factor by which {@link Starvation.recentStall} fades with each sample. */
 const FADING = 0.8;
-/** Minimum delay that makes the agent's time-outs meaningless, ms. */
+/** Minimum delay of the event loop that makes the agent's time-outs meaningless, ms. */
 const STARVED_MS = 500;
 /** How long stalls and counters are remembered, ms: longer than any attempt (120 s). */
 const REMEMBERED_MS = 180_000;
 /**
- * Shortest interval between readings of the kernel's counters, ms. Every third sample of the loop reads them.
+ * Shortest interval between two readings of the kernel's counters,
+ * ms. They are read at every third sample of the event loop.
  */
 const COUNTERS_MS = 250;
-/** Span over which the agent as a whole is judged, ms. A voided attempt counts for the same span. */
+/**
+ * Span over which the agent is judged as sick, ms. An attempt
+ * that was voided makes the agent sick for the same time.
+ */
 const SICK_MS = 10_000;
-/** Part of {@link SICK_MS} for which an agent must have waited to count as starved. */
+/** An agent that waited for a CPU for this part of {@link SICK_MS} is sick. */
 const SICK_PART = 0.5;
 
 type Stall = { to: number; delay: number };
 
 /** The delays of the agent itself during an attempt. */
 export type HeldBack = {
-  /** Total delay by the event loop's stalls of at least {@link STARVED_MS}, ms; 0 when there was none. */
+  /**
+   * Total delay of the event loop by stalls of at least
+   * {@link STARVED_MS}, ms; 0 when there was no such stall.
+   */
   readonly loopDelayMs: number;
   /** Whether the agent waited for a CPU for a large part of the time. */
   readonly isWaiting: boolean;
-  /** Time in which the agent certainly had nothing to do, and would have read an answer at once, ms. */
+  /** Time in which the agent certainly had nothing to do and would have read an answer at once, ms. */
   readonly freeMs: number;
-  /** Length of the time span, ms. */
+  /** Time from the start of the attempt until now, ms. */
   readonly durationMs: number;
 };
 
 /**
- * Distinguishes a slow target from a slow agent. It measures how late the event loop runs its timers, and
- * reads the kernel's count of the time for which the process waited to run ({@link waitingParts}).
+ * Distinguishes a slow target from a slow agent. It measures how late the event loop runs its timers,
+ * and reads the kernel's count of the time for which the process waited to run ({@link waitingParts}).
  *
- * The event loop alone is not enough: beside busy processes every step of an attempt is late, but none by
- * half a second. Only stalls of 500 ms and more are remembered. At most one exists in half a second, and four
- * samples of the counters in a second, so {@link REMEMBERED_MS} bounds both lists.
+ * Measuring the event loop is not enough: beside busy processes, every step of an attempt is late, but no
+ * step by half a second. Only stalls of 500 ms or more are remembered. {@link REMEMBERED_MS} bounds both
+ * lists, because at most two stalls end in a second, and about four samples of the counters are taken.
  */
 export class Starvation {
   readonly #clock: Clock;
@@ -66,7 +73,7 @@ export class Starvation {
     this.#cancel = this.#clock.every(SAMPLE_MS, () => this.#sample());
   }
 
-  /** Closes the counters. The object cannot be started again. */
+  /** Stops the measurements and closes the counters. The object cannot be started again. */
   stop(): void {
     this.#cancel?.();
     this.#cancel = null;
@@ -74,11 +81,11 @@ export class Starvation {
   }
 
   /**
-   * Total delay of the stalls of at least {@link STARVED_MS} that touch the time from `from` until
-   * now, ms; 0 when there was none.
+   * Total delay of the stalls of at least {@link STARVED_MS} that touch
+   * the time from `from` until now, ms; 0 when there was no such stall.
    *
-   * The total includes a stall that is just ending: after a stall, a probe's time-out
-   * may run before the next sample.
+   * The total includes a stall that is just ending, because after
+   * a stall a probe's time-out may run before the next sample.
    *
    * @param from monotonic milliseconds
    */
@@ -94,12 +101,12 @@ export class Starvation {
   }
 
   /**
-   * The delays of the agent itself from `from` until now. It may read the counters, so call it only for the
-   * few attempts whose verdict depends on it.
+   * The delays of the agent itself from `from` until now. The method may read the
+   * counters, so call it only for the few attempts whose verdict depends on it.
    *
    * @param from start of the attempt, monotonic milliseconds
-   * @param latency time from `from` until the whole answer had arrived, ms;
-   *   decoding after that is not free time
+   * @param latency time from `from` until the whole answer had
+   *   arrived, ms; the decoding that follows is not free time
    */
   heldBackSince(from: number, latency = Number.POSITIVE_INFINITY): HeldBack {
     this.#readCountersIfOld();
@@ -108,20 +115,21 @@ export class Starvation {
     return {
       loopDelayMs,
       isWaiting: isStarvedBy(waitingParts(this.#samples, from, now)),
-      // A stopped process, or a machine that stands still, may seem to sleep in the poll phase.
+      // While the process is stopped or the machine stands
+      // still, the event loop seems to sleep in the poll phase.
       freeMs: Math.max(0, freeMs(this.#samples, from, Math.min(now, from + latency)) - loopDelayMs),
       durationMs: now - from,
     };
   }
 
-  /** Records that an attempt was voided because of the result of {@link heldBackSince}. */
+  /** Records that an attempt was voided, that is, reported as `not_run: agent-starved`. */
   voided(): void {
     this.#voidedAt = this.#clock.monotonic();
   }
 
   /**
-   * Whether the agent voided an attempt within the last ten seconds, or waited
-   * for at least half of that time.
+   * Whether the agent voided an attempt within the last ten
+   * seconds, or waited for a CPU for at least half of them.
    */
   get isSick(): boolean {
     const now = this.#clock.monotonic();
@@ -132,15 +140,15 @@ export class Starvation {
   }
 
   /**
-   * The longest time for which the event loop can have stood still recently, ms; 0 for an idle loop. A stall
-   * is longer than the delay of a sample, because it began before the sample was due.
+   * The longest time for which the event loop can have stood still recently, ms; less than 10 for an
+   * idle loop. A stall is longer than the delay of a sample, because it began before the sample was due.
    */
   get recentStall(): number {
     const delay = Math.max(this.#recentDelay, this.#pendingDelay());
     return delay < SMALL_DELAY_MS ? delay : delay + SAMPLE_MS;
   }
 
-  /** The largest delay since the last call, ms. */
+  /** Returns the largest delay of the event loop since the last call, ms. */
   takeLargestDelay(): number {
     const largest = Math.max(this.#largestDelay, this.#pendingDelay());
     this.#largestDelay = 0;
@@ -169,7 +177,8 @@ export class Starvation {
     const at = this.#clock.monotonic();
     this.#samples.push({ at, ...this.#counters.read() });
     const [oldest] = this.#samples;
-    // Twice as many samples as needed are kept, so that dropping them costs almost nothing.
+    // Old samples are dropped rarely, when the list covers twice
+    // the needed time, so that dropping costs almost nothing.
     if (oldest !== undefined && at - oldest.at > 2 * REMEMBERED_MS) {
       this.#samples = this.#samples.filter((sample) => sample.at > at - REMEMBERED_MS);
     }
