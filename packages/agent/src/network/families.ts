@@ -2,8 +2,8 @@
 export type Family = 4 | 6;
 
 /**
- * The address families of an attempt. Empty: the families are not known, because no name
- * was resolved or a proxy connects.
+ * The address families of an attempt. Empty: the families are not known,
+ * because no name was resolved or a proxy connects to the target.
  */
 export type Families = readonly Family[];
 
@@ -12,7 +12,7 @@ export const ONLY_IPV4: Families = [4];
 export const ONLY_IPV6: Families = [6];
 export const BOTH_FAMILIES: Families = [4, 6];
 
-/** The families of these addresses. The function allocates no list, because every attempt calls it. */
+/** The families of the addresses. The function creates no list, because every attempt calls it. */
 export function familiesOf(addresses: readonly { readonly family: Family }[]): Families {
   const has4 = addresses.some(({ family }) => family === 4);
   const has6 = addresses.some(({ family }) => family === 6);
@@ -21,7 +21,8 @@ export function familiesOf(addresses: readonly { readonly family: Family }[]): F
 }
 
 /**
- * Whether an attempt over `families` says something about `others`. If `others` is empty, every attempt does.
+ * Whether an attempt over `families` says something about one of the
+ * families in `others`. If `others` is empty, every attempt does.
  */
 export function isBy(families: Families, others: Families): boolean {
   return others.length === 0 || others.some((family) => families.includes(family));

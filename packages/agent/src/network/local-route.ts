@@ -13,12 +13,12 @@ const ANY_PORT = 9;
 export type NoRoute = { readonly reason: NotRunReason; readonly message: string };
 
 /**
- * Says why dialling is pointless: all addresses are IPv6 addresses that reach beyond the link, and no IPv6
- * address of this machine does. Null when dialling makes sense.
+ * Says why dialling is pointless: all addresses are IPv6 addresses that reach beyond
+ * the link, and no IPv6 address of this machine does. Null when dialling makes sense.
  *
- * The machine may have a route nevertheless, through a router that announces itself but no
- * prefix. Its packets would then have a sender address that no answer can reach, and the time-out
- * would say nothing about the target.
+ * The machine may have a route nevertheless, through a router that announces
+ * itself but no prefix. The machine's packets would then have a sender address
+ * that no answer can reach, and the time-out would say nothing about the target.
  */
 export function noIpv6For(addresses: readonly ResolvedAddress[]): NoRoute | null {
   const isNeeded = addresses.every(({ address, family }) => family === 6 && isBeyondLink(address));
@@ -29,9 +29,9 @@ export function noIpv6For(addresses: readonly ResolvedAddress[]): NoRoute | null
 export type FailedAddress = { readonly address: ResolvedAddress; readonly code: string };
 
 /**
- * Whether a connection failed because this machine cannot send to any of the addresses: it has no route to
- * the address, or a rule forbids it. The error codes alone do not show this, because distant routers cause
- * most of these codes too: `network unreachable`, and over IPv6 `EACCES`.
+ * Finds out whether a connection failed because this machine cannot send to any of the addresses: it
+ * has no route to the address, or a rule forbids it. The error codes alone do not show this, because
+ * distant routers cause most of these codes too: `network unreachable`, and over IPv6 `EACCES`.
  *
  * @param failures the failures of all addresses that were tried, not empty
  * @returns null when this machine can send to at least one of the addresses; the failure is then the target's
@@ -72,8 +72,8 @@ function ownIpv6Reach(): ReturnType<typeof ipv6Reach> {
   try {
     return ipv6Reach(usableIpv6());
   } catch {
-    // No descriptor is left, so the kernel cannot be asked for the machine's addresses.
-    // Nothing is known about their reach.
+    // No descriptor is left, so the kernel cannot be asked for the machine's
+    // addresses. `world` is the reach that blames nothing on this machine.
     return 'world';
   }
 }
@@ -97,7 +97,11 @@ const TENTATIVE = 0x40;
 /** A tentative address with this flag may be used already. */
 const OPTIMISTIC = 0x04;
 
-/** @param table lines of `address index prefix scope flags interface`, with numbers in hexadecimal */
+/**
+ * Returns the addresses in the kernel's list that connections can have as their sender.
+ *
+ * @param table lines of `address index prefix scope flags interface`, with numbers in hexadecimal
+ */
 export function usableAddresses(table: string): string[] {
   return table.split('\n').flatMap((line) => {
     const [digits = '', , , , flags = ''] = line.split(/ +/);
@@ -108,9 +112,9 @@ export function usableAddresses(table: string): string[] {
 }
 
 /**
- * How far the IPv6 addresses of a machine reach (RFC 4291, section 2.5). Unique local addresses (RFC 4193)
- * reach within the site. Addresses of the loopback interface count, because machines that speak BGP have
- * their address there.
+ * How far the IPv6 addresses of a machine reach (RFC 4291, section 2.5). Unique local
+ * addresses (RFC 4193) reach within the site. The loopback interface's addresses other
+ * than `::1` count too, because machines that speak BGP have their address there.
  */
 export function ipv6Reach(addresses: readonly string[]): 'link' | 'site' | 'world' {
   const own = addresses.filter(isBeyondLink);
@@ -139,9 +143,9 @@ const hostsOf = (addresses: readonly ResolvedAddress[]): string =>
   addresses.map(({ address }) => address).join(', ');
 
 /**
- * Asks the kernel for a route: connecting a UDP socket looks the route up and sends nothing. Never rejects.
+ * Asks the kernel for a route. Connecting a UDP socket looks the route up and sends nothing. Never rejects.
  *
- * @returns the code of the error; null: there is a route
+ * @returns the code of the error; null when there is a route
  */
 function localErrorOf({ address, family }: ResolvedAddress): Promise<string | null> {
   return new Promise((settle) => {

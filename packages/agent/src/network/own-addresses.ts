@@ -8,8 +8,11 @@ LOOPBACK.addAddress('0.0.0.0', 'ipv4');
 LOOPBACK.addAddress('::', 'ipv6');
 
 /**
- * Whether an IP address belongs to this machine. An answer from such an address
- * says nothing about the network.
+ * Whether an IP address belongs to this machine. An answer
+ * from such an address says nothing about the network.
+ *
+ * @param addressWithZone an address, with its zone if it has
+ *   one (`fe80::1%eth0`); a name is never an own address
  */
 export function isOwnAddress(addressWithZone: string): boolean {
   const [address = ''] = addressWithZone.split('%');
@@ -20,8 +23,8 @@ export function isOwnAddress(addressWithZone: string): boolean {
 }
 
 /**
- * Whether the host of a target, as the user wrote it, is a loopback address or name. The test is cheap enough
- * for every failure. It does not recognise names that only the hosts file maps to this machine.
+ * Whether the host of a target, as the user wrote it, is a loopback address or a loopback name. The check is
+ * cheap enough for every failure. It does not recognise names that only the hosts file maps to this machine.
  */
 export function isLoopbackHost(host: string): boolean {
   const family = isIP(host);

@@ -18,11 +18,11 @@ const NATS_PORT = 4222;
 
 export type ReferenceListParts = {
   /**
-   * References as the operator wrote them, `host:port`. Undefined: {@link
-   * createReferenceList} finds the references itself.
+   * References as the operator wrote them, `host:port`. Undefined:
+   * {@link createReferenceList} finds the references itself.
    */
   readonly hosts: readonly string[] | undefined;
-  /** Resolvers of DNS monitors, in addition to the system's. */
+  /** Name servers of DNS monitors. They are references too, beside the system's name servers. */
   readonly dnsServers: readonly string[] | undefined;
   /** Value of `SVC_NATS_URL`. */
   readonly natsUrl: string;
@@ -32,9 +32,9 @@ export type ReferenceListParts = {
 export type ReferenceList = { list(): readonly Reference[]; close(): Promise<void> };
 
 /**
- * Creates the list of references: hosts whose answers show that the agent's own network works. The operator may
- * list them. Without such a list they are the default gateways of IPv4 and IPv6 (port 53), the name servers, and
- * the NATS server; a server on this machine is left out.
+ * Creates the list of references: hosts whose answers show that the agent's own network works.
+ * The operator may list them. Without such a list, they are the default gateways of IPv4 and IPv6
+ * (port 53), the name servers and the NATS server. Hosts that are this machine are left out.
  */
 export function createReferenceList(parts: ReferenceListParts): ReferenceList {
   const { hosts, dnsServers, natsUrl, bus } = parts;
@@ -68,7 +68,11 @@ export function createReferenceList(parts: ReferenceListParts): ReferenceList {
   };
 }
 
-/** @throws TypeError when the text is not `host:port`, with an IPv6 address in brackets */
+/**
+ * Reads a reference that the operator listed.
+ *
+ * @throws TypeError when the text is not `host:port`, with an IPv6 address in brackets
+ */
 export function parseReferenceHost(text: string): HostAndPort {
   const parsed = parseHostPort(text);
   if (parsed === null) throw new TypeError(`"${text}" is not host:port, with an IPv6 address in brackets`);
@@ -82,8 +86,8 @@ function remembered(known: Map<string, Reference>, key: string, make: () => Refe
 }
 
 /**
- * The NATS server as a reference. It is one as soon as its addresses are known and none
- * of them belongs to this machine.
+ * The NATS server as a reference. It becomes a reference when its
+ * addresses are known and none of them belongs to this machine.
  */
 class NatsOutside {
   readonly #hosts: readonly string[];
@@ -106,7 +110,7 @@ class NatsOutside {
     return this.#isOutside === true ? [this.#reference] : [];
   }
 
-  /** Resolves the names of the NATS servers. When a look-up fails, the next round tries again. */
+  /** Resolves the names of the NATS servers. If a look-up fails, the next round tries again. */
   async #lookUpHosts(): Promise<void> {
     this.#isLooking = true;
     try {
@@ -115,7 +119,7 @@ class NatsOutside {
       const [family, other] = familiesOf(found);
       this.#family = other === undefined ? (family ?? null) : null;
     } catch {
-      // The addresses are not known yet, so the NATS server is no reference for now.
+      // The addresses are not known, so the NATS server is not a reference for now.
       this.#isOutside = null;
     } finally {
       this.#isLooking = false;
@@ -134,9 +138,9 @@ const IPV6_ROUTES = '/proc/net/ipv6_route';
 const UP_BY_GATEWAY = 0x3;
 
 /**
- * Addresses of the default gateways in the kernel's main table, the IPv4 one first. A link-local
- * address ends in its interface (`%eth0`). A family without a gateway is left out. On other systems
- * than Linux, the list is empty.
+ * Addresses of the default gateways in the kernel's main table, the IPv4 gateway
+ * first. A link-local address has its interface at the end (`%eth0`). A family
+ * without a gateway is left out. The list is empty on systems other than Linux.
  */
 function defaultGateways(): string[] {
   return [gatewayIn(textOf(ROUTES)), ipv6GatewayIn(textOf(IPV6_ROUTES))].filter((each) => each !== null);
@@ -146,12 +150,16 @@ function textOf(path: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch {
-    // The system is not Linux, or has no such address family.
+    // The system is not Linux, or the kernel lacks this address family.
     return '';
   }
 }
 
-/** @param routes text of `/proc/net/route`: addresses as 32 bits in the machine's order, in hexadecimal */
+/**
+ * The default gateway of IPv4 with the lowest metric; null when there is none.
+ *
+ * @param routes text of `/proc/net/route`: addresses as 32 bits in the machine's byte order, in hexadecimal
+ */
 export function gatewayIn(routes: string): string | null {
   let best: { gateway: string; metric: number } | null = null;
   for (const line of routes.split('\n').slice(1)) {
@@ -164,8 +172,10 @@ export function gatewayIn(routes: string): string | null {
 }
 
 /**
- * @param routes text of `/proc/net/ipv6_route`: addresses as 32 hexadecimal digits; the columns are in
- *   net/ipv6/route.c
+ * The default gateway of IPv6 with the lowest metric; null when there is none.
+ *
+ * @param routes text of `/proc/net/ipv6_route`: addresses as
+ *   32 hexadecimal digits; the columns are in net/ipv6/route.c
  */
 export function ipv6GatewayIn(routes: string): string | null {
   let best: { gateway: string; metric: number } | null = null;
@@ -184,22 +194,22 @@ export function ipv6GatewayIn(routes: string): string | null {
 }
 
 /**
- * Reads an address from its bytes in little-endian order, as x86 and ARM write it. On a big-endian machine,
- * the result is a wrong address, which is never heard from and so never counts as a reference.
+ * Reads an address from its bytes in little-endian order, as x86 and ARM write it. On a big-endian
+ * machine, the result is a wrong address. It never answers, and so never counts as a reference.
  */
 function addressOf(hexadecimal: string): string {
   return [6, 4, 2, 0].map((at) => Number.parseInt(hexadecimal.slice(at, at + 2), 16)).join('.');
 }
 
-/** The root domain. Every name server can answer a question about it, if only with a refusal. */
+/** The root domain. Every name server can answer a question about it, at least with a refusal. */
 const ROOT = canonicalName('.');
 const REPEAT_MS = 600;
 
 type HostAndPort = { readonly host: string; readonly port: number };
 
 /**
- * A reference that answers by accepting or refusing a connection. Its name is resolved for each question.
- * While the name cannot be resolved, its last known addresses are used.
+ * A reference that is asked by connecting to it. A refused connection is an answer too. The host's
+ * name is resolved for each question. While it cannot be resolved, its last known addresses are used.
  */
 export function tcpReference({ host, port }: HostAndPort, resolver: Resolver): Reference {
   let known: readonly string[] = isIP(host) === 0 ? [] : [host];
@@ -217,7 +227,7 @@ export function tcpReference({ host, port }: HostAndPort, resolver: Resolver): R
   };
 }
 
-/** A reference that answers when the server replies to a question, whatever the reply says. */
+/** A name server as a reference. Any reply is an answer, whatever it says. */
 export function dnsReference(server: ServerAddress, client: DnsClient): Reference {
   return {
     name: `${serverName(server)} (dns)`,
@@ -242,10 +252,10 @@ export function dnsReference(server: ServerAddress, client: DnsClient): Referenc
 }
 
 /**
- * A reference that answers when a round trip to the NATS server ends.
+ * The NATS server as a reference. The end of a round trip over the agent's connection is its answer.
  *
- * @param family the family of all addresses of the server; null: the server has addresses of both families,
- *   and the family of the connection is not known
+ * @param family returns the family of all addresses of the server; null when it has
+ *   addresses of both families, because the family of the connection is then not known
  */
 function natsReference(name: string, bus: Bus, family: () => Family | null): Reference {
   return {
@@ -278,13 +288,13 @@ async function addressesOf(
     const found = await resolver.resolve(host, signal);
     return found.map(({ address }) => address);
   } catch {
-    // The name servers are gone too, or the reference's name no longer exists. The
-    // last known addresses are asked.
+    // The name servers are gone too, or the reference's name
+    // no longer exists. The last known addresses are used.
     return known;
   }
 }
 
-/** Whether a connection is accepted or refused. Both show that a machine is there. */
+/** Whether a connection is accepted or refused. Either shows that a machine is there. */
 function speaks(host: string, port: number, signal: AbortSignal): Promise<boolean> {
   return new Promise((settle) => {
     const socket = connect({ host, port, autoSelectFamily: false });

@@ -5,49 +5,49 @@ import { pause } from '@svc/shared/waiting.ts';
 import { afterReading } from '../deadline.ts';
 import { BOTH_FAMILIES, type Families, type Family, NO_FAMILY } from './families.ts';
 
-/** A host outside the machine that answers while the network works. */
+/** A host outside this machine that answers while the network works. */
 export type Reference = {
-  /** Name for the log, which also identifies the reference: `10.0.0.1:53 (tcp)`. */
+  /** Name for the log: `10.0.0.1:53 (tcp)`. It also identifies the reference. */
   readonly name: string;
   /**
-   * Asks once. Calls `heard` with the address family of each answer, whatever the answer says; null: the
-   * family is not known. Resolves when no further answer can come. Never rejects.
+   * Asks the host once. Calls `heard` with the address family of each answer, whatever the answer
+   * says; null when the family is not known. Resolves when no further answer can come. Never rejects.
    */
   askReference(signal: AbortSignal, heard: (family: Family | null) => void): Promise<void>;
 };
 
 /**
- * `answered`: a reference answered. `gone`: references count, but none of them answered. `none`: no reference
- * counts, so nothing can be said.
+ * Result of a round. `answered`: a reference answered. `gone`: references count, but
+ * none of them answered. `none`: no reference counts, so the round says nothing.
  */
 export type ReferenceAnswer = 'answered' | 'gone' | 'none';
 
-/** The references of one address family, or all references. */
+/** Names the references of one address family, or all references. */
 type Scope = Family | 'all';
 
 const SCOPES: readonly Scope[] = ['all', 4, 6];
 
-/** The answers of one round. Each scope gets its answer at its own time. */
+/** The results of one round. Each scope gets its result at its own time. */
 type Round = Readonly<Record<Scope, Promise<ReferenceAnswer>>>;
 
 /** Interval between rounds while nothing fails, ms. These rounds show which references answer. */
 const ASK_EVERY_MS = 60_000;
-/** Interval between rounds while references are gone, so that the return of the network is seen, ms. */
+/** Interval between rounds while references are gone, ms. These rounds show when the network is back. */
 const ASK_GONE_EVERY_MS = 1_000;
 /**
- * Maximum time after a start in which references are asked each second until one has answered, ms. The name
- * of the NATS server may be resolved late.
+ * Time after the start in which references are asked every second until
+ * one has answered, ms. The name of the NATS server may be resolved late.
  */
 const BEGINNING_MS = 10_000;
-/** Time for which a family must be gone before it is asked at the long interval only, ms. */
+/** A family that has been gone for this long is asked only at the long interval, {@link ASK_EVERY_MS}, ms. */
 const LATELY_MS = 3_600_000;
-/** Time for an answer, ms. A lost datagram or SYN is repeated within it. */
+/** Maximum time that a reference has for its answer, ms. It is enough to repeat a lost datagram or SYN. */
 const ANSWER_WITHIN_MS = 2_000;
-/** Minimum interval between rounds, ms, however many failures ask for one. */
+/** Minimum interval between rounds, ms, however many failures ask for a round. */
 const ROUND_EVERY_MS = 250;
 
 type ReferencesParts = {
-  /** Called for each round, because gateways and name servers change. */
+  /** Returns the listed references. It is called for each round, because gateways and name servers change. */
   readonly list: () => readonly Reference[];
   readonly clock: Clock;
   readonly log: Logger;
@@ -56,24 +56,24 @@ type ReferencesParts = {
 /**
  * Asks all references in one round and remembers when each answered last.
  *
- * A caller gets the answer of a round that began after its call, because an answer from before a failure says
- * nothing about that failure. Failures that come together share a round.
+ * A caller gets the result of a round that began after its call, because an answer from before
+ * a failure says nothing about that failure. Failures that come together share a round.
  *
- * IPv4 and IPv6 fail independently, so each family is judged by the references that answered over it ({@link
- * Reach}). When no reference of a family counts, the family is judged by all references together. Several
- * families together are gone when each of them is gone.
+ * IPv4 and IPv6 fail independently, so each family is judged by the references that answered
+ * over it ({@link Reach}). When no reference of a family counts, the family is judged by all
+ * references together. Several families together are gone when each of them is gone.
  */
 export class References {
   readonly #parts: ReferencesParts;
   readonly #reach: Readonly<Record<Scope, Reach>> = { all: new Reach(), 4: new Reach(), 6: new Reach() };
   /**
-   * All references that count. A reference that is no longer listed, because its route is gone, is still
-   * asked.
+   * The references that each round asks: the listed references, and those
+   * that count but are no longer listed, because their route is gone.
    */
   readonly #known = new Map<string, Reference>();
   readonly #stopping = new AbortController();
   readonly #stops: (() => void)[] = [];
-  /** The scopes whose loss was logged. */
+  /** The scopes whose loss was logged and that have not answered since. */
   readonly #loggedLosses = new Set<Scope>();
   #next: Promise<Round> | null = null;
   #startedAt = Number.NEGATIVE_INFINITY;
@@ -108,10 +108,10 @@ export class References {
   }
 
   /**
-   * Since when no reference of these families answers, monotonic ms. Null while one of them
-   * answers, or while none of them counts.
+   * Since when no reference of these families answers, monotonic ms. Null while
+   * a reference of one family answers, or while none of that family counts.
    *
-   * @param families the families of a target; empty: not known, so all references count
+   * @param families the families of a target; empty: they are not known, so all references count
    */
   goneSince(families: Families): number | null {
     let latest = Number.NEGATIVE_INFINITY;
@@ -131,14 +131,14 @@ export class References {
   }
 
   /**
-   * Whether some reference answered within the last hour, or all references were found to be gone. The getter
-   * must be cheap, because every failure reads it.
+   * Whether some reference answered within the last hour, or all references were
+   * found to be gone. The getter must be cheap, because every failure reads it.
    */
   get areKnown(): boolean {
     return this.#reach.all.isKnown(this.#parts.clock.monotonic());
   }
 
-  /** Resolves with the answer of the next round for these families. */
+  /** Resolves with the result of the next round for these families. */
   async askReferences(families: Families): Promise<ReferenceAnswer> {
     this.#next ??= this.#startRound();
     const round = await this.#next;
@@ -146,9 +146,9 @@ export class References {
   }
 
   /**
-   * Forgets all answers over these families, because the references have proved to say nothing about
-   * the network. A reference counts again only when it answers again. When the families are not
-   * known, all answers are forgotten.
+   * Forgets all answers over these families, because the references have proved
+   * to say nothing about the network. A reference counts again only when it
+   * answers again. When the families are not known, all answers are forgotten.
    */
   forgetAnswers(families: Families): void {
     const { all, 4: four, 6: six } = this.#reach;
@@ -166,8 +166,8 @@ export class References {
   }
 
   /**
-   * Whether rounds at the short interval are worth their cost. They show when references return, but one
-   * family may be gone for good while the other works.
+   * Whether rounds at the short interval are worth their cost. They show when references
+   * return, but one family may be gone for good while the other family works.
    */
   get #isReturnAwaited(): boolean {
     const now = this.#parts.clock.monotonic();
@@ -189,8 +189,8 @@ export class References {
   async #startRound(): Promise<Round> {
     const { clock } = this.#parts;
     const waitMs = Math.max(0, this.#roundBeganAt + ROUND_EVERY_MS - clock.monotonic());
-    // The function yields even when there is nothing to wait for, so that callers of this turn still join the
-    // round.
+    // The function waits even for a resolved promise, so that
+    // further callers in this turn of the event loop join the round.
     await (waitMs > 0 ? pause(this.#parts.clock, waitMs, this.#stopping.signal) : Promise.resolve());
     this.#next = null;
     this.#roundBeganAt = clock.monotonic();
@@ -206,8 +206,8 @@ export class References {
     const counting = this.#counting(listed);
     for (const reference of listed) this.#known.set(reference.name, reference);
     const end = new AbortController();
-    // After a long stall of the agent, answers lie unread in its sockets. They
-    // are read before the round ends.
+    // After a long stall of the agent, answers may lie unread
+    // in its sockets. They are read before the round ends.
     const endRound = (): void => afterReading(() => end.abort());
     const cancel = clock.after(ANSWER_WITHIN_MS, endRound);
     const signal = AbortSignal.any([end.signal, this.#stopping.signal]);
@@ -220,7 +220,7 @@ export class References {
     const heard = (name: string, scope: Scope): void => {
       heardBy.add(scope);
       if (this.#reach[scope].recordAnswer(name, clock.monotonic())) this.#logReturn(scope);
-      // One answer is enough for the callers. The other answers are awaited only to record them.
+      // The callers need only one answer. Further answers are awaited only to record them.
       answers[scope].resolve('answered');
     };
     const asked = [...this.#known.values()].map((reference) =>
@@ -259,7 +259,10 @@ export class References {
     this.#parts.log.info({ event: 'recovered', by: NAMES[scope] }, 'reference hosts answer again');
   }
 
-  /** The listed references. When no descriptors are left and no list can be made: the known references. */
+  /**
+   * Returns the listed references. If the list cannot be made because no
+   * descriptors are left, returns the references that the last round asked.
+   */
   #listed(): readonly Reference[] {
     try {
       return this.#parts.list();
@@ -270,8 +273,8 @@ export class References {
   }
 
   /**
-   * Names of the references that answered within the last hour, by scope. Forgets references that did not
-   * and that are no longer listed.
+   * Returns the names of the references that answered within the last hour,
+   * by scope. All other references are forgotten, unless they are listed.
    */
   #counting(listed: readonly Reference[]): Record<Scope, string[]> {
     const now = this.#parts.clock.monotonic();
@@ -285,14 +288,14 @@ export class References {
 
 const NAMES: Readonly<Record<Scope, string>> = { all: 'IPv4 and IPv6', 4: 'IPv4', 6: 'IPv6' };
 
-/** The round of an agent that is stopping. */
+/** The result of a round when the agent is stopping. */
 const NO_ROUND: Round = {
   all: Promise.resolve('none'),
   4: Promise.resolve('none'),
   6: Promise.resolve('none'),
 };
 
-/** The answer of several scopes together. It resolves as soon as one scope has answered. */
+/** The result of several scopes together. It resolves as soon as one scope has answered. */
 async function joined(answers: readonly Promise<ReferenceAnswer>[]): Promise<ReferenceAnswer> {
   const [only] = answers;
   if (only !== undefined && answers.length === 1) return await only;
@@ -306,12 +309,12 @@ async function joined(answers: readonly Promise<ReferenceAnswer>[]): Promise<Ref
 const COUNTS_MS = 3_600_000;
 
 /**
- * The known state of the references of one address family, or of all. Instants are monotonic ms.
+ * The known state of the references of one address family, or of all references. Instants are monotonic ms.
  *
  *     none counts ── one answers ──▶ some count ── none answers any more ──▶ gone, for however long
  *         ▲                            ▲  │                                   │  │
  *         ├──── no answer for an hour ─┼──┘                                   │  │
- *         └──── they were wrong ───────┼──────────────────────────────────────┘  │
+ *         └──── `forgetAnswers` ───────┼──────────────────────────────────────┘  │
  *                                      └──────────── one answers ────────────────┘
  */
 class Reach {
@@ -321,12 +324,15 @@ class Reach {
   #goneSince: number | null = null;
   #backAt = Number.NEGATIVE_INFINITY;
 
-  /** Since when no reference answers; null while a reference answers, or while none counts. */
+  /** Since when no reference answers. Null while a reference answers, or while no reference counts. */
   get goneSince(): number | null {
     return this.#goneSince;
   }
 
-  /** When a reference first answered again after all had been gone; negative infinity: never. */
+  /**
+   * When a reference first answered again after all references
+   * had been gone; negative infinity when that never happened.
+   */
   get backAt(): number {
     return this.#backAt;
   }
@@ -336,7 +342,9 @@ class Reach {
     return this.#goneSince !== null || now - this.#lastAnswerAt < COUNTS_MS;
   }
 
-  /** Names of the references that answered within the last hour. The others are forgotten. */
+  /**
+   * Returns the names of the references that answered within the last hour. Earlier answers are forgotten.
+   */
   counting(now: number): string[] {
     for (const [name, at] of this.#answeredAt) if (at <= now - COUNTS_MS) this.#answeredAt.delete(name);
     return [...this.#answeredAt.keys()];

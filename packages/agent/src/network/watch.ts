@@ -6,13 +6,15 @@ import { hostOfCheck } from './host-of-check.ts';
 import { isLoopbackHost } from './own-addresses.ts';
 import type { References } from './references.ts';
 
-/** Maximum number of hosts that are remembered one by one. */
+/** Maximum number of hosts that each map remembers. */
 const MAX_HOSTS = 20_000;
-/** Largest part of the hosts that may answer while "nearly all hosts fail" is still true. */
+/** "Nearly all hosts fail" is true while at most this part of the hosts answers. */
 const ANSWERING_PART = 0.2;
-/** The agent reports a down network for this long after the last sign of it, ms. */
+/**
+ * While the references answer, the network counts as down for this long after a host was last cut off, ms.
+ */
 const SICK_MS = 10_000;
-/** A host without a probe for this long is forgotten, ms, because it may not be checked any more. */
+/** A host that was last cut off this long ago is forgotten, ms, because it may not be checked any more. */
 const CUT_OFF_MS = 3_600_000;
 
 export type WatchParts = {
@@ -24,14 +26,14 @@ export type WatchParts = {
 };
 
 /**
- * A host that fails at connection level: the start of its first failed attempt and the end of its last one
- * (monotonic ms), and the families that the last one tried.
+ * A host that fails at connection level: the start of its first failed attempt and the end
+ * of its last failed attempt (monotonic ms), and the families that the last attempt tried.
  */
 type Failing = { readonly since: number; readonly lastAt: number; readonly families: Families };
 
 /**
- * A host that the agent's own network cuts off: since when, when it was last tried in vain
- * (monotonic ms), and over which families.
+ * A host that the agent's own network cuts off: the instants at which this was first
+ * and last found (monotonic ms), and the families that the last attempt tried.
  */
 type CutOff = Failing;
 
@@ -40,37 +42,43 @@ type Answered = { readonly at: number; readonly families: Families };
 
 /**
  * Distinguishes failures of targets from a failure of the agent's own network.
+ * When a host fails at connection level, this decides whose failure it is:
  *
- *     a host fails at connection level ── no reference counts ─────────────▶ the target's
- *         │
- *         └─ the references are asked ── one answers ──────────────────────▶ the target's (*)
- *                │
- *                └─ none answers any more ─┬─ the host has answered without them ─────────▶ the target's
- *                                          ├─ it has failed before, and other hosts have
- *                                          │  answered since: they were wrong ───────────▶ the target's
- *                                          └─ otherwise ─────────────────────────────────▶ the network's
+ *     no reference counts ────────────────────────────────────────▶ the target's
+ *     a reference answers ────────────────────────────────────────▶ the target's (*)
+ *     no reference answers any more
+ *       ├─ the host has answered since the references are gone ───▶ the target's
+ *       ├─ the host fails again, and meanwhile more than a fifth
+ *       │  of the hosts have answered ────────────────────────────▶ the target's (**)
+ *       └─ otherwise ─────────────────────────────────────────────▶ the network's
  *
- * (*) If the attempt began before the network was back, the failure is the network's: the packets were lost.
+ * (*) If the attempt began before the references answered
+ * again, the failure is the network's: the packets were lost.
  *
- * IPv4 and IPv6 fail independently. A target that was tried over one family is compared with the references
- * and hosts that answer over the same family.
+ * (**) The references were wrong, so each is forgotten until it answers again.
  *
- * A failure waits for the references' answer, some milliseconds while the network works. A failure cannot
- * be compared with other hosts at once, because the first host that fails may be checked a whole period
- * before the others. Attempts against this machine say nothing about the network and are ignored. The watch
- * costs nothing while nothing fails.
+ * IPv4 and IPv6 fail independently. A target that was tried over one family
+ * is compared with the references and hosts that answer over the same family.
+ *
+ * A failure waits for the references' answer, some milliseconds while the network works. A
+ * failure cannot be compared with other hosts at once, because the first host that fails
+ * may be checked a whole period before the others. Attempts against this machine say
+ * nothing about the network and are ignored. The watch costs nothing while nothing fails.
  */
 export class NetworkWatch {
   readonly #parts: WatchParts;
   readonly #failing = new Map<string, Failing>();
-  /** The last answer of each host. It is recorded only while other hosts fail or references are gone. */
+  /**
+   * The last answer of each host. It is recorded only while
+   * some host fails or is cut off, or references are gone.
+   */
   readonly #answered = new Map<string, Answered>();
   /** Hosts that the agent's own network cuts off, until they answer. */
   readonly #cutOff = new Map<string, CutOff>();
   #cutOffAt = Number.NEGATIVE_INFINITY;
   /**
-   * When a host last answered over any family, and over each, monotonic ms. These instants are recorded only
-   * in the same cases as {@link #answered}.
+   * When any host last answered over any family, and over each family, monotonic ms. DNS answers do not
+   * count. These instants are recorded only while some host fails or is cut off, or references are gone.
    */
   readonly #lastAnswerAt = {
     all: Number.NEGATIVE_INFINITY,
@@ -83,11 +91,11 @@ export class NetworkWatch {
   }
 
   /**
-   * Takes the outcome of an attempt into account.
+   * Records the outcome of an attempt, and finds out who caused a failure.
    *
    * @param startedAt start of the attempt, monotonic ms
-   * @returns whether the network caused the failure; null when the attempt did not fail, or when the network
-   *   cannot have caused the failure
+   * @returns whether the agent's network caused the failure; null when the
+   *   attempt did not fail, or when the network cannot have caused the failure
    */
   seen(check: Check, found: ProbeOutcome, startedAt: number): Promise<boolean> | null {
     const families = found.families ?? NO_FAMILY;
@@ -108,10 +116,10 @@ export class NetworkWatch {
   }
 
   /**
-   * Whether the agent's network is down, for one address family or both. While the references are gone, one
-   * host that was cut off after the last answer of any host is enough. Otherwise several hosts must have
-   * been cut off, the last one within ten seconds. A host to which this machine never has a route does not
-   * count while other hosts answer.
+   * Whether the agent's network is down, for one address family or both. While the references are
+   * gone, one host that was cut off after the last answer of any host is enough. Otherwise at least
+   * two such hosts are needed, and the last host must have been cut off within the last ten seconds.
+   * A host to which this machine never has a route does not count while other hosts answer.
    */
   get isDown(): boolean {
     const { references, clock } = this.#parts;
@@ -124,9 +132,9 @@ export class NetworkWatch {
   }
 
   /**
-   * Number of hosts that have become unreachable since any host last answered. If nearly all hosts are
-   * unreachable, a host that became unreachable earlier counts too, when it was tried again after that
-   * answer. Hosts that are not checked any more are forgotten.
+   * Number of hosts that were first cut off after the last answer of any host. If nearly
+   * all hosts are cut off, a host that was first cut off before that answer counts too,
+   * when it was cut off again after it. Hosts that are not checked any more are forgotten.
    *
    * @param by only hosts that were tried over this family count; empty: all hosts count
    */
@@ -152,7 +160,7 @@ export class NetworkWatch {
     return answering > ANSWERING_PART * (answering + all) ? fresh : again;
   }
 
-  /** Whether nothing fails and no reference is missing. */
+  /** Whether no host fails or is cut off, and no references are gone. */
   get #isCalm(): boolean {
     return this.#failing.size === 0 && this.#cutOff.size === 0 && !this.#parts.references.areSomeGone;
   }
@@ -160,16 +168,15 @@ export class NetworkWatch {
   async #askReferences(host: string, failing: Failing, startedAt: number): Promise<boolean> {
     const { references } = this.#parts;
     const { families } = failing;
-    // Another attempt may have failed in the meantime. That does not matter: the connection of this attempt
-    // was begun while the network was gone.
+    // If the references answer again, this attempt may still have begun while the network was gone.
     if ((await references.askReferences(families)) !== 'gone') return startedAt < references.backAt(families);
     const goneSince = references.goneSince(families);
     if (goneSince !== null) {
       const answered = this.#answered.get(host);
       if (answered !== undefined && answered.at > goneSince && isBy(answered.families, families))
         return false;
-      // The other hosts are checked within one period after this host, so the first failure
-      // of this host says nothing yet.
+      // The other hosts are checked within one period after this host. So at the first
+      // failure of this host, it does not matter yet that few of them have answered since.
       if (this.#haveAnsweredSince(Math.max(goneSince, failing.since), families)) {
         references.forgetAnswers(families);
         for (const [each, cutOff] of this.#cutOff)
@@ -182,8 +189,8 @@ export class NetworkWatch {
   }
 
   /**
-   * Whether the hosts of these families that have answered after `since` are enough to show
-   * that not nearly all hosts fail.
+   * Whether so many hosts of these families have answered
+   * after `since` that "nearly all hosts fail" is not true.
    */
   #haveAnsweredSince(since: number, by: Families): boolean {
     let answering = 0;
@@ -207,8 +214,8 @@ export class NetworkWatch {
   #noteAnswer(host: string, { type }: Check, answered: Answered): void {
     this.#failing.delete(host);
     this.#cutOff.delete(host);
-    // An answer of DNS says nothing about other hosts: a name server on this
-    // machine may answer from its cache.
+    // An answer to a DNS check says nothing about other hosts:
+    // a name server on this machine may answer from its cache.
     if (type === 'dns') return;
     const now = this.#parts.clock.monotonic();
     this.#lastAnswerAt.all = now;
@@ -220,7 +227,7 @@ export class NetworkWatch {
   #noteCutOff(host: string, families: Families): void {
     const now = this.#parts.clock.monotonic();
     this.#cutOffAt = now;
-    // The earlier answer of this host is out of date.
+    // The host's earlier answer is out of date.
     this.#answered.delete(host);
     const since = this.#cutOff.get(host)?.since ?? now;
     if (this.#cutOff.size < MAX_HOSTS || this.#cutOff.has(host)) {
