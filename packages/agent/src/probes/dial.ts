@@ -11,18 +11,15 @@ import { type ResolvedAddress, ResolveError, type Resolver } from '../resolve/re
 import { CONNECT_FAILURES } from './socket-failure.ts';
 
 /**
- * Time without an answer after which the next address is tried beside the previous
- * one, ms (RFC 8305, section 5).
+ * An address that has not answered for this long, ms, does not delay the
+ * next address any more: both are then tried at once (RFC 8305, section 5).
  */
 const STAGGER_MS = 250;
 
-/** Maximum number of addresses that are tried, because a hostile zone may list thousands. */
+/** Maximum number of addresses that are tried. A hostile zone may list thousands. */
 const MAX_ADDRESSES = 16;
 
-/**
- * Maximum number of addresses that a message names. Of further addresses, the
- * message says only how many they are.
- */
+/** Maximum number of addresses that a message names. If there are more, the message says how many more. */
 const MAX_NAMED = 4;
 
 export type DialParts = {
@@ -31,13 +28,13 @@ export type DialParts = {
   /** Maximum duration of resolving and connecting together, ms, > 0, counted from the call. */
   timeoutMs: number;
   signal: AbortSignal;
-  /** Options of every dialled socket. Losing sockets receive no data that matters. */
+  /** Options of every dialled socket. A socket that is dropped receives no data that matters. */
   socketOptions?: { onread: OnReadOpts };
 };
 
 /**
- * Duration of each part, ms. `dnsMs` is absent when no name was resolved, and
- * `connectMs` when no address was dialled.
+ * Duration of the look-up and of connecting, ms. `connectMs` is absent when no address
+ * was dialled. `dnsMs` is absent when an address was dialled without a DNS query.
  */
 export type DialTimes = { dnsMs?: number; connectMs?: number };
 
@@ -45,28 +42,29 @@ export type DialResult = DialTimes &
   (
     | { kind: 'connected'; socket: Socket; address: ResolvedAddress }
     /**
-     * The target failed. `code` is a code of the system (such as `ECONNREFUSED`), a code of the resolver, or
-     * `ETIMEDOUT` when the time limit was reached. `families`: the families of the dialled addresses.
+     * The target failed. `code` is the system's error code (such as `ECONNREFUSED`), a
+     * code of {@link ResolveError}, or `ETIMEDOUT` when the time limit was reached.
+     * `families` are the families of the dialled addresses, absent when none was dialled.
      */
     | { kind: 'failed'; code: string; message: string; timedOut: boolean; families?: Families }
-    /** The operator's rules deny every address of the host; nothing was dialled. */
+    /** The egress rules deny every address of the host, so nothing was dialled. */
     | { kind: 'denied'; message: string }
     /**
-     * This machine could not connect: no socket is left, or it has no route, or no name server can be
-     * reached. That says nothing about the target.
+     * This machine could not connect: no socket is left, it has no route, it can
+     * reach no name server, or svc has a defect. This says nothing about the target.
      */
     | { kind: 'unable'; message: string; reason: NotRunReason; families?: Families }
-    /** `signal` aborted. */
+    /** `signal` aborted, or the resolver was closed. */
     | { kind: 'aborted' }
   );
 
 /**
- * Opens a TCP connection to `host:port` with "happy eyeballs" (RFC 8305). It tries one address after the
- * other. The next address is tried as soon as the previous attempt has failed, or has had no answer for 250
- * ms. The first connection wins, and the others are dropped.
+ * Opens a TCP connection to `host:port` with "happy eyeballs" (RFC 8305). It tries one address
+ * after the other. The next address is tried as soon as the previous attempt has failed, or
+ * has had no answer for 250 ms. The first connection wins, and the other attempts are dropped.
  *
- * It never rejects. The caller owns the socket of a `connected` result. A listener that ignores errors stays
- * on the socket, so a caller that wants to know of `error` or `close` must listen itself.
+ * It never rejects. The caller owns the socket of a `connected` result. The socket has a listener
+ * that ignores errors. A caller that must know of `error` or `close` adds its own listener.
  *
  * @param host name or IP literal, with or without brackets
  */
@@ -164,8 +162,8 @@ class Dialling implements Bounded {
       if (this.#open.size === 0) this.#allFailed();
       return;
     }
-    // This class replaces Node's autoSelectFamily. With autoSelectFamily off,
-    // `connect` takes a third less time.
+    // This class does the work of Node's autoSelectFamily. With
+    // autoSelectFamily off, `connect` takes a third less time.
     const socket = connect({
       ...this.#parts.socketOptions,
       host: address.address,
@@ -218,7 +216,7 @@ class Dialling implements Bounded {
     this.#finish({ kind: 'failed', code, message, timedOut: false, families: this.#families });
   }
 
-  /** The families of the addresses that were dialled. */
+  /** The families of the addresses that were dialled so far. */
   get #families(): Families {
     return familiesOf(this.#addresses.slice(0, this.#next));
   }
@@ -241,7 +239,10 @@ class Dialling implements Bounded {
     this.#finish({ kind: 'failed', code: 'ETIMEDOUT', message, timedOut: true, families: this.#families });
   }
 
-  /** Settles once and releases everything: timers, look-up, listeners and losing sockets. */
+  /**
+   * Settles once and releases everything: timers, look-up,
+   * listeners, and the sockets that were not connected first.
+   */
   #finish(result: WithoutTimes): void {
     if (this.#isDone) return;
     this.#isDone = true;
@@ -264,9 +265,9 @@ class Dialling implements Bounded {
 }
 
 /**
- * Detaches the socket from the dial: its events are ignored, and it keeps no reference to the dial (decision
- * 0020). The error listener stays, because an error of a losing or handed-over socket must not crash the
- * process.
+ * Detaches the socket from the dial: its events are ignored, and it keeps no
+ * reference to the dial (decision 0020). The listener for errors stays,
+ * because an error of a dropped or returned socket must not crash the process.
  */
 function leave(socket: Socket): void {
   socket.removeAllListeners('connect');
@@ -290,7 +291,7 @@ const PLAIN: Record<string, string> = {
   EACCES: 'not permitted',
 };
 
-/** Describes failures grouped by code, like `connection refused (ECONNREFUSED 127.0.0.1:81)`. */
+/** Describes failures, grouped by code: `connection refused (ECONNREFUSED 127.0.0.1:81)`. */
 function describe(failures: readonly Failure[], port: number): string {
   const byCode = new Map<string, string[]>();
   for (const { address, code } of failures) {

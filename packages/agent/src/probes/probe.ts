@@ -4,38 +4,38 @@ import type { NotRunReason, Phases } from '@svc/shared/messages/check-result.ts'
 import type { Families } from '../network/families.ts';
 
 /**
- * The finding of one attempt. `failed` is a verdict about the target. `not_run` says that the agent
- * could not probe, and never counts against the target. The runner, not the probe, takes account of
- * retries, `degraded_at` and starvation.
+ * The finding of one attempt. `failed` is a verdict about the target. `not_run`
+ * says that the agent could not probe, and never counts against the target. The
+ * runner, not the probe, takes account of retries, `degraded_at` and starvation.
  */
 export type ProbeOutcome = {
   outcome: 'passed' | 'failed' | 'not_run';
-  /** Set only with `not_run`. */
+  /** Why the agent could not probe. Set only with `not_run`. */
   reason?: NotRunReason;
-  /** Time from the start to the last needed byte or answer, or to the failure, ms, unrounded. */
+  /** Time from the start to the last needed byte or answer, or to the failure, in ms, not rounded. */
   latency: number;
   phases: Phases;
   statusCode?: number;
-  /** At most 500 characters, without secrets. It says what was expected and what was seen. */
+  /** What was expected and what was seen, at most 500 characters, without secrets. */
   errorMessage?: string;
   timedOut?: boolean;
-  /** Set with `timedOut` when the target had sent everything and the agent was still decoding it. */
+  /** Set only with `timedOut`: the target had sent everything, and the agent was still decoding it. */
   hasWholeAnswer?: boolean;
   /**
-   * Set when the agent's own network may have caused the failure: connecting failed, or the connection broke
-   * before the target had answered anything, or a name server had no answer (SERVFAIL). A forwarder on this
-   * machine answers SERVFAIL while the uplink is down.
+   * Set when the agent's own network may have caused the failure: connecting failed, the
+   * connection broke before the target had sent anything, or a name server could not answer
+   * (SERVFAIL). A forwarder on this machine answers SERVFAIL while the uplink is down.
    */
   notConnected?: boolean;
   /**
-   * The address family of the connection, or the families of the dialled addresses. Absent or empty: nothing
-   * was dialled, or a proxy connected.
+   * The address family of the connection; if there was none, the families of the dialled
+   * addresses. Absent or empty when nothing was dialled, or when a proxy connected to the target.
    */
   families?: Families;
   certificateExpiresAt?: number;
   /**
-   * The verdict on each assertion. Set only with `judgesEach`; absent when the attempt failed
-   * before the assertions were judged.
+   * The verdict on each assertion. Set only with `judgesEach`, and
+   * absent when the attempt failed before the assertions were judged.
    */
   assertions?: JudgedAssertion[];
   bodyTruncated?: boolean;
@@ -43,8 +43,8 @@ export type ProbeOutcome = {
 
 export type ProbeContext = {
   /**
-   * Bound on the whole attempt, ms, > 0. The probe itself ends the attempt, at most 250 ms late. An answer
-   * that arrived in time counts, even if the agent reads it a little later.
+   * Maximum duration of the whole attempt, ms, > 0. The probe itself ends the attempt, at most 250
+   * ms late. An answer that arrived in time counts, even if the agent reads it a little later.
    */
   timeoutMs: number;
   /**
@@ -52,13 +52,13 @@ export type ProbeContext = {
    * shutting-down`.
    */
   signal: AbortSignal;
-  /** Whether all assertions are judged. Otherwise the judgement ends at the first assertion that fails. */
+  /** Whether every assertion is judged. Otherwise the judgement ends at the first assertion that fails. */
   judgesEach?: boolean;
 };
 
 /**
- * A probe of one kind of check. `run` never rejects: whatever the target does is an outcome, and a defect of
- * svc is `not_run: internal-error`.
+ * The probe of one kind of check. `run` never rejects: whatever the target
+ * does is an outcome, and a defect of svc is `not_run: internal-error`.
  */
 export interface Probe<C extends Check = Check> {
   run(check: C, context: ProbeContext): Promise<ProbeOutcome>;

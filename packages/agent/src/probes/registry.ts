@@ -11,31 +11,32 @@ import { createTcpProbe } from './tcp/probe.ts';
 /** One probe for every kind of check. */
 export type Probes = { readonly [K in CheckKind]: Probe<CheckOf<K>> };
 
-/** The probes with their shared parts. */
+/** The probes, and what they share. */
 export type ProbeSet = {
   readonly probes: Probes;
-  /** Closes the probes. Call it when no attempt is in progress. */
+  /** Closes the probes and their resolver. Call it when no attempt is in progress. */
   close(): Promise<void>;
 };
 
 export type ProbeSetOptions = {
   userAgent: string;
-  /** Resolvers for DNS monitors; undefined: the system's. */
+  /** Name servers for DNS monitors; undefined: the system's. */
   dnsServers: readonly string[] | undefined;
   /**
-   * PEM certificates of authorities that HTTP probes trust, in addition to the
-   * authorities that this process trusts.
+   * PEM certificates of the authorities that HTTP probes
+   * trust, in addition to those that this process trusts.
    */
   probeCa: readonly string[] | undefined;
   /**
-   * Groups of the key exchange that HTTP probes offer, in OpenSSL's notation; undefined: OpenSSL's default.
+   * Groups of the TLS key exchange that HTTP probes offer,
+   * in OpenSSL's notation; undefined: OpenSSL's default.
    */
   probeTlsGroups: string | undefined;
-  /** Chooses the proxy of HTTP probes; undefined: there is none. */
+  /** Returns the proxy for a connection of an HTTP probe. Undefined: no proxy is used. */
   proxyFor: ProxyFor | undefined;
   egressDeny: readonly string[];
   egressAllow: readonly string[];
-  /** Paths of the hosts file and of resolv.conf; default: those of the system. */
+  /** Paths of the hosts file and resolv.conf. Default: those of the system. */
   systemFiles?: SystemFilePaths;
 };
 

@@ -6,7 +6,7 @@ type SocketError = NodeJS.ErrnoException & { address?: unknown; port?: unknown }
 /**
  * Says why a connection failed, for people: `connection refused (ECONNREFUSED 127.0.0.1:81)`.
  *
- * @param host host with its port, for errors that name no address
+ * @param host host with its port, used when the error names no address
  */
 export function describeSocketError(error: SocketError, host: string): string {
   const code = error.code ?? '';
@@ -18,7 +18,7 @@ export function describeSocketError(error: SocketError, host: string): string {
   return `the connection to ${place} failed: ${error.message.slice(0, 200)}`;
 }
 
-/** The failure of this machine that the error shows; null when it shows none. */
+/** What the error says about this machine; null when it says nothing about it. */
 export function localFailureIn({ code, address }: SocketError): LocalFailure | null {
   return localFailureOf(code ?? '', isIPv6(String(address)) ? 6 : 4);
 }
@@ -28,7 +28,7 @@ function placeOf({ address, port }: SocketError): string | undefined {
   return isIPv6(address) ? `[${address}]:${port}` : `${address}:${port}`;
 }
 
-/** Texts for people about connections that failed, by the code of the system. */
+/** Texts for people about connections that failed, by the system's error code. */
 export const CONNECT_FAILURES = {
   ECONNREFUSED: 'connection refused',
   ECONNABORTED: 'connection aborted',
@@ -40,7 +40,7 @@ export const CONNECT_FAILURES = {
   EADDRNOTAVAIL: 'no local address',
 } as const;
 
-/** Texts for further codes, most of which end established connections. */
+/** Texts by the system's error code, also for connections that broke after they were established. */
 const SOCKET_FAILURES: Readonly<Record<string, string>> = {
   __proto__: null as never,
   ...CONNECT_FAILURES,
@@ -49,7 +49,7 @@ const SOCKET_FAILURES: Readonly<Record<string, string>> = {
   EACCES: 'connecting is not permitted',
 };
 
-/** Meanings of OpenSSL's reasons, written for the owner of the target. svc speaks TLS 1.2 and 1.3. */
+/** Meanings of OpenSSL's reasons, for the owner of the target. svc speaks TLS 1.2 and 1.3. */
 const TLS_FAILURES: Readonly<Record<string, string>> = {
   __proto__: null as never,
   'wrong version number': 'the port does not seem to speak TLS',

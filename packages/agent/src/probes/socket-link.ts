@@ -11,9 +11,12 @@ export interface SocketListener {
    * @param readsItself whether the socket reads through {@link SocketLink.onread}
    */
   onSecured(secured: Secured, socket: TLSSocket, readsItself: boolean): void;
-  /** `count` bytes were just read into `bytes`. Other sockets overwrite `bytes` once this has returned. */
+  /**
+   * `count` bytes were just read into `bytes`. Once this
+   * method has returned, other sockets overwrite `bytes`.
+   */
   onBytes(count: number, bytes: Uint8Array): void;
-  /** The target closed its side, or the socket is closed. */
+  /** The target closed its side of the connection, or the socket is closed. */
   onEnd(): void;
   onError(error: NodeJS.ErrnoException): void;
 }
@@ -23,12 +26,12 @@ const LINK = Symbol('link');
 type LinkedSocket = Socket & { [LINK]?: SocketLink };
 
 /**
- * The only link from a socket to its exchange, until the link is cut.
+ * The only reference from a socket to its exchange. It ends when the link is cut.
  *
- * Every socket, closed or not, lives until the next full garbage collection, with everything that it
- * references. The reason is that Node's `WritableState` assigns a closure that holds the socket, and that V8
- * puts such closures into the old generation (decision 0020). So the socket must not reference the attempt,
- * which is three times as large.
+ * Every socket, closed or not, lives until the next full garbage collection, with
+ * everything that it references. The reason is that Node's `WritableState` has a closure
+ * that holds the socket, and that V8 puts such closures into the old generation (decision
+ * 0020). So the socket must not reference the attempt, which is three times as large.
  */
 export class SocketLink {
   #listener: SocketListener | undefined;
@@ -37,7 +40,7 @@ export class SocketLink {
     this.#listener = listener;
   }
 
-  /** The option `onread` of a socket that reads into the shared buffer. */
+  /** Returns the option `onread` for a socket, which then reads into the buffer of {@link readBuffer}. */
   onread(): OnReadOpts {
     return {
       buffer: readBuffer(),
@@ -49,8 +52,8 @@ export class SocketLink {
   }
 
   /**
-   * Adds the event handlers to the socket. They stay for the life of the socket, because an error after the
-   * end must not crash the process.
+   * Adds the event handlers to the socket. They stay for the life of the socket,
+   * because an error after the end of the exchange must not crash the process.
    */
   listenTo(socket: LinkedSocket): void {
     socket[LINK] = this;
@@ -60,7 +63,7 @@ export class SocketLink {
     socket.on('close', ended);
   }
 
-  /** Reads from a socket that was opened without {@link onread} and may be paused. */
+  /** Reads from a socket that was opened without {@link onread}. The socket may be paused. */
   readFrom(socket: Socket): void {
     socket.on('data', (bytes: Buffer) => this.#listener?.onBytes(bytes.length, bytes));
     socket.resume();
@@ -81,7 +84,7 @@ export class SocketLink {
   }
 }
 
-// All sockets share these functions, because closures per socket and event took 300 bytes per check.
+// All sockets share these functions. Closures for each socket and event took 300 bytes per check.
 
 function connected(this: LinkedSocket): void {
   this[LINK]?.listener?.onConnect();

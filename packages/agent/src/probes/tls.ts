@@ -9,35 +9,36 @@ import {
 import { checkAlternativeNames } from '@svc/shared/server-trust.ts';
 
 export type TlsOptions = {
-  /** PEM certificates of authorities that are trusted in addition to those that Node trusts. */
+  /** PEM certificates of authorities that are trusted in addition to those that this process trusts. */
   ca?: readonly string[];
   /**
-   * Groups of the key exchange that the client offers, in OpenSSL's notation. Default: OpenSSL's own list.
+   * Groups of the TLS key exchange that the client offers,
+   * in OpenSSL's notation. Default: OpenSSL's own list.
    */
   groups?: string | undefined;
 };
 
-/** Protocol that is offered to the target (ALPN, RFC 7301). */
+/** Protocol that the client offers to the target (ALPN, RFC 7301). */
 export type Protocol = 'http/1.1' | 'h2';
 
 export type Secured =
   | {
       kind: 'trusted';
       certificateExpiresAt: number | undefined;
-      /** The agreed protocol. Undefined: the target chose no offered protocol, or does not know ALPN. */
+      /** The agreed protocol. Undefined when the target chose no protocol, or does not know ALPN. */
       protocol: Protocol | undefined;
     }
   | { kind: 'untrusted'; certificateExpiresAt: number | undefined; message: string };
 
 type SecureParts = {
-  /** Name or IP literal that the certificate must be for. */
+  /** Name or IP literal that the certificate must be valid for. */
   serverName: string;
   context: SecureContext;
   offers: Protocol;
-  /** Where to connect, or an existing connection. */
+  /** The address to connect to, or an existing connection. */
   via: { address: string; port: number; onread?: OnReadOpts } | { socket: Socket };
   /**
-   * Called after the handshake, before anything is sent. Nothing may be sent when the result is `untrusted`.
+   * Called after the handshake, before anything is sent. If the result is `untrusted`, nothing may be sent.
    */
   onSecured: (secured: Secured) => void;
 };
@@ -56,8 +57,8 @@ export function openTls({ serverName, context, offers, via, onSecured }: SecureP
     // SNI carries only names (RFC 6066, section 3).
     servername: isIP(serverName) === 0 ? serverName : '',
     ALPNProtocols: [offers],
-    // The certificate is verified below nevertheless. Node would drop an untrusted connection before its
-    // certificate can be read, and the expiry of an expired certificate is worth knowing.
+    // The certificate is verified below. Node would drop an untrusted connection before its
+    // certificate can be read, and the expiry date of an expired certificate is worth knowing.
     rejectUnauthorized: false,
     checkServerIdentity: (_host, peer) => {
       certificate = peer;
@@ -66,8 +67,8 @@ export function openTls({ serverName, context, offers, via, onSecured }: SecureP
   });
   socket.getPeerCertificate = withoutIssuers;
   socket.once('secureConnect', () => {
-    // Node checks the name only when the chain is trusted. For an untrusted chain, the certificate is read
-    // here. Node returns it only once.
+    // Node calls `checkServerIdentity` only when the chain is trusted. If the
+    // chain is untrusted, the certificate is read here. Node returns it only once.
     const peer = certificate === undefined ? socket.getPeerX509Certificate() : undefined;
     const certificateExpiresAt = instantOf(certificate?.valid_to ?? peer?.validTo);
     if (socket.authorized) {
@@ -88,17 +89,18 @@ export function openTls({ serverName, context, offers, via, onSecured }: SecureP
 }
 
 /**
- * Returns only the server's own certificate. This takes 33 µs of CPU. Node's own check of the name
- * reads the whole chain as objects, which takes 150 µs (71 and 300 µs for an RSA chain of three).
- * OpenSSL has already verified the chain.
+ * Returns only the server's own certificate, which takes 33 µs of CPU. For its check
+ * of the name, Node would read the whole chain as objects, which takes 150 µs (71
+ * and 300 µs for an RSA chain of three). OpenSSL has already verified the chain.
  */
 function withoutIssuers(this: TLSSocket) {
   return TLSSocket.prototype.getPeerCertificate.call(this, false) as DetailedPeerCertificate;
 }
 
 /**
- * The instant in OpenSSL's notation, as epoch ms. Undefined when the certificate has none, or has one that
- * cannot be read (`Bad time value`). JSON has no NaN, so the coordinator would refuse the whole result.
+ * Reads an instant in OpenSSL's notation. Returns epoch ms, or undefined
+ * when there is no text or it cannot be read (`Bad time value`). JSON has
+ * no NaN, so the coordinator would refuse a whole result that contained it.
  */
 function instantOf(text: string | undefined): number | undefined {
   const instant = text === undefined ? Number.NaN : Date.parse(text);
@@ -109,7 +111,10 @@ function onreadOf(onread: OnReadOpts | undefined): { onread?: OnReadOpts } {
   return onread === undefined ? {} : { onread };
 }
 
-/** Properties of a server's own certificate; undefined where unknown. Instants are epoch ms. */
+/**
+ * Properties of a server's own certificate. A member is
+ * undefined when it is not known. Instants are epoch ms.
+ */
 export type CertificateFacts = {
   expiresAt: number | undefined;
   beginsAt: number | undefined;
@@ -122,8 +127,8 @@ export type CertificateFacts = {
 };
 
 /**
- * Minimum length of an RSA key at OpenSSL's security level 2, bits. Node and
- * Debian's programs use that level.
+ * Minimum length of an RSA key at OpenSSL's security level
+ * 2, bits. Node and the programs of Debian use this level.
  */
 const LEAST_RSA_BITS = 2_048;
 const UNSAFE_SIGNATURE = /^(?:sha1|md5)|-with-sha1/i;
@@ -131,7 +136,7 @@ const UNSAFE_SIGNATURE = /^(?:sha1|md5)|-with-sha1/i;
 /**
  * Says why a certificate is not trusted, for people.
  *
- * @param code OpenSSL's code as Node reports it. A code without a name in Node is `UNSPECIFIED`
+ * @param code OpenSSL's code as Node reports it; `UNSPECIFIED` when Node has no name for it
  * @param now epoch ms
  */
 export function describeDistrust(

@@ -35,11 +35,11 @@ export type AttemptParts = {
 };
 
 /**
- * One attempt. For each hop, it resolves the name, asks the egress guard, sends the request and reads the
- * response. It then judges the last response.
+ * One attempt of the HTTP probe. For each hop, it resolves the name, asks the egress
+ * guard, sends the request and reads the response. It then judges the last response.
  *
- * `#settleAttempt` ends the attempt exactly once, whatever happens first: verdict, failure, time-out or
- * abort. It releases everything that the attempt holds.
+ * `#settleAttempt` ends the attempt exactly once, whatever happens first: a verdict,
+ * a failure, the time-out or an abort. It releases everything that the attempt holds.
  */
 export class HttpAttempt implements ExchangeListener, BodyListener, Bounded {
   readonly #check: HttpCheck;
@@ -57,7 +57,7 @@ export class HttpAttempt implements ExchangeListener, BodyListener, Bounded {
   #lookup: AbortController | undefined;
   #exchange: Exchange | undefined;
   #head: ResponseHead | undefined;
-  /** Latency and phases at the moment when the last byte came. */
+  /** Latency and phases at the instant when the last byte came. */
   #measured: ReturnType<Stopwatch['read']> | undefined;
   #body: BodySink | undefined;
   #certificateExpiresAt: number | undefined;
@@ -132,8 +132,8 @@ export class HttpAttempt implements ExchangeListener, BodyListener, Bounded {
   };
 
   /**
-   * Connects through the proxy. For a host name, the proxy resolves the name and decides whether the target
-   * is allowed. A literal address is judged here.
+   * Connects through the proxy. If the host is a name, the proxy resolves it and decides
+   * whether the target is allowed. If the host is an address, the agent's egress rules decide.
    */
   #openBy(proxy: HttpProxy, host: string): void {
     const verdict = isIP(host) === 0 ? undefined : this.#parts.egress.verdict(host);
@@ -201,7 +201,7 @@ export class HttpAttempt implements ExchangeListener, BodyListener, Bounded {
     this.#head = head;
     if (this.#check.follow_redirects && isRedirect(head.statusCode)) {
       const location = head.headers.get('location') ?? '';
-      // A redirect without a location is an answer like any other.
+      // A redirect without a `Location` is judged like any other answer.
       if (location !== '') {
         this.#redirect(head, location);
         return;
@@ -258,8 +258,8 @@ export class HttpAttempt implements ExchangeListener, BodyListener, Bounded {
   }
 
   onComplete(): void {
-    // Decoding and judging come after the last byte and do not count as latency. Decoding may take a while.
-    // Events of the connection in this time (many servers reset it) do not matter.
+    // Decoding and judging come after the last byte, so they do not count as latency. Decoding may
+    // take a while. Events of the connection during this time do not matter; many servers reset it.
     this.#measured = this.#stopwatch.read();
     this.#exchange?.hangUp();
     this.#body?.end();
@@ -362,8 +362,8 @@ export class HttpAttempt implements ExchangeListener, BodyListener, Bounded {
   }
 
   /**
-   * Ends the attempt because the egress rules deny the host. A denial of the declared host is no failure of
-   * the target. A denial after a redirect is one, because the target chose where it redirects to.
+   * Ends the attempt because the egress rules deny the host. If it is the declared host, the denial
+   * is not a failure of the target. After a redirect it is, because the target chose the host.
    */
   #denied(message: string): void {
     if (this.#redirects === 0) this.#notRun('egress-denied', message);
@@ -408,7 +408,7 @@ export class HttpAttempt implements ExchangeListener, BodyListener, Bounded {
   }
 }
 
-/** The asserted headers, decoded to text. */
+/** The headers that the assertions name, decoded to text. Without assertions, all headers as they came. */
 function readableHeaders(
   { headers }: ResponseHead,
   asserted: HttpCheck['header_assertions'],
@@ -427,9 +427,7 @@ function readAsUtf8(charset: string): string {
   return `; the charset "${charset.slice(0, 40)}" is not known, so the body was read as UTF-8`;
 }
 
-/**
- * Appends a note to a message. When the whole would be too long, the message is shortened and not the note.
- */
+/** Appends a note to a message. If both together are too long, the message is shortened, not the note. */
 function withNote(message: string, note: string): string {
   return `${message.slice(0, LIMITS.errorMessage - note.length)}${note}`;
 }

@@ -5,30 +5,38 @@ export type BodyEnd =
   | { kind: 'complete' }
   /** The body has more than 2 MiB, and the rest is not read. */
   | { kind: 'truncated' }
-  /** The memory for all kept bodies is used up. */
+  /** The memory that all kept bodies share is used up. */
   | { kind: 'no-room' }
   | { kind: 'undecodable'; message: string };
 
 export interface BodyListener {
-  /** Called when the body needs no more bytes from the connection. {@link onBodyEnd} follows. */
+  /**
+   * Called when the body needs no more bytes from the connection
+   * and is still to be decoded. {@link onBodyEnd} follows.
+   */
   onBodyFull(): void;
-  /** Called once, possibly from within `write` or `end`. The body ignores later bytes. */
+  /**
+   * Called when the body has ended, possibly from within `write` or `end`. It
+   * may be called again for bytes that come before {@link BodySink.release}.
+   */
   onBodyEnd(end: BodyEnd): void;
 }
 
-/** Takes a response's body as it comes from the connection. */
+/** Receives a response's body as it comes from the connection. */
 export interface BodySink {
-  /** Copies the part of `bytes[start, end)` that is needed. */
+  /** Handles the bytes `[start, end)` of `bytes`. It copies those that it needs. */
   write(bytes: Buffer, start: number, end: number): void;
-  /** The body is complete. */
+  /** Handles the end of the body. */
   end(): void;
-  /** The kept bytes, not copied; valid until {@link release}. */
+  /** The kept bytes, not copied. They are valid until {@link release}. */
   bytes(): Buffer;
-  /** Frees the memory. No listener is called any more. */
+  /** Frees the memory. The body calls no listener after this. */
   release(): void;
 }
 
-/** Counts the bytes of a body and keeps none, for checks that assert nothing about the body. */
+/**
+ * Counts the bytes of a body and keeps none of them. It is for checks without an assertion about the body.
+ */
 export class CountedBody implements BodySink {
   readonly #listener: BodyListener;
   #count = 0;

@@ -2,21 +2,22 @@ import { isUtf8 } from 'node:buffer';
 import { MIMEType } from 'node:util';
 
 /**
- * `unknown` is a declared charset that the Encoding Standard does not have; the text was then read as UTF-8.
+ * `unknown` is set when the declared charset is not in
+ * the Encoding Standard. The text was then read as UTF-8.
  */
 export type DecodedText = { text: string; unknown?: string };
 
 /**
- * Reads a body as browsers show it (HTML standard, "encoding sniffing algorithm"): by its byte order mark,
- * else by the charset of `Content-Type`, else, for HTML, by a `meta` within the first 1,024 bytes, and for
- * XML by its declaration. Everything else is UTF-8. Labels and decoders follow the Encoding Standard. Node's
- * own `TextDecoder` (24.21) does not read some characters of Shift_JIS, EUC-KR and Big5 as browsers do
- * (`findings/node-text-decoder-korean.sh`).
+ * Reads a body as browsers show it (HTML standard, "encoding sniffing algorithm"). The first of
+ * these that exists decides: a byte order mark, the charset of `Content-Type`, a `meta` within
+ * the first 1,024 bytes of HTML, the declaration of XML. Everything else is read as UTF-8.
  *
- * The modules are loaded when the first body needs them, because they take a few megabytes.
+ * Labels and decoders follow the Encoding Standard. Node's own `TextDecoder` (24.21) does not read some
+ * characters of Shift_JIS, EUC-KR and Big5 as browsers do (`findings/node-text-decoder-korean.sh`). The
+ * modules that do are loaded when the first body needs them, because they take a few megabytes.
  *
  * @param bytes must stay valid until the promise settles
- * @param contentType value of the header, several joined by a comma
+ * @param contentType value of the header; several values are joined by a comma
  */
 export async function decodeBody(bytes: Buffer, contentType: string | undefined): Promise<DecodedText> {
   const { essence, charset } = typeOf(contentType);
@@ -54,7 +55,7 @@ export function fieldText(value: string): string {
 const UTF8 = /^utf-?8$/i;
 const BEYOND_ASCII = /[\x80-\xff]/;
 const XML = /^(?:text\/xml|application\/xml|.*\+xml)$/;
-/** Text that looks like the declaration of a charset. It is used for the message only. */
+/** Finds the text that looks like the declaration of a charset. It is used only for the message. */
 const DECLARED = /(?:charset|encoding)\s*=\s*["']?\s*([^\s"'<>/;?]{1,40})/i;
 
 /** Whether the bytes begin with a byte order mark of UTF-8 or UTF-16. */
@@ -66,7 +67,7 @@ function isMarked([first, second]: Buffer): boolean {
   );
 }
 
-/** The last valid type of the header, and its charset (Fetch standard, "extract a MIME type"). */
+/** The last valid type in the header, and its charset (Fetch standard, "extract a MIME type"). */
 function typeOf(contentType = ''): { essence: string; charset: string | undefined } {
   let essence = '';
   let charset: string | undefined;
@@ -84,7 +85,7 @@ function parsed(type: string): MIMEType | null {
   try {
     return new MIMEType(type);
   } catch {
-    // ERR_INVALID_MIME_SYNTAX: other clients ignore such a type too.
+    // The error is ERR_INVALID_MIME_SYNTAX. Other clients ignore such a type too.
     return null;
   }
 }

@@ -4,20 +4,23 @@ import type { CookieJar } from 'tough-cookie';
 const MAX_COOKIE_BYTES = 4 * 1_024;
 /** Maximum size of a whole `Set-Cookie` line with its attributes, bytes. */
 const MAX_LINE_BYTES = 8 * 1_024;
-/** Maximum size of all cookies of one request, bytes. Servers refuse header lines beyond 8 KiB. */
+/**
+ * Maximum size of all cookies in one request, bytes. Servers refuse
+ * header lines beyond 8 KiB. Cookies that do not fit are left out.
+ */
 const MAX_SENT_BYTES = 8_000;
 
 type Library = typeof import('tough-cookie');
 
-/** Loads the cookie library. With the public suffix list that it contains, it takes some 10 MiB of memory. */
+/** Loads the cookie library. With its list of public suffixes, it takes some 10 MiB of memory. */
 export async function openCookies(): Promise<Cookies> {
   return new Cookies(await import('tough-cookie'));
 }
 
 /**
- * The cookies that the redirects of one attempt have set. Each cookie is sent to the hosts and paths that RFC
- * 6265 names. A cookie with a `Domain` is sent to all hosts of that domain, unless the domain is a public
- * suffix (`co.uk`). No cookie outlives the attempt.
+ * The cookies that the redirects of one attempt have set. Each cookie is sent to the hosts and
+ * paths that RFC 6265 names. A cookie with a `Domain` is sent to all hosts of that domain, but
+ * is refused if the domain is a public suffix (`co.uk`). No cookie outlives the attempt.
  */
 export class Cookies {
   readonly #library: Library;
@@ -29,7 +32,7 @@ export class Cookies {
   }
 
   /**
-   * Stores the cookies of an answer from `url`. Cookies that browsers refuse are skipped.
+   * Stores the cookies that an answer from `url` sets. Cookies that browsers refuse are left out.
    *
    * @param lines values of `Set-Cookie`, one character per byte
    */
@@ -49,18 +52,21 @@ export class Cookies {
     const pair = cookie?.cookieString() ?? '';
     if (cookie === undefined || pair === '' || FORBIDDEN.test(pair)) return;
     if (cookie.key.length + cookie.value.length > MAX_COOKIE_BYTES) return;
-    // A cookie's `Domain` may be the host itself although the host is a public suffix or has no dot
-    // (RFC 6265, section 5.3, step 5).
+    // A cookie's `Domain` may be the host itself even if the host is
+    // a public suffix or has no dot (RFC 6265, section 5.3, step 5).
     if (cookie.cdomain() === url.hostname && !this.#hasOwner(url.hostname)) cookie.domain = null;
     this.#jar.setCookieSync(cookie, placeOf(url), { ignoreError: true });
   }
 
-  /** Whether the host is a registered domain or below one, and neither a public suffix nor an address. */
+  /**
+   * Whether the host is a registered domain or a host below
+   * it. A public suffix is not, and neither is an address.
+   */
   #hasOwner(host: string): boolean {
     return this.#library.getPublicSuffix(host, { ignoreError: true }) !== undefined;
   }
 
-  /** The cookies of a request for `url` as `name=value`. Cookies with longer paths come first. */
+  /** The cookies for a request to `url`, each as `name=value`. Cookies with longer paths come first. */
   for(url: URL): string[] {
     let bytes = 0;
     return this.#jar
@@ -74,17 +80,17 @@ export class Cookies {
 }
 
 /**
- * The URL as the library must get it. The library (version 6.1) decodes the path once, but the paths of
- * cookies must be compared as they were sent.
+ * The URL as the cookie library needs it. The library (version 6.1) decodes
+ * the path once, but cookies' paths must be compared as they were sent.
  */
 function placeOf({ protocol, host, pathname }: URL): string {
   return `${protocol}//${host}${pathname.replaceAll('%', '%25')}`;
 }
 
-/** Decodes a line as UTF-8. Requests are sent as UTF-8, so the server gets back the bytes that it sent. */
+/** Decodes a line as UTF-8. Requests are sent as UTF-8, so the server gets the same bytes back. */
 function asSent(line: string): string {
   return Buffer.from(line, 'latin1').toString('utf8');
 }
 
-/** Control characters, and the replacement character, which stands for bytes that are not UTF-8. */
+/** Matches control characters and the replacement character, which stands for bytes that are not UTF-8. */
 const FORBIDDEN = /[\u0000-\u001f\u007f\ufffd]/;

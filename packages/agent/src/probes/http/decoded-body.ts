@@ -15,12 +15,14 @@ import type { Semaphore } from './semaphore.ts';
 
 const MAX_CODINGS = 2;
 
-/** The largest window that decoders of `Content-Encoding: zstd` must accept (RFC 9659). */
+/**
+ * Logarithm of the largest window, bytes, that decoders of `Content-Encoding: zstd` must accept (RFC 9659).
+ */
 const ZSTD_WINDOW_LOG = 23;
 
 /**
- * The codings of a `Content-Encoding` in the order in which they were applied. The list is empty when one of
- * them is unknown: the bytes are then left as they are, as browsers do.
+ * The codings of a `Content-Encoding`, in the order in which they were applied. If one of
+ * them is unknown, the list is empty, and the bytes are left as they are, as browsers do.
  */
 export function parseCodings(contentEncoding: string | undefined): string[] {
   if (contentEncoding === undefined) return [];
@@ -41,21 +43,22 @@ const DECODERS: Readonly<Record<string, (firstByte: number) => Duplex>> = {
   zstd: () => createZstdDecompress({ params: { [constants.ZSTD_d_windowLogMax]: ZSTD_WINDOW_LOG } }),
 };
 
-/** Codings whose decoders have a window of megabytes. The windows of the other decoders have 32 KiB. */
+/** Codings whose decoders need a window of megabytes. Other decoders need 32 KiB. */
 const HEAVY = new Set(['br', 'zstd']);
 
 /**
- * Maximum number of bodies in heavy decoders at once. At worst, a body takes 16 MiB for each of its codings.
+ * Maximum number of bodies that are decoded with {@link HEAVY} codings
+ * at once. At worst, a body takes 16 MiB for each of its codings.
  */
 export const HEAVY_DECODERS = 8;
 
 /**
- * Decodes a body on zlib's threads and keeps the first 2 MiB of the result.
+ * Decodes a body on the threads of Node's zlib, and keeps the first 2 MiB of the result.
  *
- * Decoding begins when the whole encoded body has come, or 2 MiB of it. A decoder then works for milliseconds
- * and never waits for the target, so a few decoders can serve all bodies, and a thousand decompression bombs
- * take no more memory for windows than {@link HEAVY_DECODERS} bodies. A bomb is decoded up to 2 MiB and at
- * most one more piece (16 KiB). An empty body is empty under every coding.
+ * Decoding begins when the whole encoded body has come, or some more than 2 MiB of it. A decoder then
+ * works for milliseconds and never waits for the target, so a few decoders can serve all bodies. A
+ * thousand decompression bombs take no more memory for windows than {@link HEAVY_DECODERS} bodies. A bomb
+ * is decoded up to 2 MiB and at most one more piece (16 KiB). An empty body is empty under every coding.
  */
 export class DecodedBody implements BodySink {
   readonly #codings: readonly string[];
@@ -65,7 +68,10 @@ export class DecodedBody implements BodySink {
   readonly #decoded: KeptBytes;
   #decoders: Duplex[] = [];
   #isCut = false;
-  /** Number of decoded bytes that the second try skips, because the first try has kept them. */
+  /**
+   * Number of decoded bytes that a second try skips, because the
+   * first try has kept them ({@link DecodedBody.#readsFirstMember}).
+   */
   #toSkip = 0;
   #holdsTurn = false;
   #isReleased = false;
@@ -91,7 +97,7 @@ export class DecodedBody implements BodySink {
   }
 
   end(): void {
-    // Answers to HEAD name the coding of a body that they do not have.
+    // An answer to HEAD names the coding of a body that it does not have.
     if (this.#encoded.length === 0) this.#listener.onBodyEnd(COMPLETE);
     else if (this.#codings.length > MAX_CODINGS) this.#listener.onBodyEnd(TOO_MANY_CODINGS);
     else if (this.#codings.some((coding) => HEAVY.has(coding))) this.#turns.acquire(this.#startInTurn);
@@ -175,9 +181,8 @@ export class DecodedBody implements BodySink {
   }
 
   /**
-   * If the bytes after the first member of a gzip body are not another member, decodes the first
-   * member alone and returns true. Browsers ignore such bytes, but Node's decoder fails and loses
-   * everything that it had decoded.
+   * Decodes the first member of a gzip body alone and returns true, if the bytes after it are not another
+   * member. Browsers ignore such bytes, but Node's decoder fails and loses everything that it had decoded.
    */
   #readsFirstMember(coding: string | undefined, { message }: Error): boolean {
     const encoded = this.#encoded.view();
@@ -197,8 +202,8 @@ export class DecodedBody implements BodySink {
 }
 
 /**
- * Maximum number of encoded bytes. No encoder makes its input much longer, so a longer body either decodes to
- * more than 2 MiB or consists mostly of bytes that decode to nothing.
+ * Maximum number of encoded bytes that are kept. No encoder makes its input much longer. So a
+ * longer body decodes to more than 2 MiB, or consists mostly of bytes that decode to nothing.
  */
 const MAX_ENCODED_BYTES = LIMITS.responseBodyBytes + 64 * 1_024;
 const MOSTLY_NOTHING: BodyEnd = {
@@ -211,7 +216,7 @@ const TOO_MANY_CODINGS: BodyEnd = {
   message: `the body was encoded more than ${MAX_CODINGS} times`,
 };
 
-/** Error messages of zlib about bytes that do not begin a gzip member. */
+/** zlib's error messages about bytes that are not the beginning of a gzip member. */
 const NO_MEMBER = new Set([
   'incorrect header check',
   'unknown compression method',
@@ -219,8 +224,8 @@ const NO_MEMBER = new Set([
 ]);
 
 /**
- * First byte of data in zlib's format (compression method 8). An inner `deflate` is
- * read as zlib, as RFC 9110 says.
+ * The first byte of data in zlib's format (compression method 8). A `deflate`
+ * that is not the outermost coding is always read as zlib, as RFC 9110 says.
  */
 const ZLIB_FIRST_BYTE = 0x78;
 
@@ -231,8 +236,8 @@ const HEADER_CHECKSUM = 0x02;
 const RESERVED = 0xe0;
 
 /**
- * Offset at which the compressed data of the first gzip member begin (RFC 1952, section 2.3); undefined when
- * `bytes` do not begin with a whole, valid header.
+ * Offset at which the compressed data of the first gzip member begin (RFC 1952,
+ * section 2.3). Undefined when `bytes` do not begin with a whole, valid header.
  */
 function gzipDataStart(bytes: Uint8Array): number | undefined {
   const flags = bytes[3] ?? RESERVED;

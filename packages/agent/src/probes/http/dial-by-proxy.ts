@@ -5,11 +5,14 @@ import { onAbort } from '@svc/shared/waiting.ts';
 import type { Resolver } from '../../resolve/resolver.ts';
 import { dial } from '../dial.ts';
 
-/** Maximum time for reaching the proxy, ms. The proxy is near, so a longer wait is not the target's fault. */
+/**
+ * Maximum time for connecting to the proxy, ms. The proxy
+ * is near, so a longer wait is not the target's fault.
+ */
 const REACH_PROXY_MS = 10_000;
 /**
- * Maximum part of the remaining time that reaching the proxy may take. If it took longer, the attempt's own
- * time-out would blame the target.
+ * Maximum part of the attempt's remaining time for connecting to the proxy. Otherwise
+ * the attempt could time out meanwhile, and the time-out would blame the target.
  */
 const SHARE_OF_ATTEMPT = 0.9;
 
@@ -17,10 +20,10 @@ export type ProxyDialResult =
   | { kind: 'connected'; socket: Socket }
   /** The proxy reports that it cannot reach the target. */
   | { kind: 'failed'; message: string }
-  /** The proxy's rules deny the target. */
+  /** The proxy refuses the target. */
   | { kind: 'denied'; message: string }
   | { kind: 'no-proxy'; message: string }
-  /** This machine could not connect to the proxy. That says nothing about the target. */
+  /** This machine could not connect to the proxy. This says nothing about the target. */
   | { kind: 'unable'; message: string; reason: NotRunReason }
   | { kind: 'aborted' };
 
@@ -36,10 +39,10 @@ type DialByParts = {
 const ANY_ADDRESS = { verdict: () => ({ allowed: true }) as const };
 
 /**
- * Opens a connection to the target through a tunnel of the proxy. It never rejects. The caller owns the
- * socket of a `connected` result, which is paused.
+ * Opens a connection to the target through a tunnel of the proxy. It never rejects.
+ * The caller owns the socket of a `connected` result. The socket is paused.
  *
- * @param target its host is a name or an IP literal without brackets
+ * @param target host (a name, or an IP literal without brackets) and port
  */
 export async function dialBy(
   proxy: HttpProxy,
@@ -68,8 +71,7 @@ export async function dialBy(
 }
 
 /**
- * Replaces the reason `no-ipv6`, which is about the target's addresses, while the
- * addresses here are the proxy's.
+ * Replaces the reason `no-ipv6`. It would speak of the target's addresses, but here it is about the proxy's.
  */
 function ofOurs(reason: NotRunReason): NotRunReason {
   return reason === 'no-ipv6' ? 'network-down' : reason;
@@ -93,7 +95,7 @@ function tunnelled(
   });
 }
 
-/** Result of a dial whose proxy opened no tunnel, by the proxy's answer (RFC 9110, section 15.6). */
+/** The result when the proxy opened no tunnel, judged by its answer (RFC 9110, section 15.6). */
 function judge(end: Exclude<TunnelEnd, { kind: 'open' }>, { authorization }: HttpProxy): ProxyDialResult {
   if (end.kind === 'broken')
     return { kind: 'no-proxy', message: `the proxy did not open a tunnel: ${end.message}` };
@@ -111,7 +113,7 @@ function judge(end: Exclude<TunnelEnd, { kind: 'open' }>, { authorization }: Htt
 }
 
 /**
- * Statuses with which proxies ask for credentials. 401 is not a proxy's status (RFC 9110, section 15.5.2),
- * but tinyproxy sends it for a wrong password.
+ * Statuses with which proxies ask for credentials. 401 is not meant for proxies
+ * (RFC 9110, section 15.5.2), but tinyproxy sends it for a wrong password.
  */
 const OF_CREDENTIALS: ReadonlySet<number> = new Set([401, 407]);

@@ -30,7 +30,7 @@ export interface ExchangeListener extends ResponseListener {
   /** The exchange enters `phase`. */
   onPhase(phase: Phase): void;
   onCertificate(expiresAt: number): void;
-  /** The exchange has failed, and the connection is closed. */
+  /** The exchange has failed. Its connection is closed. */
   onFailure(failure: ExchangeFailure): void;
 }
 
@@ -38,11 +38,11 @@ export type ExchangeFailure =
   /** The target failed. */
   | { kind: 'failed'; message: string; timedOut?: boolean; notConnected?: boolean }
   /**
-   * This machine could not send the request: no descriptors, ports or memory are left, or there is no route,
-   * or the agent has no memory left for bodies.
+   * This machine could not send the request, or the agent has no memory left for the response. The
+   * request cannot be sent when no descriptors, ports or memory are left, or when there is no route.
    */
   | { kind: 'unable'; message: string; reason: NotRunReason }
-  /** The operator's proxy cannot be reached, or refuses the agent. */
+  /** The operator's proxy cannot be reached, or refuses to serve the agent. */
   | { kind: 'no-proxy'; message: string }
   | { kind: 'denied'; message: string }
   | { kind: 'aborted' }
@@ -51,18 +51,21 @@ export type ExchangeFailure =
 
 export type ExchangeParts = {
   hop: Hop;
-  /** The request as {@link renderRequest} made it. */
+  /** The request as `renderRequest` made it. */
   request: string;
-  /** Addresses of the host that the egress guard allows. Empty only with {@link by}. */
+  /** Addresses of the host that the egress guard allows. Empty when a proxy connects (`by`). */
   addresses: readonly ResolvedAddress[];
-  /** The proxy that opens a tunnel to the host, and the resolver of the proxy's name. */
+  /**
+   * The proxy that opens a tunnel to the host, and the resolver
+   * for the proxy's name. Undefined: the connection is direct.
+   */
   by: { proxy: HttpProxy; resolver: Resolver } | undefined;
   egress: EgressGuard;
   secureContext: () => SecureContext;
   keptBodies: KeptBodies;
   /**
-   * Remaining time of the attempt, ms. It limits the choice among several
-   * addresses and the dialling by a proxy.
+   * Remaining time of the attempt, ms. It limits connecting
+   * to one of several addresses, and connecting to a proxy.
    */
   remainingMs: number;
   signal: AbortSignal;
@@ -71,40 +74,37 @@ export type ExchangeParts = {
 /**
  * One request and its response over one fresh connection.
  *
- * It speaks HTTP/1.1 wherever the target accepts it. A target that knows only HTTP/2 says so during
- * the TLS handshake, or agrees to no protocol there and sends no answer. The exchange then begins
- * again over HTTP/2 (decision 0020).
+ * The exchange speaks HTTP/1.1 wherever the target accepts it. A target that knows only
+ * HTTP/2 says so during the TLS handshake, or agrees to no protocol there and does not
+ * answer in HTTP/1.1. The exchange then begins again over HTTP/2 (decision 0020).
  *
- * The code does little work per check: no streams lie between the socket and the parser, all plain
- * sockets share one read buffer, and each socket has four event handlers. The {@link ExchangeListener} is
- * not called after {@link close}.
+ * The code does little work per check: no streams lie between the socket and the
+ * parser, all plain sockets share one read buffer, and each socket has four event
+ * handlers. After {@link close}, the {@link ExchangeListener} is not called.
  */
 export class Exchange implements SocketListener {
   /**
-   * The family of the connection. Before the exchange is connected: the families of the
-   * addresses. Empty: a proxy connects.
+   * The family of the connection. Before the exchange is connected,
+   * the families of the addresses. Empty when a proxy connects.
    */
   families: Families;
   readonly #parts: ExchangeParts;
   readonly #listener: ExchangeListener;
   readonly #parser: ResponseParser;
   #socket: Socket | undefined;
-  /**
-   * Links this exchange to its socket. While several sockets are dialled, it
-   * links the exchange to all of them.
-   */
+  /** Links this exchange to its socket, or to all sockets while several addresses are dialled. */
   #link = new SocketLink(this);
   #offers: Protocol = 'http/1.1';
   #agreedOn: Protocol | undefined;
-  /** The failure of the request over HTTP/1.1, while HTTP/2 is tried because of that failure. */
+  /** The failure of the request over HTTP/1.1, while the exchange tries HTTP/2 because of it. */
   #unanswered: ExchangeFailure | undefined;
   #conversation: Http2Conversation | undefined;
-  /** Ends the wait for the proxy's tunnel. */
+  /** Aborts the connection to the proxy while the tunnel is not open. */
   #wait: AbortController | undefined;
   #isClosed = false;
   #hasSent = false;
   #hasFirstByte = false;
-  /** Whether the connection has failed while its reason is not known yet. */
+  /** Whether the connection has failed and the exchange is finding out whether this machine has a route. */
   #isAskingForRoute = false;
 
   constructor(parts: ExchangeParts, listener: ExchangeListener) {
@@ -134,8 +134,8 @@ export class Exchange implements SocketListener {
   }
 
   /**
-   * Drops the connection, because the response is complete. The memory of the response's head
-   * stays charged until {@link close}.
+   * Drops the connection, because the response is complete. The
+   * memory of the response's head stays charged until {@link close}.
    */
   hangUp(): void {
     this.#link.cut();
@@ -160,7 +160,7 @@ export class Exchange implements SocketListener {
   #openBy({ proxy, resolver }: NonNullable<ExchangeParts['by']>): void {
     const { hop, remainingMs } = this.#parts;
     const target = { host: hostOf(hop.url), port: portOf(hop.url) };
-    // Closing the exchange ends the wait for a proxy that never answers.
+    // Closing the exchange also ends the wait for a proxy that never answers.
     this.#wait = new AbortController();
     dialBy(proxy, target, { resolver, remainingMs, signal: this.#wait.signal }).then((result) =>
       this.#guarded(() => this.#dialled(result)),
@@ -247,8 +247,8 @@ export class Exchange implements SocketListener {
   }
 
   async #converse(socket: TLSSocket): Promise<void> {
-    // The conversation listens to the socket from now on. In HTTP/2, the end of the
-    // connection is not the end of a response.
+    // From now on, only the conversation listens to the socket. In
+    // HTTP/2, the end of the connection is not the end of a response.
     this.#link.cut();
     const http2 = await import('node:http2');
     if (this.#isClosed) return;
@@ -310,7 +310,7 @@ export class Exchange implements SocketListener {
     if (count >= READ_BUFFER_BYTES) this.#letOthersRead();
   }
 
-  /** Handles an answer in HTTP/2 to a request of HTTP/1.1. */
+  /** Handles an HTTP/2 answer to an HTTP/1.1 request. */
   #metHttp2(): void {
     if (this.#isTls && this.#offers === 'http/1.1' && this.#socket !== undefined) {
       this.#startAgainOverHttp2(this.#socket);
@@ -320,8 +320,9 @@ export class Exchange implements SocketListener {
   }
 
   /**
-   * Lets other sockets read. A full buffer means that more bytes wait, and libuv would read on up to 32 times
-   * before it turns to another socket. A body in tiny chunks kept the event loop busy for seconds that way.
+   * Lets other sockets read. A full buffer means that more bytes wait, and libuv
+   * would read from this socket up to 32 times before it turns to another socket.
+   * In this way, a body in tiny chunks kept the event loop busy for seconds.
    */
   #letOthersRead(): void {
     if (this.#isClosed) return;
@@ -354,7 +355,7 @@ export class Exchange implements SocketListener {
     else this.#fail({ kind: 'failed', message: NEITHER_PROTOCOL });
   }
 
-  /** Whether the connection itself has failed before the target sent anything. */
+  /** Whether the connection itself failed before the target had sent anything. */
   #isCut({ syscall }: NodeJS.ErrnoException): boolean {
     return !this.#hasFirstByte && syscall !== undefined;
   }
@@ -399,8 +400,8 @@ export class Exchange implements SocketListener {
   }
 
   /**
-   * Whether the target may know only HTTP/2. Some such targets complete a handshake that does not agree on
-   * HTTP/2, and then close the connection.
+   * Whether the target may know only HTTP/2. Some HTTP/2 targets complete
+   * a handshake that agrees on no protocol, and then close the connection.
    */
   #mayKnowHttp2Only({ kind }: ExchangeFailure): boolean {
     const isUnanswered = kind === 'failed' && this.#hasSent && !this.#hasFirstByte;
@@ -408,16 +409,16 @@ export class Exchange implements SocketListener {
   }
 }
 
-/**
- * Code of the TLS alert that a target sends when it speaks none of the offered
- * protocols (RFC 7301, section 3.2).
- */
+/** Code of the TLS alert that a target sends when it speaks no offered protocol (RFC 7301, section 3.2). */
 const NO_SUCH_PROTOCOL = 'ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL';
 
-/** A size that surely fits into one packet: the smallest usual MTU less headers, bytes. */
+/** A size that surely fits into one packet, bytes: the smallest usual MTU without headers. */
 const ONE_PACKET = 1_200;
 
-/** Whether an error comes from the system or from TLS, as opposed to svc's own code or the target's bytes. */
+/**
+ * Whether an error comes from the system or from TLS. Errors of
+ * svc's own code and errors about the target's bytes do not.
+ */
 function isOfConnection(error: unknown): error is NodeJS.ErrnoException {
   return !(error instanceof ResponseError) && /^(?:E(?!RR_)|ERR_SSL_)/.test(codeOf(error));
 }

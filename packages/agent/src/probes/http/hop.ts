@@ -3,23 +3,23 @@ import type { HttpCheck } from '@svc/shared/messages/check.ts';
 
 type Header = HttpCheck['headers'][number];
 
-/** One request of an attempt: the declared request, or a request that a redirect asks for. */
+/** One request of an attempt: the declared request, or a request to which a redirect leads. */
 export type Hop = {
   url: URL;
   method: HttpCheck['method'];
   headers: readonly Header[];
-  /** The request body; empty when none is sent. */
+  /** The request body; empty when no body is sent. */
   body: string;
   /** Cookies for this URL that earlier redirects have set, each as `name=value`. */
   cookies: readonly string[];
   /**
-   * Whether the user name and password of `url` are sent. The two come from the
-   * declared URL or from a `Location`.
+   * Whether the user name and password in `url` are sent.
+   * They come from the declared URL or from a `Location`.
    */
   sendsUrlCredentials: boolean;
 };
 
-/** The first hop, or why the declared target cannot be requested at all. */
+/** The first hop, or the reason why the declared target cannot be requested at all. */
 export function firstHop(check: HttpCheck): Hop | string {
   const url = URL.parse(check.url);
   if (url === null || !isHttp(url)) return 'the URL is not a valid http or https URL';
@@ -28,7 +28,7 @@ export function firstHop(check: HttpCheck): Hop | string {
   return { url, method: check.method, headers: check.headers, body, cookies: [], sendsUrlCredentials: true };
 }
 
-/** Statuses whose `Location` is followed (Fetch standard, "redirect status"). */
+/** Whether a `Location` is followed for this status (Fetch standard, "redirect status"). */
 export function isRedirect(statusCode: number): boolean {
   return (
     statusCode === 301 || statusCode === 302 || statusCode === 303 || statusCode === 307 || statusCode === 308
@@ -36,11 +36,11 @@ export function isRedirect(statusCode: number): boolean {
 }
 
 /**
- * The request that a redirect asks for, or the reason why the redirect cannot be followed.
+ * The request to which a redirect leads, or the reason why the redirect cannot be followed.
  *
  * The rules are those of the Fetch standard. 303 becomes GET, except for HEAD. 301 and 302 turn POST into
- * GET. 307 and 308 keep the method and the body. Another origin gets only headers that carry no credentials.
- * A dropped header stays dropped, even when a later redirect leads back.
+ * GET. 307 and 308 keep the method and the body. Another origin gets only headers that carry no
+ * credentials. A dropped header stays dropped, even when a later redirect leads back to the first origin.
  *
  * @param location the header's value, one character per byte
  */
@@ -60,8 +60,8 @@ export function redirectedHop(hop: Hop, statusCode: number, location: string): H
       (isSameOrigin || HARMLESS_HEADERS.has(key.toLowerCase())) &&
       !(becomesGet && BODY_HEADERS.has(key.toLowerCase())),
   );
-  // The user name and password of a URL are for its whole origin. Credentials in a `Location` are sent,
-  // because curl, browsers and Go send them.
+  // A user name and password are valid for a whole origin. Credentials
+  // in a `Location` are sent, because curl, browsers and Go send them.
   const hasOwn = url.username !== '' || url.password !== '';
   const keepsFormer = !hasOwn && isSameOrigin && hop.sendsUrlCredentials;
   if (keepsFormer) {
@@ -83,8 +83,8 @@ function encodedByte(byte: string): string {
 }
 
 /**
- * The configured headers that another origin may see. Any other header may carry a credential under any name
- * (`X-Api-Key`, `PRIVATE-TOKEN`), so the list names harmless headers, not dangerous ones.
+ * The configured headers that another origin may see. A credential may have any name
+ * (`X-Api-Key`, `PRIVATE-TOKEN`), so the list has the harmless headers, not the dangerous ones.
  */
 const HARMLESS_HEADERS = new Set([
   'accept',
@@ -111,8 +111,8 @@ export function hostOf({ hostname }: URL): string {
 }
 
 /**
- * Name of the host for SNI and for the check of the certificate. It never has the
- * trailing dot that resolvers accept.
+ * The name of the host for SNI and for the check of the certificate.
+ * A host may end in a dot for resolvers; this name does not.
  */
 export function serverNameOf(host: string): string {
   return isIP(host) === 0 && host.endsWith('.') ? host.slice(0, -1) : host;

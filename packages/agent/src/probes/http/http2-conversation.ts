@@ -5,16 +5,18 @@ import { HeaderFields, ResponseError } from './response-head.ts';
 import type { ResponseListener } from './response-parser.ts';
 import type { Phase } from './stopwatch.ts';
 
-/** Maximum size of a head, bytes. */
+/** Maximum size of a response's head, bytes. */
 const MAX_HEAD_BYTES = 256 * 1_024;
 const MAX_FIELDS = 1_000;
 /**
- * Maximum number of bytes of all frames together. 2 MiB of body and a head need far less. Frames without
- * content (one byte of data, further GOAWAYs, announcements of other services) would otherwise keep a core
- * busy until the time-out.
+ * Maximum number of bytes of all frames together. 2 MiB of body and a head need far
+ * less. Otherwise frames without content (single bytes of data, repeated GOAWAYs,
+ * announcements of other services) would keep a core busy until the time-out.
  */
 const MAX_BYTES = 4 * 1_024 * 1_024;
-/** Interval at which the bytes are counted, ms. Node emits no event for most such frames. */
+/**
+ * Interval at which the received bytes are counted, ms. Node emits no event for most frames without content.
+ */
 const LOOK_MS = 50;
 
 /** Node's types lack `strictSingleValueFields` for clients. */
@@ -27,11 +29,11 @@ const SESSION_OPTIONS: ClientSessionOptions & { strictSingleValueFields: boolean
 
 type Http2ConversationParts = {
   /**
-   * The module `node:http2`. The caller passes it in, because loading it takes memory that agents without
-   * targets of HTTP/2 do not need.
+   * The module `node:http2`. The caller loads it, because it
+   * takes memory that agents without HTTP/2 targets do not need.
    */
   http2: typeof import('node:http2');
-  /** A verified socket that has agreed on `h2`. */
+  /** A socket whose certificate is verified and that has agreed on `h2`. */
   socket: TLSSocket;
   origin: string;
   request: Http2Request;
@@ -39,16 +41,16 @@ type Http2ConversationParts = {
 
 interface Http2Listener extends ResponseListener {
   onPhase(phase: Phase): void;
-  /** The conversation has failed. A {@link ResponseError} is the target's failure. */
+  /** The conversation has failed. A {@link ResponseError} is the target's fault. */
   onError(error: unknown): void;
 }
 
-/** One request and its response over HTTP/2. The listener is not called after {@link close}. */
+/** One request and its response over HTTP/2. After {@link close}, the listener is not called. */
 export class Http2Conversation {
   readonly #parts: Http2ConversationParts;
   /**
-   * Undefined once the conversation is closed. The session lives longer and must not keep the
-   * attempt in memory (decision 0020).
+   * Undefined once the conversation is closed. The session lives
+   * longer, and must not keep the attempt in memory (decision 0020).
    */
   #listener: Http2Listener | undefined;
   #session: ClientHttp2Session | undefined;
@@ -81,7 +83,8 @@ export class Http2Conversation {
     const session = http2.connect(origin, { ...SESSION_OPTIONS, createConnection: () => socket });
     this.#session = session;
     this.#look = setInterval(this.#lookAtBytes, LOOK_MS);
-    // The listener stays: an error after the end must not crash the process.
+    // The handler stays for the life of the session, because
+    // an error after the end must not crash the process.
     session.on('error', this.#failed);
     session.on('close', this.#closed);
     const stream = session.request(request.fields, { endStream: request.body === '' });
@@ -95,8 +98,8 @@ export class Http2Conversation {
     );
     stream.on('data', (bytes: Buffer) => this.#guarded(() => this.#listener?.onBody(bytes, 0, bytes.length)));
     const { http2 } = this.#parts;
-    // When the connection is lost, Node itself cancels the streams, so the code
-    // does not come from the target.
+    // When the connection is lost, Node itself cancels the
+    // streams, so their code does not come from the target.
     const isBrokenOff = () => !session.destroyed && stream.rstCode !== http2.constants.NGHTTP2_NO_ERROR;
     stream.on('aborted', () => {
       if (isBrokenOff()) this.#failed(brokenOff(http2, stream.rstCode));
@@ -107,8 +110,10 @@ export class Http2Conversation {
   }
 
   /**
-   * @param rawHeaders names and values in turns, as they came. Node's own object omits
-   *   some headers that occur twice
+   * Passes the head on.
+   *
+   * @param rawHeaders names and values alternately, as they came;
+   *   Node's own object omits some headers that occur twice
    */
   #answered(statusCode: number, rawHeaders: readonly string[]): void {
     this.#hasHead = true;
@@ -125,10 +130,10 @@ export class Http2Conversation {
   #ended({ rstCode }: ClientHttp2Stream, { destroyed }: ClientHttp2Session): void {
     const { http2 } = this.#parts;
     const isWhole = rstCode === http2.constants.NGHTTP2_NO_ERROR;
-    // The session's `error` or `close` comes next, and says why the connection ended.
+    // The session's event `error` or `close` comes next, and says why the connection ended.
     if (!isWhole && destroyed) return;
     if (!isWhole || !this.#hasHead) throw brokenOff(http2, rstCode);
-    // Decoding may go on for a while, and the connection is not needed any more.
+    // Decoding the body may go on for a while, but the connection is not needed any more.
     const listener = this.#listener;
     this.close();
     listener?.onComplete();
@@ -164,7 +169,7 @@ export class Http2Conversation {
   };
 }
 
-/** Whether Node reports that the peer breaks the protocol. */
+/** Whether the error is Node's report that the target breaks the HTTP/2 protocol. */
 function isOfProtocol(error: unknown): error is Error {
   return /^ERR_HTTP2_/.test(codeOf(error));
 }
@@ -186,12 +191,12 @@ function brokenOff({ constants }: typeof import('node:http2'), code: number | un
 }
 
 /**
- * Error codes that this side also sends when it refuses the target's bytes: invalid fields, a wrong length,
- * or a head that is too large. Node does not say which side sent the code.
+ * Error codes that Node also sends when it refuses the target's bytes: invalid fields, a
+ * wrong length, or a head that is too large. Node does not say which side sent the code.
  */
 const BY_EITHER_SIDE: ReadonlySet<string> = new Set(['PROTOCOL_ERROR', 'ENHANCE_YOUR_CALM']);
 
-/** The names of error codes (RFC 9113, section 7) among the constants of streams and frames. */
+/** Matches the names of error codes (RFC 9113, section 7). Node has them among other constants. */
 const ERROR_NAME =
   /_(?:NO_ERROR|PROTOCOL_ERROR|INTERNAL_ERROR|FLOW_CONTROL_ERROR|SETTINGS_TIMEOUT|STREAM_CLOSED|FRAME_SIZE_ERROR|REFUSED_STREAM|CANCEL|COMPRESSION_ERROR|CONNECT_ERROR|ENHANCE_YOUR_CALM|INADEQUATE_SECURITY|HTTP_1_1_REQUIRED)$/;
 
@@ -205,9 +210,9 @@ export const HTTP2_WITHOUT_TLS =
 export const HTTP2_NOT_AGREED = 'the target speaks HTTP/2 without agreeing to it in the TLS handshake (ALPN)';
 
 /**
- * Whether the first bytes of a connection come from an HTTP/2 server. The preface of a server is
- * a SETTINGS frame (RFC 9113, section 3.4); some servers send GOAWAY at once. No answer of
- * HTTP/1.x begins with a zero byte.
+ * Whether the first bytes of a connection come from an HTTP/2 server. A
+ * server's preface is a SETTINGS frame (RFC 9113, section 3.4), but some
+ * servers send GOAWAY at once. No answer of HTTP/1.x begins with a zero byte.
  */
 export function isHttp2(firstBytes: Uint8Array): boolean {
   if (firstBytes[0] !== 0 || firstBytes.length < FRAME_HEAD_BYTES) return false;
@@ -215,15 +220,14 @@ export function isHttp2(firstBytes: Uint8Array): boolean {
   return isOfConnection && (firstBytes[3] === SETTINGS || firstBytes[3] === GOAWAY);
 }
 
-/** A request for HTTP/2: the fields in order, pseudo-header fields first, and the body. */
+/** A request over HTTP/2: its fields in order, beginning with the pseudo-header fields, and its body. */
 type Http2Request = { readonly fields: readonly string[]; readonly body: string };
 
 /**
- * Converts the rendered HTTP/1.1 request to HTTP/2, so that only one function decides what is sent. `Host`
- * becomes `:authority`, names become lower case, and headers of an HTTP/1.1 connection are dropped (RFC 9113,
- * section 8).
+ * Converts a rendered HTTP/1.1 request to HTTP/2, so that only one function decides what is sent. `Host`
+ * becomes `:authority`, names become lower case, and `Connection` is dropped (RFC 9113, section 8).
  *
- * @param text text as `renderRequest` made it
+ * @param text request as `renderRequest` made it
  */
 export function http2RequestOf(text: string): Http2Request {
   const headEnd = text.indexOf('\r\n\r\n');
@@ -245,8 +249,8 @@ export function http2RequestOf(text: string): Http2Request {
 }
 
 /**
- * Returns the bytes of the text in UTF-8 as one character per byte. Node writes the values of fields as
- * Latin-1, but the rendered request must be sent as UTF-8.
+ * Encodes a text as UTF-8 and returns one character per byte. Node writes the
+ * values of fields as Latin-1, but the rendered request must be sent as UTF-8.
  */
 function utf8AsBytes(text: string): string {
   return Buffer.from(text).toString('latin1');

@@ -1,7 +1,7 @@
 import { SvcError } from '@svc/shared/errors.ts';
 import { LIMITS } from '@svc/shared/limits.ts';
 
-/** The memory of {@link KeptBodies} is used up. This is a fault of the agent, not of the target. */
+/** The memory of {@link KeptBodies} is used up. This is the agent's fault, not the target's. */
 export class NoRoomError extends SvcError {
   constructor() {
     super('ENOROOM', 'the memory for kept response bodies is used up');
@@ -9,8 +9,8 @@ export class NoRoomError extends SvcError {
 }
 
 /**
- * A budget of memory, bytes, for all response bodies that are kept for assertions and for
- * all heads that come in pieces.
+ * A budget of memory, in bytes, for all response bodies that are
+ * kept for assertions, and for all heads that come in pieces.
  */
 export class KeptBodies {
   #free: number;
@@ -23,7 +23,7 @@ export class KeptBodies {
     return this.#free;
   }
 
-  /** Charges `bytes` and returns true, or charges nothing and returns false when less memory is left. */
+  /** Takes `bytes` from the budget and returns true. If less is left, takes nothing and returns false. */
   tryTake(bytes: number): boolean {
     if (bytes > this.#free) return false;
     this.#free -= bytes;
@@ -35,7 +35,7 @@ export class KeptBodies {
   }
 }
 
-/** The bytes of one body, charged to the shared memory. */
+/** The bytes of one body or head. Their memory is taken from the shared budget. */
 export class KeptBytes {
   readonly #budget: KeptBodies;
   readonly #bytes: GrowingBuffer;
@@ -52,8 +52,8 @@ export class KeptBytes {
   }
 
   /**
-   * Copies `source[start, end)` and returns true, or copies nothing and returns false when
-   * no memory is left for the bytes.
+   * Appends a copy of `source[start, end)` and returns true. If
+   * the budget is too small, copies nothing and returns false.
    */
   tryAppend(source: Buffer, start: number, end: number): boolean {
     const growth = this.#bytes.growthFor(end - start);
@@ -76,16 +76,15 @@ export class KeptBytes {
 }
 
 /**
- * Bytes that are collected piece by piece in a buffer that doubles. However small the pieces are,
- * the buffer is at most about twice as large as the collected bytes. A list of pieces would cost
- * some hundred bytes for each piece.
+ * Collects bytes piece by piece in a buffer that doubles. However small the pieces are, the buffer is at most
+ * about twice as large as the collected bytes. A list of pieces would take some hundred bytes for each piece.
  */
 export class GrowingBuffer {
   readonly #limit: number;
   #bytes = EMPTY;
   #length = 0;
 
-  /** @param limit maximum number of bytes that the caller appends; the last doubling stops there */
+  /** @param limit maximum number of bytes that the caller appends; the buffer does not double beyond this */
   constructor(limit = Number.POSITIVE_INFINITY) {
     this.#limit = limit;
   }
@@ -94,7 +93,7 @@ export class GrowingBuffer {
     return this.#length;
   }
 
-  /** Number of bytes by which the next {@link append} of `size` bytes would make the buffer grow. */
+  /** Number of bytes by which the buffer would grow if `size` bytes were appended next. */
   growthFor(size: number): number {
     const needed = this.#length + size;
     return needed <= this.#bytes.length ? 0 : this.#capacityFor(needed) - this.#bytes.length;
@@ -118,7 +117,7 @@ export class GrowingBuffer {
     this.#length = needed;
   }
 
-  /** The bytes so far, not copied. They are valid until the next {@link append}. */
+  /** The bytes that were appended so far, not copied. They are valid until the next {@link append}. */
   view(): Buffer {
     return this.#bytes.subarray(0, this.#length);
   }

@@ -17,18 +17,18 @@ export type HttpProbeParts = {
   egress: EgressGuard;
   /** Memory for kept bodies. Default: 64 MiB for all attempts of this probe together. */
   keptBodies?: KeptBodies;
-  /** `User-Agent` of monitors that do not configure their own; default `svc/<version>`. */
+  /** `User-Agent` of monitors that do not configure it. Default: `svc/<version>`. */
   userAgent?: string;
   tlsOptions?: TlsOptions;
-  /** Chooses the proxy; undefined: every connection is direct. */
+  /** Returns the proxy for a connection. Undefined: every connection is direct. */
   proxyFor?: ProxyFor | undefined;
 };
 
 /** Creates the probe of HTTP monitors. It uses svc's own HTTP/1.1 client (decision 0020). */
 export function createHttpProbe(parts: HttpProbeParts): Probe<HttpCheck> {
   const { ca = [], groups } = parts.tlsOptions ?? {};
-  // Further authorities are loaded now, because doing it later would delay checks. Without further
-  // authorities, the context is created when a check needs it.
+  // With further authorities, the context is created now, because loading them
+  // later would delay checks. Otherwise it is created when a check needs it.
   let context: SecureContext | undefined =
     ca.length === 0 ? undefined : trustedContext(ca, undefined, groups);
   const attemptParts: AttemptParts = {

@@ -4,11 +4,11 @@ import type { Hop } from './hop.ts';
 /**
  * Renders a request with its body as one text, which is sent as UTF-8 in one write.
  *
- * svc sets `Content-Length`, `Connection` and the other framing headers itself. A configured `Host`,
- * `User-Agent`, `Accept`, `Accept-Encoding` or `Authorization` replaces svc's own. A configured `Cookie` and
- * the cookies of redirects share one line.
+ * svc sets `Content-Length`, `Connection` and the other framing headers itself. A
+ * configured `Host`, `User-Agent`, `Accept`, `Accept-Encoding` or `Authorization` replaces
+ * svc's own. A configured `Cookie` and the cookies that redirects set share one line.
  *
- * @returns the text, or why the configured headers cannot be sent
+ * @returns the text, or the reason why the configured headers cannot be sent
  */
 export function renderRequest(hop: Hop, userAgent: string): { text: string } | { problem: string } {
   const { url, method, body } = hop;
@@ -47,7 +47,7 @@ const ACCEPT = 4;
 const ACCEPT_ENCODING = 8;
 const AUTHORIZATION = 16;
 
-/** Headers that svc sends unless the monitor configures them, each as a bit. */
+/** Headers that svc sends unless the monitor configures them. Each has one bit. */
 const DEFAULTED: Readonly<Record<string, number>> = {
   __proto__: null as never,
   host: HOST,
@@ -57,7 +57,10 @@ const DEFAULTED: Readonly<Record<string, number>> = {
   authorization: AUTHORIZATION,
 };
 
-/** Headers whose configured values are left out, because they would contradict the real framing. */
+/**
+ * Headers that svc sets itself. Configured values are left
+ * out, because they would contradict the real framing.
+ */
 const FRAMING_HEADERS = new Set([
   'connection',
   'content-length',

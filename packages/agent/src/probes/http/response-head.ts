@@ -5,7 +5,7 @@ export type ResponseHead = {
   statusCode: number;
   /** Values by lower-case name. Several values are joined by `, `. */
   headers: ReadonlyMap<string, string>;
-  /** The values of `Set-Cookie`, one for each line; absent when there is none. */
+  /** The values of `Set-Cookie`, one for each line; absent when there is no such line. */
   setCookies?: readonly string[] | undefined;
   /** Whether the response has several `Location` lines with different values. */
   hasSeveralLocations?: boolean;
@@ -18,41 +18,44 @@ export type Framing =
   | { kind: 'chunked' }
   | { kind: 'until-close' };
 
-/** Bound on a head together with all interim (1xx) heads before it, bytes. */
+/** Maximum size of a head together with all interim (1xx) heads before it, bytes. */
 export const MAX_HEAD_BYTES = 256 * 1_024;
 export const MAX_HEAD_LINES = 1_000;
 
-/** Some servers name odd versions, and some send two spaces before the status. All clients accept both. */
+/** Some servers name odd versions, and some send two spaces before the status. All clients accept this. */
 const STATUS_LINE = /^HTTP\/\d(?:\.\d)? +([1-9]\d\d)(?: [^\0\n]*)?$/i;
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const FORBIDDEN_IN_VALUE = /[\0\r]/;
-/** Control characters and spaces, except the characters that some reader takes for the end of a line. */
+/**
+ * Matches runs of control characters and spaces, without the
+ * characters that some readers take for the end of a line.
+ */
 const BLANKS = /[\x01-\x0c\x0e-\x20\x7f]+/g;
 /**
- * The name of a framing header at the start of a line, or after a byte that some reader takes for the end of
- * a line. {@link BLANKS} are removed first. Otherwise a long run of blanks would be searched again from each
- * of its characters, and a line may have 256 KiB.
+ * Matches the name of a framing header at the start of a line, or after a character that some
+ * readers take for the end of a line. {@link BLANKS} are removed before. Otherwise a long run
+ * of blanks would be searched again from each of its characters, and a line may have 256 KiB.
  */
 const FRAMING_NAME = /(?:^|[\0\r])(?:content-length|transfer-encoding)[\0\r]*:/i;
 
 /**
- * Reads a status line and a header section. Lines end with LF, with or without CR before it (RFC 9112,
- * section 2.2). Folded lines are joined by a space, as section 5.2 requires of user agents.
+ * Reads a status line and a header section. Lines end with LF, with or without CR before it (RFC
+ * 9112, section 2.2). Folded lines are joined by a space, as section 5.2 requires of user agents.
  *
- * An odd line (no colon, no name, a name that is not a token, CR in its value) is skipped with the folded
- * lines after it, as clients do. An odd line that names a framing header is refused, because some readers
- * would skip it, others would obey it, and the two would see different bodies. A NUL byte in such a line is
- * always refused.
+ * An odd line (no colon, no name, a name that is not a token, a CR in its value) is
+ * skipped with the folded lines after it, as clients do. If an odd line names a framing
+ * header, the head is refused: some readers skip the line and others obey it, so they
+ * would see different bodies. The head is also refused if an odd line has a NUL byte.
  *
  * @param text the head without its final empty line, one character per byte
- * @throws ResponseError
+ * @throws ResponseError when the head is refused, or is not HTTP
  */
 export function parseHead(text: string): ResponseHead {
   let lineFeed = endOfLine(text, 0);
   const statusLine = text.slice(0, withoutReturn(text, 0, lineFeed));
   const status = STATUS_LINE.exec(statusLine);
   if (status === null) {
-    // The first line is complete, so a line that is shorter than "HTTP/" cannot be a status line.
+    // The first line is complete, so a text that is shorter than "HTTP/" cannot be a status line.
     if (text.length < HTTP.length || !beginsAsHttp(text)) throw notHttp(text);
     throw new ResponseError(`the answer's status line is malformed: ${excerpt(statusLine)}`);
   }
@@ -70,11 +73,11 @@ export function parseHead(text: string): ResponseHead {
   };
 }
 
-/** The fields of a head in the order in which they were added, for every version of HTTP. */
+/** The fields of a head, in the order in which they were added. The class serves every version of HTTP. */
 export class HeaderFields {
   /** Values by lower-case name. Several values are joined by `, `; equal `Location`s count once. */
   readonly values = new Map<string, string>();
-  /** The values of `Set-Cookie`, one for each field; undefined when there is none. */
+  /** The values of `Set-Cookie`, one for each field; undefined when there is no such field. */
   setCookies: string[] | undefined;
   hasSeveralLocations = false;
 
@@ -104,18 +107,18 @@ export class HeaderFields {
   }
 }
 
-/** The header section while its lines are added. */
+/** A header section whose lines are being added. */
 class FieldLines extends HeaderFields {
   #count = 0;
   /**
-   * Position of the last colon that was found. Because of it, a head without colons is not
-   * searched again from each of its lines.
+   * Position of the last colon that was found. Without it, a head
+   * without colons would be searched again from each of its lines.
    */
   #colon = -1;
-  /** The header that a folded line continues; empty after a skipped line. */
+  /** Name of the header that a folded line would continue; empty after a skipped line. */
   #name = '';
 
-  /** Adds the line `text[start, end)`, which excludes its line end. */
+  /** Adds the line `text[start, end)`. The characters at its end (CR, LF) are not part of it. */
   addLine(text: string, start: number, end: number): void {
     this.#count += 1;
     if (this.#count > MAX_HEAD_LINES) {
@@ -156,11 +159,13 @@ class FieldLines extends HeaderFields {
 }
 
 /**
- * Decides how the body ends (RFC 9112, section 6.3). `Transfer-Encoding` wins over `Content-Length`.
- * Ambiguous framing is refused. It is ambiguous when the response has a transfer coding that the request did
- * not ask for. Without a transfer coding, it is ambiguous when lengths differ or are not plain numbers.
+ * Decides how the body ends (RFC 9112, section 6.3).
+ * `Transfer-Encoding` takes precedence over `Content-Length`.
  *
- * @throws ResponseError
+ * Ambiguous framing is refused. It is ambiguous when the response has a transfer coding that the request
+ * did not ask for. Without a transfer coding, it is ambiguous when lengths differ or are not plain numbers.
+ *
+ * @throws ResponseError when the framing is ambiguous
  */
 export function framingOf(method: HttpCheck['method'], { statusCode, headers }: ResponseHead): Framing {
   if (method === 'HEAD' || statusCode < 200 || statusCode === 204 || statusCode === 304) return NO_BODY;
@@ -177,9 +182,9 @@ const CHUNKED: Framing = { kind: 'chunked' };
 const UNTIL_CLOSE: Framing = { kind: 'until-close' };
 
 /**
- * Whether the body is chunked. `chunked` twice means chunked once; `identity` and an empty value
- * mean no coding. The same rules apply to HTTP/1.0, because proxies of that version forward the
- * header and the chunks unchanged.
+ * Whether the body is chunked. `chunked` twice means chunked once. `identity` and
+ * an empty value mean that there is no coding. The same rules apply to HTTP/1.0,
+ * because proxies of that version forward the header and the chunks unchanged.
  */
 function isChunked(transferEncoding: string): boolean {
   if (transferEncoding === 'chunked') return true;
@@ -192,7 +197,7 @@ function isChunked(transferEncoding: string): boolean {
   return codings.length > 0;
 }
 
-/** Reads a length. Repeated equal lengths count as one (RFC 9112, section 6.3, rule 5). */
+/** Reads a content length. Several equal lengths count as one (RFC 9112, section 6.3, rule 5). */
 function parseLength(text: string): number {
   const [first = '', ...others] = text.includes(',') ? listed(text) : [text];
   const length = /^\d{1,16}$/.test(first) ? Number(first) : Number.NaN;
@@ -203,8 +208,8 @@ function parseLength(text: string): number {
 }
 
 /**
- * Maximum length of a list that is split, in characters. No real answer has a longer list, and
- * splitting one costs milliseconds.
+ * Maximum length of a list that is split, in characters. No real answer
+ * has a longer list, and splitting a longer list would take milliseconds.
  */
 const MAX_LIST = 1_000;
 const SPACE = 0x20;
@@ -228,7 +233,7 @@ function withoutReturn(text: string, start: number, end: number): number {
 }
 
 /**
- * The elements of a list without the spaces and tabs around them. `trim` is not used, because it also removes
+ * The elements of a list, without the spaces and tabs around them. `trim` would also remove
  * characters that only some readers treat as blank, such as a vertical tab before `chunked`.
  */
 function listed(text: string): string[] {
@@ -236,7 +241,7 @@ function listed(text: string): string[] {
   return text.split(',').map((element) => fieldValue(element, 0, element.length));
 }
 
-/** The text between `start` and `end` without the spaces and tabs around it. */
+/** The text from `start` to `end`, without the spaces and tabs around it. */
 function fieldValue(text: string, start: number, end: number): string {
   let from = start;
   let to = end;
@@ -257,7 +262,11 @@ function malformedLength(line: string): ResponseError {
   return new ResponseError(`the answer has a malformed header line about its length: ${excerpt(line)}`);
 }
 
-/** Whether `text`, of any length, is the beginning of an HTTP answer. `text` has one character per byte. */
+/**
+ * Whether `text` can be the beginning of an HTTP answer.
+ *
+ * @param text first bytes from the target, any number of them, one character per byte
+ */
 export function beginsAsHttp(text: string): boolean {
   return HTTP.startsWith(text.slice(0, HTTP.length).toUpperCase());
 }
@@ -273,7 +282,7 @@ export function notHttp(text: string): ResponseError {
   return new ResponseError(`the answer is not HTTP/1.x: ${excerpt(text)}`);
 }
 
-/** The beginning of the target's bytes, quoted on one line. */
+/** The beginning of the text, at most 60 characters, quoted and without control characters. */
 export function excerpt(text: string): string {
   const start = text.slice(0, 60).replace(/[\u0000-\u001f\u007f-\u009f]/g, '·');
   return text.length > 60 ? `"${start}…"` : `"${start}"`;

@@ -12,9 +12,9 @@ import {
   type ResponseHead,
 } from './response-head.ts';
 
-/** Receives the parser's findings in the order of the bytes, from within `push` and `end`. */
+/** Receives the parts of a response in their order. The parser calls it from within `push` and `end`. */
 export interface ResponseListener {
-  /** The head of the final response. Interim (1xx) heads are skipped. */
+  /** The head of the final response. Interim (1xx) heads are skipped, except 101. */
   onHead(head: ResponseHead): void;
   /** Body bytes `[start, end)` of `bytes`, without framing. They are valid only during the call. */
   onBody(bytes: Buffer, start: number, end: number): void;
@@ -34,8 +34,8 @@ type State =
   | 'done';
 
 /**
- * Reads one HTTP/1.x response from the pieces in which it arrives. It keeps at most one head (256 KiB) or one
- * line of a chunked body, and passes body bytes on as they come.
+ * Reads one HTTP/1.x response from the pieces in which it arrives. The parser keeps at most
+ * one head (256 KiB) or one line of a chunked body, and passes body bytes on as they come.
  */
 export class ResponseParser {
   readonly #method: HttpCheck['method'];
@@ -43,22 +43,22 @@ export class ResponseParser {
   readonly #keptBodies: KeptBodies;
   #state: State = 'head';
   /**
-   * A head that came in pieces. Its memory stays charged until the end, because the strings of the
-   * headers share the memory of its text.
+   * A head that came in pieces. Its memory stays charged until {@link stop},
+   * because the strings of the headers share the memory of its text.
    */
   #partialHead: KeptBytes | undefined;
   #headBytes = 0;
   #line = '';
-  /** Bytes of the body or the chunk that are still to come. */
+  /** Number of bytes of the body or the chunk that are still to come. */
   #remaining = 0;
-  /** Number of body bytes passed on so far, for the message about a premature end. */
+  /** Number of body bytes that were passed on, for the message about a premature end. */
   #received = 0;
   #expected = 0;
   #trailerBytes = 0;
-  /** Total size of the framing of chunks, less the total size of their data, bytes. */
+  /** Total size of the chunks' framing, less the total size of their data, bytes. */
   #overhead = 0;
 
-  /** @param keptBodies memory that heads in pieces are charged to; {@link stop} returns it */
+  /** @param keptBodies budget for heads that come in pieces; {@link stop} gives their memory back */
   constructor(method: HttpCheck['method'], listener: ResponseListener, keptBodies: KeptBodies) {
     this.#method = method;
     this.#listener = listener;
@@ -72,10 +72,10 @@ export class ResponseParser {
   }
 
   /**
-   * Reads the next bytes. After an error the connection cannot be used.
+   * Reads the next bytes. After an error, the connection cannot be used any more.
    *
    * @throws ResponseError when the bytes are not a response
-   * @throws NoRoomError when the memory for kept bodies is used up
+   * @throws NoRoomError when the budget for kept bodies is used up
    */
   push(bytes: Buffer): void {
     let at = 0;
@@ -111,7 +111,7 @@ export class ResponseParser {
   }
 
   /**
-   * Ends the reading because the target closed its side.
+   * Ends the response, because the target closed its side of the connection.
    *
    * @throws ResponseError when the response is not complete
    */
@@ -144,8 +144,8 @@ export class ResponseParser {
       const lineFeed = bytes.indexOf(END_OF_HEAD, at);
       if (lineFeed !== -1) {
         const text = bytes.toString('latin1', at, lineFeed);
-        // In rare heads, an empty line that ends in a lone line feed comes earlier. The line feed that was
-        // found may be the end of that empty line.
+        // In a rare head, an empty line that ends in a lone line feed comes
+        // earlier. The line feed that was found may end that empty line.
         const found = text.indexOf('\n\n');
         const earlier = found === -1 && text.endsWith('\n') ? text.length - 1 : found;
         const size = earlier === -1 ? lineFeed + END_OF_HEAD.length - at : earlier + LONE_END_OF_HEAD.length;
@@ -156,12 +156,12 @@ export class ResponseParser {
     return this.#collectHead(bytes, at);
   }
 
-  /** Reads a head that comes in pieces or that has lone line feeds. */
+  /** Reads a head that comes in pieces, or whose lines end in lone line feeds. */
   #collectHead(bytes: Buffer, at: number): number {
     this.#partialHead ??= new KeptBytes(this.#keptBodies, MAX_HEAD_BYTES + 1);
     const head = this.#partialHead;
     const before = head.length;
-    // One byte more than the bound is enough to know that the head is too long.
+    // One byte more than the maximum is enough to know that the head is too long.
     const taken = Math.min(bytes.length, at + MAX_HEAD_BYTES + 1 - before);
     if (!head.tryAppend(bytes, at, taken)) throw new NoRoomError();
     const view = head.view();
@@ -180,13 +180,13 @@ export class ResponseParser {
     this.#headBytes += size;
     if (this.#headBytes > MAX_HEAD_BYTES) throw headTooLong();
     const head = parseHead(text);
-    // No other response follows 101.
+    // After status 101, no other response follows.
     if (head.statusCode < 200 && head.statusCode !== 101) {
       this.#releaseHead();
       return;
     }
     this.#listener.onHead(head);
-    // The framing does not matter when the body is not read.
+    // If the listener has stopped the parser, the body is not read and its framing does not matter.
     if (this.#state !== 'head') return;
     const framing = framingOf(this.#method, head);
     this.#state = STATE_OF_FRAMING[framing.kind];
@@ -247,14 +247,14 @@ export class ResponseParser {
     const size = CHUNK_SIZE.exec(line)?.[1];
     if (size === undefined) throw badChunk(`${excerpt(line)} is no chunk size`);
     this.#remaining = Number.parseInt(size, 16);
-    // The CRLFs after the line and after the chunk count too. Reading tiny chunks costs much CPU for few
-    // bytes, so the amount of framing beyond the data is limited.
+    // The CRLFs after the line and after the chunk count too. Reading tiny chunks costs
+    // much CPU for few bytes, so the framing may exceed the data by a limited amount only.
     this.#overhead += line.length + 4 - this.#remaining;
     if (this.#overhead > MAX_CHUNK_OVERHEAD) throw badChunk('more framing than data');
     this.#state = this.#remaining === 0 ? 'trailers' : 'chunk-data';
   }
 
-  /** Enters `state`, unless the listener stopped the parser meanwhile. */
+  /** Enters `state`, unless the listener has stopped the parser. */
   #enter(state: State, from: State): void {
     if (this.#state === from) this.#state = state;
   }
@@ -273,7 +273,7 @@ const STATE_OF_FRAMING = {
   'until-close': 'until-close',
 } as const satisfies Record<Framing['kind'], State>;
 
-/** The end of a line, followed by an empty line. A CR before these bytes belongs to the first line. */
+/** The end of a line, followed by an empty line. A CR before these bytes ends the first of the two lines. */
 const END_OF_HEAD = Buffer.from('\n\r\n');
 const LONE_END_OF_HEAD = Buffer.from('\n\n');
 const LINE_FEED = 0x0a;
@@ -282,8 +282,8 @@ const MAX_CHUNK_OVERHEAD = 256 * 1_024;
 const CHUNK_SIZE = /^0*([0-9a-f]{1,13})[ \t]*(?:;[^\r\n]*)?$/i;
 
 /**
- * The position of the line feed before the first empty line at or after `from`, and the size of the bytes up
- * to the end of that empty line.
+ * The position of the line feed before the first empty line at or after `from`, and the
+ * number of bytes up to the end of that empty line. Undefined when there is no such line.
  */
 function endOfHead(bytes: Buffer, from: number): { lineFeed: number; size: number } | undefined {
   const usual = bytes.indexOf(END_OF_HEAD, from);
@@ -294,7 +294,7 @@ function endOfHead(bytes: Buffer, from: number): { lineFeed: number; size: numbe
   return usual === -1 ? undefined : { lineFeed: usual, size: usual + END_OF_HEAD.length };
 }
 
-/** Throws at the first byte that no HTTP answer has, instead of waiting for a head that never ends. */
+/** Throws as soon as the bytes cannot begin an HTTP answer, instead of waiting for a head that never ends. */
 function expectHttp(head: Buffer): void {
   if (!beginsAsHttp(head.toString('latin1', 0, 8))) throw notHttp(head.toString('latin1', 0, 61));
 }

@@ -1,4 +1,4 @@
-/** Bounds the number of tasks in progress; the others wait in line. */
+/** Limits the number of tasks in progress. Further tasks wait, and start in the order in which they came. */
 export class Semaphore {
   #free: number;
   readonly #waiting: (() => void)[] = [];
@@ -8,8 +8,8 @@ export class Semaphore {
   }
 
   /**
-   * Calls `start` when its turn comes, possibly at once. The task must call {@link
-   * release} once, when it is done.
+   * Calls `start` when a place is free, possibly at once.
+   * When the task is done, it must call {@link release} once.
    */
   acquire(start: () => void): void {
     if (this.#free === 0) {

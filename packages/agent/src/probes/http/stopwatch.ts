@@ -3,8 +3,8 @@ import type { Phases } from '@svc/shared/messages/check-result.ts';
 export type Phase = keyof Phases;
 
 /**
- * Splits one attempt into phases without gaps. All time belongs to the phase that was entered last, so the
- * phases add up to the latency. The times of several hops add up for each phase.
+ * Splits one attempt into phases without gaps. All time belongs to the phase that was entered last, so
+ * the phases add up to the latency. If an attempt has several hops, the times of each phase are added.
  */
 export class Stopwatch {
   readonly #startedAt = performance.now();
@@ -12,7 +12,10 @@ export class Stopwatch {
   #phase: Phase | undefined;
   readonly #phases: Phases = {};
 
-  /** The phase that was entered last. Time before the first phase belongs to the first phase. */
+  /**
+   * The phase that was entered last; undefined before the first phase.
+   * The time before the first phase belongs to the first phase.
+   */
   get phase(): Phase | undefined {
     return this.#phase;
   }
@@ -22,7 +25,7 @@ export class Stopwatch {
     this.#phase = phase;
   }
 
-  /** Latency and phases up to now, ms, unrounded. A later call includes later time. */
+  /** Returns the latency and the phases up to now, ms, not rounded. A later call includes later time. */
   read(): { latency: number; phases: Phases } {
     if (this.#phase === undefined) return { latency: performance.now() - this.#startedAt, phases: {} };
     this.#mark(this.#phase);

@@ -13,7 +13,7 @@ export function parseHostPort(text: string): HostPort | null {
   if (port < 1 || port > 65_535) return null;
   const isBracketed = text.startsWith('[') && text[colon - 1] === ']';
   const host = isBracketed ? text.slice(1, colon - 1) : text.slice(0, colon);
-  // A second colon without brackets means an IPv6 literal, where the start of a port could only be guessed.
+  // A second colon without brackets means an IPv6 literal. Where its port begins could only be guessed.
   if (host === '' || isBracketed !== host.includes(':') || /[\s[\]/]/.test(host)) return null;
   return { host, port };
 }

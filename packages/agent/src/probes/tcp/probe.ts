@@ -11,9 +11,9 @@ import { parseHostPort } from './host-port.ts';
 export type TcpProbeParts = { resolver: Resolver; egress: EgressGuard };
 
 /**
- * Creates the TCP probe. It passes when a connection is established within the time-out. The connection is
- * then closed at once, and nothing is sent or read. Latency runs from the start to the connection, name
- * look-up included.
+ * Creates the TCP probe. An attempt passes when a connection is established within the
+ * time-out. The probe then closes the connection at once, and neither sends nor reads anything.
+ * Latency runs from the start to the connection, and includes the look-up of the name.
  */
 export function createTcpProbe(parts: TcpProbeParts): Probe<TcpCheck> {
   return {
@@ -29,8 +29,8 @@ async function run(
 ): Promise<ProbeOutcome> {
   const target = parseHostPort(check.uri);
   if (target === null) {
-    // Declared targets are validated, so an unreadable target is rare. It is reported as a failure, so that
-    // the owner of the monitor sees it.
+    // Declared targets are validated, so an unreadable target is rare. It is
+    // reported as a failure, because the owner of the monitor sees failures.
     return {
       outcome: 'failed',
       latency: 0,
