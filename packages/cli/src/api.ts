@@ -14,18 +14,19 @@ import { replaceFile } from './replace-file.ts';
 import { type FoundToken, findToken, tokenWarning } from './token.ts';
 
 /**
- * Maximum time for which attempts continue when the service never answers, ms. It is
- * short because a person is waiting.
+ * Maximum time for which a request is repeated when the service
+ * never answers, ms. It is short because a person is waiting.
  */
 const NEVER_ANSWERED_MS = 5_000;
 
 export type OpenApi = { readonly client: ApiClient; readonly baseUrl: string; readonly token: FoundToken };
 
 /**
- * Opens the API that the settings name. Writes warnings about the settings.
+ * Opens the API that the settings or the stored login name. It writes warnings about the settings to stderr.
  *
  * @param patience time limits that differ from the usual ones
- * @throws SettingsError; UsageError when there is no token
+ * @throws SettingsError when a setting is wrong
+ * @throws UsageError when there is no token, or the stored login cannot be read
  */
 export function openApi(
   { environment: given, err }: Surroundings,
@@ -42,8 +43,8 @@ export function openApi(
 }
 
 /**
- * The environment. If it sets neither the address nor a token, the address and the token
- * of the stored login are added.
+ * Returns the environment. If it sets neither the address nor a
+ * token, the address and the token of the stored login are added.
  */
 function withLogin(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const { SVC_BASE_URL, SVC_API_TOKEN, SVC_API_TOKEN_FILE } = environment;
@@ -53,7 +54,7 @@ function withLogin(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return { ...environment, SVC_BASE_URL: kept.base_url, SVC_API_TOKEN: kept.token };
 }
 
-/** Runs `work`. When the API refuses the token, the error names the token's source. */
+/** Runs `work`. If the API refuses the token, the error says where the token comes from. */
 export async function asking<T>({ token }: OpenApi, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -65,7 +66,10 @@ export async function asking<T>({ token }: OpenApi, work: () => Promise<T>): Pro
   }
 }
 
-/** The address and the token that `svc login` keeps, for commands whose settings name neither of them. */
+/**
+ * The content of the file that `svc login` writes. Commands use
+ * it when the settings name neither an address nor a token.
+ */
 const login = z.object({
   base_url: z.string().refine((text) => baseUrlProblem(text) === null),
   token: z.string().refine((text) => tokenProblem(text) === null),
@@ -73,15 +77,19 @@ const login = z.object({
 type Login = z.infer<typeof login>;
 
 /**
- * Path of the file of the login, by the XDG Base Directory Specification; null when the
- * environment names no home folder.
+ * Path of the file that `svc login` writes (XDG Base Directory
+ * Specification). Null when the environment names no home folder.
  */
 export function loginFile({ XDG_CONFIG_HOME, HOME }: NodeJS.ProcessEnv): string | null {
   const folder = XDG_CONFIG_HOME || (HOME ? join(HOME, '.config') : '');
   return folder === '' ? null : join(folder, 'svc', 'login.json');
 }
 
-/** The kept login; null: there is none. @throws UsageError when the file cannot be read */
+/**
+ * The stored login; null when there is none.
+ *
+ * @throws UsageError when the file cannot be read
+ */
 function keptLogin(environment: NodeJS.ProcessEnv): Login | null {
   const path = loginFile(environment);
   if (path === null) return null;

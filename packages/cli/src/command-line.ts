@@ -6,11 +6,11 @@ import { VERSION } from '@svc/shared/version.ts';
 import { type Command, type Surroundings, UsageError } from './command.ts';
 
 type ListedCommand = {
-  /** One line, for the list of commands. */
+  /** What the command does, in one line, for the list of commands. */
   readonly summary: string;
   /**
-   * The code of a command is loaded when it is called. Some commands load much of the coordinator or the
-   * agent. Without that code, the other commands start in two thirds of the time.
+   * Loads the code of the command. It is called only when the command is used, because some commands
+   * load much of the coordinator or the agent. The other commands then start in two thirds of the time.
    */
   load(): Promise<Command>;
 };
@@ -82,7 +82,7 @@ const COMMANDS: Readonly<Record<string, ListedCommand>> = {
   },
 };
 
-/** Exit codes. */
+/** Exit codes of the program. */
 const DONE = 0;
 const FAILED = 1;
 const MISUSED = 2;
@@ -93,7 +93,7 @@ export async function runCommandLine(args: readonly string[], surroundings: Surr
     await run(args, surroundings);
     return DONE;
   } catch (error) {
-    // The message may contain an answer of the API.
+    // The message may contain text from an answer of the API, so it is made safe for the terminal.
     surroundings.err.write(`svc: ${forTerminal(messageOf(error))}\n`);
     return error instanceof UsageError || error instanceof SettingsError ? MISUSED : FAILED;
   }

@@ -3,9 +3,9 @@ import { SvcError } from '@svc/shared/errors.ts';
 /** The parts of the process that a command uses. */
 export type Surroundings = {
   readonly environment: NodeJS.ProcessEnv;
-  /** The output of the command. Messages go to `err`. */
+  /** Receives the output of the command. Messages do not belong here but into `err`. */
   readonly out: Output;
-  /** Messages for people. */
+  /** Receives messages for people. */
   readonly err: Output;
   /** Standard input; absent when there is none. */
   readonly input?: AsyncIterable<unknown> & { readonly isTTY?: boolean };
@@ -15,17 +15,22 @@ type Output = { write(text: string): unknown; readonly isTTY?: boolean };
 
 export type Command = {
   readonly help: string;
-  /** @throws UsageError, SettingsError, or another Error when the command failed */
+  /**
+   * Runs the command.
+   *
+   * @throws UsageError or SettingsError when the command is used wrongly; any other Error when it failed
+   */
   run(args: readonly string[], surroundings: Surroundings): Promise<void>;
 };
 
 type Run = Command['run'];
 
 /**
- * Runs the action that the first argument names.
+ * Returns the `run` function of a command with several
+ * actions. It runs the action that the first argument names.
  *
- * @param command name of the command, for the error that lists its actions. A
- *   command has at least two actions
+ * @param command name of the command, for the error that lists its actions
+ * @param actions at least two actions, by their names
  */
 export function runOf(command: string, actions: Readonly<Record<string, Run>>): Run {
   const used = Object.keys(actions).map((name) => `"${command} ${name}"`);
@@ -37,7 +42,7 @@ export function runOf(command: string, actions: Readonly<Record<string, Run>>): 
   };
 }
 
-/** The command line or the settings are not usable. The command has done nothing. */
+/** The command line, the settings, or the files that they name are not usable. The exit code is 2. */
 export class UsageError extends SvcError {
   constructor(message: string, options?: { cause?: unknown }) {
     super('usage', message, options);

@@ -8,7 +8,7 @@ import { CLI_SETTINGS } from './cli-settings.ts';
 import { type Command, type Surroundings, UsageError } from './command.ts';
 import { parseOptions } from './options.ts';
 
-/** Maximum length of a text that is read as a token. */
+/** Number of characters after which reading the token from standard input ends. */
 const LONGEST_INPUT = 4_096;
 
 export const loginCommand: Command = {
@@ -49,7 +49,10 @@ ${describeSettings(CLI_SETTINGS)}
 
 const loginLink = z.object({ url: z.url() });
 
-/** Writes a link to the dashboard to stdout, unless the service is older than the dashboard. */
+/**
+ * Writes a link to the dashboard to stdout. A service that
+ * is too old to have a dashboard is reported on stderr.
+ */
 async function writeLink(api: OpenApi, { out, err }: Surroundings): Promise<void> {
   try {
     const { body } = await asking(api, () => api.client.request('POST', '/v1/login-links'));

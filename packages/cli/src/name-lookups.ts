@@ -10,7 +10,7 @@ const WITHIN_MS = 5_000;
 /** The outcome of a look-up: an address, or the reason why there is none. */
 export type FoundName = { readonly address: string } | { readonly problem: string };
 
-/** The outcomes of the look-ups, by name. Hosts that are IP addresses are left out. */
+/** The outcomes of the look-ups, by name. */
 export type FoundNames = ReadonlyMap<string, FoundName>;
 
 const line = z.object({ name: z.string(), address: z.string().optional(), problem: z.string().optional() });
@@ -23,16 +23,18 @@ for (const name of process.argv.slice(1))
 `;
 
 /**
- * Looks up all names at once, as every program of this machine does, for {@link WITHIN_MS} at most. A child
- * process makes the look-ups and is killed at the end. Without an answering server, a look-up takes half a
- * minute, cannot be cancelled, and delays the end of its process.
+ * Looks up all names at the same time with the system's resolver, as other
+ * programs do. A name without an answer after {@link WITHIN_MS} has a problem.
+ *
+ * A child process makes the look-ups and is killed at the end. When no name server answers,
+ * a look-up takes half a minute, cannot be cancelled, and keeps its process from ending.
  */
 export async function lookUpNames(names: ReadonlySet<string>): Promise<FoundNames> {
   const found = new Map<string, FoundName>();
   if (names.size === 0) return found;
   const child = spawn(process.execPath, ['-e', LOOKUPS, '--', ...names], {
     stdio: ['ignore', 'pipe', 'inherit'],
-    // libuv uses at most half of its threads for look-ups.
+    // libuv uses at most half of its threads for look-ups, so there are two threads for each name.
     env: { ...process.env, NODE_OPTIONS: '', UV_THREADPOOL_SIZE: String(Math.min(1_024, 2 * names.size)) },
   });
   const tooLate = setTimeout(() => child.kill('SIGKILL'), WITHIN_MS);
@@ -46,23 +48,24 @@ export async function lookUpNames(names: ReadonlySet<string>): Promise<FoundName
   return found;
 }
 
-/** Why the host has no address; null: it has an address, or is one. */
+/** Says why the host has no address. Null when it has an address or is an IP address. */
 export function nameProblem(host: string, names: FoundNames): string | null {
   const found = names.get(host);
   return found !== undefined && 'problem' in found ? `${host} cannot be resolved: ${found.problem}` : null;
 }
 
-/** The hosts in a URL of NATS servers that are names and not IP addresses. */
+/** The hosts in a URL of NATS servers that are names, not IP addresses. */
 export function namesOfServers(url: string): string[] {
   return parseNatsServers(url).hosts.filter((host) => isIP(host) === 0);
 }
 
 /**
- * The servers that have an address; null when none has one. Servers without an address are left out, because
- * the client would look up their names again, slowly and in vain. No server is left out when one of them
- * carries the credentials of all.
+ * The URL with only the servers that have an address; null when none has an address. The other
+ * servers are left out, because the client would look up their names again, slowly and in vain.
  *
- * @param url URL of NATS servers
+ * If one server in the URL carries the credentials for all servers, no server is left out.
+ *
+ * @param url URL of NATS servers, separated by commas
  */
 export function resolvedServers(url: string, names: FoundNames): string | null {
   const { credentials } = parseNatsServers(url);

@@ -5,12 +5,12 @@ import { UsageError } from './command.ts';
 
 /** An option with a value (`--format hcl`) or a switch (`--force`). */
 type Option = {
-  /** Name of the value in the help. Absent for a switch, which has no value. */
+  /** Name of the value, for the help. Absent for a switch, which has no value. */
   readonly value?: string;
   readonly oneOf?: readonly string[];
-  /** Whether the option may occur several times. All its values are then returned, in their order. */
+  /** Whether the option may occur several times. If so, all its values are returned, in their order. */
   readonly repeats?: true;
-  /** One sentence, for the help. */
+  /** What the option does, in one sentence, for the help. */
   readonly description: string;
 };
 
@@ -24,7 +24,11 @@ export type Given<O extends Options> = {
       : true;
 };
 
-/** @throws UsageError that names the wrong option, and the option that was probably meant */
+/**
+ * Reads the options of a command.
+ *
+ * @throws UsageError that names the wrong option, and the option that was probably meant
+ */
 export function parseOptions<O extends Options>(args: readonly string[], options: O): Given<O> {
   const { tokens } = parseArgs({
     args: [...args],
@@ -81,11 +85,11 @@ export function describeOptions(options: Options): string {
 }
 
 /**
- * Requires the id of an object.
+ * Returns the id if it is one, and throws otherwise.
  *
  * @param what the kind of object, for the error
  * @param hint where users find the id, for the error
- * @throws UsageError when the text is not an id
+ * @throws UsageError when the text is absent or not an id
  */
 export function requireId(id: string | undefined, what: string, hint: string): string {
   if (id !== undefined && isId(id)) return id;

@@ -8,8 +8,9 @@ import type { Command } from './command.ts';
 import { parseOptions, requireId } from './options.ts';
 
 /**
- * Maximum time for an answer, ms. For each of its two encodings, the coordinator waits for the endpoint for
- * up to 60 s, and it takes 5 s more. Its answer says more than a time-out of this command would say.
+ * Maximum time for an answer of the API, ms. The coordinator waits for the
+ * endpoint for up to 60 s for each of the two encodings, and takes up to 5 s
+ * more. The coordinator's answer says more than a time-out of this command.
  */
 const ANSWER_MS = 140_000;
 

@@ -8,7 +8,7 @@ import { type Command, type Surroundings, UsageError } from './command.ts';
 import { parseOptions } from './options.ts';
 import { replaceFile } from './replace-file.ts';
 
-/** Files of the coordinator's data folder with its key and with the previous key. */
+/** Names of the files in the coordinator's data folder that hold its key and its previous key. */
 export const SECRET_KEY_FILE = 'secret-key';
 export const PREVIOUS_SECRET_KEY_FILE = 'secret-key-previous';
 
@@ -58,7 +58,8 @@ async function requireKey(path: string): Promise<void> {
 }
 
 /**
- * Keeps the former key by a link, because a link replaces no file: an earlier former key may still be needed.
+ * Keeps the former key as a hard link, because creating a link never
+ * replaces a file: the key of an earlier rotation may still be needed.
  */
 async function keepFormer(path: string, previous: string): Promise<void> {
   try {

@@ -1,9 +1,6 @@
 import { forTerminal } from '@svc/shared/text/terminal.ts';
 
-/**
- * Rows as aligned columns. The last column is not padded. Texts may come from others, so
- * they are made safe for a terminal.
- */
+/** Writes rows as aligned columns. Texts may come from outside, so they are made safe for a terminal. */
 export function table(rows: readonly (readonly string[])[]): string {
   const shown = rows.map((row) => row.map((text) => forTerminal(text).replaceAll(/[\t\n]/g, ' ')));
   const widths = (shown[0] ?? []).map((_, column) =>

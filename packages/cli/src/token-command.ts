@@ -92,7 +92,8 @@ async function create(args: readonly string[], surroundings: Surroundings): Prom
     ...(given.workspace === undefined ? {} : { workspace_id: given.workspace }),
   };
   const api = openApi(surroundings);
-  // A repetition is refused and names the id of the first token, because a token is shown only once.
+  // A token is shown only once. So the API refuses a repetition
+  // of this request, and names the id of the first token.
   const answer = await asking(api, () =>
     api.client.post('/v1/tokens', body, { idempotencyKey: randomUUID() }),
   );
@@ -117,10 +118,12 @@ async function revoke([given, ...args]: readonly string[], surroundings: Surroun
 const ROTATE = { finish: { description: 'the former token is refused from now on' } } as const;
 
 /**
- * Replaces the operator's token in its file: first both tokens are valid, and then only the new
- * one. Clients use the first line.
+ * Replaces the operator's token in its file, in two calls. After the first
+ * call, both tokens are valid, and clients read the new token, which is in the
+ * first line. After the second call (`--finish`), only the new token is valid.
  *
- * @throws UsageError
+ * @throws UsageError when a setting holds the token, when its file
+ *   cannot be read, or when an earlier rotation is not finished
  */
 async function rotateOperatorToken(
   args: readonly string[],

@@ -6,10 +6,12 @@ import { Secret } from '@svc/shared/secret.ts';
 import type { CliSettings } from './cli-settings.ts';
 import { UsageError } from './command.ts';
 
-/** File of the coordinator's data folder with the token that it generated. */
+/**
+ * Name of the file in the coordinator's data folder that holds the token which the coordinator has generated.
+ */
 export const GENERATED_TOKEN_FILE = 'api-token';
 
-/** The warning that is shown before the token is sent; null when there is none. */
+/** The warning that is shown before the token is sent in clear text; null when the connection is safe. */
 export function tokenWarning(baseUrl: string): string | null {
   return isReadableOnTheWay(baseUrl)
     ? `the token goes to ${baseUrl} over plain HTTP, where others can read it: use https://`
@@ -18,15 +20,15 @@ export function tokenWarning(baseUrl: string): string | null {
 
 export type FoundToken = {
   readonly token: Secret;
-  /** The setting or the file that the token comes from, for people. */
+  /** The setting or the file that holds the token, for people. */
   readonly source: string;
 };
 
 /**
- * The token of the settings, or the token that `npm start` generated on this machine. The generated token is
- * only ever sent to this machine.
+ * Returns the token of the settings, or else the token that `npm start`
+ * generated on this machine. The generated token is sent only to this machine.
  *
- * @throws UsageError when there is no token
+ * @throws UsageError when there is no token, or its file cannot be read
  */
 export function findToken(settings: CliSettings, environment: NodeJS.ProcessEnv): FoundToken {
   if (settings.apiToken !== undefined) {

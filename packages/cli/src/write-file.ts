@@ -14,8 +14,8 @@ export type FileOptions = {
 const THERE_ALREADY = 'the file exists; --force replaces it';
 
 /**
- * Resolves a path as the user wrote it: `npm run` starts programs in the project's folder, although the
- * user may have called it elsewhere.
+ * Resolves a path against the folder in which the user called the command. `npm run`
+ * starts the command in the project's folder, and names the user's folder in `INIT_CWD`.
  */
 export function userPath(path: string, environment: NodeJS.ProcessEnv): string {
   return environment.npm_lifecycle_event === undefined
@@ -24,13 +24,13 @@ export function userPath(path: string, environment: NodeJS.ProcessEnv): string {
 }
 
 /**
- * Checks that a file is absent. Callers use it before they write several files, so that all are written or
- * none.
+ * Checks that a file is absent. Callers that write several files
+ * check all of them before, so that either all or none are written.
  *
  * @throws SvcError that says what to do when the file exists
  */
 export async function requireAbsent(path: string): Promise<void> {
-  // Other problems of the path are reported when the file is written.
+  // Any other problem of the path is reported when the file is written.
   const isThere = await lstat(path).then(
     () => true,
     () => false,
@@ -39,7 +39,7 @@ export async function requireAbsent(path: string): Promise<void> {
 }
 
 /**
- * Checks before other work that a file can be written later. The disk may still become full in the meantime.
+ * Checks before other work that a file can be written later. The disk may still become full meanwhile.
  *
  * @throws SvcError that says what to do
  */
@@ -55,10 +55,10 @@ export async function requireWritable(path: string, replaces: boolean): Promise<
 }
 
 /**
- * Writes a file as a whole. When that fails, an existing file keeps its content, and a new file does not
- * exist.
+ * Writes a file as a whole. On failure, a new file does not exist, and an existing file keeps its
+ * content. If only its content may be changed ({@link overwrite}), it may hold a part of the new text.
  *
- * @throws SvcError that says what to do when the file exists
+ * @throws SvcError when the file cannot be written, or exists and may not be replaced
  */
 export async function writeNewFile(path: string, text: string, options: FileOptions): Promise<void> {
   try {
@@ -73,7 +73,7 @@ export async function writeNewFile(path: string, text: string, options: FileOpti
 }
 
 async function create(path: string, text: string, { replaces, isSecret }: FileOptions): Promise<void> {
-  // With the flag "w", the path may be a link to a file that does not exist yet.
+  // The flag "w" also accepts a path that is a link to a file that does not exist.
   const file = await open(path, replaces ? 'w' : 'wx', isSecret ? 0o600 : 0o666);
   try {
     await file.writeFile(text);
@@ -90,16 +90,16 @@ async function replace(path: string, text: string, mode: number): Promise<void> 
   try {
     await replaceFile(path, text, mode);
   } catch (error) {
-    // Either the folder belongs to another user, or only the file is mounted into a container. So only the
-    // content of the file can be changed.
+    // The folder belongs to another user, or only the file is mounted into a
+    // container. In both cases, only the content of the file can be changed.
     if (!isCode(error, 'EACCES', 'EPERM', 'EROFS', 'EBUSY')) throw error;
     await overwrite(path, text, mode);
   }
 }
 
 /**
- * Overwrites a file. The rest of the former text is removed last, because on a full disk the new text fits
- * only into the place of the former text.
+ * Overwrites the content of a file. The former text is not removed first, because on a full disk the new text
+ * fits only into the place of the former text. If the former text was longer, the file is cut at the end.
  */
 async function overwrite(path: string, text: string, mode: number): Promise<void> {
   const file = await open(path, 'r+');
