@@ -19,7 +19,7 @@ const OPTIONS = {
   ...TARGET_OPTIONS,
 } as const;
 
-/** Time beyond the time-out of the check that an answer may take, ms. */
+/** Time that the API's answer may take in addition to the time-out of the check, ms. */
 const ANSWER_MS = 15_000;
 const DEFAULT_TIMEOUT_MS = 45_000;
 
@@ -72,7 +72,7 @@ async function checkFromRegions(
   judge(target, data);
 }
 
-/** The members of the API's answer that are shown to people. The output as JSON has all members. */
+/** The members of the API's answer that are shown to people. The JSON output has all members. */
 const answered = z.object({
   data: z.array(
     z.looseObject({
@@ -121,7 +121,11 @@ function assertionsOf({ region, result }: Answer): string {
   return `\n${region}\n${table(rows)}`;
 }
 
-/** @throws SvcError when the target is not healthy, or could not be probed */
+/**
+ * Judges the answers of the regions.
+ *
+ * @throws SvcError when a region reports a failure, or when no region could check the target
+ */
 function judge(target: string, answers: readonly Answer[]): void {
   const found = answers.flatMap(({ result }) =>
     result === null || result.outcome === 'not_run' ? [] : [result],

@@ -13,13 +13,17 @@ export type TargetOptions = {
   readonly json?: true;
 };
 
-/** The draft of a monitor with this target and no other attribute, as the API takes it. */
+/** An inactive monitor with this target, as the API takes it. */
 export type TargetDraft = {
   readonly type: 'http' | 'tcp' | 'dns';
   readonly [attribute: string]: unknown;
 };
 
-/** @throws UsageError when the text has the form of no kind of target */
+/**
+ * Makes a draft from the target that the user wrote.
+ *
+ * @throws UsageError when the text is not a target of any kind, or the time-out is not a number
+ */
 export function draftOf(
   target: string,
   { timeout, followsRedirects }: { timeout: string | undefined; followsRedirects: boolean },

@@ -11,7 +11,7 @@ const PATH = '/v1/incidents';
 const UPDATE_STATES = ['investigating', 'identified', 'monitoring', 'resolved'] as const;
 const IMPACTS = ['none', 'degraded', 'partial_outage', 'down'] as const;
 const LISTED = ['open', 'resolved'] as const;
-/** Maximum number of incidents in a list. */
+/** Maximum number of incidents that `list` shows. */
 const NEWEST = 50;
 
 const LIST = {

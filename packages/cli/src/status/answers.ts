@@ -61,10 +61,7 @@ export const regionsAnswer = z.object({
   ),
 });
 
-/**
- * Everything that the command shows, as one JSON document. `regions` are the regions
- * that have an agent or had one.
- */
+/** Everything that the command shows. `regions` are the regions that have or had an agent. */
 export type Status = {
   readonly system: z.infer<typeof systemAnswer>;
   readonly regions: z.infer<typeof regionsAnswer>['data'];

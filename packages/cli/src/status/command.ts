@@ -10,8 +10,7 @@ import { regionsAnswer, type Status, systemAnswer } from './answers.ts';
 import { absenceText, type Finding, findingsIn, isHeardElsewhere, lengthText } from './judge.ts';
 
 /**
- * Time limit of the only attempt, ms. A coordinator that does not answer is a
- * finding, and a person waits for it.
+ * Time limit of each request, ms. Requests are not repeated. The limit is short because a person is waiting.
  */
 const ANSWER_MS = 8_000;
 
@@ -72,7 +71,11 @@ function toldNothing(baseUrl: string, cause: unknown): SvcError {
 
 const MIB = 1_024 ** 2;
 
-/** The status for people. @param now epoch ms */
+/**
+ * The status as text for people.
+ *
+ * @param now epoch ms
+ */
 function shownStatus(
   baseUrl: string,
   { system, regions }: Status,

@@ -4,18 +4,16 @@ import type { Status } from './answers.ts';
 /** A fault of the service, and what the operator should do. */
 export type Finding = { readonly what: string; readonly todo: string };
 
-/** The thresholds of the findings. The alert rules of the metrics have the same values. */
+/** Thresholds of the findings. The alert rules for svc's own metrics have the same values. */
 const RESULTS_AGE_SECONDS = 60;
 const ROLLUPS_BEHIND_SECONDS = 2 * 3_600;
 const STREAM_SHARE = 0.8;
-/**
- * Time within which a region must have had an agent so that its absence is a finding, ms. The
- * same limit applies to other parts.
- */
+/** A region without agents is a finding only if it had an agent within this time, ms. */
 const MISSED_FOR_MS = 24 * 3_600_000;
 
 /**
- * All faults of the service, the most important first. An empty list means that the service is healthy.
+ * Returns all faults of the service, the most important
+ * first. An empty list means that the service is healthy.
  *
  * @param now epoch ms
  */
@@ -70,7 +68,10 @@ function queueFindings({ queues }: Status['system']): Finding[] {
   ];
 }
 
-/** Whether another coordinator leads, which alone hears the agents, and misses none in this region. */
+/**
+ * Whether a region without agents is healthy nevertheless: another coordinator
+ * leads, only the leader hears agents, and the region is not reported as absent.
+ */
 export function isHeardElsewhere(
   { absent_since: since }: Status['regions'][number],
   { another_leads: isLedElsewhere }: Status['system'],
@@ -121,7 +122,7 @@ function exportFindings({ export: { endpoints } }: Status['system']): Finding[] 
     }));
 }
 
-/** A length of time as text for people. */
+/** Formats a length of time for people. */
 export function lengthText(seconds: number): string {
   if (seconds < 120) return `${seconds.toFixed(1)} s`;
   if (seconds < 7_200) return `${Math.round(seconds / 60)} min`;
@@ -129,8 +130,8 @@ export function lengthText(seconds: number): string {
 }
 
 /**
- * For how long and since when a region has no agent: `for 3 min, since 2026-11-22 10:00:00 UTC`. The length
- * is 0 s when the clock of this machine is behind the coordinator's clock.
+ * Says for how long and since when a region has no agent: `for 3 min, since 2026-11-22 10:00:00 UTC`, or
+ * `never had one`. The length is 0 s when the clock of this machine is behind the coordinator's clock.
  *
  * @param now epoch ms
  */
