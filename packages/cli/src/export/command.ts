@@ -70,7 +70,11 @@ async function runExport(args: readonly string[], surroundings: Surroundings): P
   );
 }
 
-/** @throws UsageError */
+/**
+ * Checks that the options do not contradict each other.
+ *
+ * @throws UsageError when they do
+ */
 function refuseContradictions(
   { output, secrets, 'secrets-file': secretsPath }: Given<typeof OPTIONS>,
   environment: NodeJS.ProcessEnv,
@@ -131,7 +135,7 @@ async function write(
     const isSecret = secrets === 'inline' && document.secrets.length > 0;
     await writeNewFile(output, text, { replaces, isSecret });
   }
-  // The file of secrets is written last: if the other file cannot be written, no secrets are left behind.
+  // The file of secrets is written last. If the document cannot be written, no secrets are left behind.
   if (secretsPath === undefined) return;
   const values = secretsFile(document.secrets, format);
   await writeNewFile(secretsPath, values, { replaces, isSecret: true });

@@ -8,7 +8,11 @@ import {
 } from './document.ts';
 import { environmentName, type SecretsAs } from './secrets.ts';
 
-/** The document as `svc.yaml`. @param heading a line about where it comes from */
+/**
+ * Writes the document as a declared file in YAML (`svc.yaml`).
+ *
+ * @param heading a line that says where the document comes from
+ */
 export function declaredYaml(document: ExportedDocument, secrets: SecretsAs, heading: string): string {
   const yaml = new Document(declaration(document, secrets), { aliasDuplicateObjects: false });
   // Lists of plain values are easier to read on one line.
@@ -16,7 +20,7 @@ export function declaredYaml(document: ExportedDocument, secrets: SecretsAs, hea
     Seq(_key, sequence) {
       if (sequence.items.every((item) => 'value' in (item as object))) sequence.flow = true;
     },
-    // In a block, a line that contains only blanks would be read as indentation.
+    // In a block of text, a line that contains only blanks would be read as indentation.
     Scalar(_key, scalar) {
       if (typeof scalar.value === 'string' && /^[ \t]+$/m.test(scalar.value)) scalar.type = 'QUOTE_DOUBLE';
     },
@@ -25,7 +29,7 @@ export function declaredYaml(document: ExportedDocument, secrets: SecretsAs, hea
   return yaml.toString({ lineWidth: 0, flowCollectionPadding: false });
 }
 
-/** The document as JSON, which the declared file may also be. */
+/** Writes the document as a declared file in JSON. */
 export function declaredJson(document: ExportedDocument, secrets: SecretsAs): string {
   return `${JSON.stringify(declaration(document, secrets), null, 2)}\n`;
 }
@@ -64,7 +68,7 @@ function isList(value: Written): value is readonly Written[] {
   return Array.isArray(value);
 }
 
-/** Escapes `${`, which begins an insertion in the declared file: `$${` is the literal text. */
+/** Writes `${` as `$${`. The declared file would read `${` as the beginning of an insertion. */
 function literal(text: string): string {
   return text.replaceAll('${', () => '$${');
 }

@@ -3,21 +3,23 @@ import { kindOfType, MONITOR_TYPES } from '@svc/shared/resources/monitors.ts';
 import { RESOURCE_KINDS, type ResourceKind } from '@svc/shared/resources/registry.ts';
 import { userInfoJoined } from '@svc/shared/url-secrets.ts';
 
-/** A resource as the API answered it. */
+/** A resource as the API returned it. */
 export type LiveResource = {
   readonly kind: ResourceKind;
-  /** The id in decimal. */
+  /** The resource's id, a decimal number. */
   readonly id: string;
   readonly answered: Readonly<Record<string, unknown>>;
 };
 
-/** The part of the API's client that is needed: the entries of a list over all of its pages. */
+/** The part of the API's client that the export needs. `list` returns the entries of all pages of a list. */
 export type Lists = { list(path: string): AsyncIterable<Readonly<Record<string, unknown>>> };
 
 /**
- * Every declared resource of the token's workspace: kinds in the order of dependency, each by ascending id.
- * The list is not a snapshot. Resources that change during the reading may be missing, or references may name
- * resources that are not in the list.
+ * Returns every declared resource of the token's workspace. The kinds are in the order
+ * of their dependencies, and the resources of a kind are in the order of their ids.
+ *
+ * The result is not a snapshot. Resources that change during the reading may
+ * be missing, and references may name resources that are not in the result.
  */
 export async function liveConfiguration(api: Lists): Promise<LiveResource[]> {
   const found: LiveResource[] = [];
@@ -43,7 +45,11 @@ function resource(kind: ResourceKind, answered: Readonly<Record<string, unknown>
   return { kind, id: answered.id, answered: userInfoJoined(answered) };
 }
 
-/** @throws SvcError for a type that this version does not know */
+/**
+ * Returns the kind of a monitor.
+ *
+ * @throws SvcError when this version does not know the monitor's type
+ */
 function monitorKind({ id, type }: Readonly<Record<string, unknown>>): ResourceKind {
   const known = MONITOR_TYPES.find((candidate) => candidate === type);
   if (known !== undefined) return kindOfType(known);

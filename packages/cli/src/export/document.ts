@@ -6,7 +6,7 @@ import { Secret } from '@svc/shared/secret.ts';
 import type { LiveResource } from './declared-resources.ts';
 import { identifier, localNames, UniqueNames } from './names.ts';
 
-/** The id of another resource of the document. */
+/** A reference to another resource of the document. It is written instead of that resource's id. */
 export class ExportedReference {
   readonly kind: ResourceKind;
   readonly name: string;
@@ -18,14 +18,18 @@ export class ExportedReference {
 }
 
 /**
- * The part of a resource that Terraform hides by itself: the attribute, the mapping that contains the secret,
- * or nothing. It hides nothing of header values, because the definition does not mark them as sensitive.
+ * The part of a resource that Terraform hides by itself because of a secret: the
+ * attribute, the mapping that contains the secret, or nothing. Terraform does not
+ * hide the values of headers, because the definition does not mark them as sensitive.
  */
 export type Hiding = 'attribute' | 'mapping' | 'nothing';
 
-/** A secret. The document contains its value only on request. */
+/** A secret of the document. Its value is written only if the user asks for it. */
 export class ExportedSecret {
-  /** Lower-case identifier, unique in the document: `notification_ops_incident_a_integration_key`. */
+  /**
+   * Name of the secret: a lower-case identifier, unique in the
+   * document, like `notification_ops_incident_a_integration_key`.
+   */
   readonly name: string;
   /** The resource and the attribute of the secret, for people. */
   readonly where: string;
@@ -41,7 +45,7 @@ export class ExportedSecret {
   }
 
   /**
-   * The value of the secret.
+   * Reveals the value of the secret.
    *
    * @throws SvcError when the token may not read the secret
    */
@@ -68,7 +72,7 @@ export type Members = { readonly [name: string]: Written };
 export type ExportedResource = {
   readonly kind: ResourceKind;
   readonly name: string;
-  /** The id in the form that `terraform import` takes. */
+  /** The resource's id in the form that `terraform import` takes. */
   readonly importId: string;
   readonly attributes: Members;
   /** Blocks that may occur once. */
@@ -78,14 +82,14 @@ export type ExportedResource = {
 };
 
 /**
- * A configuration in the form of a declaration. Resources have names and refer to each other. Values
- * that are defaults are left out.
+ * A configuration in the form of a declaration. Resources have names and refer
+ * to each other by them. Computed attributes and default values are left out.
  */
 export type ExportedDocument = {
   readonly resources: readonly ExportedResource[];
-  /** The secrets in the order of the document. */
+  /** All secrets, in the order of the document. */
   readonly secrets: readonly ExportedSecret[];
-  /** What the document cannot express, as notes of one line each. */
+  /** Notes about what the document cannot express, one line each. */
   readonly notes: readonly string[];
 };
 
@@ -119,8 +123,8 @@ export function exportDocument(live: readonly LiveResource[]): ExportedDocument 
 }
 
 /**
- * Whether a component has nothing to show because its monitor was removed. Such
- * a component cannot be declared.
+ * Whether this is a component of a status page whose monitor was
+ * removed. Such a component has nothing to show and cannot be declared.
  */
 function showsNothing({ kind, answered }: LiveResource): boolean {
   if (kind !== 'svc_status_page_component') return false;
@@ -131,7 +135,7 @@ type Answered = Readonly<Record<string, unknown>>;
 
 type Replacements = {
   reference(kinds: readonly ResourceKind[], id: string): Written;
-  /** The secret at this place; null when the value is not secret. */
+  /** The secret at this place; null when the value is not a secret. */
   secretAt(path: readonly (string | number)[], value: string): ExportedSecret | null;
 };
 
@@ -210,7 +214,7 @@ function leaf(
     : reference(references as readonly ResourceKind[], value);
 }
 
-/** Names every secret of the document. */
+/** Finds the secrets of the document and gives each a name. */
 class SecretNames {
   readonly all: ExportedSecret[] = [];
   readonly #names = new UniqueNames();
@@ -244,8 +248,8 @@ function hidingOf(kind: ResourceKind, place: Place): Hiding {
 }
 
 /**
- * The words that name a place. A member of a list is named by its `key`: `headers
- * authorization`, not `headers 0 value`.
+ * The words that name a place. A member of a list is named by
+ * its `key`: `headers authorization`, not `headers 0 value`.
  */
 function spoken(place: Place, answered: Answered): string[] {
   const index = place.findIndex((step) => typeof step === 'number');
@@ -258,8 +262,8 @@ function spoken(place: Place, answered: Answered): string[] {
 }
 
 /**
- * Notes about the appearance of a page. A declaration does not contain whether the page is published, its
- * theme, and whether it shows latencies.
+ * Returns a note if the appearance of a status page is not the default. A declaration cannot
+ * say whether a page is published, which theme it has, and whether it shows latencies.
  */
 function appearanceNotes(kind: ResourceKind, name: string, answered: Answered): string[] {
   const { id, published, theme, latency = 'none' } = answered;

@@ -1,9 +1,9 @@
 /**
- * Writes HCL in the format of `terraform fmt`, limited to the needs of an export: attributes, blocks, literal
- * values and references.
+ * This file writes HCL in the format of `terraform fmt`. It has only what
+ * an export needs: attributes, blocks, literal values and references.
  */
 
-/** An expression, which is written without quotes: `svc_http_monitor.api.id`, `var.password`. */
+/** An expression. It is written without quotes: `svc_http_monitor.api.id`, `var.password`. */
 export class HclExpression {
   readonly text: string;
 
@@ -27,11 +27,11 @@ export type HclBlock = {
   readonly blocks?: readonly HclBlock[];
 };
 
-/** Maximum width of a list on one line, in columns. Longer lists have one member per line. */
+/** Maximum width of a list that is written on one line, in columns. A longer list has one member per line. */
 const LINE_WIDTH = 80;
 const INDENT = '  ';
 
-/** A file of these blocks, with an empty line between them. */
+/** Writes a file of these blocks, with an empty line between them. */
 export function hclFile(blocks: readonly HclBlock[]): string {
   return blocks.map((block) => `${blockLines(block).join('\n')}\n`).join('\n');
 }
@@ -47,7 +47,10 @@ function blockLines({ type, labels = [], attributes, blocks = [] }: HclBlock): s
   return [`${head} {`, ...indented([...own, ...nested]), '}'];
 }
 
-/** Aligns the `=` of neighbouring lines, as `terraform fmt` does. A value of several lines is not aligned. */
+/**
+ * Writes attributes and aligns the `=` of neighbouring lines, as `terraform
+ * fmt` does. The `=` of a value that takes several lines is not aligned.
+ */
 function attributeLines(attributes: readonly (readonly [string, HclValue])[]): string[] {
   const written = attributes.map(([name, value]) => ({ name, lines: valueLines(value, name.length) }));
   return written.flatMap(({ name, lines: [first = '', ...rest] }, index) => {
@@ -56,7 +59,7 @@ function attributeLines(attributes: readonly (readonly [string, HclValue])[]): s
   });
 }
 
-/** The longest name among the one-line neighbours of `index`. */
+/** Length of the longest name in the run of one-line attributes to which `index` belongs. */
 function widthAround(written: readonly { name: string; lines: string[] }[], index: number): number {
   const isApart = ({ lines }: { lines: string[] }) => lines.length > 1;
   const start = written.findLastIndex((attribute, at) => at < index && isApart(attribute)) + 1;
@@ -102,14 +105,14 @@ function isMapping(value: HclValue): value is { readonly [name: string]: HclValu
   return typeof value === 'object' && !isList(value) && !(value instanceof HclExpression);
 }
 
-/** A key in braces. It is quoted when it is not an identifier, or when it is a keyword. */
+/** Writes the key of a mapping. A key that is a keyword or not an identifier is quoted. */
 function hclKey(name: string): string {
   return /^[A-Za-z_][A-Za-z0-9_-]*$/.test(name) && !KEYWORDS.has(name) ? name : hclString(name);
 }
 
 const KEYWORDS = new Set(['for', 'null', 'true', 'false']);
 
-/** Escape sequences with one letter (HCL native syntax, "Template Expressions"). */
+/** Escape sequences of one letter (HCL native syntax, "Template Expressions"). */
 const SHORT_ESCAPES: Readonly<Record<string, string>> = {
   '\n': '\\n',
   '\r': '\\r',
@@ -118,7 +121,7 @@ const SHORT_ESCAPES: Readonly<Record<string, string>> = {
   '\\': '\\\\',
 };
 
-/** A quoted literal. `${` and `%{` begin a template in HCL. A doubled `$` or `%` makes them plain text. */
+/** Writes a quoted literal. `${` and `%{` would begin a template in HCL, so the `$` or `%` is doubled. */
 export function hclString(text: string): string {
   const escaped = text.replace(UNSAFE, (character) => {
     const short = SHORT_ESCAPES[character];
@@ -128,7 +131,7 @@ export function hclString(text: string): string {
 }
 
 /**
- * Quotes, backslashes, control characters, and characters that some editors
- * treat as line ends or do not show.
+ * Matches quotes, backslashes, control characters, and characters
+ * that some editors take for line ends or do not show.
  */
 const UNSAFE = /["\\\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;

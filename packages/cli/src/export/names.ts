@@ -3,15 +3,17 @@ import type { ResourceKind } from '@svc/shared/resources/registry.ts';
 import type { LiveResource } from './declared-resources.ts';
 
 /**
- * Maximum length of a generated name, without its number. The declared file and Terraform allow longer names.
+ * Maximum length of a generated name, without the number that makes
+ * it unique. The declared file and Terraform allow longer names.
  */
 const LONGEST = 60;
 
 /**
  * Makes local names from the names of the resources. They are valid in Terraform and in the declared file,
- * and unique for each kind. The same resources always get the same names, because lower ids are named first.
+ * and unique for each kind. The same resources always get the same names, if they come in the same order.
  *
- * @param resources pages before the components and groups on them
+ * @param resources pages before the components and groups on them, lower ids first
+ * @returns a function that returns the name of a resource; null for a resource that is not in the list
  */
 export function localNames(
   resources: readonly LiveResource[],
@@ -26,14 +28,16 @@ export function localNames(
   return nameOf;
 }
 
-/** Numbers names that occur again: `api`, `api_2`, `api_3`. */
+/** Makes names unique by numbers: `api`, `api_2`, `api_3`. */
 export class UniqueNames {
   readonly #taken = new Set<string>();
-  /** For each name, the number to try next. Thousands of resources may have the same name. */
+  /**
+   * The number to try next, by name. Without it, thousands of resources with the same name would take long.
+   */
   readonly #next = new Map<string, number>();
 
   /**
-   * Returns `base`, or `base` with a number when the name is taken.
+   * Returns `base`, or `base` with a number when `base` is taken. The returned name is taken from now on.
    *
    * @param space names in different spaces may be equal
    */
@@ -50,8 +54,8 @@ export class UniqueNames {
 }
 
 /**
- * The noun is the name of a resource whose own name has no letter from a to z. It precedes a
- * name that begins with a digit.
+ * A noun for each kind. It is the name of a resource whose own name has neither a
+ * letter from a to z nor a digit. It is put before a name that begins with a digit.
  */
 const NOUNS: Readonly<Record<ResourceKind, string>> = {
   ...forMonitors(() => 'monitor'),
@@ -62,8 +66,8 @@ const NOUNS: Readonly<Record<ResourceKind, string>> = {
 };
 
 /**
- * The words that name a resource. Components and groups are named after their page too, because
- * pages often show the same monitors.
+ * The words from which the local name of a resource is made. Components and groups
+ * are named after their page too, because pages often show the same monitors.
  */
 function calledBy(
   { kind, answered }: LiveResource,
@@ -93,7 +97,7 @@ function monitorName(id: string, nameOf: (kind: ResourceKind, id: string) => str
   return null;
 }
 
-/** Makes an identifier from a text: lower-case letters, digits and underscores, with a letter first. */
+/** Makes an identifier from a text: lower-case letters, digits and underscores, beginning with a letter. */
 export function identifier(text: string, noun: string): string {
   const words = text
     .normalize('NFKD')

@@ -4,7 +4,7 @@ import { hclString } from './hcl.ts';
 export const FORMATS = ['yaml', 'json', 'hcl'] as const;
 export type Format = (typeof FORMATS)[number];
 
-/** Where secrets are written: inline in the document, or in variables that the document uses. */
+/** How secrets are written: in clear in the document, or as variables that the document refers to. */
 export const SECRETS_AS = ['variables', 'inline'] as const;
 export type SecretsAs = (typeof SECRETS_AS)[number];
 
@@ -16,14 +16,14 @@ export function environmentName(secret: ExportedSecret): string {
   return secret.name.toUpperCase();
 }
 
-/** Name of the environment variable from which a document of this format takes a secret. */
+/** Name of the environment variable from which a document in this format takes a secret. */
 export function variableName(secret: ExportedSecret, format: Format): string {
   return format === 'hcl' ? `TF_VAR_${secret.name}` : environmentName(secret);
 }
 
 /**
- * A file that sets all the variables: `*.auto.tfvars` for Terraform, and shell assignments for the declared
- * file.
+ * Writes a file that sets the variables of all secrets: `*.auto.tfvars`
+ * for Terraform, shell assignments for the declared file.
  */
 export function secretsFile(secrets: readonly ExportedSecret[], format: Format): string {
   if (format !== 'hcl') {

@@ -10,12 +10,13 @@ import { type HclBlock, HclExpression, type HclValue, hclFile } from './hcl.ts';
 import type { SecretsAs } from './secrets.ts';
 
 const PROVIDER = { source: 'svc/svc', version: '~> 0.1' };
-/** The first version of Terraform that has import blocks. */
+/** The first version of Terraform that knows import blocks, and all later versions. */
 const TERRAFORM = '>= 1.5';
 
 /**
- * The document as one Terraform file that imports every resource. @param heading a line about where it comes
- * from
+ * Writes the document as one Terraform file that imports every resource.
+ *
+ * @param heading a line that says where the document comes from
  */
 export function terraformFile(document: ExportedDocument, secrets: SecretsAs, heading: string): string {
   const { resources } = document;
@@ -38,8 +39,8 @@ const SETTINGS: readonly HclBlock[] = [
 ];
 
 /**
- * The variable for a secret. When Terraform hides a whole mapping, its members are not marked as sensitive,
- * because Terraform would plan a change that only adds the mark.
+ * The variable for a secret. It is marked as sensitive, unless Terraform hides the whole
+ * mapping that contains the secret: Terraform would then plan a change that only adds the mark.
  */
 function variable({ name, where, hiding }: ExportedSecret): HclBlock {
   const attributes = { description: where, type: new HclExpression('string') };
