@@ -22,12 +22,15 @@ import {
   sizeOfDatabase,
 } from './places.ts';
 
-/** Name of the folder of an incomplete backup, and name of the file in it that the process locks. */
+/**
+ * Suffix of the folder of an incomplete backup. {@link LOCK_FILE} is a
+ * file in that folder. The process that makes the backup locks this file.
+ */
 const DRAFT = /\.[0-9a-f]{12}\.part$/;
 const LOCK_FILE = 'backup.lock';
 /**
- * Maximum number of copies that are made. A copy is repeated when the key was
- * replaced while the copy was made.
+ * Maximum number of times that the database is copied. It is
+ * copied again when the secret key was replaced meanwhile.
  */
 const TRIES = 3;
 
@@ -40,9 +43,10 @@ export type BackupOptions = {
 };
 
 /**
- * Writes a backup of the data folder to a new folder, while a coordinator may run. The folder gets its name
- * only when everything in it is written, durable and checked.
+ * Writes a backup of the data folder to a new folder, while a coordinator may run. The
+ * folder gets its name only when everything in it is written, durable and checked.
  *
+ * @throws UsageError when there is no database, or a file may not be read
  * @throws SvcError `file-not-written`, `bad-backup`
  */
 export async function makeBackup(places: Places, target: string, options: BackupOptions): Promise<Manifest> {
@@ -84,8 +88,8 @@ export async function makeBackup(places: Places, target: string, options: Backup
 }
 
 /**
- * Removes the remains of killed backups to this folder, because they contain secrets. A running backup holds
- * the lock of its folder, and the system releases the lock with the process.
+ * Removes what killed backups to this folder have left, because it contains secrets. The folder of
+ * a running backup is locked, and stays. When a process is killed, the system releases its lock.
  */
 async function removeDeadDrafts(folder: string): Promise<void> {
   // A folder that this user may write to but may not list is left as it is.
@@ -106,8 +110,8 @@ const isThere = (path: string): Promise<boolean> =>
   );
 
 /**
- * Copies everything. The copied key fits the copied database, even when the key
- * is replaced during the copying.
+ * Copies the database, the keys, the token and the files of NATS. The copied
+ * key fits the copied database, even if the key is replaced meanwhile.
  */
 async function copyConsistently(
   places: Places,
@@ -132,8 +136,8 @@ async function copyConsistently(
 }
 
 /**
- * The keys of the data folder as one text, for noticing a replacement. When a key cannot
- * be read, the copying reports it.
+ * The keys of the data folder as one text, to notice that a key was replaced. A
+ * key that cannot be read counts as empty here; copying it reports the error.
  */
 async function keyText(folder: string): Promise<string> {
   const texts = KEY_FILES.map((name) => readFile(join(folder, name), 'utf8').catch(() => ''));
@@ -141,7 +145,8 @@ async function keyText(folder: string): Promise<string> {
 }
 
 /**
- * Copies the files of "svc region": keys (`*.nk`), and accounts, which contain only public halves of keys.
+ * Copies the files of `svc region`: keys (`*.nk`), and
+ * accounts, which contain only the public halves of the keys.
  */
 async function copyNatsFolder(folder: string, draft: string, isCopied: RegExp): Promise<void> {
   const names = (await natsFilesIn(folder)).filter((name) => isCopied.test(name));
@@ -164,7 +169,7 @@ async function copyIfThere(from: string, to: string, names: readonly string[]): 
   }
 }
 
-/** Adds advice to the error about a file of another user; other errors stay as they are. */
+/** Adds advice to an error about a file that this user may not read. Returns any other error unchanged. */
 function unreadable(path: string, error: unknown): unknown {
   if (!isCode(error, 'EACCES')) return error;
   return new UsageError(`this user may not read ${path}, which belongs into the backup: call it as root`, {
@@ -182,7 +187,7 @@ async function sumsOf(folder: string): Promise<Manifest['files']> {
       continue;
     }
     if (entry.name === LOCK_FILE) continue;
-    // SQLite leaves these empty files beside a database that it has checked.
+    // When SQLite has checked a database, it leaves these empty files beside it.
     if (/-(?:wal|shm)$/.test(entry.name)) {
       await rm(path);
       continue;

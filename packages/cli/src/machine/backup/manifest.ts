@@ -8,7 +8,7 @@ import { DATABASE_FILE } from './places.ts';
 
 export const MANIFEST_FILE = 'manifest.json';
 
-/** The contents of a backup. The manifest is written last, so a backup without it is not complete. */
+/** The list of the files in a backup. It is written last, so a backup without it is not complete. */
 const manifest = z.object({
   v: z.literal(1),
   /** When the backup was made, ISO 8601. */
@@ -17,13 +17,13 @@ const manifest = z.object({
   version: z.string(),
   /** Whether the secret key, the API token and the keys of NATS were left out. */
   without_keys: z.boolean().default(false),
-  /** SHA-256 of each file in hexadecimal, by the path in the backup. */
+  /** SHA-256 of each file, in hexadecimal, by the file's path in the backup. */
   files: z.record(z.string().regex(/^[\w-][\w.-]*(?:\/[\w-][\w.-]*)?$/), z.string()),
 });
 export type Manifest = z.infer<typeof manifest>;
 
 /**
- * Reads the manifest of a backup and checks its files.
+ * Reads the manifest of a backup and checks the files that it lists.
  *
  * @throws SvcError `bad-backup` that names the file at fault
  */
@@ -37,7 +37,7 @@ export async function checkedManifest(backup: string): Promise<Manifest> {
   return found;
 }
 
-/** The members that identify a backup of a later version of svc, whatever else its manifest contains. */
+/** The members by which the manifest of a later version of svc is recognised, whatever else it contains. */
 const later = z.object({ v: z.number().min(2), version: z.string().optional() });
 
 async function read(path: string): Promise<Manifest> {

@@ -14,7 +14,7 @@ import { CLI_SETTINGS } from '../../cli-settings.ts';
 import { UsageError } from '../../command.ts';
 import { userPath } from '../../write-file.ts';
 
-/** The settings that name the places of the coordinator's data. */
+/** The settings that say where the coordinator's data and keys are. */
 export const PLACES = {
   dataDir: COORDINATOR_SETTINGS.dataDir,
   databaseUrl: COORDINATOR_SETTINGS.databaseUrl,
@@ -26,24 +26,25 @@ export const PLACES = {
 export type Places = {
   readonly dataDir: string;
   readonly database: string;
-  /** Folder of the files of "svc region". */
+  /** Folder with the files of `svc region`. */
   readonly natsDir: string;
-  /** Keys that are given in the settings; null when the keys are in the data folder. */
+  /** Secret keys that the settings contain; null when the keys are in the data folder. */
   readonly keysOfSettings: SecretKeys | null;
 };
 
-/** Files with secrets that svc makes, in the data folder and in a backup. */
+/** Names of the files with secrets that svc makes, in the data folder and in a backup. */
 export const KEY_FILES = [SECRET_KEY_FILE, PREVIOUS_SECRET_KEY_FILE] as const;
 export const SECRET_FILES = [...KEY_FILES, API_TOKEN_FILE] as const;
 /** Name of the database in a backup. */
 export const DATABASE_FILE = 'svc.db';
-/** Name of the folder of `svc region` in a backup. */
+/** Name of the folder in a backup that has the files of `svc region`. */
 export const NATS_FOLDER = 'nats-server';
 
 /**
- * Reads the settings.
+ * Finds the places in the settings.
  *
- * @throws SettingsError; UsageError when the database is not a file
+ * @throws SettingsError when a setting is wrong
+ * @throws UsageError when the database is not a file
  */
 export function placesOf(environment: NodeJS.ProcessEnv): Places {
   const { values } = readEnvironment(PLACES, environment);
@@ -64,10 +65,10 @@ export function placesOf(environment: NodeJS.ProcessEnv): Places {
 }
 
 /**
- * Names of the keys and accounts of NATS that "svc region" keeps in this folder; empty when there is no such
- * folder.
+ * Names of the files in a folder with the keys and accounts of NATS that
+ * `svc region` keeps. The list is empty when there is no such folder.
  *
- * @throws UsageError when the folder cannot be read: a backup without the keys in it would look complete
+ * @throws UsageError when the folder cannot be read, because a backup without its keys would look complete
  */
 export async function natsFilesIn(folder: string): Promise<string[]> {
   try {
@@ -81,7 +82,7 @@ export async function natsFilesIn(folder: string): Promise<string[]> {
   }
 }
 
-/** The keys in a folder; null when it has none. */
+/** The secret keys in a folder; null when it has none. */
 export async function keysIn(folder: string): Promise<SecretKeys | null> {
   const key = await readSecretFile(join(folder, SECRET_KEY_FILE));
   return key === null
@@ -90,25 +91,30 @@ export async function keysIn(folder: string): Promise<SecretKeys | null> {
 }
 
 const MIB = 1_024 ** 2;
-/** Space for everything except the database, bytes: keys, accounts, the manifest, and the folders. */
+/**
+ * Space for everything except the database, bytes. This is
+ * the keys, the accounts, the manifest and the folders.
+ */
 const RESERVE_BYTES = 2 * MIB;
 
-/** SQLITE_FULL, https://www.sqlite.org/rescode.html#full */
+/** Result code SQLITE_FULL (https://www.sqlite.org/rescode.html#full). */
 const SQLITE_FULL = 13;
 const WITHOUT_ROOM = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
 
-/** Space that a copy of a database may need, bytes. It includes the content of the journal. */
+/**
+ * Space that a copy of a database may need, bytes. The content of the write-ahead log is part of the copy.
+ */
 export async function sizeOfDatabase(path: string): Promise<number> {
   const sizes = [path, `${path}-wal`].map((file) => stat(file).catch(() => ({ size: 0 })));
   return (await Promise.all(sizes)).reduce((sum, { size }) => sum + size, 0);
 }
 
 /**
- * Checks that a disk has room before anything is written to it, because the database of the running service
- * may be on it.
+ * Checks that a disk has room before anything is written to it,
+ * because the database of the running service may be on the same disk.
  *
- * @param bytes of the database
- * @throws SvcError `file-not-written`
+ * @param bytes size of the database
+ * @throws SvcError `file-not-written` when there is not enough room
  */
 export async function requireRoom(folder: string, bytes: number): Promise<void> {
   const { bavail, bfree, bsize, blocks } = await statfs(folder);
@@ -120,7 +126,7 @@ export async function requireRoom(folder: string, bytes: number): Promise<void> 
     throw withoutRoom(folder, `some ${inMib(needed)} are needed, and ${inMib(free)} are left`);
 }
 
-/** Adds advice to the error of a full disk or a reached quota; other errors stay as they are. */
+/** Adds advice to an error about a full disk or a reached quota. Returns any other error unchanged. */
 export function explainedFull(error: unknown, folder: string): unknown {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     const { code, errcode } = cause as { code?: unknown; errcode?: unknown };

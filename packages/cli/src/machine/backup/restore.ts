@@ -17,7 +17,7 @@ import {
   sizeOfDatabase,
 } from './places.ts';
 
-/** Suffix of the files of an incomplete restore. */
+/** Suffix of the drafts that a restore writes before it renames them. */
 const PART = '.restoring';
 
 export type Restored = {
@@ -29,10 +29,11 @@ export type Restored = {
 };
 
 /**
- * Restores a backup into an empty data folder that no coordinator uses. The database gets its name last. So
- * after an interrupted restore there is no database, and the restore can be repeated.
+ * Restores a backup into an empty data folder that no coordinator uses. The database gets its name
+ * last. So after an interrupted restore there is no database, and the restore can be repeated.
  *
- * @throws UsageError, SvcError `bad-backup`, `file-not-written`
+ * @throws UsageError when the folder is not empty
+ * @throws SvcError `bad-backup`, `file-not-written`, or the error of the lock when the database is in use
  */
 export async function restoreBackup(backup: string, places: Places): Promise<Restored> {
   const manifest = await checkedManifest(backup);
@@ -59,8 +60,8 @@ export async function restoreBackup(backup: string, places: Places): Promise<Res
 }
 
 /**
- * Copies the files of the backup under draft names, checks the database, and
- * then gives all files their names.
+ * Copies the files of the backup under the names of drafts,
+ * checks the database, and then gives all files their own names.
  */
 async function bring(
   backup: string,
@@ -96,8 +97,8 @@ async function bring(
 }
 
 /**
- * Gives a file that root has restored to the owner of the folder, because a coordinator that may not
- * read its files does not start.
+ * Gives a file that root has restored to the owner of the folder that contains
+ * it, because a coordinator that may not read its files does not start.
  */
 async function giveToOwner(path: string): Promise<void> {
   if (process.getuid?.() !== 0) return;
@@ -111,8 +112,8 @@ function placeOf(name: string, { dataDir, database, natsDir }: Places): string {
 }
 
 /**
- * Whether the folder contains keys or accounts of NATS that do not come from an
- * unfinished restore of this backup.
+ * Whether the folder contains keys or accounts of NATS that
+ * an unfinished restore of this backup has not written.
  */
 async function isUsed(natsDir: string, { files }: Manifest): Promise<boolean> {
   for (const name of await natsFilesIn(natsDir)) {
@@ -122,8 +123,10 @@ async function isUsed(natsDir: string, { files }: Manifest): Promise<boolean> {
 }
 
 /**
- * @throws UsageError when the data folder contains a file that does not come from an
- *   unfinished restore of this backup
+ * Checks that the places for the backup are empty.
+ *
+ * @throws UsageError when the data folder contains a file
+ *   that an unfinished restore of this backup has not written
  */
 async function requireEmpty({ dataDir, database, natsDir }: Places, { files }: Manifest): Promise<void> {
   const folders = new Set([dataDir, dirname(database)]);
@@ -131,9 +134,9 @@ async function requireEmpty({ dataDir, database, natsDir }: Places, { files }: M
     for (const name of await readdir(folder)) {
       const path = join(folder, name);
       if (name.endsWith(PART) || path === `${database}.lock` || path === natsDir) continue;
-      // An interrupted restore has given some files their names, but not the database.
+      // An interrupted restore has already renamed some files, but not the database.
       if (path !== database && name !== DATABASE_FILE && files[name] === (await sumOf(path))) continue;
-      // A folder other than the data folder may hold files of other programs.
+      // A database outside the data folder may share its folder with files of other programs.
       if (folder !== dataDir && path !== database) continue;
       throw new UsageError(
         `${folder} is not empty (${name}): restore into an empty folder, and move the present one away first`,

@@ -14,11 +14,11 @@ import { draftOf, type TargetOptions } from '../../check/target.ts';
 import { type Surroundings, UsageError } from '../../command.ts';
 import { table } from '../../table.ts';
 
-/** The settings of an agent that decide how it probes. */
+/** The settings that decide how an agent probes. */
 const { dnsServers, probeCa, probeTlsGroups, probeProxy, noProxy, egressDeny, egressAllow } = AGENT_SETTINGS;
 const SETTINGS = { dnsServers, probeCa, probeTlsGroups, probeProxy, noProxy, egressDeny, egressAllow };
 
-/** Makes one attempt from this machine, with the probe of the agent and the agent's settings. */
+/** Makes one attempt from this machine, with the agent's probes and settings. */
 export async function checkFromHere(
   target: string,
   given: TargetOptions,
@@ -41,9 +41,9 @@ export async function checkFromHere(
 }
 
 /**
- * The check of a target.
+ * Makes the check of a target.
  *
- * @throws UsageError
+ * @throws UsageError when the target or an option is not valid
  */
 function checkOf(target: string, timeout: string | undefined, followsRedirects: boolean): Check {
   const { type, ...written } = draftOf(target, { timeout, followsRedirects });

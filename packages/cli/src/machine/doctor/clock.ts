@@ -5,7 +5,7 @@ import { ANSWER_MS } from './once-within.ts';
 
 const { ok, warning, failed, skipped } = findingsOf('clock');
 
-/** Resolution of the `Date` header, ms: it has whole seconds. */
+/** Resolution of the `Date` header, ms. The header has whole seconds. */
 const RESOLUTION_MS = 1_000;
 const OFF_MS = 2_000;
 const FAR_OFF_MS = 30_000;
@@ -13,7 +13,7 @@ const FAR_OFF_MS = 30_000;
 /**
  * Compares the clock of this machine with the clock of an HTTP server.
  *
- * @param url any URL whose answer has a `Date`; null: no server is known
+ * @param url any URL whose answer has a `Date` header; null when no server is known
  */
 export async function clockFindings(url: string | null, names: FoundNames): Promise<Finding[]> {
   const how = 'set SVC_BASE_URL, or give --clock-from a URL, to compare it with that server';

@@ -10,21 +10,27 @@ const MIB = 1_024 ** 2;
 const LOW_BYTES = 1_024 * MIB;
 const FULL_BYTES = 64 * MIB;
 const WRITES = 20;
-/** Duration of one fsync above which alerts are late, ms. Each commit waits for one fsync. */
+/**
+ * Duration of a durable write above which alerts are late,
+ * ms. Each commit of the database waits for one such write.
+ */
 const SLOW_MS = 50;
 const TOO_SLOW_MS = 1_000;
 
-/** Checks the free space and the speed of the disk with SQLite's file. An agent stores nothing on a disk. */
+/**
+ * Checks the free space and the speed of the disk that
+ * holds SQLite's file. An agent stores nothing on a disk.
+ */
 export async function diskFindings(subject: Subject): Promise<Finding[]> {
   if (subject.role === 'agent') return [];
   const { databaseUrl, dataDir } = subject.config;
   const file = databaseFileOf(databaseUrl, dataDir);
-  // PostgreSQL stores its data on the disk of its own server, so there is no disk to check.
+  // PostgreSQL's data are on the disk of its own server, so there is no disk to check here.
   if (file === null) return [];
   const folder = dirname(file);
   try {
     const found = await room(folder);
-    // A failed write to a full disk says nothing about its speed.
+    // On a full disk, a write would fail and say nothing about the speed.
     return found.level === 'failed' ? [found] : [found, await speed(folder)];
   } catch (error) {
     return [

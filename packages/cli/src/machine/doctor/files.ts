@@ -10,7 +10,11 @@ import { type Finding, findingsOf, type Subject } from './finding.ts';
 
 const { ok, failed } = findingsOf('files');
 
-/** Checks that no other user can read the files with secrets. @param envFiles files with the settings */
+/**
+ * Checks that the files with secrets are closed to users other than their owner and its group.
+ *
+ * @param envFiles files with the settings
+ */
 export async function fileFindings(
   { role, config, environment }: Subject,
   envFiles: readonly string[],
@@ -32,8 +36,8 @@ export async function fileFindings(
 }
 
 /**
- * The finding about a file that other users can read. Null: no other user can read the file, or the file does
- * not exist. Its group may read the file, because service managers pass secrets that way.
+ * The finding about a file that every user of the machine may use. Null when only its owner and its group
+ * may use it, or when it does not exist. The group may, because service managers pass secrets that way.
  */
 async function exposure(path: string): Promise<Finding | null> {
   const found = await lstat(path).catch(() => null);

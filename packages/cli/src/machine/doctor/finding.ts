@@ -8,21 +8,21 @@ import { checkSharedSettings } from '@svc/shared/settings/common-settings.ts';
 import { readEnvironment, SettingsError, type SettingsTable } from '@svc/shared/settings/environment.ts';
 
 /**
- * The result of one check of the doctor. `skipped`: the check was not possible. `todo`
- * then says what makes it possible.
+ * The result of one check of the doctor. `skipped` means that the
+ * check was not possible; `todo` then says what makes it possible.
  */
 export type Finding = {
   readonly check: CheckName;
   readonly level: 'ok' | 'warning' | 'failed' | 'skipped';
   readonly what: string;
-  /** Advice for the operator; '': nothing needs to be done. */
+  /** Advice for the operator; empty when nothing needs to be done. */
   readonly todo: string;
 };
 
-/** The checks of the doctor. */
+/** Names of the doctor's checks. */
 type CheckName = 'process' | 'settings' | 'files' | 'disk' | 'dns' | 'nats' | 'tls' | 'clock' | 'egress';
 
-/** Findings of one check, by their level. */
+/** Returns functions that make findings of one check, one for each level. */
 export function findingsOf(check: CheckName) {
   return {
     ok: (what: string): Finding => ({ check, level: 'ok', what, todo: '' }),
@@ -32,7 +32,7 @@ export function findingsOf(check: CheckName) {
   };
 }
 
-/** The subject of the doctor: the process that would run on this machine with this environment. */
+/** What the doctor examines: the process that would run on this machine with this environment. */
 export type Subject = { readonly environment: NodeJS.ProcessEnv } & (
   | { readonly role: 'coordinator'; readonly config: CoordinatorConfig }
   | { readonly role: 'agent'; readonly config: AgentConfig }
@@ -43,8 +43,8 @@ export type Role = Subject['role'];
 const { ok, warning, failed } = findingsOf('settings');
 
 /**
- * Reads the settings as the process does. The subject is null when the settings are wrong. In that
- * case, no other check is possible.
+ * Reads the settings as the process would. If they are wrong,
+ * the subject is null, and no further check is possible.
  */
 export function subjectOf(
   role: Role,

@@ -15,8 +15,8 @@ const MINIMUM = [2, 9, 10];
 const FAR_MS = 500;
 
 /**
- * Connects as the process does. Tries operations that the key may do, and operations that
- * the key must not be able to do.
+ * Connects to NATS as the process would. It tries operations that the key
+ * must allow, and for an agent also operations that the key must not allow.
  */
 export async function natsFindings(subject: Subject, names: FoundNames): Promise<Finding[]> {
   const { config, role } = subject;
@@ -128,7 +128,7 @@ async function mayReport(trial: NatsTrial, region: Region): Promise<Finding> {
   }
 }
 
-/** Checks that an agent's key cannot reach other regions, and cannot publish jobs of its own region. */
+/** Checks that an agent's key can neither listen to another region's jobs and results nor manage streams. */
 async function isBound(trial: NatsTrial, region: Region, other: Region): Promise<Finding> {
   const allowed = [
     ...((await trial.maySubscribe(jobsSubject(other))) ? [`listen to jobs of ${other}`] : []),

@@ -14,12 +14,12 @@ const dns = findingsOf('dns');
 const egress = findingsOf('egress');
 
 /**
- * A name that does not exist (RFC 6761, section 6.4). A working server answers that there is no such name.
+ * A name that never exists (RFC 6761, section 6.4). A working name server answers that there is no such name.
  */
 const NO_NAME = 'svc-doctor.invalid';
 const SAYS_NO = new Set(['ENOTFOUND', 'ENODATA']);
 
-/** The names that are looked up before all other checks. Hosts that are IP addresses are left out. */
+/** The names that are looked up once, for all checks. Hosts that are IP addresses are left out. */
 export function namesOf(subject: Subject, clockUrl: string | null): ReadonlySet<string> {
   const hosts = [
     ...parseNatsServers(subject.config.natsUrl.reveal()).hosts,
@@ -29,7 +29,10 @@ export function namesOf(subject: Subject, clockUrl: string | null): ReadonlySet<
   return new Set(hosts.filter((host) => isIP(host) === 0));
 }
 
-/** Checks the names of the NATS servers, and the resolvers of DNS monitors. */
+/**
+ * Checks that the names of the NATS servers have addresses,
+ * and that the name servers for DNS monitors answer.
+ */
 export async function dnsFindings({ role, config }: Subject, names: Promise<FoundNames>): Promise<Finding[]> {
   const hosts = namesOfServers(config.natsUrl.reveal());
   const servers = role === 'agent' ? (config.dnsServers ?? []) : [];
@@ -117,7 +120,7 @@ async function reaches({ name, host, port }: Target, problem: string | null): Pr
   try {
     await onceWithin(socket, 'connect');
   } catch (error) {
-    // The other machine sent the refusal, so it can be reached.
+    // The host itself has sent the refusal, so it can be reached.
     if (isCode(error, 'ECONNREFUSED'))
       return egress.warning(
         `${name} is reached, and refuses connections on port ${port}`,

@@ -9,8 +9,8 @@ const OF_COORDINATOR = 4_096;
 type Report = { readonly userLimits?: { readonly open_files?: { readonly soft?: number | string } } };
 
 /**
- * Checks the version of Node and the limit of open files. A service that is started in the same way as
- * this command inherits that limit.
+ * Checks the version of Node.js and the limit of open files. A
+ * service that is started like this command has the same limit.
  */
 export function processFindings(subject: Subject | null): Finding[] {
   const { version } = process;

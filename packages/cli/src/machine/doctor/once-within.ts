@@ -1,14 +1,14 @@
 import { type EventEmitter, once } from 'node:events';
 import { SvcError } from '@svc/shared/errors.ts';
 
-/** Maximum time for one answer of the network, ms. */
+/** Maximum time for one answer from the network, ms. */
 export const ANSWER_MS = 5_000;
 
 /**
  * Resolves when the emitter emits the event.
  *
- * @param signal aborts after {@link ANSWER_MS}; several waits in a row may share it
- * @throws the emitter's error, or SvcError `no-answer` after {@link ANSWER_MS}
+ * @param signal default: aborts after {@link ANSWER_MS}; several waits in a row may share one signal
+ * @throws the emitter's error; SvcError `no-answer` when `signal` aborts
  */
 export async function onceWithin(
   emitter: EventEmitter,

@@ -19,9 +19,9 @@ const { failed } = findingsOf('files');
 const SQLITE = 'SQLite format 3\0';
 
 /**
- * Finds files with which the coordinator would not start. It creates missing files of the data folder at its
- * start. Only the beginning of the database is read, because opening it creates files that may then belong to
- * another user.
+ * Finds files with which the coordinator would not start. Missing files of the data folder
+ * are no problem: the coordinator creates them. Only the beginning of the database is
+ * read, because opening the database creates files that may then belong to another user.
  */
 export async function startFileFindings(subject: Subject): Promise<Finding[]> {
   if (subject.role === 'agent') return [];
@@ -57,7 +57,9 @@ function tokenFinding(path: string): Promise<Finding | null> {
 
 type Parsed = { readonly error?: { readonly issues: readonly { readonly message: string }[] } | undefined };
 
-/** Null: the file has a secret of this form, or does not exist. */
+/**
+ * Checks a file that holds a secret. Returns null when the secret is valid, or when the file does not exist.
+ */
 async function secretFinding(
   path: string,
   schema: { safeParse(text: string): Parsed },

@@ -11,7 +11,7 @@ import { ANSWER_MS, onceWithin } from './once-within.ts';
 const { ok, warning, failed, skipped } = findingsOf('tls');
 
 const DAY_MS = 86_400_000;
-/** Remaining validity below which a certificate gets a warning, days. */
+/** Remaining validity below which a certificate gets a warning, in days. */
 const SOON_DAYS = 21;
 
 /** Checks the certificates of the NATS servers, and of the coordinator's API when it serves TLS itself. */
@@ -31,7 +31,9 @@ function unseen(address: string, why: string): Finding {
   );
 }
 
-/** Reads the certificate without verifying it. The process verifies it when it connects. */
+/**
+ * Reads a NATS server's certificate without verifying it. The process itself verifies it when it connects.
+ */
 async function natsCertificate(address: string, now: number, names: FoundNames): Promise<Finding> {
   const { hostname, port } = new URL(`nats://${address}`);
   const host = hostname.replace(/^\[|\]$/g, '');
@@ -41,7 +43,7 @@ async function natsCertificate(address: string, now: number, names: FoundNames):
   let socket: Socket | undefined;
   try {
     socket = connectTcp(Number(port || 4_222), host);
-    // A NATS server sends the first message in clear text, and the connection then changes to TLS.
+    // A NATS server sends its first message in clear text. Then the connection changes to TLS.
     await onceWithin(socket, 'data', within);
   } catch (error) {
     socket?.destroy();
