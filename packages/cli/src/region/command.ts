@@ -154,7 +154,11 @@ function keyStatesOf(folder: NatsFolder, { err }: Surroundings): Promise<KeyStat
   return keyStates(folder, (line) => err.write(`svc: ${line}\n`));
 }
 
-/** @throws UsageError when the new key of an unfinished rotation is in use */
+/**
+ * Checks that the part has no unfinished rotation whose new key is in use.
+ *
+ * @throws UsageError when it has one
+ */
 async function refuseSecondRotation(
   folder: NatsFolder,
   part: Part,
@@ -199,8 +203,8 @@ async function remove(args: readonly string[], surroundings: Surroundings): Prom
     for (const region of regions) {
       const sign = await signOfRemoval(folder, region, surroundings);
       const wasThere = await folder.remove(region);
-      // The servers reload even when the region was not there, because a killed call may have left
-      // them with the former accounts.
+      // The servers reload even when the region was not there. A call
+      // that was killed may have left them with the former accounts.
       await reload(folder, sign, surroundings);
       surroundings.err.write(
         wasThere
@@ -212,8 +216,8 @@ async function remove(args: readonly string[], surroundings: Surroundings): Prom
 }
 
 /**
- * Null when the file of the key is missing or contains no key. The region can still be removed, but then no
- * key shows whether the server has reloaded.
+ * Finds the key that shows whether the server has reloaded. Null when the file
+ * of the key is missing or contains no key. The region can still be removed.
  */
 async function signOfRemoval(
   folder: NatsFolder,
@@ -249,7 +253,7 @@ async function withFolder(
 
 const NOT_WRITABLE = ['ENOSPC', 'EDQUOT', 'EROFS', 'EACCES', 'EPERM'];
 
-/** Adds advice to the error about a folder that cannot be written; other errors stay as they are. */
+/** Adds advice to an error about a folder that cannot be written. Returns any other error unchanged. */
 function explained(error: unknown, path: string): unknown {
   if (!isCode(error, ...NOT_WRITABLE)) return error;
   return new SvcError(
@@ -259,7 +263,7 @@ function explained(error: unknown, path: string): unknown {
   );
 }
 
-/** Writes the settings to the file that the options name, or otherwise to the output. */
+/** Writes the settings of a part to the file that the options name, or else to the output. */
 async function tellSettings(
   folder: NatsFolder,
   part: Part,
@@ -282,7 +286,7 @@ async function tellSettings(
 }
 
 /**
- * Checks that the settings can be written before a key is made.
+ * Checks that the settings can be written to the file. It is called before a key is made.
  *
  * @throws SvcError when the settings cannot be written
  */
@@ -297,7 +301,11 @@ async function reload(folder: NatsFolder, sign: ReloadSign | null, { err }: Surr
   for (const line of await reloadServers(folder, sign)) err.write(`svc: ${line}\n`);
 }
 
-/** The names before the options. @throws UsageError when there is no name, or an unknown one */
+/**
+ * Splits the arguments into the names at the beginning and the options.
+ *
+ * @throws UsageError when there is no name, or an unknown name
+ */
 function partsIn<P extends Part>(
   args: readonly string[],
   named: (name: string) => P,
@@ -320,8 +328,8 @@ function partNamed(name: string): Part {
 }
 
 /**
- * The settings with which the coordinator, or an agent of the region, reaches NATS: the text of an env file,
- * as systemd, Docker and `node --env-file` read it. The text contains the key.
+ * The settings with which the coordinator or an agent of the region reaches NATS. It is the
+ * text of an env file, as systemd, Docker and `node --env-file` read it. It contains the key.
  */
 async function clientSettings(folder: NatsFolder, part: Part): Promise<string> {
   const { url, ca } = folder.state;

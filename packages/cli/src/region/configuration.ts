@@ -14,8 +14,8 @@ import {
 import type { Region } from '@svc/shared/regions.ts';
 
 /**
- * Public nkeys (`U…`) of the users, which are all that the server needs. A part has two keys
- * while its key is being replaced.
+ * Public nkeys (`U…`) of the users of NATS. The server needs no
+ * seeds. While a key is being replaced, its part has two keys.
  */
 type PublicKeys = {
   coordinator: readonly string[];
@@ -27,19 +27,21 @@ type PublicKeys = {
 /** PEM files of a certificate with its chain, and of its key. */
 export type ServerTls = { cert: string; key: string };
 
-/** One server of a cluster of NATS servers. Each of them has its own configuration. */
+/** The cluster options of one NATS server. Each server of a cluster has its own configuration. */
 export type ClusterOptions = {
   /** Name of the cluster, the same at all servers. */
   name: string;
-  /** Name of the server, different at each server, because JetStream identifies its peers by their names. */
+  /**
+   * Name of the server. It is different at each server, because JetStream identifies servers by their names.
+   */
   serverName: string;
   /** Address `host:port` at which the server listens for the other servers. */
   listen: string;
   /** Addresses `host:port` of the servers of the cluster. The server's own address may be among them. */
   routes: readonly string[];
   /**
-   * Files for TLS between the servers. Each server checks the certificates of the others with `ca`. Null: the
-   * servers use a private network without TLS.
+   * Files for TLS between the servers. Each server checks the other servers'
+   * certificates with `ca`. Null when the servers use a private network without TLS.
    */
   tls: (ServerTls & { ca: string }) | null;
 };
@@ -47,20 +49,23 @@ export type ClusterOptions = {
 export type ServerOptions = {
   /** Address `host:port` at which the server listens for clients. */
   listen: string;
-  /** Folder of JetStream. */
+  /** Folder in which JetStream stores its streams. */
   store: string;
   /** File to which the server writes its process id. */
   pidFile: string;
   /** Files for TLS; null for a server on loopback. */
   tls: ServerTls | null;
-  /** The cluster of the server; null when the server is not in a cluster. */
+  /** The server's cluster options; null when the server is not in a cluster. */
   cluster: ClusterOptions | null;
 };
 
-/** Name of the file with the accounts, beside the server's configuration, which includes it. */
+/**
+ * Name of the file with the accounts. It is in the same
+ * folder as the server's configuration, which includes it.
+ */
 export const ACCOUNTS_FILE = 'accounts.conf';
 
-/** Limits at which the server cuts a connection that does not read. */
+/** Lines of configuration with the limits at which the server cuts a connection that does not read. */
 export const CONNECTION_BOUNDS = [
   '# A frozen agent must not stall the publishing of jobs for the default 10 s.',
   'write_deadline: "2s"',
@@ -68,8 +73,8 @@ export const CONNECTION_BOUNDS = [
 ].join('\n');
 
 /**
- * The configuration of a nats-server 2.9.10 or newer. It includes {@link ACCOUNTS_FILE}. Only that file
- * changes when a region is added, and several servers can share it.
+ * Writes the configuration of a nats-server 2.9.10 or newer. It includes {@link ACCOUNTS_FILE},
+ * which several servers can share. When a region is added, only the file of accounts changes.
  */
 export function serverConfiguration({ listen, store, pidFile, tls, cluster }: ServerOptions): string {
   return [
@@ -79,8 +84,8 @@ export function serverConfiguration({ listen, store, pidFile, tls, cluster }: Se
     `pid_file: ${quoted(pidFile)}`,
     'max_payload: 1MB',
     CONNECTION_BOUNDS,
-    // The streams of results have their own bounds (SVC_RESULTS_MAX_BYTES). Without this setting, JetStream
-    // refuses a stream when the disk has less room at the moment.
+    // The streams of results have their own limits (SVC_RESULTS_MAX_BYTES). Without `max_file`,
+    // JetStream refuses a stream while the disk has less room than the stream's limit.
     `jetstream { store_dir: ${quoted(store)}, max_file: 2TB }`,
     ...(tls === null ? [] : [`tls { ${tlsFiles(tls)}, timeout: 3 }`]),
     ...(cluster === null ? [] : clusterBlock(cluster)),
@@ -95,8 +100,8 @@ function clusterBlock({ name, listen, routes, tls }: ClusterOptions): string[] {
     'cluster {',
     `  name: ${quoted(name)}`,
     `  listen: ${quoted(listen)}`,
-    // Clients may not reach the addresses inside the cluster, so the server does not
-    // announce those addresses to clients.
+    // The server does not announce the addresses inside the cluster
+    // to clients, because clients may be unable to reach them.
     '  no_advertise: true',
     ...(tls === null ? [] : [`  tls { ${tlsFiles(tls)}, ca_file: ${quoted(tls.ca)}, timeout: 3 }`]),
     `  routes: [${routes.map((route) => quoted(`${scheme}://${route}`)).join(', ')}]`,
@@ -107,12 +112,12 @@ function clusterBlock({ name, listen, routes, tls }: ClusterOptions): string[] {
 const tlsFiles = ({ cert, key }: ServerTls): string => `cert_file: ${quoted(cert)}, key_file: ${quoted(key)}`;
 
 /**
- * One account per region beside the coordinator's account.
+ * Writes the accounts: the coordinator's account, one account per region, and the system account.
  *
- * Permissions inside one shared account are not enough: the server does not check the reply subject of a
- * message. An agent could have the answer to its own result delivered to another region's jobs, or to
- * the stream's purge. Between accounts, only messages of exported and imported subjects pass, and NATS
- * itself routes the answers back.
+ * Permissions inside one shared account would not be enough, because the server does not check
+ * the reply subject of a message. An agent could have the answer to its own result delivered
+ * to another region's jobs, or to the subject that purges the stream. Between accounts, only
+ * messages of exported and imported subjects pass, and NATS itself routes the answers back.
  */
 export function accountsBlock({ coordinator, system, agents }: PublicKeys): string {
   const regions = [...agents];
@@ -139,17 +144,17 @@ export function accountsBlock({ coordinator, system, agents }: PublicKeys): stri
 }
 
 /**
- * Maximum number of connections of a region's agents. The coordinator knows at most 1,000 agents. The
- * connections of all regions stay below the server's maximum of 65,536.
+ * Maximum number of connections of a region's agents. The coordinator knows at most 1,000 agents.
+ * With this limit, the connections of all regions stay below the server's maximum of 65,536.
  */
 const MAX_CONNECTIONS = 1_024;
-/** Maximum number of subscriptions. An agent has four subscriptions. */
+/** Maximum number of subscriptions of a region's agents. An agent has four subscriptions. */
 const MAX_SUBSCRIPTIONS = 8 * MAX_CONNECTIONS;
 
 /** Name of a region's account. */
 const accountOf = (region: Region): string => `R_${region}`;
 
-/** The subjects to which agents of the region publish, except results. */
+/** The subjects to which a region's agents publish, without the subjects of results. */
 const saidBy = (region: Region): string[] => [heartbeatSubject(region, '*'), runSubject(region, '*')];
 
 function exportsOf(region: Region): string[] {
@@ -175,16 +180,16 @@ function regionAccount(region: Region, keys: readonly string[]): string[] {
     '  ]',
     '  limits {',
     `    max_connections: ${MAX_CONNECTIONS}, max_subscriptions: ${MAX_SUBSCRIPTIONS}`,
-    // Size of an agent's longest message; a batch of results has 256 KiB. A longer message ends the
-    // connection.
+    // Size of the longest message of an agent; a batch of results has 256 KiB.
+    // If an agent sends a longer message, the server ends the connection.
     `    max_payload: ${MAX_AGENT_MESSAGE_BYTES}`,
     '  }',
     '  imports: [',
     `    ${imported('stream', 'APP', jobsSubject(region))}`,
     ...resultsSubjects(region).map((subject) => `    ${imported('service', 'APP', subject)}`),
     '  ]',
-    // These are exported as streams, not as services: for each request to a service the server keeps a route
-    // for the answer, and these messages have no answer.
+    // The agents' messages are exported as streams, not as services. For each request to a
+    // service, the server keeps a route for the answer, but these messages have no answer.
     `  exports: [ ${saidBy(region)
       .map((subject) => `{ stream: ${quoted(subject)}, accounts: [APP] }`)
       .join(', ')} ]`,
@@ -202,23 +207,22 @@ function quoted(text: string): string {
 
 const run = promisify(execFile);
 
-/**
- * Folders in which Debian's package and other packages install programs. They are
- * often missing from a user's PATH.
- */
+/** Folders in which packages install programs. Some of them are often missing from a user's PATH. */
 const SYSTEM_FOLDERS = ['/usr/sbin', '/usr/local/sbin', '/usr/local/bin', '/usr/bin'];
-/** Folder of the server that `npm start` has installed, from the root of the project. */
+/** Folder of the nats-server that `npm start` has installed, relative to the project's folder. */
 const OF_THE_PROJECT = '.cache/nats-server';
-/** Prefix of the names of the folders with drafts. */
+/** Prefix of the names of the folders in which configurations are checked. */
 const DRAFT = '.check-';
 
 /**
- * Lets the nats-server program of this machine check its configurations with new accounts. Without that
- * program the check is left out, because a server that refuses a new configuration keeps the former one.
+ * Lets the nats-server program of this machine check the servers' configurations
+ * together with new accounts. If the program is not found, nothing is checked: a
+ * server that refuses a new configuration keeps the former configuration.
  *
+ * @param folder folder of the configurations; the check makes a temporary folder in it
  * @param configurations texts by the names of their files in the folder
- * @param accounts the new text of the file that they include
- * @throws SvcError `nats-configuration` with the words of the server
+ * @param accounts new text of the file that the configurations include
+ * @throws SvcError `nats-configuration` with the server's own message
  */
 export async function checkConfiguration(
   folder: string,
@@ -239,8 +243,8 @@ export async function checkConfiguration(
 }
 
 /**
- * Removes drafts that a check has left because its process was killed. The caller holds the lock of the
- * folder.
+ * Removes temporary folders that a check has left because its
+ * process was killed. The caller holds the lock of the folder.
  */
 export async function removeCheckedDrafts(folder: string): Promise<void> {
   for (const name of await readdir(folder))
@@ -250,8 +254,8 @@ export async function removeCheckedDrafts(folder: string): Promise<void> {
 async function check(draft: string, shown: string, environment: NodeJS.ProcessEnv): Promise<void> {
   for (const command of commands(environment)) {
     try {
-      // The search looks into each folder of `PATH`, so that a process is started only for a program that
-      // exists.
+      // Each folder of `PATH` is searched for the program first, so
+      // that a process is started only for a program that exists.
       if (command !== environment.SVC_NATS_SERVER) await access(command, constants.X_OK);
       await run(command, ['-t', '-c', draft], { timeout: 10_000 });
       return;
@@ -274,7 +278,7 @@ async function check(draft: string, shown: string, environment: NodeJS.ProcessEn
 
 function commands({ SVC_NATS_SERVER, PATH = '', npm_package_json }: NodeJS.ProcessEnv): string[] {
   if (SVC_NATS_SERVER) return [SVC_NATS_SERVER];
-  // Only npm knows the project's folder, because the bundle of this command may lie anywhere.
+  // Only npm knows the project's folder, because the bundled command may lie anywhere.
   const project = npm_package_json === undefined ? [] : [join(dirname(npm_package_json), OF_THE_PROJECT)];
   const folders = [...PATH.split(delimiter).filter((folder) => folder !== ''), ...SYSTEM_FOLDERS, ...project];
   return folders.map((folder) => join(folder, 'nats-server'));

@@ -28,11 +28,11 @@ import {
 } from './state.ts';
 
 const STATE_FILE = 'regions.json';
-/** Suffix of a part's file for the new key of a rotation, until the state names that key. */
+/** Suffix of the file with a part's new key, until the state names this key. */
 const NEXT = '.next';
 /**
- * Mode of the files of the server, which may run as another user. Its files
- * contain only public halves of keys.
+ * Mode of the files that the server reads. The server may run as
+ * another user. The files contain only the public halves of keys.
  */
 const OF_THE_SERVER = 0o644;
 const ACCOUNTS_HEADER = '# Written by "svc region". Do not change it here: the next call would replace it.';
@@ -45,14 +45,18 @@ export type Initial = {
 };
 
 /**
- * The folder with the configuration of the NATS server: keys, accounts, and the
- * state from which they are made.
+ * The folder with the configuration of the NATS server:
+ * keys, accounts, and the state from which they are made.
  *
- * Every file is replaced as a whole. Because of the order of the writes, a crash or a full disk
- * neither loses a key nor restores a removed key. A new key is first written beside the former key.
- * Then the files that name the new key are written. Then the new key replaces the former one. When a
- * key is removed, its file is deleted first. The next call completes what is missing. The server
- * itself learns of a change only by a reload.
+ * Every file is replaced as a whole. The order of the writes ensures that
+ * a crash or a full disk neither loses a key nor restores a removed key:
+ *
+ * - A new key is first written beside the former key. Then the files that name
+ *   the new key are written. At last, the new key replaces the former one.
+ * - When a region is removed, the file of its key is deleted first.
+ *
+ * If a call is interrupted, the next call completes it.
+ * The server itself learns of a change only by a reload.
  */
 export class NatsFolder {
   readonly path: string;
@@ -73,8 +77,10 @@ export class NatsFolder {
   }
 
   /**
-   * Opens the folder and locks it for this process. @throws UsageError, SvcError `data-folder` when it cannot
-   * be used
+   * Opens the folder and locks it for this process. The folder is created when it is missing.
+   *
+   * @throws UsageError when a file in it cannot be read
+   * @throws SvcError `data-folder` when the folder cannot be created or locked
    */
   static async open(path: string, environment: NodeJS.ProcessEnv): Promise<NatsFolder> {
     const unlock = await locked(path);
@@ -105,7 +111,11 @@ export class NatsFolder {
     return join(this.path, isRegion(part) ? `agent-${part}.nk` : `${part}.nk`);
   }
 
-  /** The seed of the part's present key. @throws UsageError when its file is gone */
+  /**
+   * The seed of the part's present key.
+   *
+   * @throws UsageError when its file is missing or cannot be read
+   */
   async seedOf(part: Part): Promise<Secret> {
     const seed = await this.findSeed(part);
     if (seed === null) throw new UsageError(`${this.seedFileOf(part)} is missing: give ${part} a new key`);
@@ -113,17 +123,23 @@ export class NatsFolder {
   }
 
   /**
-   * The seed of the part's present key; null when its file is gone. @throws UsageError when it cannot be read
+   * The seed of the part's present key; null when its file is missing.
+   *
+   * @throws UsageError when its file cannot be read
    */
   async findSeed(part: Part): Promise<Secret | null> {
     return (await readKey(this.seedFileOf(part)))?.seed ?? null;
   }
 
-  /** Writes the server's configuration. Keys and regions that the folder has stay as they are. */
+  /**
+   * Writes the server's configuration. Keys and regions that the folder has stay as they are.
+   *
+   * @returns path of the configuration
+   */
   async initialise({ server, url, ca }: Initial): Promise<string> {
     const file = server.cluster === null ? 'nats.conf' : `nats-${server.cluster.serverName}.conf`;
     const { listen, pidFile } = server;
-    // A single server may replace a cluster, and a cluster a single server.
+    // A single server may replace a cluster, and a cluster may replace a single server.
     const others = server.cluster === null ? {} : { ...this.#state?.servers };
     delete others['nats.conf'];
     const known = this.#state ?? (await this.#adopted());
@@ -132,7 +148,11 @@ export class NatsFolder {
     return join(this.path, file);
   }
 
-  /** Makes the region's account, if there is none. @returns whether it was made */
+  /**
+   * Makes the region's account if it is missing.
+   *
+   * @returns whether it was missing
+   */
   async addRegion(region: Region): Promise<boolean> {
     const known = keysOf(this.state, region);
     const { publicKey } = await this.#keyIn(region);
@@ -145,9 +165,10 @@ export class NatsFolder {
   }
 
   /**
-   * Gives the part a new key. The former key stays valid until {@link finish}, unless `isLeaked` ends it now.
-   * A rotation that has begun continues with its new key.
+   * Gives the part a new key. The former key stays valid until {@link finish} is
+   * called. If a rotation has begun already, it continues, and no further key is made.
    *
+   * @param isLeaked whether the former key must become invalid now; a new key is then made in any case
    * @returns whether a new key was made
    */
   async rotate(part: Part, isLeaked: boolean): Promise<boolean> {
@@ -166,14 +187,22 @@ export class NatsFolder {
     return true;
   }
 
-  /** Removes the part's former key. @returns whether there was one */
+  /**
+   * Makes the part's former key invalid.
+   *
+   * @returns whether there was a former key
+   */
   async finish(part: Part): Promise<boolean> {
     const known = this.#known(part);
     await this.#apply(withKeys(this.state, part, { ...known, former: null }));
     return known.former !== null;
   }
 
-  /** Removes the region's account and key. @returns whether the region had an account */
+  /**
+   * Removes the region's account and key.
+   *
+   * @returns whether the region had an account
+   */
   async remove(region: Region): Promise<boolean> {
     const isThere = keysOf(this.state, region) !== undefined;
     await rm(this.seedFileOf(region), { force: true });
@@ -194,10 +223,12 @@ export class NatsFolder {
   }
 
   /**
-   * Completes an interrupted rotation. A new key that the state names replaces the former key. A
-   * new key that the state does not name was never given out, and is dropped. When a file holds
-   * another key than the state, because it came from a backup, both keys are valid from the next
-   * change on, because either may be in use.
+   * Completes an interrupted rotation. A new key that the state names replaces the former key
+   * in its file. A new key that the state does not name was never given out, and is dropped.
+   *
+   * A file may hold another key than the state, because one of them came from a backup. The
+   * key in the file then becomes the part's key. The former key of the state, or else its
+   * key, stays valid beside it from the next change on, because either key may be in use.
    */
   async #completeKeys(): Promise<void> {
     for (const part of this.#state === null ? [] : partsOf(this.#state)) {
@@ -215,7 +246,10 @@ export class NatsFolder {
     }
   }
 
-  /** The state of a folder that has none: the keys that a killed command has left, or new keys. */
+  /**
+   * The state for a folder without a state. It takes over the keys
+   * that a killed command has left, and otherwise makes new keys.
+   */
   async #adopted(): Promise<NatsState> {
     const keysIn = async (part: Part) => ({
       key: (await this.#keyIn(part)).publicKey,
@@ -231,7 +265,7 @@ export class NatsFolder {
     return { v: 1, url: '', ca: null, servers: {}, coordinator, system, regions };
   }
 
-  /** The key in the part's file. A missing file is created with a new key. */
+  /** The key in the part's file. If the file is missing, it is created with a new key. */
   async #keyIn(part: Part): Promise<NatsKey> {
     const known = await readKey(this.seedFileOf(part));
     if (known !== null) return known;
@@ -241,8 +275,8 @@ export class NatsFolder {
   }
 
   /**
-   * Checks the configuration that follows from the state, and writes it. Nothing is written when the server
-   * would refuse the configuration.
+   * Checks the configuration that follows from the state, and writes it.
+   * If the server would refuse the configuration, nothing is written.
    */
   async #apply(state: NatsState, server: { file: string; text: string } | null = null): Promise<void> {
     const accounts = `${ACCOUNTS_HEADER}\n${accountsOf(state)}`;
@@ -272,7 +306,7 @@ function accountsOf(state: NatsState): string {
 }
 
 /**
- * Locks the folder, and creates it when it is missing. Removes the drafts that killed calls have left.
+ * Locks the folder, and creates it when it is missing. Drafts that killed calls have left are removed.
  *
  * @throws SvcError `data-folder` when the folder cannot be created or locked
  */
@@ -312,8 +346,11 @@ async function readState(path: string): Promise<NatsState | null> {
 }
 
 /**
- * @param isLenient whether a file without a key counts as missing; the fault is then reported when the key is
- *   needed
+ * Reads a key; null when the file is missing.
+ *
+ * @param isLenient whether a file without a key counts as
+ *   missing; the fault is then reported when the key is needed
+ * @throws UsageError when the file cannot be read or, unless `isLenient`, contains no key
  */
 async function readKey(path: string, isLenient = false): Promise<NatsKey | null> {
   const text = await textIn(path);

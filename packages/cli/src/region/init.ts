@@ -44,7 +44,13 @@ export const INIT = {
   },
 } as const;
 
-/** Reads the options. @param folder of the configuration @throws UsageError */
+/**
+ * Reads the options of `region init`.
+ *
+ * @param folder folder of the configuration
+ * @param path resolves a path as the user wrote it
+ * @throws UsageError when an option is missing or wrong
+ */
 export function initialOf(
   given: Given<typeof INIT>,
   folder: string,
@@ -73,7 +79,7 @@ export function initialOf(
 }
 
 function checkUrl(url: string, tls: ServerTls | null): void {
-  // The value becomes a line of env files.
+  // The value is written into a line of env files.
   if (/[\s"'#]/.test(url)) throw new UsageError('--url must not have blanks, quotes or #');
   let servers: ReturnType<typeof parseNatsServers>;
   try {

@@ -5,7 +5,10 @@ import { table } from '../table.ts';
 import type { NatsFolder } from './folder.ts';
 import { keysOf, type Part, partsOf } from './state.ts';
 
-/** The key of a part and its connections. `connections` is null when no server can be asked. */
+/**
+ * A part's key and the number of connections that use it. `connections` is null
+ * when no server can be asked. `former` is the key that is being replaced, or null.
+ */
 export type KeyState = {
   readonly name: Part;
   readonly key: string;
@@ -17,9 +20,9 @@ export type KeyState = {
 };
 
 /**
- * The keys of the folder, with the connections that its server reports.
+ * Returns the keys of the folder, with the number of connections that the NATS servers report.
  *
- * @param warn receives each name of a server that has no address and cannot be asked
+ * @param warn receives a line for each server name that has no address
  */
 export async function keyStates(folder: NatsFolder, warn: (line: string) => void): Promise<KeyState[]> {
   const { state } = folder;
@@ -66,8 +69,8 @@ export function tableOf(states: readonly KeyState[]): string {
 
 const SUBJECT = '$SYS.REQ.SERVER.PING.CONNZ';
 /**
- * Maximum number of connections that the server is asked to list. It exceeds the number of all agents of a
- * coordinator. By default, the server lists fewer.
+ * Maximum number of connections that a server is asked to list. It exceeds the
+ * number of all agents of a coordinator. By default, a server lists fewer.
  */
 const LIMIT = 4_096;
 
@@ -82,8 +85,8 @@ const answer = z.object({
 });
 
 /**
- * Number of connections of each public key, at all servers of the cluster; null when no server can be asked.
- * The connection of this command does not count.
+ * Number of connections of each public key, at all servers of the cluster. Null
+ * when no server can be asked. The connection of this command does not count.
  *
  * @param parts options of a connection with the key of the system account
  */

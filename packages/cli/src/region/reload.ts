@@ -8,23 +8,25 @@ import type { Secret } from '@svc/shared/secret.ts';
 import { z } from 'zod';
 import type { NatsFolder } from './folder.ts';
 
-/** Maximum time until a reloaded server knows its new keys, and the pause between two checks, ms. */
+/** Maximum time until a reloaded server knows its new keys, ms. */
 const RELOADED_WITHIN_MS = 15_000;
+/** Interval between two attempts to find out whether the server has reloaded, ms. */
 const LOOK_EVERY_MS = 100;
+/** The signal to reload is repeated after this number of attempts. */
 const LOOKS_PER_SIGNAL = 20;
 
 /**
- * A key that shows whether a reload has happened. After the reload, the server accepts the key
- * (`isAccepted`) or no longer accepts it.
+ * A key that shows whether a server has reloaded. After the reload, the
+ * server accepts the key if `isAccepted`, and refuses it otherwise.
  */
 export type ReloadSign = { readonly seed: Secret; readonly isAccepted: boolean };
 
 /**
  * Makes the servers of the folder that run on this machine read their configuration again.
  *
- * @param sign null: nothing shows whether the reload happened
- * @returns a line for people about each server. It says that the server was reloaded, or names the
- *   command that reloads the server
+ * @param sign null when nothing shows whether a server has reloaded
+ * @returns a line for people about each server, which says that the server was reloaded, or what to do
+ * @throws SvcError `nats-configuration` when a server keeps its former accounts
  */
 export async function reloadServers(folder: NatsFolder, sign: ReloadSign | null): Promise<string[]> {
   const lines: string[] = [];
@@ -57,9 +59,10 @@ export async function reloadServers(folder: NatsFolder, sign: ReloadSign | null)
 }
 
 /**
- * Makes the server read its configuration a second time. After the first reload with a new account, the
- * account's imports have no receiver, and results of a new region would get "no responders" until the next
- * reload or restart (nats-server 2.9.10, 2.10.27 and 2.15.1, 2026-11-22). A signal during a reload is lost.
+ * Makes the server read its configuration a second time. After the first reload with
+ * a new account, results of the new region would get "no responders" until the next
+ * reload or restart, because the account's imports have no receiver yet (nats-server
+ * 2.9.10, 2.10.27 and 2.15.1, 2026-11-22). A signal during a reload is lost.
  *
  * @returns whether the server reports that it has read its configuration
  */
@@ -87,18 +90,21 @@ async function reloadAgain(folder: NatsFolder, listen: string, pid: number): Pro
 const varz = z.object({ data: z.object({ config_load_time: z.string() }) });
 
 /**
- * Nothing listens at the address of the configuration: the server uses its former address until it restarts.
+ * Nothing listens at the address that the configuration names.
+ * The server uses its former address until it restarts.
  */
 const NO_LISTENER = 'no-listener';
 
 /**
- * When the server last read its configuration, in the server's notation. Null when the server does not
- * answer, because during a reload it refuses keys that it knows.
+ * When the server last read its configuration, in the server's notation;
+ * {@link NO_LISTENER} when nothing listens at its address. Null when the
+ * server does not answer: during a reload, it refuses even keys that it knows.
  */
 async function loadedAt(server: Server, systemSeed: Secret): Promise<string | typeof NO_LISTENER | null> {
   try {
     const trial = await NatsTrial.open({ ...server, nkeySeed: systemSeed });
-    // Only this server's answer counts; in a cluster the other servers answer too, in any order.
+    // Only this server is asked. In a cluster, the other servers
+    // would answer a general question too, in any order.
     const subject = `$SYS.REQ.SERVER.${trial.server.id}.VARZ`;
     const [answer] = await trial.askAll(subject, {}).finally(() => trial.close());
     const found = varz.safeParse(answer === undefined ? null : JSON.parse(answer));
@@ -109,14 +115,17 @@ async function loadedAt(server: Server, systemSeed: Secret): Promise<string | ty
   }
 }
 
-/** The id of the process that the file names; null when that process is no nats-server of this machine. */
+/**
+ * The id of the process that the file names. Null when there is no
+ * such process on this machine, or when it is not a nats-server.
+ */
 async function runningServer(pidFile: string): Promise<number | null> {
   const pid = Number(await readFile(pidFile, 'utf8').catch(() => ''));
   if (!Number.isInteger(pid) || pid <= 1) return null;
   try {
     process.kill(pid, 0);
   } catch (error) {
-    // The process exists, and belongs to another user.
+    // The error EPERM means that the process exists and belongs to another user.
     if (!isCode(error, 'EPERM')) return null;
   }
   // After a reboot, another process may have this process id.
@@ -125,16 +134,18 @@ async function runningServer(pidFile: string): Promise<number | null> {
 }
 
 /**
- * Resolves when the server behaves as it must after the reload. A server that refuses a new
- * configuration reports why only in its log.
+ * Resolves when the server accepts or refuses the key as it must after the reload. A
+ * server that refuses a new configuration reports this only in its log. It also
+ * resolves after {@link RELOADED_WITHIN_MS} when this machine cannot ask the server.
  *
- * @throws SvcError `nats-configuration` when it does not do so within {@link RELOADED_WITHIN_MS}
+ * @throws SvcError `nats-configuration` when the server
+ *   keeps its former accounts for {@link RELOADED_WITHIN_MS}
  */
 async function untilSeen(server: Server, sign: ReloadSign, command: string): Promise<void> {
   const endsAt = performance.now() + RELOADED_WITHIN_MS;
   let found = await stateOfKey(server, sign.seed);
   while (found !== (sign.isAccepted ? 'accepted' : 'refused')) {
-    // This machine cannot ask the server, so nothing confirms the signal.
+    // This machine cannot ask the server, so nothing shows whether it has reloaded.
     if (performance.now() > endsAt && found === 'unreachable') return;
     if (performance.now() > endsAt) {
       throw new SvcError(
@@ -159,7 +170,7 @@ async function stateOfKey(server: Server, seed: Secret): Promise<'accepted' | 'r
 
 type Server = Pick<TrialParts, 'url' | 'name' | 'trustsAnyServer'>;
 
-/** A server on this machine. It is sent no secret, so any certificate is accepted. */
+/** How to connect to a server on this machine. No secret is sent to it, so any certificate is accepted. */
 function addressed(folder: NatsFolder, listen: string): Server {
   const url = `nats://${listen.replace(/^(?:0\.0\.0\.0|\[::\]|\*)(?=:)/, '127.0.0.1')}`;
   return { url, name: 'svc region', trustsAnyServer: parseNatsServers(folder.state.url).requiresTls };

@@ -2,12 +2,12 @@ import { isRegion, REGIONS, type Region } from '@svc/shared/regions.ts';
 import { z } from 'zod';
 
 /**
- * The parts that have a key of NATS: the coordinator, the administrator of the server, and each region, whose
- * agents share a key.
+ * A part that has a key of NATS: the coordinator, the administrator
+ * of the server, or a region. The agents of a region share a key.
  */
 export type Part = 'coordinator' | 'system' | Region;
 
-/** Public keys of a part. `former` stays valid while the key is being replaced. */
+/** Public keys of a part. `former` is valid too while the key is being replaced; otherwise it is null. */
 const partKeys = z.object({
   key: z.string(),
   former: z.string().nullable(),
@@ -16,17 +16,20 @@ const partKeys = z.object({
 });
 export type PartKeys = z.infer<typeof partKeys>;
 
-/** The file `regions.json`, from which the server's accounts are made. It contains no secret. */
+/** The content of the file `regions.json`. The server's accounts are made from it. It contains no secret. */
 export const natsState = z.object({
   v: z.literal(1),
   /** The address to which agents and the coordinator connect. */
   url: z.string(),
   /**
-   * Path of the CA's certificate on the machines of the agents and the coordinator; null
-   * when their systems trust the CA.
+   * Path of the CA's certificate on the machines of the agents and
+   * the coordinator. Null when those machines trust the CA anyway.
    */
   ca: z.string().nullable(),
-  /** The servers by the name of their configuration file: a single server, or all servers of a cluster. */
+  /**
+   * The servers, by the name of their configuration file. There
+   * is one server, or there are all servers of a cluster.
+   */
   servers: z.record(z.string(), z.object({ listen: z.string(), pidFile: z.string() })),
   coordinator: partKeys,
   system: partKeys,
