@@ -52,7 +52,7 @@ export type AgentParts = {
   /** The probes. The agent closes them when it stops. */
   probeSet: ProbeSet;
   /**
-   * Hosts that show whether the agent's own network works. The agent closes
+   * List of hosts that show whether the agent's own network works. The agent closes
    * the list when it stops. Undefined: the agent never suspects its network.
    */
   references?: ReferenceList | undefined;
@@ -69,7 +69,7 @@ export class Agent {
   readonly id: string;
   readonly metrics: Metrics = createMetrics();
   readonly #parts: AgentParts;
-  /** When this object was created, epoch ms. */
+  /** When the agent was created, epoch ms. */
   readonly #startedAt: number;
   readonly #loopDelay = new LoopDelay();
   readonly #ownExport: OwnExport;

@@ -34,7 +34,7 @@ export type CheckRun = {
   readonly judgesEach: boolean;
   /** Called once, with the result of the check. */
   readonly done: (result: RunResult) => void;
-  /** Whether the monitor's last attempt, in this check or an earlier one, timed out. */
+  /** Whether the monitor's last attempt timed out, in this check or in an earlier check. */
   isSlow: boolean;
   state: 'queued' | 'attempting' | 'waiting' | 'done';
   /** Instant at which a check that is `waiting` becomes `queued`. */

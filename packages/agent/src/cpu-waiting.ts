@@ -67,9 +67,9 @@ export function waitingParts(samples: readonly CpuSample[], from: number, to: nu
 /**
  * Time that the agent waited between two samples, ms.
  *
- * The count of the thread's own waiting is used when it exists. It includes the waits for
- * the quota. Otherwise the throttling of the cgroup is used. It is summed over the CPUs
- * and over all processes that share the quota, so it may be more than the agent waited.
+ * The count of the thread's own waiting is used when it exists. This count includes the waits
+ * for the quota. Otherwise the throttling of the cgroup is used. The throttling is summed over
+ * the CPUs and over all processes that share the quota, so it may be more than the agent waited.
  */
 function waitedBetween(before: CpuSample, after: CpuSample): number {
   return after.waitedMs === null
@@ -91,8 +91,9 @@ const MOST_MS = 10_000;
 /** Minimum of the required free time, ms. A late agent never judges a shorter silence. */
 const LEAST_MS = 2_000;
 /**
- * A late agent calls a target slow only if it exceeds its limit by this time, ms. Other programs
- * that the agent needs for the answer (a name server, a proxy) may wait for the same CPUs.
+ * A late agent calls a target slow only if the agent's free time until the answer
+ * exceeds the monitor's limit by this time, ms. Other programs that the agent
+ * needs for the answer (a name server, a proxy) may wait for the same CPUs.
  */
 const SLOWER_BY_MS = 2_000;
 

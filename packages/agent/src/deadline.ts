@@ -5,7 +5,7 @@ export interface Bounded {
 }
 
 /**
- * The time limit of one attempt or one DNS question. `end` drops the reference to it,
+ * The time limit of one attempt or one DNS question. `end` drops the reference to this work,
  * because Node's timers may live until the next full garbage collection (decision 0020).
  */
 export class Deadline {

@@ -289,9 +289,9 @@ type Parts = {
 export class LateReading {
   readonly #parts: Parts;
   /**
-   * Duration of the quickest transfer in the current span, ms; infinity while
-   * the span has no message. The next member has that of the previous span. As
-   * two clocks are compared, only differences between durations mean something.
+   * Duration of the quickest transfer in the current span, ms, and below it
+   * in the previous span; infinity for a span without a message. Two clocks
+   * are compared, so only differences between durations mean something.
    */
   #quickest = Number.POSITIVE_INFINITY;
   #quickestBefore = Number.POSITIVE_INFINITY;

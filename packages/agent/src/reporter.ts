@@ -134,8 +134,8 @@ type Last = { readonly version: number; readonly outcome: Outcome };
  * The last outcome that this agent reported about each monitor. It shows which results may change
  * the region's vote. A mistake never makes a result wrong; it only changes how long a batch waits.
  *
- * There are two generations. The older one is dropped as a whole, so
- * that neither a timer nor an instant for each monitor is needed.
+ * There are two generations of outcomes. The older generation is dropped as a
+ * whole, so that neither a timer nor an instant for each monitor is needed.
  */
 export class LastOutcomes {
   readonly #clock: Clock;

@@ -22,7 +22,7 @@ export function roundPhases(latency: number, phases: Phases): Phases {
   for (let at = 0; at < PHASES.length; at += 1) {
     const exact = phases[nameOf(at)];
     const tenths = exact === undefined ? 0 : Math.min(missing, Math.floor(Math.max(0, exact * 10)));
-    // With these values, an absent phase gets none of the missing tenths.
+    // An absent phase gets the lowest value, so that none of the missing tenths goes to it.
     TENTHS[at] = exact === undefined ? ABSENT : tenths;
     LOST[at] = exact === undefined ? ABSENT : exact * 10 - tenths;
     missing -= tenths;

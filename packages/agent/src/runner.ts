@@ -132,9 +132,9 @@ export class Runner {
   }
 
   /**
-   * Returns the counts since the last call, for the heartbeat, and resets them. `begun` counts
-   * the checks that were begun or refused, and the jobs for which the agent had no room. `late`
-   * and `behind` count those of them that were late ({@link LATE_MS}, {@link BEHIND_MS}).
+   * Returns the counts since the last call, for the heartbeat, and resets them. `begun` counts the
+   * checks that were begun or refused, and the jobs for which the agent had no room. `late` and `behind`
+   * count how many of these were more than {@link LATE_MS} and more than {@link BEHIND_MS} late.
    *
    * Checks of monitors whose last attempt timed out do not count. They may have
    * to wait for their half of the places, and such a wait is no sign of overload.

@@ -115,8 +115,8 @@ export class Starvation {
     return {
       loopDelayMs,
       isWaiting: isStarvedBy(waitingParts(this.#samples, from, now)),
-      // While the process is stopped or the machine stands
-      // still, the event loop seems to sleep in the poll phase.
+      // While the process is stopped or the machine stands still, the event
+      // loop seems to sleep in the poll phase, so such stalls are subtracted.
       freeMs: Math.max(0, freeMs(this.#samples, from, Math.min(now, from + latency)) - loopDelayMs),
       durationMs: now - from,
     };

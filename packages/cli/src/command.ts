@@ -3,7 +3,7 @@ import { SvcError } from '@svc/shared/errors.ts';
 /** The parts of the process that a command uses. */
 export type Surroundings = {
   readonly environment: NodeJS.ProcessEnv;
-  /** Receives the output of the command. Messages do not belong here but into `err`. */
+  /** Receives the output of the command. Messages go to `err`. */
   readonly out: Output;
   /** Receives messages for people. */
   readonly err: Output;

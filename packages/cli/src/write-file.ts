@@ -55,8 +55,8 @@ export async function requireWritable(path: string, replaces: boolean): Promise<
 }
 
 /**
- * Writes a file as a whole. On failure, a new file does not exist, and an existing file keeps its
- * content. If only its content may be changed ({@link overwrite}), it may hold a part of the new text.
+ * Writes a file as a whole. On failure, a new file does not exist, and an existing file keeps its content.
+ * Only a file that must be overwritten in place ({@link overwrite}) may then hold a part of the new text.
  *
  * @throws SvcError when the file cannot be written, or exists and may not be replaced
  */

@@ -6,7 +6,7 @@ import { RECORD_TYPES, type RecordType } from '@svc/shared/messages/check.ts';
  * DNS messages on the wire (RFC 1035, 3596, 6891). This file writes queries and reads answers.
  *
  * A name that was read is text in lower case without a trailing dot; the root is `.`. A dot or backslash
- * inside a label follows a backslash. Any other byte that is not visible ASCII is `\DDD` (decimal).
+ * inside a label has a backslash before it. Any other byte that is not visible ASCII is `\DDD` (decimal).
  */
 
 /** The bytes are not a DNS message that svc can read, or DNS cannot carry the name. */
@@ -100,7 +100,11 @@ export function encodeQuery(id: number, { name, type }: DnsQuestion, withEdns: b
 /** A dot at the end of a name. No backslash escapes it, so it is not part of a label. */
 const FINAL_DOT = /(?:^|[^\\])(?:\\\\)*\.$/;
 
-/** @throws DnsFormatError in the cases that {@link encodeQuery} lists */
+/**
+ * Encodes a name without compression.
+ *
+ * @throws DnsFormatError in the cases that {@link encodeQuery} lists
+ */
 export function encodeName(name: string): Buffer {
   const bytes: number[] = [];
   const bare = FINAL_DOT.test(name) ? name.slice(0, -1) : name;
@@ -314,7 +318,11 @@ class Reader {
     return text === '' ? '.' : text;
   }
 
-  /** @param pointers how many more pointers may be followed */
+  /**
+   * Reads the name at an offset.
+   *
+   * @param pointers how many more compression pointers may be followed
+   */
   #nameAt(start: number, pointers: number): Name {
     let text = '';
     let size = 1;

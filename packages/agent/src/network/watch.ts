@@ -175,8 +175,8 @@ export class NetworkWatch {
       const answered = this.#answered.get(host);
       if (answered !== undefined && answered.at > goneSince && isBy(answered.families, families))
         return false;
-      // The other hosts are checked within one period after this host. So at the first
-      // failure of this host, it does not matter yet that few of them have answered since.
+      // Other hosts are checked within one period after this host. So only when this
+      // host fails again can enough of them have answered since its first failure.
       if (this.#haveAnsweredSince(Math.max(goneSince, failing.since), families)) {
         references.forgetAnswers(families);
         for (const [each, cutOff] of this.#cutOff)

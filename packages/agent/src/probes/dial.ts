@@ -10,10 +10,7 @@ import { noIpv6For, noLocalRoute } from '../network/local-route.ts';
 import { type ResolvedAddress, ResolveError, type Resolver } from '../resolve/resolver.ts';
 import { CONNECT_FAILURES } from './socket-failure.ts';
 
-/**
- * An address that has not answered for this long, ms, does not delay the
- * next address any more: both are then tried at once (RFC 8305, section 5).
- */
+/** Time without an answer after which the next address is tried as well, ms (RFC 8305, section 5). */
 const STAGGER_MS = 250;
 
 /** Maximum number of addresses that are tried. A hostile zone may list thousands. */
@@ -240,8 +237,7 @@ class Dialling implements Bounded {
   }
 
   /**
-   * Settles once and releases everything: timers, look-up,
-   * listeners, and the sockets that were not connected first.
+   * Settles once and releases everything: timers, look-up, listeners, and the sockets of unfinished attempts.
    */
   #finish(result: WithoutTimes): void {
     if (this.#isDone) return;

@@ -67,8 +67,8 @@ export function openTls({ serverName, context, offers, via, onSecured }: SecureP
   });
   socket.getPeerCertificate = withoutIssuers;
   socket.once('secureConnect', () => {
-    // Node calls `checkServerIdentity` only when the chain is trusted. If the
-    // chain is untrusted, the certificate is read here. Node returns it only once.
+    // Node calls `checkServerIdentity` only when the chain is trusted. If the chain is untrusted,
+    // the certificate is read here. Node returns the certificate of a connection only once.
     const peer = certificate === undefined ? socket.getPeerX509Certificate() : undefined;
     const certificateExpiresAt = instantOf(certificate?.valid_to ?? peer?.validTo);
     if (socket.authorized) {

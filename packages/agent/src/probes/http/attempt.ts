@@ -258,8 +258,8 @@ export class HttpAttempt implements ExchangeListener, BodyListener, Bounded {
   }
 
   onComplete(): void {
-    // Decoding and judging come after the last byte, so they do not count as latency. Decoding may
-    // take a while. Events of the connection during this time do not matter; many servers reset it.
+    // Decoding and judging come after the last byte, so they do not count as latency. Decoding may take a
+    // while. Events of the connection during this time do not matter; many servers reset the connection.
     this.#measured = this.#stopwatch.read();
     this.#exchange?.hangUp();
     this.#body?.end();

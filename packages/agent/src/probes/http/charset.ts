@@ -12,9 +12,10 @@ export type DecodedText = { text: string; unknown?: string };
  * these that exists decides: a byte order mark, the charset of `Content-Type`, a `meta` within
  * the first 1,024 bytes of HTML, the declaration of XML. Everything else is read as UTF-8.
  *
- * Labels and decoders follow the Encoding Standard. Node's own `TextDecoder` (24.21) does not read some
- * characters of Shift_JIS, EUC-KR and Big5 as browsers do (`findings/node-text-decoder-korean.sh`). The
- * modules that do are loaded when the first body needs them, because they take a few megabytes.
+ * Labels and decoders follow the Encoding Standard. Node's own `TextDecoder`
+ * (24.21) does not read some characters of Shift_JIS, EUC-KR and Big5 as browsers
+ * do (`findings/node-text-decoder-korean.sh`). Other modules are used instead. They
+ * are loaded when the first body needs them, because they take a few megabytes.
  *
  * @param bytes must stay valid until the promise settles
  * @param contentType value of the header; several values are joined by a comma

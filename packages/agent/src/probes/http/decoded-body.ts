@@ -55,7 +55,7 @@ export const HEAVY_DECODERS = 8;
 /**
  * Decodes a body on the threads of Node's zlib, and keeps the first 2 MiB of the result.
  *
- * Decoding begins when the whole encoded body has come, or some more than 2 MiB of it. A decoder then
+ * Decoding begins when the whole encoded body has come, or slightly more than 2 MiB of it. A decoder then
  * works for milliseconds and never waits for the target, so a few decoders can serve all bodies. A
  * thousand decompression bombs take no more memory for windows than {@link HEAVY_DECODERS} bodies. A bomb
  * is decoded up to 2 MiB and at most one more piece (16 KiB). An empty body is empty under every coding.

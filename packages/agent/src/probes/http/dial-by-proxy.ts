@@ -71,7 +71,8 @@ export async function dialBy(
 }
 
 /**
- * Replaces the reason `no-ipv6`. It would speak of the target's addresses, but here it is about the proxy's.
+ * Replaces the reason `no-ipv6`. Readers of a result take it to be about
+ * the target's addresses, but here it is about the proxy's addresses.
  */
 function ofOurs(reason: NotRunReason): NotRunReason {
   return reason === 'no-ipv6' ? 'network-down' : reason;

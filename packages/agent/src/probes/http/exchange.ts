@@ -84,8 +84,8 @@ export type ExchangeParts = {
  */
 export class Exchange implements SocketListener {
   /**
-   * The family of the connection. Before the exchange is connected,
-   * the families of the addresses. Empty when a proxy connects.
+   * The family of the connection. Until the exchange is connected, these are
+   * the families of the addresses. The list is empty when a proxy connects.
    */
   families: Families;
   readonly #parts: ExchangeParts;
@@ -416,8 +416,8 @@ const NO_SUCH_PROTOCOL = 'ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL';
 const ONE_PACKET = 1_200;
 
 /**
- * Whether an error comes from the system or from TLS. Errors of
- * svc's own code and errors about the target's bytes do not.
+ * Whether an error comes from the system or from TLS, and
+ * neither from svc's own code nor from the target's bytes.
  */
 function isOfConnection(error: unknown): error is NodeJS.ErrnoException {
   return !(error instanceof ResponseError) && /^(?:E(?!RR_)|ERR_SSL_)/.test(codeOf(error));

@@ -10,8 +10,8 @@ const MAX_HEAD_BYTES = 256 * 1_024;
 const MAX_FIELDS = 1_000;
 /**
  * Maximum number of bytes of all frames together. 2 MiB of body and a head need far
- * less. Otherwise frames without content (single bytes of data, repeated GOAWAYs,
- * announcements of other services) would keep a core busy until the time-out.
+ * less. Without this limit, frames without content (single bytes of data, repeated
+ * GOAWAYs, announcements of other services) could keep a core busy until the time-out.
  */
 const MAX_BYTES = 4 * 1_024 * 1_024;
 /**

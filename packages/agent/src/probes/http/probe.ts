@@ -24,11 +24,14 @@ export type HttpProbeParts = {
   proxyFor?: ProxyFor | undefined;
 };
 
-/** Creates the probe of HTTP monitors. It uses svc's own HTTP/1.1 client (decision 0020). */
+/**
+ * Creates the probe of HTTP monitors. It uses svc's own HTTP/1.1 client, and
+ * Node's HTTP/2 client for targets that know only HTTP/2 (decision 0020).
+ */
 export function createHttpProbe(parts: HttpProbeParts): Probe<HttpCheck> {
   const { ca = [], groups } = parts.tlsOptions ?? {};
-  // With further authorities, the context is created now, because loading them
-  // later would delay checks. Otherwise it is created when a check needs it.
+  // If there are further authorities, the context is created now, because loading
+  // them later would delay checks. Otherwise it is created when a check needs it.
   let context: SecureContext | undefined =
     ca.length === 0 ? undefined : trustedContext(ca, undefined, groups);
   const attemptParts: AttemptParts = {

@@ -81,7 +81,11 @@ export class HeaderFields {
   setCookies: string[] | undefined;
   hasSeveralLocations = false;
 
-  /** @param name in lower case */
+  /**
+   * Adds a field.
+   *
+   * @param name in lower case
+   */
   add(name: string, value: string): void {
     const before = this.values.get(name);
     if (name === 'set-cookie') {
@@ -111,8 +115,8 @@ export class HeaderFields {
 class FieldLines extends HeaderFields {
   #count = 0;
   /**
-   * Position of the last colon that was found. Without it, a head
-   * without colons would be searched again from each of its lines.
+   * Position of the last colon that was found. It is remembered so that
+   * a head without colons is not searched again from each of its lines.
    */
   #colon = -1;
   /** Name of the header that a folded line would continue; empty after a skipped line. */

@@ -175,7 +175,11 @@ export class ResponseParser {
     return at + end.size - before;
   }
 
-  /** @param size size of the head with its final empty line, bytes */
+  /**
+   * Handles a complete head.
+   *
+   * @param size size of the head with its final empty line, bytes
+   */
   #headRead(text: string, size: number): void {
     this.#headBytes += size;
     if (this.#headBytes > MAX_HEAD_BYTES) throw headTooLong();

@@ -134,7 +134,7 @@ async function requireEmpty({ dataDir, database, natsDir }: Places, { files }: M
     for (const name of await readdir(folder)) {
       const path = join(folder, name);
       if (name.endsWith(PART) || path === `${database}.lock` || path === natsDir) continue;
-      // An interrupted restore has already renamed some files, but not the database.
+      // An interrupted restore may have renamed some files, but not the database.
       if (path !== database && name !== DATABASE_FILE && files[name] === (await sumOf(path))) continue;
       // A database outside the data folder may share its folder with files of other programs.
       if (folder !== dataDir && path !== database) continue;
