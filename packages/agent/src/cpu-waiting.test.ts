@@ -10,8 +10,8 @@ import {
 } from './cpu-waiting.ts';
 
 /**
- * Samples, one each 250 ms, of an agent that waits during the part `waited` of the time. The machine is under
- * pressure during the part `pressed`.
+ * Samples of an agent, taken every 250 ms. The agent waits during the part
+ * `waited` of the time. The machine is under pressure during the part `pressed`.
  */
 function samples(count: number, waited: number, pressed: number, throttled = 0): CpuSample[] {
   return Array.from({ length: count }, (_, index) => ({

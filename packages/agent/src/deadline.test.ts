@@ -4,7 +4,7 @@ import { block, startLateTarget } from '../../../test/support/late-reading.ts';
 import { EVERY_KIND } from '../../../test/support/probes/kinds.ts';
 import { createProbeSet, runProbe } from './probes/registry.ts';
 
-/** Long enough to send a request on a busy machine. */
+/** This time-out is long enough to send a request on a busy machine. */
 const timeoutMs = 1_500;
 const context = { timeoutMs, signal: new AbortController().signal };
 

@@ -475,7 +475,8 @@ test('thousands of questions are all answered, over a bounded number of ports', 
   const server = await serve(({ name }) => ({ records: [a(name, '192.0.2.1')] }));
   const asking = client();
   const replies: DnsReply[] = [];
-  // A hundred at a time: more would overflow the receive buffer of the one socket that answers.
+  // A hundred questions are asked at a time. More would
+  // overflow the receive buffer of the one socket that answers.
   for (let round = 0; round < 30; round += 1) {
     const names = Array.from({ length: 100 }, (_, n) => `host-${round}-${n}.example`);
     const asked = names.map((name) =>

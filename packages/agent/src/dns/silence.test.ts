@@ -15,7 +15,7 @@ describe('silence', () => {
   test('in a short attempt counts after half of it', () => {
     const silence = new Silence();
     silence.recordQuestion('one', 0);
-    // A late event loop asks late for the other name.
+    // If the event loop is late, the question about the other name begins late.
     silence.recordQuestion('two', 250);
     expect(silence.isTotal(0, 450)).toBe(false);
     expect(silence.isTotal(0, 600)).toBe(true);

@@ -45,7 +45,7 @@ async function start(behaviour: Behaviour): Promise<RawTarget> {
 }
 
 afterEach(async () => {
-  // Nothing may be left behind: no connection, no memory of a body.
+  // No connection may be left, and no memory of a body.
   await Promise.all(targets.map((target) => target.idle()));
   await Promise.all(targets.splice(0).map((target) => target.close()));
   expect(keptBodies.freeBytes).toBe(LIMITS.keptBodiesBytes);
