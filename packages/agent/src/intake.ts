@@ -225,7 +225,7 @@ export class Intake {
 
 /**
  * Maximum size of a message, bytes. Larger messages are dropped unread. Batches
- * have at most a quarter of this size. It is also the default limit of NATS.
+ * have at most a quarter of this size. NATS has the same limit by default.
  */
 const MAX_MESSAGE_BYTES = 1_024 * 1_024;
 

@@ -27,7 +27,8 @@ export type Given<O extends Options> = {
 /**
  * Reads the options of a command.
  *
- * @throws UsageError that names the wrong option, and the option that was probably meant
+ * @throws UsageError that names the wrong argument, and for
+ *   an unknown option the option that was probably meant
  */
 export function parseOptions<O extends Options>(args: readonly string[], options: O): Given<O> {
   const { tokens } = parseArgs({

@@ -84,8 +84,8 @@ export type ExchangeParts = {
  */
 export class Exchange implements SocketListener {
   /**
-   * The family of the connection. Until the exchange is connected, these are
-   * the families of the addresses. The list is empty when a proxy connects.
+   * The family of the connection. Until the exchange is connected, the list has
+   * the families of all its addresses. The list is empty when a proxy connects.
    */
   families: Families;
   readonly #parts: ExchangeParts;
