@@ -41,7 +41,7 @@ test('errors of ours have a code: a plain Error is raised nowhere', () => {
   );
   expect(plain.toSorted()).toEqual([
     // Runs on Node 20, before packages are installed.
-    'deploy/local/nats-server.mjs: export class NatsServerMissing extends Error {',
+    'deploy/local/programs.mjs: export class ProgramMissing extends Error {',
     'packages/shared/src/errors.ts: export class SvcError extends Error {',
   ]);
 });

@@ -16,7 +16,7 @@ const environment = {
 };
 
 test.each<[PartKind, string[]]>([
-  ['nats-server', ['PATH', 'HTTPS_PROXY', 'NODE_EXTRA_CA_CERTS']],
+  ['server', ['PATH', 'HTTPS_PROXY', 'NODE_EXTRA_CA_CERTS']],
   ['agent', ['PATH', 'HTTPS_PROXY', 'NODE_EXTRA_CA_CERTS', 'SVC_CONCURRENCY', 'SVC_LOG_LEVEL']],
   [
     'coordinator',

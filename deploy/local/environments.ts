@@ -7,7 +7,7 @@ import { fileVariantOf, type SettingName } from '@svc/shared/settings/setting-na
  * The parts of `npm start`. Each part gets only its own settings from the environment: an agent connects to
  * untrusted targets, so it must not know the API token or the key of the secrets.
  */
-export type PartKind = 'coordinator' | 'agent' | 'nats-server';
+export type PartKind = 'coordinator' | 'agent' | 'server';
 
 /**
  * Variables that any program may need: the places of programs, folders, languages, proxies and certificates.
@@ -23,7 +23,7 @@ export function environmentOf(kind: PartKind, environment: NodeJS.ProcessEnv): R
 }
 
 function mayHave(kind: PartKind, name: string): boolean {
-  if (kind === 'nats-server') return COMMON.test(name);
+  if (kind === 'server') return COMMON.test(name);
   if (kind === 'agent') return COMMON.test(name) || OF_AGENT.has(name);
   // Names of any kind: the declared file may insert them, and svc warns of misspelt settings.
   return !OF_AGENT.has(name) || OF_COORDINATOR.has(name);

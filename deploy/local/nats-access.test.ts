@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { writeNatsAccess } from './nats-access.ts';
+import { writeNatsAccess, writeNatsClusterAccess } from './nats-access.ts';
 
 let folder: string;
 
@@ -37,4 +37,21 @@ test('an earlier configuration that all could read becomes private', () => {
 test('a spoilt URL file is written again', () => {
   writeFileSync(join(folder, 'nats.url'), 'nonsense');
   expect(passwordIn(writeNatsAccess(folder, 4222, '/store').urlFile)).toMatch(/^[\w-]{32}$/);
+});
+
+test('the servers of a cluster know each other and their clients know all, with one password', () => {
+  const ports = [1, 2, 3].map((number) => ({ client: 4220 + number, route: 6220 + number }));
+  const { configFiles, urlFile, addresses } = writeNatsClusterAccess(folder, ports);
+  const urls = readFileSync(urlFile, 'utf8').trim().split(',');
+  const passwords = new Set(urls.map((url) => new URL(url).password));
+  expect(passwords.size).toBe(1);
+  expect(addresses).toEqual(['127.0.0.1:4221', '127.0.0.1:4222', '127.0.0.1:4223']);
+  for (const [index, file] of configFiles.entries()) {
+    const text = readFileSync(file, 'utf8');
+    expect(text).toContain(`server_name: nats-${index + 1}`);
+    for (const { route } of ports) expect(text).toContain(`@127.0.0.1:${route}"`);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+  }
+  expect(writeNatsClusterAccess(folder, ports).urlFile).toBe(urlFile);
+  expect(passwords).toContain(new URL(readFileSync(urlFile, 'utf8').split(',')[0] ?? '').password);
 });

@@ -19,15 +19,65 @@ export type NatsAccess = {
 export function writeNatsAccess(dataDir: string, port: number, store: string): NatsAccess {
   const configFile = join(dataDir, 'nats.conf');
   const urlFile = join(dataDir, 'nats.url');
-  const password = passwordIn(urlFile) ?? randomBytes(24).toString('base64url');
+  const password = passwordIn(urlFile) ?? randomPassword();
   writePrivate(configFile, natsConfiguration(port, store, password));
   writePrivate(urlFile, `nats://${USER}:${password}@127.0.0.1:${port}\n`);
   return { configFile, urlFile };
 }
 
-function passwordIn(urlFile: string): string | null {
+export type NatsCluster = {
+  /** Of each server. */
+  readonly configFiles: readonly string[];
+  /** The clients' addresses, `127.0.0.1:4222`. */
+  readonly addresses: readonly string[];
+  /** Path of a file with the URLs of all servers, for `SVC_NATS_URL_FILE`. */
+  readonly urlFile: string;
+};
+
+/**
+ * Writes the configurations of NATS servers that form a cluster, and the URLs for their clients. Clients and the
+ * servers' own connections require the same password.
+ *
+ * @param ports of each server: for clients, and for the other servers
+ */
+export function writeNatsClusterAccess(
+  dataDir: string,
+  ports: readonly { readonly client: number; readonly route: number }[],
+): NatsCluster {
+  const urlFile = join(dataDir, 'nats.url');
+  const password = passwordIn(urlFile) ?? randomPassword();
+  const routes = ports.map(({ route }) => `"nats://${USER}:${password}@127.0.0.1:${route}"`);
+  const configFiles = ports.map(({ client, route }, index) => {
+    const name = `nats-${index + 1}`;
+    const file = join(dataDir, `${name}.conf`);
+    const cluster = [
+      `server_name: ${name}`,
+      'cluster {',
+      '  name: svc',
+      `  listen: 127.0.0.1:${route}`,
+      `  authorization { user: ${USER}, password: ${JSON.stringify(password)} }`,
+      `  routes: [${routes.join(', ')}]`,
+      '  no_advertise: true',
+      '}',
+      '',
+    ];
+    writePrivate(file, natsConfiguration(client, join(dataDir, name), password) + cluster.join('\n'));
+    return file;
+  });
+  const addresses = ports.map(({ client }) => `127.0.0.1:${client}`);
+  writePrivate(urlFile, `${addresses.map((each) => `nats://${USER}:${password}@${each}`).join(',')}\n`);
+  return { configFiles, addresses, urlFile };
+}
+
+export function randomPassword(): string {
+  return randomBytes(24).toString('base64url');
+}
+
+/** The password in a file with URLs; null: the file is missing or has none. */
+export function passwordIn(urlFile: string): string | null {
   try {
-    const { password } = new URL(readFileSync(urlFile, 'utf8').trim());
+    const [first = ''] = readFileSync(urlFile, 'utf8').trim().split(',');
+    const { password } = new URL(first);
     return password === '' ? null : password;
   } catch {
     // The file is missing or has no URL: a new password is made.
@@ -39,7 +89,7 @@ function passwordIn(urlFile: string): string | null {
  * A crash leaves the whole new file or the former one. Only the owner may read the new file, whatever mode
  * the former one had.
  */
-function writePrivate(path: string, text: string): void {
+export function writePrivate(path: string, text: string): void {
   const draft = `${path}.new`;
   writeFileSync(draft, text, { mode: 0o600 });
   chmodSync(draft, 0o600);

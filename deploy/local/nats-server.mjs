@@ -2,22 +2,12 @@
 // runs on Node 20 before anything is installed.
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import {
-  access,
-  chmod,
-  constants,
-  copyFile,
-  mkdir,
-  mkdtemp,
-  readdir,
-  rename,
-  rm,
-  writeFile,
-} from 'node:fs/promises';
+import { chmod, copyFile, mkdir, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { isProgram, ProgramMissing, reasonOf } from './programs.mjs';
 
 const run = promisify(execFile);
 
@@ -44,31 +34,22 @@ const SYSTEM_FOLDERS = ['/usr/sbin', '/usr/local/sbin', '/usr/local/bin', '/usr/
 
 /** @typedef {{ path: string, version: string, source: string }} NatsServerBinary */
 
-/**
- * Not an error class of `@svc/shared/errors.ts`, because this file runs on Node 20, before packages are
- * installed.
- */
-export class NatsServerMissing extends Error {
-  code = 'no-nats-server';
-}
-
-/** One way to get a binary failed. */
-class WayFailed extends NatsServerMissing {}
+const missing = (/** @type {string} */ message) => new ProgramMissing('no-nats-server', message);
 
 /**
  * Finds a usable binary on this machine: `SVC_NATS_SERVER`, `PATH`, the project's cache.
  *
  * @returns {Promise<NatsServerBinary>}
- * @throws {NatsServerMissing} naming the places that were searched
+ * @throws {ProgramMissing} naming the places that were searched
  */
 export async function findNatsServer(environment = process.env) {
   const given = environment.SVC_NATS_SERVER;
   if (given !== undefined && given !== '') {
     const version = await versionOf(given);
     if (version === null)
-      throw new NatsServerMissing(`SVC_NATS_SERVER=${given} is not a nats-server that runs on this machine`);
+      throw missing(`SVC_NATS_SERVER=${given} is not a nats-server that runs on this machine`);
     if (!isNewEnough(version)) {
-      throw new NatsServerMissing(
+      throw missing(
         `SVC_NATS_SERVER=${given} is version ${version}; svc needs ${MINIMUM.join('.')} or newer`,
       );
     }
@@ -81,7 +62,7 @@ export async function findNatsServer(environment = process.env) {
   }
   const cached = await usable(join(CACHE, 'nats-server'), 'cache');
   if (cached !== null) return cached;
-  throw new NatsServerMissing('there is no nats-server on this machine yet');
+  throw missing('there is no nats-server on this machine yet');
 }
 
 /**
@@ -90,7 +71,7 @@ export async function findNatsServer(environment = process.env) {
  *
  * @param {(line: string) => void} say writes progress for the waiting person
  * @returns {Promise<NatsServerBinary>}
- * @throws {NatsServerMissing} naming every way and the reason for its failure
+ * @throws {ProgramMissing} naming every way and the reason for its failure
  */
 export async function obtainNatsServer(say, environment = process.env) {
   /** @type {string[]} */
@@ -115,7 +96,7 @@ export async function obtainNatsServer(say, environment = process.env) {
       failures.push(`${way.name}: ${reasonOf(error)}`);
     }
   }
-  throw new NatsServerMissing(
+  throw missing(
     [
       'svc cannot find or get a nats-server. It tried these ways:',
       '  - SVC_NATS_SERVER: not set',
@@ -144,7 +125,7 @@ async function unpackDebianPackage() {
     await run('apt-get', [...options, 'update'], where);
     await run('apt-get', [...options, 'download', 'nats-server'], where);
     const file = (await readdir(work)).find((name) => name.endsWith('.deb'));
-    if (file === undefined) throw new WayFailed('apt-get downloaded nothing');
+    if (file === undefined) throw missing('apt-get downloaded nothing');
     await run('dpkg', ['-x', file, 'unpacked'], where);
     await keep(join(work, 'unpacked', 'usr', 'sbin', 'nats-server'));
   } finally {
@@ -153,7 +134,7 @@ async function unpackDebianPackage() {
 }
 
 async function installDebianPackage() {
-  if (process.getuid?.() !== 0) throw new WayFailed('not root');
+  if (process.getuid?.() !== 0) throw missing('not root');
   const environment = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
   await run('apt-get', ['-qq', 'update'], { timeout: 120_000 });
   await run('apt-get', ['-qq', '-y', 'install', 'nats-server'], { timeout: 300_000, env: environment });
@@ -163,14 +144,14 @@ async function downloadRelease() {
   const architecture = { x64: 'amd64', arm64: 'arm64' }[/** @type {'x64'} */ (process.arch)] ?? process.arch;
   const platform = `${process.platform}-${architecture}`;
   const expected = RELEASE.sha256[/** @type {'linux-amd64'} */ (platform)];
-  if (expected === undefined) throw new WayFailed(`there is no pinned archive for ${platform}`);
+  if (expected === undefined) throw missing(`there is no pinned archive for ${platform}`);
   const folder = `nats-server-v${RELEASE.version}-${platform}`;
   const url = `https://github.com/nats-io/nats-server/releases/download/v${RELEASE.version}/${folder}.tar.gz`;
   const response = await fetch(url, { signal: AbortSignal.timeout(60_000) });
-  if (!response.ok) throw new WayFailed(`${url} answered ${response.status}`);
+  if (!response.ok) throw missing(`${url} answered ${response.status}`);
   const archive = Buffer.from(await response.arrayBuffer());
   const sha256 = createHash('sha256').update(archive).digest('hex');
-  if (sha256 !== expected) throw new WayFailed(`${url} has checksum ${sha256}, expected ${expected}`);
+  if (sha256 !== expected) throw missing(`${url} has checksum ${sha256}, expected ${expected}`);
   const work = await mkdtemp(join(tmpdir(), 'svc-nats-'));
   try {
     await writeFile(join(work, 'archive.tar.gz'), archive);
@@ -199,15 +180,6 @@ async function usable(/** @type {string} */ path, /** @type {string} */ source) 
   return version !== null && isNewEnough(version) ? { path, version, source } : null;
 }
 
-async function isProgram(/** @type {string} */ path) {
-  try {
-    await access(path, constants.X_OK);
-    return true;
-  } catch {
-    return false; // Not there, or not for this user.
-  }
-}
-
 /** @returns {Promise<string | null>} `2.9.10`, or null when it cannot be run */
 async function versionOf(/** @type {string} */ path) {
   try {
@@ -225,12 +197,4 @@ export function isNewEnough(/** @type {string} */ version) {
     if (part !== least) return part > least;
   }
   return true;
-}
-
-function reasonOf(/** @type {unknown} */ error) {
-  const { message, stderr, cause } = /** @type {{ message: string, stderr?: string, cause?: Error }} */ (
-    error
-  );
-  const text = stderr?.trim() || cause?.message || message;
-  return text.split('\n').slice(-2).join(' ').slice(0, 200);
 }

@@ -31,7 +31,13 @@ export type PartCommand = {
   hasChannel: boolean;
   /** For a part without a channel: whether a line of its standard error says that it is ready. */
   isReadyLine?(line: string): boolean;
-  /** Time from SIGTERM until it is killed, ms. */
+  /** The folder that it starts in; left out: that of this process. */
+  cwd?: string;
+  /** The user who runs it; left out: the user of this process. */
+  user?: { readonly uid: number; readonly gid: number };
+  /** The signal that ends it; left out: SIGTERM. */
+  stopSignal?: NodeJS.Signals;
+  /** Time from that signal until it is killed, ms. */
   stopWithinMs: number;
 };
 
@@ -82,14 +88,14 @@ export class Part {
     return this.#ready.promise;
   }
 
-  /** Sends SIGTERM, and SIGKILL when that takes too long. Resolves when the process is gone. */
+  /** Sends the stop signal, and SIGKILL when that takes too long. Resolves when the process is gone. */
   async stop(): Promise<void> {
     this.#isStopping = true;
     if (this.#restart !== null) clearTimeout(this.#restart);
     const child = this.#child;
     if (child === null || child.exitCode !== null || child.signalCode !== null) return;
     const ended = once(child, 'exit');
-    child.kill('SIGTERM');
+    child.kill(this.#command.stopSignal ?? 'SIGTERM');
     const deadline = setTimeout(() => child.kill('SIGKILL'), this.#command.stopWithinMs);
     await ended;
     clearTimeout(deadline);
@@ -106,10 +112,12 @@ export class Part {
   }
 
   #spawn(): void {
-    const { command, args, env, hasChannel } = this.#command;
+    const { command, args, env, hasChannel, cwd, user } = this.#command;
     const startedAt = performance.now();
     const child = spawn(command, args, {
       env,
+      cwd,
+      ...user,
       detached: true,
       stdio: hasChannel ? ['ignore', 'inherit', 'pipe', 'ipc'] : ['ignore', 'ignore', 'pipe'],
     });

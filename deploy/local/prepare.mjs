@@ -1,4 +1,4 @@
-// Runs before `npm start` and `npm test`: installs missing packages and reports it. Before other scripts (`packages`) it
+// Runs before `npm start`, `npm run start:cluster` and `npm test`: installs missing packages and reports it. Before other scripts (`packages`) it
 // only installs what a fresh clone lacks. It is plain JavaScript with Node's own modules only, because it runs on Node 20
 // in a fresh clone.
 import { spawnSync } from 'node:child_process';
@@ -6,6 +6,7 @@ import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { obtainNatsServer } from './nats-server.mjs';
+import { obtainPostgres } from './postgres-server.mjs';
 
 const PROJECT = fileURLToPath(new URL('../..', import.meta.url));
 const OLDEST_NODE = 20;
@@ -58,6 +59,11 @@ async function prepare() {
   checkNode();
   installPackages();
   if (isForPackages) return;
+  if (process.argv[2] === 'start:cluster') {
+    await obtainNatsServer(say);
+    await obtainPostgres(say);
+    return;
+  }
   if ((process.env.SVC_NATS_URL || process.env.SVC_NATS_URL_FILE) && process.argv[2] === 'start') return;
   const server = await obtainNatsServer(say);
   if (process.argv[2] !== 'start') say(`nats-server ${server.version} (${server.path})`);

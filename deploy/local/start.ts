@@ -1,37 +1,42 @@
 /**
  * `npm start`: runs NATS, the coordinator and one agent per region as child processes until Ctrl-C. It prints
- * the parts with their addresses, then one line per change of status.
+ * the parts with their addresses, then one line per change of status. With the argument `cluster`, which `npm run
+ * start:cluster` gives, it runs PostgreSQL, three NATS servers and two coordinators.
  */
 import { mkdirSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { messageOf, SvcError } from '@svc/shared/errors.ts';
 import { isRegion, REGIONS } from '@svc/shared/regions.ts';
+import { LocalCluster, type LocalClusterOptions } from './cluster.ts';
 import { watchLauncher } from './launcher.ts';
 import { lockDataFolder, unusable } from './lock.ts';
 import { findNatsServer } from './nats-server.mjs';
 import { paintFor } from './output.ts';
-import { LocalService } from './service.ts';
+import { findPostgres } from './postgres-server.mjs';
+import { LocalService, type LocalServiceOptions } from './service.ts';
 
 const PROJECT = fileURLToPath(new URL('../..', import.meta.url));
+
+const SERVERS_OF_CLUSTER = ['SVC_NATS_URL', 'SVC_NATS_URL_FILE', 'SVC_DATABASE_URL', 'SVC_DATABASE_URL_FILE'];
 
 async function main(): Promise<void> {
   const environment = process.env;
   const regions = regionsOf(environment.SVC_REGIONS || 'hosta-fra,hostb-par,hostc-us-east4');
-  const dataDir = resolve(environment.SVC_DATA_DIR || join(PROJECT, 'data'));
+  const isCluster = process.argv[2] === 'cluster';
+  const dataDir = resolve(environment.SVC_DATA_DIR || (isCluster ? clusterFolder() : join(PROJECT, 'data')));
   makeDataFolder(dataDir);
   const unlock = lockDataFolder(dataDir);
-  const service = new LocalService({
+  const options = {
     project: PROJECT,
     dataDir,
     regions,
     environment,
-    natsServer:
-      environment.SVC_NATS_URL || environment.SVC_NATS_URL_FILE ? null : (await findNatsServer()).path,
     configFile: configFileOf(environment.SVC_CONFIG),
     paint: paintFor(process.stdout, environment),
-    print: (line) => console.log(line),
-  });
+    print: (line: string) => console.log(line),
+  };
+  const service = isCluster ? await clusterOf(options) : await serviceOf(options);
   const stopped = Promise.withResolvers<number>();
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.on(signal, () => {
@@ -53,6 +58,30 @@ async function main(): Promise<void> {
   process.exitCode = await stopped.promise;
   unwatch();
   unlock();
+}
+
+async function serviceOf(options: Omit<LocalServiceOptions, 'natsServer'>): Promise<LocalService> {
+  const { SVC_NATS_URL: url, SVC_NATS_URL_FILE: urlFile } = options.environment;
+  return new LocalService({ ...options, natsServer: url || urlFile ? null : (await findNatsServer()).path });
+}
+
+async function clusterOf(
+  options: Omit<LocalClusterOptions, 'natsServer' | 'postgres'>,
+): Promise<LocalCluster> {
+  const given = SERVERS_OF_CLUSTER.filter((name) => options.environment[name]);
+  if (given.length > 0) {
+    throw new SvcError(
+      'bad-settings',
+      `the cluster runs its own NATS servers and PostgreSQL: unset ${given.join(', ')}`,
+    );
+  }
+  const [{ path: natsServer }, postgres] = [await findNatsServer(), await findPostgres()];
+  return new LocalCluster({ ...options, natsServer, postgres });
+}
+
+/** PostgreSQL does not run as root, and its user may not enter a clone in the home folder of root. */
+function clusterFolder(): string {
+  return process.getuid?.() === 0 ? '/var/lib/svc-cluster' : join(PROJECT, 'data', 'cluster');
 }
 
 /** The default is the sample file; null for `none`. */

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { compileCacheOf, ROOT } from './process.ts';
 
-/** The supervisor of `npm start` as a process of its own, without npm, and its lines for people. */
+/** The supervisor of `npm start` or `npm run start:cluster` as a process, without npm, and its lines for people. */
 export class NpmStart {
   /** All lines so far. */
   readonly lines: string[] = [];
@@ -11,8 +11,9 @@ export class NpmStart {
   readonly #closed: Promise<unknown>;
   #wake: () => void = () => {};
 
-  constructor(environment: Record<string, string>) {
-    this.#child = spawn(process.execPath, ['deploy/local/start.ts'], {
+  /** @param args `cluster` for a cluster */
+  constructor(environment: Record<string, string>, ...args: readonly string[]) {
+    this.#child = spawn(process.execPath, ['deploy/local/start.ts', ...args], {
       cwd: ROOT,
       env: { PATH: process.env.PATH ?? '', ...compileCacheOf(ROOT), ...environment },
       stdio: ['ignore', 'pipe', 'pipe'],

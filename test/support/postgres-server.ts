@@ -1,20 +1,20 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs';
+import { chownSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { delimiter, dirname, join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { Secret } from '@svc/shared/secret.ts';
 import pg from 'pg';
 import { guardProcess } from '../../deploy/local/guard.ts';
+import { postgresUser } from '../../deploy/local/postgres.ts';
+import { findPostgres } from '../../deploy/local/postgres-server.mjs';
 import { freePort } from './free-port.ts';
 import { runIn } from './postgres-store.ts';
 
 const execute = promisify(execFile);
 
-/** Where Debian keeps the programs of each version. */
-const DEBIAN = '/usr/lib/postgresql';
 const IN_MEMORY = '/dev/shm';
 
 export type PostgresServer = {
@@ -42,32 +42,6 @@ export type PostgresServer = {
   dispose(): Promise<void>;
 };
 
-/** The programs of a PostgreSQL server. `POSTGRES_BIN` chooses among several versions. */
-function findPostgres(): { postgres: string; initdb: string; dump: string; restore: string } {
-  const { POSTGRES_BIN, PATH = '' } = process.env;
-  const versions = existsSync(DEBIAN)
-    ? readdirSync(DEBIAN)
-        .map(Number)
-        .sort((a, b) => b - a)
-    : [];
-  const folders = [
-    ...(POSTGRES_BIN === undefined ? [] : [POSTGRES_BIN]),
-    ...PATH.split(delimiter),
-    ...versions.map((version) => join(DEBIAN, String(version), 'bin')),
-  ];
-  for (const folder of folders) {
-    const [postgres, initdb] = [join(folder, 'postgres'), join(folder, 'initdb')];
-    if (!existsSync(postgres) || !existsSync(initdb)) continue;
-    // initdb looks for its files from where it lies, and the others lie beside it.
-    const home = dirname(realpathSync(initdb));
-    const [dump, restore] = [join(home, 'pg_dump'), join(home, 'pg_restore')];
-    return { postgres: realpathSync(postgres), initdb: realpathSync(initdb), dump, restore };
-  }
-  throw new Error(
-    'no PostgreSQL server is installed: these tests need the programs postgres and initdb (Debian: apt install postgresql)',
-  );
-}
-
 /**
  * A real PostgreSQL server on a free loopback port, with data of its own in memory where the machine has room
  * there. It ends with the process that started it. Root may not run it, so root runs it as `postgres` or
@@ -76,8 +50,8 @@ function findPostgres(): { postgres: string; initdb: string; dump: string; resto
  * @param options.isDurable whether it waits for the disk, for tests that kill it
  */
 export async function startPostgres({ isDurable = false } = {}): Promise<PostgresServer> {
-  const programs = findPostgres();
-  const user = process.getuid?.() === 0 ? unprivileged() : null;
+  const programs = await findPostgres();
+  const user = postgresUser();
   const folder = mkdtempSync(join(existsSync(IN_MEMORY) ? IN_MEMORY : tmpdir(), 'svc-postgres-'));
   if (user !== null) chownSync(folder, user.uid, user.gid);
   const data = join(folder, 'data');
@@ -98,7 +72,7 @@ export async function startPostgres({ isDurable = false } = {}): Promise<Postgre
     child = spawn(programs.postgres, ['-D', data, ...flags], {
       stdio: ['ignore', 'ignore', 'pipe'],
       cwd: dirname(data),
-      ...user,
+      ...idsOf(user),
     });
     if (child.pid !== undefined) child.once('exit', guardProcess(child.pid));
     await untilReady(child);
@@ -122,10 +96,16 @@ export async function startPostgres({ isDurable = false } = {}): Promise<Postgre
     run: (statement) => runIn(url('postgres'), statement),
     async copy(from, to) {
       const dump = join(folder, `${to}.dump`);
-      const { dump: pgDump, restore: pgRestore } = programs;
-      await execute(pgDump, ['--format=custom', `--file=${dump}`, url(from).reveal()]);
+      // They lie beside the server's programs.
+      const program = (name: string) => join(dirname(programs.initdb), name);
+      await execute(program('pg_dump'), ['--format=custom', `--file=${dump}`, url(from).reveal()]);
       await runIn(url('postgres'), `CREATE DATABASE ${to}`);
-      await execute(pgRestore, [`--dbname=${url(to).reveal()}`, '--no-owner', '--exit-on-error', dump]);
+      await execute(program('pg_restore'), [
+        `--dbname=${url(to).reveal()}`,
+        '--no-owner',
+        '--exit-on-error',
+        dump,
+      ]);
     },
     hold: (database, statement, released) => holdOpen(url(database), statement, released),
     // A fast shutdown: it does not wait for clients.
@@ -163,19 +143,15 @@ function holdOpen(url: Secret, statement: string, released: Promise<void>) {
   return { isHeld: held.promise, done };
 }
 
-type User = { readonly uid: number; readonly gid: number };
-
-function unprivileged(): User {
-  const users = readFileSync('/etc/passwd', 'utf8').split('\n');
-  for (const wanted of ['postgres', 'nobody']) {
-    const [, , uid, gid] = users.find((line) => line.startsWith(`${wanted}:`))?.split(':') ?? [];
-    if (uid !== undefined) return { uid: Number(uid), gid: Number(gid) };
-  }
-  throw new Error('PostgreSQL does not run as root, and there is no user postgres or nobody');
-}
+const idsOf = (user: ReturnType<typeof postgresUser>) =>
+  user === null ? {} : { uid: user.uid, gid: user.gid };
 
 /** The order of texts is that of English, so that queries which need another one must say so. */
-async function initialise(initdb: string, data: string, user: User | null): Promise<void> {
+async function initialise(
+  initdb: string,
+  data: string,
+  user: ReturnType<typeof postgresUser>,
+): Promise<void> {
   const args = [
     '-D',
     data,
@@ -189,7 +165,11 @@ async function initialise(initdb: string, data: string, user: User | null): Prom
     '--icu-locale=en',
     '--no-sync',
   ];
-  const child = spawn(initdb, args, { stdio: ['ignore', 'ignore', 'pipe'], cwd: dirname(data), ...user });
+  const child = spawn(initdb, args, {
+    stdio: ['ignore', 'ignore', 'pipe'],
+    cwd: dirname(data),
+    ...idsOf(user),
+  });
   let said = '';
   child.stderr.on('data', (chunk: Buffer) => {
     said += chunk.toString();

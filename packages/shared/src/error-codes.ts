@@ -12,7 +12,9 @@ const PROCESS_CODES = {
   'secret-file-empty': 'A file of the data folder that keeps a secret is empty.',
   'data-folder': 'The data folder cannot be used, or another process uses it.',
   'no-nats-server': 'This machine has no NATS server, and none could be installed.',
-  'no-free-port': 'No port of this machine is free for the NATS server of `npm start`.',
+  'no-postgresql':
+    'This machine has no PostgreSQL server for `npm run start:cluster`, or it could not be set up.',
+  'no-free-port': 'No port of this machine is free for a server of `npm start`.',
   declaration: 'The declared file has errors. The message has each with its line and column.',
   'file-unreadable': 'The declared file, or a file that it names, cannot be read.',
   usage: 'The command line has an unknown option or argument, or lacks one.',

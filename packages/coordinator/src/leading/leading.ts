@@ -149,6 +149,7 @@ export class Leading implements ChangeEffects {
       const started = await leadership.start();
       // The old services would keep the whole former leadership in memory.
       this.#lastServices = null;
+      log.info({ event: 'leading' }, 'this coordinator leads');
       return started;
     } catch (error) {
       const isLost = lease.isOver && !signal.aborted;
@@ -170,7 +171,6 @@ export class Leading implements ChangeEffects {
         if (!(await isShardFree(store))) continue;
         const started = await this.#lead(signal);
         if (started === null) continue;
-        log.info('this coordinator leads');
         await started.dispatching;
       } catch (error) {
         if (signal.aborted) return;

@@ -1,0 +1,92 @@
+/** What a person sees with `npm run start:cluster`, and can do with it. */
+import { existsSync } from 'node:fs';
+import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { freePort } from '../support/free-port.ts';
+import { NpmStart } from '../support/npm-start.ts';
+import { hookOf, type Opened, openedIn, receiverIn, targetIn } from '../support/opened.ts';
+
+/** A folder that the user of PostgreSQL may enter; the temporary folder of a run of tests is closed to others. */
+const OPEN = existsSync('/dev/shm') ? '/dev/shm' : '/var/tmp';
+const RUNS = 'svc runs as a cluster.';
+
+async function placeIn(opened: Opened, declared: object) {
+  const folder = await mkdtemp(join(OPEN, 'svc-cluster-'));
+  await chmod(folder, 0o711);
+  opened.push({ close: () => rm(folder, { recursive: true, force: true }) });
+  const config = join(folder, 'svc.json');
+  await writeFile(config, JSON.stringify(declared));
+  const data = join(folder, 'data');
+  const listen = `127.0.0.1:${await freePort()}`;
+  const environment = {
+    SVC_DATA_DIR: data,
+    SVC_LISTEN: listen,
+    SVC_CONFIG: config,
+    SVC_CHANNEL_EGRESS_ALLOW: '127.0.0.0/8',
+  };
+  return {
+    data,
+    url: `http://${listen}`,
+    start() {
+      const started = new NpmStart(environment, 'cluster');
+      opened.push({ close: async () => void (await started.end('SIGKILL')) });
+      return started;
+    },
+  };
+}
+
+test('each part may be killed, both coordinators answer alike, and a second start goes on from the first', async (context) => {
+  const opened = openedIn(context);
+  const web = await targetIn(opened);
+  web.answerWith((response) => {
+    response.statusCode = 503;
+    response.end('down');
+  });
+  const hook = await receiverIn(opened);
+  const place = await placeIn(opened, {
+    svc_http_monitor: { shop: { name: 'Shop', url: web.url, periodicity: '30s', active: true, retry: 0 } },
+    svc_notification: {
+      hook: hookOf(hook, 'svc_http_monitor.shop'),
+    },
+  });
+
+  const cluster = place.start();
+  await cluster.line(RUNS);
+  await cluster.line('Shop  unknown → error');
+  await hook.received(1);
+
+  const other = /http:\/\/\S+(?=, waits to lead)/.exec(await cluster.line('waits to lead'))?.[0] ?? '';
+  const token = (await readFile(join(place.data, 'coordinator', 'api-token'), 'utf8')).trim();
+  const shown = async (url: string) => {
+    const answer = await fetch(`${url}/v1/monitors`, { headers: { authorization: `Bearer ${token}` } });
+    const { data } = (await answer.json()) as { data: { name: string; status: string }[] };
+    return data.map(({ name, status }) => [name, status]);
+  };
+  await expect.poll(() => shown(place.url)).toEqual([['Shop', 'error']]);
+  await expect.poll(() => shown(other)).toEqual([['Shop', 'error']]);
+
+  const kill = async (commandLine: string, name: string) => {
+    process.kill(cluster.partsWith(commandLine)[0] ?? 0, 'SIGKILL');
+    await cluster.line(`${name} works again   (kill -9 `);
+  };
+  await kill('packages/coordinator/src/main.ts', 'coordinator 1');
+  await kill('nats-2.conf', 'nats-server 2');
+  await kill(join('postgres', 'data'), 'postgresql');
+  web.answerWith((response) => response.end('ok'));
+  await cluster.line('Shop  error → active');
+  await hook.received(2);
+  expect(await cluster.end('SIGINT')).toBe(0);
+
+  const again = place.start();
+  await again.line(RUNS);
+  await expect.poll(() => shown(place.url)).toEqual([['Shop', 'active']]);
+  expect(await again.end('SIGINT')).toBe(0);
+  expect(hook.requests).toHaveLength(2);
+});
+
+test('a cluster does not take servers of the environment for its own', async () => {
+  const refused = new NpmStart({ SVC_DATABASE_URL: 'postgres://svc@127.0.0.1:1/svc' }, 'cluster');
+  expect(await refused.ended()).toBe(1);
+  expect(refused.lines.join()).toContain('unset SVC_DATABASE_URL');
+});
