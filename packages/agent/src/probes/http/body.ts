@@ -11,14 +11,11 @@ export type BodyEnd =
 
 export interface BodyListener {
   /**
-   * Called when the body needs no more bytes from the connection
-   * and is still to be decoded. {@link onBodyEnd} follows.
+   * Called when the body needs no more bytes, although more come. The listener must write no more. {@link
+   * onBodyEnd} follows.
    */
   onBodyFull(): void;
-  /**
-   * Called when the body has ended, possibly from within `write` or `end`. It
-   * may be called again for bytes that come before {@link BodySink.release}.
-   */
+  /** Called once, when the body has ended, possibly from within `write` or `end`. */
   onBodyEnd(end: BodyEnd): void;
 }
 
@@ -47,7 +44,7 @@ export class CountedBody implements BodySink {
 
   write(_bytes: Buffer, start: number, end: number): void {
     this.#count += end - start;
-    if (this.#count > LIMITS.responseBodyBytes) this.#listener.onBodyEnd(TRUNCATED);
+    if (this.#count > LIMITS.responseBodyBytes) truncate(this.#listener);
   }
 
   end(): void {
@@ -74,7 +71,7 @@ export class KeptBody implements BodySink {
   write(bytes: Buffer, start: number, end: number): void {
     const stop = Math.min(end, start + LIMITS.responseBodyBytes - this.#bytes.length);
     if (!this.#bytes.tryAppend(bytes, start, stop)) this.#listener.onBodyEnd(NO_ROOM);
-    else if (stop < end) this.#listener.onBodyEnd(TRUNCATED);
+    else if (stop < end) truncate(this.#listener);
   }
 
   end(): void {
@@ -88,6 +85,11 @@ export class KeptBody implements BodySink {
   release(): void {
     this.#bytes.release();
   }
+}
+
+function truncate(listener: BodyListener): void {
+  listener.onBodyFull();
+  listener.onBodyEnd(TRUNCATED);
 }
 
 const NO_BYTES = Buffer.alloc(0);
