@@ -10,9 +10,9 @@ const MESSAGES_AT_ONCE = 8;
 const CAREFUL_MS = 60_000;
 
 /**
- * State of one channel, in memory. Only the `Deliverer` changes it. The deliveries themselves
- * are in the database. The object is kept for ten minutes after the last delivery, because
- * the vendor's rate may still limit the next alert. Instants are of the monotonic clock, ms.
+ * State of one channel, in memory, for the `Deliverer`. The deliveries themselves are in the
+ * database. The object is kept for ten minutes after the last read of the channel's deliveries,
+ * because the vendor's rate may still limit the next alert. Instants are of the monotonic clock, ms.
  */
 export type ChannelQueue = {
   readonly notificationId: number;
@@ -42,27 +42,27 @@ export type ChannelQueue = {
   readonly inProgress: Set<number>;
   /** Number of messages in progress. */
   sending: number;
-  /** Whether a message for many monitors is in progress. No other message begins until that message ends. */
+  /**
+   * Whether a message about many monitors is in progress. No other message begins until that message ends.
+   */
   isGrouping: boolean;
   /**
    * Id of the delivery that waits for the others of its group, and end of its wait; null: no delivery waits.
    */
   collecting: { readonly id: number; readonly until: number } | null;
-  /** Deliveries that are sent alone, because the receiver refused the content of their group. */
+  /** Ids of deliveries that are sent alone, because the receiver refused the content of their group. */
   readonly alone: Set<number>;
 
-  /** Nothing is sent before this instant, at the receiver's request. */
+  /** Nothing is sent before this instant, because the receiver requested a pause. */
   heldUntil: number;
-  /** Nothing is tried before this instant, because svc itself failed. */
+  /** Nothing is read or sent before this instant, because svc itself failed. */
   pausedUntil: number;
   /**
    * From this instant on, the channel may get several messages at once.
    * Infinite: the channel gets one message at a time until its next success.
    */
   trustedFrom: number;
-  /**
-   * Instant of the first of the successive answers that call the address dead; null: no answer called it so.
-   */
+  /** Instant of the first answer since the last success that called the address dead; null: no answer did. */
   doubtedAt: number | null;
   /**
    * Token bucket for the rate that the vendor accepts for one channel (null: no rate is
@@ -104,8 +104,9 @@ export function factsOfQueue({ found }: ChannelQueue): ChannelFacts | null {
 }
 
 /**
- * How many further messages may begin now. A channel gets eight messages at once. It gets one at a time
- * before its first success, after a failure, and for a minute after it answered "too many requests".
+ * How many further messages may begin now. A channel gets at most eight messages at once. It gets one at
+ * a time before its first success, after a failed attempt until the next success, and for a minute after
+ * it answered "too many requests". No message begins while a message about many monitors is in progress.
  */
 export function freeMessages({ isGrouping, trustedFrom, sending }: ChannelQueue, now: number): number {
   if (isGrouping) return 0;

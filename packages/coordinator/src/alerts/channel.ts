@@ -5,7 +5,7 @@ import type { HttpPost } from '../outgoing/http-post.ts';
 import type { SendMail } from '../outgoing/smtp/mail.ts';
 import type { Rate } from '../verdict/rate.ts';
 
-/** Input of an attempt in addition to the settings and the alert. */
+/** The input of an attempt, in addition to the settings and the alert. */
 export type SendContext = {
   /**
    * Id of the delivery. It is the same on every attempt, so that receivers
@@ -47,14 +47,15 @@ type Present<Values> = { readonly [K in keyof Values]: Exclude<Values[K], undefi
 /**
  * Why an attempt failed, for metrics, the ledger and the deliverer.
  *
- * - `rate-limited`: the receiver takes the alert later. The whole channel waits.
- * - `receiver`: the receiver failed (a status of 500 or more, a broken answer).
- * - `refused`: the receiver refused the alert.
+ * - `rate-limited`: the receiver answered 429. The whole channel waits.
+ * - `receiver`: the receiver failed (a status of 500 or more, or a temporary refusal of a mail).
+ * - `refused`: the receiver refused the alert, or its answer did not confirm the alert.
  * - `unanswered`: no answer came, or the connection broke. The receiver may have taken the alert.
- * - `unreachable`: no name, no connection, no trusted certificate. The receiver did not get the alert.
+ * - `unreachable`: svc found no address, no connection or no
+ *   trusted certificate. The receiver did not get the alert.
  * - `operator`: the vendor refused the operator's credentials, which is not the fault of the channel.
- * - `stopped`: the address is dead, so nothing was sent.
- * - `own`: svc could not send.
+ * - `stopped`: the channel is stopped because its address is dead, so nothing was sent.
+ * - `own`: svc could not send, or the link of the mail has expired.
  */
 export const FAILURE_REASONS = [
   'rate-limited',
@@ -70,7 +71,7 @@ export type FailureReason = (typeof FAILURE_REASONS)[number];
 
 type Answer = {
   statusCode?: number;
-  /** The receiver's answer, masked, at most 900 bytes. The sender sets it if `post` was used. */
+  /** The receiver's answer, masked, at most 900 bytes. `createSender` adds it if the kind posts by HTTP. */
   reply?: string;
 };
 
@@ -95,9 +96,12 @@ type Failure = Answer & {
 export type SendResult =
   | (Answer & {
       outcome: 'delivered';
-      /** Stored for later alerts of the incident on this channel, at most 1 KiB: see `SendContext.thread`. */
+      /**
+       * Text that is stored for later alerts of the incident on
+       * this channel, at most 1 KiB: see `SendContext.thread`.
+       */
       thread?: string;
-      /** Stored for all later alerts on this channel, at most 1 KiB: see `SendContext.kept`. */
+      /** Text that is stored for all later alerts on this channel, at most 1 KiB: see `SendContext.kept`. */
       kept?: string;
     })
   | (Failure & {
@@ -105,9 +109,9 @@ export type SendResult =
       /** Wait that the receiver requested, ms. The whole channel waits. */
       retryAfterMs?: number;
       /**
-       * Whether the answer calls the address dead, but this vendor sometimes does
-       * so wrongly. If the same answer comes again some minutes later, and nothing
-       * was delivered in between, the answer counts as `permanent-channel`.
+       * Whether the answer calls the address dead, but this vendor sometimes does so
+       * wrongly. If such an answer comes again at least 5 minutes after the first,
+       * and nothing was delivered in between, it counts as `permanent-channel`.
        */
       mayBeDead?: boolean;
     })
@@ -126,10 +130,13 @@ export function reasonOf(result: SendResult): FailureReason | null {
   return statusCode >= 500 ? 'receiver' : 'refused';
 }
 
-/** A settings table without a setting. */
+/** A settings table that has no settings. */
 export type NoSettings = Readonly<Record<never, never>>;
 
-/** Maximum rates at which a vendor accepts messages. The deliverer exceeds neither of them. */
+/**
+ * Maximum rates at which a vendor accepts messages. The deliverer
+ * exceeds neither of them, except by tests, which it sends at once.
+ */
 export type Rates = {
   /** Rate for one channel; left out: no limit is known. */
   readonly channel?: Rate;
@@ -149,11 +156,13 @@ export interface ChannelFacts {
    */
   readonly closesIncidents: boolean;
   /**
-   * Whether people read the messages (mail, messengers, chats, push, SMS). Only
-   * such kinds get messages about other channels, and one message for many alerts.
+   * Whether people read the messages (mail, messengers, chats, push, SMS). Only such kinds
+   * get messages about other channels, and messages that combine the alerts of many monitors.
    */
   readonly isHuman: boolean;
-  /** Whether an alert that has waited for an hour is left out when a newer alert follows it. */
+  /**
+   * Whether an alert that has waited for more than an hour is left out if a newer alert of its monitor waits.
+   */
   readonly dropsOld: boolean;
   readonly rate: Rates;
   /** The setting that contains the address to post to; null or left out: users declare no address. */

@@ -19,14 +19,14 @@ export type Fact = {
   readonly isMonitor?: boolean;
   /**
    * Number of monitors of a group that no fact names. Only the fact that states
-   * this number has the member. That fact follows the facts that name monitors.
+   * this number has this attribute. It follows the facts that name monitors.
    */
   readonly others?: number;
 };
 
 export type Content = {
   readonly status: AlertStatus;
-  /** One line: the status and the monitor's name. */
+  /** One line, such as the status and the monitor's name. */
   readonly title: string;
   /** The most important fact comes first. */
   readonly facts: readonly Fact[];
@@ -94,7 +94,7 @@ function testContent({ errorMessage }: Alert): Pick<Content, 'title' | 'facts'> 
   return { title: 'Test of this channel', facts: [fact('Message', text)] };
 }
 
-/** A message of svc about itself. */
+/** Renders a message of svc about itself. */
 function noticeContent({ title, lines }: NonNullable<Alert['notice']>): Pick<Content, 'title' | 'facts'> {
   return { title: onOneLine(title), facts: lines.map((line) => fact('Note', line)).filter(hasText) };
 }
@@ -102,7 +102,7 @@ function noticeContent({ title, lines }: NonNullable<Alert['notice']>): Pick<Con
 /** Maximum number of monitors of a group that an alert names. */
 const MONITORS_NAMED = 20;
 
-/** A message for many monitors: first the facts that all of them share, then each monitor. */
+/** Renders a message about many monitors: first the facts that all alerts share, then up to 20 monitors. */
 function groupContent({
   counts,
   monitors,
@@ -194,7 +194,7 @@ const AT_WORDS: Readonly<Record<AlertStatus, string>> = {
   recovered: 'Recovered at',
 };
 
-/** A text of characters that are displayed as nothing or as a space. */
+/** Matches a text whose characters are all displayed as nothing or as a space. */
 const UNSEEN = /^[\p{Default_Ignorable_Code_Point}\s\u2800]*$/u;
 
 function nameOf({ id, name }: Pick<Alert['monitor'], 'id' | 'name'>): string {
@@ -216,23 +216,23 @@ const SPACES = /[\p{Cc}\s\u2028\u2029]+/gu;
 const BIDIRECTIONAL = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 
 /**
- * The text on one line. Names come from users, and parts of error
- * messages come from targets, so both may contain line breaks.
+ * Returns the text on one line. Names come from users, and parts of
+ * error messages come from targets, so both may contain line breaks.
  */
 function onOneLine(text: string): string {
   return text.toWellFormed().replace(BIDIRECTIONAL, '').replace(SPACES, ' ').trim();
 }
 
 /**
- * Lengths in characters. The texts of facts are shortened
- * to the first of these lengths with which all lines fit.
+ * Lengths in characters. The texts of facts are shortened to
+ * the first of these lengths with which all facts fit together.
  */
 const LENGTHS = [Number.POSITIVE_INFINITY, 1_000, 500, 250, 120, 60, 30];
 
 /**
- * The facts, shortened until they fit together. Long texts are shortened before
- * short ones. If that is not enough, facts are left out: first the monitors of
- * a group, which are then only counted, and after them the last fact.
+ * Returns the facts, shortened until they fit together. Long texts are shortened before
+ * short ones. If that is not enough, facts are left out one by one: first the monitors of a
+ * group, which the message then only counts, and after the monitors always the last fact.
  */
 export function factsWithin(
   facts: readonly Fact[],
@@ -256,9 +256,9 @@ function withOneLess(facts: readonly Fact[]): Fact[] {
 }
 
 /**
- * The facts as lines that fit together.
+ * Returns the facts as lines that fit together.
  *
- * @param line writes a fact as a line, which may be longer than its text because of escapes
+ * @param line writes a fact as one line, with the escapes of the medium
  */
 export function linesWithin(facts: readonly Fact[], line: (fact: Fact) => string, fits: Fits): string {
   const text = (some: readonly Fact[]) => some.map(line).join('\n');
@@ -275,13 +275,13 @@ export function plainText({ title, facts, link }: Content): string {
   return [title, ...facts.map(plainLine), link].join('\n');
 }
 
-/** The title and the reason, in one line. */
+/** The title and the first fact, in one line. If the first fact is the monitor's address, only the title. */
 export function summaryOf({ title, facts }: Content): string {
   const [first] = facts;
   return first === undefined || first.isAddress ? title : `${title}: ${first.text}`;
 }
 
-/** The facts as members of an object. */
+/** The texts of the facts, by their labels. */
 export function detailsOf({ facts }: Content): Record<string, string> {
   return Object.fromEntries(facts.map(({ label, text }) => [label, text]));
 }

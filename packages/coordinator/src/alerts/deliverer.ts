@@ -60,7 +60,9 @@ export type DelivererParts = {
 const STOP_GRACE_MS = 1_000;
 /** Wait after a failed read or write of the database, ms. */
 const TRY_AGAIN_MS = 1_000;
-/** Maximum number of deliveries that are left out at once, because their channel is stopped. */
+/**
+ * Maximum number of deliveries that one read returns for a stopped channel, whose deliveries are left out.
+ */
 const LEFT_OUT_AT_ONCE = 100;
 /** Time for which the state of a channel without deliveries is kept, ms. */
 const IDLE_MS = 10 * 60_000;
@@ -84,17 +86,19 @@ export type TestedDelivery = {
 };
 
 /**
- * Sends the alerts of the outbox at least once, in order per monitor and channel. Channels do not wait for
- * each other. After a crash between a send and its record, the delivery is sent again with the same id.
+ * Sends the alerts of the outbox at least once, in order per monitor and
+ * channel. A channel that fails does not delay the others. After a crash
+ * between a send and its record, the delivery is sent again with the same id.
  *
- *     queued, changed, ──▶ read: what is due of the channel? ──▶ sending ──▶ recorded ─┐
- *     a wait is over         ▲      └─ left out ──▶ recorded ─┐                        │
- *                            └────────────────────────────────┴────────────────────────┘
+ *     queued, changed, ──▶ read the channel's ──▶ sending ──▶ recorded ─┐
+ *     a wait is over       due deliveries                               │
+ *                            ▲   └─ left out ──▶ recorded ─┐            │
+ *                            └─────────────────────────────┴────────────┘
  *
- * The database says which deliveries are due: for each monitor and channel, the oldest pending delivery once
- * its wait is over. After a read, messages begin while three limits allow it: the maximum per channel, the
- * pace of the receiver (`Retry-After`, the rates of its vendor), and the places over all channels. A delivery
- * that could not begin is found by the next read.
+ * The database says which deliveries are due: for each monitor and channel, the oldest pending delivery
+ * once its wait is over. After a read, messages begin while three limits allow it: the maximum number
+ * of messages at once per channel, the pace of the receiver (`Retry-After`, the rates of its vendor),
+ * and the places over all channels. A delivery that could not begin is found by the next read.
  */
 export class Deliverer {
   /** Counts since the deliverer was created. */
@@ -119,11 +123,11 @@ export class Deliverer {
    */
   readonly #wallOffset: number;
   /**
-   * Deliveries up to this id were queued before the start.
-   * An earlier process may have sent them without a record.
+   * Deliveries up to this id were queued before the start. An
+   * earlier process may have sent them without recording it.
    */
   #lastIdBefore = 0;
-  /** Deliveries up to this id need no further look for what other coordinators queued. */
+  /** Highest id that {@link findQueuedElsewhere} has seen. The next call looks only for higher ids. */
   #lastIdSeen = 0;
   #cancelSweep: () => void = () => {};
   #state: 'new' | 'loading' | 'running' | 'stopped' = 'new';
@@ -139,7 +143,10 @@ export class Deliverer {
     this.#wallOffset = clock.wall() - clock.monotonic();
   }
 
-  /** Number of messages in progress and of reads for the next messages, in total. */
+  /**
+   * Number of running tasks: messages in progress, reads of the
+   * database, and records of deliveries that were left out.
+   */
   get sending(): number {
     return this.#running.size;
   }
@@ -150,8 +157,8 @@ export class Deliverer {
   }
 
   /**
-   * Time since a stored instant, ms, >= 0. A change of the
-   * wall clock since that instant does not change the result.
+   * Time since a stored instant, ms, >= 0. A change of the wall clock between that instant
+   * and now does not change the result, if this process was running at the change.
    *
    * @param at epoch ms
    */
@@ -181,7 +188,8 @@ export class Deliverer {
   }
 
   /**
-   * Leaves 1 s to running sends, then aborts them. A delivery whose attempt is not recorded stays pending.
+   * Leaves 1 s to running sends, and then aborts them. A
+   * delivery whose attempt was not recorded stays pending.
    */
   async stop(): Promise<void> {
     this.#state = 'stopped';
@@ -194,17 +202,15 @@ export class Deliverer {
     await this.#ledger.close();
   }
 
-  /**
-   * Call this after the commit of a new delivery, or of a dead delivery
-   * that is pending again. The deliverer then sends the delivery.
-   */
+  /** Sends a delivery that was queued or replayed. Call this after the commit of its transaction. */
   deliverQueued({ notificationId }: Pick<DeliveryPair, 'notificationId'>): void {
     if (this.#state === 'new' || this.#state === 'stopped') return;
     this.#readDue(this.#queueOf(notificationId));
   }
 
   /**
-   * Finds deliveries that other coordinators have queued: mails that visitors of status pages requested there.
+   * Sends deliveries that other coordinators have queued: mails that visitors
+   * of status pages requested there. One call finds at most 1,000 deliveries.
    *
    * @throws StoreError
    */
@@ -217,7 +223,8 @@ export class Deliverer {
   }
 
   /**
-   * Call this after the channel's settings were changed. The deliverer forgets the channel's earlier answers.
+   * Call this after the channel's settings were changed. The deliverer forgets
+   * the channel's earlier answers, and tries its waiting deliveries at once.
    */
   channelChanged(notificationId: number): void {
     const queue = this.#queues.get(notificationId);
@@ -240,8 +247,9 @@ export class Deliverer {
   }
 
   /**
-   * Sends a test alert without the queue, and records it in the ledger. If the test is delivered,
-   * or shows that the address is dead, the deliveries that wait for the channel are tried next.
+   * Sends a test alert without the queue, and records it in the ledger. If
+   * the test is delivered, the deliveries that wait for the channel are tried
+   * next. If the test shows that the address is dead, they are given up.
    *
    * @throws StoreError also when there is no such channel
    */
@@ -255,7 +263,7 @@ export class Deliverer {
     const queue = this.#queueOf(notificationId);
     const { generation } = queue;
     tokensOf(queue, found)?.takeToken(startedAt);
-    // After a read, `queue` and its `generation` are kept for longer than a test takes.
+    // This read keeps `queue`, and with it `generation`, for ten minutes, which is longer than a test takes.
     this.#readDue(queue);
     const { signal } = this.#abort;
     const context = { deliveryId: uid, attemptAt: at, signal, thread, kept: found.kept };
@@ -388,7 +396,7 @@ export class Deliverer {
       const exceptMonitors = queue.inProgress;
       const next = this.#ledger.nextDeliveries({ notificationId, exceptMonitors, limit });
       const deliveries = await next.finally(() => this.#places.givePlaceBack(found.workspaceId));
-      // The channel was changed during the read.
+      // The channel's settings were changed during the read.
       if (found !== queue.found) queue.isToReadAgain = true;
       else if (this.#state === 'running' && !queue.isRemoved) this.#begin(queue, found, deliveries);
     } catch (error) {
@@ -441,7 +449,7 @@ export class Deliverer {
   }
 
   /**
-   * Begins those of the deliveries that may begin now.
+   * Begins the deliveries one after the other, up to the first that may not begin now.
    *
    * @param deliveries the next deliveries of different monitors, in the order of their due times
    */
@@ -530,9 +538,9 @@ export class Deliverer {
   }
 
   /**
-   * The delivery with all others of its group that are not being sent, in the order of their
-   * ids. A group whose message may have arrived is sent again with the same members and id. A
-   * receiver may drop the repetition because of its id, and an added alert would be lost.
+   * Returns the delivery with all others of its group that are not being sent, at most 1,000, in the
+   * order of their ids. A group whose message may have arrived is sent again with the same members
+   * and id. A receiver may drop the repetition because of its id, and an added alert would be lost.
    *
    * @throws StoreError
    */
@@ -598,7 +606,7 @@ export class Deliverer {
     const steps = members.map((delivery) => {
       const ageMs = this.ageOf(delivery.replayedAt ?? delivery.createdAt);
       const step = nextStep(delivery, attempt, { ...moment, ageMs });
-      // An answer to former settings says nothing about the present ones.
+      // An answer to former settings says nothing about the channel's present settings.
       return [delivery, isFormer ? { ...step, channel: null } : step] as const;
     });
     const [[, first] = []] = steps;
@@ -607,7 +615,7 @@ export class Deliverer {
     if (moment.isOfMany && result.outcome === 'permanent-message') {
       for (const { id } of members) queue.alone.add(id);
     }
-    // A receiver that has just taken a message gets the next messages while the record is being written.
+    // The next messages may begin while the record is being written.
     this.#readDue(queue);
     await Promise.all(
       steps.map(async ([delivery, step]) => {
@@ -633,7 +641,7 @@ export class Deliverer {
     }
   }
 
-  /** Resolves when the step is recorded, or when the time that a stop leaves to running sends is over. */
+  /** Resolves when the step is recorded, or at the latest when a stop aborts the running sends. */
   #recordStep(
     queue: ChannelQueue,
     { id, monitorId }: QueuedDelivery,

@@ -12,8 +12,8 @@ export function linesAsHtml(text: string): string {
 }
 
 /**
- * A word joiner (U+2060). It has no width, and no line breaks at it. After a character that begins
- * a mention, it keeps the name of a monitor from notifying people, and the name looks the same.
+ * A word joiner (U+2060). It has no width, and prevents a line break. A channel's code puts it
+ * after a character that begins a mention. So a monitor's name notifies nobody, and looks the same.
  */
 export const INVISIBLE = '\u2060';
 
@@ -21,16 +21,19 @@ export const INVISIBLE = '\u2060';
 export type TextForms = {
   /** Writes the text between addresses. */
   readonly text: (text: string) => string;
-  /** Writes an address as a link. `target` is the address in a form for an attribute. */
+  /**
+   * Writes an address as a link. In `target`, the address has
+   * no unescaped white space, quotation marks, `<` or `>`.
+   */
   readonly link: (address: string, target: string) => string;
   /**
-   * Writes an address that cannot be a link: it is shortened
-   * or masked (`…`), or its scheme is not http or https.
+   * Writes an address that cannot be a link: it is shortened or masked
+   * (`…`), its scheme is not http or https, or it is not a valid URL.
    */
   readonly address: (address: string) => string;
 };
 
-/** The forms of HTML, and of the subsets of it that vendors take. */
+/** The forms of HTML. They also fit the subsets of HTML that vendors take. */
 export const HTML: TextForms = {
   text: escapedMarkup,
   link: (address, target) => `<a href="${escapedMarkup(target)}">${escapedMarkup(address)}</a>`,
@@ -54,7 +57,7 @@ export function inForms(forms: TextForms, text: string): string {
   return result + forms.text(text.slice(at));
 }
 
-/** Writes a text that is one address in the form of a medium. */
+/** Writes a text that consists of one address, in the form of a medium. */
 export function addressIn({ link, address }: TextForms, text: string): string {
   const isLink = /^https?:/i.test(text) && !text.includes('…') && URL.canParse(text);
   return isLink ? link(text, text.replace(/[\s<>"]/g, encodeURIComponent)) : address(text);
@@ -68,9 +71,9 @@ const BRACKETS: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * An address without the punctuation after it. A closing bracket at its end
- * stays if the address also has the opening bracket. The time is linear in the
- * length, because an incident's text may be long and goes to each subscriber.
+ * Returns the address without the punctuation that follows it. A closing bracket at the
+ * end stays if the address also has the opening bracket. The running time is linear in the
+ * length of the text, because an incident's text may be long and goes to each subscriber.
  */
 function withoutMarks(found: string): string {
   const counts = new Map<string, number>();

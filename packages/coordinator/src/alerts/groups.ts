@@ -4,7 +4,7 @@ import type { QueuedDelivery } from '../store/alerts/delivery-queue.ts';
 import { COLLECT_MS, GROUP_WINDOW_MS, groupAlert, RecentChanges, TOLD_ALONE } from '../verdict/grouping.ts';
 import type { ChannelFacts } from './channel.ts';
 
-/** An alert that is delayed by at least this time states its delay, ms. */
+/** Minimum delay that an alert states, ms. */
 const LATE_MS = 60_000;
 
 /** Maximum number of alerts in one message. */
@@ -14,7 +14,7 @@ export const GROUP_MEMBERS = 1_000;
  * How a delivery is sent.
  *
  * - `alone`: at once, in a message of its own.
- * - `collected`: after a wait for others of its group.
+ * - `collected`: after a wait of at most 3 s, with the others of its group.
  * - `grouped`: at once, with all others of its group.
  * - `grouped-if-many`: as `grouped` if more than 20 monitors changed together, otherwise as `alone`.
  */
@@ -23,18 +23,18 @@ export type Turn =
   | { readonly as: 'collected'; readonly waitMs: number };
 
 /**
- * Decides which alerts go in one message. The database stores only the members of a group, right
- * before it is sent, so that a message that may have arrived is repeated with the same members.
- * Everything else follows after a restart from the times at which deliveries were queued.
+ * Decides which alerts are sent in one message. The members of a group are stored right before their
+ * message is sent, so that a message that may have arrived is repeated with the same members. Nothing
+ * else is stored: after a restart, the times at which the pending deliveries were queued decide.
  */
 export class Groups {
-  /** Recent changes by workspace id. The workspace of the latest change comes last. */
+  /** Recent changes by workspace id. The workspace that was used last comes last. */
   readonly #recent = new Map<number, RecentChanges>();
 
   /**
    * Decides how a delivery is sent. The caller must have checked {@link isGroupable}.
    *
-   * @param wall epoch ms
+   * @param wall present time of the wall clock, epoch ms
    */
   turnOf(workspaceId: number, delivery: QueuedDelivery, wall: number): Turn {
     const { createdAt, monitorId, tries, groupUid } = delivery;
@@ -45,12 +45,13 @@ export class Groups {
       if (leftMs > 0) return { as: 'collected', waitMs: Math.min(leftMs, COLLECT_MS) };
       return { as: 'grouped' };
     }
-    // The delivery was not sent at once, so it may as well be sent with the others of its group.
+    // A delivery that was tried before, or not sent within 3 s, may be sent with the others of its group.
     return { as: tries === 0 && leftMs > 0 ? 'alone' : 'grouped-if-many' };
   }
 
   /**
-   * Whether more than 20 monitors changed together, including the monitors of these deliveries.
+   * Whether more than 20 monitors changed together with the first of
+   * these deliveries. The monitors of all these deliveries count.
    *
    * @param deliveries deliveries to one channel
    */
@@ -75,7 +76,7 @@ export class Groups {
   }
 }
 
-/** Whether the delivery may be in a message for many monitors. */
+/** Whether the delivery may be sent in a message about many monitors. */
 export function isGroupable(
   facts: ChannelFacts | null,
   { groupsAlerts, stoppedFor }: { readonly groupsAlerts: boolean; readonly stoppedFor: string | null },
@@ -87,8 +88,9 @@ export function isGroupable(
 }
 
 /**
- * The open interval in which the other members of a delivery's group were queued, epoch ms. In a group
- * that is sent again, another delivery may have been the first, so the interval is twice as long.
+ * The open interval in which the other members of a delivery's group were
+ * queued, epoch ms. If the group is sent again, another member may have been
+ * the first at the first attempt. So the interval is then twice as long.
  */
 export function groupWindow({ createdAt, groupUid }: QueuedDelivery): { after: number; before: number } {
   const windowMs = (groupUid === null ? 1 : 2) * GROUP_WINDOW_MS;
@@ -96,8 +98,8 @@ export function groupWindow({ createdAt, groupUid }: QueuedDelivery): { after: n
 }
 
 /**
- * The id of the message for these deliveries. One delivery has its own
- * id. A group has an id that is always the same for the same members.
+ * The id of the message that contains these deliveries. For a single delivery, it is the delivery's uid.
+ * For a group, it is derived from the uids of all members, so it is always the same for the same members.
  *
  * @param members in the order of their ids
  */
@@ -107,20 +109,20 @@ export function messageIdOf(members: readonly QueuedDelivery[]): string {
   return first !== undefined && uids.length === 1 ? first : derivedUuid(uids);
 }
 
-/** The `thread` that all of these deliveries have; null: they have none, or not the same. */
+/** The `thread` of these deliveries if all have the same one, otherwise null. */
 export function threadOf(members: readonly QueuedDelivery[]): string | null {
   const thread = members[0]?.thread ?? null;
   return members.every((delivery) => delivery.thread === thread) ? thread : null;
 }
 
-/** When the oldest of these was queued, epoch ms. */
+/** When the oldest of these deliveries was queued, epoch ms. */
 export function oldestOf(members: readonly QueuedDelivery[]): number {
   return Math.min(...members.map(({ createdAt }) => createdAt));
 }
 
 /**
- * The alert of the one message for these deliveries. From
- * a delay of one minute on, the alert states its delay.
+ * The alert that the one message for these deliveries
+ * contains. It states `delayedMs` if that is a minute or more.
  *
  * @param members   at least one, in the order of their ids
  * @param delayedMs age of the oldest of the deliveries, ms

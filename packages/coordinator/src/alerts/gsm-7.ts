@@ -1,6 +1,6 @@
 /*
- * GSM-7, the alphabet of SMS (3GPP TS 23.038). A segment has 160 characters if
- * the text is in this alphabet, but only 70 if the text has any other character.
+ * GSM-7, the alphabet of SMS (3GPP TS 23.038). An SMS of one segment holds 160 septets if the whole
+ * text is in this alphabet, but only 70 UTF-16 code units if the text has any other character.
  */
 
 const BASIC =
@@ -12,8 +12,8 @@ const ONE: ReadonlySet<string> = new Set(BASIC);
 const TWO: ReadonlySet<string> = new Set(EXTENDED);
 
 /**
- * Replacements for common characters. Any other character that
- * GSM-7 does not have loses its marks, or becomes a question mark.
+ * Replacements for common characters that GSM-7 does not have. Any
+ * other such character loses its marks, or becomes a question mark.
  */
 const INSTEAD: Readonly<Record<string, string>> = {
   '…': '...',
@@ -41,12 +41,10 @@ const INSTEAD: Readonly<Record<string, string>> = {
   ı: 'i',
 };
 
-/** Characters that combine with the character before them, and are not displayed alone. */
+/** Characters that modify the character before them, or are invisible. They are left out. */
 const ATTACHED = /[\p{Mark}\p{Cf}\p{Emoji_Modifier}]/u;
 
-/**
- * The text in the alphabet of SMS. Each character without a form in the alphabet becomes one question mark.
- */
+/** Returns the text in GSM-7. A character that GSM-7 cannot represent becomes one question mark. */
 export function inGsm7(text: string): string {
   let result = '';
   for (const character of text.normalize('NFC')) result += formOf(character);
@@ -62,15 +60,18 @@ function formOf(character: string): string {
     : parts.map((part) => knownForm(part) ?? '?').join('');
 }
 
-/** The character itself if the alphabet has it, otherwise its replacement; null: there is no replacement. */
+/**
+ * The character itself if the alphabet has it, otherwise its
+ * replacement, which may be empty; null: there is no replacement.
+ */
 function knownForm(character: string): string | null {
   if (ONE.has(character) || TWO.has(character)) return character;
   return INSTEAD[character] ?? (ATTACHED.test(character) ? '' : null);
 }
 
 /**
- * Whether a letter or a digit of the text has no form in
- * the alphabet, so that a name would become unreadable.
+ * Whether GSM-7 cannot represent a letter or a digit of the text.
+ * Without such a character, a name would become unreadable.
  */
 export function losesLetters(text: string): boolean {
   return [...text.normalize('NFC')].some(
@@ -78,7 +79,7 @@ export function losesLetters(text: string): boolean {
   );
 }
 
-/** The length of a text of the alphabet, in septets. */
+/** The length of a GSM-7 text, in septets. */
 export function septets(text: string): number {
   let count = 0;
   for (const character of text) count += TWO.has(character) ? 2 : 1;

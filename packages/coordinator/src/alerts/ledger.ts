@@ -31,7 +31,7 @@ import { type NoticeParts, queueNotice } from './notices.ts';
 
 /**
  * Maximum number of steps in one transaction. Such a
- * transaction delays the recording of results by some 5 ms.
+ * transaction delays the recording of results by about 5 ms.
  */
 const STEPS_PER_TRANSACTION = 100;
 const WRITE_AGAIN_MS = 1_000;
@@ -48,14 +48,14 @@ export type LedgerParts = {
   readonly log: Logger;
   /** Public URL of svc, for messages of svc about itself. */
   readonly publicUrl: string;
-  /** Called after the commit for each message about a channel that is queued for another channel. */
+  /** Called after the commit for each queued message about a stopped channel. */
   readonly onQueued: (queued: NewlyQueued) => void;
 };
 
 /**
- * Reads the outbox, and records the steps of deliveries. Steps that are added during a write
- * are written together in the next transaction. A failed write is repeated until it
- * succeeds: an unrecorded delivery would be sent twice, and delays the deliveries behind it.
+ * Reads the outbox, and records the steps of deliveries. Steps that are added during a write are written
+ * together in the next transaction, at most 100. A failed write is repeated until it succeeds or the
+ * ledger is closed: an unrecorded delivery would be sent twice, and delays the deliveries behind it.
  */
 export class Ledger {
   readonly #parts: LedgerParts;
@@ -73,12 +73,16 @@ export class Ledger {
     return lastDeliveryId(this.#parts.store);
   }
 
-  /** See `deliveriesAfter`. */
   deliveriesAfter(deliveryId: number): ReturnType<typeof deliveriesAfter> {
     return deliveriesAfter(this.#parts.store, deliveryId);
   }
 
-  /** The channels with pending deliveries, at a start. See `shortenWaits`. */
+  /**
+   * Call this at the start. It shortens the waits that are too long because
+   * the clock was set back, and returns the channels with pending deliveries.
+   *
+   * @param now epoch ms
+   */
   async dueAtStart(now: number): Promise<readonly DueChannel[]> {
     const { store } = this.#parts;
     await shortenWaits(store, now);
@@ -89,17 +93,14 @@ export class Ledger {
     return waitingChannels(this.#parts.store);
   }
 
-  /** See `nextDeliveries`. */
   async nextDeliveries(search: NextSearch): Promise<QueuedDelivery[]> {
     return nextDeliveries({ work: this.#parts.store.work }, this.#parts.secrets, search);
   }
 
-  /** See `groupableDeliveries`. */
   async groupableDeliveries(search: Parameters<typeof groupableDeliveries>[2]): Promise<QueuedDelivery[]> {
     return groupableDeliveries({ work: this.#parts.store.work }, this.#parts.secrets, search);
   }
 
-  /** See `hastenChannel`. */
   hastenChannel(notificationId: number): Promise<void> {
     return this.#parts.store.transaction((tx) => hastenChannel(tx, notificationId));
   }
@@ -114,14 +115,16 @@ export class Ledger {
     return this.#parts.store.transaction((tx) => joinGroup(tx, deliveryIds, groupUid));
   }
 
-  /** Records a step. `settled` is called after the commit, or never if the ledger is closed before. */
+  /**
+   * Records a step. `settled` is called after the commit. It is never called if the ledger is closed before.
+   */
   recordStep(step: DeliveryStep, settled: () => void): void {
     this.#waiting.push({ step, settled });
     this.#writing ??= this.#write();
   }
 
   /**
-   * Records a delivery that bypassed the queue, with its one attempt. Returns its id.
+   * Records a delivery that bypassed the queue, with its one attempt. Returns the delivery's id.
    *
    * @param isFormer whether the channel's settings were changed during the attempt
    * @throws StoreError
@@ -142,8 +145,8 @@ export class Ledger {
   }
 
   /**
-   * Tries the waiting steps once more, for 5 s at most, because the disk may stall.
-   * Deliveries whose steps are not written are sent again after the next start.
+   * Tries to write the waiting steps once more, for 5 s at most, because the disk may
+   * stall. A delivery whose step is not written is sent again after the next start.
    */
   async close(): Promise<void> {
     const { clock, log } = this.#parts;

@@ -6,12 +6,12 @@ import { addressIn, escapedMarkup, HTML, INVISIBLE, inForms, linesAsHtml } from 
 import { charactersUpTo, shortened } from './shortening.ts';
 
 /*
- * Renders mails as text and as HTML. A mail contains nothing that a mail program would
- * load from elsewhere. Mail programs support no style sheets, only the attribute `style`.
+ * Renders mails as text and as HTML. A mail program loads nothing from elsewhere to show such
+ * a mail. Many mail programs ignore style sheets, so the HTML has only the attribute `style`.
  */
 
 export type MailAddress = {
-  /** Display name; '' when there is none. */
+  /** Display name; '' if the address has none. */
   readonly name: string;
   readonly address: string;
 };
@@ -33,29 +33,33 @@ export type MailBody = {
   readonly html: string;
   /** Id to which all mails of one thread refer; null: the mail belongs to no thread. */
   readonly thread: string | null;
-  /** Further headers. */
+  /** Headers in addition to those that every mail has. */
   readonly headers?: Readonly<Record<string, string>>;
 };
 
-/** svc's own bound on a subject, in characters. Some mail programs show and compare no more than this. */
+/**
+ * Maximum length of a subject, in characters. The bound is svc's
+ * own, because some mail programs neither show nor compare more.
+ */
 const SUBJECT = charactersUpTo(200);
 
 export type AlertMailHeaders = MailEnvelope & {
-  /** Key of the incident to whose thread the mail belongs; null: none. */
+  /** Key of the incident to whose thread the mail belongs; null: the mail belongs to no thread. */
   readonly incident: string | null;
 };
 
 /**
  * Renders the mail of an alert.
  *
- * All mails of an incident refer to one id that no mail has, so that they form a thread whichever of them
- * arrives. Each subject begins with the status: in a list of mails, a recovery must not read as a failure.
+ * All mails of an incident refer to the same id, which no mail has. So they form a thread
+ * even if some of them do not arrive. The subject of an alert about one monitor begins
+ * with the status, because a recovery must not read as a failure in a list of mails.
  *
  * @returns the message of RFC 5322
  */
 export async function renderAlertMail(content: Content, headers: AlertMailHeaders): Promise<Buffer> {
   const { incident } = headers;
-  // A colon has a special meaning in a message id.
+  // A message id cannot contain a colon (RFC 5322, section 3.6.4).
   const thread =
     incident === null ? null : `<${incident.replaceAll(':', '.')}.incident@${mailDomain(headers)}>`;
   return composeMail(headers, {
@@ -89,11 +93,11 @@ function alertHtml({ status, title, facts, link }: Content): string {
 /**
  * Renders a mail of a status page to a visitor.
  *
- * A mail with news carries the headers of a one-click unsubscription (RFC 8058), which
- * requires HTTPS. Under plain HTTP the header only names the address of a page. A mail
- * program may open that page without effect: the visitor unsubscribes by the page's button.
+ * A mail with `unsubscribe` has headers for unsubscribing with one click (RFC 8058), which
+ * requires HTTPS. If its URL is plain HTTP, the mail has only `List-Unsubscribe`, with the address
+ * of a page. Opening that page changes nothing: the visitor unsubscribes by the page's button.
  *
- * @param link address of the button
+ * @param link the URL that the mail's button opens
  */
 export function renderPageMail(mail: PageMail, link: string, envelope: MailEnvelope): Promise<Buffer> {
   return composeMail(
@@ -120,7 +124,7 @@ function unsubscribeHeaders({ unsubscribe }: PageMail): Record<string, string> {
 
 function pageMailText({ lines, button, footer, unsubscribe }: PageMail, link: string): string {
   const end = unsubscribe === undefined ? [] : [`${unsubscribe.text}: ${unsubscribe.url}`];
-  // '-- ' is the signature mark of RFC 3676, section 4.3.
+  // The line '-- ' begins the signature (RFC 3676, section 4.3).
   return `${[...lines, `${button}: ${link}`, ['-- ', footer, ...end].join('\n')].join('\n\n')}\n`;
 }
 
@@ -141,14 +145,14 @@ function pageMailHtml({ subject, lines, button, footer, unsubscribe }: PageMail,
   ].join('\n');
 }
 
-/** The domain of the sender, in ASCII. */
+/** The domain of the sender's address, in ASCII. */
 function mailDomain({ from }: Pick<MailEnvelope, 'from'>): string {
   return asciiName(from.address.slice(from.address.lastIndexOf('@') + 1));
 }
 
 /**
- * Composes a message of RFC 5322, in text and in HTML. Texts
- * are encoded, so that no line of a text becomes a header.
+ * Composes a message of RFC 5322 with a text part and an HTML part. The texts of
+ * headers are encoded, so that a line break in a text cannot begin another header.
  */
 export async function composeMail(
   envelope: MailEnvelope,
@@ -163,7 +167,7 @@ export async function composeMail(
     messageId: `<${deliveryId}@${mailDomain(envelope)}>`,
     ...(thread === null ? {} : { inReplyTo: thread, references: [thread] }),
     date: new Date(sentAt),
-    // The first header is defined by RFC 3834, section 5, the second by Exchange.
+    // RFC 3834, section 5, defines `Auto-Submitted`. Exchange defines `X-Auto-Response-Suppress`.
     headers: { 'Auto-Submitted': 'auto-generated', 'X-Auto-Response-Suppress': 'All', ...headers },
     text,
     html,
@@ -176,9 +180,9 @@ export async function composeMail(
 }
 
 /**
- * Keeps mail programs from decoding a text of a header into another text. An ASCII name
- * that looks like an encoded word (RFC 2047) would be sent unchanged, and decoded. With
- * a word joiner, which is invisible and not ASCII, the composer encodes the whole text.
+ * Prevents mail programs from decoding a header's text into another text. An ASCII text that looks
+ * like an encoded word (RFC 2047) would be sent unchanged, and mail programs would decode it. A
+ * word joiner is invisible and not ASCII. If a text has one, the composer encodes the whole text.
  */
 function undecodable(text: string): string {
   return text.replaceAll('=?', `=${INVISIBLE}?`);

@@ -7,30 +7,32 @@ import type { Deliverer, TestedDelivery } from './deliverer.ts';
 import { closesIncidents } from './registry.ts';
 
 /**
- * Maximum number of deliveries that one transaction queues
- * again. Such a transaction delays other writes by some ms.
+ * Maximum number of deliveries that one transaction queues again.
+ * Such a transaction delays other writes by a few milliseconds.
  */
 const REPLAYED_AT_ONCE = 200;
 
 /** Deliveries that users start: replays and tests. */
 export interface ManualDeliveries {
   /**
-   * Queues a dead delivery again, with the same id for the receiver and a fresh schedule of 24 h. It
-   * comes before younger deliveries of its monitor and channel. It is sent even if the channel is
-   * stopped, and a success starts the channel again. Returns `not-dead` for a delivery that is not dead.
+   * Queues a dead delivery again, with the same id for the receiver and a new schedule of
+   * 24 h. The delivery is sent before younger deliveries of its monitor and channel, and
+   * even if the channel is stopped. If it is delivered, a stopped channel starts again.
+   *
+   * @returns `not-dead` or `not-found` if there is no such dead delivery
    */
   replayDelivery(deliveryId: number): Promise<'replayed' | 'not-dead' | 'not-found'>;
   /**
-   * Queues all dead deliveries of a channel again, as {@link replayDelivery} does, the oldest
-   * first. Tests and messages of svc about itself stay dead. Returns the number of deliveries.
+   * Queues all dead deliveries of a channel again, as {@link replayDelivery} does, the oldest first.
+   * Tests and messages of svc about itself stay dead. Returns the number of deliveries that were queued.
    *
-   * @throws StoreError the deliveries that were queued again before the error stay queued
+   * @throws StoreError; the deliveries that were queued before the error stay queued
    */
   replayChannel(notificationId: number): Promise<number>;
   /**
-   * Makes one attempt to send a test alert, at once and without the queue. A kind
-   * that keeps incidents open then gets the end of the test's incident. The ledger
-   * stores both alerts under monitor 0, and both results update the channel's state.
+   * Makes one attempt to send a test alert, at once and without the queue. If the test is
+   * delivered, and the kind keeps incidents open, a second alert ends the test's incident. The
+   * ledger stores both alerts under monitor 0, and the results update the channel's state.
    *
    * @throws StoreError also when there is no such channel
    */
@@ -38,7 +40,7 @@ export interface ManualDeliveries {
 }
 
 export type TestOutcome = TestedDelivery & {
-  /** The delivery of the end of the test's incident; null: there was no end to send. */
+  /** The second alert, which ends the test's incident; null: none was sent. */
   readonly resolved: TestedDelivery | null;
 };
 
@@ -90,7 +92,7 @@ export function createManualDeliveries(parts: {
 
 /**
  * Makes a test alert. Its status is `error`, so that svc handles
- * it like a real alert. Each of its texts says that it is a test.
+ * it like a real alert. Its texts say that it is a test.
  */
 export function testAlert(at: number, publicUrl: string): Alert {
   return {

@@ -12,7 +12,7 @@ import { type ChannelFacts, reasonOf, type SendResult } from './channel.ts';
 /*
  * The life of a delivery, as pure functions.
  *
- *     pending ── leftOutStep ──▶ superseded, or dead: its channel is stopped
+ *     pending ── leftOutStep ──▶ superseded, or dead (its channel is stopped)
  *        │ sent
  *        └────── nextStep ─────▶ delivered, dead, or pending until its next attempt
  */
@@ -63,8 +63,8 @@ export function nextStep(delivery: QueuedDelivery, attempt: EndedAttempt, moment
 }
 
 /**
- * The result for one member of a group. The content of one member may be the
- * reason why the whole group was refused, so each member is tried by itself.
+ * The result for one member of a group. If a whole group was refused, the content
+ * of one member may be the reason. So each member is tried again by itself.
  */
 function ofOne(result: SendResult): SendResult {
   if (result.outcome !== 'permanent-message') return result;
@@ -139,13 +139,13 @@ function ended(
 }
 
 /**
- * The result, judged together with earlier answers of the channel. A second
- * answer that calls the address dead, some minutes after the first, stops the
- * channel. An answer to former settings says nothing about the present address.
+ * The result, judged together with earlier answers of the channel. A second answer that
+ * calls the address dead, at least 5 minutes after the first, stops the channel. An answer
+ * to former settings says nothing about the present address, so it never stops the channel.
  *
  * @param isFormer  whether the settings were changed during the attempt
- * @param doubtedMs time since the first of the successive
- *   answers that call the address dead; null: there was none
+ * @param doubtedMs time since the first answer since the last
+ *   success that called the address dead; null: there was none
  */
 export function inContext(
   result: SendResult,
@@ -205,7 +205,7 @@ export function testedState(result: SendResult): ChannelState | null {
   return result.outcome === 'delivered' ? { state: 'taken-up', reason: null } : channelState(result);
 }
 
-/** The incident of which the channel knows since this attempt; null: there is no such incident. */
+/** The incident that this attempt announced, or may have announced, to the channel; null: none. */
 function announcedBy({ alert, isAnnounced }: QueuedDelivery, result: SendResult): AnnouncedIncident | null {
   if (alert === null) return null;
   const { incident } = alert;

@@ -9,14 +9,14 @@ import { HUMAN_KINDS } from './registry.ts';
 /** Maximum number of channels that get a message about another channel. */
 const MAX_RECEIVERS = 20;
 
-/** The id in the place of a monitor's id, in deliveries that are about no monitor. */
+/** Deliveries that are about no monitor have this id in place of a monitor's id. */
 export const NO_MONITOR = 0;
 
 /** A message to people about a channel. */
 export type Notice = {
   /** The channel that the message is about. */
   readonly notificationId: number;
-  /** Unique to the event. The message about an event is queued once. */
+  /** Text that is unique to the event. Each receiver gets only one message about an event. */
   readonly event: string;
   readonly text: (channel: { readonly name: string }) => { readonly title: string; readonly lines: string[] };
   /** Epoch ms. */
@@ -24,8 +24,9 @@ export type Notice = {
 };
 
 /**
- * Queues the message for up to 20 other channels of the workspace that people read. Channels
- * that work come first. `onQueued` is called for each queued message after the commit.
+ * Queues the message for at most 20 other channels of the workspace, all of kinds whose
+ * messages people read. Stopped channels get no message, and channels that work come
+ * before failing ones. `onQueued` is called for each queued message after the commit.
  */
 export async function queueNotice(
   tx: Transaction,

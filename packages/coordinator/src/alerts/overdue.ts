@@ -27,21 +27,23 @@ export type OverdueParts = {
 };
 
 /**
- * Raises the alarm about alerts that do not arrive. The alarm goes to the log, the metrics and `/v1/system`,
- * and to the other channels of the workspace that people read. It is raised once for each channel, and again
- * only after no alert of the channel was overdue in between. The channels of a workspace that become overdue
- * together share one message, which names ten of them at most.
+ * Raises an alarm about each channel with an alert that has waited for two minutes.
+ *
+ * The alarm goes to the log, the metrics and `/v1/system`, and as a message to at most 20
+ * other channels of the workspace. Only channels that people read get the message. An alarm
+ * is not repeated while the channel has an overdue alert. If several channels of a workspace
+ * become overdue together, they share one message, which names at most ten of them.
  */
 export class OverdueAlerts {
   readonly #parts: OverdueParts;
   /** The channels whose alarm is raised, by channel id. */
   readonly #raised = new Map<number, OverdueChannel>();
   /**
-   * By channel id: when the oldest waiting delivery was queued, epoch
-   * ms, and since when svc has seen this delivery wait, monotonic ms.
+   * By channel id: when the oldest waiting delivery was queued (`oldestQueuedAt`, epoch
+   * ms), and when this process first saw that delivery wait (`since`, monotonic ms).
    */
   readonly #seen = new Map<number, { readonly oldestQueuedAt: number; readonly since: number }>();
-  /** The channels with waiting deliveries, as of the last read, which is at most 10 s ago. */
+  /** The channels with waiting deliveries, as of the last successful read. A read begins every 10 s. */
   #waiting: readonly WaitingChannel[] = [];
   #cancelTimer: () => void = () => {};
   #queueing: Promise<void> = Promise.resolve();
@@ -51,14 +53,14 @@ export class OverdueAlerts {
     this.#parts = parts;
   }
 
-  /** The channels with overdue alerts. */
+  /** The channels whose oldest alert has waited for two minutes or longer. */
   get channels(): readonly OverdueChannel[] {
     return [...this.#raised.values()];
   }
 
   /**
-   * Number of pairs of monitor and channel with pending deliveries, and age
-   * of the oldest such delivery, ms. Both numbers are at most 10 s old.
+   * `pairs`: number of pairs of a monitor and a channel with pending deliveries. `oldestMs`: age of
+   * the oldest of these deliveries, ms; 0 if there are none. The deliveries are read every 10 s.
    */
   get waiting(): { readonly pairs: number; readonly oldestMs: number } {
     let pairs = 0;
@@ -116,8 +118,8 @@ export class OverdueAlerts {
   }
 
   /**
-   * How long the oldest delivery of the channel has waited, ms. If the wall clock was set
-   * back, `ageOf` may be 0. Then the time since this process first saw the delivery counts.
+   * How long the oldest delivery of the channel has waited, ms. The wait is at least the time since
+   * this process first saw the delivery. If the wall clock was set back, `ageOf` may return less.
    */
   #waitOf({ notificationId, oldestQueuedAt }: WaitingChannel): number {
     const { clock, deliverer } = this.#parts;
@@ -136,8 +138,8 @@ export class OverdueAlerts {
   }
 
   /**
-   * Queues one message about these channels for the other channels of their
-   * workspace: a network that is down makes many channels overdue at once.
+   * Queues one message about these channels for the other channels of their workspace. The
+   * channels share a message because a network that is down makes many channels overdue at once.
    */
   async #queueMessage(channels: readonly OverdueChannel[]): Promise<void> {
     const { store, clock, log, deliverer } = this.#parts;
@@ -165,7 +167,10 @@ const MOST_NAMED = 10;
 
 type NamedChannel = OverdueChannel & { readonly name: string };
 
-/** The channels that were not removed meanwhile. The first ten have their names, the others an empty name. */
+/**
+ * Returns the first ten channels that were not removed meanwhile, with their names, and
+ * then all further channels, with an empty name. The further channels are not looked up.
+ */
 async function channelsThere(tx: Transaction, channels: readonly OverdueChannel[]): Promise<NamedChannel[]> {
   const there: NamedChannel[] = [];
   for (const channel of channels) {

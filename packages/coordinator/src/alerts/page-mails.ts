@@ -6,19 +6,19 @@ import { insertPageMails } from '../store/pages/page-recipients.ts';
 import type { Transaction } from '../store/store.ts';
 
 /**
- * Each recipient has two queues, so that a mail with a link that the visitor requested never waits
- * behind news that cannot be delivered. The id of the queue takes the place of a monitor's id.
+ * Ids of the two queues of a recipient. A delivery has such an id in place of a monitor's id. With two
+ * queues, a mail with a link that the visitor requested never waits behind news that cannot be delivered.
  */
 const QUEUES = { links: -1, news: 0 } as const;
 
 /** A mail of a status page before it is queued. */
 export type PageMailToQueue = {
   readonly recipientId: number;
-  /** Unique to this mail: a uid is queued only once. */
+  /** Unique id of this mail. A second mail with the same uid is not queued. */
   readonly uid: string;
   readonly queue: keyof typeof QUEUES;
   readonly mail: PageMail;
-  /** Address of the button. The query of the address counts as secret, and is stored sealed. */
+  /** The URL that the mail's button opens. The query of the URL counts as a secret, and is stored sealed. */
   readonly link: string;
 };
 
@@ -29,10 +29,10 @@ export type PageMailParts = {
 };
 
 /**
- * Queues mails in the outbox of alerts, so that mails are as durable as alerts: svc tries to send them
- * for a day, and each attempt is in the ledger. A mail to a recipient that was removed is left out.
+ * Queues mails in the outbox of alerts. So mails are as durable as alerts: svc tries to send them for
+ * a day, and records each attempt in the ledger. A mail is left out if its recipient was removed.
  *
- * @param at epoch ms
+ * @param at time of queueing, epoch ms
  */
 export async function queuePageMails(
   tx: Transaction,
@@ -54,7 +54,8 @@ export async function queuePageMails(
 function alertOf({ mail, link, uid, queue }: PageMailToQueue, at: number): Alert {
   return {
     monitor: { id: QUEUES[queue], name: mail.subject, url: link, type: 'http' },
-    // Alerts of every other status may be left out because of an alert that was sent before.
+    // With the status `recovered`, the mail would be left
+    // out, because no earlier mail announced its incident.
     status: 'error',
     cronTimestamp: Math.floor(at),
     at: Math.floor(at),

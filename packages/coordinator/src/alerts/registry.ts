@@ -42,7 +42,7 @@ export type SendingKind = {
   [K in ChannelKind]: (typeof CHANNELS)[K] extends ChannelWithoutSender ? never : K;
 }[ChannelKind];
 
-/** The operator's settings that any kind reads, as the coordinator reads them from its environment. */
+/** The operator's settings for all kinds. The coordinator reads these settings from its environment. */
 export const CHANNEL_OPERATOR_SETTINGS: OperatorSettings = Object.assign(
   {},
   ...CHANNEL_KINDS.map((kind) => CHANNELS[kind].operatorSettings),
@@ -72,5 +72,5 @@ export function closesIncidents(kind: string): boolean {
   return factsOf(kind)?.closesIncidents ?? false;
 }
 
-/** The kinds that people read. */
+/** The kinds of channels whose messages people read. */
 export const HUMAN_KINDS: readonly ChannelKind[] = CHANNEL_KINDS.filter((kind) => CHANNELS[kind].isHuman);

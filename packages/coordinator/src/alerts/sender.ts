@@ -15,22 +15,23 @@ import { type UrlRules, urlRefusal } from './declared-urls.ts';
 import { CHANNELS, type Channels } from './registry.ts';
 import { bytesUpTo, shortened } from './shortening.ts';
 
-/** A declared channel in the form that sending needs. */
+/** The kind and the settings of a channel, as {@link Send} needs them. */
 export type StoredChannelOf<K extends ChannelKind> = {
   readonly kind: K;
   readonly settings: Secret<ChannelSettings[K]>;
 };
 export type StoredChannel = { [K in ChannelKind]: StoredChannelOf<K> }[ChannelKind];
 
-/** A channel, as the deliverer finds it. */
+/** A channel as a {@link ChannelSource} finds it. */
 export type FoundChannel = {
   readonly workspaceId: number;
   /** The stored kind, which this version may not know. */
   readonly kind: string;
-  /** Why the channel is stopped; null: it is not. */
+  /** Why the channel is stopped; null: it is not stopped. */
   readonly stoppedFor: string | null;
   /**
-   * Whether alerts of many monitors that change together are sent as one message, if people read the channel.
+   * Whether svc combines the alerts of many monitors that change together in
+   * one message. It does so only if people read the messages of the channel.
    */
   readonly groupsAlerts: boolean;
   /** See `SendContext.kept`. */
@@ -38,7 +39,7 @@ export type FoundChannel = {
   /**
    * Decrypts the settings of the channel.
    *
-   * @throws StoreError when they cannot be read
+   * @throws StoreError when the settings cannot be read
    */
   openSettings(): StoredChannel;
 };
@@ -142,7 +143,10 @@ function replyRecorder(): { over(post: HttpPost): HttpPost; reply(): string } {
   };
 }
 
-/** Masks the secret parts of the alert, because a receiver may repeat them in its answer. */
+/**
+ * Returns a `post` that also masks the query of the monitor's
+ * URL, because a receiver may repeat it in its answer.
+ */
 function withSecretsOf({ monitor }: Alert, post: HttpPost): HttpPost {
   const url = URL.parse(monitor.url);
   const secrets = url === null ? [] : querySecrets(url);

@@ -4,7 +4,7 @@ import type { ChannelQueue } from './channel-queue.ts';
 import { factsOf } from './registry.ts';
 import type { FoundChannel } from './sender.ts';
 
-/* The limits that channels share: places for all of them, and the rates of their kinds. */
+/* Limits that channels share: the number of places, and the rates of kinds. */
 
 /**
  * Number of places, over all channels. Each message takes a place while it is sent, and so does each read of
@@ -13,9 +13,9 @@ import type { FoundChannel } from './sender.ts';
 export const IN_PROGRESS_IN_ALL = 1_024;
 
 /**
- * Shares {@link IN_PROGRESS_IN_ALL} among the workspaces. A workspace may begin a message while it
- * has fewer in progress than there are free places. So one busy workspace gets half of the places,
- * two busy workspaces get a third each, and some places always stay free for a further workspace.
+ * Shares {@link IN_PROGRESS_IN_ALL} among the workspaces. A workspace may take a place while
+ * it has taken fewer places than are free. So one busy workspace gets half of the places, two
+ * busy workspaces get a third each, and some places always stay free for a further workspace.
  */
 export class Places {
   readonly #taken = new Map<number, number>();
@@ -39,12 +39,12 @@ export class Places {
   }
 }
 
-/** The rate of one kind, over all its channels, and the channels that wait because of it. */
+/** The rate of one kind, over all its channels, and the channels that wait because of this rate. */
 type Gate = { readonly tokens: TokenBucket; readonly waiting: Set<ChannelQueue>; cancelTimer: () => void };
 
 /**
- * Keeps the rates of kinds whose channels share the operator's account. Waiting channels continue in the
- * order in which they came.
+ * Enforces the rates of kinds whose channels share the operator's
+ * account. Waiting channels continue in the order in which they came.
  */
 export class KindRates {
   readonly #clock: Clock;

@@ -3,10 +3,10 @@
  * see as characters. So neither a surrogate pair nor an emoji of several code points is cut in half.
  */
 
-/** Whether a text is within a limit. If a text fits, each beginning of it fits too. */
+/** Says whether a text is within a limit. If a text fits, each beginning of it fits too. */
 export type Fits = (text: string) => boolean;
 
-/** The form in which a medium gets a text. Some limits count this form. */
+/** Returns the form in which a medium gets a text, such as its escaped form. Some limits count this form. */
 export type Form = (text: string) => string;
 
 const asItIs: Form = (text) => text;
@@ -26,12 +26,12 @@ export function bytesUpTo(limit: number, form: Form = asItIs): Fits {
 
 const ELLIPSIS = '…';
 
-/** Created at the first use, because the creation takes some 10 ms. */
+/** The segmenter is created at its first use, because the creation takes about 10 ms. */
 let graphemes: Intl.Segmenter | undefined;
 
 /**
- * A text that fits. A text that does not fit is cut to its longest beginning that
- * fits together with an ellipsis. The result is empty if not even the ellipsis fits.
+ * Returns the text if it fits. Otherwise it returns the longest beginning that
+ * fits together with an ellipsis. It returns '' if not even the ellipsis fits.
  */
 export function shortened(text: string, fits: Fits): string {
   if (fits(text)) return text;

@@ -8,8 +8,8 @@ import type { Store } from '../store/store.ts';
 import type { ChannelSource, FoundChannel } from './sender.ts';
 
 /**
- * The declared channels, and the recipients of status pages as further channels. Settings are decrypted for
- * each attempt, and not kept in clear text.
+ * Finds the declared channels. The recipients of status pages are channels too. The settings
+ * of a declared channel are decrypted for each attempt, and not kept in clear text.
  */
 export function storedChannels(store: Store, secrets: Secrets): ChannelSource {
   return {
@@ -40,7 +40,8 @@ export function storedChannels(store: Store, secrets: Secrets): ChannelSource {
 }
 
 /**
- * The mailbox of one recipient. It is a channel of its own, so that recipients do not wait for each other.
+ * Finds the mailbox of one recipient. Each mailbox is a channel
+ * of its own, so that recipients do not wait for each other.
  */
 async function recipientChannel(store: Store, recipientId: number): Promise<FoundChannel | null> {
   const recipient = await findRecipient({ read: store.work }, recipientId);

@@ -10,7 +10,7 @@ import { apiUrl, jsonOf, judgedByApi, passing, refused } from './vendor-api.ts';
 
 /* Twilio's Programmable Messaging (twilio.com/docs, read on 2026-11-21). */
 
-/** The settings of all kinds that Twilio delivers. */
+/** The operator's settings that all kinds need whose messages Twilio delivers. */
 export const TWILIO_SETTINGS = {
   twilioAccountSid: {
     name: 'SVC_TWILIO_ACCOUNT_SID',
@@ -105,7 +105,7 @@ const error = z.object({ code: z.number() });
 
 function judgedByTwilio(result: PostResult): SendResult {
   return judgedByApi(result, 201, (reply) => {
-    // With another status, a code in the body has no meaning.
+    // Twilio's codes have a meaning only with a status 4xx.
     if (reply.statusCode < 400 || reply.statusCode > 499) return null;
     const code = error.safeParse(jsonOf(reply)).data?.code ?? null;
     // 20429: too many requests.

@@ -2,11 +2,13 @@ import { VERSION } from '@svc/shared/version.ts';
 import type { HttpPost, PostFailure, PostReply, PostRequest, PostResult } from '../outgoing/http-post.ts';
 import type { FailureReason, SendResult } from './channel.ts';
 
-/* The requests and the meaning of answers that all vendors with an HTTP API have in common. */
+/*
+ * What all vendors with an HTTP API have in common: how svc sends JSON to them, and what their answers mean.
+ */
 
 export type JsonRequest = Pick<PostRequest, 'method' | 'url' | 'secrets' | 'signal'> & {
   readonly body: object;
-  /** Names in lower case. */
+  /** Headers in addition to the usual ones. Their names are in lower case. */
   readonly headers?: Readonly<Record<string, string>>;
 };
 
@@ -40,14 +42,15 @@ type Retry = Extract<SendResult, { outcome: 'retry' }>;
  * | 2xx | `delivered` |
  * | 400, 413, 415, 422: the message is at fault | `permanent-message` |
  * | 401, 403, 404, 410: the credential or the address is at fault | `permanent-channel` |
- * | none, 408, 425, 429, 5xx, a redirect (svc never follows one), and any other | `retry` |
+ * | none, because no valid request could be made | `permanent-channel` |
+ * | none for another reason, 408, 425, 429, 5xx, a redirect (svc follows none), and any other | `retry` |
  *
- * A certificate that is not trusted may show that the address which a user declared now leads
- * to somebody else. Such an address counts as dead after some minutes. An expired certificate
- * does not: its owner will renew it. An address that the operator set never counts as dead.
+ * A certificate that is not trusted may show that the address which a user declared
+ * now leads to somebody else. Such an address counts as dead after some minutes. An
+ * expired certificate has no such effect, because its owner will renew it.
  *
  * @param own   judges the replies to which this vendor gives another meaning; it returns null for all others
- * @param whose who sets the address
+ * @param whose `users`: an untrusted certificate may show that the address is dead
  */
 export function judged(
   result: PostResult,
@@ -75,8 +78,8 @@ const MESSAGE_AT_FAULT: ReadonlySet<number> = new Set([400, 413, 415, 422]);
 const ADDRESS_AT_FAULT: ReadonlySet<number> = new Set([401, 403, 404, 410]);
 
 /**
- * Failures after which the receiver has not got the alert.
- * After any other failure, it may have got the alert.
+ * Failures that show that the receiver did not get the alert.
+ * After any other failure, the receiver may have got it.
  */
 const NOT_REACHED: ReadonlySet<PostFailure> = new Set([
   'egress-denied',
@@ -89,9 +92,9 @@ const NOT_REACHED: ReadonlySet<PostFailure> = new Set([
 /**
  * Judges as {@link judged} does, for an API whose address the operator sets: a
  * wrong address stops no channel. Only one status means that the vendor has taken
- * the alert. Another success comes from a proxy or a login page in between.
+ * the alert. If the status is any other 2xx, a proxy or a login page answered.
  *
- * @param taken the status of a success
+ * @param taken the status that means success
  * @param own   judges the replies to which this vendor gives another meaning; it returns null for all others
  */
 export function judgedByApi(
@@ -117,11 +120,13 @@ export function refused(outcome: 'permanent-message' | 'permanent-channel', repl
   return { outcome, error: errorOf(reply), statusCode: reply.statusCode };
 }
 
-/** The result of a failure that may not happen again later. */
+/** The result of a failure after which a later attempt may succeed. */
 export function passing(
   reply: PostReply,
   more: {
-    /** Wait that the body asks for, ms. Left out: the wait of `Retry-After` counts. */
+    /**
+     * Wait that the body of the reply asks for, ms. Left out: the wait of the header `Retry-After` counts.
+     */
     readonly waitMs?: number | undefined;
     readonly reason?: FailureReason;
     readonly mayBeDead?: boolean;

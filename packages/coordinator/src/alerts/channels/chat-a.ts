@@ -10,15 +10,15 @@ import { charactersUpTo, shortened } from '../shortening.ts';
 import { jsonOf, judged, passing, postJson, refused } from '../vendor-api.ts';
 
 /**
- * Discord, by the webhook of a channel. Every alert is a message of its own. Source:
- * https://discord.com/developers/docs/resources/webhook (2026-11-22).
+ * Discord, by the webhook of a Discord channel. Every alert is a message of its
+ * own. Source: https://discord.com/developers/docs/resources/webhook (2026-11-22).
  */
 export const chatA: Channel<'chat_a'> = {
   closesIncidents: false,
   isHuman: true,
   dropsOld: false,
   // The limits of webhooks on 2026-11-22. Discord documents
-  // no fixed limits: each answer contains the present ones.
+  // no fixed limits: each answer contains the present limits.
   rate: { channel: { perMinute: 30, burst: 5 } },
   declaredUrl: {
     attribute: 'webhook_url',
@@ -46,8 +46,8 @@ export const chatA: Channel<'chat_a'> = {
 };
 
 /**
- * Adds `wait` to the address. Without `wait`, Discord answers 204 before
- * it stores the message, and also when it never stores the message.
+ * Adds `wait` to the address. Without `wait`, Discord answers 204
+ * before it stores the message, even if it never stores the message.
  */
 function withWait(address: string): string {
   const url = URL.parse(address);
@@ -82,8 +82,8 @@ function lineOf({ label, text, isAddress }: Fact): string {
 }
 
 /**
- * In Discord a backslash escapes the punctuation mark after it, except in an
- * address that Discord finds and links. An address in `<…>` is linked as a whole.
+ * Writes texts in Discord's Markdown. A backslash escapes the punctuation mark after it, but
+ * not in an address that Discord finds and links. An address in `<…>` is linked as a whole.
  */
 const MARKDOWN: TextForms = {
   text: (text) => text.replace(/[\\*_~`|<>[\]@]/g, '\\$&'),
@@ -98,18 +98,18 @@ function formed(text: string): string {
 const limited = z.object({ retry_after: z.number() });
 const refusal = z.object({ code: z.number() });
 
-/** Code of Discord for `internal network error`: a fault of Discord, with status 403. */
+/** Discord's error code for `internal network error`. The status is 403, but the fault is Discord's. */
 const OWN_FAULT = 40_333;
 /**
- * Code of Discord for a channel that is a forum. A forum
- * takes a message only with `thread_id` in the address.
+ * Discord's error code for the webhook of a forum. A forum
+ * takes a message only if the address has `thread_id`.
  */
 const NEEDS_THREAD = 220_001;
 
 function ownMeaning(reply: PostReply): SendResult | null {
   const { statusCode } = reply;
   if (statusCode >= 200 && statusCode <= 299) {
-    // 204 does not promise that the message is stored. Discord sends no other code.
+    // 204 does not promise that the message is stored. Any other 2xx does not come from Discord.
     return statusCode === 200 ? null : passing(reply);
   }
   const body = jsonOf(reply);

@@ -22,7 +22,7 @@ export const chatC: Channel<'chat_c'> = {
   operatorSettings: {},
   async send({ webhook_url: address }, alert, { deliveryId, signal, thread }, { post, publicUrl }) {
     // The first alert of the incident may have been in a message
-    // for many monitors, in the thread of another incident.
+    // about many monitors, in the thread of another incident.
     const threadKey = thread ?? alert.incident;
     const result = await postJson(post, {
       url: withOptions(address, deliveryId),
@@ -59,7 +59,7 @@ function renderGoogleChat(alert: Alert, threadKey: string, publicUrl: string) {
   const content = contentOf(alert, publicUrl);
   const title = shortened(content.title, charactersUpTo(TITLE_CHARACTERS));
   const message = (facts: readonly Fact[]) => ({
-    // The text of notifications. `<users/all>` in it would mention everybody.
+    // The text that notifications show. `<users/all>` in this text would mention everybody.
     fallbackText: title.replaceAll('<', '‹'),
     cardsV2: [{ cardId: 'alert', card: cardOf({ ...content, title, facts }) }],
     thread: { threadKey },
@@ -93,7 +93,8 @@ const failure = z.object({
 });
 
 /**
- * If the key in the declared address is wrong, Google answers 400. The fault is the address, not the message.
+ * Google answers 400 if the key in the declared address is
+ * wrong. In that case the address is at fault, not the message.
  */
 function ownMeaning(reply: PostReply): SendResult | null {
   if (reply.statusCode !== 400) return null;

@@ -30,14 +30,14 @@ const SETTINGS = {
 } as const satisfies SettingsTable;
 
 /**
- * E-mail by the operator's SMTP server. A server does not recognise a
- * repetition, so a mail that is sent twice has the same `Message-ID` both times.
+ * E-mail by the operator's SMTP server. A server does not recognise a repetition. So a mail that
+ * is sent twice has the same `Message-ID` both times, by which the recipient may recognise it.
  */
 export const email: Channel<'email', typeof SETTINGS> = {
   closesIncidents: false,
   isHuman: true,
   dropsOld: false,
-  // Each mail server has limits of its own. svc opens only few connections to the server.
+  // Each mail server has limits of its own. svc opens only a few connections to the server.
   rate: {},
   operatorSettings: SETTINGS,
   async send({ email: to }, alert, context, { sendMail, publicUrl, operator }) {
@@ -58,7 +58,10 @@ export const email: Channel<'email', typeof SETTINGS> = {
   },
 };
 
-/** Tests, mails about many monitors, mails about svc itself and mails to visitors belong to no thread. */
+/**
+ * Whether the mail belongs to the thread of an incident. Tests, mails about many
+ * monitors, mails about svc itself and mails to visitors belong to no thread.
+ */
 function belongsToIncident({ test, group, notice, letter }: Alert): boolean {
   return test !== true && group === undefined && notice === undefined && letter === undefined;
 }
@@ -74,7 +77,7 @@ function rendered(alert: Alert, envelope: MailEnvelope, publicUrl: string): Prom
   return renderAlertMail(contentOf(alert, publicUrl), { ...envelope, incident });
 }
 
-/** @throws TypeError */
+/** @throws TypeError when the address is not valid */
 function parseSender(text: string): MailAddress {
   const [, name = '', address = text] = /^\s*"?([^"<>\u0000-\u001f]*?)"?\s*<([^<>]*)>\s*$/.exec(text) ?? [];
   const wrong = emailAddress(address);
@@ -90,9 +93,9 @@ function inAscii(address: string): string {
 }
 
 /**
- * Judges a relay's reply by its first digit (RFC 5321, section 4.2.1) and by the
- * stage at which the relay refused. Only the operator can correct a refusal of
- * the connection, the login or the sender, so such a refusal stops no channel.
+ * Judges how a mail was handed to the relay. A refusal is judged by the first digit of
+ * its code (RFC 5321, section 4.2.1) and by its stage. Only the operator can correct a
+ * refusal of the connection, the login or the sender, so such a refusal stops no channel.
  */
 function judgedMail(result: MailResult): SendResult {
   if (result.kind === 'accepted') return { outcome: 'delivered', statusCode: 250 };
@@ -116,7 +119,7 @@ function judgedMail(result: MailResult): SendResult {
   }
 }
 
-/** With these codes the relay takes no mail from svc for any recipient. */
+/** With these codes the relay refuses all mail of svc, whoever the recipient is. */
 const OPERATOR_AT_FAULT: ReadonlySet<number> = new Set([503, 530, 534, 535, 538]);
 
 function refusedMail(refusal: Extract<MailResult, { kind: 'refused' }>): SendResult {
@@ -130,10 +133,10 @@ function refusedMail(refusal: Extract<MailResult, { kind: 'refused' }>): SendRes
 }
 
 /**
- * Whether a refusal at `RCPT TO` is about svc, not about the recipient. Servers also
- * judge the client, its greeting and the sender at this stage. Postfix does so by default
- * (`smtpd_delay_reject`). Exim does so when it verifies the sender, or finds the address
- * of the client in a list. Exim then answers 550 and gives the reason in words only.
+ * Whether a refusal at `RCPT TO` is about svc, not about the recipient. At this stage, servers
+ * also judge the client, its greeting and the sender. Postfix does so by default
+ * (`smtpd_delay_reject`). Exim does so when it verifies the sender, or finds the address of the
+ * client in a list. In these two cases Exim answers 550, and gives the reason in words only.
  */
 function isAboutSender({ stage, enhanced, error }: Extract<MailResult, { kind: 'refused' }>): boolean {
   return stage === 'recipient' && (SENDER_CODE.test(enhanced ?? '') || SENDER_WORDS.test(error));
@@ -148,9 +151,9 @@ const SENDER_WORDS =
   /\brelay(?:ing)?\b.*(?:denied|not permitted|not allowed)|\b(?:sender address|helo command|client host)\b.* rejected|\bsender verify failed|\b(?:listed|black ?list|block ?list|blocked)\b.* (?:at|by|in|on|using) /i;
 
 /**
- * Whether a refusal shows that the address is dead. RFC 3463: 5.1.x is about the
- * address, and 5.2.2 is a full mailbox, which its owner may empty. After the message
- * was transferred, only a code 5.1.x shows that the refusal is about the recipient.
+ * Whether a refusal shows that the address is dead. At `RCPT TO`, every refusal does, except
+ * that of a full mailbox (5.2.2 or 552), which its owner may empty. After the message was
+ * transferred, only a code 5.1.x does, because RFC 3463 reserves it for the address.
  */
 function isDeadAddress({ stage, code, enhanced }: Extract<MailResult, { kind: 'refused' }>): boolean {
   if (stage === 'message') return /^5\.1\./.test(enhanced ?? '');

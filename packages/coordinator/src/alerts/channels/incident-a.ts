@@ -26,9 +26,9 @@ const SUMMARY = charactersUpTo(1_024);
 /**
  * PagerDuty, Events API v2 (developer.pagerduty.com, read on 2026-11-21).
  *
- * The key of the incident is the `dedup_key`. PagerDuty opens one incident for a key, adds later alerts
- * to the log of the incident, and resolves the incident. It drops a resolve event when no such incident
- * is open. It logs an escalation, and does not page people who have acknowledged the incident.
+ * The key of the incident is the `dedup_key`. PagerDuty opens one incident for a key, adds later alerts to
+ * the log of the incident, and resolves the incident. If no incident with the key is open, PagerDuty drops
+ * a resolve event. It only logs an escalation, and does not page people who have acknowledged the incident.
  */
 export const incidentA: Channel<'incident_a', typeof SETTINGS> = {
   closesIncidents: true,

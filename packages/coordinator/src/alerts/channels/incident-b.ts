@@ -64,8 +64,8 @@ export const incidentB: Channel<'incident_b', typeof SETTINGS> = {
         signal,
       });
     const [first, ...changes] = renderOpsgenie(alert, publicUrl, thread !== null);
-    // All requests are sent at the same time: Opsgenie queues
-    // them anyway, and the whole attempt may take 15 s.
+    // All requests are sent at the same time, so that the attempt takes at most
+    // 15 s, the time limit of one request. Opsgenie queues the requests anyway.
     const [opened, ...changed] = await Promise.all([request(first), ...changes.map(request)]);
     const failed = [judgedByApi(opened, 202, ownMeaning), ...changed.map(judgedChange)].find(
       ({ outcome }) => outcome !== 'delivered',
@@ -74,7 +74,10 @@ export const incidentB: Channel<'incident_b', typeof SETTINGS> = {
   },
 };
 
-/** The requests of an alert. The second and later ones change the texts of an open alert. */
+/**
+ * Returns the requests of an alert. The first request creates or closes the alert
+ * at Opsgenie. Further requests change the texts and the priority of an open alert.
+ */
 function renderOpsgenie(alert: Alert, publicUrl: string, isOpen: boolean): [Step, ...Step[]] {
   const content = contentOf(alert, publicUrl);
   const ofAlias = (action: string) =>
@@ -109,14 +112,14 @@ function creationOf(alert: Alert, content: Content, text: string) {
     source: 'svc',
     entity: shortened(monitor.name, ENTITY),
     tags: ['svc', monitor.type],
-    // Opsgenie takes only strings as values.
+    // Opsgenie takes only strings as values of `details`.
     details: { monitor_id: String(monitor.id), link: content.link, reason },
   };
 }
 
 /**
- * Statuses with which Opsgenie refuses the key, a setting
- * of the channel. 402: the customer's plan has no API.
+ * Statuses with which Opsgenie refuses the key, which is a
+ * setting of the channel. 402: the customer's plan has no API.
  */
 const KEY_AT_FAULT: ReadonlySet<number> = new Set([401, 402, 403]);
 
@@ -127,8 +130,8 @@ function ownMeaning(reply: PostReply): SendResult | null {
 }
 
 /**
- * Judges a change of an open alert. A refusal counts as
- * delivered: some services with this API cannot change texts.
+ * Judges the answer to a change of an open alert. A refusal (4xx except 429)
+ * counts as delivered, because some services with this API cannot change texts.
  */
 function judgedChange(result: PostResult): SendResult {
   const judged = judgedByApi(result, 202, ownMeaning);
@@ -137,7 +140,10 @@ function judgedChange(result: PostResult): SendResult {
   return outcome !== 'delivered' && isRefused ? { outcome: 'delivered', statusCode } : judged;
 }
 
-/** Period of the limit that was reached (a second or a minute), ms. */
+/**
+ * Wait before the next request, ms: the wait of `Retry-After`, or else the period of the
+ * limit that was reached (a second or a minute). Undefined if the answer has neither.
+ */
 function periodOf({ headers, retryAfterMs }: PostReply): number | undefined {
   const seconds = Number(headers['x-ratelimit-period-in-sec']);
   return retryAfterMs ?? (Number.isFinite(seconds) && seconds > 0 ? seconds * 1_000 : undefined);

@@ -14,9 +14,9 @@ const TITLE = charactersUpTo(256);
 const MESSAGE = charactersUpTo(4_000);
 
 /**
- * Grafana OnCall and Grafana Cloud IRM, by a formatted webhook (source: the code
- * of OnCall's `formatted_webhook`, read on 2026-11-21). The key of the incident is
- * the `alert_uid`. Alerts with the same key are one group, and `ok` resolves it.
+ * Grafana OnCall and Grafana Cloud IRM, by a formatted webhook (source: the code of OnCall's
+ * `formatted_webhook`, read on 2026-11-21). The key of the incident is the `alert_uid`.
+ * Alerts with the same key are one group, and the state `ok` resolves the group.
  */
 export const incidentC: Channel<'incident_c'> = {
   closesIncidents: true,
@@ -49,9 +49,9 @@ function renderOnCall(alert: Alert, publicUrl: string) {
 }
 
 /**
- * OnCall passes the texts on to chats and escapes nothing. An invisible character after
- * the beginning of a mention keeps a monitor's name from notifying everybody. Addresses
- * stay as they are: the character would break them, and no chat finds a mention in them.
+ * Writes texts without mentions, because OnCall escapes nothing and passes the texts on to chats. A
+ * monitor's name could notify everybody. An invisible character after the beginning of a mention prevents
+ * that. Addresses stay as they are: the character would break them, and no chat finds a mention in them.
  */
 const WITHOUT_MENTIONS: TextForms = {
   text: (text) => text.replace(/<(?=[!@#])|(?<![\w.-])@/g, `$&${INVISIBLE}`),
@@ -63,7 +63,7 @@ function withoutMentions(text: string): string {
   return inForms(WITHOUT_MENTIONS, text);
 }
 
-/** OnCall answers 200. Any other 2xx comes from a proxy in between. */
+/** OnCall answers 200. If the status is any other 2xx, a proxy answered. */
 function ownMeaning(reply: PostReply): SendResult | null {
   const { statusCode } = reply;
   return statusCode > 200 && statusCode <= 299 ? passing(reply) : null;

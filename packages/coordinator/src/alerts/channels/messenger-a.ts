@@ -77,11 +77,11 @@ function sendTo(
 }
 
 /**
- * Maximum number of characters "after entities parsing", that is, of the displayed
- * text: https://core.telegram.org/bots/api#sendmessage (2026-11-22).
+ * Maximum length of the displayed text (in Telegram's words, "after entities parsing"),
+ * in characters: https://core.telegram.org/bots/api#sendmessage (2026-11-22).
  */
 const TEXT_CHARACTERS = 4_096;
-/** svc's own bound, which leaves room for facts after a long title. */
+/** Maximum length of the title, in characters. The bound is svc's own, and leaves room for the facts. */
 const TITLE_CHARACTERS = 1_000;
 
 function renderTelegram(chat: string, opening: Opening | null, alert: Alert, publicUrl: string) {
@@ -112,21 +112,29 @@ function lineOf({ label, text, isAddress }: Fact): string {
   return `<b>${label}:</b> ${isAddress ? addressIn(IN_CODE, text) : formed(text)}`;
 }
 
-/** Telegram notifies `@name`. An invisible character after the `@` makes it plain text. */
+/**
+ * Escapes a text. Telegram notifies the user of an `@name`, unless an invisible character follows the `@`.
+ */
 function escaped(text: string): string {
   return escapedMarkup(text.replaceAll('@', `@${INVISIBLE}`));
 }
 
-/** A link has its target as an attribute, because the invisible character would break an address. */
+/** A link gets no invisible character, because the character would break the link's address. */
 const FORMS: TextForms = { text: escaped, link: HTML.link, address: escaped };
-/** The address is outside of the bold label, because Telegram takes no code inside of bold text. */
+/**
+ * Writes an address as code. The address follows the bold
+ * label, because Telegram takes no code inside of bold text.
+ */
 const IN_CODE: TextForms = { ...FORMS, address: (address) => `<code>${escapedMarkup(address)}</code>` };
 
 function formed(text: string): string {
   return inForms(FORMS, text);
 }
 
-/** The displayed text of a text with markup. Each entity, such as `&amp;`, becomes one character. */
+/**
+ * The text that Telegram displays for a text with markup.
+ * Each entity, such as `&amp;`, becomes one character.
+ */
 function shown(form: string): string {
   return form.replace(/<[^>]*>/g, '').replace(/&\w+;/g, '&');
 }
@@ -149,13 +157,13 @@ function parametersOf(reply: PostReply) {
 }
 
 /**
- * Refusals with status 400 that are about the chat. On 2023-10-30,
- * Telegram wrongly refused messages because of rights for hours.
+ * Descriptions of refusals (status 400) because of the chat, or because of the bot's rights in
+ * it. On 2023-10-30, Telegram wrongly refused messages for hours because of missing rights.
  */
 const NO_CHAT = /chat not found|chat_id is empty|PEER_ID_INVALID|user not found/i;
 const NO_RIGHTS = /not enough rights|administrator rights|CHAT_WRITE_FORBIDDEN|have no rights/i;
 
-/** @property moved the new id of the chat in Telegram's refusal; null: none */
+/** @property moved the new id of the chat in Telegram's refusal; null: the chat has not moved */
 type Sent = { declared: string; chat: string; moved: string | null; opening: Opening | null };
 
 function ownMeaning(reply: PostReply, { declared, chat, moved, opening }: Sent): SendResult | null {
@@ -195,7 +203,7 @@ function readOpening(thread: string | null, declared: string): Opening | null {
 
 const moves = z.object({ declared: z.string(), chat: z.string() });
 
-/** The id that the declared chat has now; null: Telegram has reported no new id. */
+/** The id that the declared chat has now; null: Telegram has reported no new id of this chat. */
 function readMove(kept: string | null, declared: string): string | null {
   if (kept === null) return null;
   const { data } = moves.safeParse(jsonOf({ body: kept }));

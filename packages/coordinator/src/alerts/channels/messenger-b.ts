@@ -58,7 +58,7 @@ const LINK = charactersUpTo(200);
 
 /**
  * WhatsApp by Twilio. An alert begins a conversation, and WhatsApp allows only approved templates
- * for that. So an alert is one of the operator's four templates, with its variables filled in.
+ * for that. So each message is one of the operator's four templates, with its variables filled in.
  */
 export const messengerB: Channel<'messenger_b', typeof SETTINGS> = {
   closesIncidents: false,
@@ -82,8 +82,8 @@ export const messengerB: Channel<'messenger_b', typeof SETTINGS> = {
 };
 
 /**
- * The template of the alert with its variables: 1 the title, 2 the facts, 3 the
- * link. No variable may be empty or have line breaks (Twilio's error 21656).
+ * Returns the template of the alert with its variables: the title (1), the facts (2) and
+ * the link (3). No variable may be empty or have line breaks (Twilio's error 21656).
  */
 function renderWhatsApp(alert: Alert, templates: Templates, publicUrl: string) {
   const { title, facts, link } = contentOf(alert, publicUrl);

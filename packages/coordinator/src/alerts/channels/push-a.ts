@@ -98,8 +98,9 @@ const BAD_TOPICS: ReadonlySet<number> = new Set([40_009, 40_010]);
 const ADDRESS_AT_FAULT: ReadonlySet<number> = new Set([401, 403, 404, 410]);
 
 /**
- * Judges an answer of the default server, which the operator sets. A refusal of the
- * whole address, or an answer that is not ntfy's, is not the fault of the channel.
+ * Judges the statuses 401, 403, 404 and 410 of the default server, whose address the operator
+ * sets. Null: the answer is judged like that of any server. If ntfy itself answered 401 or 403,
+ * the topic may be at fault. Otherwise the operator's address is at fault, not the channel.
  */
 function defaultServerMeaning(reply: PostReply): SendResult | null {
   if (!ADDRESS_AT_FAULT.has(reply.statusCode)) return null;
@@ -111,7 +112,7 @@ function defaultServerMeaning(reply: PostReply): SendResult | null {
 function ownMeaning(reply: PostReply): SendResult | null {
   const { statusCode } = reply;
   const body = jsonOf(reply);
-  // A success with another body does not come from ntfy.
+  // A success without ntfy's body does not come from ntfy.
   if (statusCode >= 200 && statusCode <= 299)
     return published.safeParse(body).success ? null : passing(reply);
   const code = failure.safeParse(body).data?.code ?? 0;

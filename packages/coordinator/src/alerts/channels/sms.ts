@@ -40,7 +40,8 @@ export const sms: Channel<'sms', typeof SETTINGS> = {
   closesIncidents: false,
   isHuman: true,
   dropsOld: true,
-  // Twilio queues messages beyond the rate of a sender, and drops them after an hour.
+  // Twilio queues messages beyond the rate of a sender.
+  // After an hour, it drops a message that is still queued.
   rate: {},
   operatorSettings: SETTINGS,
   send({ phone_number: to }, alert, { signal }, { operatorPost, publicUrl, operator }) {
@@ -53,8 +54,9 @@ export const sms: Channel<'sms', typeof SETTINGS> = {
 };
 
 /**
- * The title, the facts that fit, and the link. A link that does not fit is left out, because a cut
- * link is of no use. The text is in GSM-7, unless the title has letters that GSM-7 does not have.
+ * Returns the title, the facts that fit, and the link. A link that needs more than
+ * half of the two segments is left out, because a cut link is of no use. The text
+ * is in GSM-7, unless the title has letters or digits that GSM-7 does not have.
  */
 function renderSms(alert: Alert, publicUrl: string): string {
   const { title, facts, link } = contentOf(alert, publicUrl);

@@ -6,10 +6,14 @@ import { mergeHeaders, type PostReply } from '../../outgoing/http-post.ts';
 import type { Channel, SendResult } from '../channel.ts';
 import { judged, passing, refused } from '../vendor-api.ts';
 
-/** Name of the header by which receivers drop repetitions. A header in the settings cannot replace it. */
+/**
+ * Name of the header by which receivers recognise repetitions. A header in the settings cannot replace it.
+ */
 const DELIVERY_ID = 'webhook-id';
 
-/** A custom HTTP endpoint. It gets a JSON object with the configured headers, without a signature. */
+/**
+ * A custom HTTP endpoint. svc posts a JSON object to it, with the configured headers and without a signature.
+ */
 export const webhook: Channel<'webhook'> = {
   closesIncidents: false,
   isHuman: false,
@@ -25,8 +29,8 @@ export const webhook: Channel<'webhook'> = {
         ...(credentials === null ? {} : { authorization: basicAuthorization(credentials) }),
         'content-type': 'application/json',
         'user-agent': 'svc',
-        // Header names of Standard Webhooks 1.0.0. The id is the same on all attempts; the timestamp is the
-        // attempt's, in seconds.
+        // The names of these two headers are those of Standard Webhooks 1.0.0. The id is the same
+        // on all attempts. The timestamp is the start of the attempt, in seconds since the epoch.
         [DELIVERY_ID]: deliveryId,
         'webhook-timestamp': String(Math.floor(attemptAt / 1_000)),
       },
@@ -43,7 +47,9 @@ export const webhook: Channel<'webhook'> = {
   },
 };
 
-/** The body has exactly these members. An optional member is present when it applies. */
+/**
+ * Returns the body, which never has further members. An optional member is present only if the alert has it.
+ */
 function renderWebhook(alert: Alert) {
   return {
     monitor: { id: alert.monitor.id, name: alert.monitor.name, url: alert.monitor.url },
@@ -55,7 +61,10 @@ function renderWebhook(alert: Alert) {
   };
 }
 
-/** 410 means that the receiver wants no further alert. Every other failure may be repaired within a day. */
+/**
+ * 410 means that the receiver wants no further alert. After any other failure
+ * svc tries again, because the receiver may be repaired within a day.
+ */
 function ownMeaning(reply: PostReply): SendResult | null {
   const { statusCode } = reply;
   if (statusCode >= 200 && statusCode <= 299) return null;
