@@ -27,16 +27,16 @@ export const DASHBOARD_STYLE: Asset = asset(
   textFile(new URL('./dashboard.css', import.meta.url)),
 );
 
-/** Keeps an open page up to date. */
+/** The script that keeps an open page up to date. */
 export const LIVE_SCRIPT: Asset = asset('live.js', textFile(new URL('./scripts/live.js', import.meta.url)));
 
-/** The command palette. */
+/** The script of the command palette. */
 export const PALETTE_SCRIPT: Asset = asset(
   'palette.js',
   textFile(new URL('./scripts/palette.js', import.meta.url)),
 );
 
-/** The assets that the dashboard loads in addition to the common ones. */
+/** The assets that the dashboard serves, in addition to those of all sites. */
 export const DASHBOARD_ASSETS: readonly Asset[] = [
   DASHBOARD_STYLE,
   LIVE_SCRIPT,

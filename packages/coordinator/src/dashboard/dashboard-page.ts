@@ -5,7 +5,7 @@ import type { Asset } from '../web/assets.ts';
 import type { Form } from '../web/forms.ts';
 import type { Html } from '../web/html.ts';
 
-/** A page of the dashboard, or the handler of one of its forms. */
+/** A page of the dashboard, or a path that one of its forms is sent to. */
 export type DashboardPage = {
   readonly method: 'GET' | 'POST';
   /** Path like `/monitors/{id}`. Every parameter is a positive integer. */
@@ -24,14 +24,14 @@ export const NAVIGATION_GROUPS = ['Watch', 'Tell', 'Operate'] as const;
 export type NavigationGroup = (typeof NAVIGATION_GROUPS)[number];
 
 /**
- * A request to a page. Its session is valid, its form was sent by the dashboard, and its token has the page's
- * scope.
+ * A request to a page. Its session is valid, and its token has the page's
+ * scope. If the request sends a form, the dashboard made the form.
  */
 export type DashboardRequest = {
   /** The ids in the path, by the names of the path parameters. */
   readonly ids: Readonly<Record<string, number>>;
   readonly query: URLSearchParams;
-  /** Path with its query, for a link back to this page. */
+  /** Path and query of the request, for a link back to this page. */
   readonly path: string;
   /** The fields of the sent form; empty for GET. */
   readonly form: Form;
@@ -41,13 +41,20 @@ export type DashboardRequest = {
   /** The session's token. */
   readonly token: Token;
   /**
-   * Whether the session is still open. Long answers, such as event streams, call this repeatedly: a logout or
-   * the end of the token ends a session.
+   * Whether the session is still open. Long answers, such as event streams, call this
+   * repeatedly, because a logout or the expiry of the token may end the session meanwhile.
    */
   isSessionOpen(): boolean;
-  /** Whether the session's token has this scope, so that pages show only usable controls. */
+  /**
+   * Whether the session's token includes this scope. Pages
+   * call this to show only controls that the visitor may use.
+   */
   hasScope(scope: TokenScope): boolean;
-  /** Whether there is a page at the path that this session may open. @param method the default is GET */
+  /**
+   * Whether there is a page at the path that this session may open.
+   *
+   * @param method the default is GET
+   */
   canOpen(path: string, method?: 'GET' | 'POST'): boolean;
   /** Epoch ms. */
   readonly now: number;
@@ -57,7 +64,11 @@ export type DashboardRequest = {
 
 /** Calls endpoints of the API with the session's token. Pages read and write data only in this way. */
 export interface PageApi {
-  /** Calls an endpoint. @param parameters the ids in the endpoint's path, and its query parameters */
+  /**
+   * Calls an endpoint.
+   *
+   * @param parameters the ids in the endpoint's path, and its query parameters
+   */
   call<T extends EndpointTypes>(
     endpoint: Endpoint<T>,
     parameters: ParametersOf<T>,
@@ -82,8 +93,8 @@ export type DashboardAnswer =
       readonly styles?: readonly Asset[];
       readonly scripts?: readonly Asset[];
       /**
-       * Whether an open page follows changes of statuses and of the declaration, in browsers with scripts.
-       * Every element with an id and the attribute `data-live` is then replaced by its new version.
+       * Whether an open page shows changes of statuses and of the declaration at once, in browsers with
+       * scripts. Every element with an id and the attribute `data-live` is replaced by its new version.
        */
       readonly isLive?: boolean;
     }

@@ -30,7 +30,7 @@ type DashboardParts = {
 /** Paths of the API. The dashboard has no pages below them. */
 const OF_THE_API = /^\/(?:v1|docs|healthz|readyz|metrics)(?:\/|$)/;
 
-/** The facts about a request when its page is called. */
+/** A request to a page, after the session and the form were checked. */
 type Asked = {
   readonly visit: Visit;
   readonly page: DashboardPage;
@@ -162,7 +162,10 @@ export class Dashboard implements Site {
     return pageResponse(text, { status: answer.status ?? 200, cookies });
   }
 
-  /** The page of an error. The page shows no internal details. The log has them under the request id. */
+  /**
+   * Renders the page of an error. The page shows no internal
+   * details. The log has the details under the request id.
+   */
   #failed({ requestId, url }: Visit, error: unknown): Response {
     const known = problemOf(error);
     if (isForTheLog(error)) {
@@ -176,7 +179,11 @@ export class Dashboard implements Site {
   }
 }
 
-/** The API with the token of one session. @param signal aborted when the visitor closes the connection */
+/**
+ * Makes the API that pages call. It uses the token of one session.
+ *
+ * @param signal aborted when the visitor closes the connection
+ */
 function createPageApi(calls: ApiCalls, caller: Caller, signal: AbortSignal): PageApi {
   const call: PageApi['call'] = (endpoint, parameters, sent = {}) =>
     calls.call(caller, endpoint, parameters, { ...sent, signal });
@@ -201,7 +208,7 @@ function wrongMethod(allow: readonly string[]): Problem {
   return new Problem('method-not-allowed', `This path takes only ${headers.allow}.`, { headers });
 }
 
-/** The answer without its body for HEAD. A stream would stay open without a reader. */
+/** Removes the body from the answer to a HEAD request. A stream would stay open without a reader. */
 function forMethod({ request }: Visit, response: Response): Response {
   if (request.method !== 'HEAD') return response;
   void response.body?.cancel();
@@ -229,7 +236,7 @@ type Route = { readonly page: DashboardPage; readonly pattern: RegExp };
 
 type Found =
   | { readonly page: DashboardPage; readonly ids: Readonly<Record<string, number>> }
-  /** The path exists, but not for the method of the request. `allow` has the methods of the path. */
+  /** The path exists, but not for the request's method. `allow` has the methods of the path. */
   | { readonly allow: readonly string[] };
 
 /** Finds pages by method and path. */
@@ -240,7 +247,7 @@ class Routes {
     this.#routes = pages.map((page) => ({ page, pattern: patternOf(page.path) }));
   }
 
-  /** Finds the page at a path; null: the dashboard has no such path. */
+  /** Finds the page for a method and a path; null: the dashboard has no such path. */
   findPage(method: string, path: string): Found | null {
     const allow: string[] = [];
     for (const { page, pattern } of this.#routes) {
@@ -265,7 +272,7 @@ function idsOf(groups: Readonly<Record<string, string>> = {}): Record<string, nu
 const NOTICE_COOKIE = 'svc-notice';
 /** Maximum length of a notice, characters. */
 const LONGEST = 500;
-/** Lifetime of the notice's cookie, seconds. The browser must request the next page within this time. */
+/** Lifetime of the cookie, seconds. If the browser requests the next page later, it shows no notice. */
 const LIFE_S = 60;
 
 /** The `Set-Cookie` header that passes a notice to the next page. */
@@ -274,7 +281,9 @@ function noticeCookie(visit: Visit, notice: string): string {
   return setCookie(visit, NOTICE_COOKIE, value, LIFE_S);
 }
 
-/** The notice for this page and the `Set-Cookie` header that removes it; null: there is none. */
+/**
+ * The notice for this page, and the `Set-Cookie` header that removes its cookie; null: there is no notice.
+ */
 function takeNotice(visit: Visit): { readonly text: string; readonly cookie: string } | null {
   const value = cookieOf(visit, NOTICE_COOKIE);
   if (value === null || value === '') return null;

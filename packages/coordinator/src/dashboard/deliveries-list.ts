@@ -80,7 +80,10 @@ export function deliveryLabel(state: DeliveryState): Html {
 
 type SendAttempt = DeliveryView['attempts'][number];
 
-/** Words for the outcomes of an attempt. A newer version of svc may have stored other outcomes. */
+/**
+ * Words for the outcomes of an attempt, except `retry`.
+ * A newer version of svc may have stored other outcomes.
+ */
 const OUTCOMES: Readonly<Record<string, string>> = {
   delivered: 'Delivered',
   'permanent-message': 'Refused for good',
@@ -88,7 +91,7 @@ const OUTCOMES: Readonly<Record<string, string>> = {
   'not-sent': 'Not sent',
 };
 
-/** A table of all attempts to deliver an alert. */
+/** A table of the attempts to deliver an alert. */
 export function attemptsTable({ id, attempts }: Pick<DeliveryView, 'id' | 'attempts'>): Html {
   if (attempts.length === 0) return html`<p class="hint">Nothing was sent.</p>`;
   return html`<div class="table-frame" role="group" tabindex="0" aria-label="Attempts of delivery ${id}"><table class="small">

@@ -14,10 +14,10 @@ import { pageResponse, plainPage, redirectResponse } from './shell.ts';
 
 import type { Viewers } from './viewers.ts';
 
-/** Name of the cookie with the seed of the login form's token. */
+/** Name of the cookie that has the seed of the login form's token. */
 const SEED_COOKIE = 'svc-visitor';
 const SEED_LIFE_S = 3_600;
-/** Maximum size of the login form, bytes. It is small, because anybody may send the form. */
+/** Maximum size of the login form, bytes. The bound is low, because anybody may send the form. */
 const MOST_FORM_BYTES = 8_192;
 
 type LoginParts = {
@@ -29,7 +29,7 @@ type LoginParts = {
 
 type Shown = { readonly next: string; readonly link: string | null; readonly error: string | null };
 
-/** The login with an API token, or with a link that works once. */
+/** The pages of the login with an API token, or with a link that works once. */
 export class LoginPages {
   readonly #parts: LoginParts;
 
@@ -97,7 +97,11 @@ export class LoginPages {
   }
 }
 
-/** The refusal of a login in words for people. @throws `error` itself, if it is no {@link Problem} */
+/**
+ * Returns the refusal of a login in words for people.
+ *
+ * @throws the error itself, if it is no {@link Problem}
+ */
 function refusal(error: unknown, message: string): Problem {
   if (!(error instanceof Problem)) throw error;
   return error.code === 'rate-limited' ? error : new Problem('unauthorized', message);

@@ -41,7 +41,7 @@ export function pathWith(
   return text === '' ? path : `${path}?${text}`;
 }
 
-/** A whole number in the query, at most `most`; the fallback if the parameter is no number. */
+/** A whole number in the query, at most `most`. If the parameter is no whole number, the fallback. */
 export function numberIn(query: URLSearchParams, name: string, fallback: number, most: number): number {
   const text = query.get(name) ?? '';
   return /^\d{1,9}$/.test(text) ? Math.min(Number(text), most) : fallback;
@@ -55,7 +55,7 @@ type Offset = {
   readonly offset: number;
 };
 
-/** The position in a list whose pages are read by offset, with links to the previous and the next page. */
+/** Renders the position in a list that is read by offset, with links to the previous and the next page. */
 export function offsetPaging({ path, query, total, limit, offset }: Offset): Html {
   if (total <= limit && offset === 0) return NO_HTML;
   const figures = new Intl.NumberFormat('en');
@@ -68,7 +68,7 @@ ${last >= total ? NO_HTML : html`<a class="button" rel="next" href="${pathWith(p
 </nav>`;
 }
 
-/** Links to the newest and to older entries of a history that is read by cursor. */
+/** Renders links to the newest and to older entries of a history that is read by cursor. */
 export function cursorPaging(path: string, query: URLSearchParams, cursor: string | null): Html {
   if (cursor === null && !query.has('cursor')) return NO_HTML;
   return html`<nav class="row" aria-label="Pages of the list">

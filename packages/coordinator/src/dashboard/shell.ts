@@ -7,7 +7,7 @@ import { TIMES_SCRIPT } from '../web/web-assets.ts';
 import { DASHBOARD_STYLE, LIVE_SCRIPT, PALETTE_SCRIPT } from './dashboard-assets.ts';
 import { type DashboardPage, NAVIGATION_GROUPS } from './dashboard-page.ts';
 
-/** The session's facts that the frame of a page shows. */
+/** The attributes of the session that the frame of a page needs. */
 type Viewer = {
   readonly name: string;
   readonly scope: TokenScope;
@@ -25,7 +25,7 @@ type Shown = {
   readonly isLive?: boolean;
 };
 
-/** Renders a page in the dashboard's frame: navigation, session, notice. */
+/** Renders a page in the dashboard's frame, with navigation, session and notice. */
 export function shellPage(pages: readonly DashboardPage[], viewer: Viewer, shown: Shown): string {
   const { title, body, notice, path, styles = [], scripts = [], isLive = false } = shown;
   return renderPage({
@@ -50,7 +50,7 @@ ${body}
   });
 }
 
-/** Renders a page without navigation and session: login, errors. */
+/** Renders a page without navigation and session, such as the login page or an error. */
 export function plainPage({ title, body }: { readonly title: string; readonly body: Html }): string {
   return renderPage({
     language: 'en',
@@ -80,7 +80,10 @@ function navigation(pages: readonly DashboardPage[], viewer: Viewer, path: strin
   })}</nav>`;
 }
 
-/** The entry with the longest path that contains this one. The pages of monitors belong to the overview. */
+/**
+ * The navigation entry that a path belongs to: among the entries whose path is a prefix
+ * of it, the entry with the longest path. The pages of monitors belong to the overview.
+ */
 function currentEntry(entries: readonly DashboardPage[], path: string): DashboardPage | undefined {
   const holds = (page: DashboardPage) =>
     path === page.path ||
@@ -90,7 +93,7 @@ function currentEntry(entries: readonly DashboardPage[], path: string): Dashboar
 
 type PageResponseOptions = PageHeaderOptions & {
   readonly status?: number;
-  /** Values of `Set-Cookie`. */
+  /** Values of the headers `Set-Cookie`. */
   readonly cookies?: readonly string[];
 };
 

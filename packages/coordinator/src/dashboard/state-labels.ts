@@ -17,7 +17,11 @@ export const MONITOR_STATES: Readonly<
   paused: { state: 'maintenance', word: 'Paused' },
 };
 
-/** The word of a monitor's state. @param isActive whether the monitor is checked */
+/**
+ * The word of a monitor's state.
+ *
+ * @param isActive whether the monitor is checked
+ */
 export function monitorWord(status: MonitorStatus, isActive = true): string {
   return MONITOR_STATES[isActive ? status : 'paused'].word;
 }
@@ -27,13 +31,17 @@ export function stateOfStatus(status: MonitorStatus): State {
   return MONITOR_STATES[status].state;
 }
 
-/** Shape, word and colour of a monitor's state. @param isActive whether the monitor is checked */
+/**
+ * Shape, word and colour of a monitor's state.
+ *
+ * @param isActive whether the monitor is checked
+ */
 export function monitorState(status: MonitorStatus, isActive = true): Html {
   const { state, word } = MONITOR_STATES[isActive ? status : 'paused'];
   return stateLabel(state, word);
 }
 
-/** A label beside the state: the monitor is under maintenance. */
+/** A label that says that the monitor is under maintenance. It stands beside the label of the state. */
 export function maintenanceLabel(): Html {
   return html`<span class="small">${stateLabel('maintenance', 'Maintenance')}</span>`;
 }

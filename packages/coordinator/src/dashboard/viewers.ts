@@ -8,7 +8,10 @@ import type { Visit } from '../web/site.ts';
 const SESSION_COOKIE = 'svc-session';
 /** Maximum lifetime of a session, ms. */
 const SESSION_LIFE_MS = 7 * 86_400_000;
-/** How long ended sessions are remembered, ms: longer than any answer takes. */
+/**
+ * Time for which ended sessions are remembered, ms. No answer
+ * takes longer: a stream of events ends after 10 minutes.
+ */
 const ENDED_FOR_MS = 15 * 60_000;
 
 type ViewersParts = { readonly sessions: Sessions; readonly tokens: Tokens; readonly clock: Clock };
@@ -28,7 +31,11 @@ export class Viewers {
     this.#parts = parts;
   }
 
-  /** Finds the logged-in visitor of a request; null: there is none. @throws StoreError */
+  /**
+   * Finds the logged-in visitor of a request; null: there is none.
+   *
+   * @throws StoreError
+   */
   async findViewer(visit: Visit): Promise<LoggedIn | null> {
     const { sessions, tokens } = this.#parts;
     const cookie = cookieOf(visit, SESSION_COOKIE);
@@ -41,7 +48,8 @@ export class Viewers {
   }
 
   /**
-   * Whether a session that was found within the last 15 minutes is still open. It does not read the database.
+   * Whether a session that was found within the last 15 minutes is still open. The check does
+   * not read the database, so it does not notice that another coordinator ended the session.
    */
   isSessionOpen({ token, secret }: LoggedIn): boolean {
     return (
@@ -72,7 +80,12 @@ export class Viewers {
     return setCookie(visit, SESSION_COOKIE, secret, Math.ceil(lifeMs / 1_000));
   }
 
-  /** Ends the session of the request's cookie. @returns the `Set-Cookie` header @throws StoreError */
+  /**
+   * Ends the session of the request's cookie.
+   *
+   * @returns the `Set-Cookie` header
+   * @throws StoreError
+   */
   async closeSession(visit: Visit): Promise<string> {
     await this.#endOf(visit);
     return removeCookie(visit, SESSION_COOKIE);

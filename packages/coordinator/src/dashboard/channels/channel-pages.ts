@@ -26,7 +26,7 @@ import { type Removal, removalPages } from '../resources/removal.ts';
 import { searchedList } from '../resources/searched-list.ts';
 import { CHANNEL_FORM, type ChannelView, channelName, channelState, nameOfKind } from './channel-state.ts';
 
-/** The list of channels with their states. */
+/** The page that lists the channels with their states. */
 const channelList: DashboardPage = {
   method: 'GET',
   path: '/channels',
@@ -72,7 +72,11 @@ function kindIn({ query }: DashboardRequest): ChannelKind | null {
   return CHANNEL_KINDS.find((kind) => kind === query.get('type')) ?? null;
 }
 
-/** The form of a channel. @param kind the kind of a new channel; null: the channel exists already */
+/**
+ * The form of a channel.
+ *
+ * @param kind the kind of a new channel; null: the channel exists already
+ */
 function editorOf(kind: ChannelKind | null): Editor {
   return {
     form: CHANNEL_FORM,
@@ -102,14 +106,14 @@ function chooseKind() {
   });
 }
 
-/** Actions on a channel: a test, replays, removal. */
+/** The pages to which forms about a channel are sent: a test, replays, removal. */
 const channelActions: readonly DashboardPage[] = [
   { method: 'POST', path: '/channels/{id}/test', scope: 'write', handle: sendTest },
   { method: 'POST', path: '/channels/{id}/retry', scope: 'write', handle: replayDeliveries },
   ...removalPages('/channels/{id}/delete', removalOf),
 ];
 
-/** Sends a test alert. The redirect opens its attempt in the ledger. */
+/** Sends a test alert. The answer redirects to the test's attempts in the channel's ledger. */
 async function sendTest(request: DashboardRequest): Promise<DashboardAnswer> {
   const id = idOf(request);
   const tested = await request.api.call(testChannel, { id });
@@ -126,7 +130,7 @@ async function sendTest(request: DashboardRequest): Promise<DashboardAnswer> {
   };
 }
 
-/** Queues one delivery again, or all deliveries that were given up. */
+/** Queues one delivery of the channel again, or all its deliveries that were given up. */
 async function replayDeliveries(request: DashboardRequest): Promise<DashboardAnswer> {
   const { api, form } = request;
   const id = idOf(request);
@@ -171,7 +175,7 @@ Its ledger is removed with it. ${count === 0 ? 'No alert waits to be sent.' : `$
 /** Maximum number of monitors that a channel's page names. */
 const MONITORS_NAMED = 20;
 
-/** The page of a channel: its state, settings, monitors and ledger. */
+/** The page of a channel, with its state, settings, monitors and ledger. */
 const channelPage: DashboardPage = {
   method: 'GET',
   path: '/channels/{id}',
@@ -276,7 +280,11 @@ function ledger(deliveries: readonly DeliveryView[], options: LedgerOptions): Ht
   return html`<ol class="plain-list ledger">${deliveries.map((each) => entry(each, options))}</ol>`;
 }
 
-/** Links that filter the ledger by state. @param chosen null: all states */
+/**
+ * Links that filter the ledger by state.
+ *
+ * @param chosen null: all states
+ */
 function stateFilter(path: string, chosen: DeliveryState | null): Html {
   const links = [null, ...DELIVERY_STATES].map((state) => {
     const href = state === null ? path : `${path}?state=${state}`;
@@ -297,7 +305,7 @@ ${next === null ? NO_HTML : html`<p class="hint">The next attempt is at ${instan
 ${isReplayable(delivery) && options.formToken !== null ? replayButton(delivery, options.path, options.formToken) : NO_HTML}</li>`;
 }
 
-/** Whether a delivery can be queued again. Tests and messages of svc about itself cannot. */
+/** Whether a delivery can be queued again. Tests and messages of svc about itself cannot be. */
 function isReplayable({ state, monitor_id: monitorId }: DeliveryView): boolean {
   return state === 'dead' && monitorId !== '0';
 }

@@ -10,7 +10,7 @@ type Rows = Extract<Control, { type: 'rows' }>;
 /** A list of rows in a form, with the path of its inputs. */
 export type RowsField = { readonly path: string; readonly field: Field; readonly control: Rows };
 
-/** All lists of rows that the form can show. */
+/** All lists of rows that a form can have, including those in its groups. */
 export function rowsFields({ fields }: Pick<ResourceForm, 'fields'>, above = ''): RowsField[] {
   return fields.flatMap((field): RowsField[] => {
     const path = `${above}${field.name}`;
@@ -20,7 +20,7 @@ export function rowsFields({ fields }: Pick<ResourceForm, 'fields'>, above = '')
   });
 }
 
-/** Adds an empty row at the end of a list. A path without a list changes nothing. */
+/** Adds an empty row at the end of a list. If the path is not that of a list, nothing changes. */
 export function withRow(form: ResourceForm, entries: Entries, path: string): Entries {
   const list = rowsFields(form).find((each) => each.path === path);
   if (list === undefined) return entries;
@@ -29,7 +29,11 @@ export function withRow(form: ResourceForm, entries: Entries, path: string): Ent
   return new Map([...entries, ...added]);
 }
 
-/** Removes a row. @param path of the row: `headers.2` */
+/**
+ * Removes a row.
+ *
+ * @param path path of the row: `headers.2`
+ */
 export function withoutRow(form: ResourceForm, entries: Entries, path: string): Entries {
   const [, list = '', index = ''] = /^(.*)\.(\d+)$/.exec(path) ?? [];
   if (!rowsFields(form).some((each) => each.path === list)) return entries;
@@ -39,7 +43,7 @@ export function withoutRow(form: ResourceForm, entries: Entries, path: string): 
   });
 }
 
-/** Removes empty rows, and gives the others the indexes that they have in the resource. */
+/** Removes empty rows, and gives each remaining row the index that it has in the resource. */
 export function withoutEmptyRows(form: ResourceForm, entries: Entries): Entries {
   return rowsFields(form).reduce<Entries>((left, { path, control }) => {
     const kept = rowsAt(left, path).filter((index) => !isEmpty(left, `${path}.${index}`, control));
@@ -54,7 +58,7 @@ function isEmpty(entries: Entries, row: string, { fields }: Rows): boolean {
   });
 }
 
-/** The draft with its stored secrets in clear. */
+/** Returns the draft with its stored secrets in clear text. */
 export function withSecrets(
   form: ResourceForm,
   entries: Entries,

@@ -1,20 +1,22 @@
 import type { Form } from '../../web/forms.ts';
 
 /**
- * The content of a form: values of its inputs by name, as a browser sends them. The name of an input is the
- * path of its attribute: `name`, `headers.0.key`, `webhook.headers.2.value`. Names with a tilde do not belong
- * to attributes, but tell the server how to read the form:
+ * The content of a form: the values of its inputs by name, as a browser sends them. The name of
+ * an input is the path of its attribute: `name`, `headers.0.key`, `webhook.headers.2.value`. A
+ * name with a tilde does not belong to an attribute, but tells the server how to read the form:
  *
  * - `password~stored`: a secret is stored, and is kept if the input is empty
  * - `headers.0~row`: the stored row from which this row was filled in
  * - `password~remove`: the stored secret must be removed
- * - `monitor_ids~shown`: an option that the form showed; options that it did not show keep their stored state
+ * - `monitor_ids~shown`: an option that the form showed;
+ *   an option that it did not show keeps its stored state
+ * - `monitor_ids~find`: the text of a search for options
  */
 export type Entries = ReadonlyMap<string, readonly string[]>;
 
 export type WritableEntries = Map<string, string[]>;
 
-/** The only value of an input; '' if it was not sent. */
+/** The value of an input that has one value; '' if the input was not sent. */
 export function textAt(entries: Entries, name: string): string {
   return entries.get(name)?.[0] ?? '';
 }
@@ -47,7 +49,7 @@ function rowIndexOf(key: string, name: string): number | null {
 }
 
 /**
- * A copy in which the rows of a list have other indexes.
+ * Returns a copy in which the rows of a list have other indexes.
  *
  * @param to returns the new index of a row; null: the row is left out
  */
@@ -76,11 +78,11 @@ export function withRowsMoved(
  */
 export type SecretsInForm = 'kept' | 'shown';
 
-/** A sent form. */
+/** The content of a form that was sent. */
 export type Draft = {
   readonly entries: Entries;
   readonly intent: Intent;
-  /** Entity tag of the resource from which the form was filled in; '' for a new resource. */
+  /** Entity tag of the resource that the form was filled in from; '' for a new resource. */
   readonly version: string;
   /** Idempotency key, so that a form that is sent twice creates one resource. */
   readonly key: string;
@@ -93,13 +95,15 @@ export type Intent = {
   readonly path: string;
 };
 
-/** Names of the form fields that are no attributes of the resource. */
+/** Names of the hidden fields that are no attributes of the resource. */
 export const VERSION_FIELD = 'draft_version';
 export const KEY_FIELD = 'draft_key';
 
 const INTENTS = ['save', 'add', 'remove', 'find', 'secrets'] as const;
 
-/** Reads a draft. A form without a button was sent by the Enter key of an old browser, and means `save`. */
+/**
+ * Reads a draft. If no button was pressed, the Enter key of an old browser sent the form, which means `save`.
+ */
 export function draftIn(form: Form): Draft {
   return {
     entries: new Map(form.names().map((name) => [name, form.all(name)])),
@@ -116,7 +120,7 @@ function intentOf(text: string): Intent {
   return { name: INTENTS.find((intent) => intent === word) ?? 'other', path };
 }
 
-/** The search text of a field that refers to other resources. */
+/** The text that the user searches for in a field that refers to other resources. */
 export function findIn(entries: Entries, name: string): string {
   return textAt(entries, noteName(name, 'find')).trim();
 }

@@ -19,26 +19,26 @@ export type Control =
   | { readonly type: 'switch' }
   /** A local date and time: `2027-01-01T02:00`. */
   | { readonly type: 'local' }
-  /** One of these options. */
+  /** The user chooses one of these options. */
   | { readonly type: 'choice'; readonly options: readonly Option[] }
-  /** Any number of these options. */
+  /** The user chooses any number of these options. */
   | { readonly type: 'choices'; readonly options: readonly Option[] }
-  /** The id of a resource of one of these kinds. */
+  /** The user chooses one resource of one of these kinds. The value is its id. */
   | { readonly type: 'reference'; readonly kinds: readonly string[] }
   | { readonly type: 'references'; readonly kinds: readonly string[] }
-  /** Texts, one on each line. */
+  /** A list of texts, one on each line. */
   | { readonly type: 'texts'; readonly maximum?: number }
-  /** Objects with these fields. A map is a list of rows, each with a key and a value. */
+  /** A list of objects with these fields. A map is shown as a list of rows, each with a key and a value. */
   | {
       readonly type: 'rows';
       readonly isMap: boolean;
       readonly maximum: number;
       readonly fields: readonly Field[];
     }
-  /** One optional object. */
+  /** One object, which may be absent. It has these fields. */
   | { readonly type: 'group'; readonly fields: readonly Field[] };
 
-/** A value that can be chosen. */
+/** A value that the user can choose, with its text. */
 export type Option = { readonly value: string; readonly label: string };
 
 /** A field of a form: one attribute or block of a resource. */
@@ -51,7 +51,10 @@ export type Field = {
   readonly isRequired: boolean;
   /** The default of the attribute; null: the attribute has no default. */
   readonly fallback: unknown;
-  /** `whole`: the whole value is secret. A {@link SecretPart}: a part of it is. Null: no part is secret. */
+  /**
+   * `whole`: the whole value is secret. A {@link SecretPart}:
+   * one part of the value is secret. Null: nothing is secret.
+   */
   readonly secret: 'whole' | SecretPart | null;
   /** Whether the value cannot change after the resource is created. */
   readonly isFixed: boolean;
@@ -60,14 +63,14 @@ export type Field = {
 
 /** The form of a kind of resource. */
 export type ResourceForm = {
-  /** Name of the kind in declarations; null: such objects are not declared, and have no secrets. */
+  /** Name of the kind in declarations. Null: objects of this kind are not declared, and have no secrets. */
   readonly kind: string | null;
   /** Constant members of every request body. */
   readonly constants: Readonly<Record<string, string>>;
   readonly fields: readonly Field[];
   /**
-   * The field whose value names the only group of the resource: `provider_type` of a channel. Null: all
-   * groups are shown.
+   * Name of the field whose value chooses the one group that is shown,
+   * such as `provider_type` of a channel. Null: all groups are shown.
    */
   readonly chooser: string | null;
   /** Whether the fields are shown in sections with headings. */
@@ -93,7 +96,10 @@ export function formOf(definition: ResourceDefinition): ResourceForm {
   };
 }
 
-/** The input that chooses one group. Each option has the description of its group as its label. */
+/**
+ * The input that chooses one group. The label of an option is the
+ * beginning of the group's description, with the group's name.
+ */
 function groupChoice(blocks: ResourceDefinition['blocks']): Control {
   const options = Object.entries(blocks).map(([value, { description }]) => ({
     value,
@@ -198,7 +204,7 @@ function entryFields(isSecret: boolean): Field[] {
   ];
 }
 
-/** Spelling in labels of words that names spell in lower case. */
+/** How labels spell words that names have in lower case. */
 const WRITTEN: Readonly<Record<string, string>> = {
   url: 'URL',
   uri: 'URI',
@@ -214,7 +220,7 @@ export function labelOf(name: string): string {
   return text.slice(0, 1).toUpperCase() + text.slice(1);
 }
 
-/** The label of one row: `Status code assertion` for `Status code assertions`. */
+/** The label of one row, from the label of the list: `Status code assertion` for `Status code assertions`. */
 export function singular(label: string): string {
   return label.replace(/s$/, '');
 }

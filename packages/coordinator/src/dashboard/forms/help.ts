@@ -1,7 +1,7 @@
 import { type Html, html, NO_HTML } from '../../web/html.ts';
 import type { Control, Field } from './fields.ts';
 
-/** A description as HTML, in which names in back quotes become code. */
+/** Returns a description as HTML. Names in back quotes become code. */
 export function withCode(text: string): Html {
   const parts = text.split('`');
   return html`${parts.map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : part))}`;
@@ -36,7 +36,7 @@ function textBounds({ form, maximumLength }: Extract<Control, { type: 'text' }>)
 }
 
 function numberBounds({ minimum, maximum, unit }: Extract<Control, { type: 'number' }>): string | null {
-  // A minimum as low as this is −2³¹, the lowest 32-bit integer. Users need not know this bound.
+  // A minimum as low as this is −2³¹, the least 32-bit integer. It would tell users nothing.
   if (minimum !== undefined && minimum < -1e9) return null;
   const measured = unit === undefined ? '' : ` ${unit}`;
   if (minimum === undefined) return maximum === undefined ? null : `At most ${figure(maximum)}${measured}.`;

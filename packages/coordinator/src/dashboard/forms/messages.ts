@@ -48,8 +48,8 @@ function quoted(member: string): string {
 }
 
 /**
- * Finds keys that a map of the form contains twice. The API cannot find such keys, because a JSON object has
- * each key once.
+ * Finds keys that occur twice in a map of the form. The API cannot
+ * find them, because each key of a JSON object occurs only once.
  */
 export function repeatedKeys(form: ResourceForm, entries: Entries): FieldMessage[] {
   return rowsFields(form).flatMap(({ path, field, control }) => {
@@ -73,18 +73,18 @@ type Place = {
   readonly path: string;
   /** The labels on the path, for people: `Headers 1: Key`. */
   readonly label: string;
-  /** The member of a set or list that the message is about; null: the whole value. */
+  /** The member of a set or list that the message is about; null: the message is about the whole value. */
   readonly member: string | null;
 };
 
 type Json = Readonly<Record<string, unknown>>;
 
 /**
- * The field for a JSON pointer of the API. If the pointer leads into a value, or to an attribute that the
- * form does not have, the result is the nearest field above.
+ * Finds the field that a JSON pointer of the API points to. If the pointer leads into a value,
+ * or to an attribute that the form does not have, the result is the nearest field above.
  *
- * @param entries without empty rows, so that their indexes are the same as in the body
- * @param body the body that the API judged
+ * @param entries entries without empty rows, so that the indexes of rows are the same as in the body
+ * @param body    the body that the API judged
  * @returns null: the message is about the resource as a whole
  */
 export function placeOf(form: ResourceForm, entries: Entries, body: Json, pointer: string): Place | null {
@@ -125,8 +125,8 @@ function placeIn(
 }
 
 /**
- * Rows are found by their keys: JavaScript objects list numeric keys first, so the order in the body may
- * differ.
+ * Finds the row of a map by its key. The order of keys in the body may differ
+ * from the order of rows, because JavaScript objects list numeric keys first.
  */
 function rowOfKey(entries: Entries, path: string, key: string | undefined): number | null {
   return rowsAt(entries, path).find((index) => textAt(entries, `${path}.${index}.key`) === key) ?? null;

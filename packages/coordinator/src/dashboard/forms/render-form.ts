@@ -11,9 +11,9 @@ type FormFrame = {
   readonly action: string;
   /** The hidden field with the session's form token. */
   readonly formToken: Html;
-  /** Hidden fields: the version of the resource, and the idempotency key of a creation. */
+  /** Values of hidden fields: the version of the resource, and the idempotency key of a creation. */
   readonly carried: Readonly<Record<string, string>>;
-  /** Names of attributes without a field, because the page sets them. */
+  /** Names of attributes that have no field, because the page determines them. */
   readonly leftOut: readonly string[];
   /** Text of the button that saves. */
   readonly save: string;
@@ -23,7 +23,7 @@ type FormFrame = {
   readonly cancel: string;
 };
 
-/** A form with its sections, messages and buttons. */
+/** Renders a form with its sections, messages and buttons. */
 export function formHtml(form: ResourceForm, view: FormView, frame: FormFrame): Html {
   const fields = shownFields(form, view.entries, frame.leftOut);
   return html`${summary(view.messages)}
@@ -56,7 +56,7 @@ function shownFields({ fields, chooser }: ResourceForm, entries: Entries, leftOu
   );
 }
 
-/** All messages at the top of the form, each with a link to its field. */
+/** The list of all messages, for the top of the form. A message about a field links to the field. */
 function summary({ fields, general }: Messages): Html {
   const count = fields.length + general.length;
   if (count === 0) return NO_HTML;
@@ -85,7 +85,7 @@ export type ReferenceOption = { readonly id: string; readonly label: string; rea
 /** The options of a field that refers to other resources. */
 export type References = {
   readonly options: readonly ReferenceOption[];
-  /** The search text; '' without a search. */
+  /** The text of the search; '' if nothing is searched. */
   readonly find: string;
   /** Number of resources that the search found, including resources that are not offered. */
   readonly found: number;
@@ -118,7 +118,7 @@ function messagesAt({ messages }: FormView, path: string): string[] {
   return messages.fields.filter((each) => each.path === path).map(({ message }) => message);
 }
 
-/** A field with its label, help and messages. */
+/** Renders a field with its label, help and messages. */
 function fieldHtml(view: FormView, field: Field, path: string): Html {
   const { control } = field;
   switch (control.type) {
@@ -188,8 +188,8 @@ function input(view: FormView, field: Field, control: Labelled, path: string): H
         ? textArea(attributes, value, value.includes('\n') ? 6 : 2)
         : textInput(view, field, attributes, value);
     case 'number':
-      // Browsers clear a text that is no number in an input of type `number`. The error message would then be
-      // about an empty field.
+      // A browser clears an input of type `number` if its text is no
+      // number. So the error message would be about an empty field.
       return html`<input type="text" inputmode="decimal" autocomplete="off" class="figure"${attributes} value="${value}">`;
     case 'local':
       return html`<input type="datetime-local" step="any" class="local"${attributes} value="${value}">`;
@@ -207,7 +207,9 @@ function textInput({ secrets }: FormView, { secret }: Field, attributes: Html, v
   return html`<input type="${isHidden ? 'password' : 'text'}" autocomplete="${isHidden ? 'new-password' : 'off'}" autocapitalize="off" spellcheck="false"${attributes} value="${value}">`;
 }
 
-/** A multi-line input. Browsers drop the first line feed after the start tag. */
+/**
+ * An input with several lines. The line feed after the start tag is not part of the value: browsers drop it.
+ */
 function textArea(attributes: Html, value: string, lines: number): Html {
   return html`<textarea rows="${lines}" spellcheck="false"${attributes}>
 ${value}</textarea>`;
@@ -280,7 +282,7 @@ ${
 }`;
 }
 
-/** A set of options with a checkbox each. */
+/** Options with a checkbox each. */
 function choices(view: FormView, field: Field, options: readonly Option[], path: string): Html {
   const chosen = new Set(view.entries.get(path));
   return choiceSet(
@@ -292,8 +294,8 @@ function choices(view: FormView, field: Field, options: readonly Option[], path:
 }
 
 /**
- * A set of other resources with a checkbox each. If there are many, only the chosen resources and the
- * search's results are listed.
+ * Other resources with a checkbox each. If there are many, the field
+ * lists only the chosen resources and the results of the search.
  */
 function references(view: FormView, field: Field, path: string): Html {
   const chosen = new Set(view.entries.get(path));
@@ -350,7 +352,8 @@ type Rows = Extract<Control, { type: 'rows' }>;
 type RenderField = (view: FormView, field: Field, path: string) => Html;
 
 /**
- * A list of objects. Its buttons send the draft, and the answer is the form with one row more or less.
+ * A list of objects, one row for each. The buttons of the list send the
+ * draft. The server answers with the form, which has one row more or less.
  *
  * @param inner renders the fields of a row
  */
@@ -394,7 +397,8 @@ function decapitalized(text: string): string {
 type Section = { readonly title: string; readonly fields: readonly Field[] };
 
 /**
- * The sections with the names of their attributes. A resource need not have all these attributes.
+ * The sections of a form, each with the names of its
+ * attributes. A resource need not have all these attributes.
  */
 const SECTIONS: readonly { readonly title: string; readonly names: readonly string[] }[] = [
   { title: 'What is checked', names: ['url', 'uri', 'method', 'headers', 'body', 'follow_redirects'] },
@@ -418,7 +422,10 @@ const SECTIONS: readonly { readonly title: string; readonly names: readonly stri
   { title: 'Where visitors see it', names: ['page_ids', 'component_ids'] },
 ];
 
-/** Title of the section for all other attributes: names, descriptions, the settings of a channel. */
+/**
+ * Title of the section for attributes that {@link SECTIONS} does not
+ * name, such as names, descriptions and the settings of a channel.
+ */
 const GENERAL = 'General';
 
 /** Puts each field into one section. Fields that no section names come first. */

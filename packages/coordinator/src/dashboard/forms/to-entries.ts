@@ -3,8 +3,8 @@ import { type Entries, noteName, type SecretsInForm, textAt, type WritableEntrie
 import type { Field, ResourceForm } from './fields.ts';
 
 /**
- * Maximum number of members of a set of references that a form shows at first. Members that are not shown
- * stay linked.
+ * Maximum number of chosen resources that a field shows
+ * at first. Resources that it does not show stay linked.
  */
 const MOST_SHOWN = 100;
 
@@ -13,7 +13,8 @@ type Writing = { readonly entries: WritableEntries; readonly secrets: SecretsInF
 /**
  * Fills in a form from a resource.
  *
- * @param resource the API's answer with secrets in clear, as tokens that may write get it
+ * @param resource the resource in the API's answer. Its
+ *   secrets are in clear text, because the token may write
  */
 export function entriesOf(
   { fields }: ResourceForm,
@@ -92,7 +93,10 @@ function writeText({ entries, secrets }: Writing, field: Field, path: string, va
   entries.set(path, [asSent(secrets === 'kept' ? maskedText(field, text) : text, isMultiline)]);
 }
 
-/** The text of a field in a form that does not show secrets. */
+/**
+ * Returns the text that a form shows for a field while
+ * secrets are hidden. The secret part of the text is masked.
+ */
 export function maskedText({ secret }: Field, text: string): string {
   if (secret === null || secret === 'whole') return text;
   return secret.isIn(text) ? maskOf({ value: text, part: secret }) : text;
@@ -123,15 +127,15 @@ function textsIn(value: unknown): string[] {
 
 /**
  * The text that a browser sends for an input that was rendered with this value and not changed (HTML
- * Standard: "preprocessing the input stream", "value sanitization algorithm"), with LF as line end. A
- * single-line input loses line ends, and NUL becomes the replacement character.
+ * Standard: "preprocessing the input stream", "value sanitization algorithm"). The result has LF as
+ * line end. A single-line input loses its line ends, and NUL becomes the replacement character.
  */
 export function asSent(text: string, isMultiline: boolean): string {
   const parsed = withLineFeeds(text).replaceAll('\u0000', '\ufffd');
   return isMultiline ? parsed : parsed.replaceAll('\n', '');
 }
 
-/** A text with LF as line end. Browsers send CRLF. */
+/** Converts the line ends of a text to LF. Browsers send CRLF. */
 export function withLineFeeds(text: string): string {
   return text.replace(/\r\n?/g, '\n');
 }
@@ -139,10 +143,10 @@ export function withLineFeeds(text: string): string {
 type Row = Readonly<Record<string, unknown>>;
 
 /**
- * Makes a reference to each row of a stored list. A form sends the reference with its own row, so that the
- * row can keep a secret that the form does not contain. A reference is the value of the first field, such as
- * a header's name, and the number of the row among rows with this value. An index alone would name another
- * row after somebody else changed the list.
+ * Makes a reference to each row of a stored list. A form sends the reference with its own row, so
+ * that the row can keep a secret that the form does not contain. A reference consists of the value
+ * of the first field, such as a header's name, and the number of the row among rows with this value.
+ * An index alone would not do: after somebody else changed the list, it would refer to another row.
  *
  * @returns the references of all rows, in their order
  */

@@ -5,13 +5,13 @@ import { asSent, maskedText, storedRowOf, storedRows, withLineFeeds } from './to
 type Json = Readonly<Record<string, unknown>>;
 
 /**
- * Makes the request body from a filled-in form. The API validates the body, so this function does not: for
- * example, it passes on a text that is no number.
+ * Makes the request body from a filled-in form. This function does not validate the
+ * body, because the API does. For example, it passes on a text that is no number.
  *
- * An unchanged field keeps its stored value: a secret that the form does not show, and a text with line ends
- * or characters that browsers change.
+ * An unchanged field keeps its stored value. This matters for a secret that the form
+ * does not show, and for a text with line ends or characters that browsers change.
  *
- * @param stored the current resource with its secrets in clear; null: the resource is new
+ * @param stored the current resource with its secrets in clear text; null: the resource is new
  */
 export function resourceFrom(
   form: ResourceForm,
@@ -82,7 +82,7 @@ function numberOf(text: string): number | string | null {
   return Number.isFinite(number) ? number : text;
 }
 
-/** The chosen ids, and the stored ids that the form did not show. */
+/** Returns the chosen ids, and the stored ids that the form did not show. */
 function referencesFrom(entries: Entries, path: string, stored: unknown): string[] {
   const shown = new Set(entries.get(noteName(path, 'shown')));
   const others = Array.isArray(stored) ? stored.filter((id: string) => !shown.has(id)) : [];
@@ -108,7 +108,8 @@ function rowsFrom(
     const row = `${path}.${index}`;
     return readFields(entries, fields, `${row}.`, storedRowOf(entries, row, known, fields));
   });
-  // An empty list and null look the same to people, but give the resource different versions.
+  // If no row is left, a stored null or empty list stays as it is: both
+  // look the same to people, but give the resource different versions.
   if (rows.length === 0) return known.length === 0 ? stored : null;
   return isMap ? Object.fromEntries(rows.map(({ key, value }) => [key, value])) : rows;
 }

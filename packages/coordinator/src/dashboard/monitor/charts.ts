@@ -14,7 +14,7 @@ import type { MonitorView } from './monitor-head.ts';
 /** The range and region that the charts show. */
 type ChartChoice = {
   readonly range: SeriesRange;
-  /** null: all regions together. */
+  /** Null: all regions together. */
   readonly region: Region | null;
 };
 
@@ -28,7 +28,10 @@ const RANGE_WORDS: Readonly<Record<SeriesRange, string>> = {
 };
 const RANGES = Object.keys(SERIES_RANGES) as SeriesRange[];
 
-/** Reads the range and region from a page's query. An invalid value becomes the default. */
+/**
+ * Reads the range and the region from a page's query. The
+ * default for a wrong value is 24 hours, or all regions.
+ */
 export function chosenCharts(query: URLSearchParams): ChartChoice {
   const range = RANGES.find((each) => each === query.get('range')) ?? '24h';
   const region = query.get('region') ?? '';
@@ -40,7 +43,11 @@ function choiceQuery({ range, region }: ChartChoice): string {
   return `?range=${range}${region === null ? '' : `&region=${region}`}`;
 }
 
-/** Links to the ranges, and a form for the region. @param regions the regions that can be chosen */
+/**
+ * Links that choose the range, and a form that chooses the region.
+ *
+ * @param regions the regions that can be chosen
+ */
 export function chartControls(choice: ChartChoice, regions: readonly Region[]): Html {
   const links = RANGES.map((range) => {
     const current = range === choice.range ? html` aria-current="true"` : NO_HTML;
@@ -63,7 +70,9 @@ ${REGIONS.filter((region) => regions.includes(region)).map(
 </div>`;
 }
 
-/** Height of the smallest bar, as a share of the strip's height. It makes a single failure visible. */
+/**
+ * Height of the smallest bar, as a share of the strip's height. At this height, a single failure is visible.
+ */
 const SEEN = 0.3;
 
 const PERCENTILES = [
@@ -115,7 +124,7 @@ function summaryOf({ series, results: { passed, degraded, failed } }: SeriesView
   return `The median was ${spanOf('p50')}, the 95th percentile ${spanOf('p95')}. ${failures}`;
 }
 
-/** The phases of a check in their order. */
+/** Words for the phases of a check, in the order of the phases. */
 export const PHASE_WORDS: Readonly<Record<keyof Phases, string>> = {
   dns: 'Name',
   connect: 'Connection',
@@ -128,8 +137,8 @@ export const PHASE_NAMES = Object.keys(PHASE_WORDS) as (keyof Phases)[];
 const FILLS = [1, 2, 3, 4, 5] as const;
 
 /**
- * The chart of the mean phases of checks over time. Phases without a value are left out: a TCP monitor has no
- * TLS.
+ * The chart of the mean phases of checks over time. A phase without
+ * values is left out: a TCP monitor, for example, has no TLS.
  */
 export function phasesChart({ from, bucket_ms: bucketMs, series, range, region, every }: PhasesView): Html {
   const results = series.reduce((sum, bucket) => sum + bucket.results, 0);
@@ -162,7 +171,10 @@ function meanOf(series: PhasesView['series'], phase: keyof Phases): number {
   return results === 0 ? 0 : sum / results;
 }
 
-/** The regions from which the monitor is checked now or was checked within the range, in the fixed order. */
+/**
+ * The regions in which the monitor is checked now, or was checked within
+ * the range of the charts. They are in the fixed order of all regions.
+ */
 export function regionsOf(monitor: MonitorView, { regions }: SeriesView): Region[] {
   const known = new Set<string>([
     ...(monitor.regions ?? []),
@@ -172,7 +184,9 @@ export function regionsOf(monitor: MonitorView, { regions }: SeriesView): Region
   return REGIONS.filter((region) => known.has(region));
 }
 
-/** A table of the regions: the newest vote of each, and its figures over the range of the charts. */
+/**
+ * A table of the regions, with the newest vote of each region, and its figures over the range of the charts.
+ */
 export function regionsSection(monitor: MonitorView, series: SeriesView, now: number): Html {
   const regions = regionsOf(monitor, series);
   if (regions.length === 0)

@@ -25,7 +25,9 @@ const ACTIONS = [
   { path: 'delete', label: 'Remove', look: 'button button-danger' },
 ] as const;
 
-/** The head of every page of a monitor: name, state, target, actions, and links to its pages. */
+/**
+ * The head of every page about a monitor, with its name, state, target and actions, and links to its pages.
+ */
 export function monitorHead(
   monitor: MonitorView,
   view: View,

@@ -16,7 +16,7 @@ import { MONITOR_STATES, maintenanceLabel, monitorState } from '../state-labels.
 const LIMIT = 50;
 const LAST_OFFSET = 1_000_000;
 
-/** The list of all monitors with their states, the most urgent first. */
+/** The page that lists all monitors with their states. By default, the most urgent state comes first. */
 export const overviewPage: DashboardPage = {
   method: 'GET',
   path: '/',
@@ -54,8 +54,8 @@ function titleOf({ counts }: MonitorStatesView): string {
 }
 
 /**
- * The query for the API. Values that the API would refuse are left out. An old bookmark may contain such
- * values.
+ * Makes the query for the API. It leaves out values that
+ * the API would refuse, which an old bookmark may contain.
  */
 function searchOf(query: URLSearchParams, offset: number) {
   const known = (name: string, values: readonly string[]) =>
@@ -120,7 +120,10 @@ function monitorTable(
   )}</tbody></table></div>`;
 }
 
-/** A heading whose link sorts by its column. The link of the sorted column reverses the order. */
+/**
+ * A heading whose link sorts the list by its column. The link of the sorted column
+ * reverses the order. The link of the column of states always restores the default order.
+ */
 function heading(label: string, sort: OverviewOrder, order: string, query: URLSearchParams): Html {
   const column = sort.replace('-', '');
   const isSorted = order.replace('-', '') === column;
@@ -156,8 +159,8 @@ ${SHOWN_STATES.map((name) => {
 }
 
 /**
- * The filter for monitors under maintenance. It can be combined with a state, because such monitors also have
- * a state.
+ * The filter for monitors under maintenance. It can be combined with
+ * a state, because a monitor under maintenance also has a state.
  */
 function maintenanceTab(query: URLSearchParams, count: number): Html {
   const isShown = query.get('maintenance') === 'true';

@@ -28,10 +28,10 @@ import { filterForm, filterIn, resultsList } from './results-list.ts';
 import { changesList } from './status-changes.ts';
 import { whatIfForm, whatIfReplay } from './what-if-page.ts';
 
-/** Number of newest entries of each history on the overview. */
+/** Number of entries of each history that the overview shows. They are the newest ones. */
 const NEWEST = 5;
 
-/** The overview of a monitor: uptime, charts, regions, and the newest entries of each history. */
+/** The overview page of a monitor, with uptime, charts, regions, and the newest entries of each history. */
 async function overviewOfMonitor(request: DashboardRequest): Promise<DashboardAnswer> {
   const { api, query, now } = request;
   const id = idOf(request);
@@ -81,7 +81,7 @@ const EMPTY: Readonly<Record<'Changes' | 'Deliveries' | 'Results', string>> = {
   Results: 'No region has reported yet. The first result comes within one period.',
 };
 
-/** The newest entries of a history, with a link to all of them. */
+/** The newest entries of one history, with a link to the page of the whole history. */
 function newest(
   title: keyof typeof EMPTY,
   list: Html,
@@ -155,7 +155,11 @@ function dayRow({ at, status, uptime, time }: Day): Html {
   return html`<tr><th scope="row">${DAY.format(at)}</th><td>${monitorWord(status)}</td><td class="number">${percentText(uptime)}</td><td class="number">${length(time.error)}</td><td class="number">${length(time.degraded)}</td><td class="number">${length(time.maintenance)}</td><td class="number">${length(time.unknown)}</td></tr>`;
 }
 
-/** @param percent from the API, rounded down to two decimals; null: there is no data */
+/**
+ * A share of time as text.
+ *
+ * @param percent from the API, rounded down to two decimals; null: there is no data
+ */
 function percentText(percent: number | null): string {
   return percentage(percent === null ? null : percent / 100);
 }
@@ -188,7 +192,7 @@ function beginOf({ occurrence }: WindowView): number {
   return occurrence === null ? Number.POSITIVE_INFINITY : Date.parse(occurrence.starts_at);
 }
 
-/** The notice about active maintenance and the next window. */
+/** The notice about the active maintenance windows and the next window. */
 function maintenanceNotice({ active, next }: Around): Html {
   return html`<div id="monitor-maintenance" class="stack" data-live>${active.map(
     (window) =>
@@ -275,7 +279,7 @@ ${cursorPaging(`/monitors/${id}/deliveries`, query, next)}`;
   }),
 ];
 
-/** A page with one history of a monitor. */
+/** Makes the page that shows one history of a monitor. */
 function historyPageOf(
   view: View,
   content: (request: DashboardRequest, id: number) => Promise<Html>,

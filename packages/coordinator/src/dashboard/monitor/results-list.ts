@@ -8,7 +8,7 @@ import { counted } from '../page-parts.ts';
 import { outcomeLabel, outcomeWord } from '../state-labels.ts';
 import { PHASE_NAMES, PHASE_WORDS } from './charts.ts';
 
-/** A list of results. Each opens to its attempts and phases. */
+/** A list of results. Each result opens to its attempts and phases. */
 export function resultsList(results: readonly ResultView[]): Html {
   return html`<ol class="plain-list log">${results.map(
     (result) => html`<li><details>
@@ -18,7 +18,10 @@ ${resultDetails(result)}
   )}</ol>`;
 }
 
-/** The finding of a check in one line. */
+/**
+ * The finding of a result in one line: its error message,
+ * the reason why the check was not run, or its status code.
+ */
 export function findingText({
   error_message: message,
   reason,
@@ -77,7 +80,7 @@ function phasesOf(phases: Phases, attempts: number): Html {
 <tbody><tr>${present.map((phase) => html`<td class="number">${latencyText(phases[phase] ?? null)}</td>`)}</tr></tbody></table></div>`;
 }
 
-/** The filter of a list of results. A member that is null does not filter. Instants are epoch ms. */
+/** The filter of a list of results. An attribute that is null does not filter. Instants are epoch ms. */
 type ResultsFilter = {
   readonly region: Region | null;
   readonly outcome: Outcome | null;
@@ -85,7 +88,7 @@ type ResultsFilter = {
   readonly until: number | null;
 };
 
-/** The filter in a page's query. Values that the form cannot send are ignored. */
+/** Reads the filter from a page's query. Values that the form cannot send are ignored. */
 export function filterIn(query: URLSearchParams): ResultsFilter {
   const region = query.get('region') ?? '';
   return {
@@ -96,7 +99,11 @@ export function filterIn(query: URLSearchParams): ResultsFilter {
   };
 }
 
-/** The filter form. It uses `GET` and needs no script. @param path of the page */
+/**
+ * The filter form. It uses `GET` and needs no script.
+ *
+ * @param path path of the page
+ */
 export function filterForm(path: string, filter: ResultsFilter): Html {
   const option = (value: string, word: string, isChosen: boolean) =>
     html`<option value="${value}"${isChosen ? html` selected` : NO_HTML}>${word}</option>`;
@@ -109,10 +116,13 @@ export function filterForm(path: string, filter: ResultsFilter): Html {
 </form>`;
 }
 
-/** Format of `datetime-local`. Browsers leave out seconds that are 0. */
+/** Format of the value of an input of type `datetime-local`. Browsers leave out seconds that are 0. */
 const LOCAL_INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?$/;
 
-/** The instant in a field of type `datetime-local`, read as UTC; null: the field is empty or invalid. */
+/**
+ * The instant in an input of type `datetime-local`, read
+ * as UTC, epoch ms; null: the input is empty or invalid.
+ */
 function instantIn(text: string | null): number | null {
   if (text === null || !LOCAL_INSTANT.test(text)) return null;
   const at = Date.parse(`${text}Z`);

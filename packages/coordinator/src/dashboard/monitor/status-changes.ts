@@ -17,13 +17,13 @@ export function changesList(changes: readonly TransitionView[]): Html {
   )}</ol>`;
 }
 
-/** The new state; if only the reason changed, the unchanged state. */
+/** Shows the new state. If only the reason changed, it shows `Still` and the unchanged state. */
 function stateOf({ from, to }: TransitionView): Html {
   if (from === to) return html`<span class="soft">Still ${monitorWord(to).toLowerCase()}</span>`;
   return monitorState(to);
 }
 
-/** How long a reason that did not change the status lasted, in words. */
+/** Says how long a reason lasted that did not change the status; '' for any other change. */
 function lengthOf({ at, until, slots }: TransitionView): string {
   if (until === null || slots === null) return '';
   if (slots === 1) return ' It was one check.';
@@ -45,14 +45,15 @@ function votesTable({ votes }: TransitionView): Html {
 export type TransitionVotes = Pick<TransitionView, 'reason' | 'votes'>;
 type CountedVote = TransitionView['votes'][number];
 
-/** Maximum number of regions that are named for one finding. The table of votes names all regions. */
+/** Maximum number of regions that a sentence names for one finding. The table of votes names all regions. */
 const REGIONS_NAMED = 5;
 
 /**
- * Explains in a sentence why a monitor got or kept its status: `2 of 3 regions failed: status code 503,
- * expected 200 (hosta-fra, hostb-par).`
+ * Explains in a sentence why a monitor got or kept its status:
+ * `2 of 3 regions failed: status code 503, expected 200 (hosta-fra, hostb-par).`
  *
- * Only votes that counted are named. A reason of a later version of svc is shown as its name.
+ * The sentence names only votes that counted. If a later version of svc stored a
+ * reason that this version does not know, the reason is shown as it is stored.
  */
 export function transitionWords({ reason, votes }: TransitionVotes): string {
   const counted = votes.filter((vote) => vote.counted);
@@ -102,7 +103,7 @@ const WORDS: Readonly<Record<TransitionReason, (votes: readonly CountedVote[]) =
   deactivated: () => 'The monitor was deactivated.',
 };
 
-/** The sentence for a degraded majority. Failures and slow answers together may make up this majority. */
+/** Makes the sentence for a degraded majority. A vote of this majority may be `degraded` or `failed`. */
 function majorityDegraded(votes: readonly CountedVote[]): string {
   const failed = votes.filter(({ outcome }) => outcome === 'failed').length;
   const otherwise = 'More than half of the regions were degraded.';
@@ -115,10 +116,10 @@ function majorityDegraded(votes: readonly CountedVote[]): string {
 }
 
 /**
- * A sentence about how many regions cast the given votes, and what these regions found.
+ * Makes a sentence about how many regions cast votes with these outcomes, and what these regions found.
  *
  * @param statement makes the statement from a text like `2 of 3 regions`
- * @param otherwise the sentence if no such vote is stored
+ * @param otherwise the sentence if no vote with these outcomes is stored
  */
 function sentenceOf(
   votes: readonly CountedVote[],
@@ -132,7 +133,7 @@ function sentenceOf(
   return `${statement(all, such.length === 1)}: ${findings(such)}.`;
 }
 
-/** Each finding once, with its regions. */
+/** Lists each finding once, with its regions. */
 function findings(votes: readonly CountedVote[]): string {
   const byFinding = Map.groupBy(votes, findingOf);
   return [...byFinding]

@@ -14,7 +14,7 @@ import { ALERT_WORDS, type ChannelNames, channelNames } from '../deliveries-list
 import { monitorState } from '../state-labels.ts';
 import { type MonitorView, monitorHead } from './monitor-head.ts';
 
-/** Lengths of a replay that can be chosen, days. */
+/** Choices for the time that a replay covers, days. */
 const DAYS = [1, 3, 7, 14] as const;
 
 type Asked = {
@@ -24,7 +24,7 @@ type Asked = {
   readonly regions: readonly string[];
 };
 
-/** Shows the form, filled in with settings of the query. Only the form's button starts a replay. */
+/** Shows the form, filled in with the settings in the query. Only the form's button starts a replay. */
 export async function whatIfForm(request: DashboardRequest): Promise<DashboardAnswer> {
   const subject = await subjectOf(request);
   return whatIfPage(request, subject, askedIn(parametersOf(request), subject), null);
@@ -43,7 +43,7 @@ export async function whatIfReplay(request: DashboardRequest): Promise<Dashboard
   );
 }
 
-/** The monitor and the regions that can be chosen. */
+/** The monitor, and the regions that the form offers. */
 type Subject = { readonly monitor: MonitorView; readonly regions: readonly Region[] };
 
 async function subjectOf(request: DashboardRequest): Promise<Subject> {
@@ -51,7 +51,7 @@ async function subjectOf(request: DashboardRequest): Promise<Subject> {
   return { monitor, regions: monitor.regions ?? monitor.regions_status.map(({ region }) => region) };
 }
 
-/** Settings from the sent form or from a link. */
+/** The settings in the sent form, or in the query of a link. */
 type Parameters = {
   has(name: string): boolean;
   text(name: string): string;
@@ -97,8 +97,8 @@ function askedIn(given: Parameters, { monitor, regions }: Subject): Asked {
 }
 
 /**
- * The request body. Unchanged settings are left out, so that the replay takes them from the declarations that
- * were valid at each time.
+ * Makes the request body. Unchanged settings are left out. For these
+ * settings, the replay uses the declarations that were valid at each time.
  */
 function bodyOf({ days, retry, degradedAt, regions }: Asked, { monitor, regions: all }: Subject): object {
   const isAll = all.every((region) => regions.includes(region));
@@ -186,7 +186,7 @@ ${pairsTable(
 </section>`;
 }
 
-/** The difference between both histories in a sentence. */
+/** Says in a sentence how many more or fewer alerts the replay has. */
 function verdict({ actual, what_if: other }: WhatIfView): string {
   const more = other.alert_count - actual.alert_count;
   if (more !== 0) {
@@ -231,17 +231,24 @@ function lengthText(ms: number): string {
   return ms === 0 ? '–' : durationText(ms);
 }
 
-/** An entry of each history; null: only the other history has such an entry. */
+/**
+ * An entry of the actual history, and the matching entry of
+ * the replay. A history without a matching entry has null.
+ */
 export type Pair<T> = { readonly actual: T | null; readonly other: T | null };
 
-/** Greatest distance between entries of the same event, ms: some periods of most monitors. */
+/**
+ * Maximum time between two entries that count as the same
+ * event, ms. Most monitors have several periods within it.
+ */
 const SAME_WITHIN_MS = 600_000;
 
 /**
- * Pairs the entries of two histories, newest first. Entries of one kind that are close in time are the same
- * event. Each entry is used once.
+ * Pairs the entries of two histories. Two entries of the same kind that are close in time
+ * are one event. Each entry is in one pair only. The result has the newest pair first.
  *
- * @param actual, other newest first
+ * @param actual newest first
+ * @param other  newest first
  */
 export function pairEvents<T extends { readonly at: number }>(
   actual: readonly T[],

@@ -113,7 +113,11 @@ const INCIDENT_EDITOR: Editor = {
   heading: 'Change the incident',
 };
 
-/** The form of an incident's updates. @param initial values of a new update */
+/**
+ * The form of an incident's updates.
+ *
+ * @param initial values of a new update
+ */
 function updateEditor(
   incident: number | string,
   initial: Readonly<Record<string, unknown>> = { state: 'investigating' },
@@ -138,7 +142,10 @@ function updateEditor(
   };
 }
 
-/** The instant for the API. An unchanged input keeps the stored instant, to the millisecond. */
+/**
+ * Returns the instant that is sent to the API; null: the input is empty.
+ * An unchanged input keeps the stored instant, to the millisecond.
+ */
 function sentInstant(at: unknown, stored: Parameters<NonNullable<Editor['toBody']>>[1]): unknown {
   if (stored !== null && at === stored.body.at) return stored.answered.at;
   // Browsers leave out seconds that are 0.
@@ -189,7 +196,11 @@ function incidentTable(
   })}</tbody></table></div>`;
 }
 
-/** The name of an incident. @param names of monitors by id */
+/**
+ * The name of an incident: its title, the name of its monitor, or a name with an id.
+ *
+ * @param names names of monitors, by monitor id
+ */
 function incidentName(
   { title, monitor_id: monitor, id }: Pick<IncidentView, 'title' | 'monitor_id' | 'id'>,
   names: ReadonlyMap<string, string>,
@@ -210,7 +221,7 @@ const UPDATES = 100;
 
 type Names = ReadonlyMap<string, string>;
 
-/** The page of an incident: its updates, newest first, and a form for a new one. */
+/** The page of an incident, with its updates, the newest first, and a form for a new update. */
 const readPage: DashboardPage = {
   method: 'GET',
   path: '/incidents/{id}',
@@ -271,7 +282,10 @@ function updateItem({ hasScope, formToken }: DashboardRequest, update: UpdateVie
   }</li>`;
 }
 
-/** The form of a new update, filled in from the newest update. */
+/**
+ * The form of a new update. It is filled in with the state
+ * of the incident, and the components of the newest update.
+ */
 async function publishForm(
   request: DashboardRequest,
   incident: IncidentView,
@@ -285,7 +299,7 @@ async function publishForm(
 ${await newForm(request, editor)}</section>`;
 }
 
-/** The handler that removes an incident or one of its updates. */
+/** The page to which the forms are sent that remove an incident or one of its updates. */
 function removal(
   path: string,
   what: string,

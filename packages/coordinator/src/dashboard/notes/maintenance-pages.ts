@@ -145,8 +145,8 @@ const WINDOW_EDITOR: Editor = {
 };
 
 /**
- * Converts a window of the API for the form. Times become local times of the window's zone. A window without
- * repetition gets one too, because the form has fields for it.
+ * Converts a window of the API for the form. Times become local times of the window's zone. A window
+ * that does not repeat gets the repetition `once`, because the form has fields for a repetition.
  */
 function withLocalTimes(window: Json): Json {
   const zone = String(window.time_zone);
@@ -167,8 +167,8 @@ function withLocalTimes(window: Json): Json {
 }
 
 /**
- * The request body for a filled-in form. Unchanged times keep their stored instants: when clocks are set
- * back, a local time can mean two instants.
+ * Makes the request body from a filled-in form. If the time zone is unchanged, unchanged times
+ * keep their stored instants, because a local time can mean two instants when clocks are set back.
  */
 function windowBody(filled: Json, stored: { readonly body: Json; readonly answered: Json } | null): Json {
   const { frequency, interval, weekdays, week, until } = filled.repeat as Json;
@@ -350,7 +350,7 @@ function moreLine(count: number): Html {
   return count === 0 ? NO_HTML : html`<p class="soft">and ${count.toLocaleString('en')} more</p>`;
 }
 
-/** The handler that ends or removes a window. */
+/** The page to which the forms are sent that end or remove a window. */
 function action(name: 'end' | 'remove', done: string): DashboardPage {
   return {
     method: 'POST',

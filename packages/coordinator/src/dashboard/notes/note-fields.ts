@@ -9,7 +9,11 @@ import type { Control, Field, Option, ResourceForm } from '../forms/fields.ts';
 
 type Meaning = { readonly help?: string; readonly isRequired?: boolean };
 
-/** A field of an incident's or a window's form. @param name name of the member in the API's body */
+/**
+ * A field of an incident's or a maintenance window's form.
+ *
+ * @param name name of the attribute in the body of the API's request
+ */
 export function noteField(
   name: string,
   label: string,
@@ -19,7 +23,11 @@ export function noteField(
   return { name, label, help, isRequired, fallback: null, secret: null, isFixed: false, control };
 }
 
-/** @param hasSections left out: the form has no sections */
+/**
+ * A form of these fields.
+ *
+ * @param hasSections whether the form has sections; left out: it has none
+ */
 export function noteForm(fields: readonly Field[], { hasSections = false } = {}): ResourceForm {
   return { kind: null, constants: {}, fields, chooser: null, hasSections };
 }
@@ -35,10 +43,11 @@ export const PAGE_IDS: Control = { type: 'references', kinds: ['svc_status_page'
 export const COMPONENT_IDS: Control = { type: 'references', kinds: ['svc_status_page_component'] };
 
 /**
- * A local date and time in the form of inputs: `2027-01-01T02:00`.
+ * Converts an instant to the local date and time that an input of a form contains: `2027-01-01T02:00`.
  *
  * @param instant as the API answers it
- * @returns null: there is no instant
+ * @param zone    time zone; an unknown zone counts as UTC
+ * @returns null: `instant` is no text
  */
 export function localText(instant: unknown, zone: string): string | null {
   if (typeof instant !== 'string') return null;

@@ -8,12 +8,12 @@ import { pageHead } from '../page-parts.ts';
 /** Names of the parts whose readiness the API reports. */
 const PARTS: Readonly<Record<string, string>> = { nats: 'NATS', database: 'Database' };
 const MIB = 1_048_576;
-/** Share of its limit from which a stream counts as nearly full. */
+/** A stream counts as nearly full if its size exceeds this share of its maximum size. */
 const FULL_SHARE = 0.8;
 
 const figures = new Intl.NumberFormat('en');
 
-/** The state of the service itself. */
+/** The page about the state of svc itself. */
 export const servicePage: DashboardPage = {
   method: 'GET',
   path: '/service',

@@ -12,26 +12,27 @@ import { KEY_FIELD } from '../forms/entries.ts';
 import { numberIn, offsetPaging, pageHead } from '../page-parts.ts';
 
 /**
- * How long the answer to a creation is kept for a form that is sent again, ms. People click twice within a
- * second.
+ * Time for which the answer to the creation of a token is used again if
+ * the same form arrives again, ms. People click twice within a second.
  */
 const KEPT_MS = 10_000;
-/** Maximum number of kept answers. */
+/** Maximum number of answers that stay in memory. */
 const MOST_KEPT = 100;
 
 type Creation = { readonly at: number; readonly answer: Promise<Called<CreatedTokenView>> };
 
 /**
- * Keeps the answers to creations for forms that are sent twice. A browser shows the answer to the last click,
- * but only the first answer contains the secret. Answers stay in memory for seconds.
+ * Keeps the answers to creations of tokens, for forms that are sent twice. A browser
+ * shows the answer to the last click, but only the first answer contains the secret.
+ * An answer is used for 10 s. It stays in memory until the next creation after that.
  */
 class Creations {
   readonly #kept = new Map<string, Creation>();
 
   /**
-   * Creates a token, or returns the answer to a recent creation with the same key.
+   * Creates a token, or returns the answer to a creation with the same key in the last 10 s.
    *
-   * @param key of the form and all its fields
+   * @param key identifies the session's token, the form, and the content of its fields
    * @param now epoch ms
    */
   createOnce(key: string, now: number, create: () => Creation['answer']): Creation['answer'] {
@@ -120,7 +121,7 @@ function createPage(creations: Creations): DashboardPage {
   };
 }
 
-/** The fields that identify a creation. */
+/** The form's fields that identify the creation of a token. */
 const FIELDS = [KEY_FIELD, 'name', 'scope', 'days'] as const;
 
 function create({ api, form, now }: DashboardRequest): Promise<Called<CreatedTokenView>> {
@@ -177,7 +178,7 @@ const revokedPage: DashboardPage = {
   },
 };
 
-/** All pages of API tokens. */
+/** All pages about API tokens. */
 export function tokenPages(): readonly DashboardPage[] {
   return [listPage, newPage, createPage(new Creations()), revokePage, revokedPage];
 }
@@ -189,7 +190,7 @@ const SCOPES: Readonly<Record<TokenScope, string>> = {
   admin: 'also manages tokens and reads the audit trail',
 };
 
-/** Choices for the life of a new token, days; '': it does not expire. */
+/** Choices for the lifetime of a new token, days; '': the token does not expire. */
 const LIVES = [
   ['90', '90 days'],
   ['365', 'one year'],

@@ -3,7 +3,7 @@ import { type State, stateLabel, statePath } from '../../web/design/states.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
 import { instantText } from '../../web/times.ts';
 
-/** The place of each region. */
+/** The place of each region, in words. */
 export const PLACES: Readonly<Record<Region, string>> = {
   'hosta-ams': 'Amsterdam, Netherlands',
   'hosta-arn': 'Stockholm, Sweden',
@@ -70,12 +70,15 @@ export const COORDINATES: Readonly<Record<Region, readonly [longitude: number, l
 /** A point in units of the map. */
 export type Point = { readonly x: number; readonly y: number };
 
-/** Maximum number of rounds that push points apart. After them, some points may still be too near. */
+/**
+ * Maximum number of rounds in which points are pushed apart.
+ * Some points may still be too near after the last round.
+ */
 const MOST_TURNS = 500;
 
 /**
- * Moves points apart that are nearer to each other than `distance`. Each point moves as little as needed. The
- * same points always get the same places.
+ * Moves points apart that are nearer to each other than
+ * `distance`. The result is the same for the same points.
  */
 export function spreadPoints(points: readonly Point[], distance: number): Point[] {
   let placed: Point[] = [...points];
@@ -107,8 +110,8 @@ function pushed(all: readonly Point[], point: Point, index: number, distance: nu
 type Corner = readonly [longitude: number, latitude: number];
 
 /*
- * A coarse outline of the land, drawn for this map. Each text is one piece of land, with longitude and
- * latitude of its corners in degrees. Small islands and inland seas are left out.
+ * A coarse outline of the land, drawn for this map. Each text is one piece of land: the longitude
+ * and latitude of each of its corners, in degrees. Small islands and inland seas are left out.
  */
 const NORTH_AMERICA = `
   -168,66 -156,71 -128,70 -115,68 -95,68 -94,59 -85,55 -80,52 -79,58 -78,62 -70,61 -65,59 -56,52
@@ -175,13 +178,16 @@ function cornersIn(text: string): Corner[] {
   ]);
 }
 
-/** Edges of the drawn part of the world, degrees. One unit of the drawing is one degree. */
+/** Edges of the part of the world that the map shows, degrees. One unit of the map is one degree. */
 const WEST = -137;
 const EAST = 167;
 const NORTH = 70;
 const SOUTH = -47;
 
-/** Size of the mark of a region that has agents, and the minimum distance between two marks, in map units. */
+/**
+ * `MARK`: size of the mark of a region that has agents. `APART`:
+ * minimum distance between two marks. Both are in units of the map.
+ */
 const MARK = 5;
 const APART = 6.2;
 
@@ -191,7 +197,8 @@ export type MappedRegion = {
   readonly state: State | null;
   readonly word: string;
   /**
-   * Since when no agent takes jobs in the region, epoch ms; null: an agent takes jobs, or no check needs one.
+   * Since when no agent takes jobs in the region, epoch ms. Null: an agent
+   * takes jobs, or the region never had an agent and no monitor declares it.
    */
   readonly absentSince: number | null;
 };
@@ -245,7 +252,7 @@ function dot({ region, absentSince }: MappedRegion): Html {
   return html`<circle class="unused" cx="${fixed(x)}" cy="${fixed(y)}" r="1.1"><title>${region}, ${PLACES[region]}: without agents${sinceText(absentSince)}</title></circle>`;
 }
 
-/** A line from the place of a region to its moved mark. */
+/** A line from the place of a region to its mark, if the mark was moved by one unit or more. */
 function leader({ region }: MappedRegion): Html {
   const place = POINTS[indexOf(region)];
   const mark = PLACED[indexOf(region)];

@@ -49,7 +49,10 @@ function mapped(view: RegionView, isUsed: boolean): MappedRegion {
   return { region: view.region, state: isUsed ? state : null, word, absentSince: view.absent_since };
 }
 
-/** Shows a region that never had an agent, and since when monitors that use it wait for one. */
+/**
+ * Shows a region that never had an agent. If monitors declare
+ * the region, it also shows since when they wait for an agent.
+ */
 function neverUsed(view: RegionView, now: number): Html {
   const missed =
     view.absent_since === null
@@ -83,12 +86,16 @@ function regionRow(view: RegionView, now: number): Html {
 <td class="soft">${last_seen_at === null ? NO_HTML : age(last_seen_at, now)}</td></tr>`;
 }
 
-/** Whether the region has agents, which only another coordinator hears because it leads. */
+/**
+ * Whether the region has agents that only the leading coordinator hears, and this coordinator does not lead.
+ */
 function isHeardElsewhere({ agents, absent_since, last_seen_at }: RegionView): boolean {
   return agents.length === 0 && absent_since === null && last_seen_at !== null;
 }
 
-/** The state of a region: down without agents, degraded if all are stopping or some report a fault. */
+/**
+ * The state of a region: down without agents; degraded if all agents are stopping, or one reports a fault.
+ */
 function stateOf(view: RegionView): readonly [State, string] {
   const { agents, sick } = view;
   if (isHeardElsewhere(view)) return ['operational', 'Has agents'];

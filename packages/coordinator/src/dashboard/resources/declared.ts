@@ -17,7 +17,8 @@ type Shown = {
 };
 
 /**
- * The page of a resource that a file declares. It has no form, because the resource is changed in the file.
+ * The page of a resource that a file declares. The page has
+ * no form, because users change such a resource in the file.
  */
 export function declaredPage(
   shown: Shown,
@@ -45,13 +46,13 @@ export function headOf(
 }
 
 /**
- * The declaration of a resource: its name in the declared file, and the file's name; null: the file is not
- * known.
+ * Where a resource is declared. `as` is its name in the declared
+ * file. `file` is the name of the file; null: the file is not known.
  */
 type Declared = { readonly as: string; readonly file: string | null };
 
 /**
- * The declaration of a resource; null: no file declares the resource.
+ * Finds where a resource is declared; null: no file declares the resource.
  *
  * @param headers the headers of the API's answer with the resource
  */
@@ -70,7 +71,7 @@ export function declaredNotice(noun: string, kind: string, { as, file }: Declare
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** A resource with masked secrets. */
+/** Returns the resource with its secrets masked. */
 export function withoutSecrets({ kind }: ResourceForm, resource: Json): Json {
   if (kind === null) return resource;
   if (!isResourceKind(kind)) throw new TypeError(`no resource is called ${kind}`);

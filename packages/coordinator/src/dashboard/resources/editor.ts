@@ -27,17 +27,17 @@ import { declaredIn, declaredPage, headOf, shortValue, withoutSecrets } from './
 import { referencesFor } from './reference-options.ts';
 
 /**
- * The form of one kind of resource, for new and existing ones.
+ * The form of one kind of resource, for new and existing resources.
  *
  *     GET ── filled in ──▶ form ── save ──▶ the API: saved ──▶ another page
  *                            ▲                 ├─ refused: the draft with the API's messages ──┐
- *                            │                 └─ changed by somebody else: the draft, and its  │
- *                            │                    differences; the next save overwrites them    │
- *                            └── add, remove, find, secrets: the draft, changed ◀───────────────┘
+ *                            │                 └─ changed by somebody else: the draft with the  │
+ *                            │                    differences; another save overwrites them ────┤
+ *                            └── add, remove, find, secrets, trial: the changed draft ◀─────────┘
  */
 export type Editor = {
   readonly form: ResourceForm;
-  /** The endpoints of such objects. */
+  /** The endpoints for resources of this kind. */
   readonly objects: {
     readonly create: EndpointAnswering<Saved>;
     readonly read: EndpointAnswering<Answered>;
@@ -65,15 +65,20 @@ export type Editor = {
   readonly newPath: string;
   /** Path of the page with the form of an existing resource. */
   editPath(id: string): string;
-  /** Path after saving and after cancelling. @param id null: a new resource that was not saved */
+  /**
+   * Path of the page that opens after the form was saved or cancelled.
+   *
+   * @param id null: a new resource that was not saved
+   */
   after(id: string | null): string;
   /** Text of the button that saves a new resource; left out: `Create` and the noun. */
   readonly create?: string;
   /** Converts an object of the API for its form; left out: no conversion. */
   toForm?(object: Json): Json;
   /**
-   * Converts the form's content to a request body; left out: no conversion. @param stored null: a new
-   * resource
+   * Converts the form's content to a request body; left out: no conversion.
+   *
+   * @param stored null: a new resource
    */
   toBody?(filled: Json, stored: Pick<Stored, 'body' | 'answered'> | null): Json;
   /** A further button with its action on a draft; left out: none. */
@@ -82,13 +87,13 @@ export type Editor = {
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** An object in the API's answers. */
+/** A resource in the API's answers. */
 type Answered = Json & { readonly id: string };
 
 /** The API's answer about a saved object. */
 type Saved = { readonly id: string; readonly warnings?: readonly string[] };
 
-/** Tries a draft without saving it. */
+/** A button that tries a draft without saving it. */
 export type Trial = {
   readonly button: Html;
   /** Styles of the shown result, in addition to the style of forms. */
@@ -127,7 +132,9 @@ export function openNewForm(request: DashboardRequest, editor: Editor): Promise<
   return showForm(request, editor, { stored: null, entries, secrets: 'shown', key: randomUUID() });
 }
 
-/** Shows the form of an existing resource. If a file declares the resource, it is shown without a form. */
+/**
+ * Shows the form of an existing resource. If a file declares the resource, the page shows it without a form.
+ */
 export async function openStoredForm(
   request: DashboardRequest,
   editor: Editor,
@@ -142,7 +149,11 @@ export async function openStoredForm(
   return showForm(request, editor, { stored, entries, secrets: 'kept', key: '' });
 }
 
-/** Handles a sent form by its button. @param id null: the form of a new resource */
+/**
+ * Handles a sent form, as the pressed button says.
+ *
+ * @param id null: the form of a new resource
+ */
 export async function handleForm(
   request: DashboardRequest,
   editor: Editor,
@@ -229,7 +240,8 @@ function callSave(
 }
 
 /**
- * The request body of a draft, the form's next content, and errors that are found before the API is called.
+ * Returns the request body of a draft, the form's next
+ * content, and the errors that are found without the API.
  */
 function checkedDraft(editor: Editor, draft: Draft, stored: Stored | null) {
   const entries = withoutEmptyRows(editor.form, draft.entries);
@@ -255,8 +267,8 @@ async function tryDraft(
 }
 
 /**
- * Shows the draft after somebody else saved the resource in the meantime. Saving the draft again overwrites
- * the stored resource.
+ * Shows the draft, because somebody else saved the resource in the meantime.
+ * If the user saves the draft again, it overwrites the stored resource.
  */
 async function changedMeanwhile(
   request: DashboardRequest,
@@ -276,7 +288,10 @@ async function changedMeanwhile(
   });
 }
 
-/** Shows the draft after somebody else removed the resource. Saving the draft creates a new resource. */
+/**
+ * Shows the draft, because somebody else removed the resource.
+ * If the user saves the draft, it becomes a new resource.
+ */
 function removedMeanwhile(request: DashboardRequest, editor: Editor, draft: Draft): Promise<DashboardAnswer> {
   const notice = html`<div class="notice notice-warning" role="alert"><p><strong>This ${editor.noun} was removed by somebody else.</strong> Nothing was saved. Your draft is below: save it to create a new ${editor.noun}. Its stored secrets are gone.</p></div>`;
   return showForm(request, editor, {
@@ -290,7 +305,11 @@ function removedMeanwhile(request: DashboardRequest, editor: Editor, draft: Draf
   });
 }
 
-/** Reads the stored resource; null: it was removed. @throws Problem that the API answered */
+/**
+ * Reads the stored resource; null: it was removed.
+ *
+ * @throws Problem that the API answered
+ */
 async function readStored({ api }: DashboardRequest, editor: Editor, id: number): Promise<Stored | null> {
   const called = await api.call(editor.objects.read, { ...editor.above, id });
   if (called.problem === null) return storedIn(editor, called.headers, called.body);
@@ -319,7 +338,9 @@ ${await filledForm(request, editor, shown)}`,
   };
 }
 
-/** The form of a new resource, for a page with other content. The page must load {@link FORM_STYLE}. */
+/**
+ * The form of a new resource, for a page that also has other content. The page must load {@link FORM_STYLE}.
+ */
 export function newForm(request: DashboardRequest, editor: Editor): Promise<Html> {
   const entries = newEntries(editor.form, editor.initial);
   return filledForm(request, editor, { stored: null, entries, secrets: 'shown', key: randomUUID() });

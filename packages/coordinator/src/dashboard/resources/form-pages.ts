@@ -7,7 +7,7 @@ import { type Editor, handleForm, openNewForm, openStoredForm } from './editor.t
 
 type EditorOf = (request: DashboardRequest) => Editor | Promise<Editor>;
 
-/** The four pages of a form: GET and POST, for a new and for an existing object. */
+/** The four pages of a form: GET and POST for a new object, and GET and POST for an existing one. */
 export function formPages(
   newPath: string,
   editPath: string,
@@ -90,7 +90,7 @@ type KindChoice = {
   readonly cancel: string;
 };
 
-/** The page that asks for the kind of a new resource: one link for each kind. */
+/** The page that asks for the kind of a new resource. It has one link for each kind. */
 export function kindChoice({ title, question, kinds, cancel }: KindChoice): DashboardAnswer {
   return {
     title,

@@ -37,7 +37,7 @@ const monitorTrial: Trial = {
 };
 
 /**
- * The findings of each region: outcome, phases, and each assertion.
+ * Renders what each region found: the outcome, the phases, and each assertion.
  *
  * @param regions the current state of the regions, needed only if a region did not answer
  */
@@ -54,8 +54,8 @@ ${
 }
 
 /**
- * Says that no region has an agent, and since when: the latest instant at which a region that once had an
- * agent lost its last one.
+ * Says that no region has an agent, and since when. The time is the latest instant at
+ * which a region lost its last agent. Regions that never had an agent do not count.
  */
 function noAgentText(regions: readonly RegionView[], now: number): Html {
   const begun = regions.flatMap(({ absent_since: since, last_seen_at: seen }) =>
@@ -65,7 +65,7 @@ function noAgentText(regions: readonly RegionView[], now: number): Html {
   return html`No region has had an agent${absenceText({ absent_since: Math.max(...begun) }, now)}`;
 }
 
-/** The known reason why a region did not answer. */
+/** Says why a region did not answer, as far as svc knows. */
 function silenceOf(view: RegionView | undefined, now: number): Html {
   if (view === undefined) return html`did not answer in time`;
   if (view.absent_since !== null && view.last_seen_at !== null) {
@@ -106,7 +106,7 @@ function assertionsList({ assertions, outcome }: Found): Html {
   )}</ul>`;
 }
 
-/** The pages of the removal of a monitor. */
+/** The pages that remove a monitor. */
 export const monitorRemoval: readonly DashboardPage[] = removalPages('/monitors/{id}/delete', removalOf);
 
 function removalOf(request: DashboardRequest): Removal<MonitorView> {
@@ -173,7 +173,8 @@ export const monitorForms: readonly DashboardPage[] = [
     path: '/monitors/{id}/edit',
     scope: 'write',
     async handle(request) {
-      // The URL has the type, so that the form can keep its draft after somebody removed the monitor.
+      // The URL contains the type of the monitor. So the form
+      // can keep its draft even if somebody removed the monitor.
       const editor = editorInQuery(request) ?? (await editorFor(request));
       return handleForm(request, editor, idOf(request));
     },

@@ -12,7 +12,7 @@ import type { ReferenceOption, References } from '../forms/render-form.ts';
 /** Maximum number of resources that a field offers at once: one page of the API's lists. */
 const MOST_OFFERED = 100;
 
-/** The attributes of a listed resource that a field uses. */
+/** The attributes of a resource in a list that a field uses. */
 type Listed = {
   readonly id: string;
   readonly name?: string | null;
@@ -25,22 +25,25 @@ type Page = { readonly data: readonly Listed[]; readonly total: number };
 
 type Wanted = {
   readonly form: ResourceForm;
-  /** Ids of the parent objects: the page of a component, to whose groups it may belong. */
+  /**
+   * Ids of the parent objects. A component's page is such a
+   * parent: the component may belong to the page's groups.
+   */
   readonly above?: Readonly<Record<string, number | string>>;
   readonly leftOut?: readonly string[];
 };
 
-/** The list of the API from which a field chooses. */
+/** The list of the API whose members a field offers. */
 type Source = {
   readonly list: EndpointAnswering<Page>;
   readonly parameters: Readonly<Record<string, number | string>>;
-  /** Reads one member; null: the list has a filter `ids`. */
+  /** Endpoint that reads one member. Null: members are read by the list's filter `ids`. */
   readonly read: EndpointAnswering<Listed> | null;
 };
 
 /**
- * Reads the options of the fields that refer to other resources: all resources if they fit into one list,
- * otherwise the chosen resources and the resources that a search finds by name or id.
+ * Reads the options of the fields that refer to other resources. If all resources fit into one list, a field
+ * offers all. Otherwise it offers the chosen resources, and the resources that a search finds by name or id.
  *
  * @param stored the stored resource; null: the resource is new
  * @throws Problem that the API answered
@@ -103,7 +106,10 @@ function readList(
   return api.read(list, { ...parameters, limit: MOST_OFFERED, ...filter });
 }
 
-/** Finds resources whose name contains the text, and the resource with this id. */
+/**
+ * Finds resources whose name contains the text. If the text
+ * is the id of a resource, it finds this resource too.
+ */
 async function searchMembers(api: PageApi, source: Source, find: string): Promise<Page> {
   const { data, total } = await readList(api, source, { name: find.slice(0, 256) });
   if (!isId(find) || data.some(({ id }) => id === find)) return { data, total };
@@ -145,7 +151,7 @@ function optionOf({ id, name, title, type = '', page_title: page }: Listed): Ref
   return { id, label: name ?? title ?? `${labelOf('id')} ${id}`, note: page ?? type };
 }
 
-/** Reads members by id from a list with a filter `ids`. Missing members are left out. */
+/** Reads members of a list by their ids. The list must have a filter `ids`. Missing members are left out. */
 async function readByIds<T>(
   api: PageApi,
   list: EndpointAnswering<{ readonly data: readonly T[] }>,

@@ -8,7 +8,7 @@ import { declaredIn, declaredNotice } from './declared.ts';
 
 /** An object that can be removed, and the texts of its removal. */
 export type Removal<T> = {
-  /** The endpoints of such objects. */
+  /** The endpoints for objects of this kind. */
   readonly objects: { readonly read: EndpointAnswering<T>; readonly remove: Endpoint };
   readonly ids: Readonly<Record<string, number>>;
   /** Name of the kind in declarations. */
@@ -16,7 +16,7 @@ export type Removal<T> = {
   readonly noun: string;
   /** Path of the removal's page. */
   readonly path: string;
-  /** Path after the removal. */
+  /** Path of the page that opens after the removal. */
   readonly after: string;
   readonly cancel: string;
   /** Name of the object for people. */
@@ -25,7 +25,7 @@ export type Removal<T> = {
   consequences(request: DashboardRequest, object: T): Promise<Html>;
 };
 
-/** The page that asks whether to remove an object, and the handler of its form. */
+/** Two pages: GET asks whether to remove an object, and POST removes it. */
 export function removalPages<T>(
   path: string,
   removalOf: (request: DashboardRequest) => Removal<T>,
@@ -41,7 +41,7 @@ async function askRemoval<T>(request: DashboardRequest, removal: Removal<T>): Pr
   return confirmation(request, removal, NO_HTML, 200);
 }
 
-/** Removes the object, unless it was changed after the question. */
+/** Removes the object. If the object was changed after the question was shown, nothing is removed. */
 async function removeObject<T>(request: DashboardRequest, removal: Removal<T>): Promise<DashboardAnswer> {
   const query = choiceIn(request.form.text('components'));
   const version = request.form.text(VERSION_FIELD);
@@ -62,7 +62,7 @@ async function removeObject<T>(request: DashboardRequest, removal: Removal<T>): 
   return confirmation(request, removal, notice, problem.status);
 }
 
-/** The query that says what happens to components of a removed monitor. */
+/** The query parameter that says what happens to the components of a removed monitor. */
 function choiceIn(text: string): Readonly<Record<string, string>> {
   if (text === 'remove') return { cascade: 'true' };
   return text === 'keep' ? { components: 'keep' } : {};

@@ -5,7 +5,7 @@ import { FORM_STYLE } from '../dashboard-assets.ts';
 import type { DashboardAnswer, DashboardRequest } from '../dashboard-page.ts';
 import { pageHead } from '../page-parts.ts';
 
-/** A page of a list of the API. */
+/** One page of a list, as the API answers it. */
 type Listed<T> = {
   readonly data: readonly T[];
   readonly total: number;
@@ -13,13 +13,13 @@ type Listed<T> = {
   readonly offset: number;
 };
 
-/** The search and the position in the address of a list's page. */
+/** The search and the position in a list, from the address of the list's page. */
 type ListQuery = {
   readonly name: string;
   readonly offset: number;
 };
 
-/** Greatest length of a searched name, characters. */
+/** Maximum length of the text of a search, characters. */
 const LONGEST_NAME = 256;
 
 function listQuery(query: URLSearchParams): ListQuery {
@@ -53,12 +53,12 @@ export type SearchedList<T> = {
   readonly title: string;
   readonly lead: string;
   readonly path: string;
-  /** The list of the API. */
+  /** The API's endpoint that answers the list. */
   readonly list: EndpointAnswering<Listed<T>>;
   readonly search: string;
   /** Text of the link to the form of a new resource. */
   readonly add: string;
-  /** Texts for an empty list, and for a search without a match. */
+  /** `none`: text for an empty list. `unmatched`: text for a search without a match. */
   readonly none: string;
   readonly unmatched: string;
   /** The cells of the table's head. */

@@ -11,10 +11,11 @@ const READ_EVERY_MS = 1_000;
 /** Time between empty lines that keep the connection alive, ms. */
 const BREATHE_EVERY_MS = 15_000;
 /**
- * Lifetime of a stream, ms. When it ends, the browser opens another stream, and svc checks the session again.
+ * Lifetime of a stream of events, ms. After it the browser
+ * opens another stream, and svc checks the session again.
  */
 const STREAM_LIFE_MS = 10 * 60_000;
-/** Number of unread texts after which a stream is closed. */
+/** Maximum number of texts that a reader may leave unread. Beyond it, svc closes the stream. */
 const MOST_WAITING = 16;
 /** Maximum number of open streams. */
 const MOST_STREAMS = 500;
@@ -27,13 +28,13 @@ type Listener = { readonly session: ListeningSession; send(text: string): void; 
 /** The session that a stream belongs to. */
 type ListeningSession = {
   readonly tokenId: number;
-  /** Whether the session is still open. The feed calls this before each event. */
+  /** Whether the session is still open. The feed calls this once a second, and before each event. */
   isOpen(): boolean;
 };
 
 /**
- * Reports changes to browsers as server-sent events. While browsers listen, it reads the database once a
- * second for all of them together, so that it also notices changes by other coordinators.
+ * Reports changes to browsers as server-sent events. While browsers listen, the feed reads the database
+ * once a second for all of them together. So it also notices changes that other coordinators made.
  */
 export class ChangeFeed {
   readonly #parts: FeedParts;
@@ -102,7 +103,11 @@ export class ChangeFeed {
     this.#cancelBreathing = clock.every(BREATHE_EVERY_MS, () => this.#sendToAll(':\n\n'));
   }
 
-  /** Removes a listener. @returns false: the listener was removed before */
+  /**
+   * Removes a listener.
+   *
+   * @returns false: the listener was removed before
+   */
   #remove(listener: Listener): boolean {
     const isRemoved = this.#listeners.delete(listener);
     if (this.#listeners.size === 0) {

@@ -16,14 +16,21 @@ type Searched = {
   readonly at: string;
 };
 
-/** Lists whose names are searched, with the paths of their members' pages. */
+/**
+ * The lists of the API that the palette searches by name.
+ * The path of a member's page is `at`, a slash and the id.
+ */
 const SEARCHED = [
   { group: 'Monitor', list: monitorStates, at: '/monitors' },
   { group: 'Channel', list: CHANNEL.list, at: '/channels' },
   { group: 'Status page', list: STATUS_PAGE.list, at: '/pages' },
 ] as const satisfies readonly Searched[];
 
-/** The entries of the command palette for a text, as JSON. @param pages every page of the dashboard */
+/**
+ * The endpoint that answers the entries of the command palette for a text, as JSON.
+ *
+ * @param pages every page of the dashboard
+ */
 export function palettePage(pages: () => readonly DashboardPage[]): DashboardPage {
   return {
     method: 'GET',
@@ -39,7 +46,7 @@ export function palettePage(pages: () => readonly DashboardPage[]): DashboardPag
   };
 }
 
-/** Matching pages of the navigation that the session may open. */
+/** The pages of the navigation that the session may open, and whose label contains the text. */
 function pageEntries({ hasScope }: DashboardRequest, pages: readonly DashboardPage[], text: string): Entry[] {
   return pages
     .flatMap(({ navigation, path, scope }) =>

@@ -1,9 +1,9 @@
 import { compareInGroup, compareOnPage } from '@svc/shared/resources/component.ts';
 
 /*
- * The order of a status page for its visitors. Ungrouped components and groups are ordered by `order`, null
- * last. A group has the place of its first component. Components within a group are ordered by `group_order`.
- * If two have the same order, the id decides.
+ * The order in which visitors see the components of a status page. Ungrouped components and groups
+ * are ordered by `order`, null last. A group has the place of its first component. Components within
+ * a group are ordered by `group_order`. If two components have the same order, their ids decide.
  */
 
 export type Placed = {
@@ -20,7 +20,7 @@ export type Item<C extends Placed, G extends PlacedGroup> =
   | { readonly what: 'component'; readonly component: C }
   | { readonly what: 'group'; readonly group: G; readonly components: readonly C[] };
 
-/** The items of a page in their order. Empty groups, which visitors do not see, come last. */
+/** Returns the items of a page in their order. Empty groups, which visitors do not see, come last. */
 export function arrangedItems<C extends Placed, G extends PlacedGroup>(
   components: readonly C[],
   groups: readonly G[],
@@ -46,8 +46,8 @@ export type Move = { readonly what: 'component' | 'group'; readonly id: string; 
 export type NewPlace = { readonly id: string; readonly order: number; readonly group_order: number | null };
 
 /**
- * The components whose place changes by a move. The first move on a page numbers all components, so more than
- * two may change.
+ * Returns the components whose place changes by a move, each with its new place. A move
+ * numbers all components of the page. So the first move on a page may change more than two.
  */
 export function changedPlaces<C extends Placed, G extends PlacedGroup>(
   items: readonly Item<C, G>[],
@@ -84,7 +84,7 @@ function isElsewhere(now: NewPlace, was: Placed): boolean {
   return now.order !== was.order || now.group_order !== was.group_order;
 }
 
-/** The list with one member moved by one place. A move beyond the end changes nothing. */
+/** Returns the list with one member moved by one place. A move beyond an end of the list changes nothing. */
 function shifted<T>(list: readonly T[], is: (member: T) => boolean, by: -1 | 1): T[] {
   const at = list.findIndex(is);
   const to = at + by;

@@ -27,10 +27,14 @@ export function servedState({ published }: Pick<StatusPageView, 'published'>): H
   return published ? stateLabel('operational', 'Served') : stateLabel('unknown', 'Not served');
 }
 
-/** Maximum number of members of a list that are read. A page shows no more components. */
+/** Maximum number of components, and of groups, that are read. Visitors see no more components on a page. */
 const MOST_READ = 500;
 
-/** Reads the components and groups of a page. @throws Problem that the API answered */
+/**
+ * Reads the components and groups of a page.
+ *
+ * @throws Problem that the API answered
+ */
 export async function contentsOf(api: PageApi, pageId: number) {
   return {
     components: await componentsOf(api, pageId),
@@ -57,7 +61,8 @@ async function everyMember<T>(
 }
 
 /**
- * The editor of a status page: its appearance, its components and groups in their order, and its settings.
+ * The editor of a status page. It shows the appearance, the
+ * components and groups in their order, and the settings.
  */
 export const statusPagePage: DashboardPage = {
   method: 'GET',

@@ -25,7 +25,7 @@ import {
   statusPagePage,
 } from './status-page-editor.ts';
 
-/** The list of status pages. */
+/** The page that lists the status pages. */
 const statusPageList: DashboardPage = {
   method: 'GET',
   path: '/pages',
@@ -116,7 +116,7 @@ function groupEditor({ ids }: DashboardRequest): Editor {
   };
 }
 
-/** Actions on a status page: appearance, order, removals. */
+/** The pages to which forms about a status page are sent: appearance, order, removals. */
 const statusPageActions: readonly DashboardPage[] = [
   { method: 'POST', path: '/pages/{id}/appearance', scope: 'write', handle: saveAppearance },
   { method: 'POST', path: '/pages/{id}/arrangement', scope: 'write', handle: arrange },
@@ -217,7 +217,7 @@ function groupRemoval(request: DashboardRequest): Removal<GroupView> {
   };
 }
 
-/** The preview of a status page: what visitors would see. The page need not be published. */
+/** The preview of a status page, as visitors would see it. The page need not be published. */
 const statusPagePreview: DashboardPage = {
   method: 'GET',
   path: '/pages/{id}/preview',
