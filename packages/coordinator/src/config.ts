@@ -36,7 +36,7 @@ const greeting = z
   .string()
   .refine(isGreeting, 'must be a domain of letters, digits and hyphens, or an address in brackets');
 
-/** Every setting of the coordinator, including those that kinds of channel read. */
+/** All settings of the coordinator, including the settings that kinds of channels read. */
 export const COORDINATOR_SETTINGS = {
   listen: {
     name: 'SVC_LISTEN',
@@ -180,7 +180,7 @@ export const checkCoordinatorSettings: SettingsCheck<CoordinatorConfig> = (confi
   return { problems: isHalf ? [...problems, half] : problems, warnings };
 };
 
-/** The database: `SVC_DATABASE_URL`, or a file in the data folder. */
+/** URL of the database: `SVC_DATABASE_URL`, or the URL of a SQLite file in the data folder. */
 export function databaseOf(databaseUrl: Secret | undefined, dataDir: string): Secret {
   return databaseUrl ?? new Secret(`sqlite:${join(dataDir, 'svc.db')}`);
 }

@@ -35,8 +35,8 @@ import { refuseUnfinishedCopy } from './store/facts.ts';
 import { openDatabase } from './store/open.ts';
 
 /**
- * Interval at which the API tokens are read again where other coordinators may change them, ms. A token that was
- * revoked elsewhere is refused within 1 s.
+ * Interval at which the API tokens are read again if other coordinators may change
+ * them, ms. A token that another coordinator revoked is refused within 1 s.
  */
 const FOLLOW_TOKENS_EVERY_MS = 500;
 /** Maximum time for the last export of the coordinator's own metrics during the stop, ms. */
@@ -70,20 +70,24 @@ export type CoordinatorParts = {
   /** Clock for the lease, which expires by the database's clock; default: `clock`. */
   leaseClock?: Clock;
   log: Logger;
-  /** Returns unused memory to the operating system after the start; default: the memory of this process. */
+  /**
+   * The memory whose unused part is returned to the operating
+   * system after the start; default: that of this process.
+   */
   memory?: ProcessMemory;
   /** The last errors of `log`; left out: no errors are kept. */
   recentErrors?: () => readonly RecentError[];
-  /** Variables that `${env.NAME}` in the declared file inserts. */
+  /** Variables that the declared file may insert by `${env.NAME}`. */
   environment: Readonly<Record<string, string | undefined>>;
   /** Reads the declared file; default: `readDeclaration`, on a separate thread. */
   readDeclaration?: DeclaredFileParts['read'];
 };
 
 /**
- * The coordinator consists of two objects. {@link Serving} does the work of every coordinator.
- * {@link Leading} does the work of the coordinator that leads. With SQLite there is only one
- * coordinator, and it always leads. Both objects use the store, which is opened first and closed last.
+ * The coordinator consists of two objects. {@link Serving} does the work of every
+ * coordinator. {@link Leading} does the work of the coordinator that leads. With
+ * SQLite there is only one coordinator, which leads. Both objects use the store,
+ * which is opened before they start and closed after they have stopped.
  */
 export class Coordinator {
   readonly #parts: CoordinatorParts;
@@ -101,8 +105,8 @@ export class Coordinator {
   /**
    * Resolves when the API listens, and either jobs are dispatched or another coordinator leads.
    *
-   * @throws StoreError, DeclarationError (an invalid declared file at the first start), or the error of the
-   *   listener. The parts that were started are stopped first
+   * @throws StoreError, DeclarationError (an invalid declared file at the first start), or
+   *   the error of the listener. Before it throws, the parts that were started are stopped
    */
   async start(): Promise<{ url: string }> {
     this.#starting = this.#start();
@@ -114,17 +118,18 @@ export class Coordinator {
     }
   }
 
-  /** Applies the declared file again. */
+  /** Reads and applies the declared file again, if this coordinator leads. */
   async reload(): Promise<void> {
     await this.#leading?.reload();
   }
 
   /**
    * Leads again after {@link stopLeading}, as soon as no other coordinator leads.
-   * Resolves when jobs are dispatched, or another coordinator leads. After a
-   * failure this coordinator does not lead, and the method may be called again.
+   * Resolves when jobs are dispatched, or when another coordinator leads. If the
+   * method fails, this coordinator does not lead, and the method may be called again.
    *
-   * @throws StoreError, DeclarationError, LeadershipEnded (leading was stopped meanwhile)
+   * @throws SvcError (the coordinator is not running), StoreError,
+   *   DeclarationError, LeadershipEnded (leading was stopped meanwhile)
    */
   async lead(): Promise<void> {
     if (this.#leading === null || this.#stopping !== null)
@@ -133,12 +138,12 @@ export class Coordinator {
     await dispatching;
   }
 
-  /** Stops leading. The API is still served. It may be called while a leadership starts. */
+  /** Stops leading. The API is still served. The method may be called while a leadership starts. */
   async stopLeading(): Promise<void> {
     await this.#leading?.stop();
   }
 
-  /** Stops the coordinator. It may be called during the start, and more than once. */
+  /** Stops the coordinator. The method may be called during the start, and more than once. */
   stop(): Promise<void> {
     this.#stopping ??= this.#stop();
     return this.#stopping;
@@ -210,7 +215,10 @@ export class Coordinator {
     return listening;
   }
 
-  /** Reads the tokens at intervals. While the database cannot be read, the tokens stay as they were last read. */
+  /**
+   * Reads the API tokens at intervals. While the database
+   * cannot be read, the tokens of the last read stay valid.
+   */
   #followTokens(tokens: Tokens): void {
     const { clock, log } = this.#parts;
     const read = () =>

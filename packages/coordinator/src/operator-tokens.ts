@@ -11,9 +11,9 @@ import type { Tokens } from './store/access/tokens.ts';
 const LEAST_TOKEN = 32;
 
 /**
- * The content of SVC_API_TOKEN or its file: one token, or two tokens in two
- * lines. Both tokens are valid at once, so that the operator can replace a token
- * without a time in which clients are refused. Clients use the first token.
+ * The content of SVC_API_TOKEN or of its file: one token, or two tokens in two
+ * lines. Both tokens are valid at once, so that the operator can replace a token,
+ * and no client is refused meanwhile. svc's own clients use the first token.
  */
 export const operatorTokens = z
   .string()
@@ -46,8 +46,8 @@ export type OperatorTokensParts = {
 };
 
 /**
- * Keeps the operator's tokens equal to the tokens in their file.
- * A file that cannot be read or is invalid changes nothing.
+ * Sets the operator's tokens at the start, and again whenever their file changes.
+ * If the file cannot be read or is invalid, the tokens stay as they are.
  */
 export class OperatorTokens {
   readonly #parts: OperatorTokensParts;

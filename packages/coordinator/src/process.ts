@@ -35,8 +35,8 @@ import { generateToken } from './store/access/tokens.ts';
 import { generateSecretKey } from './store/declaration/secrets.ts';
 
 /**
- * Maximum time for the stop, ms. Then the process ends, whether or not all parts have stopped:
- * while the database accepts no writes, several parts wait for the database one after the other.
+ * Maximum time for the stop, ms. After this time the process ends, even if parts have not
+ * stopped. While the database accepts no writes, several parts wait for it one after the other.
  */
 const STOP_WITHIN_MS = 4_500;
 
@@ -131,7 +131,10 @@ async function createCoordinator(
   });
 }
 
-/** The keys of secrets, from the settings or, if the settings have none, from the data folder. */
+/**
+ * The present and the previous key for secrets. The settings have precedence. If they
+ * have no present key, each key that they do not have comes from the data folder.
+ */
 async function keysOf({ secretKey, previousSecretKey, dataDir }: CoordinatorConfig): Promise<SecretKeys> {
   if (secretKey !== undefined) return { key: secretKey, previous: previousSecretKey ?? null };
   const kept = await keptKeys(dataDir, generateSecretKey);

@@ -60,8 +60,8 @@ export type ServingParts = {
   /** Applies the effects of changes of the declaration while this coordinator leads. */
   readonly effects: ChangeEffects;
   /**
-   * The services of the present leadership, or of the last one, that the API uses; null: this coordinator has
-   * not led yet.
+   * The services of this coordinator's present or last leadership,
+   * for the API; null: this coordinator has not led yet.
    */
   readonly leader: () => LeaderServices | null;
   readonly isLeading: () => boolean;
@@ -78,7 +78,9 @@ export type ServingParts = {
 /** Interval at which the time of each token's last use is written to the database, ms. */
 const SAVE_USES_EVERY_MS = 60_000;
 
-/** The work of every coordinator, whether it leads or not: it serves the API. */
+/**
+ * Serves the API, the dashboard and status pages. Every coordinator does this work, whether it leads or not.
+ */
 export class Serving {
   readonly #api: Api;
   readonly #parts: ServingParts;
@@ -220,7 +222,7 @@ export type SiteParts = Pick<
 };
 
 /**
- * Makes the sites that are served beside the API. A request is offered to them in this order.
+ * Makes the sites that are served beside the API. A request is offered to the sites in the order of the list.
  *
  * @param calls functions with which the dashboard calls the API within this process
  */
