@@ -19,8 +19,11 @@ const CODE_OF: ReadonlyMap<string, StoreErrorCode> = new Map([
   ['XX002', 'store-corrupt'],
 ]);
 
-/** Codes of a lost connection: the server ends its connections, or accepts none (53300: it has too many). */
-const LOST = /^(?:08|57P0|53300)/;
+/**
+ * Codes of a lost connection: the server ends its connections or this one (25P03: its transaction was idle for
+ * too long), or accepts none (53300: it has too many).
+ */
+const LOST = /^(?:08|57P0|25P03|53300)/;
 /** Errors of this class have values in their messages. */
 const ABOUT_VALUES = /^22/;
 

@@ -87,6 +87,18 @@ test('a coordinator that is frozen in a transaction delays others for 3 s, and s
   await other.close();
 });
 
+test('a process that was frozen in a transaction learns that its connection has ended', async () => {
+  const frozen = store.transaction(async (tx) => {
+    await insertWorkspace('frozen')(tx);
+    // The process stands still until the server has ended the connection.
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 3_500);
+    await insertWorkspace('thawed')(tx);
+  });
+  await expect(frozen).rejects.toMatchObject(isLost);
+  await store.commit([insert('a')]);
+  expect(await names()).toEqual(['a']);
+});
+
 test('a database of another program is refused, and one without a server is said to be', async () => {
   await server.run('CREATE TABLE notes (text text)');
   expect(await errorCodeOf(opened(server.url('postgres')))).toBe('store-foreign');
