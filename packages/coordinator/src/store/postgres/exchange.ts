@@ -11,6 +11,8 @@ type Statement = { readonly name: string; readonly text: string; fields: readonl
 /** The prepared statements of one connection, by their text. The least recently used one is first. */
 export class PreparedStatements {
   readonly #known = new Map<string, Statement>();
+  /** Names of forgotten statements that the server may still keep. */
+  #forgotten: string[] = [];
   #last = 0;
 
   /** The statement with this text, and whether the server has already prepared it. */
@@ -22,19 +24,24 @@ export class PreparedStatements {
     return { statement, isKnown: known !== undefined };
   }
 
-  /** Forgets a statement. Call this when the server may not have prepared the statement. */
+  /** Forgets a statement, so that it is prepared again. Call this when the statement may not be usable. */
   forget(sql: string): void {
+    const known = this.#known.get(sql);
+    if (known !== undefined) this.#forgotten.push(known.name);
     this.#known.delete(sql);
   }
 
-  /** Forgets the least recently used statements beyond {@link KEPT_STATEMENTS}, and returns their names. */
-  takeSurplus(): string[] {
-    const names: string[] = [];
-    for (const [sql, { name }] of this.#known) {
+  /**
+   * Forgets the least recently used statements beyond {@link KEPT_STATEMENTS}. Returns the names of all
+   * statements that were forgotten since the last call, for the server to forget them too.
+   */
+  takeForgotten(): string[] {
+    for (const sql of this.#known.keys()) {
       if (this.#known.size <= KEPT_STATEMENTS) break;
-      this.#known.delete(sql);
-      names.push(name);
+      this.forget(sql);
     }
+    const names = this.#forgotten;
+    this.#forgotten = [];
     return names;
   }
 }
@@ -71,7 +78,6 @@ export class Exchange implements pg.Submittable {
   readonly #steps: readonly Step[];
   readonly #keepRows: boolean;
   readonly #made: StepAnswer[];
-  readonly #newTexts: string[] = [];
   readonly #settle: PromiseWithResolvers<readonly StepAnswer[]>;
   /** The statement of each step with rows, and the step's place. */
   readonly #running: { readonly statement: Statement; readonly step: number }[] = [];
@@ -94,8 +100,9 @@ export class Exchange implements pg.Submittable {
     this.#connection = connection;
     connection.stream.cork();
     try {
+      // These come first, because the server skips what comes after an error.
+      for (const name of this.#statements.takeForgotten()) connection.close({ type: 'S', name }, true);
       for (const [step, { sql, rows }] of this.#steps.entries()) this.#send(connection, step, sql, rows);
-      for (const name of this.#statements.takeSurplus()) connection.close({ type: 'S', name }, true);
       connection.sync();
     } finally {
       connection.stream.uncork();
@@ -144,8 +151,9 @@ export class Exchange implements pg.Submittable {
   }
 
   handleError(error: Error): void {
-    // The server may have skipped the preparation of new statements.
-    for (const sql of this.#newTexts) this.#statements.forget(sql);
+    // The server may have skipped the preparation of new statements. Statements whose tables another
+    // coordinator has migrated fail until they are prepared again.
+    for (const { sql } of this.#steps) this.#statements.forget(sql);
     this.#settle.reject(error);
   }
 
@@ -154,7 +162,6 @@ export class Exchange implements pg.Submittable {
     const { statement, isKnown } = this.#statements.find(sql);
     this.#running.push({ statement, step });
     if (!isKnown) {
-      this.#newTexts.push(sql);
       connection.parse({ name: statement.name, text: statement.text, types: [] }, true);
       connection.describe({ type: 'S', name: statement.name }, true);
     }

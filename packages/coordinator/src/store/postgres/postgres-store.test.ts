@@ -6,6 +6,7 @@ import { sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { silentLog } from '../../../../../test/support/configured-store.ts';
 import { type PostgresServer, startPostgres } from '../../../../../test/support/postgres-server.ts';
+import { runIn } from '../../../../../test/support/postgres-store.ts';
 import { errorCodeOf, insertWorkspace, workspaceNames } from '../../../../../test/support/transactions.ts';
 import { deleteResults } from '../history/retention.ts';
 import { writeProgress } from '../history/rollup-progress.ts';
@@ -97,6 +98,29 @@ test('a process that was frozen in a transaction learns that its connection has 
   await expect(frozen).rejects.toMatchObject(isLost);
   await store.commit([insert('a')]);
   expect(await names()).toEqual(['a']);
+});
+
+test('a table that another coordinator migrates is read and written again after one failure', async () => {
+  const all = 'SELECT * FROM workspaces';
+  const reading = () => sql.raw(all).execute(store.read);
+  const writing = () => store.transaction((tx) => tx.query(all));
+  await Promise.all([reading(), writing()]);
+  await runIn(server.url(database), 'ALTER TABLE workspaces ADD COLUMN extra integer');
+  for (const use of [reading, writing]) {
+    await errorCodeOf(use());
+    await use();
+  }
+});
+
+test('statements that fail do not pile up in the server', async () => {
+  const kept = 'SELECT count(*) AS count FROM pg_prepared_statements';
+  const failing = () => store.transaction((tx) => tx.query('SELECT 1 / (SELECT 0)'));
+  const count = () =>
+    store.transaction(async (tx) => (await tx.query<{ count: number }>(kept))[0]?.count ?? 0);
+  await errorCodeOf(failing());
+  const before = await count();
+  for (let time = 0; time < 20; time += 1) await errorCodeOf(failing());
+  expect(await count()).toBeLessThanOrEqual(before + 1);
 });
 
 test('a database of another program is refused, and one without a server is said to be', async () => {
