@@ -169,8 +169,7 @@ async function installationIn(url: DatabaseUrl, log: Logger): Promise<string> {
  */
 async function hold(store: Store, isAlone: boolean): Promise<{ store: Store; release(): Promise<void> }> {
   const term = { shard: ONLY_SHARD, term: randomUUID() };
-  if (!(await takeShard(store, { ...term, holder: 'svc migrate-store' }, isAlone)))
-    throw new StoreError('store-in-use', 'a coordinator leads on the database: stop it first');
+  if (!(await takeShard(store, { ...term, holder: 'svc migrate-store' }, isAlone))) throw await inUse(store);
   const nothing = () => {};
   const holder = { ...term, now: () => performance.now(), onRenewed: nothing, onLost: nothing };
   const held = new FencedStore(store, holder);
@@ -183,6 +182,16 @@ async function hold(store: Store, isAlone: boolean): Promise<{ store: Store; rel
       await resignShard(store, term).catch(nothing);
     },
   };
+}
+
+/** The error for a database whose lease another process holds. */
+async function inUse({ read }: Store): Promise<StoreError> {
+  const shard = await read.selectFrom('shards').select('holder').executeTakeFirst();
+  const holder = shard?.holder ?? 'another process';
+  return new StoreError(
+    'store-in-use',
+    `the database is used by ${holder}: stop that first, or wait 4 s if it was killed`,
+  );
 }
 
 async function copyRows(
