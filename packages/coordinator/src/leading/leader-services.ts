@@ -13,8 +13,8 @@ import type { BuiltLeadership, LeadershipParts } from './leadership.ts';
 import { leadingMeasurements } from './measurements.ts';
 
 /**
- * What the API uses of a leader: state in its memory, and
- * operations that are possible only while a coordinator leads.
+ * The services of a leader that the API uses: state in the leader's
+ * memory, and operations that are possible only while a coordinator leads.
  */
 export type LeaderServices = Pick<
   ApiParts,
@@ -22,7 +22,7 @@ export type LeaderServices = Pick<
 > & {
   /** Called after a mail to a visitor of a status page was queued. */
   readonly pageMailQueued: (queued: NewlyQueued) => void;
-  /** Whether the database accepts the recorded results. */
+  /** Whether the database accepts the results that the leader records. */
   readonly isRecording: () => boolean;
   readonly measurements: () => readonly Measurement[];
 };
@@ -31,12 +31,14 @@ export type LeaderServices = Pick<
  * Makes services that can be used whether this coordinator leads or not. While it does not lead:
  *
  * - monitors, statuses and votes are read from the database, where a leader elsewhere records them;
- * - no agents are shown, because this process does not hear them, and parts that do not run have no metrics;
- * - the state of the declared file is the last known one, because the file is not applied meanwhile;
+ * - no agents, overdue alerts and export endpoints are shown, and a leader's
+ *   metrics are missing, because this process does not run those parts;
+ * - the state of the declared file is the last one that
+ *   `current` knows, because the file is not applied meanwhile;
  * - operations that need a leader are refused;
- * - a queued delivery waits for the next leader.
+ * - a queued mail waits in the database until the leader, or the next leader, finds it.
  *
- * @param current the services of the present or last leadership; null: this coordinator has not led yet
+ * @param current the services of the present leadership, or those of an earlier one; null: there are none
  * @param isLeading whether `current` belongs to a leadership that has started
  */
 export function withOrWithoutLeader(
@@ -85,8 +87,7 @@ export function withOrWithoutLeader(
 /**
  * Makes the services of a leadership that has loaded the states of all monitors.
  *
- * @param declaredFile returns the declared file from the beginning of its first apply; null: the file is
- *   not being applied yet, or no file is declared
+ * @param declaredFile returns the declared file; null: no file is declared, or its first apply has not begun
  */
 export function leaderServices(
   { store, clock, config, workspaceId }: LeadershipParts,
@@ -113,7 +114,7 @@ export function leaderServices(
       return status === undefined ? null : { ...status, workspaceId };
     },
     pageMailQueued: (queued) => {
-      // A person who requests a mail has an address that works, so waits after earlier failures end.
+      // A person who requests a mail has a working address. So the waits after earlier failures end.
       deliverer.channelChanged(queued.notificationId);
       deliverer.deliverQueued(queued);
     },

@@ -53,7 +53,7 @@ import type { SlotOutcome, SlotOutcomes } from '../verdict/slots.ts';
 import { States } from '../verdict/state.ts';
 import type { Backlog } from '../verdict/thinning.ts';
 
-/** Rules of the guard for addresses that the operator has set. They allow all addresses. */
+/** Rules of the egress guard for addresses that the operator has set. They allow all addresses. */
 const OPERATORS_ADDRESSES = { base: 'agent', deny: [], allow: ['0.0.0.0/0', '::/0'] } as const;
 /**
  * Bounds on the look-ups of names for the export. Node has
@@ -61,7 +61,7 @@ const OPERATORS_ADDRESSES = { base: 'agent', deny: [], allow: ['0.0.0.0/0', '::/
  */
 const EXPORT_LOOKUPS = { atOnce: 2, ofSuspects: 1 };
 
-/** The settings that only the leader uses. */
+/** The settings that a leader uses. */
 export type LeadershipSettings = Pick<
   CoordinatorConfig,
   | 'config'
@@ -81,13 +81,13 @@ export type LeadershipParts = {
   /** Values of the settings that kinds of channel read. */
   readonly operator: OperatorValues;
   readonly exports: ExportSettings;
-  /** The database. It refuses the writes of a leader while another coordinator leads. */
+  /** The database. It refuses the writes of this leadership after another coordinator has taken the lease. */
   readonly store: Store;
   readonly secrets: Secrets;
   readonly ids: DerivedIds;
-  /** Signs the tokens of jobs, 32 bytes. */
+  /** Key that signs the tokens of jobs, 32 bytes. */
   readonly jobKey: Secret<Uint8Array>;
-  /** Makes the tokens of visitors of status pages, 32 bytes. */
+  /** Key of the tokens that visitors of status pages get, 32 bytes. */
   readonly visitorKey: Secret<Uint8Array>;
   /** The workspace that the declared file declares. */
   readonly workspaceId: number;
@@ -145,7 +145,7 @@ type Loaded = {
  * @throws StoreError
  */
 export async function buildLeadership(parts: LeadershipParts): Promise<BuiltLeadership> {
-  // Loading the library with the first mail would block the thread that schedules.
+  // The library is loaded now. If the first mail loaded it, the thread that schedules would be blocked.
   if (parts.operator.smtpUrl !== undefined) await loadNodemailer();
   const loaded = await load(parts);
   const { store, clock, log, config } = parts;
@@ -238,7 +238,7 @@ function loadRollups(
   });
 }
 
-/** Loads the maintenance windows, and warns about each whose time zone is unknown. */
+/** Loads the maintenance windows, and warns about each window whose time zone is unknown. */
 async function loadMaintenance(
   { store, clock, log }: LeadershipParts,
   slotClock: SlotClock,
@@ -349,8 +349,8 @@ function busWhile(maySend: () => boolean, bus: Bus): Bus {
 }
 
 /**
- * Passes to dispatch what the recorder has read and recorded. Dispatch needs the recorder, so this object is
- * built before the recorder, and connected to dispatch later. The reading of results begins after both exist.
+ * Passes the recorder's news about slots to dispatch. Dispatch needs the recorder, so this object is built
+ * before the recorder, and is connected to dispatch later. The reading of results begins after that.
  */
 class ToDispatch implements SlotOutcomes {
   #dispatch: SlotOutcomes | null = null;
@@ -381,8 +381,8 @@ function createConfiguration(
 }
 
 /**
- * Creates the object that applies and watches the declared
- * file. The caller must stop it, even without a start.
+ * Creates the object that applies and watches the declared file.
+ * The caller must stop the object, even if it was never started.
  *
  * @returns null when no file is declared
  */

@@ -33,9 +33,9 @@ type LeadingParts = Omit<LeadershipParts, 'maySend'> & {
 type Led = { readonly leadership: Leadership; readonly lease: Lease };
 
 /**
- * Lets this coordinator lead: takes the lease of the shard when the lease is free,
- * and then does the work of a leader. It can be started and stopped any number of
- * times. Each time it has taken the lease, it makes a new {@link Leadership}.
+ * Lets this coordinator lead. When the lease of the shard is free, this object takes the
+ * lease, and then does the work of a leader. The object can be started and stopped any
+ * number of times. Each time it has taken the lease, it makes a new {@link Leadership}.
  *
  *               ┌──────── lost to another coordinator, or a failure ────────┐
  *               ▼                                                          │
@@ -48,19 +48,27 @@ export class Leading implements ChangeEffects {
   /** The loop that waits for the lease, and its abort controller; null: this object is stopped. */
   #looking: { readonly stopping: AbortController; ended: Promise<void> } | null = null;
   #led: Led | null = null;
-  /** Services of the last leadership that has ended, until the next one has its own. */
+  /**
+   * Services of the last leadership that has ended, until the next one has started. Null if
+   * another coordinator may have led since, because the data of these services would be old.
+   */
   #lastServices: LeaderServices | null = null;
 
   constructor(parts: LeadingParts) {
     this.#parts = parts;
   }
 
-  /** The services of the present leadership, or of the last one; null: this coordinator has not led yet. */
+  /**
+   * The services of the present leadership, or those of the last one. Null: this
+   * coordinator has not led yet, or another coordinator may have led since.
+   */
   get services(): LeaderServices | null {
     return this.#led?.leadership.services ?? this.#lastServices;
   }
 
-  /** Whether all parts of the present leadership are started, and none is being stopped. */
+  /**
+   * Whether a leadership has started and is not being stopped. The first jobs may follow a few seconds later.
+   */
   get isLeading(): boolean {
     return this.#led?.leadership.isLeading ?? false;
   }
@@ -75,13 +83,13 @@ export class Leading implements ChangeEffects {
   }
 
   /**
-   * Resolves when this coordinator leads, or when another one does. If this
-   * coordinator leads, the declaration is applied and results are read by then, and
-   * jobs are given out a few seconds later at most. Afterwards it leads whenever the
-   * lease is free. After a failure nothing runs, and `start` may be called again.
+   * Resolves when this coordinator leads, or when another coordinator does. If this coordinator
+   * leads, the declaration is applied and results are read by then. `dispatching` resolves when
+   * jobs are given out, a few seconds later at most. After the start, this coordinator leads
+   * whenever the lease is free. After a failure nothing runs, and `start` may be called again.
    *
-   * @throws StoreError, DeclarationError (an invalid declared file at the first start), LeadershipEnded
-   *   ({@link stop} was called meanwhile)
+   * @throws StoreError, DeclarationError (an invalid declared file at the
+   *   first start), LeadershipEnded ({@link stop} was called meanwhile)
    */
   async start(): Promise<{ dispatching: Promise<void> }> {
     if (this.#looking !== null) throw new TypeError('it leads already, or tries to');
@@ -105,8 +113,8 @@ export class Leading implements ChangeEffects {
   }
 
   /**
-   * Stops leading, and gives up the lease. It may be called
-   * at any time, even during the start, and more than once.
+   * Stops leading, and gives up the lease. The method may be
+   * called at any time, even during the start, and more than once.
    */
   async stop(): Promise<void> {
     const looking = this.#looking;
@@ -116,7 +124,10 @@ export class Leading implements ChangeEffects {
     if (this.#looking === looking) this.#looking = null;
   }
 
-  /** Resolves when the change is applied. Without a leader the change waits in the log. */
+  /**
+   * Resolves when the changes up to this one in the log are applied, or cannot be applied now. If this
+   * coordinator does not lead, the promise resolves at once, and the changes wait in the log for the leader.
+   */
   async applyUntil(lastChangeId: number): Promise<void> {
     await this.#led?.leadership.applyUntil(lastChangeId);
   }
@@ -234,11 +245,11 @@ class Leadership {
   }
 
   /**
-   * Resolves when the declaration is applied and results are
-   * read. Jobs are given out a few seconds later at most.
+   * Resolves when the declaration is applied and results are read. `dispatching`
+   * resolves when jobs are given out, a few seconds later at most.
    *
-   * @throws StoreError, DeclarationError (an invalid declared file at the first start), LeadershipEnded.
-   *   After an error nothing runs
+   * @throws StoreError, DeclarationError (an invalid declared file at
+   *   the first start), LeadershipEnded. After an error nothing runs
    */
   async start(): Promise<{ dispatching: Promise<void> }> {
     const starting = this.#start();
@@ -252,15 +263,18 @@ class Leadership {
   }
 
   /**
-   * Stops the leadership. If it is called during the start, the start fails. It waits for the unfinished
-   * writes of the parts. A database that cannot accept writes refuses each of them after 5 s.
+   * Stops the leadership. If the method is called during the start, the start fails. The method waits for
+   * the unfinished writes of the parts. A database that cannot accept writes refuses each write after 5 s.
    */
   stop(): Promise<void> {
     this.#stopping ??= this.#stop();
     return this.#stopping;
   }
 
-  /** Resolves when the changes up to this one in the log are applied, or when the leadership is stopped. */
+  /**
+   * Resolves when the changes up to this one in the log are applied,
+   * when they cannot be applied now, or when the leadership is stopped.
+   */
   async applyUntil(lastChangeId: number): Promise<void> {
     await this.#applier?.applyUntil(lastChangeId);
   }
@@ -329,7 +343,11 @@ class Leadership {
     this.#started.add('following of other coordinators', cancel);
   }
 
-  /** Starts a part, unless the leadership is being stopped. The part is stopped even when its start fails. */
+  /**
+   * Starts a part, unless the leadership is being stopped. The part is stopped even if its start fails.
+   *
+   * @throws LeadershipEnded, or the error of the start
+   */
   async #begin(
     name: string,
     part: { stop(): Promise<void> | void },

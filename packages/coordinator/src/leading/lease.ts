@@ -19,8 +19,8 @@ export const RENEW_EVERY_MS = 1_000;
 const TRUST_MS = LEASE_MS - 500;
 
 /**
- * How long the holder of a lease may assume that no other coordinator leads. The time counts from the
- * beginning of a renewal, because the database may renew the lease at once and answer much later.
+ * Knows how long the holder of a lease may assume that no other coordinator leads. The time counts from
+ * the beginning of a renewal, because the database may renew the lease at once and answer much later.
  *
  *     begun            renewed by the database    answered
  *       ├──────────────────────┼──────────────────────┤
@@ -28,13 +28,17 @@ const TRUST_MS = LEASE_MS - 500;
  *                              └── leased for 3.5 s ───────────▶|
  *
  * All instants are on the monotonic clock, which nobody sets. The monotonic clock stops while the
- * machine is suspended, so a message right after the suspension may be sent twice, under one id.
+ * machine is suspended. So a message right after the suspension may be sent twice, under one id.
  * Writes to the database are safe even then, because the database compares the term of the lease.
  */
 export class Trust {
   #until = Number.NEGATIVE_INFINITY;
 
-  /** @param begunAt when the renewal was begun, monotonic ms; infinite: no other coordinator can ever lead */
+  /**
+   * Extends the trust after a renewal.
+   *
+   * @param begunAt when the renewal began, monotonic ms; infinite: no other coordinator can ever lead
+   */
   renewed(begunAt: number): void {
     this.#until = Math.max(this.#until, begunAt + TRUST_MS);
   }
@@ -50,7 +54,7 @@ export type LeaseParts = {
   readonly isAlone: boolean;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Called once, when another coordinator has taken the shard. */
+  /** Called once, when another coordinator has taken the lease. */
   readonly onLost: () => void;
 };
 

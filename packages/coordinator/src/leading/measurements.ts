@@ -163,7 +163,7 @@ function sumOf(member: 'capacity' | 'held') {
   return (live: readonly KnownAgent[]): number => live.reduce((sum, agent) => sum + agent[member], 0);
 }
 
-/** Makes the function that finds the largest absolute value of this member among agents, seconds. */
+/** Makes a function that finds the largest absolute value of this attribute among agents, seconds. */
 function largestOf(member: 'loopDelayMs' | 'clockOffsetMs') {
   return (live: readonly KnownAgent[]): number =>
     live.reduce((largest, agent) => Math.max(largest, Math.abs(agent[member])), 0) / 1_000;

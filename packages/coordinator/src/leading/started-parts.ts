@@ -1,6 +1,6 @@
 import type { Logger } from '@svc/shared/log.ts';
 
-/** Remembers the started parts, and stops them in the opposite order. */
+/** Remembers the started parts, and stops them in the opposite order of their start. */
 export class StartedParts {
   readonly #log: Logger;
   readonly #parts: { name: string; stop: () => Promise<void> | void }[] = [];
@@ -14,8 +14,8 @@ export class StartedParts {
   }
 
   /**
-   * Stops all parts. When a part fails to stop, the error is logged
-   * and the other parts are still stopped. `stop` may be called twice.
+   * Stops all parts. If a part fails to stop, the error is logged, and
+   * the other parts are still stopped. The method may be called again.
    */
   async stop(): Promise<void> {
     for (let part = this.#parts.pop(); part !== undefined; part = this.#parts.pop()) {
