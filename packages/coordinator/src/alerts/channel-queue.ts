@@ -30,7 +30,7 @@ export type ChannelQueue = {
 
   /** Whether the next deliveries are being read. A channel has at most one such read at a time. */
   isReading: boolean;
-  /** Whether an event during the read makes another read necessary. */
+  /** Whether the deliveries must be read once more, because something changed during the present read. */
   isToReadAgain: boolean;
   /** Cancels the timer of the next read. */
   cancelTimer: () => void;
@@ -47,7 +47,8 @@ export type ChannelQueue = {
    */
   isGrouping: boolean;
   /**
-   * Id of the delivery that waits for the others of its group, and end of its wait; null: no delivery waits.
+   * The delivery that waits for others of its group: its
+   * id, and the end of its wait. Null: no delivery waits.
    */
   collecting: { readonly id: number; readonly until: number } | null;
   /** Ids of deliveries that are sent alone, because the receiver refused the content of their group. */
@@ -96,7 +97,7 @@ export function newQueue(notificationId: number): ChannelQueue {
 }
 
 /**
- * Facts about the kind of the channel; null: this version does
+ * Properties of the channel's kind; null: this version does
  * not know the kind, or the channel was not looked up yet.
  */
 export function factsOfQueue({ found }: ChannelQueue): ChannelFacts | null {
@@ -126,8 +127,8 @@ export function tokensOf(queue: ChannelQueue, { kind }: FoundChannel): TokenBuck
  * Updates the state of the channel after an answer: whether the channel
  * works, when it accepts further messages, and whether its address is dead.
  *
- * @param now    monotonic, ms
- * @param waitMs time until the delivery is tried again
+ * @param now    present time, monotonic ms
+ * @param waitMs time until the delivery is tried again, ms
  */
 export function noteAnswer(
   queue: ChannelQueue,
@@ -151,8 +152,8 @@ export function noteAnswer(
       return;
     }
     case 'permanent-channel':
-      // Stops the channel before the database records the stop.
-      // Otherwise other deliveries would be sent until then.
+      // Stops the channel before the database records the stop. Otherwise
+      // other deliveries would be sent until the record is written.
       if (queue.found !== null) queue.found = { ...queue.found, stoppedFor: result.error };
       return;
     case 'permanent-message':

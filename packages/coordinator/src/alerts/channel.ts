@@ -36,7 +36,7 @@ export type SendTools<O extends SettingsTable> = {
   readonly operatorPost: HttpPost;
   /** Sends a mail by the operator's relay. */
   readonly sendMail: SendMail;
-  /** `SVC_PUBLIC_URL`, for links. */
+  /** The value of `SVC_PUBLIC_URL`, for links. */
   readonly publicUrl: string;
   /** Values of the kind's `operatorSettings`. Every setting has a value. */
   readonly operator: Present<SettingsOf<O>>;
@@ -147,7 +147,9 @@ export type Rates = {
   readonly kind?: Rate;
 };
 
-/** Facts about a kind of channel, whether or not this version can send to it. */
+/**
+ * Properties of a kind of channel. A kind has them even if this version cannot send to channels of this kind.
+ */
 export interface ChannelFacts {
   /**
    * Whether the receiver keeps an incident open until svc reports the end of the incident.
@@ -174,8 +176,8 @@ export type DeclaredUrl = {
   /** Name of the setting. The setting may be unset. */
   readonly attribute: string;
   /**
-   * The vendor's hosts in lower case. svc posts over TLS, and only to these hosts and
-   * those in `SVC_CHAT_HOSTS`. `any`: svc posts to every host that the guard allows.
+   * The vendor's hosts in lower case. svc posts only to these hosts, over TLS, and to
+   * the hosts in `SVC_CHAT_HOSTS`. `any`: svc posts to every host that the guard allows.
    */
   readonly hosts: readonly string[] | 'any';
 };
@@ -193,7 +195,7 @@ export interface Channel<K extends ChannelKind, O extends SettingsTable = NoSett
   readonly operatorSettings: O;
   /**
    * Makes one attempt to deliver one alert of any status. Every behaviour
-   * of the receiver is a result. An exception is a defect of svc.
+   * of the receiver gives a result. If the method throws, svc has a defect.
    */
   send(
     settings: ChannelSettings[K],

@@ -137,7 +137,7 @@ function delayFacts({ delayedMs }: Alert): Fact[] {
   return delayedMs === undefined ? [] : [fact('Delayed', `sent ${durationText(delayedMs)} late`)];
 }
 
-/** Facts about the failure, and about the latency of the target. */
+/** Facts about the failure and the latency, and about the reason why an incident was closed. */
 function problemFacts({ errorMessage, statusCode, latency, degradedAt, closure }: Alert): Fact[] {
   const threshold = degradedAt === undefined ? '' : ` (degraded above ${latencyText(degradedAt)})`;
   return [
@@ -148,14 +148,14 @@ function problemFacts({ errorMessage, statusCode, latency, degradedAt, closure }
   ].filter(hasText);
 }
 
-/** A latency: milliseconds with at most one decimal, `123.4 ms`. */
+/** Writes a latency in milliseconds with at most one decimal: `123.4 ms`. */
 function latencyText(ms: number): string {
   return `${Math.round(ms * 10) / 10} ms`;
 }
 
 /**
- * Facts about the target, and about the regions that agree with the status.
- * The query of the target is left out, because it may contain keys.
+ * Facts about the target, and about the regions that agree with the status. The user information
+ * and the query of the target are replaced by `…`, because they may contain passwords or keys.
  */
 function placeFacts({ monitor, status, regions }: Alert): Fact[] {
   const target = onOneLine(urlSecrets.replaced(monitor.url, '…'));
@@ -178,7 +178,9 @@ const AGREEING: Readonly<Record<AlertStatus, ReadonlySet<string>>> = {
   recovered: new Set(['passed']),
 };
 
-/** Facts about the time: when the status changed, and how long the incident lasted. */
+/**
+ * Facts about the time: when the status changed, when the incident began, and how long the incident lasted.
+ */
 function timeFacts({ status, at, since, closure }: Alert): Fact[] {
   const isOver = status === 'recovered';
   return [

@@ -58,7 +58,9 @@ export type DelivererParts = {
 
 /** Time that {@link Deliverer.stop} leaves to running sends, ms. */
 const STOP_GRACE_MS = 1_000;
-/** Wait after a failed read or write of the database, ms. */
+/**
+ * Time for which a channel is paused after svc itself failed, such as by a failed read of the database, ms.
+ */
 const TRY_AGAIN_MS = 1_000;
 /**
  * Maximum number of deliveries that one read returns for a stopped channel, whose deliveries are left out.
@@ -67,7 +69,7 @@ const LEFT_OUT_AT_ONCE = 100;
 /** Time for which the state of a channel without deliveries is kept, ms. */
 const IDLE_MS = 10 * 60_000;
 
-/** An attempt that has ended. */
+/** An attempt that has ended and is recorded. */
 export type FinishedAttempt = EndedAttempt & {
   readonly delivery: QueuedDelivery;
   /** When the delivery is tried again, epoch ms; null: it was delivered or given up. */

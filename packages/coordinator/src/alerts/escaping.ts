@@ -6,7 +6,10 @@ export function escapedMarkup(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }
 
-/** A text that people wrote, as HTML between tags: escaped, with its line breaks. */
+/**
+ * Converts a text that people wrote to HTML, for a place
+ * between tags. Markup is escaped, and line breaks are kept.
+ */
 export function linesAsHtml(text: string): string {
   return escapedMarkup(text).replace(/\r\n?|\n/g, '<br>');
 }
@@ -40,7 +43,7 @@ export const HTML: TextForms = {
   address: escapedMarkup,
 };
 
-/** An address in a text, with the punctuation after it. */
+/** Matches an address in a text, together with the punctuation that follows it. */
 const ADDRESS = /https?:\/\/[^\s<>"]+/gi;
 
 /**

@@ -23,7 +23,7 @@ export type MailEnvelope = {
    * Id of the delivery. It is the same for every attempt, so that a repeated mail has the same `Message-ID`.
    */
   readonly deliveryId: string;
-  /** Epoch ms. */
+  /** Start of the attempt, epoch ms. */
   readonly sentAt: number;
 };
 

@@ -22,7 +22,7 @@ const DOUBT_MS = 5 * 60_000;
 
 /** An attempt that has ended. */
 export type EndedAttempt = {
-  /** Start, epoch ms. */
+  /** Start of the attempt, epoch ms. */
   readonly at: number;
   readonly durationMs: number;
   readonly result: SendResult;
@@ -33,7 +33,7 @@ export type Moment = {
   readonly now: number;
   /** Time since the delivery was queued or replayed, ms. */
   readonly ageMs: number;
-  /** Uniform in [0, 1). */
+  /** A random number, uniform in [0, 1). It spreads the attempts of many deliveries over time. */
   readonly random: number;
   /** Whether the message also had alerts of other monitors. */
   readonly isOfMany: boolean;
@@ -93,10 +93,10 @@ const SUPERSEDED = {
  * The step that ends a delivery without sending it; null: the delivery is sent.
  *
  * @param channel.facts       null: this version does not know the kind
- * @param moment.ageMs        time since the delivery was queued
- * @param moment.lastIdBefore the highest id of a delivery that was queued before the start. A process that
- *   was killed may have sent such a delivery without a record, so the channel may know the incident and must
- *   get its end
+ * @param moment.ageMs        time since the delivery was queued, ms
+ * @param moment.lastIdBefore the highest id of a delivery that was queued
+ *   before the start. A process that was killed may have sent such a delivery
+ *   without a record, so the channel may know the incident and must get its end
  */
 export function leftOutStep(
   delivery: QueuedDelivery,

@@ -19,7 +19,7 @@ export type Notice = {
   /** Text that is unique to the event. Each receiver gets only one message about an event. */
   readonly event: string;
   readonly text: (channel: { readonly name: string }) => { readonly title: string; readonly lines: string[] };
-  /** Epoch ms. */
+  /** Time of the event, epoch ms. */
   readonly at: number;
 };
 

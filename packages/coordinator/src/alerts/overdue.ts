@@ -21,7 +21,7 @@ export type OverdueParts = {
   readonly ids: NoticeParts['ids'];
   readonly clock: Clock;
   readonly log: Logger;
-  /** Public URL of svc, for messages of svc about itself. */
+  /** Public URL of svc, for links in messages of svc about itself. */
   readonly publicUrl: string;
   readonly deliverer: Pick<Deliverer, 'waitingChannels' | 'ageOf' | 'deliverQueued'>;
 };
@@ -181,7 +181,11 @@ async function channelsThere(tx: Transaction, channels: readonly OverdueChannel[
   return there;
 }
 
-/** @param channels at least one */
+/**
+ * The text of the message about these channels.
+ *
+ * @param channels at least one
+ */
 function textOf(channels: readonly NamedChannel[]): { title: string; lines: string[] } {
   const named = channels.slice(0, MOST_NAMED).map(({ name }) => name);
   const more = channels.length - named.length;

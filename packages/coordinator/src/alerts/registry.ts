@@ -57,7 +57,7 @@ type OperatorSettings = { [K in ChannelKind]: (table: TableOf<K>) => void }[Chan
   ? All
   : never;
 
-/** The facts about a stored kind; null: this version does not know the kind. */
+/** The properties of a stored kind; null: this version does not know the kind. */
 export function factsOf(kind: string): ChannelFacts | null {
   const known = CHANNEL_KINDS.find((each) => each === kind);
   return known === undefined ? null : CHANNELS[known];

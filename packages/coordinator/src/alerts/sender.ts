@@ -49,7 +49,7 @@ export interface ChannelSource {
   findChannel(notificationId: number): Promise<FoundChannel | null>;
 }
 
-/** Makes one attempt, with the code of the channel's kind. Every behaviour of the receiver is a result. */
+/** Makes one attempt, with the code of the channel's kind. Every behaviour of the receiver gives a result. */
 export type Send = <K extends ChannelKind>(
   channel: StoredChannelOf<K>,
   alert: Alert,
@@ -96,7 +96,7 @@ export type SenderParts = {
   readonly operator: OperatorValues;
 };
 
-/** Creates the one function through which alerts reach channels. */
+/** Creates the function that sends every alert to its channel. */
 export function createSender(parts: SenderParts, channels: Channels = CHANNELS): Send {
   const { post, operatorPost, sendMail, operator, publicUrl, urls } = parts;
   // The type parameter shows the compiler that the settings and the sender are of the same kind.
@@ -182,7 +182,7 @@ type AttemptParts = {
   readonly counters: ValuesOf<typeof DELIVERY_COUNTERS>;
 };
 
-/** Makes attempts and counts them. Every failure is a result. */
+/** Makes attempts and counts them. Every failure is returned as a result. */
 export class Attempts {
   readonly #parts: AttemptParts;
 

@@ -70,7 +70,7 @@ export class KindRates {
   /**
    * Counts a message that begins.
    *
-   * @param now on the monotonic clock, ms
+   * @param now present time on the monotonic clock, ms
    */
   takeToken({ kind }: FoundChannel, now: number): void {
     this.#gateOf(kind)?.tokens.takeToken(now);

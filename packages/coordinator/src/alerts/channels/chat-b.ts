@@ -32,7 +32,10 @@ export const chatB: Channel<'chat_b'> = {
  * https://docs.slack.dev/reference/block-kit/blocks/section-block (2026-11-22).
  */
 const SECTION_CHARACTERS = 3_000;
-/** svc's own bound on the title, which Slack shows in notifications, in characters. Slack takes 40,000. */
+/**
+ * Maximum length of the title, in characters. The bound is svc's own:
+ * Slack takes 40,000 characters. Slack shows the title in notifications.
+ */
 const TITLE_CHARACTERS = 1_000;
 
 function renderSlack(alert: Alert, publicUrl: string) {

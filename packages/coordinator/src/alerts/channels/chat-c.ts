@@ -47,7 +47,7 @@ function withOptions(address: string, deliveryId: string): string {
   return url.href;
 }
 
-/** svc's own bound on the title, in characters. Google documents no bound. */
+/** Maximum length of the title, in characters. The bound is svc's own, because Google documents none. */
 const TITLE_CHARACTERS = 300;
 /**
  * Maximum size of the message as JSON, bytes. Google takes 32,000 bytes, cards included:
@@ -80,8 +80,8 @@ function cardOf({ status, title, facts, link, linkText }: Content) {
 }
 
 /**
- * Texts of cards are in a subset of HTML. Google links an
- * address in such a text only if it is marked up as a link.
+ * Texts of cards are in a subset of HTML. Google links an address
+ * in such a text only if the address is marked up as a link.
  */
 function widgetOf({ label, text, isAddress }: Fact) {
   const shown = isAddress ? addressIn(HTML, text) : inForms(HTML, text);

@@ -86,7 +86,7 @@ function parseSender(text: string): MailAddress {
   return { name, address };
 }
 
-/** The address with its domain in ASCII, which every server understands. */
+/** Returns the address with its domain in ASCII. Every server understands such a domain. */
 function inAscii(address: string): string {
   const at = address.lastIndexOf('@');
   return `${address.slice(0, at)}@${asciiName(address.slice(at + 1))}`;

@@ -34,7 +34,7 @@ export const incidentA: Channel<'incident_a', typeof SETTINGS> = {
   closesIncidents: true,
   isHuman: false,
   dropsOld: false,
-  // PagerDuty takes 120 events a minute per key. This rate never exceeds that.
+  // PagerDuty takes 120 events a minute per key. This rate never exceeds the limit.
   rate: { channel: { perMinute: 60, burst: 60 } },
   operatorSettings: SETTINGS,
   async send({ integration_key: key }, alert, { signal }, { operatorPost, publicUrl, operator }) {

@@ -23,7 +23,7 @@ const SETTINGS = {
   },
 } as const satisfies SettingsTable;
 
-/** Bounds in characters: https://docs.opsgenie.com/docs/alert-api (2026-11-21). */
+/** Maximum lengths of texts, in characters: https://docs.opsgenie.com/docs/alert-api (2026-11-21). */
 const MESSAGE = charactersUpTo(130);
 const ENTITY = charactersUpTo(512);
 const DESCRIPTION = charactersUpTo(15_000);

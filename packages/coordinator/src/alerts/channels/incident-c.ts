@@ -8,7 +8,8 @@ import { charactersUpTo, shortened } from '../shortening.ts';
 import { judged, passing, postJson } from '../vendor-api.ts';
 
 /**
- * svc's own bounds, in characters. OnCall passes the texts on to chats and phones, and documents no limit.
+ * Maximum lengths of the title and of the message, in characters. They are svc's own
+ * bounds, because OnCall documents none. OnCall passes the texts on to chats and phones.
  */
 const TITLE = charactersUpTo(256);
 const MESSAGE = charactersUpTo(4_000);
@@ -22,7 +23,7 @@ export const incidentC: Channel<'incident_c'> = {
   closesIncidents: true,
   isHuman: false,
   dropsOld: false,
-  // OnCall takes 300 requests in 5 minutes per integration. This rate never exceeds that.
+  // OnCall takes 300 requests in 5 minutes per integration. This rate never exceeds the limit.
   rate: { channel: { perMinute: 50, burst: 50 } },
   declaredUrl: { attribute: 'webhook_url', hosts: 'any' },
   operatorSettings: {},

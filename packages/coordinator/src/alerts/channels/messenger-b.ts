@@ -49,8 +49,9 @@ const SETTINGS = {
 type Templates = { readonly [Status in Alert['status'] | 'test']: string };
 
 /**
- * svc's own bounds on the variables, in characters. Twilio takes 1600 characters for each variable.
- * WhatsApp shows 1024 characters in all, which is enough for these variables and the text of a template.
+ * Maximum lengths of the variables, in characters. The bounds are svc's own.
+ * Twilio takes 1600 characters for each variable. WhatsApp shows 1024 characters
+ * in all, which is enough for these variables and the text of a template.
  */
 const NAME = charactersUpTo(150);
 const FACTS = charactersUpTo(500);
