@@ -67,7 +67,10 @@ export type CoordinatorParts = {
   bus: Bus;
   streams: ResultStreams;
   clock: Clock;
-  /** Clock for the lease, which expires by the database's clock; default: `clock`. */
+  /**
+   * Clock with which the leader measures its lease. It runs
+   * at the speed of the database's clock; default: `clock`.
+   */
   leaseClock?: Clock;
   log: Logger;
   /**

@@ -60,7 +60,11 @@ export class OperatorTokens {
     this.#watch = path === null ? null : new FileWatch(clock, log, () => this.#readSoon());
   }
 
-  /** @throws StoreError */
+  /**
+   * Sets the operator's tokens, and begins to watch their file.
+   *
+   * @throws StoreError
+   */
   async start(): Promise<void> {
     const { path, secrets } = this.#parts;
     if (path !== null) await this.#watch?.watchFiles([path]);

@@ -60,8 +60,8 @@ export type ServingParts = {
   /** Applies the effects of changes of the declaration while this coordinator leads. */
   readonly effects: ChangeEffects;
   /**
-   * The services of this coordinator's present or last leadership,
-   * for the API; null: this coordinator has not led yet.
+   * The services of this coordinator's present leadership, for
+   * the API, or those of an earlier one; null: there are none.
    */
   readonly leader: () => LeaderServices | null;
   readonly isLeading: () => boolean;
@@ -86,7 +86,7 @@ export class Serving {
   readonly #parts: ServingParts;
   readonly #counters = createApiCounters();
   readonly #served: LeaderServices;
-  /** Epoch ms. */
+  /** When this object was created, epoch ms. */
   readonly #startedAt: number;
   readonly #loopDelay = new LoopDelay();
   readonly #sizes: MeasuredSizes;

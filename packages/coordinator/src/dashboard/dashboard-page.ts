@@ -56,7 +56,7 @@ export type DashboardRequest = {
    * @param method the default is GET
    */
   canOpen(path: string, method?: 'GET' | 'POST'): boolean;
-  /** Epoch ms. */
+  /** Time of the request, epoch ms. */
   readonly now: number;
   /** Aborted when the visitor closes the connection. */
   readonly signal: AbortSignal;

@@ -271,7 +271,7 @@ type LedgerOptions = {
   readonly formToken: Html | null;
   /** Id of the delivery whose attempts are shown open; null: none. */
   readonly open: string | null;
-  /** Epoch ms. */
+  /** Present time, epoch ms. */
   readonly now: number;
 };
 

@@ -48,7 +48,9 @@ ${offsetPaging({ path: '/', query, total: found.total, limit: LIMIT, offset })}
   },
 };
 
-/** The window's title begins with the number of monitors that are down. */
+/**
+ * The title of the browser window. It begins with the number of monitors that are down, unless none is down.
+ */
 function titleOf({ counts }: MonitorStatesView): string {
   return counts.error === 0 ? 'Monitors' : `${counts.error} down · Monitors`;
 }

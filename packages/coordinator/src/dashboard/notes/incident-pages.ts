@@ -88,7 +88,7 @@ const UPDATE_FORM = noteForm([STATE, TEXT, AT, COMPONENTS]);
 
 const LIST = { href: '/incidents', label: 'Incidents' } as const;
 
-/** The name of an incident in its form. */
+/** The name of an incident in the heading of its form: its title, or a name with its id. */
 function nameOfIncident({ title, id }: { readonly title?: unknown; readonly id?: unknown }): string {
   return typeof title === 'string' ? title : `Incident ${id}`;
 }

@@ -78,7 +78,7 @@ export function withoutSecrets({ kind }: ResourceForm, resource: Json): Json {
   return masked(kind, resource);
 }
 
-/** The set attributes of a resource as a list of facts. Secrets are masked. */
+/** A list of the attributes of a resource that have a value. Secrets are masked. */
 export function facts(form: ResourceForm, resource: Json, leftOut: readonly string[] = []): Html {
   const shown = withoutSecrets(form, resource);
   const fields = form.fields.filter(({ name }) => !leftOut.includes(name));

@@ -81,7 +81,7 @@ export type Editor = {
    * @param stored null: a new resource
    */
   toBody?(filled: Json, stored: Pick<Stored, 'body' | 'answered'> | null): Json;
-  /** A further button with its action on a draft; left out: none. */
+  /** A further button that tries a draft; left out: there is no such button. */
   readonly trial?: Trial;
 };
 
@@ -90,7 +90,7 @@ type Json = Readonly<Record<string, unknown>>;
 /** A resource in the API's answers. */
 type Answered = Json & { readonly id: string };
 
-/** The API's answer about a saved object. */
+/** The API's answer after a resource was saved. */
 type Saved = { readonly id: string; readonly warnings?: readonly string[] };
 
 /** A button that tries a draft without saving it. */
@@ -98,7 +98,11 @@ export type Trial = {
   readonly button: Html;
   /** Styles of the shown result, in addition to the style of forms. */
   readonly styles: readonly Asset[];
-  /** @returns content above the form, or the problem with the draft */
+  /**
+   * Tries the draft.
+   *
+   * @returns content to show above the form, or the problem with the draft
+   */
   run(request: DashboardRequest, body: object): Promise<{ readonly shown: Html } | Problem>;
 };
 
@@ -121,7 +125,7 @@ type Shown = {
   /** Notice above the form. */
   readonly notice?: Html;
   readonly key: string;
-  /** The default is the version of `stored`. */
+  /** Entity tag that the form sends; left out: the version of `stored`. */
   readonly version?: string;
   readonly status?: number;
 };

@@ -49,7 +49,8 @@ export class ChangeFeed {
   }
 
   /**
-   * Opens a stream of events, which ends with its session; null: too many streams are open.
+   * Opens a stream of events. The stream ends with its session, and
+   * after 10 minutes at the latest. Null: too many streams are open.
    *
    * @param signal aborted when the visitor closes the connection
    */
