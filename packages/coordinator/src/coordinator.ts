@@ -254,8 +254,8 @@ export class Coordinator {
 
   async #stop(): Promise<void> {
     await this.#started.stop();
-    // Waits for the last export, which began in the first line
-    // of this method and ran while the other parts stopped.
+    // Waits for the last export. It began in the first line
+    // of this method, and ran while the other parts stopped.
     await this.#ownExport?.stop(LAST_EXPORT_MS);
     // A start in progress fails soon, because its parts are closed now. Parts that it started meanwhile are
     // stopped afterwards.

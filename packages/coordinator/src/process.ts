@@ -132,8 +132,9 @@ async function createCoordinator(
 }
 
 /**
- * The present and the previous key for secrets. The settings have precedence. If they
- * have no present key, each key that they do not have comes from the data folder.
+ * The present and the previous key for secrets. If the settings have the present key,
+ * both keys come from the settings. Otherwise the present key comes from the data
+ * folder, and the previous key comes from the data folder unless the settings have it.
  */
 async function keysOf({ secretKey, previousSecretKey, dataDir }: CoordinatorConfig): Promise<SecretKeys> {
   if (secretKey !== undefined) return { key: secretKey, previous: previousSecretKey ?? null };

@@ -60,8 +60,8 @@ export type ServingParts = {
   /** Applies the effects of changes of the declaration while this coordinator leads. */
   readonly effects: ChangeEffects;
   /**
-   * The services of this coordinator's present leadership, for
-   * the API, or those of an earlier one; null: there are none.
+   * The services of this coordinator's present leadership, or
+   * of an earlier one. The API uses them. Null: there are none.
    */
   readonly leader: () => LeaderServices | null;
   readonly isLeading: () => boolean;

@@ -63,7 +63,10 @@ export type ChannelQueue = {
    * Infinite: the channel gets one message at a time until its next success.
    */
   trustedFrom: number;
-  /** Instant of the first answer since the last success that called the address dead; null: no answer did. */
+  /**
+   * Instant of the first answer that called the address dead
+   * after the last success; null: there was no such answer.
+   */
   doubtedAt: number | null;
   /**
    * Token bucket for the rate that the vendor accepts for one channel (null: no rate is

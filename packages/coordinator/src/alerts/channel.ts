@@ -14,7 +14,7 @@ export type SendContext = {
   readonly deliveryId: string;
   /** Start of the attempt, epoch ms. */
   readonly attemptAt: number;
-  /** Ends the attempt early when the coordinator stops. The channel then returns `retry`. */
+  /** Ends the attempt early when the coordinator stops. The kind's `send` then returns `retry`. */
   readonly signal: AbortSignal;
   /**
    * The `thread` that the kind last returned for an alert of this incident on this
@@ -78,7 +78,7 @@ type Answer = {
 type Failure = Answer & {
   /** Text for people. It contains no secret of the settings, and is cut after 1 KiB of UTF-8. */
   error: string;
-  /** Left out if the status code shows the reason: see {@link reasonOf}. */
+  /** Left out: {@link reasonOf} derives the reason from the outcome and the status code. */
   reason?: FailureReason;
 };
 

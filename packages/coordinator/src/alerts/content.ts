@@ -18,8 +18,8 @@ export type Fact = {
   /** Whether the fact names one monitor of a group. */
   readonly isMonitor?: boolean;
   /**
-   * Number of monitors of a group that no fact names. Only the fact that states
-   * this number has this attribute. It follows the facts that name monitors.
+   * Number of further monitors of a group, which are not named in any fact. Only the fact
+   * that states this number has this attribute. The fact stands after those about monitors.
    */
   readonly others?: number;
 };
@@ -232,9 +232,9 @@ function onOneLine(text: string): string {
 const LENGTHS = [Number.POSITIVE_INFINITY, 1_000, 500, 250, 120, 60, 30];
 
 /**
- * Returns the facts, shortened until they fit together. Long texts are shortened before
- * short ones. If that is not enough, facts are left out one by one: first the monitors of a
- * group, which the message then only counts, and after the monitors always the last fact.
+ * Returns the facts, shortened until they fit together. Long texts are shortened before short ones. If
+ * that is not enough, facts are left out one by one. The first to go are the monitors of a group, from the
+ * last one on: the message then only counts them. After the monitors, the last fact is left out each time.
  */
 export function factsWithin(
   facts: readonly Fact[],

@@ -6,7 +6,8 @@ import type { DeclaredUrl } from './channel.ts';
 export type UrlRules = {
   readonly guard: EgressGuard;
   /**
-   * `SVC_CHAT_HOSTS`: further hosts for kinds whose vendor has fixed hosts, in lower case; `*` is any host.
+   * The hosts in `SVC_CHAT_HOSTS`, in lower case. Channels of kinds whose
+   * vendor has fixed hosts may have these hosts too. `*` allows every host.
    */
   readonly chatHosts: readonly string[];
 };

@@ -56,7 +56,7 @@ export type DelivererParts = {
   random?: () => number;
 };
 
-/** Time that {@link Deliverer.stop} leaves to running sends, ms. */
+/** Time that {@link Deliverer.stop} waits for messages in progress, ms. */
 const STOP_GRACE_MS = 1_000;
 /**
  * Time for which a channel is paused after svc itself failed, such as by a failed read of the database, ms.
@@ -120,8 +120,8 @@ export class Deliverer {
   readonly #abort = new AbortController();
   readonly #listeners = new Set<(attempt: FinishedAttempt) => void>();
   /**
-   * Wall time minus monotonic time when the deliverer was created, ms. Waits end by the
-   * monotonic time plus this offset, so that a change of the wall clock does not move them.
+   * Wall time minus monotonic time when the deliverer was created, ms. The ends of waits are compared
+   * with the monotonic time plus this offset, so that a change of the wall clock does not move them.
    */
   readonly #wallOffset: number;
   /**
@@ -190,8 +190,8 @@ export class Deliverer {
   }
 
   /**
-   * Leaves 1 s to running sends, and then aborts them. A
-   * delivery whose attempt was not recorded stays pending.
+   * Waits 1 s for messages in progress, and then aborts them.
+   * A delivery whose attempt was not recorded stays pending.
    */
   async stop(): Promise<void> {
     this.#state = 'stopped';
@@ -265,7 +265,7 @@ export class Deliverer {
     const queue = this.#queueOf(notificationId);
     const { generation } = queue;
     tokensOf(queue, found)?.takeToken(startedAt);
-    // This read keeps `queue`, and with it `generation`, for ten minutes, which is longer than a test takes.
+    // The read keeps `queue`, and with it `generation`, for ten minutes. A test never takes so long.
     this.#readDue(queue);
     const { signal } = this.#abort;
     const context = { deliveryId: uid, attemptAt: at, signal, thread, kept: found.kept };
@@ -643,7 +643,7 @@ export class Deliverer {
     }
   }
 
-  /** Resolves when the step is recorded, or at the latest when a stop aborts the running sends. */
+  /** Resolves when the step is recorded, or at the latest when a stop aborts the messages in progress. */
   #recordStep(
     queue: ChannelQueue,
     { id, monitorId }: QueuedDelivery,

@@ -93,9 +93,9 @@ function alertHtml({ status, title, facts, link }: Content): string {
 /**
  * Renders a mail of a status page to a visitor.
  *
- * A mail with `unsubscribe` has headers for unsubscribing with one click (RFC 8058), which
- * requires HTTPS. If its URL is plain HTTP, the mail has only `List-Unsubscribe`, with the address
- * of a page. Opening that page changes nothing: the visitor unsubscribes by the page's button.
+ * A mail with `unsubscribe` has headers for unsubscribing with one click (RFC 8058). The RFC requires
+ * HTTPS. If the URL in `unsubscribe` is plain HTTP, the mail has only the header `List-Unsubscribe`, with
+ * the address of a page. Opening that page changes nothing: the visitor unsubscribes by the page's button.
  *
  * @param link the URL that the mail's button opens
  */

@@ -139,13 +139,13 @@ function ended(
 }
 
 /**
- * The result, judged together with earlier answers of the channel. A second answer that
- * calls the address dead, at least 5 minutes after the first, stops the channel. An answer
- * to former settings says nothing about the present address, so it never stops the channel.
+ * The result, judged together with earlier answers of the channel. A second answer that calls
+ * the address dead, at least 5 minutes after the first, stops the channel. An answer to
+ * former settings never stops the channel, because it says nothing about the present address.
  *
  * @param isFormer  whether the settings were changed during the attempt
- * @param doubtedMs time since the first answer since the last
- *   success that called the address dead; null: there was none
+ * @param doubtedMs time since the first answer that called the address
+ *   dead after the last success, ms; null: there was no such answer
  */
 export function inContext(
   result: SendResult,

@@ -50,7 +50,7 @@ export const CHANNEL_OPERATOR_SETTINGS: OperatorSettings = Object.assign(
 
 type TableOf<K extends ChannelKind> = (typeof CHANNELS)[K]['operatorSettings'];
 
-/** The intersection of the types of the settings tables of all kinds. */
+/** The type of {@link CHANNEL_OPERATOR_SETTINGS}: it has the settings of every kind. */
 type OperatorSettings = { [K in ChannelKind]: (table: TableOf<K>) => void }[ChannelKind] extends (
   table: infer All,
 ) => void

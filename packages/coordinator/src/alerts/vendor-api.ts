@@ -8,7 +8,7 @@ import type { FailureReason, SendResult } from './channel.ts';
 
 export type JsonRequest = Pick<PostRequest, 'method' | 'url' | 'secrets' | 'signal'> & {
   readonly body: object;
-  /** Headers in addition to the usual ones. Their names are in lower case. */
+  /** Further headers, with names in lower case. They may replace the content type and the user agent. */
   readonly headers?: Readonly<Record<string, string>>;
 };
 
@@ -27,7 +27,7 @@ export function jsonOf({ body }: { readonly body: string }): unknown {
   }
 }
 
-/** Joins the base URL of a vendor, which may have a path, and a path that begins with a slash. */
+/** Joins the base URL of a vendor and a path that begins with a slash. The base URL may have a path too. */
 export function apiUrl(baseUrl: string, path: string): string {
   return `${baseUrl.replace(/\/+$/, '')}${path}`;
 }

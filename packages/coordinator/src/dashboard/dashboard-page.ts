@@ -5,7 +5,7 @@ import type { Asset } from '../web/assets.ts';
 import type { Form } from '../web/forms.ts';
 import type { Html } from '../web/html.ts';
 
-/** A page of the dashboard, or a path that one of its forms is sent to. */
+/** A page of the dashboard, or the target of one of its forms. */
 export type DashboardPage = {
   readonly method: 'GET' | 'POST';
   /** Path like `/monitors/{id}`. Every parameter is a positive integer. */

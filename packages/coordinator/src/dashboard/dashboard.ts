@@ -78,7 +78,7 @@ export class Dashboard implements Site {
     const { pathname } = visit.url;
     if (pathname === '/login') return this.#answerLogin(visit);
     const found = pathname === '/logout' ? null : this.#routes.findPage(visit.method, pathname);
-    // A program that accepts no HTML gets the API's answer, which is 404.
+    // A program that accepts no HTML gets the 404 of the API.
     if (pathname !== '/logout' && found === null && !wantsHtml(visit)) return null;
     const viewer = await this.#viewers.findViewer(visit);
     if (viewer === null) return loginFirst(visit);

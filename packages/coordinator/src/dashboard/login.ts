@@ -37,7 +37,10 @@ export class LoginPages {
     this.#parts = parts;
   }
 
-  /** Shows the form, or the button of a link. A logged-in visitor without a link is redirected. */
+  /**
+   * Shows the form for a token, or, after a login link was opened, the button that
+   * logs in. A visitor who is logged in and opens no login link is redirected.
+   */
   async showForm(visit: Visit): Promise<Response> {
     const next = localPath(visit.url.searchParams.get('next')) ?? '/';
     const link = visit.url.searchParams.get('link');

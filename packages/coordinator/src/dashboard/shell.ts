@@ -81,8 +81,9 @@ function navigation(pages: readonly DashboardPage[], viewer: Viewer, path: strin
 }
 
 /**
- * The navigation entry that a path belongs to: among the entries whose path is a prefix
- * of it, the entry with the longest path. The pages of monitors belong to the overview.
+ * The navigation entry that the page at a path belongs to. `/channels/1`
+ * belongs to the entry `/channels`. If several entries fit, the one with the
+ * longest path is returned. The pages of monitors belong to the overview.
  */
 function currentEntry(entries: readonly DashboardPage[], path: string): DashboardPage | undefined {
   const holds = (page: DashboardPage) =>
@@ -105,7 +106,7 @@ export function pageResponse(text: string, options: PageResponseOptions = {}): R
 }
 
 /**
- * Redirects the browser to a page of this site, which it opens with GET.
+ * Redirects the browser to a page of this site. The browser opens the page with GET.
  *
  * @param path begins with `/`; a path from outside must have passed `localPath`
  */

@@ -31,12 +31,12 @@ export type LeaderServices = Pick<
  * Makes services that can be used whether this coordinator leads or not. While it does not lead:
  *
  * - monitors, statuses and votes are read from the database, where a leader elsewhere records them;
- * - no agents, overdue alerts and export endpoints are shown, and a leader's
- *   metrics are missing, because this process does not run those parts;
+ * - agents, overdue alerts, export endpoints and a leader's metrics
+ *   are missing, because their parts do not run in this process;
  * - the state of the declared file is the last one that
  *   `current` knows, because the file is not applied meanwhile;
  * - operations that need a leader are refused;
- * - a queued mail waits in the database until the leader, or the next leader, finds it.
+ * - a queued mail waits in the database until a leader finds it.
  *
  * @param current the services of the present leadership, or those of an earlier one; null: there are none
  * @param isLeading whether `current` belongs to a leadership that has started

@@ -89,7 +89,7 @@ export type LeadershipParts = {
   readonly jobKey: Secret<Uint8Array>;
   /** Key of the tokens that visitors of status pages get, 32 bytes. */
   readonly visitorKey: Secret<Uint8Array>;
-  /** The workspace that the declared file declares. */
+  /** Id of the workspace that the declared file belongs to. */
   readonly workspaceId: number;
   readonly bus: Bus;
   readonly streams: ResultStreams;

@@ -7,9 +7,7 @@ import { StoreError } from '../store/errors.ts';
 import { FencedStore, LEASE_MS, ONLY_SHARD, resignShard, takeShard } from '../store/shard-lease.ts';
 import type { Store } from '../store/store.ts';
 
-/**
- * Interval between two renewals of a lease, ms. Each transaction that records results renews the lease too.
- */
+/** Interval between two renewals of a lease, ms. Each transaction of the leader renews the lease too. */
 export const RENEW_EVERY_MS = 1_000;
 /**
  * Time for which the holder of a lease relies on a renewal, ms. It is shorter than the

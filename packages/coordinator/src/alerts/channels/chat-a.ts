@@ -46,8 +46,8 @@ export const chatA: Channel<'chat_a'> = {
 };
 
 /**
- * Adds `wait` to the address. Without `wait`, Discord answers 204
- * before it stores the message, even if it never stores the message.
+ * Adds `wait` to the address. Without `wait`, Discord answers before it
+ * stores the message: it answers 204 even if it never stores the message.
  */
 function withWait(address: string): string {
   const url = URL.parse(address);

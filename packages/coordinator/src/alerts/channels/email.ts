@@ -30,8 +30,8 @@ const SETTINGS = {
 } as const satisfies SettingsTable;
 
 /**
- * E-mail by the operator's SMTP server. A server does not recognise a repetition. So a mail that
- * is sent twice has the same `Message-ID` both times, by which the recipient may recognise it.
+ * E-mail by the operator's SMTP server. A server does not recognise a repetition. So a mail that is
+ * sent twice has the same `Message-ID` both times, and the recipient's mail program may recognise it.
  */
 export const email: Channel<'email', typeof SETTINGS> = {
   closesIncidents: false,
@@ -151,9 +151,9 @@ const SENDER_WORDS =
   /\brelay(?:ing)?\b.*(?:denied|not permitted|not allowed)|\b(?:sender address|helo command|client host)\b.* rejected|\bsender verify failed|\b(?:listed|black ?list|block ?list|blocked)\b.* (?:at|by|in|on|using) /i;
 
 /**
- * Whether a refusal shows that the address is dead. At `RCPT TO`, every refusal does, except
- * that of a full mailbox (5.2.2 or 552), which its owner may empty. After the message was
- * transferred, only a code 5.1.x does, because RFC 3463 reserves it for the address.
+ * Whether a refusal shows that the address is dead. At `RCPT TO`, every refusal shows it, except
+ * that of a full mailbox (5.2.2 or 552), because the owner may empty the mailbox. After the message
+ * was transferred, only a code 5.1.x shows it: RFC 3463 reserves these codes for the address.
  */
 function isDeadAddress({ stage, code, enhanced }: Extract<MailResult, { kind: 'refused' }>): boolean {
   if (stage === 'message') return /^5\.1\./.test(enhanced ?? '');

@@ -58,8 +58,8 @@ const FACTS = charactersUpTo(500);
 const LINK = charactersUpTo(200);
 
 /**
- * WhatsApp by Twilio. An alert begins a conversation, and WhatsApp allows only approved templates
- * for that. So each message is one of the operator's four templates, with its variables filled in.
+ * WhatsApp by Twilio. An alert begins a conversation, and WhatsApp allows only approved templates at
+ * this point. So each message is one of the operator's four templates, with its variables filled in.
  */
 export const messengerB: Channel<'messenger_b', typeof SETTINGS> = {
   closesIncidents: false,

@@ -112,7 +112,7 @@ function defaultServerMeaning(reply: PostReply): SendResult | null {
 function ownMeaning(reply: PostReply): SendResult | null {
   const { statusCode } = reply;
   const body = jsonOf(reply);
-  // A success without ntfy's body does not come from ntfy.
+  // If a success has another body than ntfy's, another server answered.
   if (statusCode >= 200 && statusCode <= 299)
     return published.safeParse(body).success ? null : passing(reply);
   const code = failure.safeParse(body).data?.code ?? 0;

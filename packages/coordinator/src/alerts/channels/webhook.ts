@@ -48,7 +48,8 @@ export const webhook: Channel<'webhook'> = {
 };
 
 /**
- * Returns the body, which never has further members. An optional member is present only if the alert has it.
+ * Returns the body. It has no other attributes than these.
+ * It has an optional attribute only if the alert has it.
  */
 function renderWebhook(alert: Alert) {
   return {

@@ -106,7 +106,7 @@ function chooseKind() {
   });
 }
 
-/** The pages to which forms about a channel are sent: a test, replays, removal. */
+/** The targets of the forms on a channel's page: a test, replays, removal. */
 const channelActions: readonly DashboardPage[] = [
   { method: 'POST', path: '/channels/{id}/test', scope: 'write', handle: sendTest },
   { method: 'POST', path: '/channels/{id}/retry', scope: 'write', handle: replayDeliveries },

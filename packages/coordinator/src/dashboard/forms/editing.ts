@@ -10,7 +10,7 @@ type Rows = Extract<Control, { type: 'rows' }>;
 /** A list of rows in a form, with the path of its inputs. */
 export type RowsField = { readonly path: string; readonly field: Field; readonly control: Rows };
 
-/** All lists of rows that a form can have, including those in its groups. */
+/** All lists of rows that a form can have, including the lists in its groups. */
 export function rowsFields({ fields }: Pick<ResourceForm, 'fields'>, above = ''): RowsField[] {
   return fields.flatMap((field): RowsField[] => {
     const path = `${above}${field.name}`;

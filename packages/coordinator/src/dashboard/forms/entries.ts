@@ -101,9 +101,7 @@ export const KEY_FIELD = 'draft_key';
 
 const INTENTS = ['save', 'add', 'remove', 'find', 'secrets'] as const;
 
-/**
- * Reads a draft. If no button was pressed, the Enter key of an old browser sent the form, which means `save`.
- */
+/** Reads a draft. If the Enter key sends a form, an old browser names no button. Such a form means `save`. */
 export function draftIn(form: Form): Draft {
   return {
     entries: new Map(form.names().map((name) => [name, form.all(name)])),

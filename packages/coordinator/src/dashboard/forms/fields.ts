@@ -35,7 +35,7 @@ export type Control =
       readonly maximum: number;
       readonly fields: readonly Field[];
     }
-  /** One object, which may be absent. It has these fields. */
+  /** One optional object with these fields. */
   | { readonly type: 'group'; readonly fields: readonly Field[] };
 
 /** A value that the user can choose, with its text. */

@@ -428,7 +428,7 @@ const SECTIONS: readonly { readonly title: string; readonly names: readonly stri
  */
 const GENERAL = 'General';
 
-/** Puts each field into one section. Fields that no section names come first. */
+/** Puts each field into one section. Fields that belong to none of {@link SECTIONS} come first. */
 function sectionsOf({ fields }: Pick<ResourceForm, 'fields'>): Section[] {
   const placed = new Set(SECTIONS.flatMap(({ names }) => names));
   const general = fields.filter(({ name }) => !placed.has(name));

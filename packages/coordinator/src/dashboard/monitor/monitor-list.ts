@@ -56,8 +56,8 @@ function titleOf({ counts }: MonitorStatesView): string {
 }
 
 /**
- * Makes the query for the API. It leaves out values that
- * the API would refuse, which an old bookmark may contain.
+ * Makes the query for the API. It leaves out values that the
+ * API would refuse. An old bookmark may contain such values.
  */
 function searchOf(query: URLSearchParams, offset: number) {
   const known = (name: string, values: readonly string[]) =>
@@ -137,7 +137,7 @@ function heading(label: string, sort: OverviewOrder, order: string, query: URLSe
   }</th>`;
 }
 
-/** For each state, a link to the monitors in this state, with their number. */
+/** Renders a link for each state. The link leads to the monitors in this state, and shows their number. */
 function stateTabs(
   query: URLSearchParams,
   { counts, under_maintenance: inMaintenance }: Pick<MonitorStatesView, 'counts' | 'under_maintenance'>,

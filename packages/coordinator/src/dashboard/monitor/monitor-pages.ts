@@ -28,7 +28,7 @@ import { filterForm, filterIn, resultsList } from './results-list.ts';
 import { changesList } from './status-changes.ts';
 import { whatIfForm, whatIfReplay } from './what-if-page.ts';
 
-/** Number of entries of each history that the overview shows. They are the newest ones. */
+/** The overview shows this number of the newest entries of each history. */
 const NEWEST = 5;
 
 /** The overview page of a monitor, with uptime, charts, regions, and the newest entries of each history. */

@@ -116,7 +116,7 @@ export function filterForm(path: string, filter: ResultsFilter): Html {
 </form>`;
 }
 
-/** Format of the value of an input of type `datetime-local`. Browsers leave out seconds that are 0. */
+/** Matches the value of a `datetime-local` input. Browsers leave out seconds that are 0. */
 const LOCAL_INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?$/;
 
 /**

@@ -238,8 +238,8 @@ function lengthText(ms: number): string {
 export type Pair<T> = { readonly actual: T | null; readonly other: T | null };
 
 /**
- * Maximum time between two entries that count as the same
- * event, ms. Most monitors have several periods within it.
+ * Maximum time between two entries that count as the same event,
+ * ms. Most monitors have several periods within this time.
  */
 const SAME_WITHIN_MS = 600_000;
 

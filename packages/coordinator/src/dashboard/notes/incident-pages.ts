@@ -299,7 +299,9 @@ async function publishForm(
 ${await newForm(request, editor)}</section>`;
 }
 
-/** The page to which the forms are sent that remove an incident or one of its updates. */
+/**
+ * Makes the page that removes an incident or one of its updates. A form sends its POST request to this page.
+ */
 function removal(
   path: string,
   what: string,

@@ -265,7 +265,7 @@ function timeOf(text: string | undefined): Html {
   return text === undefined ? html`<span class="soft">none</span>` : instant(Date.parse(text));
 }
 
-/** Maximum number of objects of one kind that the page of a window names. */
+/** The page of a window names at most this number of monitors, of status pages, and of components. */
 const MOST_NAMED = 100;
 
 const readPage: DashboardPage = {
@@ -350,7 +350,7 @@ function moreLine(count: number): Html {
   return count === 0 ? NO_HTML : html`<p class="soft">and ${count.toLocaleString('en')} more</p>`;
 }
 
-/** The page to which the forms are sent that end or remove a window. */
+/** Makes the page that ends or removes a window. A form sends its POST request to this page. */
 function action(name: 'end' | 'remove', done: string): DashboardPage {
   return {
     method: 'POST',

@@ -16,7 +16,7 @@ const ACTORS: Readonly<Record<AuditView['actor'], string>> = {
   settings: 'the settings',
 };
 
-/** The page of the audit trail, which lists changes, refusals and logins. */
+/** The page of the audit trail. It lists changes, refusals and logins. */
 export const auditPage: DashboardPage = {
   method: 'GET',
   path: '/audit',

@@ -5,7 +5,7 @@ import { age, instant } from '../../web/times.ts';
 import type { DashboardPage } from '../dashboard-page.ts';
 import { pageHead } from '../page-parts.ts';
 
-/** The page about the declared file, which shows whether the file is applied, and the errors in the file. */
+/** The page about the declared file. It shows whether the file is applied, and the errors in the file. */
 export const declarationPage: DashboardPage = {
   method: 'GET',
   path: '/declaration',

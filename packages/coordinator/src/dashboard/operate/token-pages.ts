@@ -12,8 +12,7 @@ import { KEY_FIELD } from '../forms/entries.ts';
 import { numberIn, offsetPaging, pageHead } from '../page-parts.ts';
 
 /**
- * Time for which the answer to the creation of a token is used again if
- * the same form arrives again, ms. People click twice within a second.
+ * Time within which a form that arrives again gets the same answer, ms. People click twice within a second.
  */
 const KEPT_MS = 10_000;
 /** Maximum number of answers that stay in memory. */

@@ -97,7 +97,7 @@ function pushed(all: readonly Point[], point: Point, index: number, distance: nu
     if (other === index) continue;
     const apart = Math.hypot(point.x - x, point.y - y);
     if (apart >= distance - 0.01) continue;
-    // Points at one place are separated in their order.
+    // If two points are at the same place, the earlier one moves up, and the later one down.
     const [ux, uy] =
       apart > 0.001 ? [(point.x - x) / apart, (point.y - y) / apart] : [0, index < other ? -1 : 1];
     dx += (ux * (distance - apart)) / 2;

@@ -115,7 +115,7 @@ type Stored = {
   readonly version: string;
 };
 
-/** The next content of a form. */
+/** The content that a form shows next. */
 type Shown = {
   readonly stored: Stored | null;
   readonly entries: Entries;

@@ -18,7 +18,7 @@ type Listed = {
   readonly name?: string | null;
   readonly title?: string;
   readonly type?: string;
-  /** Title of the page of a component. */
+  /** Title of the status page that a component is on. */
   readonly page_title?: string;
 };
 type Page = { readonly data: readonly Listed[]; readonly total: number };

@@ -15,7 +15,7 @@ const BREATHE_EVERY_MS = 15_000;
  * opens another stream, and svc checks the session again.
  */
 const STREAM_LIFE_MS = 10 * 60_000;
-/** Maximum number of texts that a reader may leave unread. Beyond it, svc closes the stream. */
+/** Maximum number of unread texts in a stream. If there are more, svc closes the stream. */
 const MOST_WAITING = 16;
 /** Maximum number of open streams. */
 const MOST_STREAMS = 500;

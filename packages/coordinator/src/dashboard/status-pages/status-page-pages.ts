@@ -116,7 +116,7 @@ function groupEditor({ ids }: DashboardRequest): Editor {
   };
 }
 
-/** The pages to which forms about a status page are sent: appearance, order, removals. */
+/** The targets of the forms of a status page's editor: appearance, order, removals. */
 const statusPageActions: readonly DashboardPage[] = [
   { method: 'POST', path: '/pages/{id}/appearance', scope: 'write', handle: saveAppearance },
   { method: 'POST', path: '/pages/{id}/arrangement', scope: 'write', handle: arrange },
