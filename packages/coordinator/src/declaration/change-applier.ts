@@ -13,17 +13,17 @@ import type { LiveMonitor } from '../verdict/monitor.ts';
 import type { ChangeEffects } from './configuration.ts';
 import { loadLiveMonitors } from './live-monitors.ts';
 
-/** Maximum number of log entries in one step. The evaluation of so many entries takes about 5 ms. */
+/** Maximum number of log entries in one step. Evaluating so many entries takes about 5 ms. */
 const ENTRIES_PER_STEP = 250;
 
-/** Applies the effects of changes. The recorder implements it. */
+/** Applies the effects of changes to votes, incidents and alerts. The recorder implements it. */
 export interface DeclarationSink {
   /**
-   * Applies the changes and removes the log entries up to the
-   * id `until`, in one transaction. Resolves after the commit.
+   * Applies the changes and removes the log entries up to the id
+   * `until`, in one transaction. The promise resolves after the commit.
    *
-   * @throws StoreError `store-closed` when the store is closed first, or an error that the changes
-   *   themselves cause
+   * @throws StoreError `store-closed` when the store is closed
+   *   before the commit, or an error that one of the changes causes
    */
   declare(changes: readonly DeclaredChange[], until: number): Promise<void>;
 }
@@ -38,7 +38,9 @@ type Parts = {
 
 const NO_WINDOWS: ReadonlyMap<number, LiveWindow> = new Map();
 
-/** Codes of errors that a change or its rows cause. A repeated try would fail again. */
+/**
+ * Codes of the database errors that a change or its rows cause. Applying the change again would fail again.
+ */
 const OWN_FAULTS: ReadonlySet<StoreErrorCode> = new Set([
   'store-constraint',
   'store-key',
@@ -48,14 +50,14 @@ const OWN_FAULTS: ReadonlySet<StoreErrorCode> = new Set([
 /**
  * Applies the log of changes in steps, oldest entry first.
  *
- * A step reads the present row of each monitor that its entries name, so several
- * changes of one monitor are applied as one. Effects follow from a comparison with the
- * state that was applied before, so a change may safely be applied again after a crash.
+ * A step reads the present row of each monitor that its entries name, so several changes
+ * of one monitor are applied as one. The effects follow from a comparison with the state
+ * that was applied last, so a change may safely be applied again after a crash.
  *
- * When the database fails temporarily, the step is tried again after growing waits. When a change itself
- * causes the error, the entries of its step are applied one at a time. The faulty change is logged and
- * skipped, so that it does not stop the others. The monitor of the faulty change keeps its old state in
- * memory until the monitor is changed again, or until the next start, which reads all rows.
+ * When the database fails temporarily, the applier tries the step again after growing waits. When a change
+ * itself causes the error, the applier takes the entries of the step one at a time. It logs and skips the
+ * faulty change, so that the changes after it are applied. The monitor of the faulty change keeps its old
+ * state in memory until the monitor is changed again, or until the next start, which reads all rows.
  */
 export class ChangeApplier implements ChangeEffects {
   readonly #parts: Parts;
@@ -72,8 +74,9 @@ export class ChangeApplier implements ChangeEffects {
   }
 
   /**
-   * Applies the changes up to the entry with this id. Resolves when the changes are
-   * applied, when they cannot be applied now, or when the applier stops. Never rejects.
+   * Applies the changes up to the entry with this id. Resolves when the
+   * changes are applied, when the database prevents that now (the applier
+   * then tries again later), or when the applier stops. Never rejects.
    */
   applyUntil(lastChangeId: number): Promise<void> {
     if (this.#isStopped) return Promise.resolve();
@@ -88,7 +91,10 @@ export class ChangeApplier implements ChangeEffects {
     });
   }
 
-  /** Applies the changes that were logged while no process was leading. */
+  /**
+   * Applies all changes in the log. The leader calls `applyRemaining` at its start, for changes that were
+   * logged while no process was leading, and then regularly, for changes that other coordinators log.
+   */
   applyRemaining(): Promise<void> {
     return this.applyUntil(Number.MAX_SAFE_INTEGER);
   }
@@ -116,7 +122,7 @@ export class ChangeApplier implements ChangeEffects {
     }
   }
 
-  /** Applies the next entries of the log. Returns false when the log has no more entries. */
+  /** Applies the next entries of the log. Returns false when the log has no further entries. */
   async #step(): Promise<boolean> {
     const changes = await changesAfter(this.#parts.store, this.#applied, ENTRIES_PER_STEP);
     if (changes.length === 0) return false;
@@ -142,7 +148,11 @@ export class ChangeApplier implements ChangeEffects {
     }
   }
 
-  /** @param changes at least one; consecutive entries of the log */
+  /**
+   * Applies entries of the log in one transaction.
+   *
+   * @param changes at least one; consecutive entries of the log
+   */
   async #apply(changes: readonly Change[]): Promise<void> {
     const { store, secrets, log } = this.#parts;
     const ids = changes.flatMap((change) => (change.kind === 'monitor' ? [change.monitorId] : []));
@@ -157,7 +167,7 @@ export class ChangeApplier implements ChangeEffects {
     await this.#declare(declaredChanges(changes, current, windows), changes.at(-1)?.id ?? this.#applied);
   }
 
-  /** The present rows of the maintenance windows that the changes name. Removed windows are missing. */
+  /** Reads the present rows of the maintenance windows that the changes name. Removed windows are missing. */
   async #windowsOf(changes: readonly Change[]): Promise<ReadonlyMap<number, LiveWindow>> {
     const ids = changes.flatMap((change) =>
       change.kind === 'maintenance' && change.windowId !== null ? [change.windowId] : [],
@@ -207,14 +217,14 @@ function declaredChanges(
         seen.add(monitorId);
         const monitor = current.get(monitorId) ?? null;
         const removed = removals.get(monitorId);
-        // The monitor was removed after these entries were read. The entry
-        // of the removal has the data that ends the monitor's incident.
+        // The monitor was removed after this step read its entries. The later
+        // entry of the removal has the data that ends the monitor's incident.
         if (monitor === null && removed === undefined) return [];
         return [{ kind, monitorId, monitor, removed: readable(removed) }];
       }
       case 'linked': {
         const { kind, monitorId, notificationId, providerType, version } = change;
-        // The channel was removed after this change. The removal has an entry of its own.
+        // The channel was removed after this change was logged. The removal has an entry of its own.
         return providerType === null ? [] : [{ kind, monitorId, notificationId, providerType, version }];
       }
       case 'unlinked': {
@@ -239,9 +249,9 @@ function declaredChanges(
 }
 
 /**
- * The removed monitors, with their last links to channels and the links that ended earlier in these
- * changes. If another process unlinked and removed a monitor, this process may have no state of the
- * monitor in memory, and only these links tell at which channels the incident must be closed.
+ * The removed monitors, with the links to channels that they had at last, and with the links that ended
+ * earlier in these changes. If another process unlinked and removed a monitor, this process may have no
+ * state of the monitor in memory. Then only these links tell in which channels the incident must be closed.
  */
 function removalsIn(changes: readonly Change[]): Map<number, RemovedRows | typeof UNREADABLE> {
   const unlinked = Map.groupBy(

@@ -3,8 +3,8 @@ import type { Transaction } from '../store/store.ts';
 import type { AttributesOf, MonitorKind, ResourceKind } from './kinds/kind-tables.ts';
 
 /**
- * The effect of a monitor's removal on the components that show it: they prevent the removal (`refuse`), they
- * are removed too (`remove`), or they stay and show nothing (`keep`).
+ * What a monitor's removal does to the components that show the monitor: they prevent the
+ * removal (`refuse`), they are removed too (`remove`), or they stay and show nothing (`keep`).
  */
 export type ShownBy = 'refuse' | 'remove' | 'keep';
 
@@ -14,48 +14,49 @@ export type Actor = 'api' | 'file';
 export type ChangeContext = { readonly workspaceId: number; readonly actor: Actor };
 
 /**
- * The only way to change declared resources. A change writes either all of its rows or none, and
- * appends to the log of changes. The leading process applies the effects from that log: it ends
- * votes, announces, schedules and updates the monitors in memory. See {@link ChangeEffects}.
+ * The only way to change declared resources. A change writes either all of its rows or none, and appends
+ * to the log of changes. The leading process applies the effects that follow from the log: it ends
+ * votes, sends alerts, schedules checks and updates the monitors in memory. See {@link ChangeEffects}.
  */
 export interface Configuration {
   /**
-   * Runs `work` in one transaction of the store. Transactions run one after the other, and those
-   * of the recorder wait too, so `work` must not wait for anything but the operations of its
-   * change. When `work` throws, everything is rolled back and the error is passed on. The promise
-   * resolves after the commit. In the leading process the promise also waits for the effects.
+   * Runs `work` in one transaction of the store. The store runs one transaction after the other, and the
+   * transactions of the recorder wait too, so `work` must not wait for anything but the operations of
+   * its change. When `work` throws, everything is rolled back and the error is passed on. The promise
+   * resolves after the commit. In the leading process it also waits for the effects of the change.
    *
-   * @throws ConfigurationError (`NotFound`, `Conflict`, `InvalidReference`, `PreconditionFailed`)
+   * @throws ConfigurationError when an operation of `work` is refused, or any other error that `work` throws
    * @throws StoreError when the database fails (full disk, …)
    */
   transaction<T>(context: ChangeContext, work: (change: ConfigurationChange) => Promise<T>): Promise<T>;
   /**
-   * Releases the resources that a declared file owns. The resources stay, and the API may change
-   * them from now on. Call it at a start without a declared file. The resources keep their local
-   * names, so a later declared file takes them over again. Returns the number of released resources.
+   * Releases the resources that a declared file owns, so that the API may change them. Call
+   * it at a start without a declared file. The resources stay and keep their local names, so
+   * a later declared file takes them over again. Returns the number of released resources.
    */
   releaseFileOwnership(): Promise<number>;
 }
 
 /**
- * A change of declared resources within a transaction. It can be used only while its
- * `work` runs. Attributes are normalized (parsed by the resource's schema, defaults
- * filled in), and their secrets are in clear text. References are decimal ids as strings,
- * as in the API. The resources that references name must belong to the same workspace.
+ * A change of declared resources within a transaction. It can be used only while its `work` runs.
+ *
+ * Attributes are normalized (parsed by the resource's schema, with defaults filled in), and
+ * their secrets are in clear text. A reference to another resource is the decimal id of that
+ * resource as a string, as in the API. The other resource must belong to the same workspace.
  */
 export interface ConfigurationChange {
   readonly context: ChangeContext;
   /**
-   * The transaction, for data that must be stored together with the change (audit lines, idempotency keys).
+   * The transaction, for rows that must be stored together with the change (audit lines, idempotency keys).
    */
   readonly tx: Transaction;
 
   /**
    * Creates a resource.
    *
-   * @param declared name of the entry in the declared file. With it, the file owns the resource from now on
+   * @param declared name of the entry in the declared file. With `declared`, the file owns the new resource
    * @returns the new id
-   * @throws InvalidReference, Conflict `taken`
+   * @throws InvalidReference, DeniedEndpoint, Conflict `taken`
    */
   create<K extends ResourceKind>(
     kind: K,
@@ -64,12 +65,13 @@ export interface ConfigurationChange {
   ): Promise<number>;
 
   /**
-   * Replaces all attributes. Equal attributes write nothing and keep the row's version. The API cannot
-   * change a resource that the file owns. With `declared`, the file takes over an existing resource.
+   * Replaces all attributes. If the attributes and the owner are unchanged, nothing
+   * is written and the row keeps its version. The API cannot change a resource that
+   * the file owns. With `declared`, the file takes over an existing resource.
    *
    * @param options.expectedVersions versions of the row that the caller may replace
-   * @throws NotFound, PreconditionFailed, InvalidReference, Immutable, Conflict `taken` or
-   *   `declared-in-file`
+   * @throws NotFound, PreconditionFailed, InvalidReference,
+   *   DeniedEndpoint, Immutable, Conflict `taken` or `declared-in-file`
    */
   update<K extends ResourceKind>(
     kind: K,
@@ -79,9 +81,9 @@ export interface ConfigurationChange {
   ): Promise<void>;
 
   /**
-   * Removes a resource with its dependants: the components and groups of a page, the links of a monitor or a
-   * channel. The components of a group stay, without a group. A monitor that components show is not removed,
-   * unless `shownBy` says what happens to those components.
+   * Removes a resource and what cannot exist without it: the components and groups of a page, the
+   * links of a monitor or channel. The components of a removed group stay, without a group. A
+   * monitor that components show is removed only if `shownBy` says what happens to these components.
    *
    * @throws NotFound, PreconditionFailed, Conflict `in-use` or `declared-in-file`
    */
@@ -92,8 +94,8 @@ export interface ConfigurationChange {
   ): Promise<void>;
 
   /**
-   * Like {@link create} for each entry, but with few SQL statements
-   * for all entries. The returned ids have the order of the entries.
+   * Like {@link create} for each entry, but with few SQL statements for all entries. The returned ids are
+   * in the order of the entries. When an entry is refused, the error contains the index of the entry.
    */
   createAll<K extends ResourceKind>(
     kind: K,
@@ -120,7 +122,8 @@ export interface ConfigurationChange {
   removeAll<K extends ResourceKind>(kind: K, ids: readonly number[]): Promise<void>;
 
   /**
-   * Removes monitors of any type and the components that show them, with few SQL statements for all.
+   * Removes monitors of any type, and the components that
+   * show these monitors, with few SQL statements for all.
    *
    * @throws NotFound, Conflict `declared-in-file`
    */
@@ -141,12 +144,16 @@ export interface ConfigurationChange {
   /**
    * Marks a channel as unable to deliver (because a setting of the operator
    * is missing), or as able again. The row version does not change.
+   *
+   * @throws NotFound
    */
   setChannelState(notificationId: number, state: 'ok' | 'failing', reason: string | null): Promise<void>;
 
   /**
-   * Gives the event loop a turn when this change has blocked the thread for about 5 ms. The
-   * methods above call `giveTurn`. Callers with long loops of their own must call it too.
+   * Gives the event loop a turn when this change has blocked the thread for about 5 ms. Every
+   * method above calls `giveTurn`. Callers with long loops of their own must call it too.
+   *
+   * @throws TypeError when the change has ended
    */
   giveTurn(): Promise<void>;
 }
@@ -154,9 +161,10 @@ export interface ConfigurationChange {
 /** Applies the effects of logged changes. */
 export interface ChangeEffects {
   /**
-   * Called after each commit that appended to the log, with the id of the last entry. In the
-   * leading process the promise resolves when the effects up to that entry are applied, or when
-   * the process stops leading. In another process the promise resolves at once. It never rejects,
+   * Called after each commit that appended to the log, with the id of the last entry. In
+   * the leading process the promise resolves when the effects up to that entry are
+   * applied, when the database fails while they are applied, or when the process stops
+   * leading. In another process the promise resolves at once. The promise never rejects,
    * because the rows are committed already. Changes that are not applied stay in the log.
    */
   applyUntil(lastChangeId: number): Promise<void>;
@@ -169,12 +177,12 @@ export type PageAppearance = {
   readonly latency?: (typeof PAGE_LATENCIES)[number];
 };
 
-/** Judges drafts of resources. */
+/** Checks drafts of resources, which are not stored. */
 export interface Drafts {
   /**
-   * Checks the rules that a new monitor must satisfy in addition to its schema. Changes nothing.
+   * Checks the rules that a monitor must satisfy in addition to its schema. Changes nothing.
    *
-   * @throws ConfigurationError
+   * @throws DeniedEndpoint
    */
   checkMonitor(attributes: AttributesOf<MonitorKind>): void;
 }

@@ -7,12 +7,14 @@ import { SvcError } from '@svc/shared/errors.ts';
 export type AttributePath = readonly (string | number)[];
 
 /**
- * Base class of all errors with which a change of the
- * declaration is refused. A refused change changes nothing.
+ * Base class of all errors with which svc refuses a change
+ * of the declaration. A refused change writes nothing.
  */
 export abstract class ConfigurationError extends SvcError {
   readonly path: AttributePath;
-  /** Index of the wrong resource in the call that writes several; null: the call writes only one. */
+  /**
+   * Index of the refused entry among the entries of a creation or update; null: no single entry was refused.
+   */
   index: number | null = null;
 
   constructor(code: SvcError['code'], message: string, path: AttributePath = []) {
@@ -21,7 +23,9 @@ export abstract class ConfigurationError extends SvcError {
   }
 }
 
-/** The workspace has no such resource. A resource of another workspace gives the same error. */
+/**
+ * The workspace has no resource with this id. The error is the same if another workspace has the resource.
+ */
 export class NotFound extends ConfigurationError {
   constructor(message: string) {
     super('not-found', message);
@@ -29,15 +33,18 @@ export class NotFound extends ConfigurationError {
 }
 
 const CONFLICT_REASONS = [
-  /** The slug or custom domain belongs to another page, in any workspace. */
+  /** The slug or custom domain belongs to another status page, in any workspace. */
   'taken',
-  /** The declared file owns the resource, and the API tried to write it. */
+  /** The declared file owns the resource, and a request of the API tried to change the resource. */
   'declared-in-file',
-  /** Other resources refer to the resource, and the request does not say what to do with them. */
+  /** Components show the monitor, and the request to remove it does not say what happens to them. */
   'in-use',
-  /** The workspace has the maximum number of such objects. */
+  /**
+   * The workspace has the maximum number of maintenance
+   * windows, or the incident has the maximum number of updates.
+   */
   'too-many',
-  /** svc itself records the object, so people cannot remove or write it. */
+  /** A monitor recorded the incident, so people cannot remove it. */
   'kept-by-svc',
 ] as const;
 export type ConflictReason = (typeof CONFLICT_REASONS)[number];
@@ -51,30 +58,30 @@ export class Conflict extends ConfigurationError {
   }
 }
 
-/** An attribute names a resource that does not exist, or that has the wrong kind or page. */
+/**
+ * An attribute contains the id of a resource that does not exist, has the wrong kind, or is on another page.
+ */
 export class InvalidReference extends ConfigurationError {
   constructor(message: string, path: AttributePath) {
     super('invalid-reference', message, path);
   }
 }
 
-/** The operator does not let svc connect to the address that an attribute names. */
+/** The settings of the operator forbid svc to connect to the address in an attribute. */
 export class DeniedEndpoint extends ConfigurationError {
   constructor(message: string, path: AttributePath) {
     super('denied-endpoint', message, path);
   }
 }
 
-/**
- * The version of the row is not among the expected versions, because another change was written in between.
- */
+/** The version of the row is none of the expected versions, because another change was written in between. */
 export class PreconditionFailed extends ConfigurationError {
   constructor(message: string) {
     super('precondition-failed', message);
   }
 }
 
-/** The attribute cannot be changed in an existing resource. Its other value needs a new resource. */
+/** The attribute cannot be changed in an existing resource. A different value needs a new resource. */
 export class Immutable extends ConfigurationError {
   constructor(message: string, path: AttributePath) {
     super('immutable', message, path);

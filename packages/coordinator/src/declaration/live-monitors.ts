@@ -17,7 +17,7 @@ const PAGE_ROWS = 1_000;
 type Listener = (before: LiveMonitor | null, after: LiveMonitor | null) => void;
 
 /**
- * Loads the present declaration of these monitors. Removed monitors are missing.
+ * Loads the present declarations of the monitors with these ids. Removed monitors are missing.
  *
  * @throws StoreError `store-key` when a monitor's secrets cannot be decrypted, `store-unreadable`
  */
@@ -31,14 +31,18 @@ export async function loadLiveMonitors(
 }
 
 /**
- * The declared monitors of all workspaces, in memory. The code that applies the log of changes replaces the
- * changed monitors here.
+ * The declared monitors of all workspaces, in memory. When the log
+ * of changes is applied, the changed monitors are replaced here.
  */
 export class MonitorsInMemory implements LiveMonitors {
   readonly #byId = new Map<number, LiveMonitor>();
   readonly #listeners = new Set<Listener>();
 
-  /** @throws StoreError `store-key` when a monitor's secrets cannot be decrypted, `store-unreadable` */
+  /**
+   * Loads all monitors from the database.
+   *
+   * @throws StoreError `store-key` when a monitor's secrets cannot be decrypted, `store-unreadable`
+   */
   static async load(store: Store, secrets: Secrets): Promise<MonitorsInMemory> {
     const monitors = new MonitorsInMemory();
     const pages = readAhead(
@@ -107,8 +111,8 @@ function exportOf({ otlp_endpoint, otlp_headers }: AttributesOf<MonitorKind>): D
 }
 
 /**
- * Maximum number of shared sets of regions. Most monitors use one of a few sets, and monitors with equal sets
- * share one array, which saves memory with a hundred thousand monitors.
+ * Maximum number of sets of regions that monitors share. Most monitors use one of a few sets. Monitors
+ * with equal sets share one array, which saves memory when there are a hundred thousand monitors.
  */
 const SETS_KEPT = 1_000;
 const regionSets = new Map<string, readonly Region[]>();

@@ -2,7 +2,8 @@ import { deniedHost, type EgressGuard } from '@svc/shared/egress.ts';
 import { attributeWarnings, type StatusPage } from '@svc/shared/resources/registry.ts';
 
 /**
- * Warnings about a status page, for the API and for the declared file.
+ * Returns the warnings about a status page that the API and the declared file show.
+ *
  * @param guard decides to which addresses svc may connect
  */
 export function pageWarnings(attributes: StatusPage, guard: EgressGuard): string[] {

@@ -16,8 +16,8 @@ import type { SecretsShown, StoredIn } from './stored.ts';
 export type Listed<T> = { readonly data: T[]; readonly total: number };
 
 /**
- * Reads declared resources on the reading thread, in the form in which the API answers them. A resource
- * of another workspace is not found (null). Secrets are shown (`open`) only to callers that may write.
+ * Reads declared resources on the reading thread. A resource of another workspace is not
+ * found (null). The caller decides whether secrets are decrypted (`open`) or masked.
  */
 export class Reading {
   readonly #store: Store;
@@ -28,10 +28,7 @@ export class Reading {
     this.#secrets = secrets;
   }
 
-  /**
-   * Finds a resource; null: it does not exist in the workspace,
-   * or belongs to another page than the scope names.
-   */
+  /** Finds a resource; null: it does not exist in the workspace, or is not on the page that `scope` names. */
   async findStored<T extends ResourceTable>(
     table: T,
     scope: ListScope,
@@ -47,8 +44,8 @@ export class Reading {
   }
 
   /**
-   * The kind of a resource; null when {@link findStored} returns null.
-   * The kind can be read even if the attributes of the row cannot.
+   * Finds the kind of a resource; null when {@link findStored} returns
+   * null. The kind can be read even if the resource's attributes cannot.
    */
   async kindOf<T extends ResourceTable>(table: T, scope: ListScope, id: number): Promise<KindIn<T> | null> {
     const row = await this.#row(table, scope, id);
@@ -65,7 +62,7 @@ export class Reading {
     return pageId !== undefined && 'page_id' in row && row.page_id !== pageId ? null : row;
   }
 
-  /** Lists resources by ascending id. */
+  /** Lists a page of resources by ascending id, and counts all that match. */
   async listStored<T extends ResourceTable>(
     table: T,
     scope: ListScope,
@@ -82,7 +79,7 @@ export class Reading {
 }
 
 /**
- * Converts rows to resources. The event loop gets turns in between.
+ * Converts rows to resources. The event loop gets turns between the rows.
  *
  * @throws StoreError `store-key` when secrets cannot be decrypted, `store-unreadable`
  */

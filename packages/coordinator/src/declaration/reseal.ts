@@ -19,11 +19,11 @@ import { KINDS } from './kinds/registry.ts';
 import { storedIn } from './reading.ts';
 
 /**
- * Encrypts all secret values with the new key after a change of the key. Call it at the start,
- * before any other code reads or writes rows. If the process is killed halfway, the next start
- * begins again, and values that are encrypted with the new key already are encrypted once more.
+ * Encrypts all stored secrets with the present key, unless they are encrypted with it
+ * already. Call it at the start, before any other code reads or writes rows. If the process
+ * is killed halfway, the next start begins again, and encrypts all secrets once more.
  *
- * @throws StoreError `store-key` for a value that neither the new key nor the previous key decrypts
+ * @throws StoreError `store-key` for a secret that neither the present key nor the previous key decrypts
  */
 export async function resealWhereDue(store: Store, secrets: Secrets, log: Logger): Promise<void> {
   const due = secrets.keyName;
@@ -45,7 +45,7 @@ export async function resealWhereDue(store: Store, secrets: Secrets, log: Logger
   log.info({ monitors, ms }, 'sealed all secrets anew; SVC_SECRET_KEY_PREVIOUS is no longer needed');
 }
 
-/** Encrypts the secret values of one table with the new key. Returns the number of rows. */
+/** Encrypts the secrets of one table with the present key. Returns the number of rows. */
 async function resealTable(store: Store, secrets: Secrets, table: ResourceTable): Promise<number> {
   const { sealedColumns } = KINDS[table];
   if (sealedColumns.length === 0) return 0;
@@ -60,7 +60,7 @@ async function resealTable(store: Store, secrets: Secrets, table: ResourceTable)
   }
 }
 
-/** The new values of the encrypted columns, by the id of the row. */
+/** Makes the new values of the encrypted columns. Returns them by the id of the row. */
 async function resealed<T extends ResourceTable>(
   store: Store,
   secrets: Secrets,

@@ -15,11 +15,11 @@ export class ChangeScope {
   readonly secrets: Secrets;
   /** Name of the declared file, for messages; null: this coordinator has no declared file. */
   readonly declaredFile: string | null;
-  /** Decides to which endpoints metrics may be exported. */
+  /** Decides to which endpoints svc may export metrics. */
   readonly guard: EgressGuard;
-  /** The instant of the change, epoch ms, whole. */
+  /** The instant of the change, epoch ms, a whole number. */
   readonly now: number;
-  /** Entries for the log, oldest first. */
+  /** Entries that are appended to the log before the commit, oldest first. */
   readonly changes: NewChange[] = [];
   readonly #turns = new Turns();
 
@@ -33,8 +33,8 @@ export class ChangeScope {
   }
 
   /**
-   * Appends a change with effects to the log. Its entry is made from
-   * the stored rows, so call `logChange` before rows are removed.
+   * Adds a change with effects to the entries for the log. An entry about a removal
+   * contains data of the removed rows, so read these data before the rows are removed.
    */
   logChange(change: NewChange): void {
     this.changes.push(change);
@@ -44,7 +44,7 @@ export class ChangeScope {
     return this.#turns.giveTurn();
   }
 
-  /** Columns of every new row in addition to the columns of its attributes. */
+  /** Returns the columns that every new row has in addition to the columns of its attributes. */
   creationColumns(declared: { localName: string } | undefined) {
     return {
       workspace_id: this.context.workspaceId,
@@ -71,7 +71,7 @@ export type WriteOptions = {
 type Head = OwnedRow & { row_version: number };
 
 /**
- * Returns the row if it exists and may be written.
+ * Returns the row if it exists and the change may write it.
  *
  * @throws NotFound, Conflict `declared-in-file`, PreconditionFailed
  */
@@ -90,7 +90,10 @@ export function writableRow<R extends Head>(
 }
 
 /**
- * @param expectedVersions the row must have one of these versions; undefined: any version is accepted
+ * Checks that a row has one of the expected versions.
+ *
+ * @param subject name of the row's object, for the message
+ * @param expectedVersions undefined: any version is accepted
  * @throws PreconditionFailed
  */
 export function requireVersion(
@@ -105,7 +108,13 @@ export function requireVersion(
   );
 }
 
-/** @param subject name of the resource to change, for the message */
+/**
+ * Refuses a change by the API if the declared file owns the row.
+ *
+ * @param row the resource that would be written: itself the subject, or a part of it
+ * @param subject name of the resource that the request would change, for the message
+ * @throws Conflict `declared-in-file`
+ */
 export function refuseDeclared(
   { context, declaredFile }: ChangeScope,
   table: ResourceTable,
@@ -120,7 +129,7 @@ export function refuseDeclared(
   );
 }
 
-/** Columns that every update of a row writes in addition to the columns of the attributes. */
+/** Returns the columns that every update of a row writes in addition to the columns of the attributes. */
 export function revisionColumns(
   scope: ChangeScope,
   row: Head,

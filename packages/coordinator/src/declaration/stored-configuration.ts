@@ -28,16 +28,16 @@ import { refuseDenied } from './kinds/monitors.ts';
 import { ChangeScope, requireVersion, revisionColumns, type WriteOptions } from './scope.ts';
 import { createAll, removeAll, updateAll } from './writing.ts';
 
-/** Maximum number of log entries that one SQL statement writes. So many entries take about 5 ms. */
+/** Maximum number of log entries that one SQL statement writes. Writing so many entries takes about 5 ms. */
 const CHANGES_PER_WRITE = 1_000;
 
 type Parts = {
   readonly store: Store;
   readonly secrets: Secrets;
   readonly effects: ChangeEffects;
-  /** Name of the declared file, for the messages of refusals; absent: no file is declared. */
+  /** Name of the declared file, for messages; absent: this coordinator has no declared file. */
   readonly declaredFile?: string | undefined;
-  /** Decides to which endpoints metrics may be exported. */
+  /** Decides to which endpoints svc may export metrics. */
   readonly guard: EgressGuard;
   readonly clock: Clock;
 };
@@ -85,7 +85,7 @@ export class StoredConfiguration implements Configuration, Drafts {
   }
 }
 
-/** Writes the entries to the log. Returns the id of the last entry; null: there are no entries. */
+/** Appends the entries to the log. Returns the id of the last appended entry; null: there are no entries. */
 async function logged(tx: Transaction, changes: readonly NewChange[]): Promise<number | null> {
   let last: number | null = null;
   for (let start = 0; start < changes.length; start += CHANGES_PER_WRITE) {
@@ -96,7 +96,7 @@ async function logged(tx: Transaction, changes: readonly NewChange[]): Promise<n
 
 type Declared = { localName: string };
 
-/** The change that `work` gets. Its methods throw after `work` has ended. */
+/** The change that `work` gets. Except {@link end}, its methods throw a TypeError after `work` has ended. */
 class OpenChange implements ConfigurationChange {
   readonly #scope: ChangeScope;
   #isEnded = false;
@@ -208,7 +208,7 @@ class OpenChange implements ConfigurationChange {
 }
 
 /**
- * See {@link ConfigurationChange.setAppearance}.
+ * Implements {@link ConfigurationChange.setAppearance}.
  *
  * @throws NotFound, PreconditionFailed
  */

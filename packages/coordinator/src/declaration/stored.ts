@@ -7,14 +7,17 @@ import type { SealPurpose, Secrets } from '../store/declaration/secrets.ts';
 import { StoreError } from '../store/errors.ts';
 import type { AttributesOf, MonitorKind, ResourceKind } from './kinds/kind-tables.ts';
 
-/** Whether secrets are decrypted, or replaced by a mask without being decrypted. */
+/** Whether secrets are decrypted (`open`), or replaced by a mask without being decrypted (`masked`). */
 export type SecretsShown = 'open' | 'masked';
 
 /** Members of every stored resource in addition to its attributes. */
 export type Metadata = {
   readonly id: number;
   readonly workspaceId: number;
-  /** Version of the row, which grows with every write. It is part of the API's ETag. */
+  /**
+   * Version of the row. Every change of the attributes, the owner or
+   * the appearance adds 1. The version is a part of the API's ETag.
+   */
   readonly rowVersion: number;
   /** 'file': the declared file declares the resource as `localName`, and the API cannot change it. */
   readonly owner: 'file' | null;
@@ -41,7 +44,7 @@ export type StoredNotification = Stored<'svc_notification'> & {
 export type StoredPage = Stored<'svc_status_page'> & {
   readonly published: boolean;
   readonly theme: 'system' | 'light' | 'dark';
-  /** The time span for which the page shows latencies. */
+  /** How far back the latency charts of the page reach. */
   readonly latency: (typeof PAGE_LATENCIES)[number];
 };
 export type StoredGroup = Stored<'svc_status_page_component_group'>;
@@ -55,7 +58,7 @@ interface StoredByTable {
   components: StoredComponent;
 }
 
-/** A resource of this table. */
+/** A stored resource of this table. */
 export type StoredIn<T extends ResourceTable> = StoredByTable[T];
 export type AnyStored = StoredIn<ResourceTable>;
 
@@ -94,7 +97,7 @@ export function sealedJson(secrets: Secrets, purpose: SealPurpose, kind: Resourc
 }
 
 /**
- * Reads the attributes of a row.
+ * Reads the attributes of a row without secrets.
  *
  * @param columns the attributes that have columns of their own
  * @throws StoreError `store-unreadable`
@@ -104,7 +107,7 @@ export function attributesOf<K extends ResourceKind>(kind: K, row: JsonRow, colu
 }
 
 /**
- * Like {@link attributesOf}, with secrets decrypted or masked.
+ * Like {@link attributesOf}, for a row with secrets, which are decrypted or masked.
  *
  * @throws StoreError `store-key`, `store-unreadable`
  */
@@ -126,7 +129,7 @@ export function openedAttributesOf<K extends ResourceKind>(
 /**
  * Joins the JSON and the columns of a row, and parses the result as normalized attributes.
  *
- * @param json the parsed JSON. It is changed: the columns are added as members
+ * @param json the parsed JSON. The columns are added to it as members
  * @param id id of the resource, for the error
  * @throws StoreError `store-unreadable`
  */
@@ -157,8 +160,8 @@ function parsed(kind: ResourceKind, id: number, text: string): unknown {
 }
 
 /**
- * The error for an unreadable row. It names the path of
- * the wrong value, but not the value, which may be secret.
+ * Returns the error for an unreadable row. Its message names the
+ * path of the wrong value, but not the value, which may be secret.
  */
 function unreadable(kind: ResourceKind, id: number, error: z.ZodError | null): StoreError {
   const [issue] = error?.issues ?? [];
@@ -187,8 +190,9 @@ function isPath(value: unknown): value is Path {
 type Path = readonly (string | number)[];
 
 /**
- * Separates the secrets from a resource. In `plain`, an empty string replaces each secret. A string that is
- * partly secret moves to `parts` as a whole, and in `plain` a masked string replaces it. Null stays null.
+ * Separates the secrets of a resource (`parts`) from the other values (`plain`). In `plain`, an empty
+ * string stands in place of each secret. If only a part of a string is secret, the whole string is in
+ * `parts`, and the string with the secret masked is in `plain`. A secret that is null stays in `plain`.
  */
 export function splitSecrets(kind: ResourceKind, attributes: Json): { plain: Json; parts: SecretParts } {
   const plain = structuredClone(attributes);
@@ -197,7 +201,7 @@ export function splitSecrets(kind: ResourceKind, attributes: Json): { plain: Jso
   return { plain, parts: secrets.map(({ path, value }) => [path, value]) };
 }
 
-/** The inverse of {@link splitSecrets}. Changes and returns `plain`. */
+/** Puts the secrets that {@link splitSecrets} has separated back into `plain`, and returns `plain`. */
 export function joinSecrets<T extends object>(plain: T, parts: SecretParts): T {
   for (const [path, secret] of parts) set(plain, path, secret);
   return plain;
@@ -212,6 +216,6 @@ function set(root: object, path: Path, value: unknown): void {
   if (last === undefined) return;
   const parent = at(root, path.slice(0, -1));
   if (typeof parent !== 'object' || parent === null) return;
-  // Assignment would not create a member called `__proto__`, and a header may have that name.
+  // Assignment would not create a member with the name `__proto__`, which a header may have.
   Object.defineProperty(parent, last, { value, writable: true, enumerable: true, configurable: true });
 }

@@ -34,7 +34,7 @@ import {
 } from './scope.ts';
 
 /*
- * Writes declared resources, many of them with few SQL statements. The code is the same for all kinds.
+ * Writes declared resources, many of them with few SQL statements. The code is the same for all kinds, and
  * `KINDS` has the rules of each kind. The rows that the checks need are read once for all resources of a
  * batch. Then the resources are checked one after the other, so the error names the first wrong resource.
  */
@@ -49,11 +49,15 @@ export type Creation<T extends ResourceTable> = Wanted<T> & Pick<WriteOptions, '
 export type Update<T extends ResourceTable> = Wanted<T> & WriteOptions & { readonly id: number };
 export type Removal<T extends ResourceTable> = Pick<WriteOptions, 'expectedVersions'> & {
   readonly id: number;
-  /** A row of another kind counts as missing; null: any kind of the table. */
+  /** A row of another kind counts as missing; null: a row of any kind is removed. */
   readonly kind: KindIn<T> | null;
 };
 
-/** Creates resources. The new ids have the order of the entries. */
+/**
+ * Creates resources. The returned ids are in the order of the entries.
+ *
+ * @throws InvalidReference, and the errors of the kind's own check
+ */
 export async function createAll<T extends ResourceTable>(
   scope: ChangeScope,
   table: T,
@@ -90,7 +94,8 @@ async function newRow<T extends ResourceTable>(
 }
 
 /**
- * Replaces all attributes of resources. Equal attributes write nothing, unless the owner changes.
+ * Replaces all attributes of resources. If the attributes are equal,
+ * nothing is written, unless the owner or the local name changes.
  *
  * @param entries at most one for each resource
  */
@@ -113,13 +118,13 @@ export async function updateAll<T extends ResourceTable>(
   }
 }
 
-/** An update of a row. `before` is null when only the owner changes. */
+/** An update of a row. `before` is null when only the owner or the local name changes. */
 type Revision<T extends ResourceTable> = RowUpdate<T> & {
   readonly before: Written<T> | null;
   readonly after: AttributesIn<T>;
 };
 
-/** Makes the update of a row; null: nothing changes. */
+/** Makes the update of a row; null: the entry changes nothing. */
 async function revised<T extends ResourceTable>(
   scope: ChangeScope,
   table: T,
@@ -145,7 +150,11 @@ async function revised<T extends ResourceTable>(
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** @throws Immutable when the update changes an attribute that cannot be changed in an existing resource */
+/**
+ * Refuses an update of an attribute that cannot be changed in an existing resource.
+ *
+ * @throws Immutable
+ */
 function refuseReplacing(
   table: ResourceTable,
   id: number,
@@ -185,8 +194,8 @@ export async function removeAll<T extends ResourceTable>(
 }
 
 /**
- * Splits the entries into batches that are written together. `start` is the number of entries before the
- * batch.
+ * Splits the entries into batches that are written together.
+ * `start` is the number of entries that precede the batch.
  */
 function* batchesOf<E>(
   table: ResourceTable,
@@ -199,9 +208,10 @@ function* batchesOf<E>(
 }
 
 /**
- * Runs `work` for one entry after the other. When an entry is refused, its index is added to the error.
+ * Runs `work` for one entry after the other. When `work` refuses
+ * an entry, the index of the entry is added to the error.
  *
- * @param start number of entries before these
+ * @param start number of entries that precede these entries
  */
 async function eachInTurn<E, R>(
   scope: ChangeScope,
@@ -237,7 +247,11 @@ async function rulesFor<T extends ResourceTable>(
   };
 }
 
-/** @throws InvalidReference, and the errors of the kind's own check */
+/**
+ * Checks that the references of a resource exist, and that the resource satisfies the rules of its kind.
+ *
+ * @throws InvalidReference, and the errors of the kind's own check
+ */
 async function refuseBroken<T extends ResourceTable>(
   { existing, check }: Rules<T>,
   resource: Wanted<T>,
@@ -250,7 +264,7 @@ async function refuseBroken<T extends ResourceTable>(
 /** Stored resources by id. */
 type Present<T extends ResourceTable> = {
   readonly rows: ReadonlyMap<number, Row<T>>;
-  /** For each resource, the ids of those attributes that another table stores. */
+  /** For each resource, the ids in those attributes that are stored as rows of another table. */
   readonly links: ReadonlyMap<number, readonly number[]> | undefined;
 };
 
@@ -263,7 +277,9 @@ async function presentOf<T extends ResourceTable>(
   return { rows, links: await KINDS[table].linkedIds?.(scope.tx, [...rows.keys()]) };
 }
 
-/** The rows of these ids, by id. Rows of a kind other than the wanted kind are left out. */
+/**
+ * Reads the rows with these ids. Returns them by id. A row of another kind than `wanted` names is left out.
+ */
 async function foundRows<T extends ResourceTable>(
   { tx, context }: ChangeScope,
   table: T,
@@ -280,7 +296,7 @@ async function foundRows<T extends ResourceTable>(
 
 type Reference = { readonly name: string; readonly table: ResourceTable };
 
-/** The attributes of each kind that contain ids of other resources, from its definition. */
+/** For each kind, the attributes that contain ids of other resources. */
 const REFERENCES: ReadonlyMap<ResourceKind, readonly Reference[]> = new Map(
   RESOURCE_KINDS.map((kind) => [kind, referencesOf(kind)]),
 );
@@ -293,12 +309,12 @@ function referencesOf(kind: ResourceKind): Reference[] {
   });
 }
 
-/** For each table, those ids in attributes that exist in the workspace. */
+/** For each table, the ids in attributes that exist in the workspace. Ids that do not exist are left out. */
 export type Existing = ReadonlyMap<ResourceTable, ReadonlySet<number>>;
 
 type Referring = { readonly kind: ResourceKind; readonly attributes: object };
 
-/** Looks up all ids that the attributes of these resources contain, within the transaction. */
+/** Finds out which of the ids in the attributes of these resources exist. Reads within the transaction. */
 async function existingReferences(scope: ChangeScope, resources: readonly Referring[]): Promise<Existing> {
   const named = new Map<ResourceTable, Set<number>>();
   for (const resource of resources) {
@@ -317,7 +333,11 @@ async function existingReferences(scope: ChangeScope, resources: readonly Referr
   return existing;
 }
 
-/** @throws InvalidReference for the first id that does not exist */
+/**
+ * Checks that every id in the attributes of a resource exists.
+ *
+ * @throws InvalidReference for the first id that does not exist
+ */
 function refuseMissing(existing: Existing, resource: Referring): void {
   for (const { name, table, ids, isList } of namedBy(resource)) {
     const missing = ids.findIndex((id) => existing.get(table)?.has(Number(id)) !== true);

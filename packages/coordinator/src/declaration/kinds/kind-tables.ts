@@ -51,7 +51,7 @@ interface AttributesByTable {
   components: StatusPageComponent;
 }
 
-/** The kinds whose resources are rows of a table. {@link AttributesIn}: the attributes of these kinds. */
+/** The kinds whose resources are rows of a table. {@link AttributesIn} is the type of their attributes. */
 export type KindIn<T extends ResourceTable> = KindsByTable[T];
 export type AttributesIn<T extends ResourceTable> = AttributesByTable[T];
 
@@ -69,7 +69,7 @@ const REPLACING: ReadonlyMap<ResourceKind, readonly string[]> = new Map(
 
 /** Maximum number of resources in one batch, by table. */
 export const MOST_TOGETHER: { readonly [T in ResourceTable]: number } = {
-  // Each monitor has a few kilobytes.
+  // Each monitor takes a few kilobytes.
   monitors: 250,
   // Each channel may name all monitors.
   notifications: 10,
@@ -80,8 +80,8 @@ export const MOST_TOGETHER: { readonly [T in ResourceTable]: number } = {
 };
 
 /**
- * Returns a kind and its attributes with the types that their table has.
- * The compiler cannot infer these types when the kind is a type parameter.
+ * Returns a kind and its attributes with the types that the table of the kind
+ * has. The compiler cannot infer these types when the kind is a type parameter.
  */
 export function attributesIn<K extends ResourceKind>(kind: K, attributes: AttributesOf<K>) {
   return { kind: kindIn(kind), attributes: attributes as unknown as AttributesIn<TableOf[K]> };
@@ -95,14 +95,14 @@ export function isMonitorKind(kind: ResourceKind): kind is MonitorKind {
   return TABLE_OF[kind] === 'monitors';
 }
 
-/** The noun of a table's resources in messages: `monitor 12`. */
+/** The noun for the resources of each table in messages: `monitor` in `monitor 12`. */
 export const NOUN_OF = Object.fromEntries(
   RESOURCE_KINDS.map((kind) => [TABLE_OF[kind], DEFINITIONS[kind].noun]),
 ) as { readonly [T in ResourceTable]: string };
 
 /**
  * Whether the attributes of two normalized resources of one kind are equal. The order of members does not
- * matter. The order of list entries matters, but lists that are sets are sorted already by the normalization.
+ * matter. The order of the entries of a list matters, but normalization has sorted the lists that are sets.
  */
 export function sameAttributes(a: object, b: object): boolean {
   return isDeepStrictEqual(a, b);

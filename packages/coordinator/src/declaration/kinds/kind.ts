@@ -32,37 +32,39 @@ interface ColumnsByTable {
 export type AttributeColumns<T extends ResourceTable> = ColumnsByTable[T];
 
 /**
- * The special properties of the resources of one table. The code that all kinds share is
- * in `writing.ts` and `reading.ts`. The definition (`packages/shared/src/resources/`)
- * says what users see, and which attributes are references or secrets.
+ * The rules by which the resources of one table differ from those of other tables. `writing.ts` and
+ * `reading.ts` contain the code that all kinds share. The definition of a kind
+ * (`packages/shared/src/resources/`) says what users see, and which attributes are references or secrets.
  */
 export type Kind<T extends ResourceTable> = {
   kindOf(row: NamedRow<T>): KindIn<T>;
   /**
-   * The columns that store these attributes. Each attribute is stored once: in its own column
-   * if SQL statements use it, encrypted if it is secret, otherwise in the JSON of `attributes`.
+   * Returns the columns that store these attributes. An attribute has its own column if
+   * SQL statements use it. A secret is encrypted. Ids that the table of links stores
+   * have no column. All other attributes are in the JSON of the column `attributes`.
    */
   columnsOf(secrets: Secrets, attributes: AttributesIn<T>): AttributeColumns<T>;
   /** The encrypted columns, which are written again when the key of secrets changes. */
   readonly sealedColumns: readonly (keyof AttributeColumns<T>)[];
   /**
-   * Reads the ids of those attributes that another table stores. Returns
-   * ascending ids by the id of the row. A row without such ids is missing.
+   * Reads those attributes that are stored as rows of another table and contain ids. Returns,
+   * for the id of each resource, its ascending ids. A resource without such rows is missing.
    */
   linkedIds?(source: Readable, ids: readonly number[]): Promise<ReadonlyMap<number, readonly number[]>>;
   /**
    * Makes the resource of a row.
    *
    * @param linked the ids that {@link linkedIds} found for the row
-   * @throws StoreError `store-key` when its secrets cannot be decrypted, `store-unreadable`
+   * @throws StoreError `store-key` when the row's secrets cannot be
+   *   decrypted, `store-unreadable` when its attributes are not valid
    */
   resourceOf(secrets: Secrets, row: Row<T>, shown: SecretsShown, linked: readonly number[]): StoredIn<T>;
   /**
-   * Reads the rows that are needed to check these resources, and returns the check. The check covers
-   * rules that involve other rows, and rules of the operator. `writing.ts` checks that references exist.
+   * Reads the rows that are needed to check these resources, and returns the check. The check covers rules
+   * that involve other rows, and rules of the operator. `writing.ts` itself checks that references exist.
    *
-   * @param together the attributes of all resources of the batch. All of them are checked before the first
-   *   is written
+   * @param together the attributes of all resources of the
+   *   batch. All of them are checked before the first is written
    */
   checkFor?(scope: ChangeScope, together: readonly AttributesIn<T>[]): Promise<Check<T>> | Check<T>;
   /** Columns of a new row in addition to the columns of its attributes. */
@@ -75,8 +77,8 @@ export type Kind<T extends ResourceTable> = {
     after: AttributesIn<T>,
   ): RowChange<T>;
   /**
-   * Called after the row is written. Writes other rows and entries of the log that follow from the
-   * attributes.
+   * Called after a row with new or changed attributes is written. Writes the other rows, and the entries of
+   * the log, that follow from the attributes. It is not called when only the owner of the resource changes.
    *
    * @param before null for a new resource
    */
@@ -87,8 +89,8 @@ export type Kind<T extends ResourceTable> = {
     after: AttributesIn<T>,
   ): Promise<void> | void;
   /**
-   * Called before the rows are removed. Removes or changes other rows that refer to them, and logs the
-   * removal with the content of the rows.
+   * Called before the rows are removed. Removes or changes other rows that refer to them. If
+   * the removal has effects, logs the removal with all that the effects need from the rows.
    *
    * @throws Conflict `in-use`, `declared-in-file`
    */
@@ -106,5 +108,5 @@ export type Check<T extends ResourceTable> = (
   id: number | null,
 ) => Promise<void> | void;
 
-/** A stored resource before the change. */
+/** A stored resource as it was before the change. */
 export type Written<T extends ResourceTable> = { readonly row: Row<T>; readonly attributes: AttributesIn<T> };

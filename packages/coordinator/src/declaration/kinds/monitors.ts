@@ -20,10 +20,10 @@ import type { AttributesIn } from './kind-tables.ts';
 
 type Monitor = AttributesIn<'monitors'>;
 
-/** Maximum number of components that the message names when a monitor's removal is refused. */
+/** Maximum number of components that the message of a refused removal names. */
 const COMPONENTS_NAMED = 5;
 
-/** Monitors of every type. */
+/** The rules for monitors of every type. */
 export const monitors: Kind<'monitors'> = {
   kindOf: ({ type }) => kindOfType(type),
   columnsOf(secrets, { type, name, active, ...rest }) {
@@ -42,8 +42,9 @@ export const monitors: Kind<'monitors'> = {
   initialColumns: ({ now }) => ({ activated_at: now }),
   revisedColumns({ now }, { probe_version, activated_at }, before, after) {
     const isSameProbe = probeFingerprint(before) === probeFingerprint(after);
-    // A monitor is checked at once when its probed attributes change. `activated_at`
-    // stores the instant, so that a coordinator that starts later does so too.
+    // A monitor is checked at once when its probed attributes change, or
+    // when it becomes active. `activated_at` stores the instant, so that
+    // a coordinator that starts later checks the monitor at once too.
     const isCheckedAnew = !isSameProbe || (after.active && !before.active);
     return {
       probe_version: probe_version + (isSameProbe ? 0 : 1),
@@ -71,13 +72,21 @@ export const monitors: Kind<'monitors'> = {
   },
 };
 
-/** @throws DeniedEndpoint when the operator denies the endpoint of the export */
+/**
+ * Refuses a monitor whose metrics would be exported to an endpoint that the operator forbids.
+ *
+ * @throws DeniedEndpoint
+ */
 export function refuseDenied(guard: EgressGuard, { otlp_endpoint: endpoint }: Monitor): void {
   const wrong = endpoint === null ? null : deniedHost(guard, endpoint);
   if (wrong !== null) throw new DeniedEndpoint(wrong, ['otlp_endpoint']);
 }
 
-/** @throws StoreError `store-key`, `store-unreadable` */
+/**
+ * Reads the attributes of a monitor from its row.
+ *
+ * @throws StoreError `store-key`, `store-unreadable`
+ */
 export function monitorAttributes(secrets: Secrets, row: Row<'monitors'>, shown: SecretsShown): Monitor {
   const { type, name, active } = row;
   if (!MONITOR_TYPES.includes(type)) throw unknownType(row);
@@ -96,7 +105,12 @@ function sealOf(type: Row<'monitors'>['type']): SealPurpose {
   return `monitors.${type}`;
 }
 
-/** Removes the components that show these monitors, or keeps the components without their monitor. */
+/**
+ * Handles the components that show these monitors as `shownBy` says: refuses the removal
+ * of the monitors, removes the components, or keeps the components without their monitor.
+ *
+ * @throws Conflict `in-use`, `declared-in-file`
+ */
 async function settleComponents(
   scope: ChangeScope,
   monitorIds: readonly number[],
@@ -119,7 +133,7 @@ async function settleComponents(
   else await detachFromMonitors(scope.tx, ids, scope.now);
 }
 
-/** `component 3 of status page 2, component 4 of status page 2 and 5 more`. */
+/** Names components in a message: `component 3 of status page 2, component 4 of status page 2 and 5 more`. */
 function named(components: readonly { id: number; page_id: number }[]): string {
   const shown = components
     .slice(0, COMPONENTS_NAMED)

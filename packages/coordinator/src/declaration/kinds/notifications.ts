@@ -15,7 +15,9 @@ import { sameAttributes } from './kind-tables.ts';
 
 const KIND = 'svc_notification';
 
-/** Channels. The settings of a channel are encrypted as a whole, because most kinds have a secret address. */
+/**
+ * The rules for channels. All settings of a channel are encrypted, because most kinds have a secret address.
+ */
 export const notifications: Kind<'notifications'> = {
   kindOf: () => KIND,
   columnsOf(secrets, { name, provider_type, group_alerts, settings }) {
@@ -33,8 +35,8 @@ export const notifications: Kind<'notifications'> = {
     const attributes = formed(KIND, row.id, { settings }, columns);
     return { kind: KIND, ...metadataOf(row), attributes, state, stateReason, stoppedAt };
   },
-  // The change may have removed the cause of failed deliveries. If it has
-  // not, the next failed delivery marks the channel as failing again.
+  // The change may have removed the cause of failed deliveries. If the cause
+  // remains, the next failed delivery marks the channel as failing again.
   revisedColumns: (_scope, _row, before, after) =>
     isSentOtherwise(before, after) ? { state: 'ok', state_reason: null, stopped_at: null } : {},
   async afterWrite(scope, id, before, after) {
@@ -42,7 +44,7 @@ export const notifications: Kind<'notifications'> = {
     const isLinked = new Set(monitor_ids);
     const wasLinked = new Set(before?.attributes.monitor_ids ?? []);
     const made = { notificationId: id, version: before === null ? 1 : before.row.row_version + 1 };
-    // After a change of the kind, the channel has another receiver, which has got no earlier alert.
+    // A channel of another kind has another receiver, which has got none of the earlier alerts.
     const isOtherKind = before !== null && before.row.provider_type !== provider_type;
     if (isOtherKind) await resetLinks(scope.tx, made);
     if (before !== null) await unlink(scope, { id, providerType: before.row.provider_type }, isLinked);
@@ -51,7 +53,7 @@ export const notifications: Kind<'notifications'> = {
     }
     await link(scope, made, monitor_ids.filter((monitorId) => !wasLinked.has(monitorId)).map(Number));
   },
-  // When the row of a channel is removed, the database also removes the channel's links and deliveries.
+  // The database itself removes the links and deliveries of a channel together with the channel's row.
   beforeRemoval(scope, rows) {
     for (const { id } of rows) scope.logChange({ kind: 'channel-removed', notificationId: id });
   },
@@ -77,7 +79,7 @@ async function link(
   for (const monitorId of monitorIds) scope.logChange({ kind: 'linked', monitorId, ...made });
 }
 
-/** Ends the links to all monitors except the kept ones. */
+/** Ends the links of a channel to all monitors except the kept ones. */
 async function unlink(
   scope: ChangeScope,
   { id, providerType }: { id: number; providerType: string },

@@ -4,7 +4,7 @@ import { monitors } from './monitors.ts';
 import { notifications } from './notifications.ts';
 import { componentGroups, components, statusPages } from './status-pages.ts';
 
-/** The rules of the kinds of resources, one line for each table. */
+/** The rules for the resources of each table. */
 export const KINDS: { readonly [T in ResourceTable]: Kind<T> } = {
   monitors,
   notifications,

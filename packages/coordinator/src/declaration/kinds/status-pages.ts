@@ -33,8 +33,8 @@ export const statusPages: Kind<'status_pages'> = {
     return { kind: PAGE, ...metadataOf(row), attributes, published: row.published === 1, theme, latency };
   },
   /**
-   * Slugs and custom domains are unique across workspaces. The
-   * message of a refusal does not reveal which page has the same one.
+   * Slugs and custom domains are unique across workspaces. The message of
+   * a refusal does not reveal which page has the slug or domain already.
    */
   checkFor:
     ({ tx, context }) =>
@@ -43,8 +43,8 @@ export const statusPages: Kind<'status_pages'> = {
       if (name === null) return;
       throw new Conflict('taken', `another status page has this ${name.replace('_', ' ')}`, [name]);
     },
-  // Sessions of visitors end when the access changes. Otherwise the sessions would
-  // be valid again when the old password, or the old list of domains, is set again.
+  // The sessions of visitors end when the access to the page changes. Otherwise a session would
+  // be valid again when somebody sets the old password, or the old list of domains, again.
   async afterWrite({ tx }, id, before, after) {
     if (before !== null && !sameAttributes(accessOf(before.attributes), accessOf(after))) {
       await removeSessionsOf(tx, `page:${id}`);
@@ -77,7 +77,7 @@ export const componentGroups: Kind<'component_groups'> = {
     const attributes = attributesOf(GROUP, row, { page_id: String(row.page_id) });
     return { kind: GROUP, ...metadataOf(row), attributes };
   },
-  /** The components of a removed group stay on the page, without a group. */
+  /** Keeps the components of a removed group on the page, without a group. */
   async beforeRemoval(scope, rows) {
     const ids = rows.map(({ id }) => id);
     const members = await componentsOfGroups(scope.tx, ids);
@@ -106,7 +106,7 @@ export const components: Kind<'components'> = {
     });
     return { kind: COMPONENT, ...metadataOf(row), attributes };
   },
-  /** A component and its group must belong to the same page. */
+  /** Checks that a component and its group belong to the same page. */
   async checkFor({ tx, context }, together) {
     const named = new Set(together.flatMap(({ group_id }) => (group_id === null ? [] : [Number(group_id)])));
     const groups = await findResources(tx, 'component_groups', context.workspaceId, [...named]);

@@ -24,22 +24,24 @@ import { ConfigurationError, Conflict, InvalidReference, NotFound } from '../err
 import { requireVersion } from '../scope.ts';
 
 /**
- * How far in the future the instant of an update may be, ms.
- * The clock of the author may be ahead of this machine's clock.
+ * How far in the future the instant of an update may be, ms. The clock of
+ * the person who writes the update may be ahead of this machine's clock.
  */
 const AHEAD_MS = 60_000;
 
-/** Accepted versions of the row; absent: any version. */
+/** Versions of the row that the caller may change; absent: any version. */
 type Versions = { readonly expectedVersions?: readonly number[] };
 
-/** A member of an incident or update is invalid. */
+/** A value in the body of an incident or update is not valid. */
 class InvalidNote extends ConfigurationError {
   constructor(message: string, path: ConfigurationError['path']) {
     super('invalid-note', message, path);
   }
 }
 
-/** The only way to change incidents that people create, and updates that people write on any incident. */
+/**
+ * The only way to change the incidents that people create, and the updates that people write on any incident.
+ */
 export class Incidents {
   readonly #store: Store;
   readonly #clock: Clock;
@@ -49,7 +51,11 @@ export class Incidents {
     this.#clock = clock;
   }
 
-  /** Runs `work` in one transaction. @throws StoreError, and what `work` throws */
+  /**
+   * Runs `work` in one transaction.
+   *
+   * @throws StoreError, or the error that `work` throws
+   */
   transaction<T>(workspaceId: number, work: (change: IncidentChange) => Promise<T>): Promise<T> {
     return this.#store.declare((tx) =>
       work(
@@ -70,7 +76,7 @@ type ChangeParts = {
   readonly now: number;
 };
 
-/** A change of incidents. It can be used only while its `work` runs. */
+/** A change of incidents within a transaction. It can be used only while its `work` runs. */
 class IncidentChange {
   readonly tx: Transaction;
   readonly #parts: ChangeParts;
@@ -86,9 +92,9 @@ class IncidentChange {
   }
 
   /**
-   * Creates an incident without a monitor, with its first update.
+   * Creates an incident without a monitor, with its first update. Returns the id of the incident.
    *
-   * @throws InvalidReference
+   * @throws InvalidNote, InvalidReference
    */
   async create(content: IncidentContent, first: UpdateContent): Promise<number> {
     const { workspaceId } = this.#parts;
@@ -98,7 +104,11 @@ class IncidentChange {
     return id;
   }
 
-  /** @throws NotFound, PreconditionFailed, InvalidReference */
+  /**
+   * Replaces title, impact and pages of an incident. If they are unchanged, nothing is written.
+   *
+   * @throws NotFound, PreconditionFailed, InvalidNote, InvalidReference
+   */
   async replace(id: number, content: IncidentContent, { expectedVersions }: Versions): Promise<void> {
     const incident = await this.#find(id);
     requireVersion(`incident ${id}`, incident.row_version, expectedVersions);
@@ -114,7 +124,11 @@ class IncidentChange {
     await replaceIncident(this.tx, id, content);
   }
 
-  /** @throws NotFound, Conflict when a monitor recorded the incident */
+  /**
+   * Removes an incident that people created.
+   *
+   * @throws NotFound, Conflict `kept-by-svc` when a monitor recorded the incident
+   */
   async remove(id: number): Promise<void> {
     const { monitor_id: monitorId } = await this.#find(id);
     if (monitorId !== null) {
@@ -126,7 +140,11 @@ class IncidentChange {
     await removeIncident(this.tx, id);
   }
 
-  /** @throws NotFound, InvalidReference, Conflict `too-many` */
+  /**
+   * Adds an update to an incident. Returns the id of the update.
+   *
+   * @throws NotFound, InvalidNote, InvalidReference, Conflict `too-many`
+   */
   async addUpdate(incidentId: number, content: UpdateContent): Promise<number> {
     const incident = await this.#find(incidentId);
     await this.#require(incident, content);
@@ -137,7 +155,11 @@ class IncidentChange {
     return id;
   }
 
-  /** @throws NotFound, PreconditionFailed, InvalidReference */
+  /**
+   * Replaces an update. If it is unchanged, nothing is written.
+   *
+   * @throws NotFound, PreconditionFailed, InvalidNote, InvalidReference
+   */
   async replaceUpdate(
     incidentId: number,
     id: number,
@@ -147,8 +169,8 @@ class IncidentChange {
     const incident = await this.#find(incidentId);
     const update = await this.#findUpdate(incidentId, id);
     requireVersion(`update ${id}`, update.row_version, expectedVersions);
-    // An update may keep naming components that were removed
-    // since. So only the newly named components are checked.
+    // Only newly named components must exist. The update may still
+    // name components that were removed after it was written.
     const { state, text, at, componentIds } = update;
     const isSame = state === content.state && text === content.text && at === content.at;
     if (isSame && hasSame(componentIds, content.componentIds)) return;
@@ -158,7 +180,11 @@ class IncidentChange {
     await this.#follow(incident);
   }
 
-  /** @throws NotFound */
+  /**
+   * Removes an update of an incident.
+   *
+   * @throws NotFound
+   */
   async removeUpdate(incidentId: number, id: number): Promise<void> {
     const incident = await this.#find(incidentId);
     await this.#findUpdate(incidentId, id);
@@ -167,8 +193,8 @@ class IncidentChange {
   }
 
   /**
-   * Closes or reopens an incident without a monitor, according to the state in its
-   * newest update. An incident of a monitor is closed by the monitor's recovery instead.
+   * Closes or reopens an incident that has no monitor, as the state in its newest update
+   * says. An incident of a monitor is left alone: it closes when the monitor recovers.
    */
   async #follow({ id, monitor_id, closed_at }: StoredIncident): Promise<void> {
     if (monitor_id !== null) return;
@@ -219,14 +245,18 @@ function hasSame(one: readonly number[], other: readonly number[]): boolean {
 
 const NOUNS = { monitors: 'monitor', status_pages: 'status page', components: 'component' } as const;
 
-/** Objects that a request names, with the member of the body that names them. */
+/** Objects that a request refers to, and the member of its body that contains their ids. */
 export type Named = {
   readonly member: string;
   readonly table: ResourceTable & keyof typeof NOUNS;
   readonly ids: readonly number[];
 };
 
-/** @throws InvalidReference when the workspace lacks one of the objects */
+/**
+ * Checks that all of these objects exist in the workspace.
+ *
+ * @throws InvalidReference for the first object that does not exist
+ */
 export async function requireObjects(
   source: Readable,
   workspaceId: number,

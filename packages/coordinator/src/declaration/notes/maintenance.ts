@@ -24,17 +24,17 @@ type Parts = {
   readonly store: Store;
   readonly effects: ChangeEffects;
   readonly clock: Clock;
-  /** Called in the transaction that removes a window, before its row is removed. `now`: epoch ms. */
+  /** Called in the transaction that removes a window, before the window's row is removed. `now`: epoch ms. */
   readonly onRemoval: (tx: Transaction, window: StoredWindow, now: number) => Promise<void>;
 };
 
-/** Accepted versions of the row; absent: any version. */
+/** Versions of the row that the caller may change; absent: any version. */
 type Versions = { readonly expectedVersions?: readonly number[] };
 
 /**
- * The only way to change maintenance windows. Each change also appends to the log of
- * changes. The leading process reads the changed window from the log. Then it holds
- * alerts back during the window, or sends the alerts that it no longer has to hold back.
+ * The only way to change maintenance windows. Each change also appends to the log of changes,
+ * from which the leading process reads the changed window. The leading process then holds
+ * alerts back during the window, or sends the alerts that no window holds back any longer.
  */
 export class MaintenanceWindows {
   readonly #parts: Parts;
@@ -44,10 +44,10 @@ export class MaintenanceWindows {
   }
 
   /**
-   * Runs `work` in one transaction. The promise resolves after the commit.
-   * In the leading process the promise also waits for the effects.
+   * Runs `work` in one transaction. The promise resolves after the commit. In
+   * the leading process the promise also waits for the effects of the change.
    *
-   * @throws StoreError, and what `work` throws
+   * @throws StoreError, or the error that `work` throws
    */
   async transaction<T>(workspaceId: number, work: (change: WindowChange) => Promise<T>): Promise<T> {
     const { store, effects, clock, onRemoval } = this.#parts;
@@ -68,10 +68,10 @@ type ChangeParts = Pick<Parts, 'onRemoval'> & {
   readonly now: number;
 };
 
-/** A change of windows. It can be used only while its `work` runs. */
+/** A change of maintenance windows within a transaction. It can be used only while its `work` runs. */
 class WindowChange {
   readonly tx: Transaction;
-  /** Ids of the windows that this change has written. */
+  /** Ids of the windows that this change has created, changed or removed. */
   readonly changed = new Set<number>();
   readonly #workspaceId: number;
   /** Epoch ms. */
@@ -85,7 +85,11 @@ class WindowChange {
     this.#onRemoval = onRemoval;
   }
 
-  /** @throws InvalidReference, Conflict `too-many` */
+  /**
+   * Creates a window. Returns its id.
+   *
+   * @throws InvalidReference, Conflict `too-many`
+   */
   async create(content: WindowContent): Promise<number> {
     await this.#require(content);
     if ((await countWindows(this.tx, this.#workspaceId)) >= LIMITS.maintenanceWindows)
@@ -99,16 +103,15 @@ class WindowChange {
   }
 
   /**
-   * Replaces the window. An ended window stays ended, unless its
-   * times change. If the content is equal, nothing is written.
+   * Replaces the content of the window. If the content is unchanged, nothing is
+   * written. A window that people ended stays ended, unless its times change.
    *
    * @throws NotFound, PreconditionFailed, InvalidReference
    */
   async replace(id: number, content: WindowContent, versions: Versions): Promise<void> {
     const before = await this.#find(id, versions);
     await this.#require(content);
-    // A window with an unknown time zone is shown in UTC.
-    // If it is saved in UTC, that is a change of its zone.
+    // A window whose stored time zone is unknown is shown in UTC. Saving it in UTC is therefore a change.
     const isKnown = before.unknownTimeZone === null;
     if (isKnown && isDeepStrictEqual(contentOf(before), contentOf(content))) return;
     const hasSameTimes = isDeepStrictEqual(timesOf(before), timesOf(content));
@@ -120,8 +123,8 @@ class WindowChange {
   }
 
   /**
-   * Ends the window now: an occurrence in progress ends, and no later
-   * occurrence begins. The past time of the window still counts as maintenance.
+   * Ends the window now: an occurrence in progress ends, and no later occurrence
+   * begins. The time of the window up to now still counts as maintenance.
    *
    * @throws NotFound, PreconditionFailed
    */
@@ -160,7 +163,7 @@ class WindowChange {
   }
 }
 
-/** The members of a window that people set, with sorted ids, so that two windows can be compared. */
+/** The values of a window that people set, with sorted ids, so that two windows can be compared. */
 function contentOf({ title, text, monitorIds, pageIds, componentIds, ...times }: WindowContent) {
   const sorted = (ids: readonly number[]) => [...ids].sort((a, b) => a - b);
   return {

@@ -7,9 +7,9 @@ import type { Readable } from '../../store/queries.ts';
 import type { ConfigurationChange } from '../configuration.ts';
 
 export type ChannelStates = {
-  /** Says why a channel of this kind with these settings cannot deliver; null: the channel can deliver. */
+  /** Returns why a channel of this kind with these settings cannot deliver; null: it can deliver. */
   readonly channelProblem: (kind: ChannelKind, settings: object) => { readonly message: string } | null;
-  /** Whether failing channels that did not change are tried again, because the process has just started. */
+  /** Whether failing channels that can deliver now become `ok`, because the process has just started. */
   readonly resetsChannels: boolean;
 };
 
@@ -25,8 +25,8 @@ export type DeclaredChannel = {
 };
 
 /**
- * Sets the state of every channel that this change has written. Another channel gets a new state
- * only if the reason why it cannot deliver has changed, or if failing channels are tried again.
+ * Sets the state of every channel that this change has written. Of the channels that it has not written, sets
+ * those that cannot deliver for a new reason. If `resetsChannels`, it also sets those that can deliver again.
  */
 export async function setChannelStates(
   change: ConfigurationChange,
@@ -42,8 +42,10 @@ export async function setChannelStates(
 }
 
 /**
- * The stored channels of the declared file. A channel that cannot
- * be read is left out. Its next delivery fails, and reports why.
+ * Reads the stored channels of the declared file. A channel of an unknown kind, or with
+ * unreadable settings, is left out. The next delivery to it fails and reports why.
+ *
+ * @throws StoreError `store-key` when settings cannot be decrypted
  */
 export async function storedChannels(
   source: Readable,

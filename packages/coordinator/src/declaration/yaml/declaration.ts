@@ -1,23 +1,23 @@
 import { SvcError } from '@svc/shared/errors.ts';
 import type { ResourceKind, Resources } from '@svc/shared/resources/registry.ts';
 
-/** One entry of a valid declaration. It is plain data, because one thread posts it to another. */
+/** An entry of a valid declaration. It is plain data, because one thread posts it to another. */
 export type DeclaredEntry = {
   [K in ResourceKind]: {
     readonly kind: K;
     readonly name: string;
     /**
-     * Normalized attributes. An attribute that contains ids may have
-     * references (`${svc_http_monitor.api.id}`) to other entries instead.
+     * Normalized attributes. In place of an id, an attribute may contain
+     * a reference to another entry (`${svc_http_monitor.api.id}`).
      */
     readonly attributes: Resources[K];
-    /** Position of the entry's name, from 1. */
+    /** Position of the entry's name. Lines and columns count from 1. */
     readonly line: number;
     readonly column: number;
   };
 }[ResourceKind];
 
-/** The address of an entry: `svc_http_monitor.api`. */
+/** The address of an entry in the declared file: `svc_http_monitor.api`. */
 export type Address = string;
 
 export function addressOf({ kind, name }: { kind: ResourceKind; name: string }): Address {
@@ -25,7 +25,8 @@ export function addressOf({ kind, name }: { kind: ResourceKind; name: string }):
 }
 
 /**
- * Pattern of the names of entries. Terraform allows the same names, so a file can be converted to Terraform.
+ * Pattern of the local names of entries. Terraform accepts
+ * the same names, so a file can be converted to Terraform.
  */
 const LOCAL_NAME = /^[A-Za-z_][A-Za-z0-9_-]{0,127}$/;
 
@@ -42,15 +43,18 @@ export type LocatedError = {
   readonly message: string;
 };
 
-/** Maximum number of errors in the message. The message gives the number of further errors. */
+/**
+ * Maximum number of errors that the message of a {@link DeclarationError}
+ * lists. The message also gives the number of the errors that it leaves out.
+ */
 const LISTED = 200;
 
-/** Formats an error as compilers do, so that editors can jump to it. */
+/** Formats an error in the way of compilers, so that editors can jump to its position. */
 export function formatError({ file, line, column, message }: LocatedError): string {
   return `${file}:${line}:${column}: ${message}`;
 }
 
-/** The declaration was refused as a whole, and nothing was changed. */
+/** The declaration is refused as a whole, and nothing was changed. */
 export class DeclarationError extends SvcError {
   readonly errors: readonly LocatedError[];
 

@@ -18,8 +18,8 @@ import { type Declaration, type Reconciled, reconcile, wasApplied } from './reco
 import { fingerprintOf, isFingerprintOf, sourcesNow, valuesOf } from './sources.ts';
 
 /**
- * Maximum number of warnings in the log line about an applied
- * file. The line gives the number of further warnings.
+ * Maximum number of warnings in the log line about an applied file.
+ * The line also gives the number of the warnings that it leaves out.
  */
 const WARNINGS_LOGGED = 10;
 
@@ -28,9 +28,9 @@ export type DeclaredFileParts = {
   /** The workspace that the file declares. */
   readonly workspaceId: number;
   readonly configuration: Configuration;
-  /** Database with the declared resources and the last applied declaration. */
+  /** Database in which the declared resources and the last applied declaration are stored. */
   readonly store: Pick<Store, 'work'>;
-  /** Version of svc. Another version may read the same file differently. */
+  /** Version of svc. Different versions may read the same file differently. */
   readonly version: string;
   /** Decrypts the stored secrets, so that they can be compared with the secrets in the file. */
   readonly secrets: Secrets;
@@ -41,59 +41,62 @@ export type DeclaredFileParts = {
   /** Value of SVC_CONFIG_ALLOW_DELETE. */
   readonly allowsDelete: boolean;
   /**
-   * Says why channels of this kind cannot deliver (a setting
-   * of the operator is missing); null: they can deliver.
+   * Returns why a channel of this kind with these settings cannot deliver, for
+   * example because a setting of the operator is missing; null: it can deliver.
    */
   readonly channelProblem: ChannelStates['channelProblem'];
   readonly clock: Clock;
   readonly log: Logger;
-  /** Reads the file; by default {@link readDeclaration}, on a separate thread. */
+  /** Reads the file. The default is {@link readDeclaration}, which reads it on a separate thread. */
   readonly read?: typeof readDeclaration | undefined;
 };
 
 export type DeclaredFileStatus = {
   readonly path: string;
-  /** When this process last applied the file, epoch ms; null: not yet. */
+  /** When this process last applied the file, epoch ms; null: it has not applied the file yet. */
   readonly appliedAt: number | null;
   /** SHA-256 (hex) of the last applied file. */
   readonly digest: string | null;
   readonly resources: number;
-  /** Errors of the present file; empty when the file is applied or waits for the database. */
+  /** Errors of the present file; empty when the file is applied, or waits for the database. */
   readonly errors: readonly LocatedError[];
-  /** Parts of the applied declaration that have no effect. */
+  /** Warnings about parts of the applied declaration, most of them parts without effect. */
   readonly warnings: readonly LocatedError[];
   /** Set while a file without errors waits for the database; null: the file does not wait. */
   readonly waiting: DatabaseWait | null;
 };
 
-/** The database cannot accept the file now: it is full, or another program has locked it. */
+/**
+ * A file without errors waits, because the database cannot accept it now:
+ * for example, the disk is full, or another program has locked the database.
+ */
 export type DatabaseWait = {
   readonly reason: string;
-  /** Number of failed tries. */
+  /** Number of failed tries to apply the file. */
   readonly tries: number;
-  /** When the file is applied again, epoch ms. */
+  /** When the next try begins, epoch ms. */
   readonly nextAt: number;
 };
 
 /**
- * Keeps the resources equal to the declared file. It applies the file at the start, on {@link reload}
- * (SIGHUP) and when the file changes.
+ * Keeps the resources equal to the declared file. Applies the file at the start,
+ * on {@link reload} (SIGHUP), and when the file or a file that it inserts changes.
  *
- * A file with errors changes nothing: the last applied declaration stays in effect. When the database cannot
- * accept the file now, the file is applied again after growing waits, until that succeeds, the file changes,
- * or {@link stop} is called.
+ * A file with errors changes nothing: the last applied declaration stays in effect.
+ * When the database cannot accept the file now, svc applies the file again after
+ * growing waits, until it succeeds, the file changes, or {@link stop} is called.
  */
 export class DeclaredFile {
   readonly #parts: DeclaredFileParts;
   readonly #path: string;
-  /** Reads the store with `Store.work`, which does not wait behind the reads for pages and for the API. */
+  /** Reads with `Store.work`, which does not wait behind the queries for pages and for the API. */
   readonly #stored: Readable;
   readonly #stopping = new AbortController();
   readonly #watch: FileWatch;
   readonly #waits: GrowingWaits;
   #applying: Promise<void> | null = null;
   #isRequestedAgain = false;
-  /** Whether the next apply must read the file even when its sources are unchanged. */
+  /** Whether the next apply must read the file even if its sources are unchanged. */
   #mustRead = false;
   #insertedFiles: readonly string[] = [];
   #status: DeclaredFileStatus;
@@ -109,18 +112,18 @@ export class DeclaredFile {
   }
 
   /**
-   * The state of the file, for the API, the dashboard and
-   * tests. The log reports the same errors, warnings and waits.
+   * Returns the state of the file, for the API, the dashboard
+   * and tests. The log has the same errors, warnings and waits.
    */
   status(): DeclaredFileStatus {
     return this.#status;
   }
 
   /**
-   * Applies the file and begins to watch it. It also resolves when the file waits for the database.
+   * Applies the file and begins to watch it. The promise also resolves when the file waits for the database.
    *
-   * @throws DeclarationError with all errors, when the database has no earlier declaration that stays in
-   * effect
+   * @throws DeclarationError with the file's errors, if no declaration was
+   *   ever applied to this database. If one was applied, it stays in effect
    */
   async start(): Promise<void> {
     await this.#applyAnew();
@@ -132,7 +135,7 @@ export class DeclaredFile {
 
   /**
    * Reads the file again, and applies it even if it has not changed.
-   * Never rejects: errors are logged, and are in the status.
+   * Never rejects: the log and the status contain the errors.
    */
   reload(): Promise<void> {
     this.#mustRead = true;
@@ -140,8 +143,8 @@ export class DeclaredFile {
   }
 
   /**
-   * Applies the file now, and ends an earlier wait for the database. The file
-   * is not parsed when its sources are equal to the last applied sources.
+   * Applies the file now, and ends a wait for the database. If the sources
+   * are equal to the last applied sources, the file is not parsed.
    */
   #applyAnew(): Promise<void> {
     this.#waits.endWait();
@@ -159,7 +162,7 @@ export class DeclaredFile {
     return this.#applying;
   }
 
-  /** Stops watching the file. An apply in progress is rolled back. */
+  /** Stops watching the file. A running apply is rolled back. */
   async stop(): Promise<void> {
     this.#watch.close();
     this.#stopping.abort(new SvcError('stopping', 'the declared file is not watched any more'));
@@ -172,7 +175,7 @@ export class DeclaredFile {
       this.#isRequestedAgain = false;
       if (this.#stopping.signal.aborted) return;
       const mustRead = this.#mustRead;
-      // From here on, a call of reload() affects the next apply, not this one.
+      // A call of reload() from here on affects the next apply, not the present one.
       this.#mustRead = false;
       try {
         await this.#apply(mustRead);
@@ -201,8 +204,8 @@ export class DeclaredFile {
   }
 
   /**
-   * Whether neither the sources nor the rows have changed since
-   * the last apply. If so, sets only the states of channels.
+   * Returns whether the sources and the rows are the same as after the last apply. If
+   * they are, sets the states of channels and the status, and writes nothing else.
    */
   async #applyIfUnchanged(): Promise<boolean> {
     const { workspaceId, secrets, version, env, channelEgressAllow = [], log } = this.#parts;
@@ -217,7 +220,7 @@ export class DeclaredFile {
     if ((await ownedRows(this.#stored, workspaceId)) !== applied.rows) return false;
     const channels = await storedChannels(this.#stored, secrets, workspaceId);
     await this.#transaction((change) => setChannelStates(change, channels, this.#channelStates()));
-    // The file may have been renamed since the last apply.
+    // The file may have had another name when its warnings were stored.
     const file = basename(this.#path);
     const warnings = applied.warnings.map((warning) => ({ ...warning, file }));
     this.#setApplied({ digest: applied.digest, warnings }, applied.resources);
@@ -239,9 +242,7 @@ export class DeclaredFile {
     this.#logWarnings(warnings);
   }
 
-  /**
-   * Paths of the inserted files with these names. The names are relative to the folder of the declared file.
-   */
+  /** Returns the paths of the inserted files. Their names are relative to the folder of the declared file. */
   #pathsOf(names: readonly string[]): string[] {
     return names.map((name) => resolve(dirname(this.#path), name));
   }

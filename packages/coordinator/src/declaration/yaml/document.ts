@@ -14,24 +14,21 @@ import {
 } from 'yaml';
 import type { Piece } from './pieces.ts';
 
-/** An error and its offset, in UTF-16 code units from the start of the whole text. */
+/** An error in the text. `offset` is counted in UTF-16 code units from the start of the whole text. */
 export type SourceError = { readonly offset: number; readonly message: string };
 
 export type Member = { readonly key: string; readonly keyOffset: number; readonly value: Node | null };
 
-/**
- * Replaces a string of the document. The function returns null
- * after it has reported an error. The string is then left out.
- */
+/** Returns the text that replaces a string of the document; null: the string is left out. */
 export type TextHook = (text: string, offset: number) => string | null;
 
 /**
- * Maximum number of nodes that aliases may add. It is enough for
- * defaults that 15,000 monitors share, and too small to fill the memory.
+ * Maximum number of values that aliases may add. The bound is high enough for 15,000
+ * monitors that share defaults, and low enough that the values cannot fill the memory.
  */
 const MAX_ALIASED_NODES = 500_000;
 
-/** Maximum nesting of mappings and lists, levels. A declaration needs six levels at most. */
+/** Maximum depth of nested mappings and lists, levels. A declaration needs six levels at most. */
 const MAX_DEPTH = 32;
 
 /** The text of a declared file, with the offsets of its lines. */
@@ -48,24 +45,22 @@ export class SourceText {
     } while (start > 0);
   }
 
-  /** Line and column, from 1. */
+  /** Returns line and column of an offset, both from 1. */
   position(offset: number): { line: number; column: number } {
     const { line, col } = this.#lines.linePos(offset);
     return { line, column: col };
   }
 }
 
-/**
- * A parsed piece of YAML with the positions of its values. JSON is
- * accepted too, because it is YAML. Errors are collected in `errors`.
- */
+/** A parsed piece of YAML, with the positions of its values. JSON is accepted too, because it is YAML. */
 export class SourceDocument {
   readonly errors: SourceError[] = [];
   /**
-   * Set when an alias, a merge or a limit has left a value incomplete. Callers may reset it between values.
+   * Set when an alias, a merge or a limit has left a value incomplete.
+   * The caller may reset it before it reads the next value.
    */
   isBroken = false;
-  /** The root; null when the text is empty or not YAML. */
+  /** The root of the piece; null when the text is empty or not YAML. */
   readonly root: Node | null;
   readonly #source: SourceText;
   readonly #piece: Piece;
@@ -88,10 +83,11 @@ export class SourceDocument {
 
   #parsed(text: string): Document<Node> | null {
     try {
-      // uniqueKeys is off because the library's check takes quadratic time. members() finds repeated keys.
+      // uniqueKeys is off because the library compares every key with
+      // all others (quadratic time). members() finds repeated keys.
       return parseDocument(text, { uniqueKeys: false, prettyErrors: false }) as Document<Node>;
     } catch {
-      // The parser is recursive, so a very deeply nested text exhausts the stack.
+      // The parser is recursive, so a very deeply nested text overflows the stack.
       this.report(this.#piece.start, yamlProblem('RESOURCE_EXHAUSTION', ''));
       return null;
     }
@@ -108,8 +104,8 @@ export class SourceDocument {
   }
 
   /**
-   * Reports an error. The same error at the same offset is reported
-   * once, because mappings are read again to find positions.
+   * Reports an error, unless the same error was reported at the
+   * same offset. Mappings are read several times to find positions.
    */
   report(offset: number, message: string): void {
     const said = `${offset} ${message}`;
@@ -130,8 +126,8 @@ export class SourceDocument {
   }
 
   /**
-   * Returns the target of an alias, or any other node itself. When
-   * an alias has no target, reports an error and returns null.
+   * Returns the target of an alias, and any other node unchanged.
+   * When an alias has no target, reports an error and returns null.
    */
   resolveAlias(node: Node | null): Node | null {
     if (!isAlias(node)) return node;
@@ -145,8 +141,8 @@ export class SourceDocument {
   }
 
   /**
-   * The members of a mapping. A key that is no string, and a repeated key, are reported as errors. Members
-   * that `<<` merges come first. The mapping's own members replace merged members of the same name.
+   * Returns the members of a mapping. Reports keys that are not strings, and repeated keys, as errors. Merged
+   * members (`<<`) come first. A member of the mapping itself replaces a merged member of the same name.
    */
   members(map: YAMLMap, depth = 0): Member[] {
     const own = new Map<string, Member>();
@@ -192,12 +188,12 @@ export class SourceDocument {
   }
 
   /**
-   * The plain value of a node. `onText` replaces its strings. Errors are reported, and wrong parts are left
-   * out.
+   * Returns the plain value of a node, with its strings replaced
+   * by `onText`. Reports errors, and leaves out the wrong parts.
    */
   plainValue(node: Node | null, onText: TextHook, depth = 0): unknown {
     if (isAlias(node)) return this.#plainAliasValue(node, onText, depth);
-    // Every node in the target of an alias counts as added.
+    // Every node inside the target of an alias counts as a value that the alias adds.
     if (node !== null && this.#followed.size > 0 && this.#isOverBudget(this.offsetOf(node))) return undefined;
     if (isMap(node) || isSeq(node)) {
       if (depth > MAX_DEPTH) {
@@ -239,8 +235,8 @@ export class SourceDocument {
   }
 
   /**
-   * Offset of the value at `path` or, with `atKey`, of the value's key. When
-   * `path` does not exist, the offset of the innermost existing value on the path.
+   * Returns the offset of the value at `path`. With `atKey`, or if the value is empty, returns the offset
+   * of its key. If `path` does not exist, returns the offset of the last value on the path that exists.
    *
    * @param fallback the result when no part of the path exists
    */
@@ -271,7 +267,8 @@ export class SourceDocument {
 }
 
 /**
- * The target of each alias. If several nodes before the alias define its anchor, the target is the last of them.
+ * Finds the target of each alias. If several nodes before the
+ * alias define its anchor, the last of them is the target.
  */
 function targetsOf(document: Document<Node>): Map<Alias, Node> {
   const anchors = new Map<string, Node>();
@@ -289,7 +286,7 @@ function targetsOf(document: Document<Node>): Map<Alias, Node> {
 }
 
 /**
- * The message of svc for each error code of the YAML library. The
+ * For each error code of the YAML library, the message of svc. The
  * library's own messages may quote the text, which may be secret.
  */
 const WORDS: Readonly<Record<ErrorCode, string>> = {
@@ -321,7 +318,7 @@ const WORDS: Readonly<Record<ErrorCode, string>> = {
   UNEXPECTED_TOKEN: 'this does not belong here: remove it, or put the text in quotes',
 };
 
-/** The message of svc for each kind of missing character, with a pattern of the library's message. */
+/** Messages of svc about missing characters. Each has a pattern that the library's message matches. */
 const MISSING: readonly (readonly [RegExp, string])[] = [
   [/^Missing closing (['"])/, 'a quote has no end'],
   [/end with a ([\]}])/, 'a bracket has no end, or its end is indented too little'],
@@ -334,7 +331,11 @@ const MISSING: readonly (readonly [RegExp, string])[] = [
   [/directives-end/, 'the line --- is missing after the lines that begin with %'],
 ];
 
-/** @param said the library's message. It is used to tell apart errors with the same code, and is not shown */
+/**
+ * Returns the message of svc for an error of the YAML library.
+ *
+ * @param said the library's message. It tells errors with the same code apart, and is not shown
+ */
 function yamlProblem(code: ErrorCode, said: string): string {
   const missing = MISSING.find(([pattern]) => pattern.test(said));
   return `invalid YAML: ${missing?.[1] ?? WORDS[code]}`;

@@ -5,21 +5,22 @@ import { sortedIds } from '@svc/shared/resources/values.ts';
 import { nearest } from '@svc/shared/text/nearest.ts';
 import type { Address } from './declaration.ts';
 
-/**
- * References between entries: `${svc_http_monitor.api.id}`. A kind refers only to kinds that precede it in
- * `DEFINITIONS`. So the order of `DEFINITIONS` is the order of dependency, and references have no cycles.
- */
+/** The path of a value in the attributes of a resource. */
 export type Path = readonly (string | number)[];
 
 export type FoundReference = { readonly path: Path; readonly to: Address };
 
-/** The address that a reference contains; null: the value is no reference. */
+/** Returns the address in a reference (`${svc_http_monitor.api.id}`); null: the value is no reference. */
 export function referenceIn(text: unknown): Address | null {
   const match = typeof text === 'string' ? REFERENCE.exec(text) : null;
   return match === null ? null : `${match[1]}.${match[2]}`;
 }
 
-/** The attributes of a kind that contain ids, with the kinds that they may refer to. */
+/**
+ * Returns the attributes of a kind that contain ids, each with the kinds that the ids
+ * may belong to. A kind refers only to kinds that precede it in `DEFINITIONS`, so no
+ * references form a cycle, and the order of `DEFINITIONS` is the order of dependency.
+ */
 function idAttributes(kind: ResourceKind): [name: string, kinds: readonly string[]][] {
   const definition: ResourceDefinition = DEFINITIONS[kind];
   return Object.entries(definition.attributes).flatMap(([name, { value }]) =>
@@ -31,7 +32,7 @@ const ID_ATTRIBUTES = Object.fromEntries(
   Object.keys(DEFINITIONS).map((kind) => [kind, idAttributes(kind as ResourceKind)]),
 ) as Readonly<Record<ResourceKind, ReturnType<typeof idAttributes>>>;
 
-/** All references in the attributes of a resource. The attributes may be normalized or not. */
+/** Finds all references in the attributes of a resource. The attributes need not be normalized. */
 export function referencesOf(
   kind: ResourceKind,
   attributes: Readonly<Record<string, unknown>>,
@@ -49,7 +50,7 @@ export function referencesOf(
 }
 
 /**
- * Says what is wrong with a reference of a resource of this kind; null: the reference is valid.
+ * Returns what is wrong with a reference in a resource of this kind; null: the reference is valid.
  *
  * @param declared the addresses of all entries to which the resource may refer
  */
@@ -74,7 +75,7 @@ export function referenceProblem(
   return `${to} is not declared${meant === null ? '' : `: did you mean ${meant}?`}`;
 }
 
-/** The message for a reference in an attribute that accepts no references. */
+/** Returns the message about a reference in an attribute that accepts no references. */
 export function misplacedReference(kind: ResourceKind): string {
   const names = ID_ATTRIBUTES[kind].map(([name]) => name);
   return names.length === 0
@@ -83,10 +84,9 @@ export function misplacedReference(kind: ResourceKind): string {
 }
 
 /**
- * Replaces every reference in the attributes by the id of its entry.
+ * Replaces every reference in the attributes by the id of its entry, and sorts lists of ids.
  *
- * @param idOf returns the id of the entry at an address. It is called for every address that the attributes
- *   refer to
+ * @param idOf returns the id of the entry at an address. It is called for every reference in the attributes
  */
 export function resolveReferences<T extends object>(
   kind: ResourceKind,

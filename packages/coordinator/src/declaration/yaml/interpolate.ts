@@ -1,13 +1,14 @@
 import { REFERENCE } from '@svc/shared/resources/texts.ts';
 
-/** The sources from which `${env.NAME}` and `${file.PATH}` insert. */
+/** Where `${env.NAME}` and `${file.PATH}` take their texts from. */
 export type Sources = {
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Called with the name of each inserted variable. */
+  /** Called with the name of each inserted environment variable. */
   readonly onVariable?: (name: string) => void;
   /**
-   * Returns the text of the file at this path, as it is written in the declaration. It throws an Error whose
-   * message says why the file cannot be read.
+   * Returns the text of a file. The path is passed as it is written in the declaration.
+   *
+   * @throws Error whose message says why the file cannot be read
    */
   readonly readFile: (path: string) => string;
 };
@@ -15,9 +16,9 @@ export type Sources = {
 export type Interpolated = { ok: true; text: string } | { ok: false; message: string };
 
 /**
- * Inserts environment variables and files into a string of the declared file. A
- * string that is exactly one reference (`${svc_http_monitor.api.id}`) stays as it is
- * until the declaration is applied. References in inserted text are not replaced.
+ * Replaces `${env.NAME}` and `${file.PATH}` in a string of the declared file, and returns the
+ * text or an error message. An inserted text is not searched for `${…}`. A string that is exactly
+ * one reference (`${svc_http_monitor.api.id}`) stays unchanged until the declaration is applied.
  */
 export function interpolate(text: string, sources: Sources): Interpolated {
   if (!text.includes('${')) return { ok: true, text };
@@ -28,7 +29,7 @@ export function interpolate(text: string, sources: Sources): Interpolated {
   for (let at = text.indexOf('${'); at !== -1; at = text.indexOf('${', from)) {
     const isLiteral = at > from && text[at - 1] === '$';
     const end = isLiteral ? at + 1 : text.indexOf('}', at);
-    // The rest of the text has no `}`, so no later insertion is complete either.
+    // The rest of the text has no `}`, so no later insertion in it is complete either.
     if (end === -1) return { ok: false, message: problem ?? MISSING_END };
     const inserted = isLiteral ? LITERAL : insertion(text.slice(at + 2, end), sources);
     if (inserted.ok) replaced += text.slice(from, isLiteral ? at - 1 : at) + inserted.text;
@@ -72,7 +73,7 @@ function environment(name: string, { env, onVariable }: Sources): Interpolated {
 
 function fileText(path: string, { readFile }: Sources): Interpolated {
   try {
-    // Editors and `echo` write a line break at the end of a file. The line break is no part of the secret.
+    // Editors and `echo` write a line break at the end of a file. It does not belong to the inserted text.
     return { ok: true, text: readFile(path).replace(/\r?\n$/, '') };
   } catch (error) {
     return { ok: false, message: error instanceof Error ? error.message : String(error) };

@@ -29,21 +29,23 @@ import { piecesOf } from './pieces.ts';
 type WrittenEntry = Member & { readonly kind: ResourceKind };
 
 /**
- * Number of entries in one message between the threads. Receiving them blocks the main thread for about 1 ms.
+ * Number of entries in one message between the threads. The
+ * main thread is blocked for about 1 ms while it receives them.
  */
 const TOGETHER = 100;
 
 /**
- * Reads a declaration: syntax, insertions, resources, and references between them. All errors are
- * found in one reading, except conflicts with resources outside the file, which the transaction
- * finds. The function is pure except for its reads of `sources`. It may read a source twice.
+ * Reads a declaration: its syntax, insertions, resources, and the references between
+ * them. All errors are found in one reading, with two exceptions: errors of syntax hide
+ * all others, and the transaction finds conflicts with resources outside the file. The
+ * function is pure except for its reads of `sources`. It may read a source several times.
  *
- * The text is read piece by piece, because the positions of all values take much memory.
- * While one piece is read, only the addresses of the entries in other pieces are known.
+ * The text is read piece by piece, because the positions of all values would take much memory.
+ * While one piece is read, only the addresses of the entries in earlier pieces are known.
  *
  * @param file name of the file, for errors
- * @returns yields lists of entries in order of dependency, and returns all errors by position. If there are
- *   errors, the entries must not be used
+ * @returns a generator that yields lists of entries in order of dependency, and
+ *   returns all errors by position. If there are errors, the entries must not be used
  */
 export function* readDeclaration(
   text: string,
@@ -59,7 +61,7 @@ export function* readDeclaration(
   for (const piece of pieces.toSorted((a, b) => rankOf(a.kind) - rankOf(b.kind))) {
     const document = new SourceDocument(source, piece);
     syntaxErrors.push(...document.errors);
-    // Further errors would only follow from the wrong syntax.
+    // Errors that are found from here on might only follow from the wrong syntax.
     if (syntaxErrors.length > 0) continue;
     for (const entry of readEntries(document, declaration)) {
       some.push(entry);
@@ -79,14 +81,12 @@ export function* readDeclaration(
 type OpenDeclaration = {
   readonly source: SourceText;
   readonly sources: Sources;
-  /** Offset of each entry's name, including entries with errors. */
+  /** Offset of each entry's name. Entries with errors are included. */
   readonly places: Map<Address, number>;
   readonly clashes: Clashes;
 };
 
-/**
- * Position of a kind in the order of dependency; -1: there is no kind, because the piece is the whole text.
- */
+/** Position of a kind in the order of dependency; -1 for the piece that is the whole text and has no kind. */
 function rankOf(kind: ResourceKind | null): number {
   return kind === null ? -1 : RESOURCE_KINDS.indexOf(kind);
 }
@@ -100,8 +100,8 @@ function* readEntries(document: SourceDocument, declaration: OpenDeclaration): G
 }
 
 /**
- * Records the offset of an entry. Reports an error and
- * returns false when an earlier entry has the same address.
+ * Records the offset of an entry. If an earlier entry has
+ * the same address, reports an error and returns false.
  */
 function isGivenOnce(
   document: SourceDocument,
@@ -131,8 +131,8 @@ function writtenEntries(document: SourceDocument): WrittenEntry[] {
   return document.members(root).flatMap((member) => {
     const { key: kind } = member;
     if (isResourceKind(kind)) return entriesOf(document, kind, member);
-    // Members whose names begin with `x-` are ignored. They may
-    // contain anchors for use elsewhere, as in Docker Compose files.
+    // A member whose name begins with `x-` is ignored. It may contain
+    // anchors that other members use, as in Docker Compose files.
     if (kind.startsWith('x-')) return [];
     const meant = nearest(kind, RESOURCE_KINDS);
     document.report(
@@ -164,14 +164,14 @@ function isNothing(node: Node): boolean {
   return 'value' in node && node.value === null;
 }
 
-/** Reads an entry. When the entry is not valid, reports errors and returns null. */
+/** Reads an entry. If the entry is not valid, reports its errors and returns null. */
 function readEntry(
   document: SourceDocument,
   entry: WrittenEntry,
   { source, sources, places, clashes }: OpenDeclaration,
 ): DeclaredEntry | null {
   const errorsBefore = document.errors.length;
-  // Offsets at which an error is already reported. Issues of the schema at the same offsets are dropped.
+  // Offsets at which this function has reported an error. Issues of the schema at these offsets are dropped.
   const reported = new Set<number>();
   const report = (offset: number, where: Path, message: string) => {
     if (reported.has(offset)) return;
@@ -179,12 +179,12 @@ function readEntry(
     document.report(offset, `${[entry.kind, entry.key, ...where].join('.')}: ${message}`);
   };
   /**
-   * For each string that is a reference, by its offset: how often it is used in a place
-   * that accepts no reference. A string with an anchor may be used several times.
+   * How many uses of a reference, by its offset, are in attributes that
+   * accept no references. A string with an anchor may be used several times.
    */
   const misplaced = new Map<number, number>();
   const count = (offset: number, by: number) => misplaced.set(offset, (misplaced.get(offset) ?? 0) + by);
-  /** Texts with inserted parts. Inserted parts may be secret, so no error repeats these texts. */
+  /** Strings with inserted parts, which may be secret. So no error repeats these strings. */
   const inserted = new Set<unknown>();
   document.isBroken = false;
   const value = document.plainValue(entry.value, (text, offset) => {
@@ -226,19 +226,21 @@ function readEntry(
   return read;
 }
 
-/** A broken rule that involves two entries. The error is reported at the later entry. */
+/** Two entries break a rule together. The error is reported at the later entry. */
 type Clash = { readonly path: readonly string[]; readonly message: string };
 
 /**
  * Finds conflicts between entries that are valid by themselves. The transaction would find these
- * conflicts too, but its messages would name ids, which no longer exist after the rollback.
+ * conflicts too. But its messages would contain ids of resources that no longer exist after the rollback.
  */
 class Clashes {
   /** For each slug and custom domain, the address of the entry that uses it. */
   readonly #takenBy = new Map<string, Address>();
   readonly #pageOfGroup = new Map<Address, string>();
 
-  /** Finds the conflicts of an entry with earlier entries. Call it for the entries in order of dependency. */
+  /**
+   * Finds the conflicts of an entry with earlier entries. Call it for all entries, in order of dependency.
+   */
   clashesOf(entry: DeclaredEntry): Clash[] {
     switch (entry.kind) {
       case 'svc_status_page':
@@ -253,7 +255,7 @@ class Clashes {
     }
   }
 
-  /** Slugs and custom domains must be unique. */
+  /** Finds slugs and custom domains that an earlier status page has already. */
   #sharedNames(address: Address, attributes: Resources['svc_status_page']): Clash[] {
     return (['slug', 'custom_domain'] as const).flatMap((name) => {
       const value = attributes[name];
@@ -265,7 +267,7 @@ class Clashes {
     });
   }
 
-  /** A component and its group must belong to the same page. */
+  /** Finds a component whose group is on another page. */
   #groupOfOtherPage({ group_id, page_id }: Resources['svc_status_page_component']): Clash[] {
     const group = referenceIn(group_id);
     const page = group === null ? undefined : this.#pageOfGroup.get(group);
@@ -295,8 +297,8 @@ function placedReferences(kind: ResourceKind, value: unknown): readonly FoundRef
 }
 
 /**
- * Reports an issue of the schema. Several issues may have the same offset, like two missing members
- * of a mapping. An issue is dropped when an error that is no issue was reported at its offset.
+ * Reports an issue of the schema, unless `reported` contains its offset. Several
+ * issues may have the same offset, for example two missing members of one mapping.
  */
 function reportIssue(
   document: SourceDocument,

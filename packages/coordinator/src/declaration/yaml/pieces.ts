@@ -7,32 +7,32 @@ export type Piece = {
   /** Kind of all entries in the piece; null: the piece is the whole text. */
   readonly kind: ResourceKind | null;
   /**
-   * Text that is put before the part to make it a valid
-   * declaration. `after`: text that is put after the part.
+   * Text that is put in front of the part to make it a
+   * valid declaration. `after`: text that is put behind it.
    */
   readonly before: string;
   readonly after: string;
   /**
-   * Offset of the part's first character in the whole text. `end`: offset after the part's last character.
+   * Offset of the part's first character in the whole text. `end`: offset behind the part's last character.
    */
   readonly start: number;
   end: number;
 };
 
 /**
- * Maximum number of entries in a piece. `MOST_LENGTH`: length, in
- * UTF-16 code units, from which a piece gets no further entry.
+ * Maximum number of entries in a piece. `MOST_LENGTH`: length
+ * from which a piece gets no further entry, in UTF-16 code units.
  */
 const MOST_ENTRIES = 100;
 const MOST_LENGTH = 65_536;
 
 /**
- * Cuts a declaration between entries, so that the positions of only a hundred
- * entries are in memory at a time. The nodes of 100,000 monitors take 2 GiB.
+ * Cuts a declaration between entries, so that memory holds the positions of only
+ * a hundred entries at a time. The nodes of 100,000 monitors would take 2 GiB.
  *
- * The text stays one piece if it contains anything besides resource types with
- * named entries: aliases, several documents, or a type that is unknown or given
- * twice. The text also stays one piece if a closing quote or bracket is missing.
+ * The text stays one piece if it contains anything besides known resource types
+ * with named entries, for example an alias, a second document, or a type that is
+ * given twice. It also stays one piece if a closing quote or bracket is missing.
  */
 export function piecesOf(text: string, mostEntries = MOST_ENTRIES): readonly Piece[] {
   return new Cutter(mostEntries).cut(text) ?? [wholePiece(text)];
@@ -44,7 +44,7 @@ export function wholePiece(text: string): Piece {
 
 type TokenType = CST.TokenType | null;
 
-/** Tokens because of which the text stays one piece. */
+/** Tokens that make the text stay one piece. */
 const UNCUT: ReadonlySet<TokenType> = new Set<TokenType>([
   'alias',
   'byte-order-mark',
@@ -62,9 +62,14 @@ class Cutter {
   #depth = 0;
   /** Whether the root is in brackets, as in JSON; null: the root has not begun. */
   #isFlow: boolean | null = null;
-  /** In block style: the column of the entries of the present type; null before the first entry. */
+  /**
+   * In block style: the column in which the entries of the present type begin; null before the first entry.
+   */
   #column: number | null = null;
-  /** In brackets: the token that is expected next between two types. `#type`: the last named type. */
+  /**
+   * In brackets: the token that is expected next, outside
+   * the entries of a type. `#type`: the last named type.
+   */
   #next: 'type' | 'entries' | 'comma' = 'type';
   #type = '';
   #isEntryNext = false;
@@ -77,11 +82,11 @@ class Cutter {
     this.#mostEntries = mostEntries;
   }
 
-  /** Returns the pieces; null: the text is one piece. */
+  /** Returns the pieces; null: the text must stay one piece. */
   cut(text: string): readonly Piece[] | null {
     let offset = 0;
     let isScalar = false;
-    /** Whether the next scalar is the text of a block scalar, which begins on its own line. */
+    /** Whether the next scalar is the text of a block scalar. That text begins on its own line. */
     let isTextNext = false;
     /** Column of the next token when only blanks precede it on its line; null otherwise. */
     let column: number | null = 0;
@@ -95,13 +100,13 @@ class Cutter {
       isScalar = false;
       if (type === 'space' && column !== null) column = token.includes('\t') ? Number.NaN : token.length;
       const isBlank = type === 'space' || type === 'newline' || type === 'comment';
-      // A comment between pieces would not be parsed, so an invalid
-      // comment (without a blank before it) would not be reported.
+      // A comment between pieces would not be parsed, so a comment
+      // with wrong syntax (no blank before it) would not be reported.
       if (type === 'comment' && this.#isFlow === true && this.#depth < 2) return null;
       if (!isBlank) {
         if (UNCUT.has(type) || isUnclosed(type, token)) return null;
         if (!this.#handleToken(type, token, offset, isTextNext ? null : column)) return null;
-        // After an empty token, the next token is still the first of its line.
+        // An empty token leaves the next token the first on its line.
         if (token !== '') column = null;
         isTextNext = type === 'block-scalar-header';
       }
@@ -114,7 +119,7 @@ class Cutter {
     return this.#pieces;
   }
 
-  /** Handles a token; false: the text is one piece. */
+  /** Handles a token. Returns false if the text must stay one piece. */
   #handleToken(type: TokenType, token: string, offset: number, column: number | null): boolean {
     this.#isFlow ??= type === 'flow-map-start';
     if (this.#isColonNext) {
@@ -186,7 +191,9 @@ class Cutter {
     return this.#handleName(type, token);
   }
 
-  /** Handles the name of a type or of an entry, which a colon must follow; false: the name is not valid. */
+  /**
+   * Handles the name of a type or entry, which a colon must follow. Returns false if the name is not valid.
+   */
   #handleName(type: TokenType, token: string): boolean {
     this.#isColonNext = true;
     const isScalar = type === 'scalar' || type === 'single-quoted-scalar' || type === 'double-quoted-scalar';
@@ -198,7 +205,7 @@ class Cutter {
     return this.#entries >= this.#mostEntries || offset - start >= MOST_LENGTH;
   }
 
-  /** Begins a type; false: the type is unknown or was given before. */
+  /** Begins the entries of a type. Returns false if the type is unknown, or was given before. */
   #beginSection(kind: string, piece: Pick<Piece, 'before' | 'start' | 'after'>): boolean {
     if (!isResourceKind(kind) || this.#kinds.has(kind)) return false;
     this.#kinds.add(kind);
@@ -215,15 +222,15 @@ class Cutter {
 }
 
 /**
- * Whether a quoted scalar has no closing quote. The parser needs
- * all text after the scalar to report the position of the error.
+ * Whether a quoted scalar has no closing quote. To report the
+ * position of this error, the parser needs all text after the scalar.
  */
 function isUnclosed(type: TokenType, token: string): boolean {
   const isQuoted = type === 'single-quoted-scalar' || type === 'double-quoted-scalar';
   return isQuoted && (token.length === 1 || token.at(-1) !== token[0]);
 }
 
-/** The name in a plain or quoted scalar. A valid name needs no escapes. */
+/** Returns the name in a plain or quoted scalar. A valid name contains no escapes. */
 function nameIn(token: string): string {
   return /^(["'])(.*)\1$/.exec(token)?.[2] ?? token;
 }

@@ -22,13 +22,13 @@ import { storedIn } from '../reading.ts';
 import { type Address, addressOf, type DeclaredEntry } from './declaration.ts';
 import { referencesOf, resolveReferences } from './entry-references.ts';
 
-/** A stored resource that the present or an earlier declared file declares. */
+/** A stored resource that the present declared file or an earlier one has named. */
 export type NamedResource = {
   readonly kind: ResourceKind;
   /**
-   * Null: the file no longer owns the resource, because the coordinator was once
-   * started without a declared file. If a file declares the resource again, the
-   * file becomes the owner again. Otherwise the resource does not change.
+   * Null: the file no longer owns the resource, because the coordinator was
+   * once started without a declared file. A file that declares the resource
+   * again becomes its owner. If no file does, the resource does not change.
    */
   readonly owner: 'file' | null;
   readonly localName: string;
@@ -36,14 +36,14 @@ export type NamedResource = {
 };
 
 /**
- * Normalized attributes of resources, with ids as strings and secrets in clear text. Removed resources are
- * missing.
+ * The normalized attributes of each resource, with ids as strings
+ * and secrets in clear text. Removed resources are missing.
  */
 type NamedAttributes = ReadonlyMap<NamedResource, object>;
 
 /**
- * All resources of the workspace that a declared file has named, each table by ascending id.
- * The attributes are not read, because those of a hundred thousand monitors would take 66 MiB.
+ * Finds all resources of the workspace that a declared file has named. Those of one table are in the order
+ * of their ids. The attributes are not read: those of a hundred thousand monitors would take 66 MiB.
  */
 export async function resourcesNamedByFile(source: Readable, workspaceId: number): Promise<NamedResource[]> {
   const found: NamedResource[] = [];
@@ -67,9 +67,10 @@ async function addAll<T extends ResourceTable>(
 }
 
 /**
- * Reads the attributes of these resources, which are all in one table. The event loop gets turns in between.
+ * Reads the attributes of these resources, which must all be
+ * in one table. The event loop gets turns between the rows.
  *
- * @param source the store or, within a change, the transaction of the change
+ * @param source the store, or the transaction of a change
  */
 async function attributesOfNamed(
   source: Readable,
@@ -91,14 +92,14 @@ async function attributesOfNamed(
   );
 }
 
-/** An entry to write. `id`: the resource to update; null: a resource is created. */
+/** An entry to write. `id`: the resource that is updated; null: a resource is created. */
 export type Write = { readonly entry: DeclaredEntry; readonly id: number | null };
 
-/** The changes that make the stored resources equal to the declared entries. */
+/** The changes that make the stored resources equal to the entries of the declared file. */
 export type Plan = {
   /**
-   * Resources to remove before the writes, because they are no longer declared
-   * or are replaced. Each resource precedes the resources that it refers to.
+   * Resources that are removed before the writes, because they are no longer declared
+   * or are replaced. A resource comes before the resources to which it refers.
    */
   readonly removals: readonly NamedResource[];
   /** Entries to write, in order of dependency. */
@@ -106,22 +107,22 @@ export type Plan = {
   /** All declared channels, changed or not. */
   readonly channels: readonly DeclaredEntry[];
   /**
-   * Monitors that are no longer declared. They are removed after the
-   * writes, because after the writes no declared resource refers to them.
+   * Monitors that are no longer declared. They are removed after
+   * the writes, when no declared resource refers to them any more.
    */
   readonly monitorRemovals: readonly NamedResource[];
-  /** Number of resources that the file owned before. */
+  /** Number of resources that the file owned before the change. */
   readonly owned: number;
-  /** Number of owned resources that are no longer declared. Replaced resources do not count. */
+  /** Number of owned resources that are no longer declared. Replaced resources are not counted. */
   readonly deletions: number;
 };
 
-/** Minimum number of owned resources at which the protection against mass deletion applies. */
+/** Minimum number of owned resources from which svc protects against mass deletion. */
 const GUARDED_COUNT = 10;
 
 /** The stored resources before the change, and the plan that follows from them. */
 export type Prepared = {
-  /** The resources that the present or an earlier file declares. */
+  /** The resources that the present file or an earlier one has named. */
   readonly resources: ReadonlyMap<Address, NamedResource>;
   readonly plan: Plan;
   /** Identifies the rows from which the plan was made; see {@link declaredRows}. */
@@ -129,8 +130,8 @@ export type Prepared = {
 };
 
 /**
- * Reads all stored resources of the file, batch by batch, and compares them with the entries. That takes
- * seconds for a hundred thousand resources, so it happens before the transaction that changes them.
+ * Reads the stored resources of the file, batch by batch, and compares them with the entries. For a
+ * hundred thousand resources that takes seconds, so it happens before the transaction that changes them.
  *
  * @param parts.entries in order of dependency
  */
@@ -142,7 +143,7 @@ export async function prepareChanges(
     entries,
   }: { secrets: Secrets; workspaceId: number; entries: readonly DeclaredEntry[] },
 ): Promise<Prepared> {
-  // The versions of the rows are read before the resources, so that a change in between is noticed.
+  // The versions of the rows are read before the resources, so that a change in between is noticed later.
   const rows = await declaredRows(source, workspaceId);
   const named = await resourcesNamedByFile(source, workspaceId);
   const resources = new Map(named.map((one) => [addressOf({ kind: one.kind, name: one.localName }), one]));
@@ -153,7 +154,7 @@ export async function prepareChanges(
   return { resources, plan, rows };
 }
 
-/** Whether the rows are still those from which the plan was made. */
+/** Whether the rows are still the ones from which the plan was made. */
 export async function isStillTrue(
   source: Readable,
   { rows }: Prepared,
@@ -162,10 +163,13 @@ export async function isStillTrue(
   return (await declaredRows(source, workspaceId)) === rows;
 }
 
-/** Properties that are equal for all resources of one batch. */
+/** What all resources of one batch have in common. */
 type BatchKey = { readonly kind: ResourceKind; readonly isNew?: boolean };
 
-/** Splits resources into batches: consecutive resources of one kind, at most {@link MOST_TOGETHER}. */
+/**
+ * Splits resources into batches. A batch contains consecutive resources with
+ * equal {@link BatchKey}, at most {@link MOST_TOGETHER} of their table.
+ */
 export function* batchesOfOneKind<T>(
   resources: Iterable<T>,
   of: (resource: T) => BatchKey,
@@ -185,14 +189,14 @@ export function* batchesOfOneKind<T>(
   if (some.length > 0) yield some;
 }
 
-/** The stored resources with which the declaration is compared. */
+/** The stored resources with which the entries are compared. */
 type StoredSide = Pick<Prepared, 'resources'> & {
   /** Reads the attributes of the resources of one batch. */
   readonly attributesOf: (resources: readonly NamedResource[]) => Promise<NamedAttributes>;
 };
 
 /**
- * Compares the declaration with the stored resources. The event loop gets turns in between.
+ * Compares the entries with the stored resources. The event loop gets turns between the entries.
  *
  * @param entries in order of dependency
  */
@@ -202,12 +206,12 @@ export async function planChanges(
 ): Promise<Plan> {
   const turns = new Turns();
   /**
-   * Owned resources for which no entry was found yet. After the
-   * last entry, those that are left are no longer declared.
+   * Owned resources whose entry was not found yet. After the
+   * last entry, the remaining ones are no longer declared.
    */
   const dropped = new Set([...resources.values()].filter(({ owner }) => owner === 'file'));
   const owned = dropped.size;
-  /** Entries whose resources get a new id. Entries that refer to a renewed entry must be written too. */
+  /** Entries whose resource gets a new id. All entries that refer to one of them must be written too. */
   const renewed = new Set<Address>();
   const replaced: NamedResource[] = [];
   const writes: Write[] = [];
@@ -244,14 +248,19 @@ export async function planChanges(
   };
 }
 
-/** Whether more than half of the owned resources would be deleted, so that the operator must allow it. */
+/**
+ * Whether the operator must allow the plan: the file owns at least
+ * {@link GUARDED_COUNT} resources, and more than half of them would be deleted.
+ */
 export function isMassDeletion({ owned, deletions }: Plan): boolean {
   return owned >= GUARDED_COUNT && deletions > owned / 2;
 }
 
 /**
- * @param present attributes of the stored resource; undefined: it was removed meanwhile, which the
- *   transaction will notice
+ * Decides what must happen to the stored resource of an entry.
+ *
+ * @param present attributes of the stored resource; undefined: the
+ *   resource was removed meanwhile. The transaction will notice that
  */
 function changeOf(
   entry: DeclaredEntry,
@@ -261,7 +270,7 @@ function changeOf(
 ): 'none' | 'update' | 'replace' {
   if (present === undefined) return 'update';
   const isRenewed = referencesOf(entry.kind, entry.attributes).some(({ to }) => renewed.has(to));
-  // An entry without a final id yet gets the empty string, which differs from every stored id.
+  // A renewed entry has no id yet. It gets the empty string, which differs from every stored id.
   const idOf = (to: Address) => (renewed.has(to) ? '' : String(resources.get(to)?.id ?? ''));
   const attributes = resolveReferences(entry.kind, entry.attributes, idOf);
   const [wanted, was] = [attributes, present] as [Members, Members];

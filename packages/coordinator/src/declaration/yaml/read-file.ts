@@ -12,14 +12,14 @@ import { type InsertedFile, MAX_FILE_BYTES, MAX_INSERTED_BYTES } from './sources
 
 /**
  * Maximum number of errors that are returned, and maximum
- * number of warnings. People begin with the first ones.
+ * number of warnings. People mend the first ones first.
  */
 const MAX_ERRORS = 1_000;
 
 /**
  * Reads and validates the declared file. Yields lists of entries, and returns the
- * outcome. It blocks its thread, so it must not run on the main thread. It does not
- * throw when the file is invalid or missing: the outcome contains an error instead.
+ * outcome. The function blocks its thread, so it must not run on the main thread. It does
+ * not throw if the file is invalid or missing: the outcome contains an error instead.
  */
 export function* readDeclaredFile({
   path,
@@ -56,7 +56,10 @@ export function* readDeclaredFile({
   };
 }
 
-/** Warnings about parts of a valid entry that are probably mistakes, at the position of the entry. */
+/**
+ * Returns warnings about parts of a valid entry that are
+ * probably mistakes. Their position is that of the entry.
+ */
 function warningsOf(file: string, entry: DeclaredEntry, guard: EgressGuard): LocatedError[] {
   const { kind, attributes, line, column } = entry;
   const messages =
@@ -72,12 +75,16 @@ class InsertedFiles {
   readonly #folder: string;
   readonly #files = new Map<string, ReadText | Error>();
 
-  /** @param folder folder to which the names of files are relative */
+  /** @param folder folder that the names of files are relative to */
   constructor(folder: string) {
     this.#folder = folder;
   }
 
-  /** @throws Error that says why the file cannot be read */
+  /**
+   * Returns the text of an inserted file.
+   *
+   * @throws Error that says why the file cannot be read
+   */
   read(name: string): string {
     let file = this.#files.get(name);
     if (file === undefined) {
@@ -104,8 +111,10 @@ class InsertedFiles {
 const CHUNK_BYTES = 65_536;
 
 /**
- * Reads a file up to the bound. The size in the file's status is not used, because a device or a pipe has
- * no size, and a file may grow while it is read. The function does not wait for the writer of a pipe.
+ * Reads a whole file. The size in the file's status is not used, because a device or a pipe has no size,
+ * and a file may grow while it is read. The function does not wait for a process that writes to a pipe.
+ *
+ * @throws SvcError `file-unreadable` when the file has more than `maxBytes` bytes
  */
 function readBounded(path: string, maxBytes: number): Buffer {
   const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
@@ -131,7 +140,11 @@ type ReadText = {
   readonly digest: string;
 };
 
-/** @throws Error that says why the file cannot be read, without its content */
+/**
+ * Reads a file in UTF-8.
+ *
+ * @throws SvcError `file-unreadable`. Its message says why, and contains nothing of the file's content
+ */
 function readText(name: string, maxBytes: number, path: string): ReadText {
   try {
     const bytes = readBounded(path, maxBytes);

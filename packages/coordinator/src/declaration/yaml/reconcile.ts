@@ -25,12 +25,12 @@ import {
 } from './plan.ts';
 
 /**
- * Maximum number of monitors that are removed in one batch.
- * Before each batch it is checked whether the coordinator stops.
+ * Maximum number of monitors that are removed in one batch. Before
+ * each batch, svc checks whether the coordinator is stopping.
  */
 const REMOVALS_PER_BATCH = 250;
 
-/** A valid declaration that is to be applied. */
+/** A valid declaration that will be applied. */
 export type Declaration = {
   /** Name of the file, for errors. */
   readonly file: string;
@@ -58,8 +58,8 @@ export type Reconciled = {
 /**
  * Makes the stored resources of the file equal to the declaration, within the given change.
  *
- * @param prepared the result of {@link prepareChanges} from before the change. If rows have changed since,
- *   it is prepared again
+ * @param prepared the result of {@link prepareChanges} from before the
+ *   change. If rows have changed since then, the plan is made again
  * @throws DeclarationError when an entry is refused, or when too many resources would be deleted
  */
 export async function reconcile(
@@ -123,8 +123,8 @@ async function removeAll(
 }
 
 /**
- * Removes monitors and the components that show them. By now, only
- * components that were created over the API can show these monitors.
+ * Removes monitors and the components that show these monitors. At this
+ * point, only components that were created over the API can show them.
  */
 async function removeMonitors(
   change: ConfigurationChange,
@@ -163,8 +163,10 @@ async function writeAll(
 }
 
 /**
- * @param writes entries of one kind, whose references name only kinds that were written before. Either all
- *   entries are new, or none
+ * Writes entries of one kind.
+ *
+ * @param writes entries whose references name only kinds that
+ *   were written before. Either all entries are new, or none is
  * @param ids.made gets the ids of the new resources
  */
 async function writeTogether(
@@ -225,20 +227,24 @@ async function setStates(
 }
 
 /**
- * Maximum number of changes of one apply that get an audit line
- * each. The audit line of the apply gives the number of all changes.
+ * Maximum number of changes for which each change gets an audit line. If one apply
+ * makes more changes, only the apply gets a line, which gives the number of changes.
  */
 const MOST_LINES = 1_000;
 
 /**
- * The name of an object in the audit trail, `monitors/12`: the last part of its path in the API, and the id.
+ * Returns the name of an object in the audit trail, like `monitors/12`:
+ * the last part of the collection's path in the API, and the id.
  */
 function objectOf(kind: ResourceKind, id: number | undefined): string {
   const { path } = DEFINITIONS[kind];
   return `${path.slice(path.lastIndexOf('/') + 1)}/${id}`;
 }
 
-/** The lines of one apply in the audit trail: one for the apply, and one for each change. */
+/**
+ * Makes the lines of one apply in the audit trail: a line for the apply,
+ * and a line for each change. There are no lines if nothing changed.
+ */
 function auditLines(
   workspaceId: number,
   { file, digest }: { file: string; digest: string },

@@ -6,8 +6,7 @@ import type { AppliedDeclaration } from '../../store/declaration/applied-declara
 import type { SealPurpose, Secrets } from '../../store/declaration/secrets.ts';
 
 /**
- * Maximum size of the declared file, bytes. `MAX_INSERTED_BYTES`:
- * maximum size of a file that it inserts, bytes.
+ * Maximum size of the declared file, bytes. `MAX_INSERTED_BYTES`: maximum size of an inserted file, bytes.
  */
 export const MAX_FILE_BYTES = 64 * 1_024 * 1_024;
 export const MAX_INSERTED_BYTES = 1_024 * 1_024;
@@ -20,18 +19,18 @@ export type Inserted = {
 };
 
 export type InsertedFile = {
-  /** Name as it is written in the declared file, relative to the folder of that file. */
+  /** Name of the file as it is written in the declared file, relative to the folder of the declared file. */
   readonly name: string;
   /** SHA-256, hex; null: the file could not be read. */
   readonly digest: string | null;
 };
 
 /**
- * All sources of a declaration. If two sources are equal, their resources
- * and warnings are equal too, so equal sources need not be parsed again.
+ * All sources of a declaration. Equal sources lead to equal
+ * resources and warnings, so they need not be parsed again.
  */
 export type DeclarationSources = {
-  /** Version of svc. Another version may read the same file differently. */
+  /** Version of svc. Different versions may read the same file differently. */
   readonly version: string;
   /** SHA-256 of the declared file, hex. */
   readonly digest: string;
@@ -45,8 +44,8 @@ export type DeclarationSources = {
 const PURPOSE: SealPurpose = 'facts.declared_sources';
 
 /**
- * A digest of the sources that is made with a secret key. The values of variables may be secrets
- * that are easy to guess, and without the key nobody can test a guess against the digest.
+ * Makes a digest of the sources with a secret key. The values of variables may be secrets
+ * that are easy to guess. Without the key, nobody can test a guess against the digest.
  */
 export function fingerprintOf(secrets: Secrets, sources: DeclarationSources): string {
   return secrets.fingerprint(PURPOSE, textOf(sources));
@@ -69,7 +68,7 @@ function sorted(pairs: readonly [string, string | null][]): readonly [string, st
   return pairs.toSorted(([a], [b]) => (a < b ? -1 : 1));
 }
 
-/** The values of these variables, in a record without a prototype. */
+/** Returns the values of these environment variables, in a record without a prototype. */
 export function valuesOf(
   names: readonly string[],
   env: Readonly<Record<string, string | undefined>>,
@@ -80,8 +79,8 @@ export function valuesOf(
 }
 
 /**
- * The present sources of the applied declaration; null: a file cannot be read.
- * Files are hashed in chunks, so the thread is never blocked for more than 1 ms.
+ * Reads the present sources of the applied declaration; null: a file cannot be read.
+ * Files are hashed in chunks, so the thread is blocked for less than 1 ms at a time.
  *
  * @param now.path path of the declared file
  */
@@ -113,15 +112,15 @@ export async function sourcesNow(
 const CHUNK_BYTES = 131_072;
 
 /**
- * SHA-256 of a file, hex; null: the file cannot be read, is not a regular file, or is larger than the bound.
+ * Returns the SHA-256 of a file, hex; null: the file cannot be read, is not regular, or exceeds `maxBytes`.
  */
 async function digestOf(path: string, maxBytes: number, signal: AbortSignal): Promise<string | null> {
   let file: FileHandle;
   try {
-    // O_NONBLOCK: opening a pipe without a writer would wait.
+    // Without O_NONBLOCK, opening a pipe would wait for a process that writes to it.
     file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   } catch {
-    // The error is found and reported when the declared file is next read.
+    // The error is found again, and reported, when the declared file is read next.
     return null;
   }
   try {
