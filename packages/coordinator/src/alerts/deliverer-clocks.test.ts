@@ -18,8 +18,8 @@ import { createManualDeliveries } from './manual-deliveries.ts';
 import { OverdueAlerts } from './overdue.ts';
 
 /*
- * The system's clock is set by an hour while deliveries wait.
- * This changes neither when nor how often deliveries are sent.
+ * The wall clock is moved by an hour while deliveries wait. The
+ * move changes neither when nor how often deliveries are sent.
  */
 
 const MINUTE = 60_000;
@@ -30,14 +30,15 @@ const BAD: SendResult = { outcome: 'permanent-message', error: 'bad', statusCode
 /** Number of attempts in the first ten minutes, with the shortest waits. */
 const IN_TEN_MINUTES = 8;
 /**
- * A number of sends that no schedule allows. From this number on, a send is answered only when the test ends.
+ * A number of messages that no schedule allows. From this
+ * number on, a message is answered only when the test ends.
  */
 const FAR_TOO_MANY = 40;
 
 let parts: ConfiguredStore;
 let deliverer: Deliverer;
 let channel: number;
-/** The monitor of each send, in the order of the sends. */
+/** The monitor of each message, in the order in which the messages were sent. */
 let sent: number[];
 let end: PromiseWithResolvers<SendResult>;
 let answer: (monitorId: number) => SendResult | Promise<SendResult>;

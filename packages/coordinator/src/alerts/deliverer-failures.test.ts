@@ -265,7 +265,7 @@ describe('a database that cannot be read', () => {
     failure = null;
     await parts.clock.advanceSettling(10 * MINUTE);
     await expect.poll(async () => new Set(await states())).toEqual(new Set(['delivered']));
-    // Few messages are enough for the many alerts.
+    // The many alerts need only a few messages.
     expect(sent.length - before).toBeLessThan(10);
     const named = sent.flatMap(({ alert }) =>
       alert.group === undefined ? [alert.monitor.name] : alert.group.monitors.map(({ name }) => name),

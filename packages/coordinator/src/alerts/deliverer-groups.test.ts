@@ -13,7 +13,7 @@ import { COLLECT_MS, TOLD_ALONE } from '../verdict/grouping.ts';
 import type { SendResult } from './channel.ts';
 import type { Deliverer } from './deliverer.ts';
 
-/* Many monitors that change together, on a fake clock, with scripted receivers. */
+/* Tests alerts about many monitors that change together, on a fake clock, with scripted receivers. */
 
 const OK: SendResult = { outcome: 'delivered', statusCode: 200, thread: 'thread' };
 const DOWN: SendResult = { outcome: 'retry', error: 'down', statusCode: 503 };
@@ -21,7 +21,7 @@ const DOWN: SendResult = { outcome: 'retry', error: 'down', statusCode: 503 };
 let parts: ConfiguredStore;
 let deliverer: Deliverer;
 let sent: { kind: string; alert: Alert; deliveryId: string }[];
-/** The answer that never arrives, because the process is killed first. */
+/** An answer that never arrives, because the process is killed before. */
 let unanswered: PromiseWithResolvers<SendResult>;
 let answer: (alert: Alert) => SendResult | Promise<SendResult>;
 
@@ -173,8 +173,8 @@ test('while a receiver is down and when it works again, the waiting alerts come 
   }
   await delivered(50);
   const messages = sent.length;
-  // At most the first attempts of the first alerts are
-  // messages of their own. All other messages are few groups.
+  // Only the first attempts of the first alerts may be messages
+  // of their own. All other alerts are in a few groups.
   expect(messages).toBeLessThanOrEqual(TOLD_ALONE + 10);
   expect(
     new Set([...alone(), ...groups().flatMap(({ monitors }) => monitors.map((each) => each.id))]),
@@ -183,7 +183,7 @@ test('while a receiver is down and when it works again, the waiting alerts come 
 
 test('a repeated message has the same id, and a message with further alerts has another id', async () => {
   const id = await channel('email');
-  // The receiver takes each message, but its answers get
+  // The receiver accepts each message, but its answers get
   // lost. It drops a message whose id it has seen before.
   answer = () => ({ outcome: 'retry', error: 'no answer' });
   await queue(id, ids(30), 'error');
@@ -238,7 +238,7 @@ test('the alerts of a group that is refused for its content are sent one by one'
   expect(groups()).toHaveLength(1);
 });
 
-/** Ends the deliverer before it records its running attempts, then starts another one. */
+/** Ends the deliverer before it records its attempts in progress, and then starts another deliverer. */
 async function killed(): Promise<void> {
   const stopped = deliverer.stop();
   parts.clock.advance(10_000);

@@ -14,7 +14,10 @@ import { CHANNELS } from './registry.ts';
 import { createSender } from './sender.ts';
 import { storedChannels } from './stored-channels.ts';
 
-/* Random alerts over channels and monitors, random answers of the receivers, and restarts. */
+/*
+ * Tests random alerts of several channels and monitors,
+ * with random answers of the receivers, and with restarts.
+ */
 const alerts = fc.array(
   fc.record({ channel: fc.integer({ min: 0, max: 2 }), monitor: fc.integer({ min: 1, max: 4 }) }),
   {
@@ -41,8 +44,8 @@ test('alerts are sent in order per monitor and channel, each until it is deliver
         for (const pair of pairs.values()) {
           const uids = pair.map(({ uid }) => uid);
           const ofLane = sends.filter(({ id }) => uids.includes(id));
-          // Apart from repetitions, the sends are the queue: no
-          // alert overtakes another alert, and none is left out.
+          // Apart from repetitions, the messages are in the order of the queue:
+          // no alert overtakes another alert of its pair, and none is left out.
           expect(ofLane.map(({ id }) => id).filter((id, index, all) => id !== all[index - 1])).toEqual(uids);
         }
         for (const row of rows) {

@@ -21,7 +21,7 @@ import { createManualDeliveries } from './manual-deliveries.ts';
 import { OverdueAlerts } from './overdue.ts';
 import { IN_PROGRESS_IN_ALL } from './sending-limits.ts';
 
-/* The rules of delivery, on a fake clock, with scripted receivers. */
+/* Tests the rules of delivery, on a fake clock, with scripted receivers. */
 
 const MINUTE = 60_000;
 const OK: SendResult = { outcome: 'delivered', statusCode: 200 };
@@ -381,7 +381,7 @@ test('deliveries that are replayed during a stop are sent before it, or after th
   expect(sent.length).toBeLessThanOrEqual(all.length + 8);
 });
 
-/* How much is sent to receivers that are dead, shared or slow, while many alerts wait. */
+/* Tests how many messages are sent to receivers that are dead, shared or slow, while many alerts wait. */
 
 /** Creates this many webhooks at once. */
 function webhooks(count: number): Promise<number[]> {
@@ -500,7 +500,7 @@ test('the channels of a kind share its rate, and other kinds do not wait', async
   }));
   await queueMany([...told, { notificationId: other, monitorId: 51 }]);
   const ofKind = () => sent.filter(({ kind }) => kind === 'messenger_a');
-  // The kind takes 30 at once, and then 30 a second.
+  // The kind accepts 30 messages at once, and then 30 a second.
   await expect.poll(() => ofKind().length).toBeGreaterThanOrEqual(29);
   await parts.clock.advanceSettling(1);
   await expect.poll(() => ofKind().length).toBe(30);
@@ -518,7 +518,7 @@ test('hundreds of hanging channels leave places for a channel of their workspace
   const good = await channel('email');
   const held = Promise.withResolvers<SendResult>();
   answer = ({ kind }) => (kind === 'email' ? OK : held.promise);
-  // Each of them has one message in progress, however many wait.
+  // Each of these channels has one message in progress, however many alerts wait.
   await queueMany(
     hanging.flatMap((notificationId) => [1, 2].map((monitorId) => ({ notificationId, monitorId }))),
   );

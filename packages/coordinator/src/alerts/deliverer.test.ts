@@ -54,7 +54,7 @@ async function withThreads(): Promise<void> {
   bench.use(store);
 }
 
-/** A deliverer over the real store, with channels by id. */
+/** A deliverer over the real store. Its channels are found by their ids. */
 class Bench {
   readonly channels = new Map<number, StoredChannel>();
   readonly attempts: FinishedAttempt[] = [];
@@ -227,7 +227,7 @@ describe('delivering', () => {
     await bench.queue(troubled, 1, 'error', 'recovered');
     await bench.queue(healthy, 1, 'error', 'recovered');
 
-    // Another channel of the same monitor gets both alerts while this one waits.
+    // The healthy channel of the same monitor gets both alerts while the troubled channel waits.
     await bench.recorded(3);
     expect(onPath('/healthy').map(statusOf)).toEqual(['error', 'recovered']);
     expect(clock.wall()).toBe(startedAt);
@@ -275,7 +275,7 @@ describe('delivering', () => {
     const channel = await bench.webhook('/a');
     await bench.queue(channel, 1, 'error', 'recovered');
     for (let monitor = 2; monitor <= 30; monitor += 1) await bench.queue(channel, monitor, 'error');
-    // The alert that fails is tried once more, because the channel accepts other alerts.
+    // The alert of monitor 1 fails. It is tried once more, because the channel accepts other alerts.
     await bench.recorded(31);
     const rows = await deliveries();
     expect(rows.filter(({ state }) => state === 'delivered')).toHaveLength(29);

@@ -21,7 +21,7 @@ test.each([
     '[https://a.example](https://a.example) [https://b.example](https://b.example)',
   ],
   ['HTTPS://A.example', '[HTTPS://A.example](HTTPS://A.example)'],
-  // Shortened, masked, or not an address.
+  // These texts contain no address that can be a link: it is shortened, masked, not valid, or not http(s).
   ['https://a.example/b…', '(https://a.example/b…)'],
   ['https://a.example/?… x', '(https://a.example/?…) X'],
   ['https://... x', '(https://)... X'],

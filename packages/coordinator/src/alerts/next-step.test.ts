@@ -10,7 +10,11 @@ const NOW = 1_767_225_600_000;
 const MINUTE = 60_000;
 const DAY = 24 * 60 * MINUTE;
 
-/** @param moment `random` 0.5 is the middle of the spread */
+/**
+ * The step after an attempt with this result.
+ *
+ * @param moment `random` 0.5 is the middle of the spread
+ */
 const step = (
   result: SendResult,
   delivery: Parameters<typeof newDelivery>[0] = {},
@@ -91,7 +95,7 @@ describe('the step after an attempt', () => {
     ],
     ['asked to wait', { ...DOWN, retryAfterMs: MINUTE }, {}, {}, { nextAttemptAt: NOW + MINUTE }],
     ['asked to wait for less', { ...DOWN, retryAfterMs: 1 }, {}, {}, { nextAttemptAt: NOW + 5_000 }],
-    // The receiver asks svc to send the alert later. This does not mean that the channel fails.
+    // The receiver asks svc to send the alert later. Such an answer does not show that the channel fails.
     [
       'told that it is too much',
       SLOW,

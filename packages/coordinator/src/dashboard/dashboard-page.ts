@@ -93,8 +93,9 @@ export type DashboardAnswer =
       readonly styles?: readonly Asset[];
       readonly scripts?: readonly Asset[];
       /**
-       * Whether an open page shows changes of statuses and of the declaration at once, in browsers with
-       * scripts. Every element with an id and the attribute `data-live` is replaced by its new version.
+       * Whether an open page shows changes of statuses and of the declaration at
+       * once, in browsers with scripts. Every element with an id and the attribute
+       * `data-live` is replaced by its new version, unless details in it are open.
        */
       readonly isLive?: boolean;
     }

@@ -16,7 +16,7 @@ beforeAll(async () => {
   pages = dashboardPages({ changes: new ChangeFeed({ ...parts, log: silentLog }) });
   await parts.dispose();
   api = await startApi();
-  // The first object of each kind, so every id is 1.
+  // The test creates one object of each kind, so every id is 1.
   for (const [path, body] of [
     [
       '/v1/monitors',
@@ -45,7 +45,11 @@ beforeAll(async () => {
 });
 afterAll(() => api.dispose());
 
-/** Opens a session of a new token. @returns a function that sends requests with it */
+/**
+ * Opens a session of a new token.
+ *
+ * @returns a function that sends requests in this session
+ */
 async function session(grant: object) {
   const made = await api.call('POST', '/v1/tokens', { name: 'other', ...grant });
   const bearer = { authorization: `Bearer ${(made.body as { token: string }).token}` };

@@ -6,7 +6,7 @@ import { errorCodeOf, insertWorkspace } from '../../../../test/support/transacti
 import { LEASE_MS } from '../store/shard-lease.ts';
 import { Lease, RENEW_EVERY_MS, Trust } from './lease.ts';
 
-/** Renewals, one after another. Times are real time, ms. */
+/** Random renewals, one after another. All times are ms of real time. */
 const renewals = fc.array(
   fc.record({
     pause: fc.nat(5_000),
@@ -19,7 +19,11 @@ const renewals = fc.array(
 /** Speed of the holder's clock, as a multiple of real time. */
 const rates = fc.double({ min: 0.9, max: 1.1, noNaN: true });
 
-/** @param from the instant that the holder counts from, of those of a renewal on its own clock */
+/**
+ * The property that the holder never trusts an expired lease.
+ *
+ * @param from chooses the instant of a renewal, on the holder's clock, from which the trust is counted
+ */
 function neverTrustsAnExpiredLease(from: (renewal: { begunAt: number; answeredAt: number }) => number) {
   return fc.property(renewals, rates, fc.nat(6_000), (all, rate, probedAfter) => {
     const trust = new Trust();

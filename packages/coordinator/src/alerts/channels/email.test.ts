@@ -8,8 +8,8 @@ import { createSender } from '../sender.ts';
 import { email } from './email.ts';
 
 /*
- * What each answer of a relay means for the alert and for the channel.
- * The SMTP dialogue is tested in test/conformance/mail.test.ts.
+ * Tests what each answer of a relay means for the alert and for the
+ * channel. The SMTP dialogue is tested in `test/conformance/mail.test.ts`.
  */
 
 const CHANNEL = { kind: 'email', settings: new Secret({ email: 'ops@grüße.example' }) } as const;
@@ -66,20 +66,20 @@ describe('a relay that refuses', () => {
     ['recipient', 530, '5.7.0', 'retry', 'operator'],
     ['recipient', 503, null, 'retry', 'operator'],
     ['message', 538, null, 'retry', 'operator'],
-    // About the sender, in the words of RFC 3463.
+    // By their codes of RFC 3463, these refusals are about the sender.
     ['recipient', 550, '5.1.7', 'retry', 'operator'],
     ['recipient', 550, '5.1.8', 'retry', 'operator'],
     ['recipient', 554, '5.3.2', 'retry', 'operator'],
     ['recipient', 554, '5.5.4', 'retry', 'operator'],
     ['recipient', 554, '5.7.26', 'retry', 'operator'],
-    // About the recipient.
+    // These refusals are about the recipient.
     ['recipient', 550, null, 'permanent-channel', 'refused'],
     ['recipient', 550, '5.1.1', 'permanent-channel', 'refused'],
     ['recipient', 554, '5.5.5', 'permanent-channel', 'refused'],
     ['recipient', 552, '5.2.3', 'permanent-message', 'refused'],
     ['recipient', 550, '5.2.2', 'permanent-message', 'refused'],
     ['recipient', 552, '5.3.4', 'permanent-message', 'refused'],
-    // After the message was transferred, only a code about the address says that the address is dead.
+    // After the message was transferred, only a code 5.1.x shows that the address is dead.
     ['message', 550, '5.1.1', 'permanent-channel', 'refused'],
     ['message', 550, null, 'permanent-message', 'refused'],
     ['message', 554, '5.7.1', 'permanent-message', 'refused'],

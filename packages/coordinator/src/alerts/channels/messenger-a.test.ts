@@ -51,7 +51,7 @@ test('the new id of a group is kept: the next incident costs one request', async
   const second = await send(TELEGRAM_CHATS.former, null, kept);
   expect(server.requests).toHaveLength(3);
   expect(second).toMatchObject({ outcome: 'delivered' });
-  // The declared chat was changed meanwhile.
+  // The declared chat was changed after `kept` was stored.
   await send(TELEGRAM_CHATS.group, null, kept);
   expect(server.requests[3]?.json).toMatchObject({ chat_id: Number(TELEGRAM_CHATS.group) });
 });

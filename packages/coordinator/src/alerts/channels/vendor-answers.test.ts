@@ -7,7 +7,7 @@ import { type Receiver, startReceiver } from '../../../../../test/support/receiv
 import type { SendResult } from '../channel.ts';
 import type { OperatorValues, StoredChannel } from '../sender.ts';
 
-/* What the answers of vendors mean beyond their status. */
+/* Tests what the answers of vendors mean beyond their status. */
 
 let receiver: Receiver;
 beforeEach(async () => {
@@ -180,7 +180,7 @@ test.each<[kind: ChannelKind, what: string, status: number, body: unknown, expec
 ])('%s: %s', async (kind, _, status, body, expected) => {
   const result = await resultOf(kind, status, body);
   expect(result).toMatchObject({ statusCode: status, ...expected });
-  // No other answer delays the whole channel.
+  // Only an answer with `retryAfterMs` delays the whole channel.
   if (!('retryAfterMs' in expected)) expect(result).not.toHaveProperty('retryAfterMs');
   expect(JSON.stringify(result)).not.toContain('s3cret');
 });

@@ -61,7 +61,7 @@ test('optional members are left out when they do not apply; the headers are svcâ
       { key: 'Content-Type', value: 'application/vnd.example+json' },
       { key: 'X-Secret', value: 'abc' },
       { key: 'Content-Length', value: '3' },
-      // Receivers drop repetitions by the header of svc.
+      // Receivers recognise repetitions by svc's own header, so the settings cannot replace it.
       { key: 'Webhook-Id', value: 'always-the-same' },
     ],
   };

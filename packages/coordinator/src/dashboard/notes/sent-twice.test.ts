@@ -16,7 +16,11 @@ beforeAll(async () => {
 });
 afterAll(() => api.dispose());
 
-/** Opens the form of a page, fills it in, and sends it twice. @returns the targets of both redirects */
+/**
+ * Opens the form of a page, fills it in, and sends it twice.
+ *
+ * @returns the targets of both redirects
+ */
 async function sendTwice(page: string, action: string, fields: Record<string, string>) {
   const filled = await session.filled(page, action, fields);
   const answers = await Promise.all([session.post(action, filled), session.post(action, filled)]);

@@ -16,7 +16,7 @@ beforeEach(async () => {
 });
 afterEach(() => parts.dispose());
 
-/** A change that the feed reports: a line of the audit trail. */
+/** Makes a change that the feed reports, by adding a line to the audit trail. */
 const change = () =>
   parts.store.transaction((tx) =>
     appendAudit(tx, [
@@ -36,7 +36,7 @@ const change = () =>
     ]),
   );
 
-/** An open session; without an id it has a token of its own. */
+/** An open session. If `tokenId` is left out, the session has a token that no other session has. */
 const open = (tokenId = nextToken++) => ({ tokenId, isOpen: () => true });
 let nextToken = 1;
 

@@ -1,7 +1,7 @@
 /*
- * Keeps an open page up to date. When the service reports a change, the page is read again, and its elements
- * with `data-live` are replaced. Only a visible page listens, because a browser opens few connections to one
- * host.
+ * Keeps an open page up to date. When the service reports a change, the page is
+ * read again, and its elements with `data-live` are replaced. Only a visible page
+ * listens for changes, because a browser opens only a few connections to one host.
  */
 
 /** Time after which a refused stream is requested again, ms. */
@@ -24,14 +24,15 @@ function listen() {
   if (source !== null) return;
   source = new EventSource('/events');
   source.addEventListener('change', () => void refresh());
-  // Changes between the rendering of the page and this event, and changes while the stream was interrupted,
-  // were not reported.
+  // The stream does not report changes that happened between the rendering
+  // of the page and this event, or while the stream was interrupted.
   source.addEventListener('open', () => void refresh());
   source.addEventListener('error', goOn);
 }
 
 /**
- * A browser reopens an interrupted stream by itself. It gives up after any answer that is no event stream: a
+ * Reads the page again, and opens another stream later, if the browser has given up. The browser
+ * itself reopens an interrupted stream. It gives up after any answer that is no event stream: a
  * proxy's error while the service is starting, or a refusal because too many pages listen.
  */
 function goOn() {
@@ -46,7 +47,7 @@ async function refresh() {
   if (isReading) return;
   isReading = true;
   while (isOld) {
-    // A change during the read may be missing in the page.
+    // A change during the read may be missing in the answer, and sets `isOld` again.
     isOld = false;
     await read();
   }
@@ -59,7 +60,8 @@ async function read() {
     // If the session has ended, or the page's object was removed, the old page is more useful than none.
     if (response.ok && !response.redirected) replace(await response.text());
   } catch {
-    // The service does not answer. The next event comes when it answers again.
+    // The service does not answer. When it answers again, the
+    // stream is opened again, and its event starts a read.
   }
 }
 
@@ -69,7 +71,7 @@ function replace(text) {
   for (const element of document.querySelectorAll('[data-live][id]')) {
     const fresh = next.getElementById(element.id);
     if (fresh === null || fresh.innerHTML === element.innerHTML) continue;
-    // The visitor is reading opened details.
+    // An element with open details stays as it is, because the visitor may be reading them.
     if (element.querySelector('details[open]') !== null) continue;
     const focused = document.activeElement;
     const focusedId = focused !== null && element.contains(focused) ? focused.id : '';

@@ -46,7 +46,7 @@ const anyComponents = fc
   )
   .map((all) => all.map((each, index): Placed => ({ ...each, id: String(index + 1) })));
 
-/** The components after their new places were stored. */
+/** The components with their new places, as if these were stored. */
 function written(components: readonly Placed[], places: ReturnType<typeof changedPlaces>): Placed[] {
   return components.map((each) => {
     const place = places.find(({ id }) => id === each.id);
