@@ -398,7 +398,7 @@ export class Deliverer {
       const exceptMonitors = queue.inProgress;
       const next = this.#ledger.nextDeliveries({ notificationId, exceptMonitors, limit });
       const deliveries = await next.finally(() => this.#places.givePlaceBack(found.workspaceId));
-      // The channel's settings were changed during the read.
+      // The channel was changed or stopped during the read, or has a new `kept`.
       if (found !== queue.found) queue.isToReadAgain = true;
       else if (this.#state === 'running' && !queue.isRemoved) this.#begin(queue, found, deliveries);
     } catch (error) {

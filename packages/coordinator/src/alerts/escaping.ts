@@ -36,7 +36,7 @@ export type TextForms = {
   readonly address: (address: string) => string;
 };
 
-/** The forms of HTML. They also fit the subsets of HTML that vendors take. */
+/** How HTML writes the parts of a text. The same forms fit the subsets of HTML that vendors take. */
 export const HTML: TextForms = {
   text: escapedMarkup,
   link: (address, target) => `<a href="${escapedMarkup(target)}">${escapedMarkup(address)}</a>`,

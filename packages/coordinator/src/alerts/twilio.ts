@@ -10,7 +10,7 @@ import { apiUrl, jsonOf, judgedByApi, passing, refused } from './vendor-api.ts';
 
 /* Twilio's Programmable Messaging (twilio.com/docs, read on 2026-11-21). */
 
-/** The operator's settings that all kinds need whose messages Twilio delivers. */
+/** The operator's settings for the kinds of channels that use Twilio. */
 export const TWILIO_SETTINGS = {
   twilioAccountSid: {
     name: 'SVC_TWILIO_ACCOUNT_SID',

@@ -78,8 +78,8 @@ function renderNtfy({ topic }: ChannelSettings['push_a'], alert: Alert, publicUr
 }
 
 /**
- * The text as JSON. The limits count its escapes too, because the
- * server takes a JSON body of at most twice the size of a message.
+ * Returns the text as JSON. The limits count the escapes of JSON too, because
+ * the server takes a JSON body of at most twice the size of a message.
  */
 function inJson(text: string): string {
   return JSON.stringify(text);

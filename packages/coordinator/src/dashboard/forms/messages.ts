@@ -125,7 +125,7 @@ function placeIn(
 }
 
 /**
- * Finds the row of a map by its key. The order of keys in the body may differ
+ * Finds a row of a map by the row's key. The order of keys in the body may differ
  * from the order of rows, because JavaScript objects list numeric keys first.
  */
 function rowOfKey(entries: Entries, path: string, key: string | undefined): number | null {

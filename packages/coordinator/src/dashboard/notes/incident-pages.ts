@@ -216,7 +216,7 @@ function incidentState({ state, resolved_at: ended, impact }: IncidentView): Htm
   return stateLabel(mark, word);
 }
 
-/** Number of newest updates that the page of an incident shows. */
+/** The page of an incident shows at most this number of its newest updates. */
 const UPDATES = 100;
 
 type Names = ReadonlyMap<string, string>;

@@ -61,7 +61,7 @@ export function declaredIn(headers: Called['headers']): Declared | null {
   return as === undefined ? null : { as, file: file === undefined ? null : decodeURIComponent(file) };
 }
 
-/** A notice that names the file that declares a resource, and the resource's name in the file. */
+/** A notice with the name of the file that declares a resource, and with the resource's name in the file. */
 export function declaredNotice(noun: string, kind: string, { as, file }: Declared) {
   const named = file === null ? html`a file` : html`<code>${file}</code>`;
   return html`<p class="notice">This ${noun} is declared in ${named} as <code>${kind}.${as}</code>. Change it there${
