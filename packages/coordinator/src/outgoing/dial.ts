@@ -7,7 +7,7 @@ import { checkAlternativeNames } from '@svc/shared/server-trust.ts';
 import { buildConnector } from 'undici';
 import type { Resolve } from './names.ts';
 
-/** A connector like undici's. `signal` ends the dial when its caller stops waiting. */
+/** A connector like undici's, with a signal. The caller aborts the signal to end the dial. */
 export type GuardedConnector = (
   options: buildConnector.Options,
   signal: AbortSignal,
@@ -16,7 +16,7 @@ export type GuardedConnector = (
 
 export type GuardedDial = {
   readonly guard: EgressGuard;
-  /** Resolves names. It limits how many of the process's threads for names it takes: see `fairly`. */
+  /** Resolves names and limits how many of the process's lookup threads it uses: see `fairly`. */
   readonly resolve: Resolve;
   /** Makes the TLS context. It is called once, at the first connection over TLS. */
   readonly secureContext: () => SecureContext;
@@ -30,8 +30,7 @@ export type GuardedDial = {
  *
  * If a proxy is set for the host, the proxy resolves names and decides which ones are allowed, and the guard
  * checks only IP literals (decision 0262). The server's certificate is verified. Only HTTP/1.1 is offered.
- * The caller must bound the time with `signal`: destroying an undici client does not end a dial of this
- * client.
+ * The caller must bound the time with `signal`: an undici client that is destroyed does not end its dial.
  */
 export function guardedConnector(dial: GuardedDial): GuardedConnector {
   const { guard, resolve, secureContext, proxyFor } = dial;
@@ -79,8 +78,9 @@ function connectTo(dialled: Dialled, done: (error: Error | null, socket: Socket 
 }
 
 /**
- * Releases the callback of a lookup when the dial ends. A lookup cannot be cancelled, and may wait an hour
- * for its turn. Until the lookup ends, its callback would keep the socket, the client and the body in memory.
+ * Releases the callback of a lookup when the dial is aborted. A lookup cannot be cancelled, and may wait an
+ * hour for its turn. Until the lookup ended, its callback would keep the socket, the client and the body in
+ * memory.
  */
 function releasedBy(signal: AbortSignal, lookup: LookupFunction): LookupFunction {
   return (hostname, options, callback) => {
@@ -99,8 +99,8 @@ function targetOf({ hostname, port, protocol }: buildConnector.Options): { host:
 }
 
 /**
- * Gives the socket only the allowed addresses of a name. If no address is allowed, the error is an {@link
- * EgressDeniedError}.
+ * Gives the socket only the allowed addresses of a name. If no address is allowed, the error is an
+ * {@link EgressDeniedError}.
  */
 function guardedLookup(guard: EgressGuard, resolve: Resolve): LookupFunction {
   return (hostname, options, callback) => {
@@ -126,7 +126,10 @@ function notFound(hostname: string): NodeJS.ErrnoException {
   return new SvcError('ENOTFOUND', `no address for ${hostname}`);
 }
 
-/** The proxy cannot be reached or did not open a tunnel. The message may be stored in the ledger. */
+/**
+ * The proxy cannot be reached or did not open a tunnel. The message contains no secret, so it may be stored
+ * in the ledger.
+ */
 export class ProxyError extends SvcError {
   constructor(message: string, options?: { cause?: unknown }) {
     super('proxy-failed', message, options);
@@ -138,7 +141,7 @@ export class ProxyError extends SvcError {
  * guard, because the operator has set it.
  *
  * @param target `host` is a name, which the proxy resolves, or an IP literal without brackets. `signal` ends
- *   the dial; there is no other time-out.
+ *   the dial, which has no other time-out.
  */
 function connectBy(
   proxy: HttpProxy,

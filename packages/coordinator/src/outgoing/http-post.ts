@@ -8,7 +8,7 @@ import { Client, type Dispatcher } from 'undici';
 import { guardedConnector, ProxyError } from './dial.ts';
 import { fairly, type Lookups, type Resolve, resolveAsSystem } from './names.ts';
 
-/** Time limit for opening the connection, ms. */
+/** Time limit for resolving the name and opening the connection, including the proxy's tunnel and TLS, ms. */
 const CONNECT_TIMEOUT_MS = 5_000;
 /**
  * Default time limit for the whole exchange, ms: resolving the name, opening the connection, sending the
@@ -35,17 +35,23 @@ export type PostRequest = {
 export type PostReply = {
   kind: 'answered';
   statusCode: number;
-  /** Wait that the header `Retry-After` asks for (seconds or a date there), ms, >= 0. */
+  /**
+   * The wait that the header `Retry-After` asks for, ms, >= 0. Left out when {@link parseRetryAfter} reads no
+   * wait.
+   */
   retryAfterMs?: number;
-  /** Headers by their names in lower case. For the channel's code only, never for logs. */
+  /** Headers by their names in lower case. For the caller only, never for logs. */
   headers: Readonly<Record<string, string | string[] | undefined>>;
   /** The text of the bytes that were read, at most `replyBytes`. For the caller only, never for logs. */
   body: string;
   /** The bytes of the reply that were read. */
   bytes: Uint8Array;
-  /** Whether `body` is the whole reply. */
+  /** Whether `body` is the whole reply. A reply of exactly `replyBytes` bytes counts as cut off. */
   isWhole: boolean;
-  /** The part of the reply that people may see: one masked line of at most 900 bytes, '' when there was no body. */
+  /**
+   * The part of the reply that people may see: one masked line of at most 900 bytes; '' when the reply has no
+   * body.
+   */
   excerpt: string;
 };
 
@@ -72,17 +78,22 @@ export type HttpPostParts = {
   clock: Clock;
   guard: EgressGuard;
   resolve?: Resolve;
-  /** How many of the process's threads for DNS lookups the function may take. */
+  /** Limits on the lookup threads that the function may take. */
   lookups?: Lookups;
   /** PEM certificates of authorities that are trusted in addition to those of this process. */
   ca?: readonly string[];
   /** The client certificate for receivers that request one. */
   identity?: ClientIdentity | undefined;
-  /** Time limit for the whole exchange, ms. A limit under 5 s bounds the connection too. */
+  /**
+   * Time limit for the whole exchange, ms; the default is 15 s. A limit under 5 s bounds the connection too.
+   */
   timeoutMs?: number;
-  /** Undefined: every connection is direct. */
+  /** Chooses the proxy; undefined: every connection is direct. */
   proxyFor?: ProxyFor | undefined;
-  /** Whether this coordinator may send now. It is asked before the name is resolved, and before the request leaves. */
+  /**
+   * Whether this coordinator may send now. It is called before the name is resolved, and before the request
+   * leaves.
+   */
   maySend?: () => boolean;
 };
 
@@ -101,7 +112,8 @@ export function createHttpPost({
   proxyFor,
   maySend = () => true,
 }: HttpPostParts): HttpPost {
-  // With further authorities, making the context takes long, so it is made before the first alert.
+  // With further authorities or a client certificate, the context is made here. Making it takes long, and
+  // would delay the first alert.
   const own = ca.length === 0 && identity === undefined ? undefined : trustedContext(ca, identity);
   const connect = guardedConnector({
     guard,
@@ -132,7 +144,7 @@ export function createHttpPost({
         connect: (options, callback) =>
           connect(options, abort.signal, (...answer) => {
             cancelConnect();
-            // The process may have been frozen since it began to connect.
+            // The process may have been frozen while it connected, so another coordinator may lead now.
             stopUnlessLeading();
             callback(...answer);
           }),
@@ -171,7 +183,7 @@ export function createHttpPost({
       cancelTotal();
       cancelConnect();
       request.signal.removeEventListener('abort', onAbort);
-      // This is not awaited, because it only waits for the socket to close, which must not delay the result.
+      // The promise is not awaited: it only waits for the socket to close, which must not delay the result.
       client?.destroy(EXCHANGE_OVER).catch(() => {});
     }
   };
@@ -222,8 +234,11 @@ async function readReply(
 const ASCTIME = /^[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4}$/;
 
 /**
- * Reads `Retry-After` as ms from now; undefined when it is absent, or neither seconds nor a date. The result
- * is infinite for a number of seconds that is too large for a double.
+ * Reads the header `Retry-After`, which has seconds or a date.
+ *
+ * @param now epoch ms
+ * @returns ms from now, >= 0, infinite for a number of seconds that is too large for a double; undefined when
+ *   the header is absent, or neither seconds nor a date
  */
 export function parseRetryAfter(value: string | string[] | undefined, now: number): number | undefined {
   const text = Array.isArray(value) ? value[0] : value;
@@ -249,7 +264,8 @@ const FRAMING = new Set([
 
 /**
  * Merges svc's headers with the configured headers. A configured header replaces svc's header of the same
- * name (case is ignored), and framing headers are dropped.
+ * name (case is ignored). Configured headers that frame the request, and those whose names begin with
+ * `proxy-`, are dropped.
  */
 export function mergeHeaders(
   ours: Readonly<Record<string, string>>,
@@ -266,7 +282,10 @@ export function mergeHeaders(
   ];
 }
 
-/** Describes an error by its code, because messages of libraries may contain URLs and header values. */
+/**
+ * Returns the failure, and a text that names the error by its code. Messages of libraries are not repeated,
+ * because they may contain URLs and header values.
+ */
 function failureOf(error: unknown): { failure: PostFailure; error: string } {
   if (error instanceof PostAborted) return { failure: error.failure, error: error.message };
   if (error instanceof ProxyError) return { failure: 'unreachable', error: error.message };

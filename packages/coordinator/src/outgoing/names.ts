@@ -14,7 +14,10 @@ export const resolveAsSystem: Resolve = (hostname) =>
     });
   });
 
-/** How many of the process's four threads for DNS lookups may be used at once. */
+/**
+ * How many of the process's lookup threads may be used at once. libuv has 4 threads by default, and uses at
+ * most half of them for lookups.
+ */
 export type Lookups = {
   /** Maximum number of threads for all names together. */
   readonly atOnce: number;
@@ -25,7 +28,7 @@ export type Lookups = {
   readonly ofSuspects: number;
 };
 
-/** The default, which alerts use. */
+/** Default limits. The delivery of alerts uses them. */
 const LOOKUPS: Lookups = { atOnce: Number.POSITIVE_INFINITY, ofSuspects: 2 };
 /**
  * Maximum number of suspects in memory. If there are more, all are forgotten, and each name must fail once
@@ -36,13 +39,16 @@ const MAX_SUSPECTS = 10_000;
 /** Time without an answer after which a name server counts as silent, ms. */
 const SILENT_AFTER_MS = 1_000;
 
-/** Whether the name servers do not answer for a name. The check takes no thread and never rejects. */
+/**
+ * Tells whether the name servers do not answer for a name. The function takes no lookup thread and never
+ * rejects.
+ */
 export type IsSilent = (hostname: string) => Promise<boolean>;
 
 /**
- * Sends one query to the name servers. A server that answers at all is not silent, even if the name does not
- * exist. The content of the answer is not used, because only the system knows the hosts file and the search
- * list.
+ * Creates an {@link IsSilent} that sends one query to the name servers. A server that answers at all is not
+ * silent, even if the name does not exist. The content of the answer is not used, because only the system
+ * knows the hosts file and the search list.
  *
  * @param servers left out: the system's servers at the time of each query
  */
@@ -60,11 +66,12 @@ export function silentNames(servers?: readonly string[]): IsSilent {
 }
 
 /**
- * Resolves names so that receivers whose names do not resolve do not delay other receivers. Each name has one
- * query at a time, and suspects share few threads. The name servers are asked first, without a thread: when
- * they are silent, a lookup by the system would block its thread for many seconds and could not be cancelled.
+ * Wraps `resolve` so that receivers whose names do not resolve do not delay other receivers. Each name has
+ * one query at a time, and suspects share few threads. The name servers are asked before a lookup, without
+ * a thread: when they are silent, a lookup by the system would block its thread for many seconds and could
+ * not be cancelled.
  *
- * @param isSilent asks the name servers first; null: they are not asked first
+ * @param isSilent asks the name servers before a lookup; null: they are not asked
  */
 export function fairly(
   resolve: Resolve,

@@ -2,10 +2,10 @@ import { SvcError } from '@svc/shared/errors.ts';
 import { EXCERPT_BYTES, maskedExcerpt } from '@svc/shared/masking/mask.ts';
 import type { SmtpRelay } from './relay.ts';
 
-/** The part of the dialogue that the relay refused. */
+/** The step of the SMTP dialogue that the relay refused. */
 export type MailStage = 'connection' | 'login' | 'sender' | 'recipient' | 'message';
 
-/** Why the relay gave no answer. */
+/** Why the relay neither accepted nor refused the mail. */
 export type MailFailure =
   | 'unresolved'
   | 'unreachable'
@@ -15,7 +15,7 @@ export type MailFailure =
   | 'broken'
   /** Other mails used all connections, so the relay was not reached. */
   | 'no-connection-free'
-  /** The mail is larger than the size that the relay had announced. */
+  /** The mail is larger than the maximum size that the relay had announced. */
   | 'too-large'
   /** The relay does not take the characters of an address. */
   | 'invalid-envelope';
@@ -33,7 +33,9 @@ export type MailResult =
     }
   | { readonly kind: 'unanswered'; readonly failure: MailFailure; readonly error: string };
 
-/** The caller ended the sending. */
+/**
+ * svc itself ended the sending: at a time limit, while it stops, or because this coordinator does not lead.
+ */
 export class MailStopped extends SvcError {
   readonly failure: MailFailure;
 
@@ -52,7 +54,7 @@ type SmtpError = Error & {
   readonly responseCode?: number;
 };
 
-/** Describes an error without secrets, even if the relay's answer repeats a secret. */
+/** The result for an error. Its texts contain no secret, even if the relay's answer repeats one. */
 export function mailFailure(error: unknown, credentials: SmtpRelay['credentials']): MailResult {
   if (error instanceof MailStopped) return unanswered(error.failure, error.message);
   if (!(error instanceof Error)) return unanswered('broken', 'the connection to the relay failed');
@@ -88,7 +90,7 @@ function stageOf({ code, command }: SmtpError): MailStage {
   return command === 'DATA' ? 'message' : 'connection';
 }
 
-/** The credentials in all forms in which they are sent. */
+/** The texts that are masked: the password as it is, as AUTH LOGIN sends it, and as AUTH PLAIN sends it. */
 function secretsOf(credentials: SmtpRelay['credentials']): string[] {
   if (credentials === null) return [];
   const { user, password } = credentials;
@@ -122,7 +124,7 @@ function unansweredBy(error: SmtpError): MailResult {
   );
 }
 
-/** OpenSSL's messages for a greeting in clear text, and for an answer that is no TLS record. */
+/** OpenSSL's error codes for a greeting in clear text, and for an answer that is no TLS record. */
 const NOT_TLS: ReadonlySet<string> = new Set([
   'ERR_SSL_WRONG_VERSION_NUMBER',
   'ERR_SSL_PACKET_LENGTH_TOO_LONG',

@@ -13,15 +13,20 @@ const CONNECT_TIMEOUT_MS = 5_000;
 const TOTAL_TIMEOUT_MS = 15_000;
 /** Maximum number of connections to the relay at once. Relays refuse clients that open many. */
 const CONNECTIONS = 5;
-/** Maximum number of mails over one connection. Postfix takes at most 100 by default. */
+/**
+ * Maximum number of mails over one connection. Some relays limit it (Exim: `smtp_accept_max_per_connection`).
+ */
 const MAILS_PER_CONNECTION = 100;
 
 export type MailRequest = {
   readonly relay: SmtpRelay;
-  /** Addresses of the envelope. They are ASCII if the relay may refuse other characters. */
+  /**
+   * Sender and recipient (`to`) of the envelope. The addresses are ASCII if the relay may refuse other
+   * characters.
+   */
   readonly from: string;
   readonly to: string;
-  /** The message in the form of RFC 5322. */
+  /** The message as RFC 5322 defines it, with headers and body. */
   readonly message: Buffer;
   readonly signal: AbortSignal;
 };
@@ -32,11 +37,11 @@ export type SendMail = (request: MailRequest) => Promise<MailResult>;
 export type MailParts = {
   readonly clock: Clock;
   readonly resolve?: Resolve;
-  /** How many of the process's threads for DNS lookups may be used at once. */
+  /** Limits on the lookup threads that the function may take. */
   readonly lookups?: Lookups;
   /** PEM certificates of authorities that are trusted in addition to those of this process. */
   readonly ca?: readonly string[];
-  /** The name that svc greets relays with (`SVC_MAIL_HELO`). */
+  /** The name that svc sends to relays in EHLO (`SVC_MAIL_HELO`). */
   readonly helo?: string | undefined;
   /** Whether this coordinator may send now. It is called before a mail is handed to a connected relay. */
   readonly maySend?: () => boolean;
@@ -47,7 +52,7 @@ export type MailParts = {
  * is already waiting. Idle connections are not kept: the relay may close them, and the first attempt of the
  * next alert would fail.
  *
- * The relay's address is exempt from the guard, because the operator has set it. No proxy is used.
+ * The relay's address is exempt from the egress guard, because the operator has set it. No proxy is used.
  */
 export function createSendMail({
   clock,
@@ -106,7 +111,7 @@ class Connections {
   readonly #waiting = new Set<(used: Used | null) => void>();
   #taken = 0;
 
-  /** Sends over the connection of a mail that was just sent, or over a new one. */
+  /** Sends the mail over the connection of a mail that was just sent, or over a new connection. */
   async use(
     request: MailRequest,
     signal: AbortSignal,
@@ -177,7 +182,8 @@ async function sendOverNew(session: SmtpSession, request: MailRequest, signal: A
 /**
  * Sends over a connection that was used before.
  *
- * @returns false: the relay closed the connection before it took the mail
+ * @returns true: the mail was sent; false: the relay closed the connection before it took the mail
+ * @throws the error of any other failure
  */
 async function sendOverUsed(
   session: SmtpSession,

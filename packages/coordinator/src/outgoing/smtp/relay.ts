@@ -1,11 +1,14 @@
 import { credentialsIn } from '@svc/shared/url-secrets.ts';
 
-/** The SMTP server that takes the operator's mails. */
+/** The operator's SMTP server, to which svc hands its mails. */
 export type SmtpRelay = {
   /** Name or IP literal, without brackets. */
   readonly host: string;
   readonly port: number;
-  /** Whether TLS begins with the connection (`implicit`), with STARTTLS, with STARTTLS where it is offered, or never. */
+  /**
+   * When TLS begins: with the connection (`implicit`), by STARTTLS (`starttls`), by STARTTLS if the relay
+   * offers it (`offered`), or never (`none`).
+   */
   readonly tls: 'implicit' | 'starttls' | 'offered' | 'none';
   /** Null: svc does not log in. */
   readonly credentials: { readonly user: string; readonly password: string } | null;

@@ -11,9 +11,9 @@ import type { SmtpRelay } from './relay.ts';
 
 export type SessionParts = {
   readonly resolve: Resolve;
-  /** Called once for each connection that begins TLS. */
+  /** Makes the TLS context. It is called once for each connection that may begin TLS. */
   readonly secureContext: () => SecureContext;
-  /** The name that svc greets with; left out: see {@link greetingOf}. */
+  /** The name that svc sends in EHLO; left out: see {@link greetingOf}. */
   readonly helo?: string | undefined;
 };
 
@@ -29,8 +29,9 @@ const NEVER_LONGER_MS = 20_000;
 type Done<T> = (error: Error | null | undefined, value?: T) => void;
 
 /**
- * One connection to a relay, logged in. All methods reject with errors of nodemailer (`code`, `command`,
- * `responseCode`, `response`, `originalCode`), or of the socket during the dial.
+ * One connection to a relay, logged in. {@link open} and {@link send} reject with an error of nodemailer
+ * (`code`, `command`, `responseCode`, `response`, `originalCode`), with an error of the socket or the name
+ * lookup during the dial, or with `mail-stopped` after {@link destroy}.
  */
 export class SmtpSession {
   readonly #connection: SMTPConnection;
@@ -40,7 +41,8 @@ export class SmtpSession {
   private constructor(connection: SMTPConnection) {
     this.#connection = connection;
     const { promise, reject } = Promise.withResolvers<never>();
-    // Without this, a connection that breaks while nothing waits for it is an unhandled rejection.
+    // Without this handler, a connection that breaks while no step waits for it would cause an unhandled
+    // rejection.
     promise.catch(() => {});
     connection.on('error', reject);
     this.#broken = promise;
@@ -48,8 +50,8 @@ export class SmtpSession {
   }
 
   /**
-   * Dials, greets, begins TLS if the relay's URL requires it, and logs in. The signal ends each of these
-   * steps.
+   * Dials, greets, begins TLS as `relay.tls` says, and logs in if the relay has credentials. The signal ends
+   * each of these steps.
    *
    * @param onDialled called when the connection is open
    */
@@ -82,7 +84,7 @@ export class SmtpSession {
     }
   }
 
-  /** Hands one message over. It resolves when the relay has taken it. */
+  /** Hands one message to the relay. The promise resolves when the relay has taken the message. */
   async send({ from, to, message }: Envelope, signal: AbortSignal): Promise<void> {
     const forget = onAbort(signal, () => this.destroy());
     try {
@@ -100,7 +102,7 @@ export class SmtpSession {
 
   /** Closes the connection at once. It may be called twice. */
   destroy(): void {
-    // nodemailer drops the current step without calling back.
+    // nodemailer drops the current step without calling back, so the step is rejected here.
     this.#break(new SvcError('mail-stopped', 'svc closed the connection to the relay'));
     this.#connection.close();
   }
@@ -116,7 +118,9 @@ export class SmtpSession {
   }
 }
 
-/** nodemailer's options for TLS. By default nodemailer begins STARTTLS if the relay offers it. */
+/**
+ * nodemailer's options for each kind of TLS. By default, nodemailer begins STARTTLS if the relay offers it.
+ */
 const BY_STARTTLS: Readonly<Record<SmtpRelay['tls'], object>> = {
   implicit: {},
   starttls: { requireTLS: true },
@@ -128,7 +132,10 @@ const BY_STARTTLS: Readonly<Record<SmtpRelay['tls'], object>> = {
 const DOMAIN =
   /^(?=.{1,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+(?!\d+$)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/i;
 
-/** Whether a relay takes the text as the name in EHLO: a domain, or an address literal (RFC 5321, section 4.1.3). */
+/**
+ * Whether the text is valid as the name in EHLO: a domain of several labels, or an address literal (RFC 5321,
+ * section 4.1.3).
+ */
 export function isGreeting(text: string): boolean {
   const literal = /^\[(?:IPv6:)?(.+)\]$/.exec(text)?.[1];
   return literal === undefined ? DOMAIN.test(text) : isIP(literal) === (text.startsWith('[IPv6:') ? 6 : 4);
@@ -136,7 +143,7 @@ export function isGreeting(text: string): boolean {
 
 /**
  * The name in EHLO: the machine's name if it is a domain, otherwise the connection's local address as a
- * literal (RFC 5321, section 4.1.3). Servers refuse other names, such as one with an underscore
+ * literal (RFC 5321, section 4.1.3). Some servers refuse other names, such as a name with an underscore
  * (findings/exim-greeting-with-underscore.sh).
  */
 export function greetingOf(machine: string, address: string | undefined): string {
@@ -158,8 +165,8 @@ function optionsOf({ host, port, tls }: SmtpRelay, { secureContext }: SessionPar
           tls: {
             secureContext: secureContext(),
             checkServerIdentity: checkAlternativeNames,
-            // A relay on this machine often has a self-signed certificate. Without TLS, svc would send to it
-            // in clear.
+            // Only a relay on this machine is `offered`, and it often has a self-signed certificate. Refusing
+            // such a certificate would gain nothing: svc would then send in clear.
             rejectUnauthorized: tls !== 'offered',
           },
         }),
@@ -172,7 +179,7 @@ function optionsOf({ host, port, tls }: SmtpRelay, { secureContext }: SessionPar
   };
 }
 
-/** Opens the connection. nodemailer would resolve the name itself, outside the limit on threads for names. */
+/** Opens the connection. nodemailer would resolve the name itself, outside the limit on lookup threads. */
 async function dial({ host, port }: SmtpRelay, resolve: Resolve, signal: AbortSignal): Promise<Socket> {
   const lookup: LookupFunction = (name, options, callback) => {
     resolve(name).then(
@@ -196,8 +203,8 @@ async function dial({ host, port }: SmtpRelay, resolve: Resolve, signal: AbortSi
  * and a coordinator that sends mails loads them at its start.
  *
  * nodemailer's transports are not used: no transport can end a send by a signal, bound its whole time, or
- * respect the limit on threads for names. The pooled transport keeps idle connections. The plain SMTP
- * transport opens a connection for each mail, and relays refuse a hundred connections for a hundred alerts.
+ * respect the limit on lookup threads. The pooled transport keeps idle connections. The plain SMTP transport
+ * opens a connection for each mail, and relays refuse a hundred connections for a hundred alerts.
  */
 export async function loadNodemailer() {
   const [dialogue, composer] = await Promise.all([
