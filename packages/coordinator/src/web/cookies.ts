@@ -24,9 +24,9 @@ export function cookieOf(
 }
 
 /**
- * The secret in a request's cookie; null: the cookie is missing, or its value has not the form that
- * `randomSecret` makes. The form is checked because visitors may send any value: an empty secret would be the
- * same for all visitors, and {@link setCookie} refuses characters outside base64url.
+ * The secret in a request's cookie; null: the cookie is missing, or its value is not 43 characters of
+ * base64url, as `randomSecret` makes it. The value is checked because visitors may send anything: an empty
+ * secret would be the same for all visitors, and {@link setCookie} refuses characters outside base64url.
  */
 export function secretCookieOf(visit: Pick<Visit, 'request' | 'isSecure'>, name: string): string | null {
   const value = cookieOf(visit, name);

@@ -47,7 +47,7 @@ const FOREIGN: FormRefusal = {
 
 /**
  * Reads the form of a request that changes something. Forms from other sites are refused: the browser names
- * the origin, and only our own pages know the token.
+ * the origin, and only svc's own pages have the token.
  *
  * @param seed the seed of the form token; null: the visitor has no seed
  * @param mostBytes maximum size of the form, see {@link readForm}

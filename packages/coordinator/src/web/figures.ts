@@ -29,7 +29,7 @@ function keyOf(language: string, options: object): string {
  * A share as a percentage, rounded down, so that 99.9999 % is never shown as 100 %.
  *
  * @param share 0 to 1; null: there is no data
- * @returns `99.98 %` in the form of the language; for null a dash
+ * @returns `99.98%` in English, `99,98 %` in German; a dash for null
  */
 export function percentage(share: number | null, language = 'en'): string {
   if (share === null) return '–';
@@ -38,7 +38,11 @@ export function percentage(share: number | null, language = 'en'): string {
   return numberFormat(language, { style: 'percent', minimumFractionDigits: 2 }).format(exact);
 }
 
-/** A latency: `84 ms`, `1.25 s`; for null a dash. @param ms at least 0 */
+/**
+ * A latency in English: `84 ms`, `1.25 sec`. For null a dash.
+ *
+ * @param ms at least 0
+ */
 export function latencyText(ms: number | null, language = 'en'): string {
   if (ms === null) return '–';
   const isLong = ms >= 1_000;

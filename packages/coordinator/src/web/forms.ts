@@ -1,4 +1,6 @@
-/** Default maximum size of a form, bytes: a percent-encoded form of a monitor with the largest body fits. */
+/**
+ * Default maximum size of a form, bytes. The percent-encoded form of a monitor with the largest body fits.
+ */
 const MOST_BYTES = 1_048_576;
 /** Maximum number of fields of a form. A form that links 2,000 monitors has two fields for each monitor. */
 const MOST_FIELDS = 8_000;

@@ -3,7 +3,7 @@ import { hasLink, insertLink, takeLink } from '../store/access/sessions.ts';
 import type { Store, Transaction } from '../store/store.ts';
 import { hashOfSecret, randomSecret } from './sessions.ts';
 
-/** The permission that a link gives, as a text of the caller, such as `login:<token id>`. */
+/** The permission that a link gives, as a text that the caller defines, such as `login:<token id>`. */
 type Purpose = string;
 
 type LinkOptions = {
@@ -48,7 +48,7 @@ export class OneTimeLinks {
   /**
    * Uses up a link. Only one of two concurrent callers gets the link.
    *
-   * @returns null: the link is unknown, used or too old
+   * @returns the purpose and detail of the link; null: the link is unknown, used or too old
    * @throws StoreError
    */
   async useLink(secret: string): Promise<{ purpose: Purpose; detail: string } | null> {

@@ -12,7 +12,7 @@ export type FramedPage = {
   readonly theme: Theme;
   /** The content of `body`. */
   readonly body: Html;
-  /** Styles after the common one. */
+  /** Further styles, after {@link BASE_STYLE}. */
   readonly styles?: readonly Asset[];
   /**
    * Scripts in their order. They are modules, so they run after the page is parsed. Browsers that support
@@ -26,9 +26,7 @@ export type FramedPage = {
   readonly icon?: string;
   /** Whether search engines may list the page. The default is no. */
   readonly isIndexed?: boolean;
-  /**
-   * Another script that must run before the page is shown. It shows days in the visitor's zone.
-   */
+  /** One of `scripts` that must also run before the page is shown, because it changes what the page shows. */
   readonly paintsAfter?: Asset;
   /** Class of the `body` element. */
   readonly kind?: string;

@@ -9,8 +9,9 @@ export type SessionSubject = `token:${number}` | `page:${number}`;
 export type Session = {
   readonly subject: SessionSubject;
   /**
-   * Version of the credential that opened the session, as a text of the caller. The caller must reject the
-   * session when the credential has another version now, for example after a change of the password.
+   * Version of the credential that opened the session, as a text that the caller defines. The caller must
+   * reject the session when the credential has another version now, for example after a change of the
+   * password.
    */
   readonly credential: string;
   /** Epoch ms. */
@@ -29,8 +30,8 @@ export function randomSecret(): string {
 }
 
 /**
- * The hash of a random secret that the database keeps. One round is enough, because the secret cannot be
- * guessed.
+ * The hash of a random secret. The database keeps the hash instead of the secret. One round is enough,
+ * because the secret cannot be guessed.
  */
 export function hashOfSecret(secret: string): string {
   return createHash('sha256').update(secret).digest('base64url');
@@ -67,7 +68,11 @@ export class Sessions {
     return { ...row, subject: row.subject as SessionSubject, secret };
   }
 
-  /** Ends a session if it exists. @throws StoreError */
+  /**
+   * Ends a session if it exists.
+   *
+   * @throws StoreError
+   */
   async endSession(secret: string): Promise<void> {
     await this.#store.transaction((tx) => removeSession(tx, hashOfSecret(secret)));
   }

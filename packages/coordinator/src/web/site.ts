@@ -19,17 +19,23 @@ export type Visit = {
 
 /** Pages that are served beside the API. */
 export interface Site {
-  /** The answer; null: the request is for another site or the API. It must not throw. */
+  /**
+   * Answers a request; null: the request is for another site or the API. The function must not throw or
+   * reject.
+   */
   answer(visit: Visit): Promise<Response | null> | Response | null;
-  /** Ends endless answers, such as event streams. The server calls this after the last request. */
+  /**
+   * Ends endless answers, such as event streams, when the server stops. Without it, they would keep the
+   * server open.
+   */
   stop?(): void;
 }
 
 /**
- * The key of a peer for limits: an IPv4 address, or the /64 of an IPv6 address, because one machine may use
- * every address in it.
+ * The key of a peer for limits: the IPv4 address, or the /64 of the IPv6 address. One machine may use every
+ * address of its /64.
  *
- * @param address IP address of the peer; null: unknown
+ * @param address IP address of the peer; null: unknown, and all unknown peers share one key
  */
 export function peerKey(address: string | null): string {
   if (address === null || !isIPv6(address)) return address ?? 'none';

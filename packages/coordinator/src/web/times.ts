@@ -2,7 +2,7 @@ import { largestUnits } from '@svc/shared/time-texts.ts';
 import { dateFormat, numberFormat } from './figures.ts';
 import { type Html, html } from './html.ts';
 
-/** Units of an age with their lengths, ms; the largest first. */
+/** Units of an age with their mean lengths, ms, the longest first. */
 const UNITS = [
   ['year', 365.25 * 86_400_000],
   ['month', 30.4375 * 86_400_000],

@@ -1,4 +1,6 @@
-/** Columns of a time axis. `from`: beginning of the first column, epoch ms. */
+/**
+ * Columns of a time axis. `from`: beginning of the first column, epoch ms. `bucketMs`: width of a column, ms.
+ */
 export type TimeColumns = { readonly from: number; readonly bucketMs: number; readonly count: number };
 
 /**
@@ -58,7 +60,9 @@ export function valueAxis(greatest: number): ValueAxis {
   return { top: rounded(INTERVALS * step), ticks };
 }
 
-/** The smallest step that is at least `least` and a multiple of a tenth. */
+/**
+ * The smallest step of {@link STEPS} times a power of ten that is at least `least` and a multiple of a tenth.
+ */
 function stepFor(least: number): number {
   const unit = Math.max(0.1, 10 ** Math.floor(Math.log10(least)));
   const isTenths = (step: number) => Math.abs(step * 10 - Math.round(step * 10)) < 1e-9;

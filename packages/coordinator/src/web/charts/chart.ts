@@ -9,7 +9,10 @@ export const CHARTS_STYLE: Asset = asset('charts.css', textFile(new URL('./chart
 /** Shows the values of a chart under the pointer. Charts work without it. */
 export const CHARTS_SCRIPT: Asset = asset('charts.js', textFile(new URL('./charts.js', import.meta.url)));
 
-/** The figures of a chart as a table: one row for each column of the chart, the oldest first. */
+/**
+ * The figures of a chart as a table. `rows` has one row for each column of the chart, the oldest first; the
+ * page shows the newest first.
+ */
 export type ChartTable = {
   /** Titles of the columns after the column of times. */
   readonly titles: readonly string[];
@@ -27,7 +30,7 @@ export type Chart = {
   readonly axis: ValueAxis;
   /** The text of a value on the axis. */
   readonly valueText: (value: number) => string;
-  /** The legend: each line or area with a sample. */
+  /** The legend: a sample, a name and a value for each line or area. */
   readonly key: Html;
   /** Content of an SVG whose size is `PLOT`. */
   readonly drawing: Html;
@@ -103,7 +106,11 @@ export function keyEntry(sample: Html, name: string, value: string): Html {
   return html`<li>${sample}<span>${name}</span> <strong>${value}</strong></li>`;
 }
 
-/** An SVG path element. @param className a class of `charts.css` */
+/**
+ * An SVG path element; empty HTML for an empty path.
+ *
+ * @param className a class of `charts.css`
+ */
 export function drawn(className: string, path: string): Html {
   // Paths need no escaping, because they consist of numbers and letters. They are long, so escaping would
   // cost time.

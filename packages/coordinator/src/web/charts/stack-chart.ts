@@ -6,7 +6,7 @@ import { type Bar, barsPath, edgesPath } from './paths.ts';
 /** A part of each column of a stack. */
 export type Layer = {
   readonly name: string;
-  /** Number of the look: full, vertical stripes, half-light, horizontal stripes, dark. */
+  /** The look of the layer: 1 full, 2 vertical stripes, 3 half-light, 4 horizontal stripes, 5 dark. */
   readonly fill: 1 | 2 | 3 | 4 | 5;
   /** The value over the whole range, as text. */
   readonly whole: string;

@@ -1,8 +1,8 @@
 import { type Html, html, raw } from '../html.ts';
 
 /**
- * The states that pages show. Each state has a shape and a word in addition to its colour, so no reader needs
- * the colour.
+ * The states that pages show. Each state has a shape and a word in addition to its colour, so nobody has to
+ * see the colour.
  */
 export const STATES = [
   'operational',
