@@ -178,6 +178,7 @@ test('a dead address stops its channel, people get one message about it, and a t
   expect(sent.filter(({ kind }) => kind === 'incident_a')).toEqual([]);
   const notice = sent.find(({ kind }) => kind === 'email')?.alert.notice;
   expect(notice?.title).toBe('The notification channel my webhook is stopped');
+  expect(notice?.lines.join()).toContain('Its alerts are given up.');
   await expect.poll(async () => (await states()).filter((state) => state === 'dead').length).toBe(3);
   const stopped = await parts.store.read
     .selectFrom('notifications')

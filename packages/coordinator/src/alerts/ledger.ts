@@ -205,7 +205,7 @@ export class Ledger {
           title: `The notification channel ${name} is stopped`,
           lines: [
             `Its address is dead: ${reason ?? 'no reason was given'}.`,
-            'Its alerts wait. Change its settings, or send a test that is delivered, to start it again.',
+            'Its alerts are given up. Change its settings, or send a test that is delivered, to start it again. Then what was given up can be sent again.',
           ],
         }),
       });

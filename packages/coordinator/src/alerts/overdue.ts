@@ -195,7 +195,7 @@ function textOf(channels: readonly NamedChannel[]): { title: string; lines: stri
   const tried = 'They are tried again for a day.';
   if (channels.length > 1) {
     const title = `Alerts do not reach ${channels.length} notification channels`;
-    return { title, lines: [`${names}.`, `The oldest alert waits since ${since}.`, tried] };
+    return { title, lines: [`${names}.`, `The oldest alert has waited since ${since}.`, tried] };
   }
   const monitors = pairs === 1 ? 'one monitor' : `${pairs} monitors`;
   return {
