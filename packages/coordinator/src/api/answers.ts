@@ -21,14 +21,14 @@ import type { TransitionReason } from '../verdict/transition.ts';
 
 /*
  * Schemas of the API's answers, except the attributes of declared resources.
- * Instants are epoch ms unless they are texts. Unset values are null.
+ * Instants are epoch ms, unless they are texts. Values that are not set are null.
  */
 
 export const id = z
   .string()
   .regex(/^[1-9][0-9]{0,14}$/, 'must be an id: a decimal number as a string')
   .meta({ description: 'A decimal number as a string.' });
-/** The form of instants in declared resources. */
+/** Schema of an instant that an answer gives as a text. */
 export const instant = z.iso.datetime().meta({ description: 'Instant in UTC (RFC 3339).' });
 const region = z.enum(REGIONS);
 
@@ -85,7 +85,10 @@ export const RESOURCE_MEMBERS = {
   svc_status_page_component: { warnings },
 } satisfies { readonly [K in ResourceKind]: Readonly<Record<string, z.ZodType>> };
 
-/** For each kind, the definition whose `computed` attributes the service sets. */
+/**
+ * For each kind, the definitions of its attributes. The
+ * service sets the attributes with the presence `computed`.
+ */
 type Definitions = { readonly [K in MonitorKind]: typeof running } & {
   readonly svc_notification: typeof notification.attributes;
   readonly svc_status_page: typeof statusPage.attributes;
@@ -105,8 +108,8 @@ type Computed<A> = {
 type Members = typeof RESOURCE_MEMBERS;
 
 /**
- * The attributes of a resource as an answer shows them. The
- * settings of a channel are under the name of its kind.
+ * The attributes of a resource as an answer shows them. The settings
+ * of a channel are in a member that is named after the channel's kind.
  */
 type Presented<K extends ResourceKind> = K extends 'svc_notification'
   ? Omit<Resources[K], 'settings'> & { readonly [C in ChannelKind]?: ChannelSettings[C] }
@@ -118,7 +121,7 @@ export type ResourceView<K extends ResourceKind> = {
     Computed<Definitions[Each]> & { readonly [M in keyof Members[Each]]: z.infer<Members[Each][M]> };
 }[K];
 
-/** Members that recorded results and results of manual checks have in common. */
+/** Members that a recorded result and the result of a manual check have in common. */
 const found = {
   outcome: z.enum(OUTCOMES),
   reason: z
@@ -172,8 +175,8 @@ export const resultView = z
 export type ResultView = z.infer<typeof resultView>;
 
 /**
- * Meaning of each reason of a status, for the documentation. Answers
- * may also contain reasons that a later version of svc has stored.
+ * The meaning of each reason of a status, for the documentation. An answer may also
+ * contain a reason that is missing here, because a later version of svc has stored it.
  */
 const REASONS: Readonly<Record<TransitionReason, string>> = {
   'majority-failed': 'more than half of the votes failed, at one moment',

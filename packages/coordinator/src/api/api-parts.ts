@@ -30,25 +30,22 @@ import type { Rate } from './request-gate.ts';
 
 /** The parts of the coordinator that the API needs. */
 export type ApiParts = {
-  /** `host:port`. Port 0 takes a free port. */
+  /** `host:port`. Port 0 stands for any free port. */
   readonly listen: { readonly host: string; readonly port: number };
-  /** Files of the certificate and its key; null: no TLS. */
+  /** Files of the certificate and its key; null: the API is served without TLS. */
   readonly tls?: TlsFiles | null;
   readonly timeouts?: ListenerTimeouts;
-  /**
-   * Maximum number of simultaneous connections. The default
-   * depends on the limit of open files of the process.
-   */
+  /** Maximum number of simultaneous connections. The default depends on the process's limit of open files. */
   readonly maxConnections?: number;
   /** URL at which people reach the API. The OpenAPI document contains it. */
   readonly publicUrl: string;
-  /** CIDRs of the proxies whose `X-Forwarded-For` svc trusts; left out: none. */
+  /** CIDRs of the proxies whose `X-Forwarded-For` svc trusts; left out: svc trusts no proxy. */
   readonly trustedProxies?: readonly string[];
   readonly store: Store;
   readonly secrets: Secrets;
   readonly reading: Reading;
   readonly tokens: Tokens;
-  /** Name of the declared file; left out: no file is declared. */
+  /** Name of the declared file; left out: this coordinator has no declared file. */
   readonly declaredFile?: string | undefined;
   readonly configuration: Configuration & Drafts;
   /** Changes maintenance windows. */
@@ -60,39 +57,45 @@ export type ApiParts = {
   readonly checks: CheckRunner;
   readonly whatIfs: WhatIfRunner;
   readonly deliveries: ManualDeliveries;
-  /** Whether another coordinator leads. This one hears no agents then. */
+  /** Whether another coordinator leads. If one does, this coordinator receives no heartbeats of agents. */
   readonly anotherLeads: () => Promise<boolean>;
   /** Channels with alerts that are overdue. */
   readonly overdue: () => readonly OverdueChannel[];
   readonly exports: ExportDirectory;
-  /** State of the declared file; null: this process has not read the file yet, or no file is declared. */
+  /**
+   * Returns the state of the declared file; null: this process
+   * has not read the file yet, or has no declared file.
+   */
   readonly declaration: () => DeclaredFileState | null;
   readonly channelProblem: ChannelProblems;
-  /** Judges the addresses of status pages' icons, which svc fetches. */
+  /** Decides to which addresses svc may connect when it fetches the icons of status pages. */
   readonly guard: EgressGuard;
   readonly domains: PageDomains;
-  /** Key from which ids and credentials of the visitors of status pages are made, 32 bytes. */
+  /** Key with which svc makes ids and credentials for visitors of status pages, 32 bytes. */
   readonly visitorKey: Secret<Uint8Array>;
-  /** Whether each part works now, by name. The coordinator is ready when all parts work. */
+  /** For each part, by name, whether it works now. The coordinator is ready when all parts work. */
   readonly readiness: () => Readonly<Record<string, boolean>>;
   /** The counters of the API. */
   readonly counters: ApiCounters;
-  /** The measurements that `/metrics` shows, `counters` included. */
+  /** The measurements that `/metrics` shows. They include `counters`. */
   readonly measurements: () => readonly Measurement[];
-  /** The last errors of the log, the newest first; left out: no errors are kept. */
+  /** The last errors of the log, newest first; left out: no errors are remembered. */
   readonly recentErrors?: (() => readonly RecentError[]) | undefined;
-  /** Bearer token that /metrics requires; null: none. */
+  /** Bearer token that `/metrics` requires; null: `/metrics` requires no token. */
   readonly metricsToken: Secret | null;
   /** Rate of requests of one token. The default is 500 a second, 2,000 at once. */
   readonly rate?: Rate;
   /** Rate of requests without a valid token from one peer. The default is 1 a second, 30 at once. */
   readonly failureRate?: Rate;
-  /** Creates the sites that are served beside the API. Each request is offered to them in this order. */
+  /**
+   * Creates the sites that are served beside the API. A request
+   * is offered to one after the other, in the order of the list.
+   */
   readonly sites?: (calls: ApiCalls) => readonly Site[];
   readonly clock: Clock;
   /**
-   * Present time of the clock that dates slots and votes, epoch ms. While this coordinator
-   * leads, the clock never goes back, even when the system's clock is set back.
+   * Reads the clock that dates slots and votes, epoch ms. While this coordinator
+   * leads, that clock never goes back, even if somebody sets the system's clock back.
    */
   readonly slotNow: () => number;
   readonly log: Logger;
@@ -103,7 +106,10 @@ export type KnownVerdict = {
   readonly votes: readonly Pick<Vote, 'region' | 'outcome' | 'slot' | 'at'>[];
 };
 
-/** The monitors and their latest verdicts: a leader has them in memory, others read them from the database. */
+/**
+ * The monitors and their latest verdicts. The leader has them
+ * in memory. Other coordinators read them from the database.
+ */
 export interface KnownMonitors {
   /** Finds the monitors with these ids, in any workspace. Ids without a monitor are left out. */
   findMonitors(ids: readonly number[]): Promise<ReadonlyMap<number, LiveMonitor>>;
@@ -111,7 +117,7 @@ export interface KnownMonitors {
   verdictsOf(ids: readonly number[]): Promise<ReadonlyMap<number, KnownVerdict>>;
 }
 
-/** {@link KnownMonitors} in memory. */
+/** Makes {@link KnownMonitors} from monitors and verdicts in memory. */
 export function monitorsIn(
   monitors: Pick<LiveMonitors, 'get'>,
   states: { get(monitorId: number): KnownVerdict | undefined },
@@ -135,9 +141,9 @@ export type LiveAgent = {
   /** Maximum number of concurrent attempts. `running`: number of attempts that run now. */
   readonly capacity: number;
   readonly running: number;
-  /** Largest recent event-loop delay, ms. */
+  /** Largest delay of the agent's event loop in recent time, ms. */
   readonly loopDelayMs: number;
-  /** Epoch ms. */
+  /** When the last heartbeat of the agent arrived, epoch ms. */
   readonly lastSeenWall: number;
   readonly isDraining: boolean;
   /** Name of the agent's host; '' when the agent does not report a name. */
@@ -149,13 +155,13 @@ export type LiveAgent = {
 /** The agents that are alive now. */
 export interface AgentDirectory {
   agentsOf(region: Region): Iterable<LiveAgent>;
-  /** Regions with an agent that takes jobs. */
+  /** Regions in which an agent takes jobs. */
   liveRegions(): readonly Region[];
 }
 
 type DeclaredPlace = {
   readonly file: string;
-  /** Counted from 1. */
+  /** Lines and columns count from 1. */
   readonly line: number;
   readonly column: number;
   readonly message: string;
@@ -165,41 +171,42 @@ type DeclaredPlace = {
 export type DeclaredFileState = {
   /** The workspace that the file declares. */
   readonly workspaceId: number;
-  /** When this process last applied the file, epoch ms; null: not yet. */
+  /** When this process last applied the file, epoch ms; null: it has not applied the file yet. */
   readonly appliedAt: number | null;
   /** SHA-256 (hex) of the last applied file. */
   readonly digest: string | null;
   /** Number of entries of the last applied file. */
   readonly resources: number;
-  /** Errors of the present file. While the file has errors, the last applied declaration stays in force. */
+  /** Errors of the present file. While it has errors, the last applied declaration stays in effect. */
   readonly errors: readonly DeclaredPlace[];
-  /** Parts of the applied declaration that have no effect. */
+  /** Warnings about parts of the applied declaration, most of them parts without effect. */
   readonly warnings: readonly DeclaredPlace[];
   /**
-   * Why a file without errors is not applied yet; null: the file does not wait. `nextAt`: next try, epoch ms.
+   * Why a file without errors is not applied yet; null: the file
+   * does not wait. `nextAt`: when the next try begins, epoch ms.
    */
   readonly waiting: { readonly reason: string; readonly tries: number; readonly nextAt: number } | null;
 };
 
-/** The exports over OTLP. `MetricsExport` implements this. */
+/** The exports of metrics over OTLP. `MetricsExport` implements this. */
 export interface ExportDirectory {
-  /** State of each endpoint to which svc exports, at most a second old. */
+  /** Returns the state of each endpoint to which svc exports. A state is at most a second old. */
   endpoints(): readonly EndpointState[];
   /**
-   * Sends the metrics of the monitor to the monitor's endpoint now.
+   * Sends the metrics of a monitor to the endpoint of the monitor now.
    *
    * @throws SvcError `not-exported`, `export-unavailable`, `not-leading`
    */
   testExport(monitorId: number): Promise<TestAnswer>;
 }
 
-/** Replays results. `WhatIfs` implements this. */
+/** Replays the results of monitors with other settings. `WhatIfs` implements this. */
 export interface WhatIfRunner {
   /**
-   * Replays the stored results of a monitor with other settings, and compares the replayed
-   * statuses and alerts with the real ones. Returns null when no results are stored yet.
+   * Replays the stored results of a monitor with other settings, and compares the statuses
+   * and alerts of the replay with the real ones. Returns null when no results are stored yet.
    *
-   * @param signal aborted when the caller is gone. The replay then ends
+   * @param signal aborted when the caller is gone, which ends the replay
    * @throws SvcError `what-if-failed`
    */
   compare(whatIf: WhatIf, signal: AbortSignal): Promise<Comparison | null>;
@@ -208,11 +215,11 @@ export interface WhatIfRunner {
 /** Runs checks that people request. `Dispatch` implements this. */
 export interface CheckRunner {
   /**
-   * Makes one attempt in each region now. The results are not recorded.
-   * `agent` and `result` of an answer are null when its region did not answer.
+   * Makes one attempt in each region now. The results are not recorded. If a region
+   * does not answer, `agent` and `result` are null in its element of the returned list.
    *
    * @param checkText JSON text of the check
-   * @throws SvcError `too-many-runs`, or an error that says that NATS is not connected
+   * @throws SvcError `too-many-runs`, or an SvcError that says that NATS is not connected
    */
   runNow(checkText: Secret, regions: readonly Region[], timeoutMs: number): Promise<readonly RegionAnswer[]>;
 }
@@ -230,14 +237,18 @@ export function countAnswer({ answers }: ApiCounters, status: number): void {
 }
 
 /**
- * The labels of an endpoint in metrics. All unknown paths and methods share their
- * labels, because labels of their own would make the number of series unbounded.
+ * The labels of a counted endpoint in metrics. Requests to unknown paths, or with unknown methods,
+ * share the labels {@link NO_ENDPOINT}. Labels of their own would make the number of series unbounded.
  */
 export type CountedEndpoint = { readonly method: string; readonly route: string };
 
 export const NO_ENDPOINT: CountedEndpoint = { method: 'other', route: 'other' };
 
-/** @param tookMs time from the request to its answer, ms */
+/**
+ * Counts a request, and records its duration.
+ *
+ * @param tookMs time from the request to its answer, ms
+ */
 export function countRequest(
   { requests, requestDuration }: ApiCounters,
   { method, route }: CountedEndpoint,

@@ -4,13 +4,15 @@ import { Problem } from './problem.ts';
 /** A bound on slow work: at most `most` pieces of work with the same key run at once. */
 export type Bound = { readonly key: string; readonly most: number };
 
-/** Bounds the slow work that people request, for each object and for each workspace. */
+/** Bounds the slow work that people request, for example for each channel and for each workspace. */
 export class AtOnce {
   readonly #running = new Map<string, number>();
 
   /**
+   * Runs `work`, unless a bound is reached.
+   *
    * @param what names the bounded work in the message of the refusal: `tests of this channel`
-   * @throws Problem `rate-limited` when one of the bounds is reached, or the error of `work`
+   * @throws Problem `rate-limited` when a bound is reached, or the error of `work`
    */
   async runBounded<T>(what: string, bounds: readonly Bound[], work: () => Promise<T>): Promise<T> {
     const reached = bounds.find(({ key, most }) => (this.#running.get(key) ?? 0) >= most);
@@ -40,12 +42,14 @@ export class AtOnce {
 
 /** Runs the work of each owner one after the other, in the order of the calls. */
 export class InTurn<O> {
-  /** By owner: a promise that resolves when all work of the owner has ended. */
+  /** For each owner, a promise that resolves when all work of the owner has ended. */
   readonly #last = new Map<O, Promise<unknown>>();
 
   /**
-   * @param signal aborted when the caller is gone. Work that waits then does not begin
-   * @throws the error of `work`, or Problem `unavailable` if the work does not begin
+   * Runs `work` when all earlier work of the owner has ended.
+   *
+   * @param signal aborted when the caller is gone. If `work` has not begun by then, it does not begin
+   * @throws the error of `work`, or Problem `unavailable` if `work` does not begin
    */
   async runInTurn<T>(owner: O, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     const before = this.#last.get(owner);

@@ -13,14 +13,16 @@ import type { ApiCalls, Login, PageRefusal } from './in-process.ts';
 import { problemOf } from './problem.ts';
 import { RateLimit, type RequestGate, unauthorized } from './request-gate.ts';
 
-/** Maximum number of lines that are not written yet. Further lines are dropped and counted. */
+/** Maximum number of lines that wait to be written. Further lines are dropped and counted. */
 const MOST_WAITING = 1_000;
 /**
- * Maximum rate at which the refusals of one peer or token become
- * lines, so that a flood of requests does not fill the disk.
+ * Maximum rate of audit lines about refusals of one peer or token.
+ * The bound keeps a flood of requests from filling the disk.
  */
 const REFUSALS = { perSecond: 1, atOnce: 100 };
-/** Time after a request in which the same token from the same address is no new login, ms. */
+/**
+ * Time after a login during which requests with the same token from the same address are no new login, ms.
+ */
 const LOGIN_MS = 24 * 3_600_000;
 const MOST_LOGINS = 10_000;
 /** Time between a failed write and the next try, ms. */
@@ -36,22 +38,25 @@ type AuditTrailParts = {
 
 /**
  * The audit trail of requests. A change writes its line in its own transaction.
- * All other lines (refusals, logins, work without a transaction) are kept in
+ * All other lines (of refusals, logins, and work without a transaction) wait in
  * memory until they are written, so that no answer waits for the disk.
  */
 export class AuditTrail {
   readonly #parts: AuditTrailParts;
   readonly #refusals = new RateLimit<string>(REFUSALS);
-  /** When each token was last seen from each address, monotonic ms. */
+  /** When each token last logged in from each address, monotonic ms. */
   readonly #logins = new Map<string, number>();
   readonly #closing = new AbortController();
   #waiting: AuditLine[] = [];
-  /** Number of lines in {@link #waiting} and in the transaction under way. */
+  /** Number of lines in {@link #waiting} and in the running transaction. */
   #kept = 0;
   #writing: Promise<void> | null = null;
-  /** Resolves when the present try to write ends, with or without success. */
+  /** Resolves when the running try to write ends, with or without success. */
   #tried = Promise.withResolvers<void>();
-  /** Whether the last try to write failed. Its lines are kept for the next try. */
+  /**
+   * Whether the last try to write failed because of a temporary
+   * error. The lines of that try wait for the next try.
+   */
   #isRefused = false;
 
   constructor(parts: AuditTrailParts) {
@@ -59,8 +64,8 @@ export class AuditTrail {
   }
 
   /**
-   * Adds a line that no transaction of a change writes: for a
-   * request without a change, or for work without a transaction.
+   * Adds a line that no transaction of a change writes. If too
+   * many lines wait already, the line is dropped and counted.
    */
   addLine(line: AuditLine): void {
     if (this.#kept >= MOST_WAITING) {
@@ -72,13 +77,21 @@ export class AuditTrail {
     this.#writing ??= this.#write();
   }
 
-  /** Adds a refusal. If one source causes many in a short time, only some of them become lines. */
+  /**
+   * Adds a line about a refusal. If the refusals of one
+   * source come too fast, the line is dropped and counted.
+   *
+   * @param source the token or peer that was refused
+   */
   addRefusal(line: AuditLine, source: string): void {
     if (this.#refusals.countUse(source, this.#parts.clock.monotonic()) > 0) this.#parts.leftOut.flood += 1;
     else this.addLine(line);
   }
 
-  /** Whether this use of the token is its first from this address in a day. Remembers the use. */
+  /**
+   * Whether a use of a token is a login: the token had no login
+   * from this address in the last 24 h. Remembers a login.
+   */
   isLogin(tokenId: number, peer: string | null): boolean {
     const key = `${tokenId} ${peer}`;
     const now = this.#parts.clock.monotonic();
@@ -89,12 +102,12 @@ export class AuditTrail {
     return true;
   }
 
-  /** Resolves when all lines are written, or when a write has failed. */
+  /** Resolves when all lines are written, or when a try to write has failed. */
   async untilWritten(): Promise<void> {
     while (this.#writing !== null && !this.#isRefused) await this.#tried.promise;
   }
 
-  /** Tries once more to write the lines in memory. Lines that the database refuses are lost. */
+  /** Tries to write the remaining lines once more. Lines that the database does not accept are lost. */
   async close(): Promise<void> {
     this.#closing.abort();
     while (this.#writing !== null) await this.#writing;
@@ -102,7 +115,7 @@ export class AuditTrail {
 
   async #write(): Promise<void> {
     const { store, clock, log, leftOut } = this.#parts;
-    // Lines that are added in the same turn share a transaction.
+    // Lines that are added in the same turn of the event loop share one transaction.
     await Promise.resolve();
     while (this.#waiting.length > 0) {
       const lines = this.#waiting;
@@ -124,7 +137,7 @@ export class AuditTrail {
       this.#kept -= lines.length;
       this.#endTry();
     }
-    // No `await` follows the last check of `#waiting`, so a line that is added later starts another write.
+    // No `await` follows the last check of `#waiting`, so a line that is added later starts a new write.
     this.#writing = null;
     this.#endTry();
   }
@@ -148,10 +161,12 @@ type RequestFacts = {
 
 const VERBS = { GET: 'read', POST: 'create', PUT: 'replace', PATCH: 'change', DELETE: 'remove' } as const;
 
-/** HTTP statuses of requests that were refused because of their sender. */
+/**
+ * HTTP statuses of refusals whose reason is the sender: no valid token, too small a scope, too many requests.
+ */
 const REFUSED_CALLERS: ReadonlySet<number> = new Set([401, 403, 429]);
 
-/** The audit lines of one request: its login, its change or its refusal. */
+/** Adds the audit lines of one request: a line about the login, and a line about the change or refusal. */
 export class RequestAudit implements ChangeAudit {
   readonly #trail: AuditTrail;
   readonly #facts: RequestFacts;
@@ -178,7 +193,10 @@ export class RequestAudit implements ChangeAudit {
     });
   }
 
-  /** Adds an audit line for the answer, if the request needs a line and has none yet. */
+  /**
+   * Adds a line about the answer to a change, or about a refusal because of
+   * the sender, unless the transaction of the change has written a line.
+   */
   noteAnswer(status: number, detail: string | null): void {
     const { method, access } = this.#facts.endpoint;
     const isChange = method !== 'GET' && access !== 'read';
@@ -208,8 +226,8 @@ export class RequestAudit implements ChangeAudit {
 }
 
 /**
- * The action of a request: `check` for `POST /v1/monitors/{id}/check`,
- * `dry-run` for `POST /v1/monitors/dry-run`, otherwise a verb for the method.
+ * Returns the action of a request: `check` for `POST /v1/monitors/{id}/check`, `dry-run`
+ * for `POST /v1/monitors/dry-run`, and a verb for the method in all other cases.
  */
 function actionOf({ method, path }: Pick<Endpoint, 'method' | 'path'>): string {
   const isVerb = method === 'POST' && !isCollection(path);
@@ -217,7 +235,10 @@ function actionOf({ method, path }: Pick<Endpoint, 'method' | 'path'>): string {
   return verb ?? VERBS[method];
 }
 
-/** Whether the path is a collection below a page or an incident. The last part of such a path is no verb. */
+/**
+ * Whether the path is that of a collection below a page or an
+ * incident. If so, its last part names the collection, not an action.
+ */
 function isCollection(path: string): boolean {
   return /\{\w+_id\}\/[\w-]+$/.test(path);
 }
@@ -230,12 +251,12 @@ function objectOf(endpoint: RequestFacts['endpoint'], path: string): string {
 type LoginParts = { readonly gate: RequestGate; readonly trail: AuditTrail; readonly clock: Clock };
 
 /**
- * Creates the functions with which the dashboard checks and records logins,
- * logouts and refusals. Their audit lines have the form of those of API requests.
+ * Creates the functions with which the dashboard checks logins and records logins, logouts
+ * and refusals. Their audit lines have the same members as the lines of API requests.
  */
 export function createLogins({ gate, trail, clock }: LoginParts): Omit<ApiCalls, 'call'> {
   const noteLogin = (token: Token, from: Login): void => {
-    // Called only to remember this login, so that the first request of the session writes no second line.
+    // This call only remembers the login, so that the first request of the session adds no second line.
     trail.isLogin(token.id, from.peer);
     trail.addLine({ ...dashboardLine(token, from, clock.wall()), action: 'login' });
   };
@@ -282,7 +303,11 @@ export function createLogins({ gate, trail, clock }: LoginParts): Omit<ApiCalls,
   };
 }
 
-/** The members that all lines of the dashboard have in common. @param at epoch ms */
+/**
+ * Makes the members that all lines of the dashboard have in common.
+ *
+ * @param at epoch ms
+ */
 function dashboardLine(
   token: Token | null,
   { peer, requestId }: Login,

@@ -5,8 +5,8 @@ import { instantOf } from '../verdict/local-time.ts';
 import { id } from './answers.ts';
 
 /**
- * Schema of a text with at most this number of characters. A character is
- * a code point, as in JSON Schema and in the limits of declared resources.
+ * Makes the schema of a text with at most this number of characters. A character
+ * is a code point, as in JSON Schema and in the limits of declared resources.
  */
 export function textUpTo(characters: number, text = z.string('must be a string')) {
   return text
@@ -15,15 +15,15 @@ export function textUpTo(characters: number, text = z.string('must be a string')
 }
 
 /**
- * Whether a text has at most this number of code points. A code
- * point has one or two UTF-16 units, so most texts need no count.
+ * Whether a text has at most this number of code points. A code point has one
+ * or two UTF-16 units, so the code points of most texts need not be counted.
  */
 function isUpTo(text: string, characters: number): boolean {
   if (text.length <= characters) return true;
   return text.length <= 2 * characters && [...text].length <= characters;
 }
 
-/** Schema for the name of a token or workspace: one line, without surrounding blanks. */
+/** Makes the schema of the name of a token or workspace: one line, without surrounding blanks. */
 export function nameSchema(description: string) {
   const text = z.string('must be a string').trim().min(1, 'must not be empty');
   return textUpTo(LIMITS.noteTitle, text)
@@ -38,8 +38,8 @@ const INSTANT = z.iso.datetime({ offset: true });
 const LOCAL = z.iso.datetime({ local: true });
 
 /**
- * Schema of an instant in a body: a time with an offset,
- * or a local time in the time zone that the body names.
+ * Makes the schema of an instant in a body: a time with an
+ * offset, or a local time in the time zone that the body names.
  */
 export function instantOrLocal(description: string) {
   return z
@@ -52,26 +52,30 @@ export function instantOrLocal(description: string) {
 }
 
 /**
- * The instant of a text that {@link instantOrLocal} accepts, epoch ms.
+ * Returns the instant of a text that {@link instantOrLocal} accepts, epoch ms.
  *
- * @param zone a known time zone, used for a local time
+ * @param zone a known time zone. A local time is read in this zone
  */
 export function readInstant(text: string, zone: string): number {
   if (INSTANT.safeParse(text).success) return Date.parse(text);
   return instantOf(zone, Date.parse(`${text}Z`));
 }
 
-/** Text of an instant in an answer. @param at epoch ms */
+/**
+ * Returns the text of an instant in an answer.
+ *
+ * @param at epoch ms
+ */
 export function instantText(at: number): string {
   return new Date(at).toISOString();
 }
 
-/** Like {@link instantText}. Returns null when the instant is missing. */
+/** Like {@link instantText}, but returns null when there is no instant. */
 export function instantTextOrNull(at: number | null | undefined): string | null {
   return at === null || at === undefined ? null : instantText(at);
 }
 
-/** Schema of a longer text that people write. Line breaks are allowed. */
+/** Makes the schema of a longer text that people write. The text may have line breaks. */
 export function noteText(description: string) {
   return textUpTo(LIMITS.noteText)
     .superRefine((text, context) => {
@@ -81,7 +85,7 @@ export function noteText(description: string) {
     .meta({ description, maxLength: LIMITS.noteText });
 }
 
-/** Schema of a list of ids in a body. */
+/** Makes the schema of a list of ids in a body. */
 export function idList(description: string) {
   return z
     .array(id)

@@ -28,8 +28,8 @@ import {
 import { invalid, Problem, type ProblemCode } from './problem.ts';
 
 /*
- * Adds declared resources to the table of objects (`objects.ts`). Texts and
- * schemas of the endpoints are made from the definitions of the resources.
+ * Adds the declared resources to the table of objects (`objects.ts`). The texts
+ * and schemas of their endpoints are made from the definitions of the resources.
  */
 
 const removal = z.object({
@@ -45,7 +45,11 @@ const removalOfShown = removal.extend({
   }),
 });
 
-/** @throws Problem when the query asks to remove the components and also to keep them */
+/**
+ * Returns what the query of a removal asks for the components that show the object.
+ *
+ * @throws Problem when the query asks to remove the components and also to keep them
+ */
 function shownByOf({ cascade, components }: z.infer<typeof removalOfShown>): ShownBy {
   if (components !== 'keep') return cascade === 'true' ? 'remove' : 'refuse';
   if (cascade !== 'true') return 'keep';
@@ -56,20 +60,24 @@ function shownByOf({ cascade, components }: z.infer<typeof removalOfShown>): Sho
 }
 
 /**
- * The kinds of resources in one list of the API, and the texts about them that their definitions do not have.
+ * The kinds of resources in one list of the API, and texts
+ * about the list that the definitions do not contain.
  */
 type Kinds<K extends ResourceKind> = {
   readonly tag: string;
   readonly kinds: readonly [K, ...K[]];
-  /** Words for the attributes that the filter `name` of the list searches. */
+  /** Words for the attributes that the filter `name` searches: `title or slug`. */
   readonly named: string;
-  /** The types by which the list can be filtered; left out: all members have the same type. */
+  /**
+   * The types that the filter `type` accepts; left out: all
+   * members have one type, and the list has no such filter.
+   */
   readonly types?: readonly string[];
-  /** Text that says which objects are removed together with a member, or prevent its removal. */
+  /** Says which objects are removed together with a member of the list, or prevent its removal. */
   readonly removal?: string;
   /**
-   * Whether components of status pages can show members of the list. If
-   * so, the query of a removal may say what happens to these components.
+   * Whether components of status pages can show members of the list. If they
+   * can, the query of a removal may say what happens to the components.
    */
   readonly isShown?: boolean;
 };
@@ -81,8 +89,8 @@ export function defineResources<const P extends string, K extends ResourceKind>(
 ) {
   const { noun } = DEFINITIONS[kinds[0]];
   const problems: readonly ProblemCode[] = ['conflict', ...refusedReferences(kinds)];
-  // The TypeScript type of the query always has `type`. A list
-  // with only one type refuses this parameter as unknown.
+  // For TypeScript, every query has `type`. At run time, a list whose
+  // members have one type refuses `type` as an unknown parameter.
   const query = offsetPage.extend({ name: nameFilter(named), type: typeFilter(types ?? ['']) });
   const queryWithoutType = query.omit({ type: true }) as unknown as typeof query;
   const objects = defineObjects({
@@ -119,23 +127,28 @@ export function defineResources<const P extends string, K extends ResourceKind>(
   return { ...objects, kinds };
 }
 
-/** How the resources of a list are read from requests and presented in answers. */
+/** How requests for a list of resources are read, and how its resources are presented in answers. */
 type Presentation<T extends ResourceTable> = {
   readonly table: T;
-  /** @throws Problem when the parent in the path does not exist or belongs to another workspace */
+  /**
+   * Checks the object that the path names before the list, for example a status page.
+   *
+   * @throws Problem when that object does not exist or belongs to another workspace
+   */
   requireParent?(request: ObjectRequest): Promise<void>;
   /**
-   * Returns the kind of a new resource, for lists with several
-   * kinds. @throws Problem when the body names no such kind
+   * Returns the kind of a new resource, in a list with several kinds.
+   *
+   * @throws Problem when the body names no kind of the list
    */
   kindFor?(body: unknown): ResourceKind;
-  /** Adds to the body the members whose values the path contains. */
+  /** Returns the body with the members whose values are in the path. */
   completed?(body: unknown, request: ObjectRequest): unknown;
   present(stored: readonly StoredIn<T>[]): object[] | Promise<object[]>;
   /**
-   * Called in the transaction, after a create or an update.
+   * Called in the transaction, after a resource is created or updated.
    *
-   * @param before the resource before an update; null: the resource was created
+   * @param before attributes before the update; null: the resource was created
    */
   written?(
     change: ConfigurationChange,
@@ -148,7 +161,7 @@ type Presentation<T extends ResourceTable> = {
 
 type Parts = Pick<ApiParts, 'configuration' | 'reading' | 'declaredFile' | 'secrets' | 'clock'>;
 
-/** Gives the endpoints of {@link defineResources} their handlers. */
+/** Gives handlers to the endpoints of {@link defineResources}. */
 export function serveResources<const P extends string, K extends ResourceKind, T extends ResourceTable>(
   objects: ReturnType<typeof defineResources<P, K>>,
   presentation: Presentation<T>,
@@ -157,8 +170,8 @@ export function serveResources<const P extends string, K extends ResourceKind, T
   const { table, requireParent, kindFor, completed, present, written, further = [] } = presentation;
   const { reading, configuration } = parts;
   /**
-   * Finds the kind of an existing member without decrypting its
-   * secrets, so that a member with unreadable secrets can be removed.
+   * Finds the kind of an existing member without decrypting its secrets.
+   * So a member whose secrets cannot be decrypted can still be removed.
    */
   const kindOf = async (request: ObjectRequest, id: number) => {
     const kind = await reading.kindOf(table, rowsOf(request), id);
@@ -229,7 +242,7 @@ export function serveResources<const P extends string, K extends ResourceKind, T
 }
 
 /**
- * The normalized attributes of a resource in a body.
+ * Returns the normalized attributes of the resource in a body.
  *
  * @throws Problem `invalid` that lists all errors
  */
@@ -248,8 +261,8 @@ function declaredHeaders({ owner, localName }: Metadata, { declaredFile }: Parts
 }
 
 /**
- * The problem codes that a request reports when an object that its body refers
- * to is missing. `page_id` is left out, because the path contains the page's id.
+ * Returns the problem codes for objects that are missing although the body refers
+ * to them. `page_id` does not count, because the path contains the page's id too.
  */
 function refusedReferences(kinds: readonly ResourceKind[]): readonly ProblemCode[] {
   const refers = kinds.some((kind) =>
@@ -261,8 +274,8 @@ function refusedReferences(kinds: readonly ResourceKind[]): readonly ProblemCode
 }
 
 /**
- * The rows that a request may see: the rows of its workspace.
- * Objects of a status page must also belong to the page in the path.
+ * Returns the rows that a request may see: the rows of its workspace. If
+ * the path names a status page, the rows must also belong to this page.
  */
 function rowsOf(request: ObjectRequest): ListScope {
   const workspaceId = workspaceOf(request);
@@ -273,8 +286,7 @@ function rowsOf(request: ObjectRequest): ListScope {
 type Declared = Metadata & { readonly kind: ResourceKind; readonly attributes: Resources[ResourceKind] };
 
 /**
- * Makes the form in which an answer shows a declared resource:
- * its id is a text, and its instants are texts (RFC 3339).
+ * Returns a declared resource as an answer shows it: its id is a text, and its instants are texts (RFC 3339).
  *
  * @param computed members that the service adds
  */

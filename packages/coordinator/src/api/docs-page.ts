@@ -50,7 +50,7 @@ type Document = {
   };
 };
 
-/** Renders the OpenAPI document as one HTML page, which loads no script and no other file. */
+/** Renders the OpenAPI document as one HTML page. The page loads no script and no other file. */
 export async function docsPage(json: Json): Promise<string> {
   const document = json as unknown as Document;
   const text = new SchemaText(document.components.schemas);
@@ -101,7 +101,7 @@ function parameterLine({ name, in: place, description = '', schema }: Parameter)
   return html`<dt><code>${name}</code> <span class="type">${place}, ${typeText(schema)}</span></dt><dd>${prose(description)}${fallback}</dd>`;
 }
 
-/** Names the token that an operation needs, from the operation's `security`. */
+/** Names the token that an operation needs, as its `security` says. */
 function tokenOf({ security = [] }: Operation): string {
   const role = security[0]?.token?.[0];
   if (role === undefined) return 'No token.';
@@ -111,7 +111,8 @@ function tokenOf({ security = [] }: Operation): string {
 const LARGER: Readonly<Record<string, string>> = { read: ', write or admin', write: ' or admin' };
 
 /**
- * Renders the answers of an operation. All refusals share one line, because their bodies have the same form.
+ * Renders the answers of an operation. All refusals are in
+ * one line, because their bodies have the same members.
  */
 function answers({ responses }: Operation, { components }: Document, text: SchemaText) {
   const all = Object.entries(responses).map(([status, response]) => ({
@@ -154,8 +155,8 @@ function requestText({ path, method, operation }: Listed, { servers }: Document,
 }
 
 /**
- * Renders an example: a text unchanged, any other value as JSON. The
- * element can take the focus, so that the keyboard can scroll it.
+ * Renders an example. A text is shown unchanged, any other value as JSON.
+ * The element can take the focus, so that the keyboard can scroll it.
  */
 function example(title: string, value: unknown, isOpen = false) {
   if (value === undefined) return '';
@@ -165,7 +166,9 @@ function example(title: string, value: unknown, isOpen = false) {
 
 type Json = { readonly [name: string]: unknown };
 
-/** A line in the list of an object's members. `name` is the path of the member: `headers[].key`. */
+/**
+ * A line in the list of an object's members. `name` is the path of the member, for example `headers[].key`.
+ */
 type Member = { name: string; type: string; isRequired: boolean; notes: string };
 
 /** Resolves references in schemas, and describes schemas for people. */
@@ -176,19 +179,25 @@ class SchemaText {
     this.#schemas = schemas;
   }
 
-  /** Names of the component schemas that a schema refers to. A choice (`oneOf`) refers to several. */
+  /**
+   * Returns the names of the component schemas that a schema
+   * refers to. A choice (`oneOf`) may refer to several.
+   */
   namesOf(schema: Json): string[] {
     const choices = (schema.oneOf ?? schema.allOf ?? [schema]) as Json[];
     return choices.flatMap(({ $ref }) => (typeof $ref === 'string' ? ($ref.split('/').at(-1) ?? []) : []));
   }
 
-  /** Finds the first example of a schema. For a choice, the first example of its first schema. */
+  /**
+   * Returns the first example of a schema, or undefined. Of
+   * a choice, it is the first example of the first schema.
+   */
   exampleOf(schema: Json): unknown {
     const named = this.#schemas[this.namesOf(schema)[0] ?? ''];
     return ((named ?? schema).examples as unknown[] | undefined)?.[0];
   }
 
-  /** Renders the members of a schema. Named schemas become links. */
+  /** Renders the members of a schema. If it refers to named schemas, renders links to them. */
   describe(schema: Json) {
     const names = this.namesOf(schema);
     if (names.length > 0) return html`<p>${links(names)}</p>`;
@@ -209,7 +218,7 @@ class SchemaText {
   }
 }
 
-/** Renders a text. The words between backticks become code. */
+/** Renders a text, with the words between backticks as code. */
 function prose(text: string) {
   return text.split('`').map((part, at) => (at % 2 === 1 ? html`<code>${part}</code>` : part));
 }
@@ -218,7 +227,7 @@ function links(names: readonly string[]) {
   return names.map((name, at) => html`${at === 0 ? '' : ' or '}<a href="#${name}"><code>${name}</code></a>`);
 }
 
-/** Describes a type: `string, 1 to 256 characters`. */
+/** Describes a type in words: `string, 1 to 256 characters`. */
 function typeText(schema: Json): string {
   if ('const' in schema) return JSON.stringify(schema.const);
   if (Array.isArray(schema.enum)) return schema.enum.map((value) => JSON.stringify(value)).join(' | ');
@@ -258,7 +267,8 @@ function membersOf(schema: Json, prefix: string): Member[] {
     required?: readonly string[];
   };
   return Object.entries(properties).flatMap(([name, member]) => {
-    // The type of a member that requests ignore is `ignored`.
+    // In the schema of a request, a read-only member without a
+    // type is ignored. The page says so in place of the type.
     const isIgnored = member.readOnly === true && member.type === undefined && member.anyOf === undefined;
     const line = {
       name: `${prefix}${name}`,
@@ -279,8 +289,8 @@ function notesOf(schema: Json): string {
 }
 
 /**
- * Finds the object schema inside a member: the member itself,
- * the object of a nullable member, or the entries of a list.
+ * Finds the object schema inside the schema of a member: the schema itself, the object of a nullable
+ * member, or the entries of a list. `mark`: text that joins the names of the member and its inner members.
  */
 function innerObject(schema: Json): { value: Json; mark: string } {
   const choices = (schema.anyOf ?? [schema]) as Json[];

@@ -5,41 +5,49 @@ import type { Transaction } from '../store/store.ts';
 import type { ResourceView } from './answers.ts';
 import type { ProblemCode } from './problem.ts';
 
-/** Who may call an endpoint: anybody, a token of this scope or a larger one, or only the operator's token. */
+/**
+ * Who may call an endpoint: anybody, a token of this scope
+ * or a larger one, or only the token of the operator.
+ */
 export type Access = 'public' | TokenScope | 'operator';
 
 /** The audit line that a change writes in its transaction. `RequestAudit` implements this. */
 export interface ChangeAudit {
-  /** @param madeId id of the created object, which the path does not contain */
+  /**
+   * Writes the line.
+   *
+   * @param madeId id of the created object, which the path does not contain
+   */
   writeLine(tx: Transaction, madeId?: number): Promise<void>;
 }
 
-/** A request after authentication and parsing. It has all that a handler learns about the HTTP request. */
+/**
+ * A request after authentication and parsing. It contains all that a handler learns about the HTTP request.
+ */
 export type ApiRequest<Q = unknown, B = unknown> = {
-  /** The token; null on public endpoints. */
+  /** The token of the request; null on public endpoints. */
   readonly token: Token | null;
-  /** Ids of the path by name: positive integers. */
+  /** The ids in the path by their names. They are positive integers. */
   readonly ids: Readonly<Record<string, number>>;
   readonly query: Q;
   readonly body: B;
   header(name: string): string | undefined;
-  /** Writes the audit line of a change. The handler calls it in the transaction of the change. */
+  /** Writes the audit line of a change. The handler calls `writeLine` in the transaction of the change. */
   readonly audit: ChangeAudit;
-  /** Aborted when the caller is gone, so that work for this caller alone can end. */
+  /** Aborted when the caller is gone, so that work only for this caller can end. */
   readonly signal: AbortSignal;
 };
 
 export type EndpointAnswer<A = unknown> = {
   readonly status: number;
-  /** The body, sent as JSON. A string is sent unchanged. Absent: no body. */
+  /** The body. A string is sent unchanged, any other value as JSON. Absent: the answer has no body. */
   readonly body?: A;
   readonly headers?: Readonly<Record<string, string>>;
 };
 
 /**
- * A schema in the OpenAPI document: a zod schema, the schema of a
- * resource of this kind (or of one of these kinds), or a page of a
- * list of such resources.
+ * A schema in the OpenAPI document: a zod schema, or the schema of a declared resource of one
+ * of the kinds in `resource`, or of a page of a list of resources of the kinds in `resources`.
  */
 export type DocumentedSchema =
   | z.ZodType
@@ -55,7 +63,10 @@ export type AnswerHeader =
 
 export type Documented = {
   readonly description: string;
-  /** Absent: there is no body, or it is not JSON (see {@link contentType}). */
+  /**
+   * Schema of a JSON body. Absent: the answer has no body,
+   * or a body that is not JSON (see {@link contentType}).
+   */
   readonly schema?: DocumentedSchema;
   /** Media type of a body that is not JSON. */
   readonly contentType?: string;
@@ -66,7 +77,7 @@ export type RequestHeader = 'If-Match' | 'If-None-Match' | 'Idempotency-Key';
 
 /**
  * One operation of the API: its route, its access rules
- * and its documentation. {@link serve} gives it a handler.
+ * and its documentation. {@link serve} adds the handler.
  */
 export type Endpoint<T extends EndpointTypes = EndpointTypes> = {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -80,28 +91,28 @@ export type Endpoint<T extends EndpointTypes = EndpointTypes> = {
   /** Schema of the query parameters, which arrive as text. Unknown parameters are refused. */
   readonly query?: z.ZodObject;
   /**
-   * If it is present, a JSON body is required. A zod schema validates the
-   * body before the handler runs. The handler itself validates resources.
+   * Schema of the JSON body. If `body` is present, requests must have a body. A zod schema
+   * validates the body before the handler runs. The handler itself validates a declared resource.
    */
   readonly body?: DocumentedSchema;
   /**
-   * Schema of the answer whose members the body may repeat.
-   * Members that only the answer has are ignored in the body.
+   * Schema of an answer. A request may send the answer's members
+   * back: members that only the answer has are ignored in the body.
    */
   readonly repeats?: z.ZodObject;
-  /** Answers by status. */
+  /** Successful answers by HTTP status. */
   readonly answers: Readonly<Record<number, Documented>>;
   /**
-   * Problems that the endpoint may report, in addition to those that
+   * Problems that the endpoint may report in addition to those that
    * follow from its access, path, headers and body (see `openapi.ts`).
    */
   readonly problems?: readonly ProblemCode[];
   readonly headers?: readonly RequestHeader[];
-  /** Tells the compiler the types of the schemas. It never has a value. */
+  /** Tells the compiler the types of the schemas. The member never has a value. */
   readonly types?: T;
 };
 
-/** The types of the schemas of an endpoint. */
+/** The types that the path and the schemas of an endpoint determine. */
 export type EndpointTypes = {
   /** Names of the ids in the path. `filters`: names of the query parameters. */
   readonly ids: string;
@@ -109,13 +120,13 @@ export type EndpointTypes = {
   /** The parsed query and the parsed body that the handler gets. */
   readonly query: unknown;
   readonly body: unknown;
-  /** The body of a success. */
+  /** The body of a successful answer. */
   readonly answer: unknown;
 };
 
 type IdsIn<P extends string> = P extends `${string}{${infer Name}}${infer Rest}` ? Name | IdsIn<Rest> : never;
 
-/** The type of the body that a handler gets. A body that is a resource is not parsed yet. */
+/** The type of the body that a handler gets. A declared resource in a body is not parsed yet. */
 type BodyIn<B extends DocumentedSchema> = [B] extends [never]
   ? undefined
   : B extends z.ZodType
@@ -144,7 +155,7 @@ type ViewOf<S> = S extends z.ZodType
 
 type KindIn<K> = Extract<K extends readonly unknown[] ? K[number] : K, ResourceKind>;
 
-/** An endpoint whose types are those of its path and schemas. */
+/** An endpoint whose types follow from its path and schemas. */
 type EndpointOf<
   P extends string,
   Q extends z.ZodObject,
@@ -158,10 +169,10 @@ type EndpointOf<
   answer: { [S in keyof A]: AnswerIn<A[S]> }[keyof A];
 }>;
 
-/** The query schema of an endpoint without query parameters. */
+/** The query schema of an endpoint that takes no query parameters. */
 export type NoQuery = z.ZodObject<Record<never, never>>;
 
-/** Defines an endpoint, with the types of its path and schemas. */
+/** Defines an endpoint. The compiler derives its types from the path and the schemas. */
 export function endpoint<
   const P extends string,
   Q extends z.ZodObject = NoQuery,
@@ -178,7 +189,7 @@ export function endpoint<
   return definition;
 }
 
-/** An endpoint whose successes have this body, with any path and query. */
+/** An endpoint whose successful answers have this body. Its path and query may be any. */
 export type EndpointAnswering<A> = Endpoint<Omit<EndpointTypes, 'answer'> & { readonly answer: A }>;
 
 /** The ids and query parameters of a call to an endpoint. A query parameter that is null is left out. */
@@ -188,7 +199,7 @@ export type ParametersOf<T extends EndpointTypes> = string extends T['ids']
 
 type Parameter = string | number | null | undefined;
 
-/** The body of a success of an endpoint. */
+/** The body of a successful answer of an endpoint. */
 export type AnswerOf<E extends Endpoint> = E extends Endpoint<infer T> ? T['answer'] : never;
 
 /** A request to an endpoint. */
@@ -196,8 +207,8 @@ export type RequestOf<E extends Endpoint> =
   E extends Endpoint<infer T> ? ApiRequest<T['query'], T['body']> : never;
 
 /**
- * Answers the requests of an endpoint. The compiler compares
- * the bodies of its answers with the endpoint's schemas.
+ * Answers the requests to an endpoint. The compiler checks that
+ * the bodies of the answers match the schemas of the endpoint.
  */
 type Handler<T extends EndpointTypes> = (
   request: ApiRequest<T['query'], T['body']>,
@@ -212,7 +223,11 @@ export function serve<T extends EndpointTypes>(defined: Endpoint<T>, handle: Han
   return { ...defined, handle };
 }
 
-/** The workspace whose objects a request may see. Endpoints that are not public always have a token. */
+/**
+ * Returns the workspace whose objects a request may see.
+ *
+ * @throws TypeError when the endpoint is public, because only then the request may have no token
+ */
 export function workspaceOf(request: Pick<ApiRequest, 'token'>): number {
   if (request.token === null) throw new TypeError('a public endpoint has no workspace');
   return request.token.workspaceId;

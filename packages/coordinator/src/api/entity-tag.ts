@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 import { Problem } from './problem.ts';
 
 /**
- * Strong ETag of a resource in an answer. The tag contains the version of the row, which
- * `If-Match` compares, and a digest of the answer, because a status or a warning can change
- * without a write to the row. The digest leaves out `age_ms`, which differs in every answer.
+ * Makes the strong ETag of a resource in an answer. The tag contains the version of the row, which
+ * `If-Match` compares. It also contains a digest of the answer, because a status or a warning can
+ * change without a write to the row. The digest leaves out `age_ms`, which differs in every answer.
  */
 export function entityTag(rowVersion: number, view: object): string {
   const text = JSON.stringify(view, (name, value) => (name === 'age_ms' ? undefined : value));
@@ -12,8 +12,8 @@ export function entityTag(rowVersion: number, view: object): string {
 }
 
 /**
- * The versions that `If-Match` allows; undefined: any version. Weak tags
- * (RFC 9110, section 13.1.1) and tags that svc did not make match nothing.
+ * Returns the versions that `If-Match` allows; undefined: any version. Only the version in a tag is
+ * compared, not the digest. Weak tags (RFC 9110, section 13.1.1) and tags without a version match nothing.
  *
  * @throws Problem `malformed-request`
  */
@@ -27,7 +27,7 @@ export function expectedVersions(ifMatch: string | undefined): readonly number[]
 }
 
 /**
- * Whether `If-None-Match` names the tag of the answer. A weak
+ * Whether `If-None-Match` contains the tag of the answer. A weak
  * tag matches like a strong one (RFC 9110, section 13.1.2).
  *
  * @throws Problem `malformed-request`
@@ -37,7 +37,7 @@ export function isNotModified(ifNoneMatch: string | undefined, tag: string): boo
   return tags === '*' || (tags ?? []).some((known) => known.replace(/^W\//, '') === tag);
 }
 
-/** Reads a list of tags (RFC 9110, sections 8.8.3 and 5.6.1). Empty members are ignored. */
+/** Reads a list of tags (RFC 9110, sections 8.8.3 and 5.6.1). Empty members of the list are ignored. */
 function entityTags(header: string, value: string | undefined): readonly string[] | '*' | undefined {
   const text = value?.trim();
   if (text === undefined || text === '*') return text;

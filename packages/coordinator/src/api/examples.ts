@@ -6,7 +6,7 @@ type Json = Readonly<Record<string, unknown>>;
 
 /**
  * For each kind, the body of a request that creates a resource (`sent`),
- * and the members that the service adds in the answer (`added`).
+ * and the members that the service adds to the answer (`added`).
  */
 const RESOURCES: { readonly [K in ResourceKind]: { readonly sent: Json; readonly added: Json } } = {
   svc_http_monitor: {
@@ -86,8 +86,9 @@ export function inputExample(kind: ResourceKind): Json {
 }
 
 /**
- * Example of the answer to {@link inputExample}. The code that makes
- * real answers makes this example too, so the two cannot differ.
+ * Makes the example of the answer to {@link inputExample}. The code for
+ * real answers parses and presents the attributes, so these cannot differ
+ * from real answers. The members that the service adds are written by hand.
  */
 export function answerExample(kind: ResourceKind): Json {
   const { sent, added } = RESOURCES[kind];

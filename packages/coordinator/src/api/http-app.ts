@@ -26,15 +26,15 @@ import { RequestGate } from './request-gate.ts';
 import { parseBody, queryParser, readBody } from './request-input.ts';
 
 /**
- * Data about a request for its audit line, the counters and
- * the log. The steps that answer the request fill it in.
+ * Data about a request for the counters, the log and the request's
+ * audit line. The code that answers the request fills them in.
  */
 type Noted = {
   readonly requestId: string;
   endpoint: CountedEndpoint;
   audit: RequestAudit | null;
   token: Token | null;
-  /** Why the request was refused; null: it was not refused. */
+  /** Why the request was refused; null: it was not refused, or a defect of svc is the cause. */
   refusal: string | null;
 };
 type Variables = { noted: Noted };
@@ -42,13 +42,16 @@ type ApiContext = Context<{ Variables: Variables }>;
 
 type App = Hono<{ Variables: Variables }>;
 
-/** The parts that answer requests, from a socket or from within the process. */
+/** The parts that answer requests, whether they come over a socket or from this process. */
 type Answering = { readonly parts: ApiParts; readonly trail: AuditTrail; readonly gate: RequestGate };
 
-/** Finds the address of a request's sender; null: the connection is gone. */
+/** Returns the address of a request's sender; null: the connection is gone. */
 type PeerOf = (context: ApiContext) => string | null;
 
-/** Creates the whole API as a function from requests to answers, and the sites that are served beside it. */
+/**
+ * Creates the API as a function from requests to answers. The
+ * function also serves the sites, which are returned too.
+ */
 export function createApp(
   parts: ApiParts,
   trail: AuditTrail,
@@ -79,8 +82,8 @@ export function createApp(
 }
 
 /**
- * Makes the function that says whether a path belongs to the API. A path belongs to it
- * when its first part is that of an endpoint, even if no endpoint has the whole path.
+ * Makes the function that says whether a path belongs to the API: its first part is
+ * that of an endpoint or of the documentation, even if no endpoint has the whole path.
  */
 function pathsOf(endpoints: readonly Endpoint[]): (path: string) => boolean {
   const firstOf = (path: string) => path.split('/', 2)[1];
@@ -89,8 +92,8 @@ function pathsOf(endpoints: readonly Endpoint[]): (path: string) => boolean {
 }
 
 /**
- * Adds the steps that all requests share: the request's id,
- * counters, log lines, and the common headers of the answer.
+ * Makes the handler that surrounds every request: it gives the request an id,
+ * offers it to the sites, counts and logs the answer, and sets the common headers.
  */
 function accompany(
   parts: ApiParts,
@@ -127,7 +130,7 @@ type Answered = {
   readonly startedAt: number;
 };
 
-/** Counts an answer, and writes its lines of the audit trail and of the log. */
+/** Counts an answer, and writes its lines in the audit trail and in the log. */
 function noteAnswer(
   { requestId, endpoint, audit, token, refusal }: Noted,
   { method, path, status, startedAt }: Answered,
@@ -141,13 +144,15 @@ function noteAnswer(
   log.debug({ requestId, method, path, status, tokenId, ms: Math.round(tookMs) }, 'request answered');
 }
 
-/** Whether a request came over a loopback address. The API may also listen on other addresses. */
+/** Whether a request came over a loopback address. The API may listen on other addresses too. */
 function isOnLoopback({ env }: ApiContext, { listen }: ApiParts): boolean {
   const { incoming } = env as Partial<HttpBindings>;
   return isLoopbackHost(plainIpv4(incoming?.socket.localAddress ?? listen.host));
 }
 
-/** The answer of the first site that takes the request; null: no site takes it, so the API answers. */
+/**
+ * Returns the answer of the first site that takes the request; null: no site takes it, so the API answers it.
+ */
 async function pageFor(
   context: ApiContext,
   { parts, sites, peerOf }: { parts: ApiParts; sites: readonly Site[]; peerOf: PeerOf },
@@ -167,16 +172,16 @@ async function pageFor(
 }
 
 /**
- * Sets the headers on the answer itself. `context.header` would make a
- * new answer for each header, and would turn a text body into a stream.
+ * Sets the common headers on the answer itself. `context.header` would make
+ * a new answer for each header, and would turn a text body into a stream.
  *
- * @param isPage whether a page answers, which sets its own headers
+ * @param isPage whether a site answers, which sets most headers itself
  */
 function setCommonHeaders(context: ApiContext, { requestId, token }: Noted, isPage: boolean): void {
   const { headers } = context.res;
   headers.set('x-request-id', requestId);
   if (isPage) return;
-  // A client that has stored ids sees from this header when its token belongs to another workspace.
+  // A client that has stored ids notices by this header that its token belongs to another workspace.
   if (token !== null) headers.set('svc-workspace', String(token.workspaceId));
   headers.set('cache-control', 'no-store');
   headers.set('x-content-type-options', 'nosniff');
@@ -184,24 +189,32 @@ function setCommonHeaders(context: ApiContext, { requestId, token }: Noted, isPa
 
 /** A request to an endpoint before authentication and parsing. */
 type Received = {
-  /** Path with the ids filled in, without the query. */
+  /** Path with the ids filled in, without the query: `/v1/monitors/12`. */
   readonly path: string;
   readonly ids: Readonly<Record<string, number>>;
   readonly parameters: Iterable<readonly [string, string]>;
   readonly peer: string | null;
   readonly signal: AbortSignal;
   header(name: string): string | undefined;
-  /** @throws Problem `unauthorized`, `rate-limited` */
+  /**
+   * Finds the token of the request.
+   *
+   * @throws Problem `unauthorized`, `rate-limited`
+   */
   identify(): Token;
-  /** @throws Problem `too-large`, `unsupported-media-type`, `malformed-request` */
+  /**
+   * Returns the body of the request before its validation.
+   *
+   * @throws Problem `too-large`, `unsupported-media-type`, `malformed-request`
+   */
   readBody(): unknown;
 };
 
 type Answer = (received: Received, noted: Noted) => Promise<EndpointAnswer>;
 
 /**
- * Makes the function that admits, parses and answers the requests
- * of one endpoint. The function rejects when a request fails.
+ * Makes the function that admits, parses and answers the requests to one endpoint.
+ * The function rejects when it refuses a request or when the handler fails.
  */
 function answerOf(endpoint: ServedEndpoint, { parts, trail, gate }: Answering): Answer {
   const { access } = endpoint;
@@ -228,7 +241,7 @@ function answerOf(endpoint: ServedEndpoint, { parts, trail, gate }: Answering): 
   };
 }
 
-/** Makes the handler of the requests to an endpoint that come over a socket. */
+/** Makes the handler for requests to an endpoint that come over a socket. */
 function handlerOf(
   endpoint: ServedEndpoint,
   peerOf: PeerOf,
@@ -253,7 +266,7 @@ function handlerOf(
   };
 }
 
-/** Makes the function that calls the API within this process. */
+/** Makes the function with which pages of this process call the API. */
 function createCalls(endpoints: readonly ServedEndpoint[], answering: Answering): ApiCalls['call'] {
   const keyOf = ({ method, path }: Endpoint) => `${method} ${path}`;
   const answers = new Map(endpoints.map((each) => [keyOf(each), answerOf(each, answering)]));
@@ -272,7 +285,8 @@ function createCalls(endpoints: readonly ServedEndpoint[], answering: Answering)
       readBody: () => body,
     };
     const called = await answer(received, noted).then(
-      // The body has the type of the endpoint's schema, because `serve` made the compiler compare the two.
+      // The body has the type in the endpoint's schema: the
+      // compiler checked that when `serve` got the handler.
       ({ status, headers = {}, body = null }): Called<never> => ({
         status,
         headers,
@@ -289,7 +303,7 @@ function createCalls(endpoints: readonly ServedEndpoint[], answering: Answering)
   };
 }
 
-/** Separates the ids of the path from the parameters of the query. */
+/** Splits parameters into the ids of the path and the parameters of the query. */
 function placed(route: string, parameters: Parameters) {
   const ids: Record<string, number> = {};
   const filters: [string, string][] = [];
@@ -303,7 +317,7 @@ function placed(route: string, parameters: Parameters) {
 
 const DOCS_PATH = '/docs';
 
-/** Serves the description of the API, for programs and for people. */
+/** Serves the description of the API: as an OpenAPI document for programs, and as a page for people. */
 function serveDocuments(app: App, endpoints: readonly Endpoint[], { publicUrl }: ApiParts): void {
   const document = once(() => openApi(endpoints, publicUrl));
   const documentText = once(() => JSON.stringify(document()));
@@ -318,7 +332,10 @@ function serveDocuments(app: App, endpoints: readonly Endpoint[], { publicUrl }:
   });
 }
 
-/** Makes a value at its first use and keeps it. Most coordinators never need the documents of the API. */
+/**
+ * Returns a function that makes a value at its first call and then
+ * keeps it. Most coordinators never need the documents of the API.
+ */
 function once<T>(make: () => T): () => T {
   let made: { value: T } | undefined;
   return () => {
@@ -334,7 +351,7 @@ function unknownPath(endpoints: readonly Endpoint[], path: string): Problem {
   return new Problem('method-not-allowed', `this path takes only ${allow}`, { headers: { allow } });
 }
 
-/** Returns the problem that answers a failed request. Logs the error when the operator must look at it. */
+/** Returns the problem that answers a failed request. Logs the error if the operator must look at it. */
 function problemFor(error: Error, noted: Noted, path: string, { log }: ApiParts): Problem {
   const { requestId } = noted;
   if (isForTheLog(error)) {
@@ -349,7 +366,10 @@ function problemFor(error: Error, noted: Noted, path: string, { log }: ApiParts)
   return new Problem('internal-error', detail);
 }
 
-/** The problem for a request to another host. A request for a page gets `not-found`. */
+/**
+ * Makes the problem for a request over loopback that names another host:
+ * `misdirected` for a path of the API, `not-found` for the path of a page.
+ */
 function misdirected(isOfApi: boolean): Problem {
   return new Problem(
     isOfApi ? 'misdirected' : 'not-found',
@@ -384,9 +404,9 @@ async function respond(
 }
 
 /**
- * Writes an answer as JSON in UTF-8, exactly as `JSON.stringify` does. The members of
- * a list are written one at a time, and the event loop gets turns in between, because
- * 100 monitors with large bodies are 25 MiB. A large answer is sent in parts.
+ * Writes an answer as JSON in UTF-8, exactly as `JSON.stringify` does. The members of a list are
+ * written one at a time, and the event loop gets turns between them, because 100 monitors with large
+ * bodies are 25 MiB. A list of more than {@link JOINED_BYTES} is returned as a stream of its parts.
  */
 export async function answerText(
   body: unknown,
@@ -399,19 +419,19 @@ export async function answerText(
   const end = JSON.stringify(envelope)
     .replace(/^\{(?=")/, ',')
     .replace(/^\{\}$/, '}');
-  // Each part is encoded separately, because encoding the whole text at once would block the thread.
+  // Each part is encoded by itself: encoding the whole text at once would block the thread.
   const parts = [Buffer.from('{"data":['), ...members, Buffer.from(`]${end}`)];
   const bytes = parts.reduce((sum, part) => sum + part.byteLength, 0);
   return bytes <= JOINED_BYTES ? Buffer.concat(parts) : ReadableStream.from(parts);
 }
 
 /**
- * Maximum size of an answer that is sent in one piece, bytes.
+ * Maximum size of a list that is returned in one piece, bytes.
  * Joining 25 MiB would block the thread for about 10 ms.
  */
 const JOINED_BYTES = 1_024 * 1_024;
 
-/** Whether the body is a list: `data` is its first member. */
+/** Whether the body is a list. The first member of a list is `data`. */
 function isList(body: unknown): body is { data: readonly unknown[] } {
   if (typeof body !== 'object' || body === null) return false;
   return Object.keys(body)[0] === 'data' && 'data' in body && Array.isArray(body.data);

@@ -2,10 +2,10 @@ import type { Token } from '../store/access/tokens.ts';
 import type { Endpoint, EndpointTypes, ParametersOf } from './endpoint.ts';
 import type { Problem } from './problem.ts';
 
-/** The visitor for whom the dashboard calls the API. */
+/** The visitor of the dashboard for whom the API is called. */
 export type Caller = {
   readonly token: Token;
-  /** Address of the visitor. */
+  /** Network address of the visitor; null: the connection is gone. */
   readonly peer: string | null;
 };
 
@@ -19,7 +19,9 @@ export type Sent = {
 /** Ids and query parameters by name. A value that is null or undefined is left out. */
 export type Parameters = Readonly<Record<string, string | number | null | undefined>>;
 
-/** The answer to a call. The body is the endpoint's own object, which the caller must not change. */
+/**
+ * The answer to a call. `body` is the object that the endpoint returned, so the caller must not change it.
+ */
 export type Called<A = unknown> =
   | {
       readonly status: number;
@@ -36,11 +38,15 @@ export type Called<A = unknown> =
 
 /**
  * The API for the pages of this process. A call has the same validation, messages, scopes,
- * rates and audit lines as a request over a socket. The caller passes the token, and
- * passes the body as an object, so the bound on the size of a JSON text does not apply.
+ * rates and audit lines as a request over a socket. The caller passes a token, and passes
+ * the body as an object, so the bound on the size of a JSON text does not apply.
  */
 export interface ApiCalls {
-  /** @param signal aborted when the visitor is gone */
+  /**
+   * Calls an endpoint.
+   *
+   * @param signal aborted when the visitor is gone
+   */
   call<T extends EndpointTypes>(
     caller: Caller,
     endpoint: Endpoint<T>,
@@ -48,41 +54,41 @@ export interface ApiCalls {
     sent: Sent & { readonly signal: AbortSignal },
   ): Promise<Called<T['answer']>>;
   /**
-   * Finds the token that a visitor typed. The call has the
-   * rate limits and audit lines of a request with this token.
+   * Finds the token that a visitor typed, and adds an audit line about the login. A
+   * wrong token has the same rate limit and audit line as a request with a wrong token.
    *
    * @throws Problem `unauthorized`, `rate-limited`
    */
   login(secret: string, from: Login): Token;
   /**
    * Refuses a login with an invalid link. The refusal is counted and recorded like a
-   * wrong token, so that guessing links has the same rate limit as guessing tokens.
+   * wrong token, so that guesses at links have the same rate limit as guesses at tokens.
    *
    * @throws Problem `unauthorized`, `rate-limited`
    */
   refuseLink(from: Login): never;
-  /** Writes the audit line of a login by a link. */
+  /** Adds an audit line about a login by a link. */
   noteLogin(token: Token, from: Login): void;
-  /** Writes the audit line of a logout. */
+  /** Adds an audit line about a logout. */
   noteLogout(token: Token, from: Login): void;
   /**
-   * Writes or counts the audit line of a request that the
-   * dashboard refuses itself: see {@link AuditTrail.addRefusal}.
+   * Adds an audit line about a request that the dashboard itself
+   * refuses, or drops and counts it: see {@link AuditTrail.addRefusal}.
    */
   noteRefusal(refusal: PageRefusal, from: Login): void;
 }
 
-/** A request that the dashboard refused. */
+/** A request that the dashboard refused without a call to the API. */
 export type PageRefusal = {
   /** The visitor's token; null: the visitor is not logged in. */
   readonly token: Token | null;
   /** What the visitor tried: to open a page (`open`), to send a form (`send`), or to log in (`login`). */
   readonly action: 'open' | 'send' | 'login';
-  /** Path of the page; '' for the login. */
+  /** Path of the page; '' for a login. */
   readonly path: string;
   readonly status: number;
   readonly message: string;
 };
 
-/** Address of the visitor and id of the request, for the audit line of a request to the dashboard. */
+/** Network address of a visitor, and id of the request to the dashboard, for the audit line. */
 export type Login = { readonly peer: string | null; readonly requestId: string };

@@ -9,18 +9,20 @@ import { FileWatch } from '@svc/shared/process/file-watch.ts';
 export type ListenerTimeouts = {
   readonly handshake: number;
   /**
-   * From the connection, or from the end of the previous answer, to the last byte of the request's headers.
+   * From the first byte of a request to the last byte of its headers. On a new
+   * connection whose first byte does not come, the time begins with the connection.
    */
   readonly headers: number;
-  /** From the same instant as `headers` to the last byte of the body. */
+  /** From the first byte of a request to the last byte of its body. */
   readonly request: number;
   /**
-   * Time without a byte in either direction. Ends the connections of clients that do not read their answer.
+   * Longest time without a byte in either direction. This limit
+   * ends the connections of clients that do not read their answer.
    */
   readonly idle: number;
   /**
    * Interval between checks of the connections. A connection
-   * may exceed the other limits by up to this interval.
+   * may exceed `headers` and `request` by up to this interval.
    */
   readonly checkEvery: number;
 };
@@ -33,7 +35,7 @@ export const DEFAULT_TIMEOUTS: ListenerTimeouts = {
   checkEvery: 1_000,
 };
 
-/** File descriptors that are reserved for alerts, the database, NATS and files. */
+/** File descriptors that are left for alerts, the database, NATS and files. */
 const RESERVE = 512;
 /**
  * Lowest and highest value of {@link connectionLimit}. Fewer connections would make the API useless, and more
@@ -47,10 +49,10 @@ type Report = { readonly userLimits?: { readonly open_files?: { readonly soft?: 
 let own: Report | undefined;
 
 /**
- * Maximum number of simultaneous connections of the API. Further connections
- * are dropped, so that file descriptors remain for sending alerts.
+ * Returns the maximum number of simultaneous connections of the API. Further
+ * connections are dropped, so that file descriptors remain for sending alerts.
  *
- * @param report report of the process, with its soft limit of open files
+ * @param report report of the process, with the soft limit of open files
  */
 export function connectionLimit(report: Report = ownReport()): number {
   const soft = Number(report.userLimits?.open_files?.soft ?? 1_024);
@@ -58,18 +60,18 @@ export function connectionLimit(report: Report = ownReport()): number {
   return Math.max(FEWEST, Math.min(MOST, left));
 }
 
-/** The diagnostic report of this process. It is made only once, because the limit does not change. */
+/** Returns the diagnostic report of this process. It is made only once, because the limit does not change. */
 function ownReport(): Report {
   own ??= reportWithoutNetwork();
   return own;
 }
 
 /**
- * Makes a report without its network section, for which Node would look
- * up the host name of each connected address and wait for the answers.
+ * Makes a report without its section about the network. For that section, Node
+ * would look up the host name of each connected address and wait for the answers.
  */
 function reportWithoutNetwork(): Report {
-  // The types of Node do not have this member yet.
+  // Node's types do not have `excludeNetwork` yet.
   const report = process.report as typeof process.report & { excludeNetwork: boolean };
   const before = report.excludeNetwork;
   report.excludeNetwork = true;
@@ -85,7 +87,11 @@ export type TlsFiles = { readonly cert: string; readonly key: string };
 
 export type TlsPair = { readonly cert: Buffer; readonly key: Buffer };
 
-/** @throws SvcError `bad-tls-files` when the files cannot be read or do not belong together */
+/**
+ * Reads the certificate and its key.
+ *
+ * @throws SvcError `bad-tls-files` when the files cannot be read or do not belong together
+ */
 export async function readTlsFiles({ cert, key }: TlsFiles): Promise<TlsPair> {
   try {
     const pair = { cert: await readFile(cert), key: await readFile(key) };
@@ -103,8 +109,8 @@ export async function readTlsFiles({ cert, key }: TlsFiles): Promise<TlsPair> {
 }
 
 /**
- * Reads the pair again when a file changes. When the new
- * pair is unusable, logs an error and keeps the former pair.
+ * Reads the certificate and its key again when a file changes. If the
+ * new pair is unusable, logs an error, and the former pair stays in use.
  */
 export class TlsFilesWatch {
   readonly #files: TlsFiles;
@@ -122,7 +128,7 @@ export class TlsFilesWatch {
     this.#watch = new FileWatch(clock, log, () => void this.#read());
   }
 
-  /** Starts to watch the files. Call it before the first reading of the files. */
+  /** Starts to watch the files. Call `start` before the first reading of the files. */
   start(): Promise<void> {
     return this.#watch.watchFiles([this.#files.cert, this.#files.key]);
   }

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { textUpTo } from './body-members.ts';
 import { Problem } from './problem.ts';
 
-/** Schema of a whole number in a query. */
+/** Makes the schema of a whole number in a query. */
 function wholeNumber(minimum: number, maximum: number) {
   const message = `must be a whole number from ${minimum} to ${maximum}`;
   return (
@@ -21,7 +21,7 @@ const limit = wholeNumber(1, LIMITS.listMaximum)
   .default(LIMITS.listDefault)
   .meta({ description: `Maximum number of items (default ${LIMITS.listDefault}).` });
 
-/** Query parameters of lists of declared resources: pages by offset. */
+/** Query parameters of a list of declared resources, whose pages have an offset. */
 export const offsetPage = z.object({
   limit,
   offset: wholeNumber(0, Number.MAX_SAFE_INTEGER)
@@ -29,13 +29,13 @@ export const offsetPage = z.object({
     .meta({ description: 'Number of items to skip at the start (default 0).' }),
 });
 
-/** Query parameters of histories: pages by cursor, newest first. */
+/** Query parameters of a history, whose pages have a cursor. The newest row comes first. */
 export const cursorPage = z.object({
   limit,
   cursor: z.string().max(200).optional().meta({ description: '`next_cursor` of the previous page.' }),
 });
 
-/** Schema of an instant in a query, epoch ms. */
+/** Makes the schema of an instant in a query, epoch ms. */
 export function instantIn(description: string) {
   return wholeNumber(0, Number.MAX_SAFE_INTEGER).optional().meta({ description });
 }
@@ -60,14 +60,18 @@ function exampleOf(member: z.ZodType, envelope: object): { examples?: object[] }
 }
 
 /**
- * Makes the cursor of the page that begins after the row
- * with these keys. Clients must not interpret the cursor.
+ * Makes the cursor for the page that begins after the row
+ * with these keys. Clients must not interpret a cursor.
  */
 function encodeCursor(keys: readonly (number | string)[]): string {
   return Buffer.from(JSON.stringify(keys)).toString('base64url');
 }
 
-/** @throws Problem when the text is no cursor of this list */
+/**
+ * Reads the keys in a cursor; null: there is no cursor, so the first page is wanted.
+ *
+ * @throws Problem when the text is no cursor of this list
+ */
 export function decodeCursor<T>(cursor: string | undefined, schema: z.ZodType<T>): T | null {
   if (cursor === undefined) return null;
   try {
@@ -81,8 +85,8 @@ export function decodeCursor<T>(cursor: string | undefined, schema: z.ZodType<T>
 }
 
 /**
- * A page of at most `limitOfPage` rows. The caller reads
- * one row more, which shows whether there is a next page.
+ * Makes a page of at most `limitOfPage` rows. The caller passes one
+ * row more, if there is one: it shows that there is a next page.
  */
 export function historyPage<Row, View>(
   rows: readonly Row[],
@@ -96,7 +100,11 @@ export function historyPage<Row, View>(
   return { data: page.map(view), next_cursor: hasMore ? encodeCursor(keys(last)) : null };
 }
 
-/** @param what names the searched attributes, for the description: `title or slug` */
+/**
+ * Makes the schema of the filter `name`.
+ *
+ * @param what names the searched attributes, for the description: `title or slug`
+ */
 export function nameFilter(what: string) {
   return textUpTo(LIMITS.monitorName)
     .optional()
@@ -105,7 +113,11 @@ export function nameFilter(what: string) {
     });
 }
 
-/** @param types at least one */
+/**
+ * Makes the schema of the filter `type`.
+ *
+ * @param types at least one
+ */
 export function typeFilter(types: readonly string[]) {
   const [first = '', ...others] = types;
   return z

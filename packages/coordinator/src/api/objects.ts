@@ -26,21 +26,21 @@ import { entityTag, expectedVersions } from './entity-tag.ts';
 import { Problem } from './problem.ts';
 
 /*
- * The table of the objects of the API: declared resources, incidents, their updates,
+ * The table of the objects of the API: declared resources, incidents, their updates, and
  * maintenance windows. An entry has two halves. `defineObjects` takes its texts and
  * schemas, which the OpenAPI document and callers use. `serveObjects` takes the functions
  * that read and write objects of one kind. All entries have the same five endpoints:
  *
- *     /v1/things       list (GET):    a page of the list
- *                      create (POST): once for each Idempotency-Key; 201, with the object and its place
- *     /v1/things/{id}  read (GET):    the object, with its ETag
- *                      replace (PUT): if its version is one of If-Match; then as `read`
- *                      remove:        204
+ *     GET    /v1/things       list:    200, a page of the list
+ *     POST   /v1/things       create:  201, the object and its path; once for each Idempotency-Key
+ *     GET    /v1/things/{id}  read:    200, the object with its ETag
+ *     PUT    /v1/things/{id}  replace: 200, as `read`; 412 if `If-Match` names other versions only
+ *     DELETE /v1/things/{id}  remove:  204
  *
- * A change and its line of the audit trail are written in one transaction.
+ * A change and its line in the audit trail are written in one transaction.
  */
 
-/** The texts of an endpoint that its entry must give. */
+/** The texts that an entry must give for an endpoint. */
 type Texts = Pick<Endpoint, 'description' | 'problems'> & { readonly summary: string };
 
 type Definition<
@@ -61,11 +61,11 @@ type Definition<
   readonly schema: V;
   /** See `Endpoint.repeats`. */
   readonly repeats?: z.ZodObject;
-  /** The verb in texts about a creation; left out: `created`. */
+  /** The verb in texts about a creation. The default is `created`. */
   readonly verb?: 'published';
   readonly list: Texts & { readonly query: L; readonly answer: string; readonly schema: S };
   readonly create: Texts & { readonly body: N };
-  /** @property answer describes the answer: `The window.` */
+  /** @property answer description of the answer: `The window.` */
   readonly read: Texts & {
     readonly answer: string;
     readonly headers?: readonly ('Svc-Declared-As' | 'Svc-Declared-In')[];
@@ -160,7 +160,7 @@ function textsOf({ summary, description, problems }: Texts): Texts {
   };
 }
 
-/** The five endpoints of an entry, and the path of its list. */
+/** The five endpoints of an entry, the path of its list, and its words for messages. */
 type Objects = {
   readonly path: string;
   readonly noun: string;
@@ -181,7 +181,11 @@ type Awaitable<T> = T | Promise<T>;
 /** Writes a change within a transaction. */
 type Write<C> = (change: C) => Promise<void>;
 
-/** Changes objects. @template C a change within its transaction */
+/**
+ * Runs changes of objects.
+ *
+ * @template C a change within its transaction
+ */
 export type Changes<C> = {
   /** Runs `work` in one transaction. */
   transaction<T>(workspaceId: number, work: (change: C) => Promise<T>): Promise<T>;
@@ -192,15 +196,23 @@ export type Changes<C> = {
  * before the transaction begins, so that the transaction is short.
  */
 type Work<O extends Objects, C> = {
-  /** Finds an object; null: it does not exist. @throws Problem when the parent in the path does not exist */
+  /**
+   * Finds an object; null: it does not exist.
+   *
+   * @throws Problem when the object's parent in the path (a status page, an incident) does not exist
+   */
   findObject(request: ObjectRequest, id: number): Promise<Member | null>;
-  /** The message when an object does not exist; left out: like `there is no incident 12`. */
+  /**
+   * Returns the message about an object that does not exist. The default is like `there is no incident 12`.
+   */
   missing?(request: ObjectRequest): string;
   /** @returns the body of the answer */
   list(request: RequestOf<O['list']>): Awaitable<object>;
   /**
-   * @returns `keyed`: the content that a repeated request must have if it has the same path and
-   *   Idempotency-Key. `write`: creates the object and returns its id
+   * Parses a request that creates an object.
+   *
+   * @returns `keyed`: the content by which a repeated request with the same
+   *   Idempotency-Key is recognized. `write`: creates the object and returns its id
    */
   create(
     request: RequestOf<O['create']>,
@@ -208,8 +220,8 @@ type Work<O extends Objects, C> = {
   replace(request: RequestOf<O['replace']>): Awaitable<Write<C>>;
   remove(request: RequestOf<O['remove']>): Awaitable<Write<C>>;
   /**
-   * Further changes of one object, each with its own endpoint.
-   * Its answer has the form of the answer to a replacement.
+   * Further changes of one object. Each has its own endpoint,
+   * whose answer is like the answer to a replacement.
    */
   readonly further?: readonly FurtherChange<C>[];
 };
@@ -219,7 +231,7 @@ export type FurtherChange<C> = {
   plan(request: ApiRequest<never, never>): Awaitable<Write<C>>;
 };
 
-/** Makes an entry of {@link Work.further}: a change of one object that has its own endpoint. */
+/** Makes an entry of {@link Work.further}: a change of one object with an endpoint of its own. */
 export function furtherChange<T extends EndpointTypes, C>(
   defined: Endpoint<T>,
   plan: (request: ApiRequest<T['query'], T['body']>) => Awaitable<Write<C>>,
@@ -229,7 +241,7 @@ export function furtherChange<T extends EndpointTypes, C>(
 
 type Parts = Pick<ApiParts, 'secrets' | 'clock'>;
 
-/** Gives the five endpoints of an entry their handlers. */
+/** Gives handlers to the endpoints of an entry. */
 export function serveObjects<O extends Objects, C extends { readonly tx: Transaction }>(
   objects: O,
   changes: Changes<C>,
@@ -278,7 +290,7 @@ export function serveObjects<O extends Objects, C extends { readonly tx: Transac
   ];
 }
 
-/** Writes a change together with its line of the audit trail. */
+/** Writes a change and its line in the audit trail in one transaction. */
 function changeObject<C extends { readonly tx: Transaction }>(
   changes: Changes<C>,
   request: Pick<ApiRequest, 'token' | 'audit'>,
@@ -294,13 +306,13 @@ function answerOf({ view, rowVersion, headers }: Member): EndpointAnswer {
   return ok(view, { etag: entityTag(rowVersion, view), ...headers });
 }
 
-/** Replaces the parameters of a path by the ids of the request. */
+/** Puts the ids of the request in place of the parameters of a path. */
 function pathOf(path: string, { ids }: Pick<ApiRequest, 'ids'>): string {
   return path.replace(/\{(\w+)\}/g, (_all, name: string) => String(ids[name]));
 }
 
 /**
- * The versions of the object that `If-Match` allows the request to change; left out: any version.
+ * Returns the versions of the object that the request may change, as `If-Match` says; left out: any version.
  *
  * @throws Problem `malformed-request`
  */
@@ -311,7 +323,7 @@ export function versionOptions(request: Pick<ApiRequest, 'header'>): {
   return versions === undefined ? {} : { expectedVersions: versions };
 }
 
-/** Whether answers show secrets in clear text: only to tokens that may write. */
+/** Decides whether answers show secrets in clear text. Only tokens that may write see them. */
 export function shownTo({ token }: Pick<ApiRequest, 'token'>): SecretsShown {
   return token !== null && scopeIncludes(token.scope, 'write') ? 'open' : 'masked';
 }
@@ -319,14 +331,14 @@ export function shownTo({ token }: Pick<ApiRequest, 'token'>): SecretsShown {
 /** Time for which an Idempotency-Key is stored, ms. */
 const REMEMBERED_MS = 24 * 3_600_000;
 /**
- * Maximum number of expired keys that are deleted with each new key. A value above 1
- * makes the number of expired keys shrink. Deleting this many takes less than 1 ms.
+ * Maximum number of expired keys that are deleted with each new key. Because the bound is
+ * above 1, the number of expired keys shrinks. Deleting so many keys takes less than 1 ms.
  */
 const FORGOTTEN_AT_ONCE = 200;
 
 const PURPOSE = 'idempotency_keys.request';
 
-/** A request that creates an object. A repeated request with the same key creates no second object. */
+/** A request that creates an object. If it is repeated with the same key, no second object is created. */
 type Creation = {
   readonly workspaceId: number;
   /** The Idempotency-Key (see {@link idempotencyKey}); null: the request has no key. */
@@ -335,7 +347,11 @@ type Creation = {
   readonly body: unknown;
 };
 
-/** @throws Problem when the header is not 1 to 255 printable ASCII characters */
+/**
+ * Reads the header `Idempotency-Key`; null: the request has none.
+ *
+ * @throws Problem when the header is not 1 to 255 printable ASCII characters without spaces
+ */
 export function idempotencyKey(header: string | undefined): string | null {
   if (header === undefined) return null;
   if (/^[\x21-\x7e]{1,255}$/.test(header)) return header;
@@ -346,13 +362,13 @@ export function idempotencyKey(header: string | undefined): string | null {
 }
 
 /**
- * Runs `make`, which creates an object and returns its id, unless an earlier request
- * with the same key has created it. Without a key, it always runs `make`. The object and
- * the key are stored in the given transaction, so either both are stored or neither.
+ * Runs `make`, which creates an object and returns its id, unless an earlier request with
+ * the same key has created the object. Without a key, `make` always runs. The object and
+ * the key are stored in the given transaction, so either both are stored or neither is.
  *
  * @param now epoch ms
- * @param secrets makes the digest of the body with a secret key, so that the stored digest does not help to
- *   guess secrets in the body
+ * @param secrets makes the stored digest of the body with a secret
+ *   key, so that the digest does not help to guess secrets in the body
  * @throws Problem `conflict` when the key was used for another request
  */
 export async function makeOnce(
@@ -378,15 +394,15 @@ export async function makeOnce(
 }
 
 /**
- * Creates an object in the transaction: see {@link createsOnce}.
+ * Creates an object and its audit line in the transaction, see {@link createsOnce}.
  *
  * @param create returns the id of the object
  */
 type Creating = (tx: Transaction, create: () => Promise<number>) => Promise<{ id: number; isNew: boolean }>;
 
 /**
- * Makes the function with which a request creates an object. The function creates one
- * object for each Idempotency-Key, and writes the audit line in the same transaction.
+ * Makes the function with which a request creates an object. The function creates only
+ * one object for each Idempotency-Key, and writes the audit line in the same transaction.
  *
  * @param path path of the collection
  * @param body content of the object. A request that repeats the key must have the same path and content

@@ -47,7 +47,7 @@ const PROBLEM_HEADERS: { readonly [C in ProblemCode]?: string } = {
   unavailable: 'Retry-After',
 };
 
-/** The OpenAPI 3.1 document of these endpoints, made from the schemas that validate. */
+/** Makes the OpenAPI 3.1 document of these endpoints, from the schemas that also validate requests. */
 export function openApi(endpoints: readonly Endpoint[], publicUrl: string): Json {
   const paths: Record<string, Json> = {};
   for (const endpoint of endpoints) {
@@ -82,8 +82,8 @@ export function openApi(endpoints: readonly Endpoint[], publicUrl: string): Json
 }
 
 /**
- * The types of problems that the answer for a code documents. A missing
- * object in the body has the same answer as a missing object in the path.
+ * Returns the types of problems that the documented answer for a code may have. A missing object in
+ * the body has the same HTTP status as a missing object in the path, so one answer documents both.
  */
 function codesOf(code: ProblemCode): string[] {
   const codes = code === 'reference-not-found' ? ['not-found', code] : [code];
@@ -127,7 +127,7 @@ const REQUEST_HEADERS: { readonly [H in RequestHeader]: Json } = {
   },
 };
 
-/** One operation of the OpenAPI document, with all its answers. */
+/** Makes one operation of the OpenAPI document, with all its answers. */
 function operation(endpoint: Endpoint): Json {
   const { tag, summary, description, access, path, method, query, headers = [], body } = endpoint;
   return {
@@ -160,8 +160,8 @@ function operation(endpoint: Endpoint): Json {
 }
 
 /**
- * The problems that an endpoint may report: those in its `problems`,
- * and those that follow from its access, path, headers and body.
+ * Returns the problems that an endpoint may report: those of every endpoint, those
+ * that follow from its access, path, headers and body, and those in its `problems`.
  */
 function problemCodes({ access, path, headers = [], body, problems = [] }: Endpoint): ProblemCode[] {
   const isPublic = access === 'public';
@@ -171,7 +171,8 @@ function problemCodes({ access, path, headers = [], body, problems = [] }: Endpo
     ...(isPublic ? [] : (['unauthorized'] as const)),
     ...(isPublic || access === 'read' ? [] : (['forbidden'] as const)),
     ...(path.includes('{') ? (['not-found'] as const) : []),
-    // The endpoint's own problems follow `not-found`, because some have the same status (404).
+    // The endpoint's own problems come after `not-found`, because
+    // a later problem with the same status (404) replaces it.
     ...problems,
     ...(headers.includes('If-Match') ? (['precondition-failed'] as const) : []),
     ...(body === undefined ? [] : (['too-large', 'unsupported-media-type', 'invalid'] as const)),
@@ -212,7 +213,9 @@ function answer({ access }: Endpoint, documented: Documented): Json {
   return { ...shared, content: { 'application/json': { schema: schemaOf(schema, 'output') } } };
 }
 
-/** Schema of a page of a list of resources. The members around `data` are the same for all kinds. */
+/**
+ * Makes the schema of a page of a list of resources. The members beside `data` are the same for all kinds.
+ */
 function listSchema(kinds: readonly ResourceKind[]): Json {
   const whole = { type: 'integer', minimum: 0 };
   return {
@@ -263,7 +266,7 @@ export type Json = { [name: string]: unknown };
 
 const ID = jsonSchema(id, 'output');
 
-/** The JSON Schema 2020-12 that zod generates. */
+/** Makes a JSON Schema (2020-12) with zod. */
 function jsonSchema(schema: z.ZodType, io: 'input' | 'output'): Json {
   const { $schema: _dialect, ...rest } = z.toJSONSchema(schema, { io, unrepresentable: 'any' });
   return rest;
@@ -274,8 +277,8 @@ function inputName(kind: ResourceKind): string {
 }
 
 /**
- * The schema of a resource in a request. It lacks the rules that compare
- * several members. A request that breaks such a rule is answered with 422.
+ * Makes the schema of a resource in a request. It lacks the rules that compare
+ * several members. The API answers 422 to a request that breaks such a rule.
  */
 function inputSchemaOf(kind: ResourceKind): Json {
   const { constants, description } = DEFINITIONS[kind];
@@ -298,7 +301,8 @@ function inputSchemaOf(kind: ResourceKind): Json {
 }
 
 /**
- * The schema of a resource in an answer: all normalized attributes, and the members that the service adds.
+ * Makes the schema of a resource in an answer, with all
+ * normalized attributes and the members that the service adds.
  */
 function answerSchemaOf(kind: ResourceKind): Json {
   const definition: ResourceDefinition = DEFINITIONS[kind];
@@ -323,7 +327,7 @@ function answerSchemaOf(kind: ResourceKind): Json {
   };
 }
 
-/** Schema that requires exactly one block: the one whose name is the value of `provider_type`. */
+/** Makes a schema that requires exactly one block: the block whose name is the value of `provider_type`. */
 function exactlyOne(count: number, members: Json, choices: readonly (readonly [string, Block])[]): Json {
   if (choices.length === 0) return {};
   return {
@@ -380,7 +384,7 @@ function valueSchema(name: string, { value, presence }: Attribute): Json {
   if (value.references !== undefined) return value.type === 'set' ? { type: 'array', items: ID } : ID;
   if (presence === 'computed' && name === 'id') return ID;
   if (presence === 'computed' && name.endsWith('_at')) return jsonSchema(instant, 'output');
-  // Parsing transforms a set, but answers show it as a list,
-  // like requests. So the schema of the input is used.
+  // Parsing turns a set into another type, but answers show a
+  // list, as requests do. So this is the schema of the input.
   return jsonSchema(value.schema, 'input');
 }

@@ -10,7 +10,7 @@ import {
 } from '../declaration/errors.ts';
 import { StoreError, type StoreErrorCode } from '../store/errors.ts';
 
-/** Refuses work that needs a leader, because this coordinator does not lead now. The API answers 503. */
+/** The error for work that only a leader can do: this coordinator does not lead now. The API answers 503. */
 export class NotLeading extends SvcError {
   readonly retryable = true;
 
@@ -19,7 +19,7 @@ export class NotLeading extends SvcError {
   }
 }
 
-/** The problems of requests. The `type` of an answer is `urn:svc:problem:<code>`. */
+/** The problems with which the API answers requests. The `type` of a problem is `urn:svc:problem:<code>`. */
 export const PROBLEMS = {
   'malformed-request': { status: 400, title: 'The request cannot be read' },
   unauthorized: { status: 401, title: 'A valid API token is needed' },
@@ -39,7 +39,7 @@ export const PROBLEMS = {
 } as const satisfies { [C in ProblemCode]: { status: number; title: string } };
 export type { ProblemCode };
 
-/** A problem document (RFC 9457). `errors` lists the invalid members. */
+/** A problem document (RFC 9457). `errors` lists the members and query parameters that are not valid. */
 export const problem = z
   .object({
     type: z.string().meta({ description: '`urn:svc:problem:` followed by a stable code.' }),
@@ -76,7 +76,7 @@ export const problem = z
 type ProblemDocument = z.infer<typeof problem>;
 type ProblemDetail = ProblemDocument['errors'][number];
 
-/** An error that the API answers as a problem. The message is for people and reveals no internals. */
+/** An error that the API answers as a problem. Its message is for people, and reveals no internals. */
 export class Problem extends SvcError {
   declare readonly code: ProblemCode;
   readonly errors: readonly ProblemDetail[];
@@ -118,12 +118,12 @@ export class Problem extends SvcError {
   }
 }
 
-/** JSON pointer (RFC 6901) to the member at this path. */
+/** Makes the JSON pointer (RFC 6901) to the member at this path. */
 function pointerOf(path: readonly PropertyKey[]): string {
   return path.map((step) => `/${String(step).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
 }
 
-/** The problem of a body with invalid members. It lists all errors. */
+/** Makes the problem about a body with invalid members, which lists all errors. */
 export function invalid(issues: readonly { path: readonly PropertyKey[]; message: string }[]): Problem {
   const errors = issues.map(({ path, message }) => ({ pointer: pointerOf(path), message }));
   const detail = errors.length === 1 ? 'the body has 1 error' : `the body has ${errors.length} errors`;
@@ -131,7 +131,7 @@ export function invalid(issues: readonly { path: readonly PropertyKey[]; message
 }
 
 /**
- * The problem when a body contains the id of an object that the workspace does not have. The
+ * Makes the problem about a body with the id of an object that the workspace does not have. Its
  * code is not `not-found`, because clients would conclude that the object in the path is gone.
  */
 export function referenceNotFound(path: readonly PropertyKey[], message: string): Problem {
@@ -160,7 +160,7 @@ export function problemOf(error: unknown): Problem | null {
   return error instanceof StoreError ? problemOfStore(error) : null;
 }
 
-/** Advice to the operator about the database. */
+/** For errors of the database that do not pass, what is wrong and what the operator can do. */
 const STORE_IS: Partial<Record<StoreErrorCode, string>> = {
   'store-corrupt': 'the database file is damaged: its operator can restore a backup',
   'store-readonly':
@@ -176,8 +176,8 @@ function problemOfStore({ code, retryable }: StoreError): Problem | null {
 }
 
 /**
- * Whether the operator must look at the cause: a defect
- * of svc, or a database that does not recover by itself.
+ * Whether the operator must look at the cause of an error: a
+ * defect of svc, or a database that does not recover by itself.
  */
 export function isForTheLog(error: unknown): boolean {
   return problemOf(error) === null || (error instanceof StoreError && !error.retryable);

@@ -4,7 +4,7 @@ import { getConnInfo } from '@hono/node-server/conninfo';
 import type { Context } from 'hono';
 import type { Visit } from '../web/site.ts';
 
-/** Whether an address or a name, with or without brackets, leads only to this machine. */
+/** Whether an address or a name leads only to this machine. An IPv6 address may be in brackets. */
 export function isLoopbackHost(host: string): boolean {
   const name = host.replace(/^\[(.*)\]$/, '$1').toLowerCase();
   return name === 'localhost' || name.endsWith('.localhost') || name === '::1' || isLoopbackIpv4(name);
@@ -15,9 +15,9 @@ function isLoopbackIpv4(name: string): boolean {
 }
 
 /**
- * Whether the `Host` of a request names this service. Only requests over loopback are
- * checked. Otherwise a website that is open in a browser on this machine could let its
- * own host name resolve to 127.0.0.1 (DNS rebinding), and its requests would look local.
+ * Whether the `Host` of a request names this service. The caller asks only about requests over
+ * loopback. Without this check, a website that is open in a browser on this machine could let
+ * its own host name resolve to 127.0.0.1 (DNS rebinding), and its requests would look local.
  *
  * @param host the `Host` header; undefined: the request has none (HTTP/1.0)
  */
@@ -28,8 +28,8 @@ export function isExpectedHost(host: string | undefined, publicUrl: string): boo
 }
 
 /**
- * Host name in a `Host` header, in lower case and without the port; '' when the header is missing.
- * A final dot is removed, because it only marks the name as complete (RFC 1034, section 3.1).
+ * Returns the host name in a `Host` header, in lower case and without the port; '' when the header is
+ * missing. A final dot is removed, because it only marks the name as complete (RFC 1034, section 3.1).
  */
 function hostOf(header: string | null): string {
   return header === null ? '' : (URL.parse(`http://${header}/`)?.hostname ?? '').replace(/\.$/, '');
@@ -46,9 +46,9 @@ type Circumstances = {
 /**
  * Makes a {@link Visit} from a request for a page.
  *
- * A host that is an IP address always counts as this service, because DNS rebinding
+ * A host that is an IP address always counts as this service's own, because DNS rebinding
  * needs a host name. If SVC_PUBLIC_URL is an https address, a proxy speaks TLS with
- * visitors, so a visit counts as secure unless its host is a loopback name or address.
+ * visitors. So a visit then counts as secure, unless its host is a loopback name or address.
  */
 export function visitOf(request: Request, { publicUrl, hasTls, peer, requestId }: Circumstances): Visit {
   const url = new URL(request.url);
@@ -71,9 +71,10 @@ export function visitOf(request: Request, { publicUrl, hasTls, peer, requestId }
 /**
  * Makes the function that finds the address of a request's sender; null: the connection is gone.
  *
- * The sender's address is the remote address of the socket. If the remote address is a trusted proxy,
- * the sender's address is the last one in `X-Forwarded-For` that is no trusted proxy. Each proxy appends
- * the address of its caller, so the sender may have invented all earlier addresses in the header.
+ * The sender's address is the remote address of the socket. If that is a trusted proxy,
+ * the sender's address is the last address in `X-Forwarded-For` that is no trusted
+ * proxy, or the first address if all are trusted. Each proxy appends the address of its
+ * caller, so the sender may have invented all earlier addresses in the header.
  *
  * @param trustedProxies CIDRs and addresses, as `parseCidrList` returns them
  */
@@ -91,7 +92,7 @@ function forwardedBy(peer: string, header: string | undefined, trusted: BlockLis
   for (const entry of (header ?? '').split(',').reverse()) {
     if (!isTrusted(sender, trusted)) break;
     const named = plainIpv4(entry.trim());
-    // A text that is no IP address was written by the sender, or by a proxy that hides addresses.
+    // The sender, or a proxy that hides addresses, wrote a text that is no IP address.
     if (isIP(named) === 0) break;
     sender = named;
   }
@@ -112,14 +113,14 @@ function blockListOf(cidrs: readonly string[]): BlockList {
   return list;
 }
 
-/** Removes the prefix with which a socket for both families reports an IPv4 address. */
+/** Removes the prefix with which a socket for IPv4 and IPv6 reports an IPv4 address. */
 export function plainIpv4(address: string): string {
   return address.replace(/^::ffff:(?=\d+\.)/i, '');
 }
 
 /**
- * The id of a request: the client's id, if it has 1 to 64
- * letters, digits, `_`, `.` or `-`; otherwise a new one.
+ * Returns the id of a request: the client's id if it has 1 to
+ * 64 letters, digits, `_`, `.` or `-`, otherwise a new one.
  *
  * @param given the header `X-Request-Id`
  */

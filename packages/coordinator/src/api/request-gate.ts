@@ -16,7 +16,7 @@ type Parts = {
   readonly failureRate?: Rate;
 };
 
-/** Decides which requests are admitted, by their token, its scope and the rate of requests. */
+/** Admits or refuses requests by their token, the scope of the token, and the rate of requests. */
 export class RequestGate {
   readonly #parts: Parts;
   readonly #requests: RateLimit<number>;
@@ -29,9 +29,9 @@ export class RequestGate {
   }
 
   /**
-   * Finds the token of a request. A peer that failed too often gets `rate-limited`
-   * instead of the reason of its failure. A valid token is accepted even from such a
-   * peer, because a stranger behind the same proxy must not block the token's owner.
+   * Finds the token of a request. If a peer has failed too often, a further failure is
+   * answered with `rate-limited` instead of its own reason. A valid token of that peer is
+   * still accepted: a stranger behind the same proxy must not lock out the owner of the token.
    *
    * @throws Problem `unauthorized`, `rate-limited`
    */
@@ -48,7 +48,7 @@ export class RequestGate {
   }
 
   /**
-   * Counts a request of a peer without a valid token.
+   * Counts a request without a valid token against its peer.
    *
    * @throws Problem `rate-limited` when the peer has sent too many such requests
    */
@@ -72,7 +72,7 @@ export class RequestGate {
 
   /**
    * Checks again that the token is not revoked. Call it after the body is read, which may
-   * take some time: a token that was revoked meanwhile must not create another token.
+   * take some time: a token that was revoked in that time must not create another token.
    *
    * @throws Problem `unauthorized`
    */
@@ -81,7 +81,8 @@ export class RequestGate {
   }
 
   /**
-   * Checks the rate, then the scope. Requests that the scope does not allow also count for the rate.
+   * Checks the rate first and the scope second, so requests
+   * that the scope does not allow count for the rate too.
    *
    * @throws Problem `rate-limited`, `forbidden`
    */
@@ -93,10 +94,10 @@ export class RequestGate {
 }
 
 /**
- * Finds the token of a request with `Authorization: Bearer <token>`.
+ * Finds the token in the header `Authorization: Bearer <token>`.
  *
  * @param now epoch ms
- * @throws Problem `unauthorized` without a valid token
+ * @throws Problem `unauthorized` when the header has no valid token
  */
 function authenticate(tokens: Tokens, authorization: string | undefined, now: number): Token {
   const secret = bearerOf(authorization);
@@ -107,7 +108,12 @@ function authenticate(tokens: Tokens, authorization: string | undefined, now: nu
   return token;
 }
 
-/** @throws Problem `unauthorized` when the token has expired at `now`, epoch ms */
+/**
+ * Refuses a token that has expired.
+ *
+ * @param now epoch ms
+ * @throws Problem `unauthorized`
+ */
 function checkExpiry({ expiresAt }: Token, now: number): void {
   if (expiresAt === null || expiresAt > now) return;
   throw unauthorized(`the token expired at ${new Date(expiresAt).toISOString()}`);
@@ -117,7 +123,11 @@ export function unauthorized(detail: string): Problem {
   return new Problem('unauthorized', detail, { headers: { 'www-authenticate': 'Bearer realm="svc"' } });
 }
 
-/** @throws Problem `forbidden` when the token's scope is too small */
+/**
+ * Refuses a request that the scope of its token does not allow.
+ *
+ * @throws Problem `forbidden`
+ */
 function authorize(token: Token, access: Access): void {
   if (access === 'public') return;
   if (access === 'operator') {
@@ -128,8 +138,8 @@ function authorize(token: Token, access: Access): void {
 }
 
 /**
- * Whether the header contains exactly this secret. The time of the
- * comparison does not depend on the place of the first difference.
+ * Whether the header contains exactly this secret. The comparison
+ * takes the same time wherever the first difference is.
  */
 export function carriesSecret(authorization: string | undefined, secret: Secret): boolean {
   const given = Buffer.from(bearerOf(authorization) ?? '');
@@ -151,10 +161,10 @@ const DEFAULT_RATE: Rate = { perSecond: 500, atOnce: 2_000 };
 /** Default rate of requests without a valid token from one peer. */
 const DEFAULT_FAILURE_RATE: Rate = { perSecond: 1, atOnce: 30 };
 
-/** Maximum number of keys in memory. The least recently used key is forgotten first. */
+/** Maximum number of keys that are remembered. The least recently used key is forgotten first. */
 const MOST_KEYS = 10_000;
 
-/** A token bucket for each key. */
+/** Bounds the rate of uses of each key. Each key has a token bucket. */
 export class RateLimit<K> {
   readonly #rate: Rate;
   readonly #buckets = new RecentMap<K, Bucket>(MOST_KEYS);
@@ -164,7 +174,7 @@ export class RateLimit<K> {
   }
 
   /**
-   * Counts a use of the key, if the rate allows the use.
+   * Counts a use of the key if the rate allows it.
    *
    * @param now monotonic, ms
    * @returns 0 if the rate allows the use, otherwise the time to wait, seconds (>= 1)
@@ -181,7 +191,12 @@ export class RateLimit<K> {
   }
 }
 
-/** The refusal when a {@link RateLimit} is reached. @param seconds time to wait, s */
+/**
+ * Makes the refusal for a reached {@link RateLimit}.
+ *
+ * @param what says what was too much
+ * @param seconds time to wait
+ */
 export function tooMany(what: string, seconds: number): Problem {
   return new Problem('rate-limited', `${what}; try again in ${seconds} s`, {
     headers: { 'retry-after': String(seconds) },

@@ -6,7 +6,7 @@ import { invalid, Problem } from './problem.ts';
 /**
  * Makes the function that parses the queries of an endpoint by its schema.
  * The schema is compiled at the first query and not earlier: compiling
- * takes ten times as long as a parse, and few endpoints are ever called.
+ * takes ten times as long as parsing, and few endpoints are ever called.
  *
  * The function throws a Problem that names every parameter that is unknown, given twice or not valid.
  */
@@ -37,13 +37,13 @@ function parsedQuery(schema: z.ZodObject, parameters: Iterable<readonly [string,
 }
 
 /**
- * Maximum number of members of a body. No valid body has nearly as many members.
- * The bound limits the size of an answer that reports each member as invalid.
+ * Maximum number of members of a body. No valid body has nearly as many. The bound
+ * also limits the size of the answer, which reports each member that is not valid.
  */
 const MOST_MEMBERS = 100;
 
 /**
- * Finds a list with more entries than any list may have, and returns its path; null: no list is that long.
+ * Finds a list that is longer than any list in a body may be. Returns its path; null: there is no such list.
  */
 function longListIn(value: unknown, path: readonly string[] = []): readonly string[] | null {
   if (typeof value !== 'object' || value === null) return null;
@@ -55,7 +55,7 @@ function longListIn(value: unknown, path: readonly string[] = []): readonly stri
   return null;
 }
 
-/** Removes from the body the members that belong to the answer and cannot be written. */
+/** Removes the members that only the answer has from the body, because they cannot be written. */
 function withoutRepeated({ body: schema, repeats }: Endpoint, body: unknown): unknown {
   if (repeats === undefined || !(schema instanceof z.ZodObject)) return body;
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return body;
@@ -67,9 +67,10 @@ function withoutRepeated({ body: schema, repeats }: Endpoint, body: unknown): un
 }
 
 /**
- * Parses a body. A declared resource is not parsed here: the handler parses it by its definition.
+ * Parses a body. The body of a declared resource is returned
+ * unparsed: the handler parses it by the definition of the resource.
  *
- * @throws Problem naming every member that is not valid
+ * @throws Problem `invalid` that names every member that is not valid
  */
 export function parseBody(endpoint: Endpoint, body: unknown): unknown {
   if (typeof body === 'object' && body !== null && Object.keys(body).length > MOST_MEMBERS) {
@@ -111,8 +112,8 @@ export async function readBody(request: Request): Promise<unknown> {
 }
 
 /**
- * Reads a body whose length is known and not too large. The body is not read
- * as a stream, which would take more time than the rest of the request.
+ * Reads a body whose length is known and not too large. The function does not
+ * read a stream, which would take more time than the rest of the request.
  */
 async function readWhole(request: Request): Promise<ArrayBuffer> {
   try {
@@ -122,7 +123,11 @@ async function readWhole(request: Request): Promise<ArrayBuffer> {
   }
 }
 
-/** Reads a body without a `content-length`. Stops when it is too long. */
+/**
+ * Reads a body without a `content-length`.
+ *
+ * @throws Problem `too-large` as soon as the body exceeds the bound
+ */
 async function readParts(request: Request): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let size = 0;
@@ -143,7 +148,7 @@ async function* received({ body }: Request): AsyncGenerator<Uint8Array> {
 }
 
 /**
- * The value of a JSON text in UTF-8.
+ * Returns the value of a JSON text in UTF-8.
  *
  * @throws Problem `malformed-request`. Its message contains no part of the text
  */
@@ -167,8 +172,8 @@ export function parsedJson(bytes: Uint8Array | ArrayBuffer): unknown {
 }
 
 /**
- * Maximum nesting of a body. No resource has more than four
- * levels, and thousands of levels would exhaust the stack.
+ * Maximum depth of a body, levels. No resource has more than
+ * four levels. Thousands of levels would overflow the stack.
  */
 const MOST_LEVELS = 32;
 
@@ -178,14 +183,15 @@ function isDeeperThan(levels: number, value: unknown): boolean {
 }
 
 /**
- * Line and column of a syntax error. V8's own message also quotes the text around it, which may be a secret.
+ * Returns line and column of a syntax error as a text. V8's own message
+ * also quotes the text around the error, which may be a secret.
  */
 function placeOf(error: unknown): string {
   const place = error instanceof Error ? /\(line (\d+) column (\d+)\)/.exec(error.message) : null;
   return place === null ? '' : `: line ${place[1]}, column ${place[2]}`;
 }
 
-/** The problem of a client that broke off the connection. The problem is no error of svc. */
+/** Makes the problem for a client that closed the connection too early. It is no error of svc. */
 function brokenOff(): Problem {
   return malformed('the connection ended before the body was complete');
 }
@@ -200,7 +206,7 @@ function malformed(detail: string): Problem {
 
 type Issue = z.core.$ZodRawIssue;
 
-/** The messages about wrong types, by the type that the schema expects. */
+/** Messages about values of a wrong type, by the type that the schema expects. */
 const TYPES: Readonly<Record<string, string>> = {
   string: 'must be a string',
   number: 'must be a number',
@@ -212,10 +218,13 @@ const TYPES: Readonly<Record<string, string>> = {
   null: 'must be null',
 };
 
-/** Noun for what a bound counts, by the type of the value. */
+/** Nouns for what the bounds of a value count, by the type of the value. */
 const COUNTED: Readonly<Record<string, string>> = { string: 'characters', array: 'members', set: 'members' };
 
-/** The message of an error whose schema has no message, in svc's words instead of the library's. */
+/**
+ * Returns the message of svc for an error, if the schema has
+ * no message of its own. It replaces the library's message.
+ */
 export function defaultMessage(issue: Issue): string {
   switch (issue.code) {
     case 'invalid_type':

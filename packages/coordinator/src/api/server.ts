@@ -19,7 +19,10 @@ export interface Api {
    * listen at the address, or with SvcError `bad-tls-files`.
    */
   start(): Promise<{ url: string }>;
-  /** Accepts no further requests. Running requests have 1 s to end. */
+  /**
+   * Accepts no further requests. Running requests have 1
+   * s to end. Then the remaining audit lines are written.
+   */
   stop(): Promise<void>;
 }
 
@@ -30,10 +33,10 @@ export function createApi(parts: ApiParts): Api {
   const { listen, tls = null, clock, log, publicUrl } = parts;
   const trail = new AuditTrail({ ...parts, leftOut: parts.counters.auditLinesLeftOut });
   const { app, sites } = createApp(parts, trail);
-  // Answers a request that cannot be parsed, for example because its host name is not valid.
+  // Answers a request that Node cannot turn into a `Request`, for example because its host name is not valid.
   const errorHandler = () => malformed().response(randomUUID());
-  // `hostname` is the host in the URL of an HTTP/1.0 request
-  // without a `Host` header. No part of svc uses it as a host name.
+  // `hostname` stands in for the missing host in the URL of an HTTP/1.0
+  // request without a `Host` header. No part of svc uses this name.
   const listener = getRequestListener(app.fetch, { errorHandler, hostname: 'svc.invalid' });
   const server = createListener(listener, parts);
   const watch =
@@ -78,7 +81,8 @@ function createListener(
   answer: RequestListener,
   { tls = null, timeouts = DEFAULT_TIMEOUTS, maxConnections = connectionLimit() }: ApiParts,
 ): Server | TlsServer {
-  // By default Node checks its time limits only every 30 s, so the headers of a request could take 40 s.
+  // By default Node checks its time limits only every 30 s.
+  // Then a client could take 40 s for the headers of a request.
   const connectionsCheckingInterval = timeouts.checkEvery;
   const server: Server | TlsServer =
     tls === null
@@ -102,7 +106,7 @@ function refuse(error: NodeJS.ErrnoException, socket: Duplex): void {
   socket.end(answer, () => socket.destroy());
 }
 
-/** Warns at each start that the API is reachable without TLS. */
+/** Warns that other machines can reach the API without TLS. */
 function warnOfPlain(log: ApiParts['log'], publicUrl: string): void {
   log.warn(
     publicUrl.startsWith('https:')
@@ -115,7 +119,7 @@ function malformed(): Problem {
   return new Problem('malformed-request', 'the request is not valid HTTP, or its headers are too long');
 }
 
-/** The answer to bytes that are not HTTP. */
+/** Makes the answer to bytes that are not HTTP. */
 function rawProblem(): string {
   const body = JSON.stringify(malformed().document(randomUUID()));
   return `HTTP/1.1 400 Bad Request\r\ncontent-type: application/problem+json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`;

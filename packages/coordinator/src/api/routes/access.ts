@@ -179,7 +179,12 @@ function shownBefore(id: number): never {
   );
 }
 
-/** @throws Problem when the workspace does not exist, or the caller may not create tokens for it */
+/**
+ * Finds the workspace for which the caller may create a
+ * token: the caller's own, or any workspace for the operator.
+ *
+ * @throws Problem when the wanted workspace does not exist, or the caller may not create tokens for it
+ */
 async function grantedWorkspace(
   store: ApiParts['store'],
   { token, body }: ApiRequest<unknown, z.infer<typeof newToken>>,
@@ -192,11 +197,13 @@ async function grantedWorkspace(
 }
 
 /**
- * When the new token expires, epoch ms; null: never. The new token expires no later than its maker,
- * the token that creates it. Otherwise a person with a token for an hour could keep access for ever.
+ * Returns when a new token expires, epoch ms; null: never. A new token expires no later than the
+ * token that creates it. Otherwise a person with a token for an hour could keep access for ever.
  *
- * @param maker when the maker's token expires, epoch ms; null: never
- * @throws Problem when the instant is not in the future, or is later than the expiry of the maker's token
+ * @param text the wanted instant; null or undefined: the new token expires together with the creating one
+ * @param maker when the creating token expires, epoch ms; null: never
+ * @param now epoch ms
+ * @throws Problem when the instant is not in the future, or is later than the expiry of the creating token
  */
 function expiryOf(text: string | null | undefined, maker: number | null, now: number): number | null {
   if (text === null || text === undefined) return maker;
@@ -228,7 +235,7 @@ function tokenViewOf(tokens: Tokens, token: Token): z.infer<typeof tokenView> {
 /** Time for which a login link is valid, ms. */
 const LINK_LIFE_MS = 15 * 60_000;
 /**
- * Rate of new login links per token: ten at once, and ten a
+ * Maximum rate of new login links per token: ten at once, and ten a
  * minute. Each link adds a row and an audit line to the database.
  */
 const LINK_RATE = { perSecond: 10 / 60, atOnce: 10 };
@@ -247,12 +254,12 @@ const loginLinkView = z
     ],
   });
 
-/** Purpose text of a login link for the dashboard, as {@link OneTimeLinks} stores it. */
+/** Makes the purpose of a login link for the dashboard, which {@link OneTimeLinks} stores. */
 function loginPurpose(tokenId: number): string {
   return `login:${tokenId}`;
 }
 
-/** The id of the token whose session the link opens; null: the link has another purpose. */
+/** Returns the id of the token whose session a link opens; null: the link has another purpose. */
 export function tokenOfPurpose(purpose: string): number | null {
   const id = /^login:(\d+)$/.exec(purpose)?.[1];
   return id === undefined ? null : Number(id);
@@ -281,8 +288,8 @@ export function loginLinkEndpoints({
       if (token === null) throw new TypeError('the endpoint has a token');
       const seconds = limit.countUse(token.id, clock.monotonic());
       if (seconds > 0) throw tooMany('this token made too many login links', seconds);
-      // Whoever opens the link acts with the rights of the token, so the
-      // creation of the link gets an audit line too, not only the login.
+      // A visitor who opens the link acts with the rights of the token. So the creation
+      // of the link gets an audit line, in addition to the line about the login.
       const secret = await links.createLink(loginPurpose(token.id), {
         detail: tokenVersion(token),
         lifeMs: LINK_LIFE_MS,
@@ -361,7 +368,12 @@ export function workspaceEndpoints({
   ];
 }
 
-/** @throws Problem when the name is taken */
+/**
+ * Creates a workspace with this name, and returns its id.
+ *
+ * @param now epoch ms
+ * @throws Problem when the name is taken
+ */
 async function createNamed(tx: Transaction, name: string, now: number): Promise<number> {
   const id = await insertWorkspace(tx, name, now);
   if (id === null) throw nameTaken();

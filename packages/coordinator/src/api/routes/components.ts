@@ -65,7 +65,9 @@ export function componentEndpoints(parts: ApiParts): ServedEndpoint[] {
 const HIDDEN = 'the page does not show this component: the page is public and the monitor is not';
 const SHOWS_NOTHING = 'the page does not show this component: its monitor was removed';
 
-/** Ids of the monitors that are not public, although components of a public status page show them. */
+/**
+ * Finds the monitors that components of a public page would show, but that are not public. Returns their ids.
+ */
 async function hiddenMonitors(
   store: ApiParts['store'],
   reading: ApiParts['reading'],
@@ -79,7 +81,11 @@ async function hiddenMonitors(
   return idsOfHidden(store, shown.map(Number));
 }
 
-/** @throws Problem when the page does not exist or belongs to another workspace */
+/**
+ * Checks that the status page in the path exists.
+ *
+ * @throws Problem when the page does not exist or belongs to another workspace
+ */
 async function requirePage(reading: ApiParts['reading'], request: ObjectRequest): Promise<void> {
   const [workspaceId, pageId] = [workspaceOf(request), idOf(request, 'page_id')];
   const page = await reading.findStored('status_pages', { workspaceId }, pageId, 'masked');
@@ -87,7 +93,9 @@ async function requirePage(reading: ApiParts['reading'], request: ObjectRequest)
 }
 
 /**
- * Sets `page_id` to the page of the path when the body has no `page_id`. The id of another page is refused.
+ * Sets `page_id` to the page in the path if the body has no `page_id`.
+ *
+ * @throws Problem `invalid` when the body has the id of another page
  */
 function onPage(body: unknown, request: ObjectRequest): unknown {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return body;
@@ -128,7 +136,7 @@ export const namedComponents = endpoint({
   answers: { 200: { description: 'A page of the list.', schema: listOf(namedComponent) } },
 });
 
-/** The endpoint that lists the components of all status pages, so that people can choose from them. */
+/** Makes the endpoint that lists the components of all status pages, from which people choose. */
 export function namedComponentEndpoints({ store }: Pick<ApiParts, 'store'>): ServedEndpoint[] {
   return [
     serve(namedComponents, async (request) => {

@@ -3,8 +3,8 @@ import type { ApiParts, DeclaredFileState } from '../api-parts.ts';
 import { endpoint, ok, type ServedEndpoint, serve, workspaceOf } from '../endpoint.ts';
 
 /**
- * Maximum number of errors in an answer, and maximum number of
- * warnings. The counts in the answer include those left out.
+ * Maximum number of errors in an answer, and maximum number of warnings.
+ * The answer also has the number of all errors and of all warnings.
  */
 const MOST_PLACES = 200;
 
@@ -88,7 +88,7 @@ export function declarationEndpoints({
       if (declaredFile === undefined) return ok(view(null, 'none', null));
       const state = declaration();
       if (state === null) return ok(view(null, 'unread', null));
-      // The declared file of another workspace is not shown.
+      // The state of a file that declares another workspace is not shown.
       if (state.workspaceId !== workspaceOf(request)) return ok(view(null, 'none', null));
       return ok(view(declaredFile, stateOf(state), state));
     }),

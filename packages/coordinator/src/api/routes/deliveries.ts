@@ -25,7 +25,7 @@ import { shownTo } from '../objects.ts';
 import { Problem } from '../problem.ts';
 import { requireMonitor } from './monitors.ts';
 
-/* The answers about deliveries. Instants are epoch ms; unset values are null. */
+/* The answers about deliveries. Instants are epoch ms. Values that are not set are null. */
 
 const attemptOutcome = z.string().meta({
   description:
@@ -175,7 +175,10 @@ const stateFilter = z
 const deliveryQuery = cursorPage.extend({ state: stateFilter });
 type DeliveryRequest = Pick<ApiRequest<z.infer<typeof deliveryQuery>>, 'query' | 'token'>;
 
-/** Maximum numbers of simultaneous tests. A test may take 15 s if the receiver does not answer. */
+/**
+ * Maximum numbers of simultaneous tests of one channel, and of all channels
+ * of one workspace. A test may take 15 s if the receiver does not answer.
+ */
 const TESTS_PER_CHANNEL = 2;
 const TESTS_PER_WORKSPACE = 8;
 
@@ -215,8 +218,8 @@ function testEndpoint({ store, deliveries }: Parts, atOnce: AtOnce): ServedEndpo
     const sending = atOnce
       .runBounded('tests of the channel or workspace', bounds, send)
       .catch(async (error: unknown) => {
-        // If the channel was removed during the test, its row is gone and the test
-        // cannot be recorded. The answer then says that the channel does not exist.
+        // If the channel was removed during the test, the test cannot be
+        // recorded. Then the answer says that the channel does not exist.
         await requireNotification(store, workspaceOf(request), id);
         throw error;
       });
@@ -348,12 +351,16 @@ async function pageOf({ store, secrets }: Parts, of: DeliverySearch['of'], reque
   );
 }
 
-/** Makes the function that reads an alert from its stored text, with or without its secrets. */
+/** Makes the function that reads an alert from its stored text, with its secrets in clear text or masked. */
 function alertFor(secrets: ApiParts['secrets'], shown: SecretsShown): (text: string) => Alert | null {
   return (text) => (shown === 'open' ? openAlert(secrets, text) : readMasked(text));
 }
 
-/** @throws Problem when the channel does not exist or belongs to another workspace */
+/**
+ * Returns the id of a channel that exists.
+ *
+ * @throws Problem when the channel does not exist or belongs to another workspace
+ */
 async function requireNotification(store: Store, workspaceId: number, id: number): Promise<number> {
   if ((await existingResources(store, 'notifications', workspaceId, [id])).has(id)) return id;
   throw new Problem('not-found', `there is no notification ${id}`);

@@ -18,7 +18,8 @@ import { Problem } from '../problem.ts';
 const seconds = z.number().nullable();
 
 /**
- * Schema of the state of this coordinator. While it does not lead, `queues` is null and `streams` is empty.
+ * Schema of the state of this coordinator. While it does not
+ * lead, `monitors` and `queues` are null, and `streams` is empty.
  */
 const serviceStateView = z.object({
   version: z.string(),
@@ -88,7 +89,10 @@ type ServiceStateParts = {
   readonly anotherLeads: boolean;
 };
 
-/** Reads the state from the metrics, so that the API and the metrics never differ. */
+/**
+ * Makes the state of this coordinator. All numbers are read from
+ * the metrics, so that the API and the metrics never differ.
+ */
 function serviceState({ measurements, parts, errors, anotherLeads }: ServiceStateParts): ServiceState {
   const found = new Map(measurements.map((each) => [each.instrument.name, each.points]));
   const value = (name: string): number | null => {
@@ -139,7 +143,7 @@ function streamOf(
   return { region, bytes, max_bytes: limits.get(region) ?? 0 };
 }
 
-/* The answers about the export over OTLP. Instants are texts; unset values are null. */
+/* The answers about the export over OTLP. Instants are texts. Values that are not set are null. */
 
 const endpointView = z.object({
   endpoint: z.string().meta({ description: 'Full URL, without its query.' }),
@@ -279,10 +283,15 @@ const otlpTestView = z
   });
 type OtlpTestView = z.infer<typeof otlpTestView>;
 
-/** Maximum numbers of simultaneous tests. A test may take two minutes if the endpoint does not answer. */
+/**
+ * Maximum numbers of simultaneous tests of one monitor, and of all monitors of
+ * one workspace. A test may take two minutes if the endpoint does not answer.
+ */
 const TESTS_PER_MONITOR = 2;
 const TESTS_PER_WORKSPACE = 8;
-/** Text that callers other than the operator see in place of the default endpoint's URL. */
+/**
+ * Text that stands in place of the URL of the operator's default endpoint for all callers but the operator.
+ */
 const HIDDEN_ENDPOINT = 'the default of the coordinator';
 const HIDDEN_ERROR = "a request to it with the operator's token says why";
 
@@ -356,7 +365,8 @@ export function exportEndpoints(parts: Parts): ServedEndpoint[] {
 }
 
 /**
- * Hides the operator's endpoint, its errors and the warnings about the operator's settings from all others.
+ * Makes the answer to a test. The warnings are about settings of the operator, so only the
+ * operator sees them. Of the default endpoint, only the operator sees the URL and the errors.
  */
 function testViewOf(
   { url, points, answers, durationMs, warnings }: TestAnswer,

@@ -161,7 +161,11 @@ function contentOf(
   return { title: body.title ?? null, impact: body.impact ?? 'none', pageIds: numbers(body.page_ids) };
 }
 
-/** @param now epoch ms */
+/**
+ * Makes the content of an update from a body.
+ *
+ * @param now instant of the update if the body has none, epoch ms
+ */
 function updateContent(
   { state, text, component_ids, at }: Pick<z.infer<typeof updateBody>, keyof typeof updateMembers>,
   now: number,
@@ -325,7 +329,7 @@ function ofUpdates(parts: Parts): ServedEndpoint[] {
       async replace(request) {
         const versions = versionOptions(request);
         const before = (await requireUpdates(store, request)).find((each) => each.id === idOf(request));
-        // If the body has no instant, the update keeps its stored instant.
+        // If the body has no instant, the update keeps the one that is stored.
         return (change) => {
           const content = updateContent(request.body, before?.at ?? change.now);
           return change.replaceUpdate(incidentOf(request), idOf(request), content, versions);
@@ -337,7 +341,11 @@ function ofUpdates(parts: Parts): ServedEndpoint[] {
   );
 }
 
-/** @throws Problem `not-found` when the incident does not exist or belongs to another workspace */
+/**
+ * Reads the updates of the incident in the path.
+ *
+ * @throws Problem `not-found` when the incident does not exist or belongs to another workspace
+ */
 async function requireUpdates(
   store: ApiParts['store'],
   request: ObjectRequest,

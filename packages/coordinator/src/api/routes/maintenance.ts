@@ -41,7 +41,11 @@ import { invalid } from '../problem.ts';
  */
 const WINDOW_STATES = ['planned', 'active', 'ended'] as const;
 
-/** @param now epoch ms */
+/**
+ * Returns the state of a window.
+ *
+ * @param now epoch ms
+ */
 function windowState(times: WindowTimes, now: number): (typeof WINDOW_STATES)[number] {
   const next = nextOccurrence(times, now);
   if (next === null) return 'ended';
@@ -171,7 +175,11 @@ const windowBody = z
 type WindowBody = z.infer<typeof windowBody>;
 type Issue = { readonly path: readonly PropertyKey[]; readonly message: string };
 
-/** @throws Problem `invalid` that lists all errors */
+/**
+ * Makes the content of a window from a body.
+ *
+ * @throws Problem `invalid` that lists all errors
+ */
 function windowContent(body: WindowBody): WindowContent {
   const timeZone = body.time_zone ?? 'UTC';
   const startsAt = readInstant(body.starts_at, timeZone);
@@ -353,7 +361,11 @@ function filterOf(monitorId: string | undefined, pageId: string | undefined): Wi
   return pageId === undefined ? null : { target: 'pages', id: Number(pageId) };
 }
 
-/** @param now epoch ms */
+/**
+ * Makes the windows as answers show them.
+ *
+ * @param now epoch ms
+ */
 async function viewsOf(
   store: ApiParts['store'],
   windows: readonly StoredWindow[],

@@ -28,14 +28,14 @@ import { endpoint, idOf, ok, type ServedEndpoint, serve, workspaceOf } from '../
 import { idsFilter, listOf, nameFilter, offsetPage, typeFilter } from '../lists.ts';
 import { invalid, Problem } from '../problem.ts';
 
-/** `http, tcp or dns` */
+/** The types of monitors in a message: `http, tcp or dns`. */
 const NAMED_TYPES = new Intl.ListFormat('en', { type: 'disjunction' })
   .format(MONITOR_TYPES)
   .replace(', or', ' or');
 
 /**
- * Maximum number of failing channels that a monitor's
- * warnings name. A warning gives the number of further ones.
+ * Maximum number of failing channels that the warnings of a monitor name.
+ * A further warning gives the number of the other failing channels.
  */
 const MOST_NAMED = 10;
 
@@ -70,7 +70,11 @@ export function monitorEndpoints(parts: ApiParts): ServedEndpoint[] {
   );
 }
 
-/** The kind of a monitor in a body. @throws Problem `invalid` */
+/**
+ * Returns the kind of the monitor in a body.
+ *
+ * @throws Problem `invalid`
+ */
 export function monitorKindOf(body: unknown): MonitorKind {
   const type = typeof body === 'object' && body !== null && 'type' in body ? body.type : undefined;
   const known = MONITOR_TYPES.find((candidate) => candidate === type);
@@ -222,8 +226,8 @@ export function monitorStateEndpoints({ store, monitors, slotNow }: Parts): Serv
 }
 
 /**
- * Maximum number of components in an answer, and maximum number of
- * notifications. The counts in the answer include those left out.
+ * Maximum number of components in an answer, and maximum number of notifications.
+ * The answer also has the number of all components and of all notifications.
  */
 const MOST_USES = 50;
 
@@ -283,10 +287,10 @@ export function monitorUsesEndpoints({ store }: Pick<ApiParts, 'store'>): Served
   ];
 }
 
-/** The data that answers about monitors need in addition to the declarations. */
+/** What an answer about monitors contains in addition to their declarations. */
 type MonitorSurroundings = {
   readonly verdicts: ReadonlyMap<number, KnownVerdict>;
-  /** Failing channels by monitor. */
+  /** Failing channels by the id of the monitor. */
   readonly failing: ReadonlyMap<number, FailingChannels>;
   /** Epoch ms. */
   readonly now: number;
@@ -324,9 +328,9 @@ function regionStatus({ region, outcome, slot, at }: KnownVerdict['votes'][numbe
 }
 
 /**
- * Finds the monitor. `createdAt` is epoch ms.
+ * Finds a monitor. `createdAt` is epoch ms.
  *
- * @throws Problem when it does not exist or belongs to another workspace
+ * @throws Problem when the monitor does not exist or belongs to another workspace
  */
 export async function requireMonitor(
   store: ApiParts['store'],

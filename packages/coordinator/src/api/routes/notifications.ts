@@ -28,7 +28,8 @@ export function notificationEndpoints(parts: ApiParts): ServedEndpoint[] {
         const problem = channelProblem(kind, settings);
         if (problem === null) return;
         const { message } = problem;
-        // While the channel cannot deliver, its name and its monitors can still be changed.
+        // The kind and the settings did not change. Such a change is accepted, so that
+        // people can change the name and the monitors of a channel that cannot deliver.
         if (before !== null && isSentAlike(before as Notification, attributes as Notification)) {
           return change.setChannelState(id, 'failing', message);
         }

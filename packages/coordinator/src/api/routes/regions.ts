@@ -39,8 +39,8 @@ export function regionEndpoints({
         return {
           region,
           last_seen_at: lastSeen,
-          // If the absence of the region's agents is not stored yet, it will be stored as beginning
-          // when the last agent was seen. Another leader has stored all absences that it knows.
+          // An absence that is not stored yet will be stored with `lastSeen` as its beginning. If another
+          // coordinator leads, it has stored all absences that it knows, so a missing one is null.
           absent_since: live.has(region)
             ? null
             : (absences.get(region) ?? (isHeardElsewhere ? null : lastSeen)),

@@ -83,7 +83,7 @@ function resultViewOf(result: RecordedResult): ResultView {
   };
 }
 
-/** The members of a result that are null when they do not apply. */
+/** The members of a result that are null if they do not apply. */
 type Nullable =
   | 'reason'
   | 'latency'
@@ -96,7 +96,7 @@ type Findings = Pick<RunNowResult, 'outcome' | 'attempts'> & {
   readonly [M in Nullable]?: RunNowResult[M] | null;
 };
 
-/** Makes the members that recorded results and results of manual checks have in common. */
+/** Makes the members that a recorded result and the result of a manual check have in common. */
 function findingsOf(result: Findings) {
   return {
     outcome: result.outcome,
@@ -220,8 +220,10 @@ function regionView({ region, agent, result }: RegionAnswer) {
 }
 
 /**
- * Translates the errors of a manual check into problems. A later try may
- * succeed, when NATS is connected or other manual checks have ended.
+ * Translates an error of a manual check into a problem. A later try may
+ * succeed, when NATS is connected again or other manual checks have ended.
+ *
+ * @throws Problem `unavailable`, or an error that is no SvcError unchanged
  */
 function refuse(error: unknown): never {
   if (!(error instanceof SvcError)) throw error;

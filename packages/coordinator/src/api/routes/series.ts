@@ -24,11 +24,11 @@ import {
   uptime,
 } from './summary.ts';
 
-/* The answers from which the dashboard and pages draw charts. Instants are epoch ms. */
+/* The answers from which the dashboard and the status pages draw charts. Instants are epoch ms. */
 
 const RANGE_NAMES = Object.keys(SERIES_RANGES) as [SeriesRange, ...SeriesRange[]];
 
-/** The query of the endpoints of series. */
+/** The query parameters of the endpoints for series. */
 const seriesQuery = z.object({
   range: z
     .enum(RANGE_NAMES, `must be ${RANGE_NAMES.slice(0, -1).join(', ')} or ${RANGE_NAMES.at(-1)}`)
@@ -230,7 +230,11 @@ const uptimeView = z
   });
 export type UptimeView = z.infer<typeof uptimeView>;
 
-/** @param now epoch ms */
+/**
+ * Makes the answer about the uptimes of a monitor.
+ *
+ * @param now epoch ms
+ */
 function uptimeAnswer({ ranges, days }: Uptimes, now: number): UptimeView {
   return {
     until: now,
@@ -284,7 +288,7 @@ export const monitorUptime = endpoint({
   answers: { 200: { description: 'The uptimes.', schema: uptimeView } },
 });
 
-/** The endpoints from whose answers the charts of a monitor are drawn. */
+/** Makes the endpoints from whose answers the charts of a monitor are drawn. */
 export function seriesEndpoints({ store, slotNow, monitors, agents }: Parts): ServedEndpoint[] {
   const requestedOf = async (request: RequestOf<typeof monitorSeries>): Promise<Requested> => {
     const { range, region = null } = request.query;

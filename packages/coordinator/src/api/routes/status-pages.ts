@@ -100,8 +100,8 @@ async function pageViews(
 }
 
 /**
- * Maximum number of components that one request moves, and
- * maximum number of components that are read for a page.
+ * Maximum number of components in one request for an arrangement. Only
+ * so many components of the page are read, in the order of their ids.
  */
 const MOST_MOVED = 1_000;
 
@@ -145,8 +145,8 @@ export const arrangePage = endpoint({
 });
 
 /**
- * The endpoint that moves components of a status page. It moves
- * all components of the request, or none if one cannot be moved.
+ * Makes the endpoint that moves components of a status page. If
+ * one component of a request cannot be moved, none is moved.
  */
 export function pageArrangementEndpoints({ configuration, reading, secrets }: Parts): ServedEndpoint[] {
   return [
@@ -228,7 +228,7 @@ const checkPageDomain = endpoint({
   answers: { 200: { description: 'The domain and this check.', schema: domainView } },
 });
 
-/** The endpoints of the custom domains of status pages. */
+/** Makes the endpoints of the custom domains of status pages. */
 export function pageDomainEndpoints(parts: DomainParts): ServedEndpoint[] {
   const { store, domains } = parts;
   const view = async (domain: string, checked: CheckedDomain | null) =>
@@ -245,7 +245,11 @@ export function pageDomainEndpoints(parts: DomainParts): ServedEndpoint[] {
   ];
 }
 
-/** @throws Problem when the page does not exist, or has no custom domain */
+/**
+ * Returns the custom domain of the page in the path.
+ *
+ * @throws Problem when the page does not exist, or has no custom domain
+ */
 async function declaredDomain(
   { reading }: DomainParts,
   request: Pick<ApiRequest, 'token' | 'ids'>,
@@ -302,8 +306,10 @@ export function pagePreviewEndpoints(parts: ApiParts): ServedEndpoint[] {
 }
 
 /**
- * @param checked last check of the page's custom domain; null: not checked yet, or the page has no custom
- *   domain
+ * Makes the answer about a page.
+ *
+ * @param checked last check of the page's custom domain; null:
+ *   the domain was not checked yet, or the page has none
  */
 function pageView(stored: StoredPage, checked: CheckedDomain | null, guard: EgressGuard): object {
   const { published, theme, latency, attributes } = stored;
@@ -369,8 +375,8 @@ const removeSubscriber = endpoint({
 });
 
 /**
- * The endpoints of the subscribers of a status page, who get mails about
- * its incidents. People subscribe on the page, not through these endpoints.
+ * Makes the endpoints for the subscribers of a status page, who get mails about
+ * its incidents. People subscribe on the page itself, not by these endpoints.
  */
 export function subscriberEndpoints({
   store,

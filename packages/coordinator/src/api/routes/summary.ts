@@ -148,7 +148,7 @@ function summaryAnswer(range: SummaryRange, summary: Summary): SummaryView {
 }
 
 /**
- * Rounds the times to whole milliseconds, because a status that ended
+ * Rounds the times to whole milliseconds. A status that ended
  * when its votes expired may have ended between two milliseconds.
  */
 export function roundedTimes({ active, degraded, error, unknown, maintenance }: StatusTimes): StatusTimes {

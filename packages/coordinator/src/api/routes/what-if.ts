@@ -18,9 +18,12 @@ import { endpoint, idOf, ok, type ServedEndpoint, serve, workspaceOf } from '../
 import { invalid, Problem } from '../problem.ts';
 import { roundedTimes } from './summary.ts';
 
-/** Maximum length of a replay, days. By default, results are stored for the same time. */
+/** Maximum length of a replay, days. By default, results are stored for as many days. */
 const DAYS = 14;
-/** Maximum number of changes in an answer, and maximum number of alerts. The newest are shown. */
+/**
+ * Maximum number of changes in an answer, and maximum number
+ * of alerts. If there are more, the answer has the newest.
+ */
 const SHOWN = 500;
 
 const whatIfBody = z
@@ -142,8 +145,8 @@ function courseView({ changes, alerts, times }: Course): z.infer<typeof course> 
 type Parts = Pick<ApiParts, 'store' | 'monitors' | 'whatIfs' | 'slotNow'>;
 
 /**
- * Maximum number of replays of one token that run or wait.
- * A further replay would delay the replays of other tokens.
+ * Maximum number of replays of one token that run or wait. If a token
+ * could have several, they would delay the replays of other tokens.
  */
 const REPLAYS_PER_TOKEN = 1;
 
@@ -196,7 +199,11 @@ export function whatIfEndpoints({ store, monitors, whatIfs, slotNow }: Parts): S
 
 type Declared = Pick<LiveMonitor, 'regions'> & { readonly retry: number };
 
-/** @throws Problem `invalid` */
+/**
+ * Reads the settings for a replay from a body.
+ *
+ * @throws Problem `invalid` that lists all errors
+ */
 function settingsOf({ retry, degraded_at, regions }: WhatIfBody, declared: Declared): OtherSettings {
   const mistakes: { path: (string | number)[]; message: string }[] = [];
   if (retry !== null && retry !== undefined && retry > declared.retry) {
