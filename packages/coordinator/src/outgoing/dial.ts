@@ -127,8 +127,8 @@ function notFound(hostname: string): NodeJS.ErrnoException {
 }
 
 /**
- * The proxy cannot be reached or did not open a tunnel. The message contains no secret, so it may be stored
- * in the ledger.
+ * The proxy cannot be reached or did not open a tunnel. svc puts no secret into the message, so the ledger
+ * may store it.
  */
 export class ProxyError extends SvcError {
   constructor(message: string, options?: { cause?: unknown }) {
