@@ -4,9 +4,9 @@ import { addressBytes } from './address.ts';
 import { SvcError } from './errors.ts';
 
 /**
- * The one guard of outgoing connections. Agents ask it about every address that they probe, the coordinator
- * about every address that it posts alerts to. It judges addresses, never names: ask it about the address
- * that is really dialled, after resolving and after every redirect.
+ * The one guard of outgoing connections. Agents ask it about every address that they probe, and the
+ * coordinator asks it about every address that it sends alerts to. The guard judges addresses, never names:
+ * ask it about the address that is really dialled, after resolving and after every redirect.
  */
 export interface EgressGuard {
   /** @param address an IP literal without brackets; anything else is denied. */
@@ -27,14 +27,14 @@ export class EgressDeniedError extends SvcError {
 
 type EgressOptions = {
   /**
-   * The rules that apply before the operator's. `agent` denies link-local addresses and cloud metadata;
-   * private networks are allowed, because people monitor their own. `channel` denies every address that is
-   * not on the public internet.
+   * The built-in rules, which are in force together with `deny`. `agent` denies link-local addresses and
+   * cloud metadata; private networks are allowed, because people monitor their own. `channel` denies every
+   * address that is not on the public internet.
    */
   base: 'agent' | 'channel';
   /** Further denied addresses: CIDRs or single addresses, in the form that {@link parseCidrList} returns. */
   deny: readonly string[];
-  /** Addresses that are allowed whatever rule denies them. */
+  /** Allowed CIDRs and addresses. They override every rule that denies. */
   allow: readonly string[];
 };
 
@@ -43,11 +43,11 @@ type Rule = { range: Address; prefix: number; text: string };
 
 /**
  * Addresses where machines of the large providers find their own credentials. Source: the vendors' pages, as
- * of 2026-11-22. Most other providers also use 169.254.169.254. OpenStack also has fe80::a9fe:a9fe, which is
- * link-local.
+ * of 2026-11-22. Link-local addresses are missing here, because another rule denies them: 169.254.169.254,
+ * which most providers use, and fe80::a9fe:a9fe of OpenStack.
  */
 const METADATA: readonly (readonly [address: string, source: string])[] = [
-  // AWS: instances; pods of EKS (their IPv4 address is link-local).
+  // AWS: the metadata of instances, and the credentials of pods of EKS (their IPv4 address is link-local).
   ['fd00:ec2::254', 'https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/instancedata-data-retrieval.html'],
   ['fd00:ec2::23', 'https://docs.aws.amazon.com/eks/latest/userguide/pod-id-how-it-works.html'],
   // Google Cloud.
@@ -56,7 +56,7 @@ const METADATA: readonly (readonly [address: string, source: string])[] = [
   ['168.63.129.16', 'https://learn.microsoft.com/azure/virtual-network/what-is-ip-address-168-63-129-16'],
   // Alibaba Cloud.
   ['100.100.100.200', 'https://www.alibabacloud.com/help/en/ecs/user-guide/view-instance-metadata'],
-  // Oracle Cloud: classic, and the present one over IPv6.
+  // Oracle Cloud: the classic service, and the present service over IPv6.
   [
     '192.0.0.192',
     'https://docs.oracle.com/en/cloud/iaas/compute-iaas-cloud/stcsg/retrieving-instance-metadata.html',
@@ -74,7 +74,8 @@ const LINK_LOCAL_AND_METADATA: readonly (readonly [cidr: string, name: string])[
   ...METADATA.map(([address]) => [address, 'cloud metadata'] as const),
 ];
 
-// IANA special-purpose registries (RFC 6890).
+// Addresses that are not on the public internet: IANA's special-purpose registries (RFC 6890), multicast and
+// reserved.
 const NOT_PUBLIC: readonly (readonly [cidr: string, name: string])[] = [
   ['0.0.0.0/8', 'this network'],
   ['10.0.0.0/8', 'private'],
@@ -107,7 +108,7 @@ const NOT_PUBLIC: readonly (readonly [cidr: string, name: string])[] = [
 const ALLOWED: EgressVerdict = { allowed: true };
 const MAX_CACHED = 4_096;
 
-/** @throws TypeError when an entry is not a CIDR */
+/** @throws TypeError when an entry is neither a valid address nor a valid CIDR */
 export function createEgressGuard(options: EgressOptions): EgressGuard {
   const builtIn =
     options.base === 'agent' ? LINK_LOCAL_AND_METADATA : [...LINK_LOCAL_AND_METADATA, ...NOT_PUBLIC];
@@ -206,14 +207,16 @@ function networkOf(address: Address, prefix: number): Address {
 }
 
 const NAT64 = parseRule('64:ff9b::/96');
-// RFC 2765, section 2.1: ::ffff:0:a.b.c.d. Translators of today use other prefixes, but some still know it.
+// RFC 2765, section 2.1: ::ffff:0:a.b.c.d. Today's translators use other prefixes, but some still translate
+// this one.
 const SIIT = parseRule('::ffff:0:0:0/96');
 const SIX_TO_FOUR = parseRule('2002::/16');
 
 /**
- * Why the guard would refuse every connection to the URL. Only the text is judged: the host is an address, or
- * a name that means the local machine everywhere (RFC 6761, section 6.3). Null: the text does not decide.
- * Other names are judged by their addresses when they are dialled.
+ * Why the guard would refuse every connection to the URL, as text that follows the name of the attribute.
+ * Null: the text of the URL does not decide. It decides if the host is an address, or a name that means the
+ * local machine everywhere (RFC 6761, section 6.3). Other names are judged by their addresses when they are
+ * dialled.
  *
  * @param url an http or https URL
  */

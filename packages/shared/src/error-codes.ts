@@ -144,7 +144,10 @@ export const ERROR_TABLES: readonly (readonly [heading: string, codes: ErrorTabl
 
 export type StoreErrorCode = keyof typeof STORE_CODES | 'not-leading';
 
-/** A code that is not one of the API's. Those are in `api/problem-codes.ts`. */
+/**
+ * The code of an error that is not a problem of the API. The codes of the API's problems are in
+ * `api/problem-codes.ts`.
+ */
 export type ErrorCode =
   | keyof typeof PROCESS_CODES
   | StoreErrorCode

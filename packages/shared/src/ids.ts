@@ -11,8 +11,8 @@ export function isId(text: string): boolean {
  * A UUID (version 8, RFC 9562) that depends only on `parts` and `key`. Every process computes the same UUID
  * for the same parts, and a different one for other parts.
  *
- * @param key secret that is needed to compute the UUID; undefined: everybody who
- *   knows the parts can compute it
+ * @param key secret that is needed to compute the UUID; undefined: everybody who knows the parts can compute
+ *   the UUID
  */
 export function derivedUuid(parts: readonly (string | number)[], key?: Uint8Array): string {
   const hash = key === undefined ? createHash('sha256') : createHmac('sha256', key);

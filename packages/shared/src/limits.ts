@@ -1,7 +1,7 @@
 /**
- * Every maximum of the service in one table. Sizes are in bytes, durations in milliseconds. Lengths of what
- * users declare are in characters, that is code points (decision 0011); `errorMessage`, which we write and
- * cut, is in UTF-16 code units.
+ * Maxima of the service in one table, with a few defaults. Members with `Bytes` in their names are in bytes,
+ * and members with `Ms` in milliseconds. Lengths of what users declare are in characters, that is code points
+ * (decision 0011). `errorMessage`, which svc writes and cuts, is in UTF-16 code units.
  */
 export const LIMITS = {
   monitorName: 256,
@@ -27,9 +27,9 @@ export const LIMITS = {
   componentDescription: 1_024,
   noteTitle: 256,
   noteText: 8 * 1_024,
-  /** Maximum number in one workspace. */
+  /** Maximum number of maintenance windows in one workspace. */
   maintenanceWindows: 1_000,
-  /** Maximum length of an occurrence of a maintenance window. */
+  /** Maximum duration of an occurrence of a maintenance window. */
   maintenanceMs: 31 * 24 * 3_600_000,
   /** Maximum number of days, weeks or months between two occurrences. */
   maintenanceInterval: 99,
@@ -47,7 +47,10 @@ export const LIMITS = {
   certificateExpiryDays: 398,
   listDefault: 50,
   listMaximum: 100,
-  /** Space for the largest monitor, `checkBytes`, and for members that the service ignores. */
+  /**
+   * A body of the API has room for the largest monitor (`checkBytes`) and for members that the service
+   * ignores.
+   */
   apiBodyBytes: 320 * 1_024,
   jobsPerMessage: 512,
   resultsPerMessage: 512,

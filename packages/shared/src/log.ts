@@ -76,8 +76,8 @@ const LAST_WAITS: LastWaits = { withoutProgressMs: 200, inAllMs: 1_000 };
  * Writes lines to a file descriptor and never makes its caller wait. A paused terminal, a hanging log
  * collector or a full disk stops no check.
  *
- * The waiting lines are bounded. Lines beyond the bound, and lines that cannot be written, are dropped and
- * counted. At the exit of the process the waiting lines are written synchronously.
+ * The size of the waiting lines is bounded. Lines beyond the bound, and lines that cannot be written, are
+ * dropped and counted. At the exit of the process the waiting lines are written synchronously.
  *
  * `pino.destination({ sync: false })` is not used: it waits at the exit without a bound, and a failed write
  * ends the process. Nor is `pino.transport`, whose thread takes 10 MiB.

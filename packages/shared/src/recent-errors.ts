@@ -1,12 +1,17 @@
 import { messageOf } from './errors.ts';
 
-/** A logged error. `count` is the number of lines with the same text since the start of the process. */
+/** A logged error. `count` is the number of lines with this message and detail since `firstAt`. */
 export type RecentError = {
   readonly message: string;
-  /** The plain members of the line, `region=hosta-fra error=…`; '' when it has none. */
+  /**
+   * The texts and errors among the members of the line, `region=hosta-fra error=…`; '' when there are none.
+   */
   readonly detail: string;
   readonly count: number;
-  /** When the error was first logged and last logged, epoch ms. */
+  /**
+   * When the error was first logged, epoch ms. The time and `count` start anew when the error returns after
+   * others replaced it.
+   */
   readonly firstAt: number;
   readonly lastAt: number;
 };
@@ -15,9 +20,12 @@ export type RecentError = {
 const MOST = 20;
 const LONGEST_DETAIL = 500;
 
-/** The last errors and alarms of this process's log, for people who read the API instead of the log. */
+/**
+ * The last errors of this process's log (levels `error` and `fatal`), for people who read the API instead of
+ * the log.
+ */
 export class RecentErrors {
-  /** Errors by their text, in the order in which they were last logged. */
+  /** Errors by message and detail, in the order in which they were last logged. */
   readonly #errors = new Map<string, RecentError>();
 
   /** @param at epoch ms */
@@ -49,7 +57,7 @@ function detailOf(members: unknown): string {
   return Object.entries(members)
     .flatMap(([name, value]) => {
       if (value instanceof Error) return `${name}=${messageOf(value)}`;
-      // Numbers are left out. They differ from line to line, so each line would be a new error.
+      // Numbers are left out. They differ from line to line, so each line would count as a new error.
       return typeof value === 'string' ? `${name}=${value}` : [];
     })
     .join(' ')

@@ -11,16 +11,15 @@ import type { Secret } from './secret.ts';
 export type ClientIdentity = { readonly cert: string; readonly key: Secret<string> };
 
 /**
- * A TLS context with the authorities that connections trust. These are Node's (its own
- * list, `NODE_EXTRA_CA_CERTS`, and with `--use-system-ca` the system's store) and the
- * authorities in `further`, in PEM.
+ * A TLS context that trusts the authorities of Node (its own list, `NODE_EXTRA_CA_CERTS`, and with
+ * `--use-system-ca` the system's store) and the authorities in `further`, in PEM.
  *
- * The first call takes some 30 ms without further authorities and some 200 ms with them,
- * because the whole list is read again. Later calls with the same authorities and without an
- * identity or groups get the same context.
+ * The first call takes some 30 ms without further authorities and some 200 ms with them, because the whole
+ * list is read again. Without an identity and groups, the context is kept: one without further authorities,
+ * and one for the last list of further authorities.
  *
- * @param groups groups of the key exchange that are offered, in OpenSSL's
- *   notation; default: OpenSSL's own list
+ * @param groups groups of the key exchange that are offered, in OpenSSL's notation; default: OpenSSL's own
+ *   list
  */
 export function trustedContext(
   further: readonly string[] = [],
@@ -79,10 +78,10 @@ export const SYSTEM_STORE_UNUSED =
 /**
  * Why the certificate is not for the host, by its subject alternative names; undefined when it is.
  *
- * Node falls back to the common name (CN) where no alternative name is for the host; browsers and curl do not
- * (RFC 9525, section 6.3). So Node is given the certificate without its subject. Node also accepts a wildcard
- * that is only a part of a label (`w*.example.com`), which browsers and curl do not. Names with such a
- * wildcard are removed.
+ * Node falls back to the common name (CN) when the certificate has no DNS name among its alternative names.
+ * Browsers and curl do not (RFC 9525, section 6.3), so Node is given the certificate without its subject.
+ * Node also accepts a wildcard that is only a part of a label (`w*.example.com`), which browsers and curl do
+ * not. Names with such a wildcard are removed.
  *
  * @param host name or IP literal without brackets
  */

@@ -5,7 +5,10 @@ const INTERVAL_MS = 10_000;
 
 type Level = 'info' | 'warn' | 'error';
 
-/** The number of lines about one subject in the current interval. */
+/**
+ * The lines about one subject. `lines` were logged in the current interval, which ends at `until` (monotonic
+ * ms). `leftOut` were dropped since the last logged line.
+ */
 type SubjectLines = { until: number; lines: number; leftOut: number };
 
 /**
@@ -30,8 +33,8 @@ export class ThrottledLog {
   }
 
   /**
-   * @param message a constant: lines of different texts have different subjects
-   * @param about distinguishes subjects with the same text. It must be one of a few known names, such as a
+   * @param message a constant text: lines with different messages have different subjects
+   * @param about distinguishes subjects with the same message. It must be one of a few known names, such as a
    *   region, and never a name that a client chooses, because each name is remembered
    */
   warn(message: string, details: object, about?: string): void {

@@ -9,8 +9,8 @@ const UNITS = [
 export type TimeUnit = (typeof UNITS)[number][0];
 
 /**
- * A length of time in its largest unit and the next smaller one, each rounded down. A unit with a count of 0
- * is left out, so a length of less than a second gives none.
+ * A length of time as whole numbers of its largest unit and of the next smaller unit. A unit with a count of
+ * 0 is left out, so a length of less than a second gives an empty list.
  *
  * @param ms >= 0
  */

@@ -23,14 +23,15 @@ export const urlSecrets: SecretPart = {
 };
 
 /**
- * The user information of a URL (`user:password` in `https://user:password@host/`) is a secret. The rest of
- * the URL is not. These functions work on the text as it was written, so that svc never rewrites a URL.
+ * Matches the beginning of a URL with user information (`user:password` in `https://user:password@host/`),
+ * which is a secret. The functions of this file change the text as it was written, so that svc never rewrites
+ * the rest of a URL.
  *
  * The user information ends at the last `@` before the path (URL standard, "authority state").
  */
 const USER_INFO = /^(https?:\/\/)([^/?#\\]*)@/i;
 
-/** The text before the host; null when it is absent or empty. */
+/** The user information of a URL; null when it is absent or empty. */
 function userInfoIn(url: string): string | null {
   const found = USER_INFO.exec(url)?.[2] ?? '';
   return found === '' || found === ':' ? null : found;
@@ -85,13 +86,16 @@ export function userInfoJoined<T extends Members>(answered: T): T {
   return { ...answered, url: String(answered.url).replace(/^https?:\/\//i, (scheme) => `${scheme}${MASK}@`) };
 }
 
-/** The user name and password of a URL, percent-decoded. A part that cannot be decoded is kept unchanged. */
+/**
+ * The user name and password of a URL, percent-decoded; null: the URL has neither. A part that cannot be
+ * decoded is kept unchanged.
+ */
 export function credentialsIn(url: URL): { user: string; password: string } | null {
   if (url.username === '' && url.password === '') return null;
   return { user: unescapePercent(url.username), password: unescapePercent(url.password) };
 }
 
-/** The value of `Authorization` (RFC 7617, in UTF-8). */
+/** The value of the header `Authorization` for Basic credentials (RFC 7617, in UTF-8). */
 export function basicAuthorization({ user, password }: { user: string; password: string }): string {
   return `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
 }

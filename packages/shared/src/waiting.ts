@@ -4,8 +4,8 @@ import type { Clock } from './clock.ts';
  * Calls `task` when `signal` aborts, or at once when it is already aborted. The returned function unregisters
  * the task and may be called twice.
  *
- * Thousands of attempts listen to one signal, and an `EventTarget` walks its list of listeners to remove one.
- * So each signal gets a single listener and a list beside it.
+ * Thousands of attempts listen to one signal, and an `EventTarget` walks its whole list of listeners to
+ * remove one listener. So each signal gets a single listener, and the tasks are in a list of this module.
  */
 export function onAbort(signal: AbortSignal | undefined, task: () => void): () => void {
   if (signal === undefined) return nothing;
@@ -84,8 +84,8 @@ const SHORTEST_MS = 1_000;
 const LONGEST_MS = 60_000;
 
 /**
- * Waits of one task that is tried repeatedly. The first wait is 1 s. Each further
- * wait is twice as long, up to 60 s.
+ * The waits between the tries of one task. The first wait is 1 s. Each further wait is twice as long, up to
+ * 60 s.
  */
 export class GrowingWaits {
   readonly #clock: Clock;

@@ -13,7 +13,7 @@ export type ApiLimits = Patience & {
   readonly attemptMs: number;
   /** Maximum duration of one request with all its attempts and waits, ms. */
   readonly deadlineMs: number;
-  /** Time that a request that may have been carried out still has after an abort, ms. */
+  /** Time limit after the caller's abort, ms, for a request that the server may have carried out. */
   readonly finishMs: number;
   /** Maximum wait that `Retry-After` can ask for, ms. */
   readonly retryAfterMs: number;
@@ -58,16 +58,20 @@ export type RequestOptions = {
   readonly query?: Readonly<Record<string, string | number | boolean | undefined>>;
   /** The body, which is sent as JSON. */
   readonly body?: unknown;
-  /** Makes a POST repeatable: the server answers a repetition with the object that the first one made. */
+  /** Makes a POST repeatable: the server answers a repetition with the object that the first request made. */
   readonly idempotencyKey?: string;
   readonly signal?: AbortSignal;
   /**
-   * The effect of an abort of the signal. `give-up` ends everything at once. `finish` gives a request that
-   * may have been carried out a bounded time to learn its outcome, so that the object it made is not lost. A
-   * request that certainly was not carried out ends at once in both cases.
+   * The effect of an abort of the signal. `give-up`, the default, ends everything at once. `finish` gives a
+   * request that the server may have carried out a bounded time to learn its outcome, so that the object that
+   * it made is not lost. A GET, and a request that the server certainly did not carry out, end at once in
+   * both cases.
    */
   readonly whenAborted?: 'give-up' | 'finish';
-  /** Maximum duration of this request, ms. */
+  /**
+   * Maximum duration of this request with all its attempts and waits, ms; the default is 5 minutes, or the
+   * client's own limit.
+   */
   readonly deadlineMs?: number;
 };
 
@@ -99,8 +103,8 @@ const STEPS_BACK = 100;
  * The client of the HTTP API: authentication, time limits, retries. Requests do not wait for each other.
  *
  * It retries 429, 500, 502, 503, 504, broken connections and time-outs. It retries a PATCH, or a POST without
- * an idempotency key, only when the request certainly was not carried out. Every error is an {@link
- * ApiError}.
+ * an idempotency key, only when the server certainly did not carry out the request. Every error is an
+ * {@link ApiError}.
  */
 export class ApiClient {
   /** The address without a final slash. */
@@ -162,8 +166,8 @@ export class ApiClient {
     for (let offset = 0; ; ) {
       const { data, total } = await this.#page(path, { ...query, limit: PAGE_SIZE, offset }, signal);
       const [first] = data;
-      // Pages overlap by one object. If that object is gone, later objects have moved
-      // up, and the reading steps back.
+      // Pages overlap by one object. If the page does not begin at or before the last object that was listed,
+      // objects have vanished and later objects have moved up, so the reading steps back.
       if (offset > 0 && (first === undefined || Number(first.id) > lastId)) {
         offset = Math.max(0, offset - PAGE_SIZE);
         stepsBack += 1;
@@ -322,7 +326,7 @@ export class ApiClient {
 
 function doubtAbout(request: string, { mayBeDone }: Operation): string {
   if (!mayBeDone || request.startsWith('GET ')) return '';
-  // The hint is for a POST, because a later repetition by the user has another idempotency key.
+  // Only a POST gets the hint, because a later repetition by the user has another idempotency key.
   const advice = request.startsWith('POST ') ? ': check whether the object exists before you try again' : '';
   return `; the request may have been carried out nevertheless${advice}`;
 }

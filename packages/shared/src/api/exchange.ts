@@ -47,11 +47,11 @@ export type AnswerHeaders = {
 const CONNECT_MS = 10_000;
 
 /**
- * Runs one attempt: sends the request and reads the answer with its whole body. It never
- * rejects and follows no redirect.
+ * Runs one attempt: sends the request and reads the answer with its whole body. The promise never rejects,
+ * and redirects are not followed.
  *
- * It uses `node:http` with its shared agent. That agent keeps connections, and uses the proxy of
- * the environment except for servers on this machine. With `fetch`, a refresh of a thousand
+ * Requests use `node:http` with Node's shared agent, which keeps connections and uses the proxy of the
+ * environment. Servers on this machine have agents without a proxy. With `fetch`, a refresh of a thousand
  * objects takes 30 MB more memory.
  */
 export async function exchange(sent: Sent, bounds: ExchangeBounds): Promise<ExchangeEnd> {
@@ -110,7 +110,11 @@ const NOT_SENT: ExchangeEnd = {
   message: 'the request could not be sent',
 };
 
-/** @throws TypeError for headers or addresses that cannot be sent */
+/**
+ * Opens the request without sending its body.
+ *
+ * @throws TypeError for headers or addresses that cannot be sent
+ */
 function opened({ url, method, headers }: Sent): ClientRequest {
   const address = new URL(url);
   const { request } = address.protocol === 'https:' ? https : http;
@@ -200,7 +204,7 @@ function readable(message: string): string {
   return message.replaceAll(/\s+/g, ' ').trim();
 }
 
-/** The options of Node's shared agents. These agents use no proxy. */
+/** Node's defaults for its shared agents. The agents made with these options use no proxy. */
 const OPTIONS: https.AgentOptions = { keepAlive: true, scheduling: 'lifo', timeout: 5_000 };
 const overHttp = new http.Agent(OPTIONS);
 const overHttps = new https.Agent(OPTIONS);
@@ -215,7 +219,8 @@ const LOOPBACK = /^(?:localhost|127(?:\.\d+){3}|\[::1\]|\[::ffff:7f[\da-f]{2}:[\
  * Returns the agent for a server on this machine, or undefined for any other server.
  *
  * A proxy could not reach a server on this machine, and it would see the token. Node uses the proxy of the
- * environment for loopback too unless NO_PROXY names it; programs written in Go never do.
+ * environment for loopback too, unless NO_PROXY names the host. Programs written in Go never use it for
+ * loopback.
  */
 function directAgent({ protocol, hostname }: URL): http.Agent | undefined {
   if (!LOOPBACK.test(hostname)) return undefined;

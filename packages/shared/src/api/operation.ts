@@ -4,16 +4,17 @@ export type OperationParts = {
   readonly clock: Clock;
   /** Maximum duration of the operation, ms. */
   readonly deadlineMs: number;
-  /**
-   * Time that a request that may have been carried out still has after the caller's signal was aborted, ms.
-   */
+  /** Time limit after the caller's abort, ms, for a request that the server may have carried out. */
   readonly finishMs: number;
   readonly signal: AbortSignal | undefined;
-  /** See `RequestOptions.whenAborted`. */
+  /**
+   * Whether a request that the server may have carried out goes on after the caller's abort: see
+   * `RequestOptions.whenAborted`.
+   */
   readonly finishes: boolean;
 };
 
-/** The limits of one request over all its attempts and waits: its deadline and its caller's signal. */
+/** One request with all its attempts and waits: its deadline, and the signal of its caller. */
 export class Operation {
   /**
    * Whether the server may have carried out the request without telling the client: an attempt is in
@@ -21,8 +22,8 @@ export class Operation {
    */
   mayBeDone = false;
   /**
-   * Since when attempts have failed without a usable answer in between, monotonic ms; null when
-   * the last attempt did not fail.
+   * Since when all attempts have failed, monotonic ms; null when no attempt has failed since the last answer
+   * that was not a failure.
    */
   failingSince: number | null = null;
   readonly #clock: Clock;
@@ -59,8 +60,8 @@ export class Operation {
   }
 
   /**
-   * Whether the operation should end now, because its time is over, or because it was aborted and no
-   * request may have been carried out.
+   * Whether the operation should end now, because its time is over, or because its caller aborted it and the
+   * server certainly did not carry out the request.
    */
   get isToEnd(): boolean {
     return this.#end.signal.aborted || (this.#isAborted && !this.mayBeDone);

@@ -5,12 +5,13 @@ export const SHORTEST_WAIT_MS = 250;
 export const LONGEST_WAIT_MS = 10_000;
 
 /**
- * The wait before the next attempt, ms. It doubles with each attempt. A random half of it spreads callers
- * that failed together.
+ * The wait before the next attempt, ms. It doubles with each attempt, up to {@link LONGEST_WAIT_MS}. Half of
+ * the wait is random, which spreads callers that failed together.
  *
  * @param attempts attempts made so far, >= 1
  * @param random uniform in [0, 1)
- * @param askedMs the wait that the server requested with `Retry-After`; it only lengthens the wait
+ * @param askedMs the wait that the server requested with `Retry-After`; it only lengthens the wait, also
+ *   beyond {@link LONGEST_WAIT_MS}
  */
 export function waitBeforeRetry(attempts: number, random: number, askedMs = 0): number {
   const ceiling = Math.min(LONGEST_WAIT_MS, 2 * SHORTEST_WAIT_MS * 2 ** Math.min(attempts - 1, 30));

@@ -10,7 +10,8 @@ export type Patience = {
 
 /**
  * Tracks how long the server has been failing, over all requests of a client. When a thousand objects are
- * read from a server that is down, the first requests wait for it and the later ones fail after one attempt.
+ * read from a server that is down, the first requests are repeated until the patience ends, and later
+ * requests fail after one attempt.
  */
 export class ServerHealth {
   readonly #patience: Patience;
@@ -38,8 +39,8 @@ export class ServerHealth {
   /**
    * Until when further attempts are worthwhile, monotonic ms.
    *
-   * @param operationFailingSince when the one request began to fail, monotonic ms: one object may fail while
-   *   others are read without errors
+   * @param operationFailingSince when this request began to fail, monotonic ms. It may fail while other
+   *   requests of the client succeed
    */
   triedUntil(operationFailingSince: number): number {
     const since = Math.min(this.#failingSince ?? operationFailingSince, operationFailingSince);

@@ -59,7 +59,7 @@ function order(a: string, b: string): number {
   return left - right;
 }
 
-// Longer texts are never meant as numbers. The bound keeps a body of 2 MiB of digits cheap.
+// Maximum length of a text that is read as a number. The bound keeps a body of 2 MiB of digits cheap.
 const MAX_NUMBER_LENGTH = 1_000;
 const DECIMAL = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i;
 
@@ -118,9 +118,9 @@ const SHORT_PART = 128;
 const FEW_PLACES = 10_000_000;
 
 /**
- * The longest beginning of `part` that occurs in `text`, and the index after it. If read backwards, both
- * texts are read from their ends, and the index counts from the end of `text`. It is the search of Knuth,
- * Morris and Pratt: it reads every code unit of `text` about once.
+ * The longest beginning of `part` that occurs in `text`, and the index after it. With `isBackwards`, both
+ * texts are read from their ends, and the index counts from the end of `text`. This is the search of Knuth,
+ * Morris and Pratt, which reads every code unit of `text` about once.
  */
 export function longestStart(
   text: string,

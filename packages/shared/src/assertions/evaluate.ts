@@ -36,7 +36,9 @@ export function evaluateResponse(
   );
 }
 
-/** An assertion in words, and the value that was seen instead; null: the assertion holds. */
+/**
+ * An assertion in words, and its failure in words, such as `expected …, saw …`; null: the assertion holds.
+ */
 export type JudgedAssertion = { readonly assertion: string; readonly failure: string | null };
 
 /**
@@ -128,7 +130,7 @@ function headerNamed(key: string): string {
   return `header ${printable(clip(key, 100))}`;
 }
 
-/** `to contain "ok"` */
+/** The expectation in words: `to contain "ok"`. */
 function expectation({ comparator, target }: TextAssertion, quoted = quote(target)): string {
   const needsTarget = comparator !== 'empty' && comparator !== 'not_empty';
   return needsTarget ? `${TEXT_WORDS[comparator]} ${quoted}` : TEXT_WORDS[comparator];

@@ -100,8 +100,8 @@ function placesOf(
 }
 
 /**
- * The place where `seen` is closest to `target`: it contains at least the first or the last half of `target`
- * there. A single difference leaves one of the halves intact. Null: there is no such place.
+ * The place where `seen` is closest to `target`: there, `seen` contains at least the first or the last half
+ * of `target`. A single difference leaves one of the halves intact. Null: there is no such place.
  */
 function nearest(target: string, seen: string): Places | null {
   const half = Math.ceil(target.length / 2);
@@ -131,7 +131,7 @@ function escaped(character: string): string {
   return hex.length > 4 ? `\\u{${hex}}` : `\\u${hex.padStart(4, '0')}`;
 }
 
-/** `C (U+0043)` */
+/** The character with its code point: `C (U+0043)`. */
 function named(character: string): string {
   if (character === '') return 'the end';
   const hex = (character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0');
@@ -153,7 +153,7 @@ function characterAt(text: string, index: number): string {
   return code === undefined ? '' : String.fromCodePoint(code);
 }
 
-/** Number of characters before an index. */
+/** Number of characters (code points) of the text before an index in UTF-16 units. */
 function codePoints(text: string, end: number): number {
   let count = 0;
   for (let index = 0; index < end; index += 1) if (!isLowSurrogate(text.charCodeAt(index))) count += 1;

@@ -15,7 +15,8 @@ export type ObservedRecords = Partial<Record<RecordType, readonly string[]>>;
 
 /**
  * Judges DNS answers: all assertions must hold. `eq` and `contains` hold when some record matches. `neq` and
- * `not_contains` hold when no record matches. On an empty set the first two fail and the others hold.
+ * `not_contains` hold when no record matches. On an empty set, `eq` and `contains` fail, and `neq` and
+ * `not_contains` hold.
  *
  * @returns what the first assertion that does not hold expected and saw (at most 500 characters), or
  *   undefined when all hold
@@ -43,8 +44,8 @@ export function judgeRecords(
 }
 
 /**
- * Whether further records of its type could still change the result of an assertion: it requires or forbids a
- * record, and no record has matched yet.
+ * Whether further records of its type could still change the verdict on an assertion. They can as long as no
+ * record matches, because every assertion requires or forbids a matching record.
  */
 export function isOpen({ record, comparator, target }: RecordAssertion, values: readonly string[]): boolean {
   const matches = matcher(record, comparator, target);
@@ -102,7 +103,7 @@ function equality(record: RecordType, target: string): Matches {
 function containment(record: RecordType, part: string): Matches {
   switch (record) {
     case 'TXT': {
-      // Texts are compared with their case.
+      // The comparison of TXT records is case-sensitive.
       const unquoted = unquotedText(part);
       return (value) => containsText(value, part) || (unquoted !== null && containsText(value, unquoted));
     }
@@ -117,7 +118,7 @@ function containment(record: RecordType, part: string): Matches {
     }
     case 'CNAME':
     case 'MX': {
-      // The final dot is put back, so that both `example.com.` and `mail.` are found.
+      // The final dot is put back at the end of the value, so that both `example.com.` and `mail.` are found.
       const wanted = part.toLowerCase();
       return (value) => containsText(`${value}.`, wanted);
     }
@@ -159,7 +160,7 @@ const WORDS = {
   not_contains: 'no',
 } as const satisfies Record<RecordComparator, string>;
 
-/** `some A record equal to "192.0.2.1"` */
+/** The expectation in words: `some A record equal to "192.0.2.1"`. */
 function expectation({ record, comparator, target }: RecordAssertion, quoted = quote(target)): string {
   const relation = comparator === 'eq' || comparator === 'neq' ? 'equal to' : 'containing';
   return `${WORDS[comparator]} ${record} record ${relation} ${quoted}`;
@@ -194,7 +195,8 @@ function clip(text: string, length: number): string {
 
 /**
  * Reads a TXT record as zone files and `dig` write it: `"v=spf1 " "-all"` is `v=spf1 -all`. The pieces are
- * joined as answers are. `\"` stands for the character and `\DDD` for the byte (RFC 1035, section 5.1).
+ * joined as answers are. A backslash before a character stands for the character, and `\DDD` for a byte (RFC
+ * 1035, section 5.1).
  *
  * @returns null when the text is not written like this; it then stands for itself
  */

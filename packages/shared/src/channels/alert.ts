@@ -12,8 +12,8 @@ const CLOSURES = ['monitor-deleted', 'monitor-deactivated', 'channel-unlinked'] 
 export type Closure = (typeof CLOSURES)[number];
 
 /**
- * Present in a message to people that groups the alerts of many monitors. The other members of the alert come
- * from the newest alert that has the worst status.
+ * Members of a message that groups the alerts of many monitors for people. The other members of the alert
+ * come from the newest alert that has the worst status.
  */
 const group = z.object({
   /** Numbers of monitors, by the newest status of each monitor. */
@@ -49,7 +49,7 @@ const pageMail = z.object({
   button: z.string(),
   /** Small print: why the mail came. */
   footer: z.string(),
-  /** The link that unsubscribes; absent: this is the only mail. */
+  /** The link that ends the subscription; absent: this mail belongs to no subscription. */
   unsubscribe: z.object({ text: z.string(), url: z.string() }).optional(),
   /** When the link of the button expires, epoch ms. The mail is not sent after that. */
   expiresAt: z.number().int().optional(),

@@ -90,10 +90,10 @@ export const CHANNEL_BLOCKS = {
 
 export type ChannelKind = keyof typeof CHANNEL_BLOCKS;
 
-/** The kinds in the order of the reference. */
+/** The kinds of channel, in the order of the reference page. */
 export const CHANNEL_KINDS = Object.keys(CHANNEL_BLOCKS) as [ChannelKind, ...ChannelKind[]];
 
-/** Normalized settings by kind. */
+/** Normalized settings of a channel, by its kind. */
 export type ChannelSettings = {
   [K in ChannelKind]: NormalizedAttributes<(typeof CHANNEL_BLOCKS)[K]['attributes']>;
 };

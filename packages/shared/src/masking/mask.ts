@@ -2,15 +2,15 @@ import { MASK } from '../secret.ts';
 import { unescapePercent } from '../url-secrets.ts';
 import { onOneLine, SecretForms } from './secret-forms.ts';
 
-/** Maximum size of an excerpt in UTF-8, bytes. With the text before it, it has less than 1 KiB. */
+/** Maximum size of an excerpt in UTF-8, bytes. A message that ends with the excerpt has less than 1 KiB. */
 export const EXCERPT_BYTES = 900;
 
 const ELLIPSIS = '…';
 
 /**
- * The excerpt of a receiver's text that people may see: one line without control characters and without
- * secrets, even a secret that the end cuts off. Only the shown part is searched, so the cost does not grow
- * with the text.
+ * The excerpt of a receiver's text that people may see: one line without control characters and secrets. A
+ * secret that the excerpt's end would cut off is masked too. Only the shown part is searched for secrets, so
+ * the search does not take longer for a longer text.
  *
  * @param bytes maximum number of bytes in UTF-8, > 3
  * @param isCut whether the text broke off, perhaps within a secret

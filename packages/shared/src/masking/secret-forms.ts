@@ -1,4 +1,6 @@
-/** Shorter values are not masked: replacing them would garble the text and hide nothing. */
+/**
+ * Minimum length of a value that is masked. Masking a shorter value would garble the text and hide nothing.
+ */
 const SHORTEST = 4;
 /**
  * Maximum number of words in a text that is searched for by its words. Credentials have few words. Other
@@ -10,10 +12,16 @@ const MOST_WORDS = 4;
  * counts as secret.
  */
 const MOST_COMPARED = 500_000;
-/** Cost of one place and of one comparison, in addition to its characters; in characters. */
+/**
+ * Cost of looking at one place, and of one comparison in addition to its characters. The unit is a compared
+ * character.
+ */
 const COMPARISON = 16;
 
-/** Writes each character of a text by itself. */
+/**
+ * Writes a text in one form, character by character: the beginning of the text gives the beginning of the
+ * form.
+ */
 type Write = (text: string) => string;
 
 /**
@@ -48,8 +56,8 @@ export class SecretForms {
   }
 
   /**
-   * The end of the secret that begins at this place, with the secrets that overlap it; `at`: no secret begins
-   * here.
+   * The end of the secret that begins at this place, with the secrets that overlap it. Returns `at` if no
+   * secret begins there.
    */
   endOf(at: number): number {
     let end = this.#endOfOne(at);
@@ -154,7 +162,7 @@ function inHtml(doubleQuote: string, singleQuote: string): Write {
       .replaceAll("'", singleQuote);
 }
 
-/** Shorter words are not masked: replacing them would garble the text and hide nothing. */
+/** Minimum length of a word that is masked. Masking a shorter word would garble the text and hide nothing. */
 const SHORTEST_WORD = 8;
 /** Number of characters that choose the bucket of a word. */
 const BEGINNING = 4;

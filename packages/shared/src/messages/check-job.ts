@@ -5,7 +5,8 @@ import { check } from './check.ts';
 import { messageVersion } from './subjects.ts';
 
 /**
- * The check inside of a secret, because it contains header values, bodies and user information in clear text.
+ * A check, wrapped in a {@link Secret} because it contains header values, bodies and user information in
+ * clear text.
  */
 const openedCheck = check.transform((value) => new Secret(value));
 
@@ -32,8 +33,8 @@ export const checkJob = z.object({
    */
   wait_ms: z.number().int().min(0).max(LIMITS.jobAheadMs).optional(),
   /**
-   * Maximum time from the start instant to the first attempt, ms. A
-   * job that was not started by then is `not_run` (`overloaded`).
+   * Maximum time from the start instant (receipt + `wait_ms`) to the first attempt, ms. A job that was not
+   * started by then is `not_run` (`overloaded`).
    */
   start_within_ms: z.number().int().nonnegative(),
   /**

@@ -82,7 +82,10 @@ const tried = z.object({
   error_message: z.string().optional(),
   timed_out: z.boolean().optional(),
 });
-/** One try. svc tries again only after a failure, so all attempts but the last are `failed` or `not_run`. */
+/**
+ * One try of a check. svc tries again only after an attempt that failed or was not run, so all attempts but
+ * the last are `failed` or `not_run`.
+ */
 export const attempt = tried.refine(isBoundedAttempt, 'a value out of its bounds');
 export type Attempt = z.infer<typeof attempt>;
 
@@ -107,9 +110,9 @@ const finding = z.object({
   /** When the leaf certificate of a TLS target expires, epoch ms. */
   certificate_expires_at: z.number().optional(),
   /**
-   * The verdict on each assertion: the text of the assertion, and the value that
-   * was found instead (null: the assertion is true). Present only with
-   * `run_now`; absent if the attempt ended before the assertions were evaluated.
+   * The verdict on each assertion: the assertion in words, and the failure in words, such as
+   * `expected …, saw …` (null: the assertion holds). Present only with `run_now`; absent if the attempt ended
+   * before the assertions were evaluated.
    */
   assertions: z
     .array(
@@ -217,8 +220,8 @@ function isErrorMessage(text: string | undefined): boolean {
 const LONGEST_AGENT_ID = 128;
 
 /**
- * Up to 512 results and 256 KiB. The agent sends the message with a `Nats-Msg-Id`,
- * on the subject that the batch of jobs named (`JobBatch.results`).
+ * The message with up to 512 results and 256 KiB. The agent sends it with a `Nats-Msg-Id`, on the subject
+ * that the batch of jobs named (`JobBatch.results`).
  *
  * The coordinator parses the results one by one with {@link checkResult}.
  */

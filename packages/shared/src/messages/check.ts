@@ -2,9 +2,9 @@ import { z } from 'zod';
 import { LIMITS } from '../limits.ts';
 
 /**
- * The part of a monitor that a probe needs, in the form that a job contains. The names
- * are those of the resource's attributes. The values were validated when the monitor was
- * declared, so these schemas check only sizes and shapes. All times are in milliseconds.
+ * The members that checks of all kinds have. A check is the part of a monitor that a probe needs, in the form
+ * that a job contains. Its members have the names of the monitor's attributes. The values were validated when
+ * the monitor was declared, so these schemas check only sizes and shapes. All times are in milliseconds.
  */
 const attempts = {
   /**

@@ -2,7 +2,10 @@ import { z } from 'zod';
 import { runResult } from './check-result.ts';
 import { messageVersion } from './subjects.ts';
 
-/** Interval of heartbeats, ms. An agent counts as gone when its last three heartbeats did not arrive. */
+/**
+ * Interval of heartbeats, ms. An agent counts as gone after {@link HEARTBEATS_MISSED} intervals without a
+ * heartbeat.
+ */
 export const HEARTBEAT_INTERVAL_MS = 2_000;
 export const HEARTBEATS_MISSED = 3;
 
@@ -10,14 +13,16 @@ export const HEARTBEATS_MISSED = 3;
  * Maximum size of a message of an agent, bytes. The texts of a `run_outcome` have 37,000 characters at most.
  */
 export const MAX_AGENT_MESSAGE_BYTES = 576 * 1_024;
-/** Maximum number of agents of a region. Further agents are counted and not used. */
+/**
+ * Maximum number of agents of a region. Further agents are counted, and the coordinator does not use them.
+ */
 export const MAX_AGENTS_PER_REGION = 1_000;
 /**
- * Maximum number of agents of a region whose heartbeats NATS keeps. It is larger than the
- * maximum number of agents, so that the coordinator notices a region with too many agents.
+ * Maximum number of heartbeats of a region that NATS keeps, one for each start of an agent. It is larger than
+ * the maximum number of agents, so that the coordinator notices a region with too many agents.
  */
 export const MAX_KEPT_HEARTBEATS = MAX_AGENTS_PER_REGION + 100;
-/** Maximum size of a heartbeat with its headers, bytes. A usual heartbeat has 500. */
+/** Maximum size of a heartbeat with its headers, bytes. Most heartbeats have about 500 bytes. */
 export const MAX_HEARTBEAT_BYTES = 4 * 1_024;
 
 const agentId = z.string().min(1).max(128);
@@ -26,8 +31,8 @@ const agentId = z.string().min(1).max(128);
 const bootId = z.string().regex(/^[\w-]{1,64}$/);
 
 /**
- * Bounds on the names of capabilities and faults. An agent of
- * another version may send names that this version does not know.
+ * Maximum number of names of capabilities, and of faults, in a heartbeat. The names are bounded texts,
+ * because an agent of another version may send names that this version does not know.
  */
 const MAX_NAMES = 32;
 const nameOfOthers = z.string().max(64);
@@ -41,7 +46,10 @@ export const SICKNESSES = [
 ] as const;
 export type Sickness = (typeof SICKNESSES)[number];
 
-/** Message on `svc.heartbeats.<region>.<boot>`, every 2 s, and at once after a connection or reconnection. */
+/**
+ * The message on `svc.heartbeats.<region>.<boot>`. An agent sends it every 2 s, and at once after each
+ * connection.
+ */
 export const heartbeat = z.object({
   v: messageVersion,
   kind: z.literal('heartbeat'),
@@ -80,9 +88,9 @@ export const heartbeat = z.object({
    */
   disowned: z.number().int().nonnegative().optional(),
   /**
-   * Names of capabilities that the agent has in addition to these messages (absent: none).
-   * No such name exists yet. A coordinator uses a capability in a region only if every
-   * agent of the region announced it, because any of these agents may get the next batch.
+   * Names of capabilities that the agent has in addition to these messages (absent: none). No capability
+   * exists yet. A coordinator uses a capability in a region only if every agent of the region announced it,
+   * because any of these agents may get the next batch.
    */
   understands: z.array(nameOfOthers).max(MAX_NAMES).optional(),
 });

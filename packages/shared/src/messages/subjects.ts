@@ -18,10 +18,11 @@ export const AGENT_QUEUE = 'agents';
 export const MESSAGE_VERSION = 1;
 
 /**
- * `v` of a received message: any version from 1 on.
+ * The member `v` of a received message: any version from 1 on.
  *
- * A reader judges a message by its members. A higher version alone is no reason to drop
- * a message, so that agents and coordinators can be upgraded in any order. Heartbeats announce the capabilities that a receiver must have (`understands`).
+ * A reader judges a message by its members. A higher version alone is no reason to drop a message, so that
+ * agents and coordinators can be upgraded in any order. A sender that needs a capability of its receivers
+ * reads `understands` in their heartbeats.
  */
 export const messageVersion = z.number().int().min(1);
 

@@ -1,8 +1,8 @@
 import { counter, gauge, histogram } from './instrument.ts';
 
-/** The counters of the delivery of alerts. They count from the moment when the coordinator began to lead. */
+/** Counters of the delivery of alerts. They count from the moment when the coordinator began to lead. */
 export const DELIVERY_COUNTERS = {
-  /** The outcomes are the same that the ledger keeps and the API answers for each attempt. */
+  /** These are the outcomes that the ledger keeps, and the API answers, for each attempt. */
   attempts: counter('svc_delivery_attempts_total', 'Attempts to deliver an alert, or a test of a channel.', {
     label: {
       name: 'outcome',
@@ -54,7 +54,7 @@ export const DELIVERY_COUNTERS = {
   ),
 };
 
-/** The gauges of the delivery of alerts. Waiting deliveries are counted every 10 s. */
+/** Gauges of the delivery of alerts. Waiting deliveries are counted every 10 s. */
 export const DELIVERY_GAUGES = {
   lanes: gauge(
     'svc_delivery_lanes',

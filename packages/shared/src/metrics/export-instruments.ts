@@ -19,7 +19,7 @@ export const EXPORT_COUNTERS = {
   ),
 };
 
-/** Measurements of the export at the moment of reading. */
+/** Gauges of the export of monitors' metrics over OTLP. They are measured when they are read. */
 export const EXPORT_GAUGES = {
   endpoints: gauge('svc_otlp_endpoints', 'Endpoints that metrics of monitors are exported to over OTLP.', {
     label: {

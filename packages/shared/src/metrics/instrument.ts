@@ -1,7 +1,7 @@
 /** Kinds of instrument. A histogram shows the distribution of measured values. */
 export type InstrumentKind = 'counter' | 'gauge' | 'histogram';
 
-/** Base units of Prometheus. An instrument without a unit counts things, which its name says. */
+/** Base units of Prometheus. An instrument without a unit counts objects or events, which its name says. */
 export type Unit = 'seconds' | 'bytes';
 
 /**
@@ -21,11 +21,11 @@ export type Label<V extends string = string> = {
 export type OpenLabels<N extends string = string> = Readonly<Record<N, string>>;
 
 /**
- * One instrument of svc, declared once. `/metrics`, the reference page and
- * every export read this declaration.
+ * One instrument of svc, declared once. `/metrics`, the reference page and every export read this
+ * declaration.
  *
  * @typeParam V values of the label; `never` if the instrument has no label
- *
+ * @typeParam K kind of the instrument
  * @typeParam N names of the open labels; `never` if the instrument has none
  */
 export type Instrument<

@@ -25,7 +25,10 @@ function samples(name: string, { labels, value }: Point): string[] {
   ];
 }
 
-/** The bounds, each with the number of values that are not above it. */
+/**
+ * Cumulative buckets: each bound with the number of values that are not above it, and `+Inf` with the number
+ * of all values.
+ */
 function buckets({ bounds, counts, count }: DistributionValues): [bound: string, count: number][] {
   let below = 0;
   const found = bounds.map((bound, index): [string, number] => {

@@ -1,7 +1,10 @@
 import type { MONITOR_STATUS_VALUES } from '../resources/monitor-common.ts';
 import { counter, gauge, histogram } from './instrument.ts';
 
-/** The counters of reading and recording. They count from the moment when the coordinator began to lead. */
+/**
+ * Counters of the results that are read from the streams and recorded. They count from the moment when the
+ * coordinator began to lead.
+ */
 export const RECORDING_COUNTERS = {
   results: counter('svc_results_total', 'Results that were recorded.', {
     label: {

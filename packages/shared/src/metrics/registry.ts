@@ -10,7 +10,7 @@ import { API_COUNTERS, SERVING_GAUGES } from './serving-instruments.ts';
 export type InstrumentGroup = {
   /** Heading of the group. */
   readonly title: string;
-  /** Which processes have the instruments and when their counting begins, as sentences. */
+  /** Which processes have the instruments, and when the processes begin to count, as sentences. */
   readonly description: string;
   readonly of: 'process' | 'agent' | 'coordinator' | 'leader';
   readonly instruments: readonly Instrument[];

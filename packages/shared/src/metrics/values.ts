@@ -85,7 +85,7 @@ export class Series<N extends string = string> {
   }
 
   #point(labels: Readonly<Record<N, string>>): { value: number } {
-    // A line feed is in none of our label values, so no two combinations have one key.
+    // No label value contains a line feed, so two combinations never share a key.
     const key = this.#names.map((name) => labels[name]).join('\n');
     const known = this.#points.get(key);
     if (known !== undefined) return known;
@@ -134,7 +134,7 @@ export class Distribution implements DistributionValues {
   }
 }
 
-/** One time series. */
+/** One time series with its value at the moment of the measurement. */
 export type Point = {
   /** Empty when the instrument has no label. */
   readonly labels: Readonly<Record<string, string>>;

@@ -6,15 +6,15 @@ const METRICS_PATH = '/v1/metrics';
 const GRPC_PORT = '4317';
 
 /**
- * Whether a text is an endpoint of OTLP over HTTP. The message about an endpoint of
- * gRPC says what to use instead.
+ * Checks that a text is an endpoint of OTLP over HTTP. The message about an address of gRPC says what to use
+ * instead.
  */
 export const otlpEndpoint: TextCheck = (text) => {
   if (/^grpcs?:\/\//i.test(text)) return useHttp('is an address of gRPC');
   const wrong = httpUrl(text);
   if (wrong !== null) return wrong;
   const url = new URL(text);
-  // A path exists only over HTTP, so the HTTP receiver listens on that port.
+  // A URL with a path is accepted at this port: only HTTP has paths, so an HTTP receiver listens there.
   if (url.port === GRPC_PORT && url.pathname === '/') return useHttp(`has port ${GRPC_PORT}, which is gRPC`);
   return null;
 };

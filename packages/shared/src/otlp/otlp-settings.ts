@@ -39,7 +39,7 @@ function pairList(readKey: (text: string) => string | null) {
   });
 }
 
-/** @returns the fault, as a text that repeats nothing of the pair */
+/** @returns the pair; a text: the fault, which repeats nothing of the pair */
 function pairIn(pair: string, readKey: (text: string) => string | null): Pair | string {
   const at = pair.indexOf('=');
   const key = readKey(pair.slice(0, at).trim());
@@ -255,7 +255,8 @@ export type ExportTlsConfig = Pick<
  * The certificates of the settings. A variable for metrics has precedence over the variable for all signals,
  * as OpenTelemetry's specification says.
  *
- * @throws SvcError `bad-settings`: a certificate is set without its key, or the reverse
+ * @throws SvcError `bad-settings`: only the certificate or only the key is set, or the key does not belong to
+ *   the certificate
  */
 export function exportTlsOf(config: ExportTlsConfig): ExportTls {
   const problem = exportTlsProblem(config);

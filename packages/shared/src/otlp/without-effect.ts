@@ -57,8 +57,8 @@ export function resourceWarnings(attributes: readonly (readonly [name: string, v
 }
 
 /**
- * Warnings for the log at the start of a process. Each is about a variable of OpenTelemetry that
- * requests something without effect.
+ * Warnings for the log at the start of a process, about variables of OpenTelemetry that ask for something
+ * without effect, and about attributes that receivers may not store.
  */
 export function otlpWarnings(environment: NodeJS.ProcessEnv): string[] {
   const textOf = (name: string) => environment[name]?.trim().toLowerCase() ?? '';
@@ -82,7 +82,7 @@ export function otlpWarnings(environment: NodeJS.ProcessEnv): string[] {
     const by = disabled === 'true' ? `${DISABLED} is true` : `${EXPORTERS} does not name otlp`;
     warnings.push(`nothing goes to the endpoint of ${endpoint}: ${by}`);
   }
-  // Unreadable attributes are reported elsewhere, and the process then does not start.
+  // Unreadable attributes give no warning here: the process reports them as a bad setting and does not start.
   const { data = [] } = OTLP_SETTINGS.otlpResource.schema.safeParse(
     environment.OTEL_RESOURCE_ATTRIBUTES ?? '',
   );

@@ -12,8 +12,8 @@ type Parts = {
 };
 
 /**
- * The connections of exports to one URL, one for each export, with the authorities and the proxy of the
- * settings.
+ * Makes the connections of exports to one URL. Each export has a connection of its own, with the authorities
+ * and the proxy of the settings.
  */
 export class Connections {
   readonly #proxyEnv: AgentOptions['proxyEnv'];
@@ -29,7 +29,7 @@ export class Connections {
     this.#secureContext = url.protocol === 'https:' ? trustedContext(ca, identity ?? undefined) : null;
   }
 
-  /** The agent that makes the connections. */
+  /** Creates the agent that makes the connections. */
   async agent(): Promise<Agent> {
     const options = {
       keepAlive: false,

@@ -44,15 +44,17 @@ export class ExportLog {
   }
 
   /**
-   * The text on one line, in a bounded length, without the secrets of the settings, which an endpoint may
-   * repeat whole or in part.
+   * The text on one line of at most 300 bytes, without the secrets of the settings. An endpoint may repeat
+   * the secrets whole or in part.
    */
   masked(text: string): string {
     return maskedExcerpt(text, this.#secrets, MOST_BYTES);
   }
 }
 
-/** An answer of the endpoint is an error with its status as `code`. */
+/**
+ * The text for an error. The SDK reports an answer of the endpoint as an error whose `code` is the status.
+ */
 function reasonOf(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   return typeof code === 'number' ? `answered ${code} ${messageOf(error)}` : messageOf(error);

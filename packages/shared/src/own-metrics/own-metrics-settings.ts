@@ -88,7 +88,8 @@ export function isExportOff({
  * The export that the variables ask for; null: own metrics are not exported. A variable for metrics has
  * precedence over the variable for all signals, as OpenTelemetry's specification says.
  *
- * @throws SvcError `bad-settings`: a certificate is set without its key, or the reverse
+ * @throws SvcError `bad-settings`: only the certificate or only the key is set, or the key does not belong to
+ *   the certificate
  */
 export function ownExportOf(config: Config): OwnExportSettings | null {
   const { otlpEndpoint: base, otlpMetricsEndpoint: full } = config;

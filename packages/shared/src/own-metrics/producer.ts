@@ -24,7 +24,8 @@ type ProducerParts = {
 
 /**
  * Gives OpenTelemetry's reader the metrics of the process. The meters of its SDK are not used, so that
- * `/metrics` and OTLP have one registry. Sums and histograms are cumulative since the start of their part.
+ * `/metrics` and OTLP have one registry. Sums and histograms are cumulative since the `startedAt` of their
+ * measurement.
  */
 export function ownMetricsProducer({ resource, measurements, now }: ProducerParts): MetricProducer {
   return {

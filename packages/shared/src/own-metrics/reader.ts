@@ -22,7 +22,7 @@ const EXPORTERS = { json: JsonExporter, protobuf: ProtobufExporter };
 
 /** A running export. */
 export type Reader = {
-  /** @param withinMs time for the last export */
+  /** @param withinMs time for the last export, ms */
   stop(withinMs: number): Promise<void>;
 };
 
@@ -77,8 +77,8 @@ export function startReader(settings: OwnExportSettings, parts: OwnExportParts):
 }
 
 /**
- * When an endpoint accepts a request but rejects some of its points, the SDK reports this only to its
- * process-wide logger. A process has only one export.
+ * Logs the warnings of the SDK, at most one in 10 s. When an endpoint accepts a request but rejects some of
+ * its points, the SDK reports this only to its process-wide logger, so a process can have only one export.
  */
 function listenToWarnings(exportLog: ExportLog, { log, clock }: OwnExportParts): void {
   const throttled = new ThrottledLog(log, clock);
@@ -93,7 +93,7 @@ function listenToWarnings(exportLog: ExportLog, { log, clock }: OwnExportParts):
   );
 }
 
-/** Time beyond its own time-out that the exporter has to end by itself, ms. */
+/** Time that the exporter has, after its own time-out, to end by itself, ms. */
 const GRACE_MS = 100;
 
 type Parts = {

@@ -2,7 +2,10 @@ import { closeSync, openSync, readFileSync, readSync } from 'node:fs';
 import { messageOf } from '../errors.ts';
 import type { Logger } from '../log.ts';
 
-/** Counts of the kernel since some instant in the past, ms. Null: this machine does not count this time. */
+/**
+ * Times since some instant in the past, ms, as the kernel and libuv count them. Null: this machine does not
+ * count this time.
+ */
 export type CpuCounters = {
   /**
    * Time for which the main thread could have run but waited for a CPU. Throttling by a quota is included.
@@ -23,7 +26,7 @@ export type CpuCounters = {
   readonly idleMs: number;
 };
 
-/** Reads the present counters, with a few system calls in some 20 µs. */
+/** The counters of this process. A reading makes a few system calls in some 20 µs. */
 export interface CpuCounterSource {
   read(): CpuCounters;
   close(): void;
@@ -35,11 +38,11 @@ const OWN_CGROUPS = '/proc/self/cgroup';
 const CGROUPS = '/sys/fs/cgroup';
 
 /**
- * Opens the counters of this process on Linux: `/proc/self/schedstat`, `cpu.stat` of its cgroup (version 1
- * or 2) and `/proc/pressure/cpu`.
+ * Opens the counters of this process on Linux: `/proc/self/schedstat`, `cpu.stat` of its cgroup (version 1 or
+ * 2) and `/proc/pressure/cpu`.
  *
- * A counter whose file is missing is null. On other systems, all these counters are null. The files are
- * opened once and read from their start each time.
+ * A counter whose file is missing is null. On systems other than Linux, all three counters of files are null.
+ * The files are opened once and read from their start each time.
  */
 export function openCpuCounters(log: Logger): CpuCounterSource {
   const waited = openCounter([SCHEDSTAT], waitedMsIn, log);
@@ -113,15 +116,18 @@ type Counter = { read(): number | null; close(): void };
 
 const ABSENT: Counter = { read: () => null, close: () => {} };
 
-/** Opens the first file that has the number. A file that becomes unreadable counts nothing from then on. */
+/**
+ * Opens the first file from which `parse` reads a number. A file that becomes unreadable gives null from then
+ * on.
+ */
 function openCounter(paths: readonly string[], parse: (text: string) => number | null, log: Logger): Counter {
   for (const path of paths) {
     let file: number;
     try {
       file = openSync(path, 'r');
     } catch {
-      // The file is missing or not readable: try the next place. When none is left, this machine has no such
-      // counter.
+      // The file is missing or not readable, so the next path is tried. If no path is left, this machine has
+      // no such counter.
       continue;
     }
     const counter = new FileCounter(path, file, parse, log);

@@ -3,8 +3,9 @@ import { DatabaseSync } from 'node:sqlite';
 /**
  * Locks a file for this process until the returned function is called or the process ends in any way.
  *
- * Node has no file locks of its own, so this uses SQLite's: an exclusive transaction on an empty database.
- * The operating system ends it with the process. A file with a process id would remain after a crash.
+ * Node has no file locks of its own, so this function uses a lock of SQLite: an exclusive transaction on an
+ * empty database. The operating system releases the lock when the process ends. A file with a process id
+ * would remain after a crash.
  *
  * @returns null when another process holds the lock
  * @throws the error of SQLite when the file cannot be created or written

@@ -33,7 +33,10 @@ export class FileWatch {
   #cancelLook: (() => void) | null = null;
   #cancelPoll: () => void;
 
-  /** @param onChange called some time after a change, once for all changes that came together */
+  /**
+   * @param onChange called once after one or more changes, when the files have then stayed unchanged for
+   *   {@link SETTLE_MS}
+   */
   constructor(clock: Clock, log: Logger, onChange: () => void) {
     this.#clock = clock;
     this.#log = log;
@@ -85,7 +88,7 @@ export class FileWatch {
     }
   }
 
-  /** Continues without the watcher; the poll still checks the folder. */
+  /** Continues without the watcher of the folder. The poll still compares the files. */
   #dropWatcher(folder: string, error: unknown): void {
     this.#log.debug(
       { folder, reason: messageOf(error) },
@@ -108,7 +111,7 @@ export class FileWatch {
     if (this.#isLooking) return;
     this.#isLooking = true;
     const known = this.#seen;
-    // Never rejects: an unreadable file is a state too.
+    // This call never rejects: an unreadable file has a state too.
     const states = await statesOf([...known.keys()]);
     this.#isLooking = false;
     // If a caller has set other files in the meantime, it is about to read them.
@@ -137,7 +140,7 @@ async function statesOf(paths: readonly string[]): Promise<ReadonlyMap<string, s
   return new Map(await Promise.all(states));
 }
 
-/** The folders of the paths and of the files that they lead to. */
+/** The folders of the paths, and the folders of the files that symbolic links there lead to. */
 async function foldersOf(paths: readonly string[]): Promise<ReadonlySet<string>> {
   const real = await Promise.all(paths.map((path) => realpath(path).catch(() => path)));
   return new Set([...paths, ...real].map((path) => dirname(path)));

@@ -54,16 +54,16 @@ const inMiB = (bytes: number): number => Math.round(bytes / 1_024 ** 2);
  */
 const SETTLED_MS = 10_000;
 /**
- * Maximum size of a process that collects garbage, bytes. A larger process would
+ * Maximum resident memory at which a process collects garbage after its start, bytes. A larger process would
  * pause for longer and gain little.
  */
 const LARGEST_BYTES = 256 * 1_024 ** 2;
 
 /**
- * Returns to the system, once, the memory of this thread that the start no longer needs: garbage,
- * and free pages, which V8 keeps while a thread allocates steadily. This holds the thread for 50 to
- * 400 ms. Jobs are sent 200 to 400 ms before their slots, so a longer pause would delay the checks
- * that are due during the pause.
+ * Returns to the system, once, the memory of this thread that the start no longer needs: garbage, and free
+ * pages, which V8 keeps while a thread allocates steadily. The collection holds the thread for 50 to 400 ms.
+ * Jobs are sent 200 to 400 ms before their slots, so a longer pause would delay the checks that are due
+ * during the pause.
  *
  * @returns a function that cancels the return of memory
  */

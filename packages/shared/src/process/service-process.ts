@@ -14,8 +14,9 @@ import { settingsNotYet } from '../settings/not-yet.ts';
  */
 
 /**
- * Reads the process's settings; null when the process ends instead. With `--help`, the settings are described
- * on standard output. When they are wrong, every problem is on standard error, and the exit code is set.
+ * Reads the settings of the process; null when the process must end instead. With `--help`, the settings are
+ * described on standard output. If settings are wrong, every problem is on standard error, and the exit code
+ * is 1.
  *
  * @param name name of the process for people
  * @param args arguments of the process

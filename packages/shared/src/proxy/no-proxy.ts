@@ -21,7 +21,10 @@ export function parseNoProxy(text: string): Bypass {
   };
 }
 
-/** `example.com`, `.example.com:8080`, `192.0.2.1`, `[2001:db8::1]:443`, `10.0.0.0/8`. */
+/**
+ * Matches a name or an address with an optional port: `example.com`, `.example.com:8080`,
+ * `[2001:db8::1]:443`.
+ */
 const WITH_PORT = /^(?:\[([^\]]+)\]|([^:]+))(?::(\d{1,5}))?$/;
 
 function entryOf(text: string): Entry | null {

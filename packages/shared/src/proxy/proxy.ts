@@ -15,7 +15,10 @@ export type HttpProxy = {
   readonly authorization: Secret | null;
 };
 
-/** The proxy for a connection; undefined for a direct one. `host` has the form that {@link Bypass} takes. */
+/**
+ * Returns the proxy for a connection; undefined: the connection is direct. `host` is a name, or an IP literal
+ * without brackets.
+ */
 export type ProxyFor = (host: string, port: number) => HttpProxy | undefined;
 
 const DEFAULT_PORT = 80;
@@ -56,7 +59,7 @@ export type TunnelEnd =
    * already arrived can be read from it.
    */
   | { kind: 'open' }
-  /** The proxy answered with a status that opens no tunnel. */
+  /** The proxy answered with a status that opens no tunnel. The socket is destroyed. */
   | { kind: 'refused'; statusCode: number; reason: string }
   /** The proxy did not answer like a proxy. The socket is destroyed. */
   | { kind: 'broken'; message: string };

@@ -188,7 +188,7 @@ function openLabelsTable(labels: OpenLabels): string[] {
 
 /**
  * The JSON Schema (2020-12) of the declared file, for completion and checks in editors. It cannot express
- * forms of texts, rules over several attributes and references; those are checked when the file is read.
+ * forms of texts, rules over several attributes, and references. svc checks these when it reads the file.
  */
 function declaredFileSchema(): object {
   const kinds = RESOURCE_KINDS.map((kind) => {

@@ -5,7 +5,8 @@ import type { Monitor } from './registry.ts';
 
 /**
  * The part of a monitor that probes need, as it travels in jobs. The default time-out is resolved, and
- * international names are in their ASCII form. The check contains header values in clear text.
+ * international names are in their ASCII form. The check contains secrets in clear text: header values,
+ * bodies and user information.
  */
 export function toCheck(monitor: Monitor): Check {
   return checkOf(monitor.type, monitor);
@@ -32,8 +33,8 @@ function targetOfType<T extends CheckKind>(type: T, monitor: Monitors[T]): strin
  * All attributes that decide what is probed and how the answer is judged, as one text. When this text
  * changes, the monitor's version grows and earlier votes end.
  *
- * Name, description, visibility, export and `active` are not part of it. Nor are periodicity and regions,
- * which decide when and where the probe runs. The text contains header values in clear text.
+ * The text does not contain name, description, visibility, export and `active`, nor periodicity and regions,
+ * which decide when and where the probe runs. It contains secrets in clear text, such as header values.
  */
 export function probeFingerprint(monitor: Monitor): string {
   return JSON.stringify(toCheck(monitor));

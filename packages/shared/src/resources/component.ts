@@ -88,7 +88,10 @@ type Placed = {
   readonly group_order: number | null;
 };
 
-/** Compares the places of two components on their page: by `order`, `group_order` and id; null comes last. */
+/**
+ * Compares two components for the order on their page: by `order`, then `group_order`, then id. Null comes
+ * last.
+ */
 export function compareOnPage(one: Placed, other: Placed): number {
   return (
     nullLast(one.order, other.order) ||
@@ -97,7 +100,9 @@ export function compareOnPage(one: Placed, other: Placed): number {
   );
 }
 
-/** Compares the places of two components in their group: by `group_order`, then as on the page. */
+/**
+ * Compares two components for the order in their group: by `group_order`, then as {@link compareOnPage} does.
+ */
 export function compareInGroup(one: Placed, other: Placed): number {
   return nullLast(one.group_order, other.group_order) || compareOnPage(one, other);
 }

@@ -27,7 +27,10 @@ export type ResourceDefinition = {
   readonly apiMembers: readonly string[];
   /** Rules over more than one attribute. */
   readonly rules: readonly Rule[];
-  /** Last step of normalization, for a resource whose normalized form differs from its members by name. */
+  /**
+   * Last step of normalization, for a resource that is stored in another shape than users write it, such as a
+   * channel.
+   */
   arrange?(members: Readonly<Record<string, unknown>>): Record<string, unknown>;
   /** The inverse of {@link arrange}. */
   present?(normalized: Readonly<Record<string, unknown>>): Record<string, unknown>;
@@ -41,11 +44,11 @@ export type ResourceDefinition = {
 export type Attributes = Readonly<Record<string, Attribute>>;
 export type Blocks = Readonly<Record<string, Block>>;
 
-/** A type of value with its bounds. `schema` validates a given value, never null. */
+/** A type of value with its bounds. `schema` validates a value that is given, so it never sees null. */
 export type Value<T = unknown> = {
   readonly type: 'string' | 'number' | 'bool' | 'set' | 'list' | 'map' | 'objects';
   readonly schema: z.ZodType<T>;
-  /** Validates the value in the declared file, when the rules there differ. */
+  /** Validates the value in the declared file, when a reference may stand in its place there. */
   readonly inFile?: z.ZodType<T>;
   readonly oneOf?: readonly string[];
   readonly minimum?: number;
@@ -74,11 +77,11 @@ export type SecretPart = {
   isIn(text: string): boolean;
   /** Replaces the part with `mask`. A text without the part stays as it is. */
   replaced(text: string, mask: string): string;
-  /** Removes the part from the text. */
+  /** Removes the part from the text, which is kept otherwise. */
   left(text: string): string;
   /**
-   * Whether the mask replaces a piece of the part. Without this function, the
-   * mask must replace the whole part.
+   * Whether the mask stands in the place of any piece of the part. Without this function, the mask must stand
+   * in the place of the whole part.
    */
   isMasked?(text: string, mask: string): boolean;
 };

@@ -132,8 +132,8 @@ export function httpCheckOf(monitor: HttpMonitor, attempts: Attempts): HttpCheck
     status_code_assertions: monitor.status_code_assertions,
     body_assertions: monitor.body_assertions,
     header_assertions: monitor.header_assertions,
-    // The member is left out when its value is 0, so that a monitor without it keeps
-    // its fingerprint and its votes.
+    // The value 0 is left out, so that the attribute's introduction changed no fingerprint and ended no
+    // votes.
     ...(certificate_expiry_days === 0 ? {} : { certificate_expiry_days }),
     ...attempts,
   };

@@ -5,8 +5,8 @@ import { expected, listOf, notOneOf, quoted } from './wording.ts';
 
 /**
  * The source of the input. Over the API, read-only members are ignored, so that a client can send back an
- * answer. In the declared file, read-only members are refused. Ids there may be references
- * (`${svc_http_monitor.api.id}`), which are resolved when the declaration is applied.
+ * answer. In the declared file, read-only members are refused, and an id may be a reference
+ * (`${svc_http_monitor.api.id}`), which is resolved when the declaration is applied.
  */
 export type Surface = 'api' | 'file';
 
@@ -15,8 +15,8 @@ export type Issue = {
   readonly path: readonly (string | number)[];
   readonly message: string;
   /**
-   * The message without the value. Set only when `message` repeats the value. It is used for
-   * values that must not be shown.
+   * The message without the value, for values that must not be shown. Set only when `message` repeats the
+   * value.
    */
   readonly unquoted?: string;
   /** Whether the member must not exist. Otherwise, its value is wrong. */
@@ -130,8 +130,8 @@ const NOT_KNOWN = 'is unknown';
 const MOST_HINTS = 20;
 
 /**
- * An object that refuses unknown members. They make one issue with a line for each member,
- * which {@link issuesOf} splits.
+ * The schema of an object that refuses unknown members. All unknown members of an object make one issue,
+ * whose message has a line for each member. {@link issuesOf} splits the issue.
  */
 function strictObject(shape: z.ZodRawShape, known: readonly string[], readOnly: readonly string[] = []) {
   const wrong = (name: string) => (readOnly.includes(name) ? SET_BY_THE_SERVICE : unknownMember(name, known));
@@ -153,8 +153,8 @@ function unknownMember(name: string, known: readonly string[]): string {
 }
 
 /**
- * The breaches of the rules. The rules always see the constants, although only bodies of the API contain
- * constants, and the declared file does not.
+ * The breaches of the rules. The rules always see the constants, although only requests to the API may
+ * contain them.
  */
 function breaches({ rules, constants }: ResourceDefinition, value: unknown) {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return [];

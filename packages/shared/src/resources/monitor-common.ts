@@ -63,5 +63,5 @@ export const running = {
   status: computed(choice(MONITOR_STATUS_VALUES), 'Status after the latest verdict.'),
 };
 
-/** Members of the API's answers in addition to the attributes. */
+/** Members that the API answers for a monitor in addition to its attributes. */
 export const MONITOR_API_MEMBERS = ['regions_status', 'warnings', 'created_at', 'updated_at'];

@@ -70,7 +70,7 @@ function placesIn(
   return Object.hasOwn(value, step) ? below(step, (value as Record<string, unknown>)[step], rest) : [];
 }
 
-/** The value in the form that tokens see that may not read the secret. */
+/** The value as tokens see it that may not read the secret. */
 export function maskOf({ value, part }: Pick<SecretPlace, 'value' | 'part'>): string {
   return part === undefined || typeof value !== 'string' ? MASK : part.replaced(value, MASK);
 }
@@ -85,8 +85,8 @@ export function isMask({ value, part }: Pick<SecretPlace, 'value' | 'part'>): bo
 }
 
 /**
- * The secrets of a resource, as users write it, that equal their mask: the client sends back
- * an answer that a read token got.
+ * Finds secrets that equal their mask in a resource as users write it, and user information that an answer
+ * left out ({@link HIDDEN_USER_INFO}). In both cases, the client sends back an answer that a read token got.
  */
 export function maskIssues(kind: ResourceKind, resource: unknown): MaskIssue[] {
   const masks = secretsIn(kind, resource)
@@ -100,8 +100,8 @@ export function maskIssues(kind: ResourceKind, resource: unknown): MaskIssue[] {
 }
 
 /**
- * The fault of a monitor that a client sends back without the user information of its URL. Storing it
- * would remove the user information.
+ * The fault of a monitor that a client sends back without the user information of its URL. Storing the
+ * monitor would remove the user information.
  */
 const LEFT_OUT: MaskIssue = {
   path: [HIDDEN_USER_INFO],
@@ -127,7 +127,7 @@ function maskAt(value: unknown, path: readonly string[], part: SecretPart | unde
   if (step === undefined) return hasSecret(part, value) ? maskOf({ value, part }) : value;
   if (typeof value !== 'object') return value;
   if (Array.isArray(value)) {
-    // A list in an unexpected place is searched too, as in `placesIn`.
+    // Lists in an unexpected place are masked too, as `placesIn` searches them too.
     const inner = step === '*' ? rest : path;
     return value.map((member) => maskAt(member, inner, part));
   }

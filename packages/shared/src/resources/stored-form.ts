@@ -36,7 +36,7 @@ const FORMS = Object.fromEntries(RESOURCE_KINDS.map((kind) => [kind, formOf(DEFI
 
 function formOf({ attributes, blocks, constants, arrange }: ResourceDefinition): z.ZodType {
   const members = shapeOf(attributes);
-  // A channel is arranged differently: its one block is under `settings`.
+  // A channel is arranged differently: the block of its kind is under `settings`.
   if (arrange !== undefined) return channelForm('provider_type', members, (settings) => settings);
   return z.object({
     ...members,
@@ -54,7 +54,10 @@ export const storedChannel = channelForm('kind', {}, (settings) =>
   settings.transform((opened) => new Secret(opened)),
 ) as z.ZodType<OpenedChannel>;
 
-/** A form with the settings of each kind of channel. The member `discriminator` names the kind. */
+/**
+ * The schema of an object with the settings of one kind of channel. The member `discriminator` names the
+ * kind.
+ */
 function channelForm(
   discriminator: string,
   members: z.ZodRawShape,
@@ -127,7 +130,7 @@ function isFormed({ attributes, blocks, constants }: ResourceDefinition): Test {
   ]);
 }
 
-/** Tests whether a value has exactly these members. */
+/** Returns a test: whether a value is an object with exactly these members. */
 function objectTest(members: readonly (readonly [name: string, is: Test])[]): Test {
   const tests = new Map(members);
   return (value) => {
@@ -168,7 +171,7 @@ function valueTest({ type, oneOf, attributes = {} }: Value): Test {
     case 'list':
       return listTest(textTest(oneOf));
     case 'map':
-      // Such a value is rare, and users choose its keys, so the slow parser checks it.
+      // A map is rare, and users choose its keys, so the slow parser checks it.
       return () => false;
     case 'objects':
       return listTest(objectTest(testsOf(attributes)));

@@ -4,9 +4,9 @@ import { isId } from '../ids.ts';
 import { userInfo } from '../url-secrets.ts';
 
 /**
- * Forms of text values. Each function returns the fault of the text and what to do, or null when the text has
- * no fault. The result never repeats any part of the text, which may be a secret. Texts are kept as they were
- * written: nothing here trims or changes case.
+ * Checks a text. It returns the fault of the text and what to do, or null when the text has no fault. The
+ * result never repeats any part of the text, which may be a secret. No check trims a text or changes its
+ * case: texts are kept as they were written.
  */
 export type TextCheck = (text: string) => string | null;
 
@@ -37,8 +37,8 @@ export const wellFormed: TextCheck = (text) =>
 
 function url(text: string, schemes: readonly string[]): string | null {
   const names = schemes.map((scheme) => (scheme === 'mailto:' ? scheme : `${scheme}//`)).join(' or ');
-  // The URL parser silently drops tabs and line breaks and trims spaces, but svc must probe exactly the
-  // written URL.
+  // The URL parser drops tabs and line breaks silently and trims spaces, but svc must probe exactly the URL
+  // that was written.
   if (/[\u0000-\u0020\u007f]/.test(text)) {
     return 'must not contain spaces or control characters: write a space as %20';
   }
@@ -85,8 +85,8 @@ export const httpUrlWithUserInfo: TextCheck = (text) => {
 export const contactUrl: TextCheck = (text) => urlWithoutUserInfo(text, ['https:', 'http:', 'mailto:']);
 
 /**
- * A domain name with the lengths of RFC 1035. Underscores are allowed, because they are in use
- * (`_dmarc.example.com`). A final dot is allowed too.
+ * Accepts a domain name with the lengths of RFC 1035. Underscores are allowed, because they are in use
+ * (`_dmarc.example.com`). A final dot is allowed too. IP addresses are refused.
  */
 export const domainName: TextCheck = (text) => {
   if (text.includes('://')) return 'must be a domain name without a scheme, like example.com';
@@ -96,7 +96,7 @@ export const domainName: TextCheck = (text) => {
   return isHostName(text) ? null : 'is not a domain name like example.com';
 };
 
-/** `host:port`, with brackets around an IPv6 address. */
+/** Accepts `host:port` with a port from 1 to 65535, and with brackets around an IPv6 address. */
 export const hostAndPort: TextCheck = (text) => {
   if (text.includes('://')) return 'must be host:port without a scheme, like example.com:443';
   if (isIPv6(text)) return 'needs brackets around the IPv6 address and a port, like [::1]:443';
@@ -118,14 +118,17 @@ export const hostAndPort: TextCheck = (text) => {
 };
 
 /**
- * The name in the form in which name servers are queried. Only names with characters beyond ASCII are
- * converted, because `domainToASCII` would also change ASCII names to lower case.
+ * The name as name servers are asked for it. Only names with characters beyond ASCII are converted, because
+ * `domainToASCII` would also change ASCII names to lower case.
  */
 export function asciiName(name: string): string {
   return /^[\u0000-\u007f]*$/.test(name) ? name : domainToASCII(name);
 }
 
-/** Splits at the last colon outside brackets; null when there is none. It does not judge the parts. */
+/**
+ * Splits a text at its only colon outside brackets; null when there is no such colon, or several. The parts
+ * are not judged.
+ */
 export function splitHostAndPort(text: string): { host: string; port: string; isBracketed: boolean } | null {
   const match = /^(?:\[([^\]]*)\]|([^:[\]]*)):([^:]*)$/.exec(text);
   if (match === null) return null;
@@ -171,7 +174,7 @@ export const email: TextCheck = (text) => {
   return isValid ? null : 'is not an e-mail address like ops@example.com';
 };
 
-/** E.164: a plus sign, the country code, and at most 15 digits in all. */
+/** Accepts a phone number of E.164: a plus sign and 7 to 15 digits, the country code first. */
 export const phoneNumber: TextCheck = (text) =>
   /^\+[1-9]\d{6,14}$/.test(text)
     ? null
@@ -188,7 +191,10 @@ export const headerName: TextCheck = (text) =>
     ? null
     : 'is not a header name: use letters, digits and hyphens, without spaces or a colon';
 
-/** Accepts the value of a header. The result never contains the value, which may be a secret. */
+/**
+ * Accepts the value of a header: Latin-1 characters without line breaks and NUL. The result never contains
+ * the value, which may be a secret.
+ */
 export const headerValue: TextCheck = (text) => {
   if (/[\r\n\u0000]/.test(text)) return 'must not contain line breaks or NUL';
   if (/[^\t\u0020-\u007e\u0080-\u00ff]/.test(text)) {
@@ -239,8 +245,8 @@ const FRAMING_HEADERS = new Set([
 const OF_THE_CONNECTION = 'names a header that the connection itself sets';
 
 /**
- * Accepts a header name of a request that probes. Such a request may set `Host`, to reach one
- * of several sites at an address.
+ * Accepts the name of a header that a monitor may set for its requests. `Host` is allowed, to reach one of
+ * several sites at an address.
  */
 export const probeHeaderName: TextCheck = (text) => {
   const wrong = headerName(text);
@@ -249,6 +255,9 @@ export const probeHeaderName: TextCheck = (text) => {
   return FRAMING_HEADERS.has(name) || name.startsWith('proxy-') ? OF_THE_CONNECTION : null;
 };
 
-/** Accepts a header name of a request to a channel or an exporter. `Host` is refused. */
+/**
+ * Accepts the name of a header that a user may set for requests to a channel or an exporter. `Host` is
+ * refused.
+ */
 export const outgoingHeaderName: TextCheck = (text) =>
   text.toLowerCase() === 'host' ? OF_THE_CONNECTION : probeHeaderName(text);

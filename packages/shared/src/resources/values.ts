@@ -5,9 +5,10 @@ import { declaredIdentifier, identifier, type TextCheck, wellFormed } from './te
 import { expected, listOf, tooMany, wrongChoice } from './wording.ts';
 
 /**
- * The types of values in definitions. Messages follow the attribute's name (`periodicity: "2m" is not one of
- * …`) and say what to do. Messages repeat only numbers and choices. They never repeat a text, which may be
- * secret, or inserted from the environment or a file (see {@link TextCheck}).
+ * The types of values in definitions. Messages follow the attribute's name
+ * (`periodicity: "2m" is not one of …`) and say what to do. Messages repeat only numbers and choices. They
+ * never repeat a free text, which may be secret, or inserted from the environment or a file (see
+ * {@link TextCheck}).
  */
 
 type TextBounds = {
@@ -57,7 +58,7 @@ function tooManyCharacters(text: string, max: number | undefined): string | null
 }
 
 function tooManyBytes(text: string, maxBytes: number | undefined): string | null {
-  // No character has more than three bytes per code unit.
+  // A character has at most three bytes in UTF-8 for each of its UTF-16 units.
   if (maxBytes === undefined || text.length * 3 <= maxBytes) return null;
   const bytes = Buffer.byteLength(text);
   return bytes > maxBytes ? `has ${bytes} bytes, but at most ${maxBytes} are allowed` : null;
@@ -126,7 +127,7 @@ export const bool: Value<boolean> = {
 };
 
 /**
- * A set of options. Its members are in the order of `options` without repetitions. An empty set becomes null.
+ * A set of options. It is normalized to the order of `options` without repetitions, and an empty set to null.
  */
 export function choiceSet<const T extends readonly [string, ...string[]]>(
   options: T,
@@ -151,7 +152,7 @@ export function reference(...kinds: [string, ...string[]]): Value<string> {
   };
 }
 
-/** A set of ids in ascending order without repetitions. */
+/** A set of ids. It is normalized to ascending order without repetitions. */
 export function referenceSet(...kinds: [string, ...string[]]): Value<string[]> {
   const setOf = (check: TextCheck) =>
     listOf(

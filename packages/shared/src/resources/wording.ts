@@ -26,9 +26,9 @@ function articleOf(value: unknown): Article {
 const MOST_WRONG = 100;
 
 /**
- * The schema of a list. If the list has too many entries, only this fault is reported, and the
- * entries are not read. Without a maximum, entries are read up to the hundredth wrong entry, because
- * 100,000 issues of zod take a second.
+ * The schema of a list. If the list has too many entries, only this fault is reported, and the entries are
+ * not read. Otherwise, entries are read up to the hundredth wrong entry, because 100,000 issues of zod take a
+ * second.
  *
  * @param isWrong says whether an entry is wrong, at less cost than the schema
  */
@@ -75,8 +75,8 @@ export function notOneOf(options: readonly unknown[]): string {
 }
 
 /**
- * The texts are kept, because a large body may contain a hundred thousand wrong
- * choices from the same options.
+ * Texts of {@link notOneOf} by their options. They are kept, because a large body may contain a hundred
+ * thousand wrong choices from the same options.
  */
 const textsOfOptions = new WeakMap<readonly unknown[], string>();
 

@@ -23,8 +23,8 @@ export const PROCESS_SETTINGS = {
 } as const satisfies SettingsTable;
 
 /**
- * The settings that decide which servers are trusted by probes and alerts. Agents
- * and the coordinator share them.
+ * The settings that decide which servers probes, alerts and exports trust. Agents and the coordinator share
+ * these settings.
  */
 export const TRUST_SETTINGS = {
   probeCa: {

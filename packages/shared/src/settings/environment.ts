@@ -66,7 +66,8 @@ export class SettingsError extends SvcError {
 }
 
 /**
- * Reads the settings of one process from its environment. An empty variable counts as unset.
+ * Reads the settings of one process from its environment. An empty variable counts as unset. A secret may
+ * come from the file that `<NAME>_FILE` names.
  *
  * @returns the parsed values under the table's keys, and a warning for each `SVC_*` name that no part of svc
  *   knows. It is only a warning, because Kubernetes injects such names

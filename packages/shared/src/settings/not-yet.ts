@@ -17,9 +17,9 @@ export type NotYet = {
 /**
  * The one list of settings, attributes and resources that have no effect yet.
  *
- * When one of them is set, the API, the log at the start, the report of the declared file and
- * Terraform show a warning. The reference marks it. When its function works, delete its line here:
- * that removes the mark and all warnings.
+ * When one of them is set, the API, the log at the start, the report of the declared file and Terraform show
+ * a warning. The reference page marks it. When the missing function works, delete the entry here, which
+ * removes the mark and all warnings.
  */
 export const NOT_YET: readonly NotYet[] = [];
 

@@ -1,6 +1,7 @@
 /**
- * The settings of all parts of svc. With them, each part can tell a misspelt name from another part's
- * setting. A part's own table (see `environment.ts`) can use only names from this list.
+ * The settings of all parts of svc whose values are not secret. With one list, each part can tell a misspelt
+ * name from a setting of another part. The table of a part (see `environment.ts`) can use only names from
+ * this list and from {@link SECRET_SETTINGS}.
  */
 const PLAIN_SETTINGS = [
   'SVC_LISTEN',

@@ -19,8 +19,8 @@ export function nearest(word: string, candidates: Iterable<string>): string | nu
 }
 
 /**
- * Distance in insertions, deletions and substitutions of one code unit and swaps of two neighbours (optimal
- * string alignment).
+ * The distance of two texts: the number of insertions, deletions and substitutions of a code unit, and of
+ * swaps of two neighbours (optimal string alignment).
  */
 function editDistance(a: string, b: string): number {
   let beforePrevious: number[] = [];

@@ -1,6 +1,6 @@
 /**
- * Numbers are written in two halves, because integers of 31 bits are divided several times as fast as larger
- * ones.
+ * A number is split at this power of ten and written in two halves, because integers of 31 bits are divided
+ * several times as fast as larger integers.
  */
 const HALF = 1_000_000_000;
 /** Powers of ten by their exponents, as many as `Number.MAX_SAFE_INTEGER` has digits. */
@@ -18,7 +18,7 @@ const MOST_TENTHS = 2 ** 31;
 
 /**
  * Builds a text from many pieces as bytes, in memory that the next text uses again. With strings, every piece
- * would be an object, and the whole would be copied once more before it is sent or stored.
+ * would be an object, and the whole text would be copied once more before it is sent or stored.
  */
 export class TextBytes {
   #bytes: Buffer;
@@ -60,7 +60,7 @@ export class TextBytes {
   /** Appends the decimal digits of an integer from 0 to `Number.MAX_SAFE_INTEGER`. */
   count(value: number): void {
     // `%` is not used, because it takes ten times as long for large numbers. The quotient may be rounded up
-    // to the next integer.
+    // to the next integer, which makes `low` negative.
     let high = Math.floor(value / HALF);
     let low = value - high * HALF;
     if (low < 0) {
