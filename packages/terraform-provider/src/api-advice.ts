@@ -9,7 +9,8 @@ const TAKEN =
 const ABSENT = /^there is no (?:monitor|status page) \d+$/;
 
 /**
- * Advice that Terraform shows after the API's message of a refusal; null: the message needs no advice.
+ * Advice that Terraform shows after the message with which the API refused a request; null: the message needs
+ * no advice.
  *
  * @param isChange whether the request changes an existing object: only existing objects can exchange values
  */

@@ -10,8 +10,8 @@ import { SvcError } from '@svc/shared/errors.ts';
 import type { NotKnown, ProviderSettings } from './provider-settings.ts';
 
 /**
- * A call to the API while a setting of the provider is unknown: during
- * a plan, another resource may still have to compute the setting.
+ * The API was called while a setting of the provider is unknown, or before the provider was configured.
+ * During a plan, another resource may still have to compute the setting.
  */
 class NotConnected extends SvcError {
   constructor(names: NotKnown) {
@@ -33,7 +33,8 @@ const TOKEN_CHECK_MS = 5_000;
 type Open = { readonly client: ApiClient; readonly settings: ProviderSettings };
 
 /**
- * The API as the resources use it. Each configuration creates a new client, and one call stops all requests.
+ * The API as the resources use it. Each configuration creates a new client, and {@link stop} ends all
+ * requests.
  */
 export class Connection {
   #open: Open | null = null;
@@ -57,7 +58,7 @@ export class Connection {
     this.#reset(null, notKnown);
   }
 
-  /** Ends waits and reads. A write in progress gets a little time to receive its result. */
+  /** Ends waits and reads. A write in progress gets a limited time (`finishMs`) to receive its result. */
   stop(): void {
     this.#stop.abort();
   }

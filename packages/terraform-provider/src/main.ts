@@ -16,8 +16,8 @@ if (major < 24) {
 }
 
 /**
- * Shows a text to the user. Terraform shows the first line
- * of standard output if that line is not a handshake.
+ * Shows a text to the user. Terraform shows the first line of standard output if that line is not a
+ * handshake. Without Terraform, the text goes to standard error.
  */
 function say(text: string): void {
   (process.env.TF_PLUGIN_MAGIC_COOKIE === undefined ? process.stderr : process.stdout).write(`${text}\n`);

@@ -15,7 +15,7 @@ import { type TerraformObject, UNKNOWN } from './value.ts';
 
 const DEFAULT_BASE_URL = 'http://127.0.0.1:8080';
 
-/** The block `provider "svc"`. */
+/** The schema of the block `provider "svc"`. */
 export const PROVIDER_SCHEMA: Schema = {
   version: 0,
   description: 'Monitors, notification channels and status pages of svc.',
@@ -37,7 +37,7 @@ export const PROVIDER_SCHEMA: Schema = {
   blocks: {},
 };
 
-/** A setting, and its source in the words of a message to the user. */
+/** A setting with its source, as words for a message to the user. */
 export type Sourced<T = string> = { readonly value: T; readonly source: string };
 
 export type ProviderSettings = { readonly token: Sourced<Secret>; readonly baseUrl: Sourced };

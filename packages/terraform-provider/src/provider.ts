@@ -61,7 +61,7 @@ export type Outcome = {
 export type TerraformClient = { readonly allowsWriteOnly: boolean };
 
 /**
- * One type of resource. All methods but `validate` and `plan` reach the API and never reject: errors become
+ * One type of resource. The methods that return a promise may call the API, and never reject: errors become
  * diagnostics.
  */
 export interface ManagedResource {
@@ -76,11 +76,11 @@ export interface ManagedResource {
   creatable(): Promise<readonly Diagnostic[]>;
   /** @param config contains the write-only values, which a plan does not contain; left out: there are none */
   create(planned: TerraformObject, config?: TerraformObject): Promise<Outcome>;
-  /** @param workspace workspace in the outcome from which the state came; null: it is not known */
+  /** @param workspace the `workspace` of the outcome that the state came from; null: it is not known */
   read(state: TerraformObject, workspace?: string | null): Promise<Outcome>;
   update(prior: TerraformObject, planned: TerraformObject, config?: TerraformObject): Promise<Outcome>;
   remove(prior: TerraformObject): Promise<Outcome>;
-  /** A state that contains only the id. Terraform then reads the object. */
+  /** Returns a state that contains only the ids in `id`. Terraform then reads the object. */
   import(id: string): Outcome;
 }
 

@@ -1,4 +1,7 @@
-/** A type as Terraform writes it in JSON: `"string"`, `["set","string"]`, `["list",["object",{"key":"string"}]]`. */
+/**
+ * A type as Terraform writes it in JSON: `"string"`, `["set","string"]`, or
+ * `["list",["object",{"key":"string"}]]`.
+ */
 export type ValueType =
   | 'string'
   | 'number'
@@ -22,7 +25,7 @@ export type SchemaAttribute = {
   readonly description: string;
 };
 
-/** Nested blocks of one name, as a list: they are ordered, and there are at most `maximumItems`. */
+/** The nested blocks of one name. They are an ordered list of at most `maximumItems`. */
 export type SchemaBlock = {
   readonly maximumItems: number;
   readonly description: string;

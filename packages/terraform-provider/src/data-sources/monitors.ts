@@ -20,7 +20,7 @@ const list = z.looseObject({
 const number = (description: string) =>
   ({ type: 'number', setting: 'optional-computed', sensitive: false, description }) as const;
 
-/** A page of the list of monitors, by ascending id. */
+/** The data source `svc_monitors`: a page of the list of monitors, by ascending id. */
 export class MonitorsDataSource implements DataSource {
   readonly schema: Schema = {
     version: 0,

@@ -16,11 +16,11 @@ export type ObjectKind = {
   readonly description: string;
   /** Path of the list that contains the object. */
   readonly collection: string;
-  /** All attributes but the id. */
+  /** All attributes that the data source returns, except the id. */
   readonly shown: ShownAttributes;
 };
 
-/** One object of the API by its id. */
+/** A data source that returns one object of the API by its id. */
 export class ObjectDataSource implements DataSource {
   readonly schema: Schema;
   readonly #kind: ObjectKind;

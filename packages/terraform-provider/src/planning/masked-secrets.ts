@@ -47,8 +47,9 @@ export function unmaskedBlock(
 }
 
 /**
- * Restores the secrets of each member from the prior member at the same index. If these two members
- * differ in more than their secrets, the secrets come from a prior member that differs in nothing else.
+ * Restores the secrets of each member from the prior member at the same index. If these two members differ in
+ * more than their secrets, the secrets come from the first prior member that agrees with the read member in
+ * everything else. If there is no such member, the secrets become null.
  */
 function unmaskedMembers(
   attributes: Attributes,

@@ -2,11 +2,11 @@ import type { Attributes, ResourceDefinition } from '@svc/shared/resources/defin
 import { ExactNumber, isObject, type TerraformObject, type TerraformValue, UNKNOWN } from '../value.ts';
 
 /**
- * The request body for a planned resource. It contains everything that a user
- * can set. Unset attributes are null, and the block of a channel is a mapping.
+ * The request body for a planned resource. It contains everything that a user can set. Unset attributes are
+ * null, and the block of a channel is a mapping.
  *
- * @throws TypeError for an unknown value, or a number that JSON would change. Validation and the order of
- *   Terraform's steps keep such values away from this function
+ * @throws TypeError for an unknown value, or a number with too many digits for JSON. Validation and the order
+ *   of Terraform's steps keep such values away from this function
  */
 export function requestBody(
   { attributes, blocks, constants }: ResourceDefinition,

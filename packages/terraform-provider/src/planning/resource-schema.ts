@@ -25,8 +25,8 @@ export function resourceSchema({ description, attributes, blocks }: ResourceDefi
 }
 
 /**
- * A single block is also declared as a list: the length of the
- * list tells Terraform whether the block is absent or empty.
+ * The schema of a block. A single block is declared as a list too: the length of the list tells Terraform
+ * whether the block is absent or empty.
  */
 function schemaBlock({ maximum, description, attributes }: Block): SchemaBlock {
   return { maximumItems: maximum, description, attributes: schemaAttributes(attributes) };

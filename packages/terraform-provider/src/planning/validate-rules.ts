@@ -42,7 +42,10 @@ function knownBreaches(check: () => readonly RuleBreach[]): readonly RuleBreach[
   }
 }
 
-/** The members as the API would get them, with defaults. Reading an unknown member throws. */
+/**
+ * The members of a resource as the API would get them, with defaults. Reading an unknown member throws
+ * {@link READ_UNKNOWN}.
+ */
 function givenTo(
   { attributes, blocks, constants }: ResourceDefinition,
   config: TerraformObject,
@@ -88,7 +91,7 @@ function isAbsent(value: TerraformValue | undefined): boolean {
   return (value ?? null) === null || (Array.isArray(value) && value.length === 0);
 }
 
-/** In Terraform, a single block is a list with one member. */
+/** The path of a breach in Terraform, where a single block is a list with one member. */
 function pathOf(
   { blocks }: ResourceDefinition,
   config: TerraformObject,

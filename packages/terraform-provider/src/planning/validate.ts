@@ -9,11 +9,12 @@ import { valueProblems } from './validate-value.ts';
 import { definitionForm, terraformPath, writeOnlyProblems } from './write-only.ts';
 
 /**
- * Problems of a configuration, each with its place. Unknown values are not
- * validated, and rules that read them are not applied. Terraform itself checks
- * types, missing and unknown arguments, and the number of blocks against the schema.
+ * Problems of a configuration, each with its place. Unknown values are not validated, and rules that read
+ * them are not applied. Terraform itself checks types, missing and unknown arguments, and the number of
+ * blocks against the schema.
  *
- * @param definition the shared definition, whereas `config` is in Terraform's form (write-only.ts)
+ * @param definition the shared definition, which has no write-only attributes
+ * @param config the configuration in Terraform's form (write-only.ts)
  */
 export function validateConfig(
   definition: ResourceDefinition,
@@ -63,8 +64,8 @@ function attributeDiagnostics(
 }
 
 /**
- * Finds the problems of one attribute. Reports also two errors that Terraform's own checks accept:
- * a value for a computed attribute, and a required argument whose expression results in null.
+ * Finds the problems of one attribute. Two of them are errors that Terraform's own checks accept: a value for
+ * a computed attribute, and a required argument whose expression results in null.
  */
 function problemsOf(attribute: Attribute, value: TerraformValue): AttributeProblem[] {
   if (attribute.presence === 'computed') {

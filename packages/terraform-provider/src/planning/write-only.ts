@@ -5,13 +5,13 @@ import { isObject, type TerraformObject, type TerraformValue } from '../value.ts
 import { diagnosticOf } from './diagnostic-text.ts';
 
 /**
- * Secrets that Terraform does not store. Each sensitive attribute `x` has two
- * companions: `x_wo`, which exists in the configuration only, and `x_wo_version`.
- * A change of `x_wo_version` says that the secret has changed (decision 0081).
+ * Write-only secrets, which Terraform does not store. Each sensitive attribute `x` has two companions:
+ * `x_wo`, which exists in the configuration only, and `x_wo_version`. A change of `x_wo_version` says that
+ * the secret has changed (decision 0081).
  *
- * A resource therefore has two forms. Terraform's form has all three
- * attributes, for the schema, plans and states. The definition's form has
- * only `x`, with the value of `x` or `x_wo`, for validation and for the API.
+ * A resource therefore has two forms. Terraform's form has all three attributes, for the schema, plans and
+ * states. The definition's form has only `x`, with the value of `x` or `x_wo`, for validation and for the
+ * API.
  */
 
 const SECRET = '_wo';
@@ -79,15 +79,18 @@ export function isWriteOnly(attributes: Attributes, name: string): boolean {
   return name.endsWith(SECRET) && attributes[name.slice(0, -SECRET.length)]?.sensitive === true;
 }
 
-/** Whether the attribute exists only in Terraform's form, so that the API does not know it. */
+/**
+ * Whether the attribute exists only in Terraform's form, that is `x_wo` or `x_wo_version`. The API does not
+ * know such an attribute.
+ */
 export function isOfTerraformAlone(attributes: Attributes, name: string): boolean {
   const isVersion = name.endsWith(VERSION) && isWriteOnly(attributes, name.slice(0, -'_version'.length));
   return isVersion || isWriteOnly(attributes, name);
 }
 
 /**
- * Whether the secret in the state was given as write-only. The
- * API's answer must then not put the secret into the state.
+ * Whether the secret `name` was given as write-only, which the state shows by a `_wo_version`. The API's
+ * answer must then not put the secret into the state.
  */
 export function isKeptOut(state: TerraformObject | undefined, name: string): boolean {
   return (state?.[`${name}${VERSION}`] ?? null) !== null;

@@ -23,12 +23,13 @@ export type AddressOptions = {
 /**
  * Chooses the address that the provider listens on.
  *
- * The address is a Unix socket in a new directory that only this user can access. On Windows,
- * or if such a directory cannot be created or its path is too long, the address is a TCP port
- * on the loopback interface. Every user of the machine can connect to such a port, and every
- * caller of the provider uses the provider's token, so a port requires a client certificate.
+ * The address is a Unix socket in a new directory that only this user can access. On Windows, or if such a
+ * directory cannot be created or its path is too long, the address is a TCP port on the loopback interface.
+ * Every user of the machine can connect to such a port, and every caller of the provider uses the provider's
+ * token, so a port requires a client certificate.
  *
- * @throws SvcError `no-private-socket` with the setting to change, if only an unprotected port is possible
+ * @throws SvcError `no-private-socket`, if only an unprotected port is possible. Its message says why, and
+ *   what to change
  */
 export function chooseAddress({
   hasClientCertificate,

@@ -17,7 +17,7 @@ import { schemaMessage } from './wire-schema.ts';
  */
 const CAPABILITIES = { get_provider_schema_optional: true };
 
-/** An answer in this package's types. `state` is sent only if it is set. */
+/** What an answer to a call consists of. `state` is sent only if it is set. */
 type Answer = {
   readonly diagnostics: readonly Diagnostic[];
   readonly state?: Message<'DynamicValue'> | undefined;
@@ -28,7 +28,10 @@ type Answer = {
 const NOTHING_SAID: Answer = { diagnostics: [] };
 
 export type CallsParts = {
-  /** Called for every request. It resolves to the same provider until that provider is stopped. */
+  /**
+   * Returns the provider. It is called for every request, and resolves to the same provider until that
+   * provider is stopped in debug mode.
+   */
   load(): Promise<Provider>;
   readonly log: PluginLog;
   onStopped(): void;

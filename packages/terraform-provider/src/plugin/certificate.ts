@@ -49,8 +49,8 @@ export type ServerCertificate = {
 };
 
 /**
- * Creates a self-signed certificate (P-256) for this process alone. Terraform reads the
- * certificate from the handshake, accepts no other, and checks that it is for "localhost".
+ * Creates a self-signed certificate (P-256) for this process alone. Terraform reads the certificate from the
+ * handshake, accepts no other certificate, and checks that it is for "localhost".
  */
 export function createServerCertificate(now = Date.now()): ServerCertificate {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });

@@ -48,7 +48,7 @@ function blockList(
   problems: Nonconformity[],
 ): TerraformValue {
   if (raw === null || raw === undefined) return [];
-  // This is a dynamic block over an unknown value.
+  // A dynamic block over an unknown value is unknown as a whole.
   if (raw === UNKNOWN) return UNKNOWN;
   if (!Array.isArray(raw)) {
     problems.push({ path, message: `a list of blocks is required, not ${kindOf(raw)}` });

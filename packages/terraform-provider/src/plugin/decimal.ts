@@ -47,10 +47,10 @@ export function numberFromDouble(value: number): number | ExactNumber {
 }
 
 /**
- * Converts a number for the wire. A whole number of 64 bits stays whole, a fraction
- * becomes a double if the double is exact, and any other number becomes decimal text.
+ * Converts a number for the wire. A whole number of 64 bits stays whole, a fraction becomes a double if the
+ * double is exact, and any other number becomes decimal text.
  *
- * @throws RangeError for NaN, which Terraform does not have
+ * @throws RangeError for NaN, which Terraform does not have, and for a text that is not a decimal number
  */
 export function wireNumber(value: number | ExactNumber): WireNumber {
   if (typeof value === 'number') {
@@ -74,7 +74,8 @@ function integer64({ units, exponent }: Decimal): bigint | null {
 }
 
 /**
- * Whether the encoder writes the number as a MessagePack integer. A larger number must be a bigint for that.
+ * Whether the encoder writes a `number` of this size as a MessagePack integer. A larger whole number must be
+ * a bigint, so that it is written as an integer.
  */
 function isSmall(value: number): boolean {
   return Math.abs(value) < 2 ** 31;

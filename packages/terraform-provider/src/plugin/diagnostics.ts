@@ -50,8 +50,8 @@ export function unexpected(action: string, error: unknown): Diagnostic {
 }
 
 /**
- * Name and message of an error. A parser's error has only its name, because its message quotes the input,
- * which may be a secret.
+ * Name and message of an error. For a parser's error, the text is the name alone, because the message quotes
+ * the input, which may be a secret.
  */
 export function describeError(error: unknown): string {
   if (!(error instanceof Error)) return 'something other than an Error was thrown';

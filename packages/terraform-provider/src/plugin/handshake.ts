@@ -31,7 +31,9 @@ export function handshakeLine({ network, address }: Listening, certificate: Buff
   return `${CORE_PROTOCOL}|${PROTOCOL}|${network}|${address}|grpc|${encoded}\n`;
 }
 
-/** A value of TF_REATTACH_PROVIDERS. With it, Terraform uses this process and starts no other one. */
+/**
+ * The value of the variable TF_REATTACH_PROVIDERS with which Terraform uses this process and starts no other.
+ */
 export function reattachValue(provider: string, { network, address }: Listening, processId: number): string {
   return JSON.stringify({
     [provider]: {

@@ -16,7 +16,7 @@ const MESSAGES = {
     attribute: [4, 'AttributePath'],
   },
   AttributePath: { steps: [1, 'Step', 'list'] },
-  /** Exactly one of the fields is set. */
+  /** A step of a path. Exactly one of its fields is set. */
   Step: { attribute_name: [1, 'string'], element_key_string: [2, 'string'], element_key_int: [3, 'int64'] },
 
   Schema: { version: [1, 'int64'], block: [2, 'Block'] },
@@ -147,12 +147,15 @@ export type Message<N extends MessageName> = {
 
 type Field = readonly [number, string, ('list' | 'map')?];
 
-/** Zero is written for a member of a oneof. Any other zero is left out. */
+/**
+ * The oneof of a `Step`. Protocol buffers write a zero in a member of a oneof, and leave out every other
+ * zero.
+ */
 const STEP = { oneof: Object.keys(MESSAGES.Step) };
 
 let types: protobuf.Namespace | undefined;
 
-/** The message types are built at the first use, because the handshake needs no message. */
+/** Returns a message type. All types are built at the first use, because the handshake needs no message. */
 function typeOf(name: MessageName): protobuf.Type {
   types ??= protobuf.Root.fromJSON({
     options: { syntax: 'proto3' },

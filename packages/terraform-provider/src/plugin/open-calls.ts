@@ -9,7 +9,8 @@ export class OpenCalls {
   }
 
   /**
-   * Answers a call with the result of `work`, or with the error of an earlier {@link fail}.
+   * Answers a call with the result of `work`, or with the error of {@link fail} if the process calls that
+   * first.
    *
    * @param answer called exactly once
    */

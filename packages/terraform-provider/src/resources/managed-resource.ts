@@ -35,7 +35,7 @@ const answeredObject = z.looseObject({ id: z.string().refine(isId) });
  */
 export class ResourceOverApi implements ManagedResource {
   readonly schema: Schema;
-  /** The definition in Terraform's form. */
+  /** The definition in Terraform's form, with write-only attributes (write-only.ts). */
   readonly #form: ResourceDefinition;
   readonly #kind: ResourceAtApi;
   readonly #connection: Connection;
@@ -208,8 +208,10 @@ export class ResourceOverApi implements ManagedResource {
   }
 
   /**
-   * Handles a creation that succeeded with an unusable answer. If the answer contains
-   * the id, the object stays in the state, and Terraform marks the object as tainted.
+   * Handles a creation that succeeded with an unusable answer. If the header `Location` contains the id, the
+   * object stays in the state, and Terraform marks the object as tainted.
+   *
+   * @throws the error, if the creation did not succeed or the id is not known
    */
   #createdUnseen(planned: TerraformObject, error: unknown): Outcome {
     const { definition } = this.#kind;
@@ -244,8 +246,8 @@ export class ResourceOverApi implements ManagedResource {
   }
 
   /**
-   * All warnings of a kind have the same summary, so that
-   * Terraform shows many of them as one warning with their number.
+   * The warnings in an answer. All warnings of a kind have the same summary, so that Terraform shows many of
+   * them as one warning with their number.
    */
   #warnings(answered: Answered): Diagnostic[] {
     const { noun } = this.#kind;
@@ -260,7 +262,7 @@ export class ResourceOverApi implements ManagedResource {
     return { what, schema: this.schema, settings: this.#connection.settings };
   }
 
-  /** @param state what exists if the operation fails */
+  /** @param state the state in the outcome if the operation fails */
   async #guarded(what: string, state: TerraformObject | null, run: () => Promise<Outcome>): Promise<Outcome> {
     try {
       return await run();

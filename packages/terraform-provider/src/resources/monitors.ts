@@ -10,7 +10,8 @@ export function monitorAtApi(type: CheckKind): ResourceAtApi {
     importShape: '<monitor_id>',
     warnings: warningsOf,
     mismatch: (answered) => otherType(answered, type),
-    // Terraform removes a replaced monitor before it lets the component show the new one.
+    // The removal keeps the monitor's components: Terraform removes a replaced monitor before it lets the
+    // component show the new monitor.
     removal: { components: 'keep' },
   };
 }

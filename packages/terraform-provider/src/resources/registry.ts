@@ -10,7 +10,7 @@ import { notificationAtApi } from './notification.ts';
 import type { ResourceAtApi } from './resource-at-api.ts';
 import { statusPageAtApi } from './status-page.ts';
 
-/** All kinds, one line each. */
+/** All kinds of resource, one line each. */
 export const RESOURCES_AT_API = {
   ...forMonitors(monitorAtApi),
   svc_notification: notificationAtApi,

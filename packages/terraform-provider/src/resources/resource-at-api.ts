@@ -9,7 +9,7 @@ export type ResourceAtApi = {
   readonly noun: string;
   /** Parts of an import's id, in their order and separated by slashes; the last one is `id`. */
   readonly idAttributes: readonly ['id'] | readonly ['page_id', 'id'];
-  /** Names of the parts of an import's id: `<page_id>/<component_id>`. */
+  /** The form of an import's id, for messages: `<page_id>/<component_id>`. */
   readonly importShape: string;
   /** Why an object of the API cannot be this resource; null: it can. */
   mismatch?(answered: Answered): string | null;
