@@ -7,16 +7,19 @@ import type { ComponentView, PageView, SectionView } from './page-view.ts';
 import { addressOf, type Place } from './place.ts';
 
 /*
- * The JSON documents that aggregators of status pages read. Their form is version 2 of the public API of a
- * widespread status page service. Members that mean nothing in svc have the default value of that API.
+ * The JSON documents that aggregators of status pages read. They have the
+ * form of version 2 of the public API of a widespread status page service.
+ * Members that have no meaning in svc have the default values of that API.
  */
 
 /**
- * That API has no state for missing data, so these documents call a component without a verdict
- * `operational`. The HTML page, the feeds and the badge say "No data". A failure of svc must not look like an
- * outage of the target: an aggregator would wake people to look at the wrong service. The component is not
- * left out, because clients may search for its id, and gets no new state, because clients may accept only
- * known states.
+ * For each state, the status in the documents. The copied API has no status for
+ * missing data. So the documents call a component without data `operational`,
+ * although the HTML page, the feeds and the badge say "No data".
+ *
+ * The status of an outage would be worse: when svc itself fails, an aggregator would wake people
+ * because of the wrong service. The component is not left out, because clients may search for
+ * its id. It gets no new status, because clients may accept only the statuses that they know.
  */
 const STATUS: Readonly<Record<State, string>> = {
   operational: 'operational',
@@ -48,7 +51,7 @@ const IMPACT: Readonly<Record<State, string>> = {
   maintenance: 'maintenance',
 };
 
-/** `summary.json`: the page, its components, open incidents, and current or planned maintenance. */
+/** Makes `summary.json`: the page, its components, open incidents, and current or planned maintenance. */
 export function summaryJson(view: PageView, place: Place): string {
   return JSON.stringify({
     page: pageMember(view, place),
@@ -59,17 +62,17 @@ export function summaryJson(view: PageView, place: Place): string {
   });
 }
 
-/** `status.json`: the page as a whole. */
+/** Makes `status.json`: the state of the page as a whole. */
 export function statusJson(view: PageView, place: Place): string {
   return JSON.stringify({ page: pageMember(view, place), status: statusMember(view, place) });
 }
 
-/** `components.json`: the page and its components. */
+/** Makes `components.json`: the page and its components. */
 export function componentsJson(view: PageView, place: Place): string {
   return JSON.stringify({ page: pageMember(view, place), components: componentMembers(view) });
 }
 
-/** `incidents.json`: open incidents, and those that ended within the last days. */
+/** Makes `incidents.json`: open incidents, and the ended incidents that the page lists. */
 export function incidentsJson(view: PageView, place: Place): string {
   const incidents = [...view.activeIncidents, ...view.pastIncidents];
   return JSON.stringify({
@@ -78,7 +81,7 @@ export function incidentsJson(view: PageView, place: Place): string {
   });
 }
 
-/** `incidents/unresolved.json`: the page and its open incidents. */
+/** Makes `incidents/unresolved.json`: the page and its open incidents. */
 export function unresolvedJson(view: PageView, place: Place): string {
   return JSON.stringify({
     page: pageMember(view, place),
@@ -86,7 +89,10 @@ export function unresolvedJson(view: PageView, place: Place): string {
   });
 }
 
-/** `scheduled-maintenances.json`, and the documents below it, which list the maintenance in one state. */
+/**
+ * Returns the function that makes `scheduled-maintenances.json`,
+ * or a document below it with the maintenance in one state.
+ */
 export function maintenanceJson(...states: readonly MaintenanceState[]) {
   return (view: PageView, place: Place): string =>
     JSON.stringify({
@@ -127,7 +133,7 @@ function groupMember(
   position: number,
 ): object {
   return {
-    // Groups and components are numbered separately, but share one list here.
+    // Groups and components are numbered separately, but are in one list here. The `g` keeps their ids apart.
     id: `g${group.id}`,
     name: group.name,
     status: STATUS[group.state ?? 'operational'],
@@ -222,7 +228,7 @@ type UpdateFacts = {
   readonly updatedAt: number;
 };
 
-/** The JSON members that updates of incidents and updates of maintenance have in common. */
+/** Makes the members that an update of an incident and an update of maintenance have in common. */
 function updateMembers({ id, incidentId, at, updatedAt }: UpdateFacts): object {
   return {
     id,
@@ -265,8 +271,8 @@ function maintenanceMembers(view: PageView, place: Place, ...states: readonly Ma
 }
 
 /**
- * The stages of maintenance as updates, newest first. Each update has the whole text, because clients show
- * only the first update.
+ * Makes one update for each state that the maintenance has had, newest first.
+ * Each update has the whole text, because clients show only the first update.
  */
 function stageMembers(
   { id, title, text, state, stages, componentIds, updatedAt }: MaintenanceView,

@@ -5,7 +5,7 @@ import { stateOfOverall } from './page-states.ts';
 import type { PageView } from './page-view.ts';
 import type { Place } from './place.ts';
 
-/** Colours of the right half. White text on them has a contrast of at least 4.5:1. */
+/** Colours of the right half. White text on each of them has a contrast of at least 4.5:1. */
 const COLOURS: Readonly<Record<State, string>> = {
   operational: '#17744a',
   degraded: '#8a5c00',
@@ -21,8 +21,8 @@ const PADDING = 7;
 const TITLE_WIDTH = 272;
 
 /**
- * A badge for other websites: the title of the page and its state in words. It works inside `<img>`, because
- * it has no links and loads nothing.
+ * Renders a badge for other websites: the title of the page and its state in words.
+ * The badge works inside `<img>`, because it has no links and loads nothing.
  */
 export function badgeSvg({ page, overall }: PageView, { words }: Place): string {
   const title = shortened(page.attributes.title, (text) => textWidth(text) <= TITLE_WIDTH);
@@ -35,12 +35,14 @@ export function badgeSvg({ page, overall }: PageView, { words }: Place): string 
 `;
 }
 
-/** Matches a character that has a width: no combining mark, and no character after a zero-width joiner. */
+/**
+ * Matches a character that has a width. Combining marks, and characters after a zero-width joiner, have none.
+ */
 const SHOWN = /(?!\u200d)[^\p{M}\p{Cf}\p{Emoji_Modifier}](?<!\u200d.)/gsu;
 
 /**
- * Estimated width of a text in Verdana of 11 px, by classes of letters. The badge fits the text into this
- * width. Combining marks, and what a joiner adds to an emoji, have no width.
+ * Estimates the width of a text in Verdana of 11 px, from the classes of its letters, px. The badge fits the
+ * text into this width. Combining marks, and the characters that a joiner adds to an emoji, have no width.
  */
 export function textWidth(text: string): number {
   let width = 0;

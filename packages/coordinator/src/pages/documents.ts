@@ -16,14 +16,17 @@ import type { Place } from './place.ts';
 import { type PageReadingParts, readPage } from './read-page.ts';
 import { wordsOf } from './words.ts';
 
-/** A document below a status page that is rendered from the page's view alone. */
+/** A document below a status page that is made from the view of the page alone. */
 export type PageDocument = {
-  /** `page`: HTML for people. `data`: for programs; scripts of other sites may read it on public pages. */
+  /**
+   * `page`: HTML for people. `data`: for programs. If the page
+   * is public, scripts of other sites may read `data` too.
+   */
   readonly kind: 'page' | 'data';
   readonly contentType: string;
   /** How long browsers and proxies may keep the document, seconds. */
   readonly maxAge: number;
-  /** Returns null when the page has no such document. */
+  /** Renders the document; null: the page has no such document. */
   readonly render: (view: PageView, place: Place) => string | null;
 };
 
@@ -43,7 +46,7 @@ const feed = (contentType: string, render: PageDocument['render']): PageDocument
   render,
 });
 
-/** The documents of a page by their paths below the page. */
+/** The documents of a page by their paths below the page. The components' tables of days are missing. */
 export const DOCUMENTS: ReadonlyMap<string, PageDocument> = new Map(
   Object.entries({
     '': { ...PAGE, render: statusPage },
@@ -62,7 +65,7 @@ export const DOCUMENTS: ReadonlyMap<string, PageDocument> = new Map(
   } satisfies Record<string, PageDocument>),
 );
 
-/** The document at a path below a page; null: there is none. */
+/** Returns the document at a path below a page; null: there is no document at this path. */
 export function documentAt(path: string): PageDocument | null {
   const known = DOCUMENTS.get(path);
   if (known !== undefined) return known;
@@ -72,8 +75,8 @@ export function documentAt(path: string): PageDocument | null {
 }
 
 /**
- * Renders a page as visitors would see it, in English, for the editor of the page. The page may be
- * unpublished. The caller must check that the editor may see the page.
+ * Renders a status page in English for a person who edits it, as visitors would see it.
+ * The page may be unpublished. The caller must check that the person may see the page.
  *
  * @param publicUrl SVC_PUBLIC_URL
  * @throws StoreError

@@ -15,7 +15,7 @@ export type FeedEntry = {
   readonly title: string;
   readonly text: string;
   readonly link: string;
-  /** When the entry appeared and when it last changed, epoch ms. */
+  /** When the entry appeared, epoch ms. `updatedAt`: when it last changed, epoch ms. */
   readonly publishedAt: number;
   readonly updatedAt: number;
 };
@@ -25,7 +25,7 @@ export type Feed = {
   readonly title: string;
   readonly description: string | null;
   readonly language: string;
-  /** Addresses of the page and of the feed itself. */
+  /** Address of the page. `self`: address of the feed itself. */
   readonly page: string;
   readonly self: string;
   /** When an entry last changed, epoch ms. */
@@ -35,12 +35,16 @@ export type Feed = {
 };
 
 /**
- * Maximum number of entries about incidents, and of entries about maintenance. The two are counted
- * separately, so that nightly maintenance does not push out an outage.
+ * Maximum number of entries about incidents, and maximum number of entries about
+ * maintenance. Two bounds keep nightly maintenance from pushing out an outage.
  */
 const ENTRIES = { incidents: 50, maintenance: 25 };
 
-/** @param file name of the feed below the page */
+/**
+ * Makes the feed of a page.
+ *
+ * @param file name of the feed below the page: `feed.atom`
+ */
 function feedOf(view: PageView, place: Place, file: string): Feed {
   const { page, activeIncidents, pastIncidents, maintenance } = view;
   const { words } = place;
@@ -59,7 +63,8 @@ function feedOf(view: PageView, place: Place, file: string): Feed {
     ),
   );
   const isOver = ({ state }: MaintenanceView) => state === 'completed';
-  // Current and planned maintenance come first, the soonest first; then past maintenance, the newest first.
+  // If there is too much maintenance, the end of this list is cut off. First come
+  // current and planned maintenance by beginning, then past maintenance, newest first.
   const open = maintenance.filter((window) => !isOver(window));
   const planned = [...open, ...maintenance.filter(isOver).toReversed()].map(
     (window): FeedEntry => ({
@@ -91,7 +96,7 @@ function newestFirst(one: FeedEntry, other: FeedEntry): number {
   return other.updatedAt - one.updatedAt;
 }
 
-/** The times of the maintenance, and its text. */
+/** Says when the maintenance takes place, and adds its text. */
 function maintenanceText(
   { startsAt, endsAt, text }: MaintenanceView,
   { language, text: words }: Words,
@@ -102,14 +107,14 @@ function maintenanceText(
 }
 
 /**
- * A URN of a name-based UUID (RFC 9562, version 8). The UUID does not depend on the page's address, so it
- * stays the same when the address changes.
+ * Makes a URN of a name-based UUID (RFC 9562, version 8). It does not depend
+ * on the page's address, so it stays the same when the address changes.
  */
 function idOf(...parts: readonly (string | number)[]): string {
   return `urn:uuid:${derivedUuid(['svc feed', ...parts])}`;
 }
 
-/** The incidents and the maintenance of a page as Atom (RFC 4287). */
+/** Renders the incidents and the maintenance of a page as Atom (RFC 4287). */
 export function atomFeed(view: PageView, place: Place): string {
   const feed = feedOf(view, place, 'feed.atom');
   return `<?xml version="1.0" encoding="utf-8"?>
@@ -136,7 +141,7 @@ function atomEntry({ id, title, text, link, publishedAt, updatedAt }: FeedEntry)
 `;
 }
 
-/** The incidents and the maintenance of a page as RSS 2.0 (rssboard.org, version 2.0.11). */
+/** Renders the incidents and the maintenance of a page as RSS 2.0 (rssboard.org, version 2.0.11). */
 export function rssFeed(view: PageView, place: Place): string {
   const feed = feedOf(view, place, 'feed.rss');
   return `<?xml version="1.0" encoding="utf-8"?>
@@ -164,7 +169,7 @@ function rssItem({ id, title, text, link, updatedAt }: FeedEntry): string {
 `;
 }
 
-/** The incidents and the maintenance of a page as JSON Feed (jsonfeed.org, version 1.1). */
+/** Renders the incidents and the maintenance of a page as JSON Feed (jsonfeed.org, version 1.1). */
 export function jsonFeed(view: PageView, place: Place): string {
   const feed = feedOf(view, place, 'feed.json');
   return JSON.stringify({
@@ -201,8 +206,8 @@ const ENTITIES: Readonly<Record<string, string>> = {
 const FORBIDDEN = /[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu;
 
 /**
- * A text for the content of an element or for a quoted attribute. Characters that XML cannot contain become
- * `�`.
+ * Escapes a text for the content of an element, or for a quoted
+ * attribute. Characters that XML cannot contain become `�`.
  */
 export function escapeXml(text: string): string {
   return text.replace(FORBIDDEN, '\ufffd').replace(/[&<>"']/g, (character) => ENTITIES[character] ?? '');

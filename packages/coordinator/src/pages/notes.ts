@@ -6,51 +6,54 @@ import { DAY_MS } from '../verdict/summary-range.ts';
 import type { State } from '../web/design/states.ts';
 import type { PublicIds } from './public-ids.ts';
 
-/** An incident with the updates that operators wrote on it. */
+/** An incident with the updates that operators wrote about it. */
 export type WrittenIncident = StoredIncident & { readonly updates: readonly StoredUpdate[] };
 
-/** The incidents and maintenance windows of operators that a page may show. */
+/** The incidents and maintenance windows of operators that a page may have to show. */
 export type PageNotes = {
   readonly incidents: readonly WrittenIncident[];
   readonly windows: readonly StoredWindow[];
 };
 
-/** How long before its beginning maintenance is shown, ms. */
+/** How long before its beginning pages begin to show a maintenance, ms. */
 const AHEAD_MS = 30 * DAY_MS;
 
 /** One occurrence of a maintenance window. Instants are epoch ms. */
 export type MaintenanceView = {
   /**
-   * It stays the same from the announcement to the end, because programs that read pages recognise the
-   * occurrence by its id.
+   * The id stays the same from the announcement to the end, because
+   * programs that read pages recognise the occurrence by its id.
    */
   readonly id: string;
   readonly title: string;
   readonly text: string;
   readonly state: MaintenanceState;
-  /** The states that the occurrence has had, each with its beginning, newest first. */
+  /** The states of the occurrence so far, newest first, each with the instant at which it began. */
   readonly stages: readonly { readonly state: MaintenanceState; readonly at: number }[];
   /** The affected components that the page shows; empty: the page as a whole is affected. */
   readonly componentIds: readonly string[];
   readonly startsAt: number;
   readonly endsAt: number;
-  /** When the occurrence last entered a state, or its window was last edited before the occurrence ended. */
+  /**
+   * When the occurrence last changed its state. If its window was edited
+   * later, and the occurrence has not ended, when the window was edited.
+   */
   readonly updatedAt: number;
 };
 
 export type MaintenanceState = 'scheduled' | 'in_progress' | 'completed';
 
-/** The ids of a component. They decide which notes are about the component. */
+/** The ids by which notes refer to a component. */
 export type NotedComponent = { readonly id: string; readonly monitorId: number | null };
 
 /**
- * The maintenance that a page shows, ordered by beginning: current occurrences, the next occurrence of each
- * window within 30 days, and occurrences that ended since `from`. A window is left out when it names neither
- * the page nor a monitor or component that the page shows.
+ * Returns the maintenance that a page shows, ordered by beginning: current occurrences, the next
+ * occurrence of each window within 30 days, and occurrences that ended after `from`. A window is
+ * left out if it names neither the page nor a component or monitor that the page shows.
  *
- * @param components that the page shows
- * @param from       epoch ms
- * @param now        epoch ms
+ * @param components the components that the page shows
+ * @param from epoch ms
+ * @param now epoch ms
  */
 export function maintenanceViews(
   windows: readonly StoredWindow[],
@@ -71,7 +74,7 @@ export function maintenanceViews(
         const stages = stagesOf(time, now);
         const { state, at } = stages[0];
         return {
-          // A window without repetition keeps its id when it is postponed.
+          // A window without repetition keeps its id when people postpone it.
           id: window.repeat === null ? id : `${id}-${time.from.toString(36)}`,
           title: window.title,
           text: window.text,
@@ -88,13 +91,13 @@ export function maintenanceViews(
 }
 
 type Planned = Occurrence & {
-  /** Since when pages announce the occurrence, epoch ms. */
+  /** When pages began to announce the occurrence, epoch ms. */
   readonly plannedAt: number;
 };
 
 /**
- * The occurrences of a window. Each occurrence is announced 30 days ahead, but not before the previous one
- * has ended.
+ * Returns the occurrences of a window. An occurrence is announced 30 days ahead, but
+ * not before the window was created, and not before the previous occurrence has ended.
  */
 function timesOf(window: StoredWindow, from: number, now: number): Planned[] {
   const times = occurrencesIn(window, from - AHEAD_MS, now + 1);
@@ -118,7 +121,10 @@ function stagesOf({ plannedAt, from, until }: Planned, now: number): Stages {
   return until > now ? [begun, scheduled] : [{ state: 'completed', at: until }, begun, scheduled];
 }
 
-/** The state that an open incident gives to a component; null: none. */
+/**
+ * Returns the state that an incident gives to a component;
+ * null: it gives no state, for example because it has ended.
+ */
 export function notedState(componentId: string, incident: WrittenIncident): State | null {
   if (incident.closed_at !== null || incident.impact === 'none') return null;
   const newest = newestUpdate(incident.updates);

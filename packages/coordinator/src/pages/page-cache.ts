@@ -13,30 +13,36 @@ import type { Place } from './place.ts';
 import { findVersion, type PageReadingParts, readPage } from './read-page.ts';
 
 /*
- * The life of a cached page, and when the cache asks the database. After a change of the declaration or of a
- * note, a page is shown only if it was checked since the change: the change may have hidden something.
+ * The life of a cached page, and when the cache asks the database. After this
+ * process has changed the declaration or a note, a page is shown only if it
+ * was checked after the change, because the change may have hidden something.
  *
- *          no entry ── request ──▶ checking ── no such page ──▶ no entry (404)
- *                                     │
- *            the version is new, or the last read was a minute ago, or a maintenance
- *                      began or ended since: the page is read again
- *                                     ▼
- *        ┌── request within 1 s ── current ── request later ──▶ checking, one for all requests
- *        └────────────────────────▶   ▲                             │          │
- *                                     └───── answered ──────────────┘   fails, or takes long
- *                                                                              ▼
- *                                        the last good page, marked as old after 15 s; a later request tries again
+ *     no entry ── request ──▶ checking ── no such page ──▶ no entry (404)
+ *                                │
+ *               if the version is new, the last read is a minute old, or a
+ *            maintenance began or ended since that read: read the page again
+ *                                ▼
+ *   ┌── request within 1 s ── current ── request later ──▶ checking, once for all requests. Until the
+ *   └────────────────────────▶   ▲                         page is 2 s old, requests get it at once
+ *                                │                             │          │
+ *                                └───────── answered ──────────┘   fails, or takes long
+ *                                                                         ▼
+ *                           the last good page, marked as old after 15 s. A later request checks again
  */
 
-/** Time in which only one request asks the database, ms. A page is hardly older than this. */
+/**
+ * Minimum time between the beginnings of two checks of a
+ * page, ms. A page that is shown is hardly older than this.
+ */
 const FRESH_MS = 1_000;
 /**
- * Age up to which requests that arrive during a check get the cached page at once, ms. So only the visitor
- * whose request started the check waits.
+ * Age up to which a request during a check gets the cached page at once,
+ * ms. So usually only the visitor whose request started the check waits.
  */
 const FRESH_DURING_CHECK_MS = 2_000;
 /**
- * Time after which a page is read again although its version is the same, ms, because today's figures grow.
+ * Time after which a page is read again even if its version is the
+ * same, ms. The figures of the present day grow without a new version.
  */
 const REREAD_MS = 60_000;
 /** Age from which a page that cannot be checked is marked as old, ms. */
@@ -51,33 +57,36 @@ export type PageCacheParts = PageReadingParts & { readonly clock: Clock; readonl
 export type FoundPage = {
   readonly kept: KeptPage;
   /**
-   * The instant at which the data was current, epoch ms, if the page cannot be checked now; null: the data is
-   * current.
+   * If the page cannot be checked now, the instant at which
+   * its data was current, epoch ms; null: the data is current.
    */
   readonly staleSince: number | null;
 };
 
 /**
- * Why a page is not shown. `unknown`: no page of this name is published. `unavailable`: its data cannot be
- * read, and no earlier data is cached.
+ * Why no page is shown. `unknown`: no page with this name is published. `unavailable`:
+ * the data of the page cannot be read, and the cache has no earlier data.
  */
 export type MissingPage = 'unknown' | 'unavailable';
 
 type Entry = {
   readonly name: PageName;
   kept: KeptPage | null;
-  /** The bytes that the cache counts for this entry. */
+  /** Number of bytes that the cache counts for this entry. */
   bytes: number;
-  /** The running check; null: none runs. */
+  /** The running check; null: no check runs. */
   check: BoundedWait | null;
-  /** When the last finished check began, monotonic ms. */
+  /** When the check that finished last began, monotonic ms. */
   triedAt: number;
-  /** When the last successful check began, monotonic ms. Before the first one, `kept` is not shown. */
+  /**
+   * When the last successful check of this entry began, monotonic
+   * ms. Before the first such check, `kept` is not shown.
+   */
   goodAt: number;
   goodWall: number;
   /**
-   * The store's count of declaration changes when the entry was made. After another change the entry is
-   * replaced.
+   * The value of `Store.declarations` when the entry was made. After
+   * a further change by this process, a new entry replaces this one.
    */
   readonly declarations: number;
 };
@@ -86,11 +95,12 @@ const NEVER = Number.NEGATIVE_INFINITY;
 const UNCHECKED = { check: null, triedAt: NEVER, goodAt: NEVER, goodWall: 0 } as const;
 
 /**
- * The requested pages, each with its last good view. Concurrent requests share one read and one rendering.
+ * The requested pages, each with the last view that could be
+ * read. Concurrent requests share one read and one rendering.
  */
 export class PageCache {
   readonly #parts: PageCacheParts;
-  /** The least recently used entry is first. */
+  /** The entries by slug, least recently used first. */
   readonly #entries = new Map<string, Entry>();
   readonly #mostBytes: number;
   #bytes = 0;
@@ -100,7 +110,7 @@ export class PageCache {
     this.#mostBytes = mostBytes;
   }
 
-  /** Finds the published page of this name. Never rejects. */
+  /** Finds the published page with this name. Never rejects. */
   async findPage(name: PageName): Promise<FoundPage | MissingPage> {
     const { clock } = this.#parts;
     const entry = this.#entryOf(name);
@@ -114,7 +124,7 @@ export class PageCache {
     return entry.kept === null ? 'unknown' : { kept: entry.kept, staleSince: this.#staleSince(entry) };
   }
 
-  /** Renders a document of a found page, see {@link renderOnce}. */
+  /** Renders a document of a page that {@link findPage} found, see {@link renderOnce}. */
   async renderDocument(
     kept: KeptPage,
     document: PageDocument,
@@ -136,7 +146,7 @@ export class PageCache {
   #entryOf(name: PageName): Entry {
     const { declarations } = this.#parts.store;
     const known = this.#entries.get(name.slug);
-    // A check that began before the last change continues with the earlier entry.
+    // A check that began before the last change continues with its own, earlier entry.
     const entry: Entry =
       known?.declarations === declarations
         ? known
@@ -156,7 +166,7 @@ export class PageCache {
     const beganWall = Math.floor(slotNow());
     try {
       entry.kept = await this.#readCurrent(entry);
-      // An entry that was dropped meanwhile is not counted.
+      // If the cache has dropped the entry meanwhile, the entry is not counted.
       if (this.#isKept(entry)) this.#countBytes(entry);
       entry.goodAt = beganAt;
       entry.goodWall = beganWall;
@@ -164,9 +174,9 @@ export class PageCache {
       log.warn({ page: entry.name, error: messageOf(error) }, 'cannot read a status page');
     }
     entry.check = null;
-    // The data of a slow check is old already, so the next request checks again at once.
+    // The data of a slow check is old already. So the next request begins another check at once.
     entry.triedAt = beganAt;
-    // Names without a page are not kept, because strangers can invent any number of them.
+    // The cache keeps no names without a page, because strangers can invent any number of names.
     if (entry.kept === null && this.#isKept(entry)) this.#entries.delete(entry.name.slug);
   }
 
@@ -189,8 +199,8 @@ export class PageCache {
   }
 
   /**
-   * Whether a page of an unchanged version may still be shown: it was read within a minute, and no
-   * maintenance began or ended since. Maintenance begins and ends without a write to the database.
+   * Whether a page whose version is unchanged may still be shown: it was read less than a minute ago, and no
+   * maintenance began or ended after that. A maintenance begins and ends without a write to the database.
    */
   #isRecent({ view, readAt }: KeptPage): boolean {
     const { clock, slotNow } = this.#parts;
@@ -203,7 +213,9 @@ export class PageCache {
     return this.#entries.get(entry.name.slug) === entry;
   }
 
-  /** Counts the bytes of an entry, and drops other entries while the total is too large. */
+  /**
+   * Counts the bytes of an entry. While the total is too large, drops the least recently used other entries.
+   */
   #countBytes(entry: Entry): void {
     const bytes = entry.kept?.bytes ?? 0;
     this.#bytes += bytes - entry.bytes;
@@ -219,8 +231,8 @@ export class PageCache {
 const gzipped = promisify(gzip);
 
 /**
- * Maximum number of cached documents of a page. All fixed documents in all languages fit. The tables of days
- * of all components may not fit: strangers could request all these tables, and would fill the memory.
+ * Maximum number of cached documents of a page. All documents but the tables of days fit, in all languages.
+ * The tables of days of all components may not fit: strangers could request all of them to fill the memory.
  */
 const MOST_KEPT = 64;
 
@@ -229,7 +241,7 @@ export type KeptPage = {
   readonly version: string;
   readonly view: PageView;
   readonly latencies: ReadLatencies | null;
-  /** The least recently used document is first. {@link renderOnce} keeps the order. */
+  /** The rendered documents, least recently used first. {@link renderOnce} maintains the order. */
   readonly documents: Map<string, Rendering>;
   /** Approximate size of the page with its documents, bytes. */
   bytes: number;
@@ -248,15 +260,15 @@ export type RenderedDocument = {
   readonly headers: Readonly<Record<string, string>>;
   readonly plain: Uint8Array<ArrayBuffer>;
   readonly gzipped: Uint8Array<ArrayBuffer>;
-  /** A weak entity tag, because the plain and the compressed form of the document share it. */
+  /** A weak entity tag, because the plain and the compressed bytes of the document share it. */
   readonly etag: string;
 };
 
 /**
- * Renders and compresses a document of a cached page. Later requests get the same result, unless more than
- * {@link MOST_KEPT} other documents were requested since.
+ * Renders and compresses a document of a cached page. Later calls return the same
+ * result, unless at least {@link MOST_KEPT} other documents were requested in between.
  *
- * @param path of the document below the page
+ * @param path path of the document below the page
  * @returns null: the page has no such document
  */
 export async function renderOnce(
@@ -269,7 +281,7 @@ export async function renderOnce(
   const key = JSON.stringify([path, place.origin, place.path, place.words.language, place.staleSince]);
   const known = documents.get(key);
   if (known !== undefined) {
-    // A map keeps the order of insertion, so the most recently used document is last.
+    // A map keeps the order of insertion, so this document becomes the most recently used.
     documents.delete(key);
     documents.set(key, known);
     return known.document;
@@ -301,10 +313,10 @@ async function rendered(text: string | null, made: Made): Promise<RenderedDocume
 }
 
 /**
- * The headers of a document.
+ * Makes the headers of a document.
  *
- * @param staleSince the instant of its data, epoch ms, if newer data cannot be read; null: the data is
- *   current
+ * @param staleSince if newer data cannot be read, the instant
+ *   of the document's data, epoch ms; null: the data is current
  */
 function documentHeaders(
   { kind, contentType, maxAge }: PageDocument,
@@ -320,15 +332,15 @@ function documentHeaders(
     etag,
     vary: kind === 'page' ? 'accept-encoding, accept-language' : 'accept-encoding',
     ...(isPublic ? {} : { 'x-robots-tag': 'noindex' }),
-    // Scripts of other sites may read what everybody may read.
+    // Scripts of other sites may read documents that everybody may read.
     ...(isPublic && kind === 'data' ? { 'access-control-allow-origin': '*' } : {}),
     ...(staleSince === null ? {} : { 'svc-stale-since': new Date(staleSince).toISOString() }),
   };
 }
 
 /**
- * Shared caches may serve a public document for an hour while svc does not answer, but not longer: a page
- * that was made private must not stay visible for a day.
+ * Makes the `Cache-Control` header. Shared caches may serve a public document for an hour while svc
+ * does not answer, but not longer: a page that has become private must not stay visible for a day.
  */
 function cacheControl(isPublic: boolean, isStale: boolean, maxAge: number): string {
   if (!isPublic) return 'private, no-store';

@@ -11,36 +11,38 @@ export type AffectedComponent = NotedComponent & { readonly name: string };
 
 /** One step in the life of an incident. */
 export type IncidentUpdate = {
-  /** Unique and stable, because feeds use it as the id of an entry. */
+  /** Unique, and never changed, because feeds use it as the id of an entry. */
   readonly id: string;
   /** Epoch ms. */
   readonly at: number;
-  /** `ended`: the incident ended because its monitor stopped. */
+  /** The state that the update reports. `ended`: the incident ended because its monitor stopped. */
   readonly state: State | 'ended';
-  /** The operator's text, and the stage of the work; null: svc made the update from a measurement. */
+  /**
+   * The operator's text, and the stage of the operator's work; null: svc made the update from a measurement.
+   */
   readonly note: { readonly stage: UpdateState; readonly text: string } | null;
 };
 
 /** An incident as visitors see it. Instants are epoch ms. */
 export type PageIncident = {
   readonly id: string;
-  /** The operator's title; null: pages make it from the components and the impact. */
+  /** The operator's title; null: pages make a title from the components and the impact. */
   readonly title: string | null;
   readonly impact: State;
   readonly components: readonly AffectedComponent[];
   readonly startedAt: number;
-  /** Null: the incident is open. */
+  /** When the incident ended; null: the incident is open. */
   readonly endedAt: number | null;
   readonly updatedAt: number;
-  /** Newest first, at least one. */
+  /** The updates, newest first; at least one. */
   readonly updates: readonly IncidentUpdate[];
 };
 
 /**
- * The incidents of a page, newest first: incidents of its monitors with the operators' updates, and incidents
- * that operators wrote.
+ * Returns the incidents of a page, newest first: the incidents of its monitors
+ * with the updates of operators, and the incidents that operators wrote.
  *
- * @param components that the page shows
+ * @param components the components that the page shows
  */
 export function incidentViews(
   components: readonly AffectedComponent[],
@@ -117,7 +119,7 @@ function viewOf(view: Omit<PageIncident, 'updatedAt'>): PageIncident {
   return {
     ...view,
     updatedAt: Math.max(view.startedAt, ...view.updates.map(({ at }) => at)),
-    // The sort is stable: of several updates at one instant, the one that was stored later counts as newer.
+    // The sort is stable: of two updates at one instant, the update that was stored later counts as newer.
     updates: view.updates.toSorted((one, other) => one.at - other.at).reverse(),
   };
 }
@@ -140,8 +142,8 @@ function notesOf(
 }
 
 /**
- * Adds an id to each update, made from its instant. So when an old update leaves the list, the other updates
- * keep their ids.
+ * Gives each update an id that is made from its instant. So the ids of
+ * the other updates do not change when an old update leaves the list.
  */
 function withIds(incidentId: string, steps: readonly Omit<IncidentUpdate, 'id'>[]): IncidentUpdate[] {
   const used = new Map<number, number>();
@@ -157,7 +159,7 @@ function withIds(incidentId: string, steps: readonly Omit<IncidentUpdate, 'id'>[
 export type IncidentDay = {
   /** Beginning of the day in UTC, epoch ms. */
   readonly at: number;
-  /** Newest first, at least one. */
+  /** The incidents, newest first; at least one. */
   readonly incidents: readonly PageIncident[];
 };
 

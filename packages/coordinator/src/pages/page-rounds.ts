@@ -10,13 +10,16 @@ type Parts<T> = {
   readonly log: Logger;
   /** Name of the work for the log: `fetching icons`. */
   readonly work: string;
-  /** Reads the next objects whose page has a greater id, in the order of these ids; empty: there are none. */
+  /**
+   * Reads the next objects whose page has a greater id than
+   * this, in the order of the ids; empty: there are none.
+   */
   readonly readAfter: (pageId: number) => Promise<readonly T[]>;
-  /** Does the work for one page if it is due. */
+  /** Does the work for the page of one object, if the work is due. */
   readonly workOn: (one: T) => Promise<unknown>;
 };
 
-/** Visits pages one after the other, at the start and every minute. Rounds do not overlap. */
+/** Does work for pages, one page after the other, at the start and every minute. Rounds do not overlap. */
 export class PageRounds<T extends { readonly pageId: number }> {
   readonly #parts: Parts<T>;
   readonly #abort = new AbortController();
@@ -27,7 +30,7 @@ export class PageRounds<T extends { readonly pageId: number }> {
     this.#parts = parts;
   }
 
-  /** Aborted by {@link stop}. */
+  /** The signal that {@link stop} aborts. */
   get signal(): AbortSignal {
     return this.#abort.signal;
   }

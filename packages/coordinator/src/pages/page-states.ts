@@ -24,8 +24,8 @@ export function stateOf(status: MonitorStatus): State {
 }
 
 /**
- * The worst state of a day, however short it was. Maintenance counts only on a day without an outage or
- * degradation.
+ * Returns the worst state of a day, however short it was. `maintenance`
+ * is the result only if the day had no outage and no degradation.
  */
 export function stateOfDay(times: StatusTimes): State {
   const worst = worstStatus(times);
@@ -33,13 +33,13 @@ export function stateOfDay(times: StatusTimes): State {
   return times.maintenance > 0 && !isWorse ? 'maintenance' : stateOf(worst);
 }
 
-/** The worst of these states; `unknown` if there are none. */
+/** Returns the worst of these states; `unknown` if the list is empty. */
 export function worstState(states: readonly State[]): State {
   const worst = Math.max(...states.map((state) => BY_SEVERITY.indexOf(state)));
   return BY_SEVERITY[worst] ?? 'unknown';
 }
 
-/** The summary of a page: its worst state, and how many components have it. */
+/** The summary of a page. It says how bad the worst state is, and whether all components have it. */
 export type Overall =
   | 'operational'
   | 'maintenance'
@@ -52,9 +52,9 @@ export type Overall =
   | 'empty';
 
 /**
- * The summary follows from the worst state and from the number of components in this state: a major outage
- * means that all components are down. `maintenance` is reported only if no component is worse. Missing data
- * is reported only if no problem is known.
+ * Summarizes the states of a page's components. A major outage means that
+ * all components are down. `maintenance` is the result only if no component
+ * is worse. Missing data is the result only if no problem is known.
  *
  * @param states the states of all components that have a state
  */
@@ -84,7 +84,7 @@ const STATE_OF_OVERALL: Readonly<Record<Overall, State>> = {
   empty: 'unknown',
 };
 
-/** The state whose shape and colour represent the whole page. */
+/** Returns the state whose shape and colour stand for the whole page. */
 export function stateOfOverall(overall: Overall): State {
   return STATE_OF_OVERALL[overall];
 }

@@ -10,29 +10,29 @@ import { incidentViews, type PageIncident } from './page-incidents.ts';
 import { type Overall, overallOf, stateOf, stateOfDay, worstState } from './page-states.ts';
 import type { PublicIds } from './public-ids.ts';
 
-/** Latencies by monitor id, over a time span that the owner of the page chose. */
+/** Latencies by monitor id, over the time span that the owner of the page chose. */
 export type ReadLatencies = {
   readonly span: LatencySpan;
   readonly of: ReadonlyMap<number, Latencies>;
 };
 
-/** Everything that is stored about a page. Instants are epoch ms. */
+/** All data from which the view of a page is made. Instants are epoch ms. */
 export type PageSource = {
   readonly page: StoredPage;
   readonly groups: readonly StoredGroup[];
   readonly components: readonly StoredComponent[];
-  /** Monitors by id. Removed monitors are missing. */
+  /** Monitors by id. Monitors that were removed are missing. */
   readonly monitors: ReadonlyMap<number, ShownMonitor>;
-  /** The last days of each monitor by its id, oldest first, today included. */
+  /** By monitor id, the times of the last days, oldest first, today included. */
   readonly days: ReadonlyMap<number, readonly DayTimes[]>;
-  /** Null: the page shows no latencies. */
+  /** Latencies of the monitors; null: the page shows no latencies. */
   readonly latencies: ReadLatencies | null;
   readonly incidents: readonly ShownIncident[];
   readonly notes: PageNotes;
   readonly publicId: PublicIds;
-  /** When the image of the page's icon was fetched, epoch ms; null: there is none. */
+  /** When the image of the page's icon was fetched, epoch ms; null: there is no image. */
   readonly iconFetchedAt: number | null;
-  /** Beginning of the days whose incidents and maintenance are shown, epoch ms. */
+  /** Beginning of the first day whose incidents and maintenance are shown, epoch ms. */
   readonly since: number;
   readonly now: number;
 };
@@ -41,7 +41,7 @@ export type DayView = {
   /** Beginning of the day in UTC, epoch ms. */
   readonly at: number;
   readonly state: State;
-  /** Null: the day has no data. */
+  /** Uptime in percent; null: the day has no data. */
   readonly uptime: number | null;
   readonly times: StatusTimes;
 };
@@ -50,13 +50,13 @@ export type ComponentView = {
   readonly id: string;
   readonly name: string;
   readonly description: string | null;
-  /** Null: the component is static, and no note is about it. */
+  /** The state of the component; null: the component is static, and no open incident gives it a state. */
   readonly state: State | null;
-  /** Oldest first; empty: the component is static. */
+  /** The days, oldest first; empty: the component is static. */
   readonly days: readonly DayView[];
-  /** Uptime over all days; null: there is no data, or the component is static. */
+  /** Uptime over all days, percent; null: there is no data, or the component is static. */
   readonly uptime: number | null;
-  /** Null: the page shows no latencies, or the component is static. */
+  /** The latencies of the component; null: the page shows no latencies, or the component is static. */
   readonly latencies: Latencies | null;
   readonly groupId: string | null;
   /** Epoch ms. */
@@ -64,7 +64,7 @@ export type ComponentView = {
   readonly updatedAt: number;
 };
 
-/** A group with its components, or consecutive components without a group. */
+/** A group with its components, or consecutive components that have no group. */
 export type SectionView = {
   readonly group: {
     readonly id: string;
@@ -76,28 +76,28 @@ export type SectionView = {
   readonly components: readonly ComponentView[];
 };
 
-/** Everything that a page shows, before it is put into a language. */
+/** All content of a page, before it is put into a language. */
 export type PageView = {
   readonly page: StoredPage;
-  /** When the image of the page's icon was fetched, epoch ms; null: there is none. */
+  /** When the image of the page's icon was fetched, epoch ms; null: there is no image. */
   readonly iconFetchedAt: number | null;
   readonly overall: Overall;
   readonly sections: readonly SectionView[];
-  /** The time span of the shown latencies; null: none are shown. */
+  /** The time span of the latencies; null: the page shows no latencies. */
   readonly latencyRange: LatencyRange | null;
-  /** Newest first. */
+  /** Open incidents, newest first. `pastIncidents`: ended incidents, newest first. */
   readonly activeIncidents: readonly PageIncident[];
   readonly pastIncidents: readonly PageIncident[];
   readonly maintenance: readonly MaintenanceView[];
   /** When the data was read, epoch ms. */
   readonly now: number;
-  /** When the content last changed, epoch ms. Growing figures do not count as a change. */
+  /** When the content last changed, epoch ms. The growth of figures does not count as a change. */
   readonly changedAt: number;
 };
 
 /**
- * Makes the view of a page. A component is left out when its monitor was removed, and on a page with access
- * `public` when its monitor is not public.
+ * Makes the view of a page. A component is left out if its monitor was removed. On a page
+ * with the access type `public`, a component is also left out if its monitor is not public.
  */
 export function pageView(source: PageSource): PageView {
   const { page, notes, now, since, publicId } = source;
@@ -172,7 +172,10 @@ function componentView(
   };
 }
 
-/** The worst of the measured state and the states of open notes; during maintenance always `maintenance`. */
+/**
+ * Returns the worst of the measured state and the states that open incidents give to the
+ * component; null: there is no such state. During maintenance, the state is always `maintenance`.
+ */
 function stateOfComponent(
   id: string,
   monitor: ShownMonitor | undefined,
@@ -191,8 +194,8 @@ function stateOfComponent(
 }
 
 /**
- * The sections of a page in their order. A group has the place that its first component would have by
- * `order`. Components without an order come last, by id. Empty groups are left out.
+ * Returns the sections of a page in their order. A group stands where its first component would
+ * stand by `order`. Components without an order come last. Groups without components are left out.
  */
 function sectionsOf(
   groups: readonly StoredGroup[],

@@ -6,17 +6,20 @@ import { PAGE_STYLE } from './page-assets.ts';
 import { languageOf } from './text/texts.ts';
 import { wordsOf } from './words.ts';
 
-/** The answer for an address without a page. A visitor who must not learn that a page exists gets it too. */
+/**
+ * Makes the answer for an address without a page. A visitor
+ * who must not learn that a page exists gets the same answer.
+ */
 export function notFound(visit: Visit): Response {
   return plainAnswer(visit, 404, 'notFound');
 }
 
-/** The answer for a page whose data cannot be read. */
+/** Makes the answer for a page whose data cannot be read. */
 export function unavailable(visit: Visit): Response {
   return plainAnswer(visit, 503, 'unavailable', { 'retry-after': '30' });
 }
 
-/** A page with a title and a sentence, in the visitor's language. */
+/** Makes a page with a title and a sentence, in the visitor's language. */
 function plainAnswer(
   { url, request }: Visit,
   status: number,

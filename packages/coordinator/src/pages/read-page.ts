@@ -28,26 +28,26 @@ export const INCIDENT_DAYS = 14;
 const MOST_INCIDENTS = 50;
 /** Maximum number of components that a page shows. */
 const MOST_COMPONENTS = 500;
-/** Number of monitors whose days are read at once. This takes the main thread about 5 ms. */
+/** Number of monitors whose days are read at once. Reading so many takes the main thread about 5 ms. */
 const DAYS_AT_ONCE = 50;
 
 export type PageReadingParts = {
   readonly store: Pick<Store, 'read' | 'declarations'>;
   readonly secrets: Secrets;
-  /** Time of the clock that dates slots and statuses, epoch ms. */
+  /** Reads the clock that dates slots and statuses, epoch ms. */
   readonly slotNow: () => number;
-  /** Key of the ids that visitors see, 32 bytes. */
+  /** Key with which svc makes the ids that visitors see, 32 bytes. */
   readonly visitorKey: Secret<Uint8Array>;
 };
 
-/** A published page, and the version of its data, see {@link publishedPage}. */
+/** A published page, and the version of its content (see {@link publishedPage}). */
 export type VersionedPage = {
   readonly page: StoredPage;
   readonly version: string;
 };
 
 /**
- * Finds a published page with the version of its data; null: no page of this name is published.
+ * Finds a published page with the version of its content; null: no page with this name is published.
  *
  * @throws StoreError
  */
@@ -62,9 +62,9 @@ export async function findVersion(
 }
 
 /**
- * Reads everything that a page shows.
+ * Reads all data that a page shows.
  *
- * @param known latencies of the previous read; latencies are read from the database only once an hour
+ * @param known latencies of the previous read. They are used again until the next hour is rolled up
  * @throws StoreError
  */
 export async function readPage(
@@ -92,7 +92,8 @@ export async function readPage(
     monitors: new Map(monitors.map((monitor) => [monitor.id, monitor])),
     days: await daysOf(store, shownIds, now),
     latencies: await latenciesOfPage(parts, page, shownIds, { known, now }),
-    // Incidents of hidden monitors are not read: they would use up the limit, which shows that they exist.
+    // Incidents of hidden monitors are not read. They would use
+    // up the limit, and visitors would see that they exist.
     incidents: await shownIncidents(store, shownIds, { from: since, limit: MOST_INCIDENTS }),
     notes: await notesOf(store, page, shownIds, since),
     publicId: publicIdsOf(parts.visitorKey, page.id),
@@ -115,7 +116,7 @@ async function daysOf(
   return days;
 }
 
-/** Reads the notes that name the page or one of the shown monitors. */
+/** Reads the incidents and maintenance windows that operators wrote, and that may concern the page. */
 async function notesOf(
   store: Pick<Store, 'read'>,
   page: StoredPage,

@@ -10,12 +10,15 @@ import { notFound, unavailable } from './plain-answers.ts';
 import { languageOf } from './text/texts.ts';
 import { wordsOf } from './words.ts';
 
-/** A form or another page below a status page that is not rendered from its view. */
+/** A form, or other content below a status page, that is not made from the view of the page. */
 export type PageRoute = {
   readonly method: 'GET' | 'POST';
   /** Path below the page, like `/access`. */
   readonly path: string;
-  /** The handler must check whether the visitor may read the page. The caller does not check this. */
+  /**
+   * Answers a request. The handler itself must check whether
+   * the visitor may read the page: the caller does not.
+   */
   handle(page: StoredPage, visit: Visit, place: Place): Promise<Response>;
 };
 
@@ -23,12 +26,15 @@ export type StatusPagesParts = PageCacheParts & {
   /** SVC_PUBLIC_URL. */
   readonly publicUrl: string;
   readonly mayRead: MayRead;
-  /** The slug of the page that is served under a host other than the service's own; null: there is none. */
+  /**
+   * Finds the slug of the page that is served under a host; null: no
+   * page is. It is asked only about hosts other than the service's own.
+   */
   readonly slugOfHost: (host: string) => Promise<string | null>;
   readonly routes: readonly PageRoute[];
 };
 
-/** A request for a page, or for a path below it. */
+/** A request for a status page, or for a path below it. */
 type Target = {
   readonly name: PageName;
   readonly origin: string;
@@ -37,8 +43,8 @@ type Target = {
 };
 
 /**
- * Serves the status pages under `/status/{slug}` of the service's own hosts, and under their own domains. A
- * page's own domain serves only this page, and neither the API nor the dashboard.
+ * Serves each status page under `/status/{slug}` on the service's own hosts, and under the page's
+ * own domain. Under its own domain, only this page is served, and neither the API nor the dashboard.
  */
 export function createStatusPages(parts: StatusPagesParts): Site {
   const cache = new PageCache(parts);
@@ -80,8 +86,8 @@ async function answerAt(
   const document = documentAt(path);
   const language = languageOf(
     visit.url.searchParams.get('lang'),
-    // Documents for programs ignore `Accept-Language`: a program's system would decide the language
-    // otherwise.
+    // `Accept-Language` is ignored for documents for programs: it would
+    // be the language of the program's system, which nobody chose.
     document?.kind === 'data' ? undefined : (visit.request.headers.get('accept-language') ?? undefined),
   );
   const found = await cache.findPage(name);
@@ -109,7 +115,7 @@ function answerWith({ headers, etag, plain, gzipped }: RenderedDocument, asked: 
   return new Response(gzipped, { headers: { ...headers, 'content-encoding': 'gzip' } });
 }
 
-/** Whether `If-None-Match` names the tag (RFC 9110, section 13.1.2: weak comparison). */
+/** Whether `If-None-Match` contains the tag (RFC 9110, section 13.1.2: weak comparison). */
 function isKnown(header: string | null, tag: string): boolean {
   if (header === null) return false;
   const plain = (text: string) => text.trim().replace(/^W\//, '');
@@ -130,6 +136,6 @@ function wrongMethod(routes: readonly PageRoute[], document: PageDocument | null
 /**
  * Decides whether a visitor may read a page and all its documents.
  *
- * @returns null: the visitor may; otherwise the answer that the visitor gets instead
+ * @returns null: the visitor may read them; otherwise the answer that the visitor gets instead
  */
 export type MayRead = (page: StoredPage, visit: Visit, place: Place) => Promise<Response | null>;

@@ -32,25 +32,25 @@ export type VisitorsParts = {
   readonly clock: Clock;
   readonly log: Logger;
   readonly publicUrl: string;
-  /** Key of the versions of credentials and of the tokens of links, 32 bytes. */
+  /** Key with which svc makes versions of credentials and tokens of links, 32 bytes. */
   readonly key: Secret<Uint8Array>;
   /** Whether the operator has set up mail. */
   readonly canMail: boolean;
-  /** Called after a mail was queued, so that it is delivered at once. */
+  /** Called after a mail is queued, so that the mail is delivered at once. */
   readonly onQueued: (queued: NewlyQueued) => void;
 };
 
 /** The parts of status pages that deal with single visitors: access, subscriptions and icons. */
 export type Visitors = {
   readonly mayRead: MayRead;
-  /** The forms below every status page. */
+  /** The forms and the icon below every status page. */
   readonly routes: readonly PageRoute[];
   /**
-   * Serves the links that end subscriptions. The server must try this site before the status pages, because
-   * the links work even after their page was renamed or removed.
+   * Serves the links that end subscriptions. The server must try this site before the
+   * status pages, because a link works even after its page was renamed or removed.
    */
   readonly unsubscribing: Site;
-  /** Resolves when every mail that visitors requested is queued. */
+  /** Resolves when every mail that visitors requested is queued or has failed. */
   mailsQueued(): Promise<void>;
 };
 
@@ -121,10 +121,11 @@ async function unsubscribe(
 }
 
 /**
- * The answer to a visitor who may not read a page: the login form for people, a status code for programs. The
- * answer is the same for every path, so it does not show which documents exist.
+ * Makes the answer to a visitor who may not read a page. People are sent to the login form.
+ * Programs that request a document for programs, and visitors who must wait, get a status code.
+ * All other paths have the same answer, so the answer does not show which components exist.
  *
- * @param pathname of the request
+ * @param pathname path of the request
  */
 function refusal(
   { path }: Pick<Place, 'path'>,
@@ -140,7 +141,7 @@ function refusal(
   headers.set('content-type', 'text/plain; charset=utf-8');
   headers.set('x-robots-tag', 'noindex');
   if (waitMs > 0) headers.set('retry-after', String(Math.ceil(waitMs / 1_000)));
-  // Feed readers then show their usual password dialog.
+  // Because of this header, feed readers show their usual dialog for a password.
   else if (access?.type === 'password')
     headers.set('www-authenticate', 'Basic realm="status page", charset="UTF-8"');
   return new Response('This status page is private.\n', { status: waitMs > 0 ? 429 : 401, headers });

@@ -3,7 +3,7 @@ import { durationText } from '../web/times.ts';
 import type { PageText } from './text/en.ts';
 import { type Counted, fillIn, LANGUAGES, type Language } from './text/texts.ts';
 
-/** The texts and formats of the status pages in one language. Days are days of UTC. */
+/** The texts and formats of the status pages in one language. All days are UTC days. */
 export class Words {
   readonly language: Language;
   readonly text: PageText;
@@ -13,7 +13,7 @@ export class Words {
   readonly #dayOfYear: Intl.DateTimeFormat;
 
   constructor(language: Language) {
-    // British English writes the day before the month.
+    // In British English, the day comes before the month.
     const locale = language === 'en' ? 'en-GB' : language;
     this.language = language;
     this.text = LANGUAGES[language];
@@ -28,18 +28,26 @@ export class Words {
     this.#dayOfYear = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'short', timeZone: 'UTC' });
   }
 
-  /** @param value in percent with at most two decimals, rounded down (`verdict/uptime.ts`) */
+  /**
+   * Formats a percentage.
+   *
+   * @param value percent, with at most two decimals, rounded down (`verdict/uptime.ts`)
+   */
   percent(value: number): string {
     return percentage(value / 100, this.language);
   }
 
-  /** @param percent null: there is no data */
+  /**
+   * Says how high the uptime is.
+   *
+   * @param percent null: there is no data
+   */
   uptime(percent: number | null): string {
     const { uptime, noUptime } = this.text;
     return percent === null ? noUptime : fillIn(uptime, { percent: this.percent(percent) });
   }
 
-  /** The singular or plural form of `text` for `count`, with the number filled in. */
+  /** Returns the singular or plural form of `text`, with `count` filled in. */
   counted(text: Counted, count: number): string {
     return fillIn(this.#plural.select(count) === 'one' ? text.one : text.other, { count: String(count) });
   }
@@ -52,17 +60,29 @@ export class Words {
     return durationText(ms, this.language);
   }
 
-  /** @param at epoch ms */
+  /**
+   * Formats a UTC day with its year.
+   *
+   * @param at epoch ms
+   */
   day(at: number): string {
     return this.#day.format(at);
   }
 
-  /** A day without its year, for the last months. @param at epoch ms */
+  /**
+   * Formats a UTC day without its year. Use it only for recent months.
+   *
+   * @param at epoch ms
+   */
   recentDay(at: number): string {
     return this.#dayOfYear.format(at);
   }
 
-  /** @param ms null: unknown */
+  /**
+   * Formats a latency.
+   *
+   * @param ms null: the latency is unknown
+   */
   latency(ms: number | null): string {
     return latencyText(ms, this.language);
   }
@@ -70,7 +90,7 @@ export class Words {
 
 const made = new Map<Language, Words>();
 
-/** The words of a language. They are made once, because formats are slow to make. */
+/** Returns the words of a language. They are made only once, because making formats is slow. */
 export function wordsOf(language: Language): Words {
   const known = made.get(language);
   if (known !== undefined) return known;

@@ -45,12 +45,16 @@ export type AccessVisit = {
   readonly place: FormPlace;
 };
 
-/** A form below a status page. */
+/** A form below a status page, or the answer to that form. */
 export type VisitorRoute = {
   readonly method: 'GET' | 'POST';
   /** Path below the page. */
   readonly path: string;
-  /** @throws StoreError */
+  /**
+   * Answers a request to the form.
+   *
+   * @throws StoreError
+   */
   answer(at: AccessVisit): Promise<Response>;
 };
 
@@ -59,8 +63,8 @@ export type VisitorRoute = {
  *
  * | path | |
  * | --- | --- |
- * | `/access` | asks for the password, or for a mail address, to which svc sends a link |
- * | `/access/link` | the target of the mailed link: a button that opens the session |
+ * | `/access` | asks for the password, or for a mail address to which svc sends a link |
+ * | `/access/link` | the target of the mailed link: a button that opens a session |
  * | `/access/leave` | a button that ends the session |
  */
 export class AccessPages {
@@ -129,7 +133,10 @@ export class AccessPages {
     }
   }
 
-  /** Answers before a mail is queued, with the same answer for every mail address. */
+  /**
+   * Requests a mail with a link, and answers without waiting for
+   * the mail. The answer is the same for every valid mail address.
+   */
   async #sendLink(
     at: AccessVisit,
     access: Extract<PageAccess, { type: 'email-domain' }>,
@@ -169,7 +176,7 @@ export class AccessPages {
       return this.#linkRefused(at, 403);
     const recipient = await findRecipient(this.#parts.store, linkDetailIn(taken.detail).recipientId);
     const address = recipient === null ? null : parseMailAddress(recipient.address);
-    // The declared domains may have changed since the mail was sent.
+    // The page may have other mail domains now than when the mail was sent.
     if (address === null || !isOfDomains(address, access.domains)) return this.#linkRefused(at, 403);
     return seeOther(landingPath(place.path, ''), [await this.#parts.gate.signIn(page, access, visit)]);
   }
@@ -228,14 +235,14 @@ export class AccessPages {
 }
 
 /**
- * Paths below a page that a visitor may return to: up to 6 segments of letters, digits, `_` and `-`, each
- * with an optional extension.
+ * Paths below a page to which a visitor may return: up to 6 segments
+ * of letters, digits, `_` and `-`, each with an optional extension.
  */
 const BELOW = /^(?:\/[A-Za-z0-9_-]+(?:\.[A-Za-z0-9]+)?){1,6}$/;
 
 /**
- * The path to which a visitor returns after signing in: `asked` if it lies below the page, otherwise the
- * page. The result is always a path of this host.
+ * Returns the path to which a visitor returns after signing in: `asked` if it is a path below the page,
+ * and none of the access forms, otherwise the page itself. The result is always a path on this host.
  *
  * @param pagePath `/status/main`, or '' on the page's own domain
  * @param asked the path below the page that the visitor requested first; untrusted input

@@ -4,17 +4,16 @@ import type { StoredPage } from '../../declaration/stored.ts';
 import type { Recipient } from '../../store/pages/page-recipients.ts';
 import { mayGetMail } from './mail-address.ts';
 
-/** The declared rule that says who may see a page. */
+/** The declared rule that decides who may see a page. */
 export type PageAccess =
   | { readonly type: 'public' }
   | { readonly type: 'password'; readonly password: Secret }
   | { readonly type: 'email-domain'; readonly domains: readonly string[] };
 
 /**
- * The declared access of a page.
+ * Returns the declared access to a page.
  *
- * @param page read from the database with its secrets decrypted
- *
+ * @param page read from the database, with its secrets decrypted
  * @throws TypeError when a page of access type `password` has no password
  */
 export function declaredAccess({ attributes }: StoredPage): PageAccess {
@@ -23,7 +22,7 @@ export function declaredAccess({ attributes }: StoredPage): PageAccess {
     case 'public':
       return { type };
     case 'password':
-      // The definition requires a password. An empty one would let everybody in.
+      // The definition requires a password. An empty password would let everybody in.
       if (password === null || password === '')
         throw new TypeError('a page of access type password has none');
       return { type, password: new Secret(password) };
@@ -34,12 +33,12 @@ export function declaredAccess({ attributes }: StoredPage): PageAccess {
   }
 }
 
-/** Key of the compared hashes. It is random, so no visitor can choose a hash. */
+/** Key of the hashes that are compared. It is random, so no visitor can choose a hash. */
 const COMPARED_WITH = randomBytes(32);
 
 /**
- * Whether a text is the password. The time does not depend on the lengths of the texts, or on where they
- * differ.
+ * Whether a text is the password. The time of the comparison does
+ * not depend on the lengths of the texts, or on where they differ.
  */
 export function isPassword(password: Secret, given: string): boolean {
   const digest = (text: string) => createHmac('sha256', COMPARED_WITH).update(text).digest();
@@ -47,11 +46,11 @@ export function isPassword(password: Secret, given: string): boolean {
 }
 
 /**
- * The version of a page's access: its type with its password or its mail domains. A session stores the
- * version at which it was opened, and is valid while the page still has this version. So another password,
- * another list of domains or another access type ends all sessions of the page.
+ * Makes the version of the access to a page: of its type, with its password or its mail domains. A
+ * session stores the version at which it was opened, and is valid while the page still has this
+ * version. So a new password, a new list of domains or a new access type ends all sessions of the page.
  *
- * The version is a keyed hash, so a reader of the stored sessions cannot test guesses of the password.
+ * The version is a keyed hash. So a person who reads the stored sessions cannot test guesses at the password.
  *
  * @param key 32 bytes
  */
@@ -74,17 +73,16 @@ function partsOf(access: PageAccess): readonly unknown[] {
   }
 }
 
-/** The id and the currently declared access of a page that sends mails. */
+/** The id of a page that sends mails, and its access as it is declared now. */
 export type EntitlingPage = { readonly id: number; readonly access: PageAccess };
 
 /**
- * Whether a subscriber may still get the news of a page by mail. A subscriber who may no longer read the page
- * gets none.
+ * Whether a subscriber may still get the news of a page by mail.
+ * Subscribers who may no longer read the page get no news.
  *
  * - A public page writes to every subscriber.
- * - A page with a password writes to subscribers who subscribed while it had this password.
- * - A page for mail domains writes to addresses of these domains. Their owners may read the page.
- *
+ * - A page with a password writes to people who subscribed while it had this password.
+ * - A page for mail domains writes to addresses of these domains, as their owners may read it.
  * @param key 32 bytes
  */
 export function isEntitled(

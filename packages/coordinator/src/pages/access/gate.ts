@@ -20,22 +20,24 @@ type Parts = {
   readonly key: Secret<Uint8Array>;
 };
 
-/** The ids of a page. Its cached attributes may be out of date when a visitor comes. */
+/**
+ * The ids of a page. Its other attributes may have changed since they were cached, so they are not passed.
+ */
 export type GuardedPage = Pick<StoredPage, 'id' | 'workspaceId'>;
 
 /**
  * The decision whether a visitor may read a page.
  *
  * @property access null: the page no longer exists
- * @property waitMs time until the visitor may try again; 0: at once
+ * @property waitMs time until the visitor may send another password; 0: at once
  */
 export type Admission =
   | { readonly is: 'admitted' }
   | { readonly is: 'refused'; readonly access: PageAccess | null; readonly waitMs: number };
 
 /**
- * Decides who may read a status page: everybody, people who know the password, or people with mail at a
- * domain. The current declaration decides, not the one of a cached page.
+ * Decides who may read a status page: everybody, people who know the password, or people
+ * with an address in a mail domain. The stored declaration decides, not a cached page.
  */
 export class PageGate {
   readonly #parts: Parts;
@@ -46,10 +48,10 @@ export class PageGate {
   }
 
   /**
-   * Decides whether the visitor may read the page and everything below its path. Programs may send the page's
-   * password by HTTP Basic (RFC 7617), with any user name.
+   * Decides whether the visitor may read the page and everything below its path.
+   * Programs may send the page's password by HTTP Basic (RFC 7617), with any user name.
    *
-   * @throws StoreError; after this error the caller must not send the page
+   * @throws StoreError. If it throws, the caller must not send the page
    */
   async admitVisitor(page: GuardedPage, visit: Visit): Promise<Admission> {
     const access = await this.accessOf(page);
@@ -62,27 +64,35 @@ export class PageGate {
     return { is: 'refused', access, waitMs: guess.is === 'early' ? guess.waitMs : 0 };
   }
 
-  /** Who may read the page by the current declaration; null: the page no longer exists. @throws StoreError */
+  /**
+   * Returns who may read the page, as it is declared now; null: the page no longer exists.
+   *
+   * @throws StoreError
+   */
   async accessOf({ id, workspaceId }: GuardedPage): Promise<PageAccess | null> {
     const page = await this.#parts.reading.findStored('status_pages', { workspaceId }, id, 'open');
     return page === null ? null : declaredAccess(page);
   }
 
-  /** The current {@link credentialVersion} of a page; null: the page no longer exists. @throws StoreError */
+  /**
+   * Returns the present {@link credentialVersion} of a page; null: the page no longer exists.
+   *
+   * @throws StoreError
+   */
   async credentialOf(page: GuardedPage): Promise<string | null> {
     const access = await this.accessOf(page);
     return access === null ? null : credentialVersion(this.#parts.key, page.id, access);
   }
 
-  /** Compares a password that a visitor sent, unless the visitor must wait. */
+  /** Compares a password that a visitor sent, unless the visitor must still wait. */
   tryPassword(pageId: number, password: Secret, visit: Visit, given: string): Guess {
     const now = this.#parts.clock.monotonic();
     return this.#guessing.countGuess(pageId, peerKey(visit.peer), now, () => isPassword(password, given));
   }
 
   /**
-   * Signs a visitor in with a new session. The session of the visitor's cookie ends, because somebody else
-   * may have planted it.
+   * Signs a visitor in with a new session. The session of the visitor's
+   * cookie ends, because somebody else may have planted that cookie.
    *
    * @returns the `Set-Cookie` header
    * @throws StoreError
@@ -97,7 +107,12 @@ export class PageGate {
     return setCookie(visit, cookieName(page), session.secret, SESSION_DAYS * DAY_S);
   }
 
-  /** Ends the visitor's session. @returns the `Set-Cookie` header @throws StoreError */
+  /**
+   * Ends the visitor's session.
+   *
+   * @returns the `Set-Cookie` header, which removes the cookie
+   * @throws StoreError
+   */
   async signOut(page: GuardedPage, visit: Visit): Promise<string> {
     await this.#endSession(page, visit);
     return setCookie(visit, cookieName(page), '', 0);
@@ -116,12 +131,15 @@ export class PageGate {
   }
 }
 
-/** Each page has its own cookie, because several pages may share one host. */
+/**
+ * Returns the name of the session cookie. Each page has its
+ * own cookie, because several pages may share one host.
+ */
 function cookieName({ id }: GuardedPage): string {
   return `svc-page-${id}`;
 }
 
-/** The password of an `Authorization: Basic` header; null: there is none. */
+/** Returns the password in an `Authorization: Basic` header; null: there is none. */
 function basicPassword(authorization: string | null): string | null {
   const encoded = /^Basic +([A-Za-z0-9+/]{1,4096}={0,2}) *$/i.exec(authorization ?? '')?.[1];
   if (encoded === undefined) return null;

@@ -1,25 +1,29 @@
 import { domainToASCII } from 'node:url';
 import { emailDomain, email as emailForm } from '@svc/shared/resources/texts.ts';
 
-/** A visitor's mail address in its normal form, which is compared, stored and used for sending. */
+/**
+ * A visitor's mail address in its normal form. svc compares
+ * and stores the normal form, and sends mails to it.
+ */
 export type MailAddress = {
-  /** `local@domain`: the local part as typed, and {@link MailAddress.domain}. */
+  /** `local@domain`: the local part as the visitor typed it, and {@link MailAddress.domain}. */
   readonly address: string;
-  /** Lower case, ASCII form of IDNA, without a final dot. */
+  /** The domain in lower case, in the ASCII form of IDNA, without a final dot. */
   readonly domain: string;
 };
 
 /** Maximum length of an address, characters (RFC 5321, section 4.5.3.1.3: 256 with the angle brackets). */
 const MOST_CHARACTERS = 254;
 
-/** Characters of a local part. Some relays refuse other characters. */
+/** Characters that a local part may contain. Some relays refuse other characters. */
 const LOCAL_PART = /^[\x21-\x7e]+$/;
 
 /**
- * Parses an address that a visitor typed. svc compares the normal form, and also sends mails to it, not to
- * the typed text: a mail server could read that text as another address.
+ * Parses an address that a visitor typed. svc compares the normal form and also sends mails
+ * to it, not to the typed text: a mail server could read that text as another address.
  *
- * @returns null: it is no address, it has several `@`, or its domain ends with a dot
+ * @returns null if the text is no address, is too long, has several `@`
+ *   or a local part that is not ASCII, or if its domain ends with a dot
  */
 export function parseMailAddress(text: string): MailAddress | null {
   const trimmed = text.trim();
@@ -32,7 +36,7 @@ export function parseMailAddress(text: string): MailAddress | null {
 }
 
 /**
- * Whether an address belongs to one of the domains. A sub-domain is another domain.
+ * Whether an address belongs to one of the domains. An address in a sub-domain of a domain does not.
  *
  * @param domains as declared in `auth_email_domains`
  */
@@ -52,8 +56,9 @@ export function mayGetMail(address: string, domains: readonly string[] | null): 
 }
 
 /**
- * The key under which mails to one mailbox are counted. Most services deliver `name+tag@…` and `NAME@…` to
- * the mailbox of `name@…`, and some also deliver `n.a.m.e@…` there.
+ * Returns the key by which mails to one mailbox are counted: without tag, dots
+ * and upper case. Most services deliver mails to `name+tag@…` and `NAME@…`
+ * into the mailbox of `name@…`. Some also ignore the dots in `n.a.m.e@…`.
  */
 export function mailboxKey({ address, domain }: MailAddress): string {
   const local = address.slice(0, address.lastIndexOf('@'));
@@ -61,7 +66,7 @@ export function mailboxKey({ address, domain }: MailAddress): string {
   return `${(plain === '' ? local : plain.replaceAll('.', '')).toLowerCase()}@${domain}`;
 }
 
-/** The normal form of a domain; null: it is no domain name. */
+/** Returns the normal form of a domain; null: the text is no domain name. */
 function plainDomain(name: string): string | null {
   const ascii = domainToASCII(name).replace(/\.$/, '');
   return ascii === '' || emailDomain(ascii) !== null ? null : ascii;

@@ -25,11 +25,11 @@ type Answer = {
   readonly status?: number;
   /** Values of `Set-Cookie`. */
   readonly cookies?: readonly string[];
-  /** Value of the header `Retry-After`, seconds; left out: the answer has no such header. */
+  /** Value of the header `Retry-After`, seconds; left out: the answer does not have this header. */
   readonly retryAfterS?: number;
 };
 
-/** A page for one visitor. No cache keeps it, and no search engine lists it. */
+/** Makes a page for a single visitor. Caches do not store it, and search engines do not list it. */
 export function formPage({ words, theme }: FormPlace, answer: Answer): Response {
   const { title, body, status = 200, cookies = [], retryAfterS } = answer;
   const text = renderPage({
@@ -47,23 +47,27 @@ export function formPage({ words, theme }: FormPlace, answer: Answer): Response 
   return new Response(text, { status, headers });
 }
 
-/** Redirects the visitor after a form (303). @param path of this host */
+/**
+ * Redirects the visitor after a form (303).
+ *
+ * @param path a path of this host
+ */
 export function seeOther(path: string, cookies: readonly string[] = []): Response {
   const headers = new Headers({ location: path, 'cache-control': 'private, no-store' });
   for (const cookie of cookies) headers.append('set-cookie', cookie);
   return new Response(null, { status: 303, headers });
 }
 
-/** Name of the cookie with the seed of a visitor's form tokens. */
+/** Name of the cookie that contains the seed of a visitor's form tokens. */
 const SEED_COOKIE = 'svc-visitor';
 const SEED_LIFE_S = 6 * 3_600;
 /** Maximum size of a visitor's form, bytes. A form holds an address, a password and tokens at most. */
 const MOST_BYTES = 8_192;
 
-/** The hidden field with a form token, and the `Set-Cookie` header that keeps its seed. */
+/** The hidden field with a form token, and the `Set-Cookie` header with the seed of the token. */
 export type FormSeed = { readonly field: Html; readonly cookie: string };
 
-/** Uses the seed of the visitor's cookie, or makes a new one. */
+/** Makes a form token from the seed in the visitor's cookie, or from a new seed. */
 export function formSeed(visit: Visit): FormSeed {
   const seed = secretCookieOf(visit, SEED_COOKIE) ?? randomSecret();
   return { field: formTokenField(seed), cookie: setCookie(visit, SEED_COOKIE, seed, SEED_LIFE_S) };
@@ -72,25 +76,25 @@ export function formSeed(visit: Visit): FormSeed {
 /**
  * Reads a visitor's form.
  *
- * @returns the form, or the HTTP status of a refusal; 403: another site may have sent the form, or the form
- *   token is too old
+ * @returns the form, or the HTTP status of a refusal. 403:
+ *   another site may have sent the form, or its token is too old
  */
 export async function visitorForm(visit: Visit): Promise<Form | FormRefusal['status']> {
   const form = await guardedForm(visit, secretCookieOf(visit, SEED_COOKIE), MOST_BYTES);
   return form instanceof Form ? form : form.status;
 }
 
-/** The state of a form that is shown for the first time or after an error. */
+/** The state of a form that is shown for the first time, or again after an error. */
 export type FormState = {
   /** The hidden field with the form token. */
   readonly token: Html;
-  /** Path below the page to which the visitor returns. */
+  /** Path below the page to which the visitor returns after the form. */
   readonly to: string;
-  /** The error of the last attempt; null: none. */
+  /** The error of the last attempt; null: there is no error. */
   readonly error: string | null;
 };
 
-/** The form that asks for the password of a page. */
+/** Makes the form that asks for the password of a page. */
 export function passwordForm({ path, words }: FormPlace, { token, to, error }: FormState): Html {
   const { access } = words.text;
   return main(
@@ -106,7 +110,7 @@ ${problem(error)}</div>
   );
 }
 
-/** The form that asks for the mail address to which a link is sent. */
+/** Makes the form that asks for a mail address, to which svc sends a link. */
 export function addressForm(place: FormPlace, state: FormState): Html {
   const { access } = place.words.text;
   return main(
@@ -116,7 +120,7 @@ ${mailForm(place, state, { action: '/access', button: access.send })}`,
   );
 }
 
-/** A form with one field for a mail address. */
+/** Makes a form with one field for a mail address. */
 export function mailForm(
   { path, words }: FormPlace,
   { token, to, error }: FormState,
@@ -131,7 +135,9 @@ ${problem(error)}</div>
 </form>`;
 }
 
-/** The page that follows a visitor's request for a mail. It is the same whether a mail is sent or not. */
+/**
+ * Makes the page that follows a visitor's request for a mail. It is the same whether svc sends a mail or not.
+ */
 export function mailAsked({ path, words }: FormPlace, sentence: string, again: string): Html {
   const { access } = words.text;
   return main(
@@ -141,7 +147,7 @@ export function mailAsked({ path, words }: FormPlace, sentence: string, again: s
   );
 }
 
-/** The page behind a link in a mail. Only its button has an effect. */
+/** Makes the page behind a link in a mail. Opening the page has no effect, only its button has one. */
 export function linkButton(
   place: FormPlace,
   {
@@ -166,7 +172,7 @@ export function linkButton(
   );
 }
 
-/** A page with a sentence and a link. */
+/** Makes a page with a sentence and a link. */
 export function notice({
   title,
   sentence,
@@ -185,7 +191,7 @@ export function notice({
   );
 }
 
-/** Says how long the visitor must wait. */
+/** Returns a sentence that says how long the visitor must wait. */
 export function tooManyText({ words }: FormPlace, waitMs: number): string {
   const rounded = Math.ceil(waitMs / 1_000) * 1_000;
   return fillIn(words.text.access.tooMany, { duration: words.duration(rounded) });
@@ -213,8 +219,8 @@ type LinkPage = {
 };
 
 /**
- * A page with one button, for links in mails and for signing out. If the URL has a parameter `token`, the
- * button sends its value.
+ * Makes a page with one button, for links in mails and for signing out. If the
+ * URL has a parameter `token`, the button sends the value of this parameter.
  */
 export function linkPage(visit: Visit, place: FormPlace, shown: LinkPage): Response {
   const seed = formSeed(visit);

@@ -1,18 +1,20 @@
 import { type Rate, TokenBucket } from '../../verdict/rate.ts';
 import { RecentMap } from '../../web/recent-map.ts';
 
-/** Number of wrong passwords after which a visitor must wait for the first time. */
+/** Number of wrong passwords at which a visitor must wait for the first time. */
 const FREE = 3;
-/** The first wait, ms. Each further wrong password doubles the wait. */
+/** First wait of a visitor, ms. Each further wrong password doubles the wait. */
 const FIRST_WAIT_MS = 5_000;
 const LONGEST_WAIT_MS = 15 * 60_000;
-/** Age at which a visitor's wrong passwords are forgotten, ms. */
+/** Time after the last guess at which a visitor's wrong passwords are forgotten, ms. */
 const FORGOTTEN_AFTER_MS = 3_600_000;
-/** Maximum rate of wrong passwords for one page, over all visitors who never sent the right password. */
+/**
+ * Maximum rate of wrong passwords for one page, from all visitors together who never sent its right password.
+ */
 const OF_A_PAGE = { perMinute: 30, burst: 30 };
 /**
- * Maximum number of visitors, pages and mailboxes that each bound remembers. The least recently seen ones are
- * forgotten first.
+ * Maximum number of visitors, pages or mailboxes that each bound
+ * remembers. The least recently seen one is forgotten first.
  */
 const MOST_REMEMBERED = 10_000;
 
@@ -23,30 +25,33 @@ type Visitor = {
   isKnown: boolean;
 };
 
-/** The result of a guess. `early`: the guess was not compared, and the visitor must wait for `waitMs`. */
+/**
+ * The result of a guess. `early`: the guess was not compared, because the visitor must wait `waitMs` longer.
+ */
 export type Guess =
   | { readonly is: 'right' }
   | { readonly is: 'wrong' }
   | { readonly is: 'early'; readonly waitMs: number };
 
 /**
- * Bounds the guesses at the passwords of pages. The wait of a visitor grows with the number of wrong guesses.
- * A page has a common bound for all visitors, so that guessing from many addresses is no faster. The common
- * bound does not apply to a visitor who sent the right password before: otherwise strangers could lock this
- * visitor out.
+ * Bounds the guesses at the passwords of pages. The wait of a visitor grows with the
+ * number of wrong guesses. A page has a common bound for all visitors, so that guesses
+ * from many addresses are no faster. The common bound does not apply to visitors who
+ * sent the right password before: otherwise strangers could lock them out.
  *
- * The counts are in memory. A restart forgets them, and each coordinator counts alone.
+ * The counts are in memory. They are lost at a restart, and each coordinator counts by itself.
  */
 export class PasswordGuesses {
   readonly #visitors = new RecentMap<string, Visitor>(MOST_REMEMBERED);
   readonly #pages = new RecentMap<number, TokenBucket>(MOST_REMEMBERED);
 
   /**
-   * Compares and counts a guess in one turn of the event loop, so that no concurrent guess is missed.
+   * Compares and counts a guess in one turn of the event
+   * loop, so that concurrent guesses cannot pass the bounds.
    *
    * @param peer key of the visitor's network address
    * @param now monotonic, ms
-   * @param isRight compares; it is called only if the guess may be compared
+   * @param isRight compares the guess. It is called only if the guess may be compared
    */
   countGuess(pageId: number, peer: string, now: number, isRight: () => boolean): Guess {
     const key = `${pageId} ${peer}`;
@@ -76,28 +81,28 @@ export class PasswordGuesses {
   }
 }
 
-/** How long a visitor must wait after a number of wrong guesses, ms. */
+/** Returns how long a visitor must wait after this number of wrong guesses, ms. */
 function waitAfter(wrong: number): number {
   return wrong < FREE ? 0 : Math.min(FIRST_WAIT_MS * 2 ** (wrong - FREE), LONGEST_WAIT_MS);
 }
 
-/** Rates of the mails that visitors may request. */
+/** Maximum rates of the mails that visitors may request. */
 const RATES = {
-  /** To one mailbox. */
+  /** Rate of mails to one mailbox. */
   mailbox: { perMinute: 3 / 60, burst: 3 },
-  /** From one page. */
+  /** Rate of mails from one page. */
   page: { perMinute: 5, burst: 60 },
-  /** From the whole service. */
+  /** Rate of mails from the whole service. */
   service: { perMinute: 30, burst: 200 },
-  /** Requested by one visitor. Requests that no mail is sent for count too. */
+  /** Rate of requests by one visitor. A request for which no mail is sent counts too. */
   peer: { perMinute: 10 / 60, burst: 10 },
 } as const satisfies Readonly<Record<string, Rate>>;
 
 type Bound = keyof typeof RATES;
 
 /**
- * Bounds the mails that strangers can request: sign-in links, and confirmations of subscriptions. Both kinds
- * are counted together, so one kind is no way around the bounds of the other.
+ * Bounds the mails that strangers can request: sign-in links, and confirmations of subscriptions.
+ * Both kinds count together, so that the second kind is no way around the bounds of the first.
  */
 export class MailLimits {
   readonly #buckets: Readonly<Record<Bound, RecentMap<string, TokenBucket>>> = {
@@ -108,8 +113,8 @@ export class MailLimits {
   };
 
   /**
-   * Counts a visitor's request for a mail unless the bound is reached. A request that no mail is sent for
-   * counts too, so reaching the bound reveals nothing about a mail address.
+   * Counts a visitor's request for a mail, unless the bound is reached. A request for which
+   * no mail is sent counts too, so a reached bound reveals nothing about a mail address.
    *
    * @param peer key of the visitor's network address
    * @param now monotonic, ms

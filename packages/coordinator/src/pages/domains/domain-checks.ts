@@ -16,15 +16,15 @@ import { type Pointing, pointingOf, type ServicePlace } from './pointing.ts';
 /** Time between two checks of a verified domain, ms. */
 const VERIFIED_EVERY_MS = 3_600_000;
 /**
- * Number of consecutive checks that must find that a verified domain points elsewhere before svc stops
- * serving the domain. One check alone may have got a wrong answer from a name server.
+ * Number of consecutive checks that must find a verified domain elsewhere before svc stops
+ * serving the domain. A single check may have got a wrong answer from a name server.
  */
 const FAILURES = 3;
-/** Time between checks of a verified domain after a check found that it points elsewhere, ms. */
+/** Time between checks of a verified domain whose last check found that the domain points elsewhere, ms. */
 const FAILED_EVERY_MS = 600_000;
 /**
- * Time between the first two checks of a pending domain, ms. The time grows with the number of failed checks,
- * because people wait only at first.
+ * Time between the first checks of a pending domain, ms. With every ten failed checks, the time between
+ * two checks grows by this time, up to half an hour, because people wait for a result only at first.
  */
 const PENDING_EVERY_MS = 60_000;
 const DOMAINS_PER_READ = 100;
@@ -43,16 +43,16 @@ type Parts = {
  *     declared ── check ──▶ pending ◀── elsewhere, 3 times ── verified
  *                              └────────── points here ─────────▲
  *
- * A check without an answer from name servers changes nothing. A domain that is declared again starts as
- * pending.
+ * A check without an answer from name servers keeps the state. If a
+ * page declares another domain, the new domain starts as pending.
  *
- * Pages of several workspaces may declare one domain. The DNS does not show who owns it, so the first page
- * that was verified gets the domain. The other pages stay pending, and their check names the reason. One of
+ * Pages of several workspaces may declare one domain. The DNS does not show who owns it, so the page that
+ * was verified first gets the domain. The other pages stay pending, and their checks name the reason. One of
  * them gets the domain when the first page declares another domain, is removed, or is no longer verified.
  */
 export class DomainChecks {
   readonly #parts: Parts;
-  /** Running checks by page. Concurrent checks of one page share one run. */
+  /** Running checks by page id. Concurrent calls for one page share one check. */
   readonly #running = new Map<number, Promise<CheckedDomain>>();
   readonly #rounds: PageRounds<DeclaredDomain>;
 
@@ -70,7 +70,7 @@ export class DomainChecks {
     });
   }
 
-  /** Checks the due domains, now and every minute. */
+  /** Checks the domains that are due, now and every minute. */
   start(): void {
     this.#rounds.start();
   }
@@ -85,7 +85,7 @@ export class DomainChecks {
   }
 
   /**
-   * Checks the domain of a page now.
+   * Checks the domain of a page now, and stores the result.
    *
    * @param declared the domain as the page declares it
    * @throws StoreError
@@ -129,7 +129,11 @@ function heldElsewhere(domain: string): Pointing {
 
 type Standing = Pick<CheckedDomain, 'state' | 'problem' | 'failures' | 'checkedAt' | 'verifiedAt'>;
 
-/** The stored state of a domain after a check. @param now epoch ms */
+/**
+ * Returns the state of a domain that is stored after a check.
+ *
+ * @param now epoch ms
+ */
 function after(before: Standing | null, pointing: Pointing, now: number): Standing {
   const checkedAt = Math.floor(now);
   const verifiedAt = before?.verifiedAt ?? null;
@@ -155,10 +159,14 @@ function after(before: Standing | null, pointing: Pointing, now: number): Standi
   }
 }
 
-/** @param now epoch ms */
+/**
+ * Whether a domain must be checked.
+ *
+ * @param now epoch ms
+ */
 function isDue({ checked }: Pick<DeclaredDomain, 'checked'>, now: number): boolean {
   if (checked === null) return true;
-  // A clock that is set back must not stop the checks.
+  // The age is absolute, because a clock that is set back must not stop the checks.
   const ageMs = Math.abs(now - checked.checkedAt);
   if (checked.state === 'pending')
     return ageMs >= PENDING_EVERY_MS * Math.min(30, 1 + Math.floor(checked.failures / 10));

@@ -5,18 +5,23 @@ import { codeOf } from '@svc/shared/errors.ts';
 import { type Resolve, resolveAsSystem } from '../../outgoing/names.ts';
 import type { DomainAnswers, ServicePlace } from './pointing.ts';
 
-/** Time-out of one question to one name server, ms. Each server is asked twice. */
+/** Time limit of one question to one name server, ms. Each server is asked twice. */
 const QUESTION_MS = 3_000;
-/** Maximum number of aliases that are followed one after another. */
+/** Maximum number of consecutive aliases that svc follows. */
 const MOST_ALIASES = 8;
 
-/** Errors that mean that the record does not exist. Other errors mean that no server answered. */
+/** Errors that mean that a record does not exist. All other errors count as no answer. */
 const NO_RECORD = new Set(['ENODATA', 'ENOTFOUND']);
 
 /** Asks name servers for the aliases and addresses of a domain. Never rejects. */
 export type AskDomain = (domain: string) => Promise<DomainAnswers>;
 
-/** @param servers `host[:port]` of name servers; left out: the system's, whose list is read at each call */
+/**
+ * Returns the function that asks name servers.
+ *
+ * @param servers `host[:port]` of name servers; left out:
+ *   those of this machine, whose list is read at each call
+ */
 export function askNameServers(servers?: readonly string[]): AskDomain {
   return async (domain) => {
     const resolver = new Resolver({ timeout: QUESTION_MS, tries: 2 });
@@ -54,8 +59,8 @@ async function records(ask: () => Promise<string[]>): Promise<string[] | 'silent
 }
 
 /**
- * The name and addresses of the service's public URL. Never rejects: a name that does not resolve has no
- * addresses.
+ * Finds the name and addresses of the service's public URL. Never
+ * rejects: if the name cannot be resolved, there are no addresses.
  */
 export async function servicePlace(
   publicUrl: string,
@@ -67,7 +72,9 @@ export async function servicePlace(
   return { name: host, addresses: addresses.map(({ address }) => address) };
 }
 
-/** A declared domain in the form that browsers send: ASCII, lower case; null: it is no domain name. */
+/**
+ * Returns a declared domain as browsers send it, in ASCII and lower case; null: the text is no domain name.
+ */
 export function askedDomain(declared: string): string | null {
   return asciiDomainName(declared)?.toLowerCase().replace(/\.$/, '') ?? null;
 }

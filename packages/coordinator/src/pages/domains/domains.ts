@@ -12,11 +12,19 @@ import { DomainChecks } from './domain-checks.ts';
 import { type AskDomain, askedDomain, askNameServers, servicePlace } from './domain-lookup.ts';
 import type { ServicePlace } from './pointing.ts';
 
-/** The custom domains of status pages, as the API and the page server use them. */
+/** The custom domains of status pages, for the API and for the server of the pages. */
 export interface PageDomains {
-  /** Finds the page that is served under a host; null: there is none. @throws StoreError */
+  /**
+   * Finds the page that is served under a host; null: no page is.
+   *
+   * @throws StoreError
+   */
   findPageOf(host: string): Promise<ServedDomain | null>;
-  /** Checks now where the domain of a page points. @throws StoreError */
+  /**
+   * Checks now where the domain of a page points.
+   *
+   * @throws StoreError
+   */
   checkDomain(pageId: number, declared: string): Promise<CheckedDomain>;
   /** Finds the name and addresses to which custom domains must point. */
   servicePlace(): Promise<ServicePlace>;
@@ -26,9 +34,9 @@ type Parts = {
   readonly store: Store;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Asks name servers; left out: the name servers of this machine. */
+  /** Asks name servers about a domain. The default asks the name servers of this machine. */
   readonly ask?: AskDomain;
-  /** Resolves the service's own name; left out: by the resolver of this machine. */
+  /** Resolves the name of the service. The default is the resolver of this machine. */
   readonly resolve?: Resolve;
 };
 
@@ -47,28 +55,31 @@ export function createPageDomains(parts: Parts, publicUrl: string): PageDomains 
   };
 }
 
-/** How long an answer about a domain is reused, ms. A changed domain is served as before for this time. */
+/** How long an answer of the database about a domain is reused, ms. A change takes effect after this time. */
 const KEPT_MS = 2_000;
-/** Maximum number of remembered hosts without a page. It is bounded because anybody can send any `Host`. */
+/**
+ * Maximum number of remembered hosts without a page. The
+ * number is bounded because anybody can send any `Host`.
+ */
 const MOST_UNKNOWN = 1_000;
 /**
- * Maximum number of remembered domains with a page. Only verified domains are counted, so strangers cannot
- * evict them.
+ * Maximum number of remembered domains with a page. They are
+ * verified domains only, so strangers cannot push them out.
  */
 const MOST_SERVED = 10_000;
 
-/** The last answer about a domain, and when the database was last asked, monotonic ms. */
+/** The last answer of the database about a domain. `at`: when the database was last asked, monotonic ms. */
 type Kept = { readonly at: number; readonly found: ServedDomain | null };
 
 /** A read of the database that all requests for one domain share. */
 type SharedRead = BoundedWait & {
-  /** Null: the read has not ended. */
+  /** The outcome of the read; null: the read has not ended. */
   result: { readonly found: ServedDomain | null } | { readonly error: unknown } | null;
 };
 
 /**
- * Finds the published page whose verified domain is a given host. While the database cannot be read, the last
- * answer for a domain with a page stays valid.
+ * Finds the published page that is served under a verified domain. While the
+ * database cannot be read, the last answer about a domain with a page stays valid.
  */
 export class DomainDirectory {
   readonly #store: Store;
@@ -83,10 +94,10 @@ export class DomainDirectory {
   }
 
   /**
-   * Finds the page that is served under a host; null: there is none.
+   * Finds the page that is served under a host; null: no page is.
    *
    * @param host name in a `Host` header, without its port
-   * @throws StoreError when the database cannot be read and no earlier answer is known
+   * @throws StoreError when the database cannot be read, unless the last answer named a page
    */
   async findPageOf(host: string): Promise<ServedDomain | null> {
     const domain = askedDomain(host);
@@ -135,12 +146,16 @@ export class DomainDirectory {
   }
 }
 
-/** Path that a proxy asks before it gets a certificate: `/custom-domains/ask?domain=status.example.com`. */
+/**
+ * Path that a proxy asks before it gets a certificate for a
+ * domain: `/custom-domains/ask?domain=status.example.com`.
+ */
 const PATH = '/custom-domains/ask';
 
 /**
- * Tells a proxy whether a page is served under a domain: 200, otherwise 404. Caddy calls such an endpoint
- * `ask`. Without the question anybody could make the proxy get certificates for any name.
+ * Tells a proxy whether a page is served under a domain: 200 if one is, 404 if
+ * none is, 503 if the database cannot be read. Caddy calls such an endpoint
+ * `ask`. Without it, anybody could make the proxy get certificates for any name.
  */
 export function createAskSite({
   domains,

@@ -2,7 +2,7 @@ import { isIPv6 } from 'node:net';
 
 /** The name and addresses to which a custom domain must point. */
 export type ServicePlace = {
-  /** Host of SVC_PUBLIC_URL in lower case and ASCII; null: the URL has an IP address. */
+  /** Host of SVC_PUBLIC_URL in lower case and ASCII; null: the URL has an IP address instead of a name. */
   readonly name: string | null;
   /** IP addresses of the service. */
   readonly addresses: readonly string[];
@@ -11,17 +11,17 @@ export type ServicePlace = {
 /**
  * The answers of name servers about a domain.
  *
- * - `aliases`: the names to which the domain leads, one CNAME after another.
+ * - `aliases`: the names to which the domain leads, one CNAME record after the other.
  * - `addresses`: the IP addresses of the last name.
  *
- * `silent`: no name server answered, so nothing is known about the domain.
+ * `silent`: the name servers did not answer all questions, so it is unknown where the domain points.
  */
 export type DomainAnswers =
   | { readonly aliases: readonly string[]; readonly addresses: readonly string[] }
   | 'silent';
 
 /**
- * Where a domain points.
+ * Where a domain points. `not-known`: the name servers did not answer.
  *
  * @property problem what is wrong, and what the owner of the domain can do about it
  */
@@ -34,9 +34,9 @@ export type Pointing =
 const NAMED = 4;
 
 /**
- * Decides whether a domain points to this service: one of its aliases is the service's name, or all its
- * addresses belong to the service. If only some do, part of the visitors would reach another server. A domain
- * behind a CDN that hides the alias and has its own addresses is not verified.
+ * Decides whether a domain points to this service: the domain or one of its aliases is the service's name,
+ * or all its addresses belong to the service. If only some addresses do, part of the visitors would reach
+ * another server. A domain behind a CDN that hides the alias and has its own addresses is not verified.
  *
  * @param domain in lower case and ASCII
  */
@@ -85,12 +85,12 @@ function whatToDo(domain: string, { name, addresses }: ServicePlace): string {
   return addresses.length === 0 ? alias : `${alias}, or address records with ${listed}`;
 }
 
-/** A name in lower case, without its final dot. */
+/** Returns a name in lower case, without its final dot. */
 function plainName(name: string): string {
   return name.toLowerCase().replace(/\.$/, '');
 }
 
-/** An IP address in its normal form, without the zone of an IPv6 address. */
+/** Returns an IP address in its normal form, without the zone of an IPv6 address. */
 function plainAddress(address: string): string {
   return isIPv6(address) ? new URL(`http://[${address.split('%', 1)[0]}]/`).hostname.slice(1, -1) : address;
 }

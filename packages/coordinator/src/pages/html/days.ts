@@ -6,12 +6,15 @@ import type { Words } from '../words.ts';
 import { latencyTable } from './latency-charts.ts';
 import { framedPage, sentenceWithTime, stateWord } from './status-page-frame.ts';
 
-/** Path of the page with a component's table of days. */
+/** Returns the path of the page that shows a component's days in a table. */
 export function componentPath(componentId: string, { path }: Place): string {
   return `${path}/days/${componentId}`;
 }
 
-/** The page with a component's days in a table; null: the page shows no such component, or it has no days. */
+/**
+ * Renders the page with a component's days in a table; null: the status
+ * page does not show the component, or the component has no days.
+ */
 export function daysPage(view: PageView, componentId: string, place: Place): string | null {
   const component = view.sections
     .flatMap(({ components }) => components)

@@ -10,7 +10,10 @@ import { fillIn } from '../text/texts.ts';
 import type { Words } from '../words.ts';
 import { stateWord } from './status-page-frame.ts';
 
-/** The title of an incident: the operator's title, or a title made from the components and the impact. */
+/**
+ * Returns the title of an incident: the operator's title,
+ * or one that is made from the components and the impact.
+ */
 export function incidentTitle({ title, components, impact }: PageIncident, words: Words): string {
   if (title !== null) return title;
   if (components.length === 0) return words.text.incident;
@@ -18,7 +21,7 @@ export function incidentTitle({ title, components, impact }: PageIncident, words
   return fillIn(form, { components: namesOf(components, words) });
 }
 
-/** The text of an update: the operator's text, or a sentence about the measured state. */
+/** Returns the text of an update: the operator's text, or a sentence about the measured state. */
 export function updateSentence(update: IncidentUpdate, incident: PageIncident, words: Words): string {
   if (update.note !== null) return update.note.text;
   const { incidentSentence: sentences } = words.text;
@@ -38,13 +41,17 @@ export function updateSentence(update: IncidentUpdate, incident: PageIncident, w
   }
 }
 
-/** The word above an update: the stage of the operator's work, or the measured state. */
+/** Returns the word above an update: the stage of the operator's work, or the measured state. */
 export function updateWord({ state, note }: IncidentUpdate, { text }: Words): string {
   if (note !== null) return text.noteState[note.stage];
   return text.incidentUpdate[state === 'ended' ? 'unknown' : state];
 }
 
-/** The section of open incidents. @param now epoch ms */
+/**
+ * Renders the section of open incidents.
+ *
+ * @param now epoch ms
+ */
 export function currentIncidents(incidents: readonly PageIncident[], now: number, place: Place): Html {
   if (incidents.length === 0) return NO_HTML;
   return html`<section class="incidents" aria-labelledby="current"><h2 id="current">${place.words.text.activeIncidents}</h2>
@@ -52,7 +59,7 @@ ${incidents.map((incident) => incidentArticle(incident, 'h3', place.words, now))
 `;
 }
 
-/** The section of ended incidents, by the day on which they began. */
+/** Renders the section of ended incidents, grouped by the day on which they began. */
 export function pastIncidents(incidents: readonly PageIncident[], { words }: Place): Html {
   const { text } = words;
   const days = incidentDays(incidents).map(
@@ -67,8 +74,10 @@ ${days}<p class="soft">${fillIn(others, { days: String(INCIDENT_DAYS) })}</p>
 }
 
 /**
- * @param level the HTML element of its heading
- * @param now   epoch ms, for the age of an open incident
+ * Renders an incident with its updates.
+ *
+ * @param level the HTML element of the heading
+ * @param now epoch ms, for the age of an open incident
  */
 function incidentArticle(incident: PageIncident, level: 'h3' | 'h4', words: Words, now: number): Html {
   const { id, startedAt, endedAt, components, title, updates } = incident;
@@ -81,7 +90,8 @@ function incidentArticle(incident: PageIncident, level: 'h3' | 'h4', words: Word
       : fillIn(text.lasted, { duration: words.duration(endedAt - startedAt) })
   }${affected === '' ? NO_HTML : html` · ${fillIn(text.affected, { components: affected })}`}</p>
 ${
-  // The age is on its own line, so that nothing moves when the script converts times to the visitor's zone.
+  // The age has a line of its own, so that no text moves when
+  // the script converts times to the visitor's time zone.
   endedAt === null
     ? html`<p class="soft small">${age(startedAt, now, language)}</p>
 `
@@ -98,7 +108,7 @@ function sinceText(at: number, words: Words): Html {
   return html`${before}${instant(at, words.language)}${after}`;
 }
 
-/** The section of current and planned maintenance. */
+/** Renders the section of current and planned maintenance. */
 export function maintenanceSection(
   windows: readonly MaintenanceView[],
   { sections }: PageView,

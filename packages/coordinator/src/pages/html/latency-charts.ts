@@ -7,8 +7,8 @@ import { fillIn } from '../text/texts.ts';
 import type { Words } from '../words.ts';
 
 /**
- * The latency of a component in words and as a small chart. The component's page of days lists the figures of
- * the chart.
+ * Renders the latency of a component in words and as a small chart.
+ * The component's page of days has the figures of the chart.
  */
 export function latencyLine({ latencies }: ComponentView, { words }: Place): Html {
   if (latencies === null) return NO_HTML;
@@ -22,14 +22,14 @@ function latencyWords({ median, p95 }: Latency, words: Words): string {
   return fillIn(words.text.latency, { median: words.latency(median), p95: words.latency(p95) });
 }
 
-/** The legend of the small charts. */
+/** Renders the legend of the small charts. */
 export function latencyLegend({ latencyRange: range }: PageView, { words }: Place): Html {
   if (range === null) return NO_HTML;
   return html`<p class="soft small">${words.text.latencyLegend[range]}</p>
 `;
 }
 
-/** The figures of the small chart, newest first. */
+/** Renders the figures of a component's small chart as a table, newest first. */
 export function latencyTable(
   { latencyRange: range }: PageView,
   { name, latencies }: ComponentView,
@@ -55,20 +55,20 @@ ${rows}</tbody>
 }
 
 /*
- * Lines as small as a word. Units are px: neighbouring values are 9 px apart, value 0 is at y = 23, and the
- * highest value at y = 1. Points are relative to their predecessors, which takes half as many characters as
- * absolute points.
+ * Measures of the small charts, px. Neighbouring values are 9 px apart, the
+ * value 0 is at y = 23, and the highest value is at y = 1. Points are relative
+ * to their predecessors, which takes half as many characters as absolute points.
  */
 const STEP = 9;
 const BOTTOM = 23;
 const HEIGHT = 22;
 
-/** Values of a chart, oldest first. Null: no value at this time. */
+/** Values of a chart, oldest first. Null: there is no value for this time. */
 type Values = readonly (number | null)[];
 
 /**
- * SVG path data of a line through the values, with a gap for each null. A value between two gaps is drawn as
- * a line of length 0. Its round ends make it visible as a dot.
+ * Makes SVG path data of a line through the values, with a gap for each null. A value between
+ * two gaps is drawn as a line of length 0, whose round ends make it visible as a dot.
  *
  * @param top the highest value, > 0
  */
@@ -78,7 +78,7 @@ export function linePath(values: Values, top: number): string {
     .join('');
 }
 
-/** The heights of each run of values without a gap. */
+/** Splits the values at the gaps. Returns each run of values with its x and the heights of its points. */
 function runsOf(values: Values, top: number): { x: number; heights: number[] }[] {
   const runs: { x: number; heights: number[] }[] = [];
   values.forEach((value, index) => {

@@ -18,8 +18,8 @@ type Framed = {
 };
 
 /**
- * Renders a page in the frame that all pages of a status page share: styles, feeds, notice about old data,
- * languages, footer.
+ * Renders a page in the frame that all pages below a status page share: styles,
+ * links to feeds, the notice about old data, languages, and the footer.
  */
 export function framedPage(view: PageView, place: Place, { title, path, body }: Framed): string {
   const { page } = view;
@@ -65,8 +65,8 @@ ${
 }
 
 /**
- * The icon, if there is one. svc serves the image itself, so that visitors do not contact the icon's own
- * server. The URL changes with the image, because browsers keep an image for an hour.
+ * Returns the path of the icon, if there is one. svc serves the image itself, so that visitors do not contact
+ * the icon's own server. The path changes with the image, because browsers keep an image for an hour.
  */
 export function iconOf({ iconFetchedAt: at }: PageView, { path }: Place): { icon?: string } {
   return at === null ? {} : { icon: `${path}${ICON_PATH}?v=${at}` };
@@ -85,15 +85,15 @@ function feedLinks({ page }: PageView, { words, path }: Place): Html {
   )}`;
 }
 
-/** A text whose place holder `{time}` is replaced by an instant. */
+/** Renders a text with an instant in place of `{time}`. */
 export function sentenceWithTime(sentence: string, at: number, language: string): Html {
   const [before = '', after = ''] = sentence.split('{time}');
   return html`${before}${instant(at, language)}${after}`;
 }
 
 /**
- * The word of a state with its shape and colour. The styles draw the shape. The class name is one letter,
- * because a page has hundreds of such words.
+ * Renders the word for a state with its shape and colour. The styles draw the
+ * shape. The class name is one letter, because a page has hundreds of such words.
  */
 export function stateWord(state: State, word: string): Html {
   return html`<b class=${barClass(state)}>${word}</b>`;

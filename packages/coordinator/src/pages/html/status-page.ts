@@ -12,7 +12,7 @@ import { currentIncidents, maintenanceSection, pastIncidents } from './incident-
 import { latencyLegend, latencyLine } from './latency-charts.ts';
 import { framedPage, iconOf, sentenceWithTime, stateWord } from './status-page-frame.ts';
 
-/** The status page. */
+/** Renders the status page. */
 export function statusPage(view: PageView, place: Place): string {
   const { page, overall, sections, activeIncidents, pastIncidents: past, maintenance, now } = view;
   const { words } = place;
@@ -47,15 +47,15 @@ ${description === null ? NO_HTML : html`<p class="soft">${raw(linesAsHtml(descri
 }
 
 /**
- * Maximum number of days with disruptions that are listed below the bars of one component, and below the bars
- * of all components of a page together. The tables of days list every such day.
+ * Maximum number of days with disruptions below the bars of one component, and below the
+ * bars of all components of a page together. A component's table of days lists all its days.
  */
 const LISTED_DAYS = { component: 15, page: 250 };
 
-/** A {@link Place}, and the maximum number of days with disruptions that each component lists. */
+/** A {@link Place}, and the maximum number of days with disruptions below the bars of each component. */
 type ListingPlace = Place & { readonly listedDays: number };
 
-/** The components of a page, each section with a heading. */
+/** Renders the components of a page in sections with headings. */
 function componentSections(sections: readonly SectionView[], at: Place): Html {
   const { text } = at.words;
   const count = sections.reduce((sum, { components }) => sum + components.length, 0);
@@ -80,7 +80,7 @@ ${scale(components, place)}</section>
 function componentItem(component: ComponentView, place: ListingPlace): Html {
   const { id, name, description, state, days } = component;
   const { text } = place.words;
-  // Optional end tags and optional quotes are left out, because a page would have hundreds of them.
+  // Optional end tags and quotes are left out, because a page would have hundreds of them.
   return html`<li id=c${id}><h3>${name}</h3>${state === null ? NO_HTML : stateWord(state, text.state[state])}${
     description === null ? NO_HTML : html`<p class="soft small">${raw(linesAsHtml(description))}</p>`
   }${days.length === 0 ? NO_HTML : dayBars(component, place)}${latencyLine(component, place)}
@@ -88,8 +88,8 @@ function componentItem(component: ComponentView, place: ListingPlace): Html {
 }
 
 /**
- * The bars of a component. A click, a touch or a key opens the list of days with disruptions, without a
- * script. The page's script reads the days from this list too.
+ * Renders the bars of a component. A click, a touch or a key opens the list of days with
+ * disruptions, without a script. The page's script also reads the days from this list.
  */
 function dayBars(component: ComponentView, place: ListingPlace): Html {
   const { name, days, uptime } = component;
@@ -118,12 +118,15 @@ function daysWithProblems({ id, days }: ComponentView, place: ListingPlace): Htm
   }${isNew ? html`<p class="soft">${fillIn(text.firstData, { day: words.day(first.at) })}</p>` : NO_HTML}<a href="${componentPath(id, place)}">${text.allDays}</a>`;
 }
 
-/** The list item of a day. Its figures name the problem, so it shows the state's shape but no word. */
+/**
+ * Renders a day in the list. The figures name the disruption,
+ * so the state is shown as a shape without a word.
+ */
 function dayItem(day: DayView, words: Words): Html {
   return html`<li class=${barClass(day.state)}>${words.recentDay(day.at)}: ${dayFigures(day, words)}`;
 }
 
-/** Labels at both ends of the bars. */
+/** Renders the labels at both ends of the bars. */
 function scale(components: readonly ComponentView[], { words }: Place): Html {
   const days = Math.max(...components.map((component) => component.days.length));
   if (days < 2) return NO_HTML;
@@ -131,7 +134,7 @@ function scale(components: readonly ComponentView[], { words }: Place): Html {
 `;
 }
 
-/** The legend of the bars. The page's script takes the words of the states from here. */
+/** Renders the legend of the bars. The page's script reads the words for the states from the legend. */
 function barsLegend({ words }: Place): Html {
   return html`<ul class="legend">${BAR_STATES.map(
     (state) => html`<li class=${barClass(state)}>${words.text.state[state]}</li>`,
@@ -139,7 +142,11 @@ function barsLegend({ words }: Place): Html {
 `;
 }
 
-/** A UTC day in the form of the HTML attribute `datetime`. @param at epoch ms */
+/**
+ * Returns a UTC day as the HTML attribute `datetime` has it.
+ *
+ * @param at epoch ms
+ */
 function dateOf(at: number): string {
   return new Date(at).toISOString().slice(0, 10);
 }
@@ -149,7 +156,7 @@ function isProblem({ times }: DayView): boolean {
   return times.error > 0 || times.degraded > 0;
 }
 
-/** The figures of a day: "99.65 % · down for 5 min". */
+/** Returns the figures of a day: "99.65 % · down for 5 min". */
 function dayFigures({ uptime, times }: DayView, words: Words): string {
   const { downFor, degradedFor } = words.text;
   const parts = uptime === null ? [] : [words.percent(uptime)];

@@ -13,9 +13,11 @@ import { PageRounds } from '../page-rounds.ts';
 
 /** Time between two fetches of an icon, ms. */
 const FETCHED_EVERY_MS = 24 * 3_600_000;
-/** Time until the first retry after a failed fetch, ms. Each further failure doubles it, up to a day. */
+/**
+ * Time until the first retry after a failed fetch, ms. Each further failure doubles the time, up to a day.
+ */
 const FAILED_FIRST_MS = 10 * 60_000;
-/** Maximum size of an icon, bytes. */
+/** An icon must have fewer bytes than this. */
 const ICON_BYTES = 100_000;
 const ICONS_PER_READ = 100;
 
@@ -23,7 +25,7 @@ type Parts = {
   readonly store: Store;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Sends HTTP requests, only to addresses to which channels may send too. */
+  /** Sends HTTP requests, but only to addresses to which channels may send too. */
   readonly request: HttpPost;
 };
 
@@ -34,12 +36,12 @@ type Outcome =
   | { readonly is: 'failed'; readonly problem: string };
 
 /**
- * Fetches the icons of status pages, so that visitors load them from this service and do not contact other
- * servers. An icon is fetched within a minute after a page declares it, and then once a day. While its server
- * fails, pages show the last image, or svc's own icon if there is none.
+ * Fetches the icons of status pages, so that visitors load the icons from this service and do not
+ * contact other servers. An icon is fetched within a minute after a page declares it, and then once
+ * a day. While its server fails, pages show the last image, or svc's own icon if there is no image.
  *
- * No visit causes a fetch: otherwise visitors could make svc send requests. The content of an SVG is not
- * checked. Instead svc serves it in a sandbox.
+ * No visit causes a fetch: otherwise visitors could make svc send requests.
+ * svc does not check the content of an SVG, but serves it in a sandbox.
  */
 export class IconFetches {
   readonly #parts: Parts;
@@ -59,7 +61,7 @@ export class IconFetches {
     });
   }
 
-  /** Fetches the due icons, now and every minute. */
+  /** Fetches the icons that are due, now and every minute. */
   start(): void {
     this.#rounds.start();
   }
@@ -114,16 +116,23 @@ function outcomeOf({ statusCode, bytes, isWhole, headers }: PostReply): Outcome 
   return { is: 'image', image: { contentType, content: bytes }, validator };
 }
 
-/** @param now epoch ms */
+/**
+ * Whether an icon must be fetched.
+ *
+ * @param now epoch ms
+ */
 function isDue(fetched: FetchedIcon | null, now: number): boolean {
   if (fetched === null) return true;
   const { failures, triedAt } = fetched;
   const wait = failures === 0 ? FETCHED_EVERY_MS : FAILED_FIRST_MS * 2 ** Math.min(failures - 1, 8);
-  // A clock that is set back must not stop the fetches.
+  // The age is absolute, because a clock that is set back must not stop the fetches.
   return Math.abs(now - triedAt) >= Math.min(wait, FETCHED_EVERY_MS);
 }
 
-/** Image types that pages show. The bytes decide, and the server's `Content-Type` is ignored. */
+/**
+ * Types of images that pages show. The bytes of an image
+ * decide its type, and the server's `Content-Type` is ignored.
+ */
 type ImageType =
   | ('image/png' | 'image/jpeg' | 'image/gif')
   | ('image/webp' | 'image/x-icon' | 'image/svg+xml');
@@ -136,10 +145,10 @@ const SIGNATURES: readonly (readonly [ImageType, RegExp])[] = [
   ['image/x-icon', /^\x00\x00\x01\x00/],
 ];
 
-/** Parts that may precede the first element of an SVG: byte order mark, declaration, comments, DOCTYPE. */
+/** Matches what may precede the first element of an SVG: byte order mark, declaration, comments, DOCTYPE. */
 const BEFORE_SVG = /^\ufeff?(?:\s|<\?xml[^>]*\?>|<!--[\s\S]*?-->|<!DOCTYPE[^>[]*(?:\[[^\]]*\])?[^>]*>)*/;
 
-/** The type of an image by its first bytes; null: pages do not show this type. */
+/** Finds the type of an image by its first bytes; null: pages do not show images of this type. */
 export function imageTypeOf(bytes: Uint8Array): ImageType | null {
   const head = Buffer.from(bytes.subarray(0, 4_096));
   const latin = head.toString('latin1');

@@ -5,12 +5,12 @@ import type { Store } from '../../store/store.ts';
 import type { Visit } from '../../web/site.ts';
 import { notFound } from '../plain-answers.ts';
 
-/** Path of the icon below its page. */
+/** Path of a page's icon below the page. */
 export const ICON_PATH = '/icon';
 
 /**
- * Headers of images from other servers. An SVG may contain scripts. When a browser opens it as a document,
- * the sandbox runs no scripts, gives the document no origin, and loads nothing.
+ * Headers of an image from another server. An SVG may contain scripts. If a browser opens the SVG
+ * as a document, the sandbox runs no scripts, gives the document no origin, and loads nothing.
  */
 const HEADERS = {
   'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; sandbox",

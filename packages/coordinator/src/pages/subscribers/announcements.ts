@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { insertAnnouncement } from '../../store/pages/page-announcements.ts';
 import type { Transaction } from '../../store/store.ts';
 
-/** Stored news for the subscribers of a page, whose mails are not all queued. Instants are epoch ms. */
+/** News for the subscribers of a page. It is stored until all its mails are queued. Instants are epoch ms. */
 export const announcement = z.discriminatedUnion('kind', [
   /** The statuses of components changed since the last announcement. */
   z.object({
@@ -37,18 +37,22 @@ export const announcement = z.discriminatedUnion('kind', [
 
 export type Announcement = z.infer<typeof announcement>;
 
-/** Age from which an event is not announced any more, ms. */
+/** Age from which an event is not announced, ms. */
 export const LATE_MS = 24 * 3_600_000;
 
-/** An announcement to the subscribers of one page. */
+/** News for the subscribers of one page, before it is stored. */
 type PageAnnouncement = {
-  /** Identifies the announcement. An announcement whose uid is stored already is not stored again. */
+  /** Identifies the announcement. If an announcement with this uid is stored already, nothing is stored. */
   readonly uid: string;
   readonly pageId: number;
   readonly announcement: Announcement;
 };
 
-/** Stores an announcement. `PageNews` queues its mails. @param at epoch ms */
+/**
+ * Stores an announcement. `PageNews` queues its mails.
+ *
+ * @param at epoch ms
+ */
 export async function storeAnnouncement(
   tx: Transaction,
   { uid, pageId, announcement }: PageAnnouncement,

@@ -4,11 +4,11 @@ import type { MailPage } from '../../store/pages/page-recipients.ts';
 import { originOfDomain } from '../place.ts';
 
 /**
- * The address of a page, or of a path below it, for mails. It depends only on the declaration and the
- * settings, so no mail contains an invented `Host` header. An address on the page's own domain has the scheme
- * and the port of the service.
+ * Makes the address of a page, or of a path below it, for mails. It follows from
+ * the declaration and the settings, so an invented `Host` header cannot get into a
+ * mail. On the page's own domain, scheme and port are those of the service's URL.
  *
- * @param path below the page, with a slash in front; '' for the page itself
+ * @param path path below the page, with a slash in front; '' for the page itself
  */
 export function pageUrl(
   { slug, domain }: Pick<MailPage, 'slug' | 'domain'>,
@@ -19,7 +19,7 @@ export function pageUrl(
   return new URL(`status/${slug}${path}`, publicUrl.replace(/\/*$/, '/')).href;
 }
 
-/** The address of {@link pageUrl} with a token in its query. */
+/** Makes the address of {@link pageUrl} with a token in its query. */
 export function tokenUrl(
   page: Pick<MailPage, 'slug' | 'domain'>,
   publicUrl: string,
@@ -31,12 +31,13 @@ export function tokenUrl(
   return url.href;
 }
 
-/** Length of the proof, bytes. 128 bits cannot be guessed. */
+/** Length of the proof in a token, bytes. 128 bits cannot be guessed. */
 const PROOF_BYTES = 16;
 
 /**
- * The token of the link that ends a subscription: the recipient's id, and a proof that svc made the link. It
- * is valid as long as the subscription exists, also after the page was renamed. It allows nothing else.
+ * Makes the token of the link that ends a subscription: the recipient's id,
+ * and a proof that svc made the token. The token is valid as long as the
+ * subscription exists, even if the page is renamed. It allows nothing else.
  *
  * @param key 32 bytes
  */
@@ -45,8 +46,10 @@ export function unsubscribeToken(key: Secret<Uint8Array>, recipientId: number): 
 }
 
 /**
- * The id of a token's recipient; null: svc did not make the token. The comparison takes the same time
- * wherever the proofs differ.
+ * Returns the recipient's id in a token; null: svc did not make the token.
+ * The comparison of the proofs takes the same time wherever they differ.
+ *
+ * @param key 32 bytes
  */
 export function recipientOfToken(key: Secret<Uint8Array>, token: string): number | null {
   const [, digits = '', text = ''] = /^([1-9]\d{0,14})-([\w-]{22})$/.exec(token) ?? [];

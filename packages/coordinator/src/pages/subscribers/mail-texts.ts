@@ -9,7 +9,11 @@ export type SendingPage = { readonly title: string };
 
 type Unsubscribe = { readonly url: string };
 
-/** The mail with the link that signs a visitor in. @param expiresAt epoch ms */
+/**
+ * Makes the mail with the link that signs a visitor in.
+ *
+ * @param expiresAt when the link expires, epoch ms
+ */
 export function signInMail({ title }: SendingPage, { text }: Words, expiresAt: number): PageMail {
   const { mail } = text;
   return {
@@ -22,7 +26,11 @@ export function signInMail({ title }: SendingPage, { text }: Words, expiresAt: n
   };
 }
 
-/** The mail that asks whether the owner of the address wants the news of a page. @param expiresAt epoch ms */
+/**
+ * Makes the mail that asks the owner of an address to confirm a subscription to the news of a page.
+ *
+ * @param expiresAt when the link expires, epoch ms
+ */
 export function confirmationMail({ title }: SendingPage, { text }: Words, expiresAt: number): PageMail {
   const { mail } = text;
   return {
@@ -35,7 +43,7 @@ export function confirmationMail({ title }: SendingPage, { text }: Words, expire
   };
 }
 
-/** The mail with news of a page for one subscriber. */
+/** Makes the mail with news of a page for one subscriber. */
 export function newsMail(
   { title }: SendingPage,
   words: Words,

@@ -43,11 +43,11 @@ import { newsMail } from './mail-texts.ts';
 import { announceWindows, unannouncedWindows } from './window-announcements.ts';
 
 /**
- * Time between two searches for news, ms. A change that is reversed between two searches is not announced.
- * All changes between two searches are announced in one mail.
+ * Time between two searches for news, ms. A change of status that is reversed before the next
+ * search is not announced. All changes on one page between two searches are announced in one mail.
  */
 const SEARCH_EVERY_MS = 20_000;
-/** Number of mails that one transaction queues. This takes some ms. */
+/** Maximum number of mails that one transaction queues. Queueing so many takes some ms. */
 const MAILS_PER_TRANSACTION = 100;
 
 export type NewsParts = {
@@ -67,12 +67,13 @@ export type NewsParts = {
 /**
  * Sends the subscribers of status pages news by mail.
  *
- *     statuses that differ from the announced ones ──▶ announcement ──▶ a mail for each subscriber, in the outbox
+ *     statuses that differ from the announced ones ──▶ announcement ──▶ outbox: a mail for each subscriber
  *     an operator's update ─────────────────────────────▲
  *     maintenance that is planned, begins, ends ────────▲
  *
- * Each announcement is stored in one transaction with the state that it announces. Its mails are queued in
- * transactions of at most 100 mails. So a process that is killed loses no news and sends none twice.
+ * An announcement and the state that it announces are stored in one
+ * transaction. Its mails are queued in transactions of at most 100 mails each.
+ * So if the process is killed, no news is lost and no news is sent twice.
  */
 export class PageNews {
   readonly #parts: NewsParts;
@@ -86,7 +87,7 @@ export class PageNews {
     this.#parts = parts;
   }
 
-  /** Announces pending news, now and every 20 s. */
+  /** Searches for news now and every 20 s, and announces them. */
   start(): void {
     this.#cancel = this.#parts.clock.every(SEARCH_EVERY_MS, () => this.findNews());
     this.findNews();
@@ -98,7 +99,7 @@ export class PageNews {
     await this.#looking;
   }
 
-  /** Searches for news at once, or right after the running search. */
+  /** Searches for news at once, or right after the search that is running. */
   findNews(): void {
     if (this.#isWaiting || this.#isStopped) return;
     this.#isWaiting = true;
@@ -108,7 +109,7 @@ export class PageNews {
     });
   }
 
-  /** Resolves when the mails of all news known by now are queued. */
+  /** Resolves when the mails of all news that were searched for by now are queued. */
   async newsQueued(): Promise<void> {
     await this.#looking;
   }
@@ -126,7 +127,7 @@ export class PageNews {
       if ((await unannouncedWindows(source, this.#parts.clock.wall())).length > 0)
         await store.transaction((tx) => announceWindows(tx, this.#parts.clock.wall()));
       while (!this.#isStopped && (await this.#queueSome())) {
-        // Each turn is one transaction.
+        // Each turn of the loop is one transaction.
       }
     } catch (error) {
       log.error({ error: messageOf(error) }, 'sending news of status pages failed: svc tries again');
@@ -134,8 +135,8 @@ export class PageNews {
   }
 
   /**
-   * Announces changes of status. The transaction reads the statuses again, so that no mail repeats an
-   * announced change.
+   * Announces changes of status. The transaction reads the
+   * statuses again, so that no change is announced twice.
    */
   async #announceChanges(tx: Transaction): Promise<void> {
     await forgetHiddenMonitors(tx);
@@ -155,7 +156,7 @@ export class PageNews {
     await storeToldStatuses(tx, found);
   }
 
-  /** Announces the updates of operators, on each page that shows the incident. */
+  /** Announces the updates that operators wrote, to each page that shows the incident. */
   async #announceUpdates(tx: Transaction): Promise<void> {
     const at = Math.floor(this.#parts.clock.wall());
     const updates = await untoldUpdates(tx);
@@ -186,7 +187,11 @@ export class PageNews {
     await beginTellingWindows(tx, this.#parts.clock.wall());
   }
 
-  /** Queues mails of the oldest announcement. @returns false: there is no announcement */
+  /**
+   * Queues some mails of the oldest announcement.
+   *
+   * @returns false: there is no announcement
+   */
   async #queueSome(): Promise<boolean> {
     const { store, clock } = this.#parts;
     return store.transaction(async (tx) => {
@@ -208,8 +213,8 @@ export class PageNews {
   }
 
   /**
-   * The recipients who may see the page by its current declaration. The page may have become private since
-   * they subscribed.
+   * Returns those recipients who may see the page as it is declared
+   * now. The page may have become private after they subscribed.
    */
   async #entitled(
     tx: Transaction,

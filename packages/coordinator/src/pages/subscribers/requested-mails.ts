@@ -16,13 +16,13 @@ import { tokenUrl } from './mail-links.ts';
 import { confirmationMail, signInMail } from './mail-texts.ts';
 
 /**
- * Maximum number of mails that are being queued at the same time. Further mails are dropped, like mails that
- * exceed the rates.
+ * Maximum number of mails that svc is queueing at the same time.
+ * Further mails are dropped, like mails that exceed the rates.
  */
 const AT_ONCE = 20;
 
 /**
- * Mails with a link that visitors request.
+ * The kinds of mails that visitors request. Each has a link.
  *
  * - `sign-in`: the link opens a session. It is valid for 15 minutes.
  * - `subscribe`: the link confirms a subscription. It is valid for a day.
@@ -33,7 +33,7 @@ const KINDS = {
 } as const;
 type MailKind = keyof typeof KINDS;
 
-/** The purpose of a one-time link: the kind of its mail, and the page. */
+/** Makes the purpose of a one-time link: the kind of its mail, and the page. */
 export function linkPurpose(kind: MailKind, pageId: number): string {
   return `page-${kind}:${pageId}`;
 }
@@ -44,7 +44,7 @@ function linkDetail({ recipientId, credential }: LinkDetail): string {
   return `${recipientId} ${credential}`;
 }
 
-/** Parses the detail of a one-time link that {@link linkDetail} made. */
+/** Reads the detail of a one-time link that {@link linkDetail} made. */
 export function linkDetailIn(detail: string): LinkDetail {
   const [id = '', credential = ''] = detail.split(' ');
   return { recipientId: Number(id), credential };
@@ -62,7 +62,10 @@ type Parts = {
 
 export type RequestedMail = {
   readonly kind: MailKind;
-  /** The page's {@link credentialVersion} at the request. A subscription stores this version. */
+  /**
+   * The page's {@link credentialVersion} when the visitor
+   * requests the mail. A subscription stores this version.
+   */
   readonly credential: string;
   readonly pageId: number;
   readonly address: MailAddress;
@@ -70,8 +73,9 @@ export type RequestedMail = {
 };
 
 /**
- * Queues the mails that visitors request. A mail is queued after the visitor was answered. So the answer and
- * its time are the same whether a mail is sent or not, and do not show which addresses are known or allowed.
+ * Queues the mails that visitors request. The answer to a visitor does not
+ * wait for the mail. So the answer and its time are the same whether a mail
+ * is sent or not, and do not show which addresses are known or allowed.
  */
 export class RequestedMails {
   readonly #parts: Parts;
@@ -81,7 +85,7 @@ export class RequestedMails {
     this.#parts = parts;
   }
 
-  /** Starts queueing a mail, unless a bound is reached. */
+  /** Starts to queue a mail. If a bound is reached, drops the mail and logs a warning. */
   requestMail(mail: RequestedMail): void {
     const { clock, limits, log } = this.#parts;
     const mailbox = mailboxKey(mail.address);
@@ -100,7 +104,7 @@ export class RequestedMails {
     this.#running.add(running);
   }
 
-  /** Resolves when every requested mail is queued. */
+  /** Resolves when every requested mail is queued or has failed. */
   async mailsQueued(): Promise<void> {
     await Promise.all(this.#running);
   }
@@ -112,8 +116,7 @@ export class RequestedMails {
       if (page !== null && mayGetMail(mail.address.address, page.mailDomains))
         await this.#storeMail(mail, page);
     } catch (error) {
-      // The visitor has the answer already. It says that a mail is sent if allowed. The visitor can ask
-      // again.
+      // The visitor has been told that a mail comes if it is allowed, and can request it again.
       log.error({ page: mail.pageId, error: messageOf(error) }, 'queueing a mail to a visitor failed');
     }
   }

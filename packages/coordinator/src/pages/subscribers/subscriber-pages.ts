@@ -45,12 +45,13 @@ type Parts = {
  *
  * | path | |
  * | --- | --- |
- * | `/subscribe` | asks for a mail address, to which a link is sent |
+ * | `/subscribe` | asks for a mail address, to which svc sends a link |
  * | `/subscribe/confirm` | the target of the mailed link: a button that confirms the subscription |
- * | `/unsubscribe` | the link of every mail with news: a button that ends the subscription |
+ * | `/unsubscribe` | the link in every mail with news: a button that ends the subscription |
  *
- * A visitor who may not read a page may not subscribe to it. The links in mails work without permission to
- * read the page, because whoever has such a link gets the mails.
+ * Only visitors who may read a page may subscribe to it. The links in mails work
+ * without a session, because only the owner of the address has them. A link that
+ * confirms is refused if the owner may no longer get news of the page.
  */
 export class SubscriberPages {
   readonly #parts: Parts;
@@ -59,21 +60,21 @@ export class SubscriberPages {
     this.#parts = parts;
   }
 
-  /** Forms for visitors who may read the page. */
+  /** Forms that are only for visitors who may read the page. */
   readonly forReaders: readonly VisitorRoute[] = [
     { method: 'GET', path: '/subscribe', answer: async (at) => this.#form(at, null, 200) },
     { method: 'POST', path: '/subscribe', answer: (at) => this.#subscribe(at) },
   ];
 
-  /** The targets of links in mails, for everybody who has such a link. */
+  /** The targets of links in mails. Everybody who has such a link may open them. */
   readonly forHolders: readonly VisitorRoute[] = [
     { method: 'GET', path: '/subscribe/confirm', answer: async (at) => this.#showConfirm(at) },
     { method: 'POST', path: '/subscribe/confirm', answer: (at) => this.#confirm(at) },
   ];
 
   /**
-   * Serves the link that ends a subscription. The page need not exist any more. Mail programs send the form
-   * by themselves (RFC 8058), from another origin and without a cookie, so only the token is checked.
+   * Serves the link that ends a subscription, even if the page no longer exists. Mail programs send the
+   * form themselves (RFC 8058), from another origin and without a cookie. So only the token is checked.
    */
   async unsubscribe({ visit, place }: Pick<AccessVisit, 'visit' | 'place'>): Promise<Response> {
     const { subscription } = place.words.text;
@@ -96,7 +97,10 @@ export class SubscriberPages {
     return this.#notice(place, subscription.endedTitle, subscription.ended, 200);
   }
 
-  /** Answers before a mail is queued, with the same answer for every mail address. */
+  /**
+   * Requests a mail with a link, and answers without waiting for
+   * the mail. The answer is the same for every valid mail address.
+   */
   async #subscribe(at: AccessVisit): Promise<Response> {
     const { visit, page, place } = at;
     const { access, subscription } = place.words.text;
@@ -166,7 +170,8 @@ export class SubscriberPages {
 }
 
 /**
- * The form that subscribes an address to the news of a page, and links to the feeds, which need no address.
+ * Makes the form that subscribes an address to the news of a
+ * page. It also links to the feeds, which need no address.
  */
 function subscribeForm(place: FormPlace, state: FormState, canMail: boolean): Html {
   const { subscription } = place.words.text;

@@ -26,9 +26,9 @@ type UnannouncedWindow = {
 };
 
 /**
- * Finds the news of maintenance windows on each page that shows the window, at most one for each window and
- * page. If a page stopped showing a window after its beginning was announced, the news is the end of the
- * window.
+ * Finds the news of maintenance windows for each page that shows the window, at
+ * most one for each window and page. If a page stopped showing a window after
+ * the window's beginning was announced, the news is the end of the window.
  *
  * @param now epoch ms
  */
@@ -62,7 +62,11 @@ export async function unannouncedWindows(source: Readable, now: number): Promise
   return found;
 }
 
-/** Stores announcements of the news of maintenance windows. @param wall epoch ms */
+/**
+ * Stores announcements of all news of maintenance windows.
+ *
+ * @param wall epoch ms
+ */
 export async function announceWindows(tx: Transaction, wall: number): Promise<void> {
   const now = Math.floor(wall);
   for (const untold of await unannouncedWindows(tx, now)) {
@@ -76,8 +80,9 @@ export async function announceWindows(tx: Transaction, wall: number): Promise<vo
 }
 
 /**
- * Announces the end of a window that is about to be removed, on pages where its beginning was announced. A
- * window whose beginning was not announced disappears without an announcement, also when it is ended early.
+ * Announces the end of a window that is about to be removed, on the pages
+ * where its beginning was announced. If the beginning was not announced, the
+ * window disappears without an announcement, even if its occurrence has begun.
  *
  * @param now epoch ms
  */
@@ -100,7 +105,7 @@ export async function announceRemoval(tx: Transaction, window: StoredWindow, now
   }
 }
 
-/** Whether the beginning was announced, and the end was not. */
+/** Whether the beginning was announced, but the end was not. */
 function isInProgress({ begunFrom, isOver }: AnnouncedWindow): boolean {
   return begunFrom !== null && !isOver;
 }
@@ -125,17 +130,17 @@ async function announceWindow(
   );
 }
 
-/** The announcements about a window on one page so far. Instants are epoch ms. */
+/** What was announced about a window on one page so far. Instants are epoch ms. */
 export type AnnouncedWindow = {
-  /** Beginning of the occurrence that was announced in advance; null: none was. */
+  /** Beginning of the occurrence that was announced in advance; null: no occurrence was. */
   readonly announcedFrom: number | null;
-  /** Beginning of the occurrence that was announced when it began; null: none was. */
+  /** Beginning of the occurrence that was announced when it began; null: no occurrence was. */
   readonly begunFrom: number | null;
-  /** Whether the end of the occurrence of `begunFrom` was announced too. */
+  /** Whether the end of the occurrence that began at `begunFrom` was announced too. */
   readonly isOver: boolean;
 };
 
-/** News of a window, and the state to store when the news is announced. */
+/** News of a window, and the {@link AnnouncedWindow} to store together with the announcement. */
 export type WindowNews = Occurrence & {
   readonly stage: 'scheduled' | 'in_progress' | 'completed';
   readonly announced: AnnouncedWindow;
@@ -145,18 +150,18 @@ type WindowFacts = {
   readonly times: WindowTimes;
   /** Epoch ms. */
   readonly createdAt: number;
-  /** The announced state; null: nothing was announced yet. */
+  /** What was announced so far; null: nothing was. */
   readonly before: AnnouncedWindow | null;
-  /** Earlier events are not announced, epoch ms. */
+  /** Events before this instant are not announced, epoch ms. */
   readonly since: number;
   readonly now: number;
 };
 
 /**
- * The next news of a maintenance window; null: everything is announced. If several are due, the end of an
- * occurrence that has begun comes first, then the beginning of the current occurrence, then the announcement
- * of the next occurrence. A repeating window is announced in advance only once. A window without repetition
- * is announced again after it was postponed.
+ * Returns the next news of a maintenance window; null: everything is announced. If several
+ * are due, the end of an announced occurrence comes first, then the beginning of the current
+ * occurrence, then the next occurrence in advance. A repeating window is announced in
+ * advance only once. A window without repetition is announced again after it was postponed.
  */
 export function windowNews(facts: WindowFacts): WindowNews | null {
   const next = nextOccurrence(facts.times, facts.now);

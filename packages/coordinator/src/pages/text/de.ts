@@ -1,6 +1,6 @@
 import type { PageText } from './en.ts';
 
-/** Every text of the status pages in German. */
+/** All texts of the status pages in German. */
 export const de: PageText = {
   language: 'Deutsch',
   overall: {

@@ -1,6 +1,6 @@
 /**
- * Every text of the status pages in English. A test checks that other languages have the same keys and place
- * holders. `{name}` is a place holder. A text with `one` and `other` depends on `{count}`.
+ * All texts of the status pages in English. A test checks that the other languages have the same keys and
+ * place holders. `{name}` is a place holder. A text with `one` and `other` depends on the number `{count}`.
  */
 export const en = {
   language: 'English',
@@ -197,7 +197,7 @@ export const en = {
   },
 } as const;
 
-/** The form of a file of texts: the keys of the English file, each with a text. */
+/** The type of a language's texts: the keys of the English texts, each with a text. */
 export type PageText = Texts<typeof en>;
 
 type Texts<T> = { readonly [K in keyof T]: T[K] extends string ? string : Texts<T[K]> };
