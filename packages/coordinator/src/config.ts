@@ -22,7 +22,6 @@ import { z } from 'zod';
 import { CHANNEL_OPERATOR_SETTINGS } from './alerts/registry.ts';
 import { operatorTokens } from './operator-tokens.ts';
 import { isGreeting } from './outgoing/smtp/session.ts';
-import { fileOf } from './store/database-url.ts';
 
 const GIBIBYTE = 1024 ** 3;
 
@@ -187,5 +186,6 @@ export function databaseOf(databaseUrl: Secret | undefined, dataDir: string): Se
 
 /** Path of the SQLite file; null: the database is PostgreSQL. */
 export function databaseFileOf(databaseUrl: Secret | undefined, dataDir: string): string | null {
-  return fileOf(databaseOf(databaseUrl, dataDir));
+  const url = databaseOf(databaseUrl, dataDir).reveal();
+  return url.startsWith('sqlite:') ? url.slice('sqlite:'.length) : null;
 }

@@ -5,11 +5,10 @@ import { messageOf } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import { sql } from 'kysely';
 import { z } from 'zod';
-import { type DatabaseUrl, fileOf, isShared } from './database-url.ts';
+import { type DatabaseUrl, fileOf, isShared, openAt, openReading } from './database-url.ts';
 import { FORGET_LAST_IDS, LAST_IDS, primaryKeyOf, writeLastId } from './dialect.ts';
 import { StoreError } from './errors.ts';
 import { COPYING, readFact, refuseUnfinishedCopy, writeFact } from './facts.ts';
-import { openDatabase, openReading } from './open.ts';
 import { keepDays } from './results/insert-reports.ts';
 import type { Database } from './schema.ts';
 import { FencedStore, ONLY_SHARD, resignShard, takeShard } from './shard-lease.ts';
@@ -120,9 +119,7 @@ export async function copyStore({ from, to, log, onPage = () => {} }: CopyParts)
   const installation = await installationIn(from, log);
   const opened = new AsyncDisposableStack();
   async function openHeld(url: DatabaseUrl): Promise<Store> {
-    const store = opened.adopt(await openDatabase(url, log, storeInProcess(systemClock)), (each) =>
-      each.close(),
-    );
+    const store = opened.adopt(await openAt(url, log, storeInProcess(systemClock)), (each) => each.close());
     const held = await hold(store, !isShared(url));
     opened.defer(held.release);
     return held.store;

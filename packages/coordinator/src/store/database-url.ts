@@ -1,4 +1,9 @@
+import type { Logger } from '@svc/shared/log.ts';
 import type { Secret } from '@svc/shared/secret.ts';
+import { openFile } from './sqlite/open-file.ts';
+import { openReadingFile } from './sqlite/read-requests.ts';
+import type { StoreWorkers } from './sqlite/store-thread.ts';
+import type { Store, StoreReading } from './store.ts';
 
 const SQLITE = 'sqlite:';
 
@@ -17,4 +22,25 @@ export function fileOf(url: DatabaseUrl): string | null {
 /** Whether several coordinators may use the database at once. */
 export function isShared(url: DatabaseUrl): boolean {
   return fileOf(url) === null;
+}
+
+/**
+ * Opens the database, see `openFile` and `openPostgres`. The code for PostgreSQL is loaded only when the URL
+ * needs it. This file imports no threads, because the command line's bundle has none.
+ *
+ * @param workers the writer and the readers of an SQLite file; PostgreSQL needs none
+ */
+export async function openAt(url: DatabaseUrl, log: Logger, workers: StoreWorkers): Promise<Store> {
+  const path = fileOf(url);
+  if (path !== null) return openFile({ path, log, workers });
+  const { openPostgres } = await import('./postgres/open-postgres.ts');
+  return openPostgres({ url, log });
+}
+
+/** Opens a migrated database for reading on the calling thread. It creates nothing where there is none. */
+export async function openReading(url: DatabaseUrl, log: Logger): Promise<StoreReading> {
+  const path = fileOf(url);
+  if (path !== null) return openReadingFile(path);
+  const { openPostgresReading } = await import('./postgres/open-postgres.ts');
+  return openPostgresReading({ url, log });
 }

@@ -1,7 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { createLogger } from '@svc/shared/log.ts';
 import { Secret } from '@svc/shared/secret.ts';
-import { openReading } from '../../store/open.ts';
+import { openReading } from '../../store/database-url.ts';
 import { type Comparison, compare } from './compare.ts';
 import type { WhatIfRequest } from './what-ifs.ts';
 
