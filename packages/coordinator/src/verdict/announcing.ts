@@ -6,9 +6,10 @@ import type { Vote } from './status.ts';
 import { announcement } from './transition.ts';
 
 /**
- * Queues an alert for each channel of the monitor to which the monitor's status was not announced yet. Only
- * this function decides which channels get an alert: on a change of status, when a channel is linked, at the
- * end of a hold and after a start.
+ * Announces the monitor's status: queues an alert for each of its channels whose last
+ * announced status differs. Queues nothing while the status is `unknown` or announcements
+ * about the monitor are held. All alerts about a status come from this function: after a
+ * change of status, for a new link, at the end of a hold and after a start.
  *
  * @param counted the votes that counted for the status
  */
@@ -22,7 +23,8 @@ export function announceStatus(
   if (status === 'unknown' || frame.isHeld(state)) return;
   state.links = updateLinks(state.links, (link) => {
     const told = announcement(link.announced, status);
-    // The alerts of a channel keep the key of their incident, even if another incident began during a hold.
+    // If an incident was announced to the channel and is still open there, the alert keeps its key, even if
+    // another incident of the monitor began during a hold.
     const incident = link.incident ?? state.incident;
     if (told === null || incident === null) return link;
     const since = (link.incident === null ? state.incidentSince : link.incidentSince) ?? null;
@@ -39,8 +41,8 @@ export function announceStatus(
 }
 
 /**
- * Ends an incident without a recovery. Only channels whose kind keeps incidents open get an alert. The
- * announced status of every channel becomes `active` again.
+ * Ends the monitor's incident without a recovery. Only channels whose kind keeps incidents open get an alert.
+ * The announced status of every channel becomes `active` again.
  */
 export function closeIncident(
   frame: Frame,
@@ -62,7 +64,7 @@ export function closeIncident(
 
 /**
  * Queues an alert which says that the channel's incident is over, and why. Does nothing if the channel's kind
- * does not keep incidents open.
+ * does not keep incidents open, or if no incident was announced to the channel.
  */
 export function closeOn(
   frame: Frame,
@@ -98,8 +100,9 @@ export function writeUnlinked(frame: Frame, monitorId: number, { notificationId,
 }
 
 /**
- * The `statusSlot` of an alert that ends an incident without a recovery. Each link gets one such alert of an
- * incident, so the alert needs no name of a change. A removed monitor has no state that could name one.
+ * The `statusSlot` of an alert that ends an incident without a recovery. A link gets only one such alert for
+ * each incident, so the alert's id does not need the slot of a change. A removed monitor has no state from
+ * which that slot could be taken.
  */
 const NO_CHANGE = 0;
 
@@ -122,8 +125,8 @@ function writeLink(frame: Frame, monitorId: number, link: Link): Link {
 }
 
 /**
- * Applies `change` to each link. Returns `links` itself if nothing changes: most monitors share one empty
- * array.
+ * Returns the links after `change` was applied to each. Returns `links` itself if nothing changes, because
+ * most monitors share one empty array.
  */
 function updateLinks(links: readonly Link[], change: (link: Link) => Link): readonly Link[] {
   const next = links.map(change);
@@ -142,7 +145,7 @@ export type AlertFacts = {
   readonly status: AlertStatus;
   /** The votes that counted for the verdict. */
   readonly votes: readonly Vote[];
-  /** Epoch ms. */
+  /** When the announced status began, or when the incident was ended without a recovery, epoch ms. */
   readonly at: number;
   readonly reason: string;
   readonly incident: string;
@@ -152,9 +155,9 @@ export type AlertFacts = {
 };
 
 /**
- * Makes an alert. The check that it describes is the one of the newest vote that supports the verdict.
- * Without such a vote the alert describes no check, for example when a monitor is deactivated while its
- * status is unknown.
+ * Makes an alert. It describes the check of the newest vote that supports the status or, if the incident ends
+ * without a recovery, the check of the newest vote. Without such a vote the alert describes no check, for
+ * example when a monitor without votes is deactivated.
  */
 export function alertOf(facts: AlertFacts): Alert {
   const { monitor, status, votes, at, reason, incident, since, closure } = facts;
@@ -198,7 +201,7 @@ function newestSupporting(votes: readonly Vote[], status: AlertStatus): Vote | n
   }
 }
 
-/** The matching vote with the newest slot. If several matching votes have this slot, the first of them. */
+/** The first of the matching votes with the newest slot; null: no vote matches. */
 function newest(votes: readonly Vote[], matches: (vote: Vote) => boolean): Vote | null {
   let found: Vote | null = null;
   for (const vote of votes) {

@@ -7,9 +7,10 @@ export type SlotRange = { readonly from: number; readonly until: number };
  * The slots that a monitor can have had in a range, newest first and without repetition: the slots on the
  * monitor's grid with this `period`, and the known slots off the grid.
  *
- * @param period ms; a divisor of all periods that the monitor had in the range, such as the shortest possible
- *   one
- * @param offGrid newest first; it may also contain slots on the grid or outside the range
+ * @param period  ms; a divisor of all periods that the monitor had in the range,
+ *   such as the shortest possible period
+ * @param offGrid the known slots off the grid, newest first; it may also contain
+ *   slots on the grid or outside the range
  */
 export function* candidateSlots(
   id: number,
@@ -31,7 +32,7 @@ export function* candidateSlots(
 
 /**
  * Takes one slot out of each group of `every` neighbouring slots. The position of the taken slot changes from
- * group to group. Otherwise the sample could contain only slots of a coarser grid, or no slot of that grid.
+ * group to group. Otherwise the sample could contain only slots of a longer period, or none of its slots.
  *
  * @param every integer, > 0; 1 takes all slots
  */

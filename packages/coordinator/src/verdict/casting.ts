@@ -8,11 +8,11 @@ import type { MonitorState } from './state.ts';
 import { BELIEVED_AHEAD_MS, freshForMs, type Vote, type VoteOutcome, votableForMs } from './status.ts';
 
 /*
- * Turns reports into votes of regions. Decides which reports are young enough, and how long their votes
- * count.
+ * The functions of this file turn reports into votes of regions: they decide which reports are young enough,
+ * and how long their votes count.
  */
 
-/** Makes a vote, cast now, from the region's result. */
+/** Makes a vote from a region's result. Its instants are those of a vote that is cast now. */
 export function voteOf(
   frame: Frame,
   monitor: LiveMonitor,
@@ -66,7 +66,10 @@ export function isAhead(frame: Frame, slot: number): boolean {
   return slot > frame.instants.slotNow + BELIEVED_AHEAD_MS;
 }
 
-/** The reports that are young enough, with the instants of votes that are cast now. */
+/**
+ * The reports whose slots are young enough to become votes. Their instants become
+ * those of votes that are cast now.
+ */
 function votable(frame: Frame, monitor: LiveMonitor, reports: readonly Vote[]): readonly Vote[] {
   const { slotNow: at } = frame.instants;
   const oldest = oldestVotable(frame, monitor);

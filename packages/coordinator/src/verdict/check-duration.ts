@@ -8,8 +8,9 @@ type Lasting = {
 };
 
 /**
- * When a check ended, on the slots' clock (whole epoch ms). The agent's clock may be wrong, so the duration
- * is added to the slot. The end is never later than the report.
+ * When a check ended, on the slots' clock (whole epoch ms). The agent's clock may be
+ * wrong, so the duration is added to the slot. The end is never before the slot and,
+ * if the report came after the slot, never after the report.
  *
  * @param reportedAt when the check was reported, epoch ms
  */
@@ -17,7 +18,7 @@ export function checkEnd(check: Lasting & { readonly slot: number }, reportedAt:
   return Math.max(check.slot, Math.min(Math.ceil(check.slot + lastedMs(check)), reportedAt));
 }
 
-/** Time from the start of the first attempt to the end of the last one, ms. */
+/** Time from the start of the first attempt to the end of the last attempt, ms. */
 export function lastedMs({ attempts, latency }: Lasting): number {
   const last = attempts.at(-1);
   return last === undefined ? (latency ?? 0) : last.started_ms + last.latency;
@@ -30,10 +31,10 @@ const JITTER = 0.2;
 
 /**
  * Upper bound on the duration of one check, ms: every attempt lasts for its time-out, and all waits between
- * them have their longest length.
+ * attempts have their longest length.
  *
  * @param timeoutMs bound on one attempt, > 0
- * @param retry     attempts after the first, >= 0
+ * @param retry     number of attempts after the first, >= 0
  */
 export function longestCheckMs(timeoutMs: number, retry: number): number {
   let waitsMs = 0;

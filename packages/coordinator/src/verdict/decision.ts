@@ -9,12 +9,13 @@ export type OpenSlot = {
   readonly slot: number;
   /** Regions that were given a job of the slot. */
   given: RegionSet;
-  /** Regions that have reported, abstained or been skipped. The slot does not wait for these regions. */
+  /**
+   * Regions that have reported, abstained, been skipped or been left out. The slot does not wait for them.
+   */
   answered: RegionSet;
   /**
-   * False for a slot that a start knows only from its reports, until dispatch has named the regions that
-   * still work on the slot. Until dispatch names them, every region of the electorate may be at work on the
-   * slot.
+   * Whether dispatch has named the regions that were given the slot, or the recovery after a start has ended.
+   * Until then, the slot is known only from reports, and every region of the electorate may still work on it.
    */
   isGivenKnown: boolean;
   /** Instant at which the slot is decided even if regions are missing, monotonic ms. */
@@ -24,14 +25,14 @@ export type OpenSlot = {
 };
 
 export type SlotDecision =
-  /** Every region that was given a job of the slot has reported, abstained or been skipped. */
+  /** Every region that was given a job of the slot has reported, abstained, been skipped or been left out. */
   | 'all-answered'
   /** The status is the same whatever the missing regions report. */
   | 'outcome-certain'
-  /** One period has passed. */
+  /** One period has passed since the slot. */
   | 'period-over';
 
-/** Time after the end of a passed check for which the target counts as up in the region, ms. */
+/** Time after the end of a passed or degraded check for which the target counts as up in the region, ms. */
 const UP_AFTER_PASS_MS = 5_000;
 
 /** The time at which votes are cast. */
@@ -43,11 +44,14 @@ export type CastingTime = {
 };
 
 /**
- * Casts `news` into `votes`. Each region keeps its vote about the newest slot. A failed vote continues the
- * region's run of failures. Returns `votes` itself if nothing changes.
+ * Returns the votes after those of `news` were cast: each region keeps its vote about the newest slot, and a
+ * failed vote continues the region's run of failures. Returns `votes` itself if nothing changes.
  */
 export function castVotes(votes: readonly Vote[], news: readonly Vote[], time: CastingTime): readonly Vote[] {
-  /** A copy of the votes, made at the first change: this function runs twice for nearly every slot. */
+  /**
+   * A copy of the votes. It is made only at the first change, because this function
+   * runs twice for nearly every slot.
+   */
   let cast: Vote[] | null = null;
   // Loops by index: iterators and closures would make half of all allocations for a report.
   for (let each = 0; each < news.length; each += 1) {
@@ -76,28 +80,31 @@ function placeOf(votes: readonly Vote[], region: Region): number {
 }
 
 /**
- * Sets `failedSince` of a vote that follows an older vote of its region: the first slot of the region's run
- * of failures, or the instant {@link UP_AFTER_PASS_MS} after the region's last pass if that instant is
- * earlier. Among the rules that were simulated, this rule announces every real outage in time and still
- * separates failures of different slots (decision 0152).
+ * Returns a new vote of a region with its `failedSince` set: to the first slot of the region's run of
+ * failures, or to the instant {@link UP_AFTER_PASS_MS} after the end of the region's last passed or degraded
+ * check if that instant is earlier. Among the rules that were simulated, this rule announces every real
+ * outage in time and still separates failures of different slots (decision 0152).
+ *
+ * @param old the region's vote before, which is about an older slot
  */
 function following(old: Vote, vote: Vote, { now, oldestSlot }: CastingTime): Vote {
   if (vote.failedSince === null) return vote;
   const { upSlot } = old;
   const isCounted = isFresh(old, now);
   if (old.failedSince !== null) {
-    // A run continues over an expired vote as long as another region may still report about its slot.
+    // A run continues over an expired vote as long as another region may still
+    // report about the slot of that vote.
     const isRun = isCounted || old.slot >= oldestSlot;
     return { ...vote, upSlot, failedSince: isRun ? old.failedSince : vote.failedSince };
   }
-  // An expired pass says nothing about when the failure began.
+  // An expired vote about a passed or degraded check says nothing about when the failure began.
   if (!isCounted) return { ...vote, upSlot };
   return { ...vote, upSlot, failedSince: Math.min(vote.failedSince, old.endedAt + UP_AFTER_PASS_MS) };
 }
 
 /**
- * Applies a report about an older slot, which does not replace its region's vote. The report may extend the
- * vote's run of failures to an earlier beginning, or break the run.
+ * Applies a report about a slot older than that of its region's vote. The report does not replace the vote.
+ * It may extend the vote's run of failures to an earlier beginning, or break the run.
  */
 function recounted(vote: Vote, late: Vote): Vote {
   const { failedSince, slot, upSlot } = vote;
@@ -105,8 +112,8 @@ function recounted(vote: Vote, late: Vote): Vote {
   if (late.failedSince !== null) {
     return late.failedSince < failedSince ? { ...vote, failedSince: late.failedSince } : vote;
   }
-  // The region's next check may have failed. It began after the end of the passed check, and not shortly
-  // after that check's slot.
+  // The region's next check may have failed already. So the run begins right after the end of the passed
+  // check, but no earlier than UP_AFTER_PASS_MS after the slot of that check.
   const downAt = Math.min(slot, Math.max(late.endedAt + 1, late.slot + UP_AFTER_PASS_MS));
   return { ...vote, upSlot: late.slot, failedSince: Math.max(failedSince, downAt) };
 }
@@ -120,7 +127,7 @@ export type DecisionInput = CastingTime & {
   readonly status: MonitorStatus;
   /**
    * The present, monotonic ms, so that a jump of the wall clock does not shorten the time that regions have
-   * to report.
+   * to report. -Infinity: the slot's deadline does not apply yet.
    */
   readonly monotonic: number;
 };
@@ -136,12 +143,13 @@ export function slotDecision(open: OpenSlot, standing: DecisionInput): SlotDecis
 }
 
 /**
- * Whether the status is certain: the votes of the `missing` regions cannot change it.
+ * Whether the status is certain: no report of the `missing` regions can change it.
  *
- * Four cases give every status that the numbers of votes can give: all missing regions fail, all are
- * degraded, all pass, or none votes (their earlier votes may expire meanwhile). A new `error` is certain only
- * if the failed votes share a moment whichever other regions vote. If they share none whichever other regions
- * fail, an `error` by numbers leaves the standing status.
+ * Four cases give every status that the numbers of votes can give: the missing regions all fail, are all
+ * degraded, all pass, or do not vote (their earlier votes may expire meanwhile). For an `error` the numbers
+ * are not enough: more than half of the votes must have failed at one moment. So a new `error` is certain
+ * only if the failed votes share such a moment already, whichever missing regions vote. If no reports of
+ * missing regions can make such a moment, a majority of failures leaves the status as it is.
  */
 function isCertain(open: OpenSlot, standing: DecisionInput, missing: RegionSet): boolean {
   const { electorate, now } = standing;
@@ -170,8 +178,8 @@ function isCertain(open: OpenSlot, standing: DecisionInput, missing: RegionSet):
 
 /**
  * Whether more than half of the votes may have failed at one moment, if some missing regions report failures
- * of `slot`. A region whose failure would not reach that moment counts as not voting, because its vote would
- * only raise the majority.
+ * of `slot`. A missing region whose failure would not include that moment counts as not voting, because its
+ * vote would only raise the number that is needed.
  *
  * @param cast the votes, without reports of the missing regions about `slot`
  */
@@ -198,7 +206,7 @@ function mayCoincide(
   });
 }
 
-/** The longest failure that the region may report about the slot. */
+/** A vote for the longest failure that the region may report about the slot. */
 function failureOf(region: Region, slot: number): Vote {
   return {
     region,

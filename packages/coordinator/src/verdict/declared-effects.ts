@@ -20,11 +20,11 @@ import { ageByJump, countedVotes, electorateFor } from './verdicts.ts';
 
 const NONE: readonly never[] = [];
 
-/** One change of the declaration, as far as its effects need it. */
+/** One change of the declaration, with the data that its effects need. */
 export type DeclaredChange =
   /**
-   * `monitor` is the present declaration. Null: the monitor was removed, and `removed` contains what its
-   * alerts still need.
+   * `monitor` is the present declaration. Null: the monitor was removed. Then `removed` contains what its
+   * alerts still need; null: this cannot be read any more.
    */
   | {
       readonly kind: 'monitor';
@@ -40,7 +40,7 @@ export type DeclaredChange =
       /** Version of the link. */
       readonly version: number;
     }
-  /** `link` is the stored link. */
+  /** `link` is the link as it was stored before its removal. Null: it cannot be read any more. */
   | {
       readonly kind: 'unlinked';
       readonly monitorId: number;
@@ -170,16 +170,15 @@ function channelUnlinked(
   const state = evaluation.drafts.findDraft(monitorId);
   if (monitor === undefined || state === null) return;
   const present = state.links.find((each) => each.notificationId === notificationId) ?? null;
-  // After a start, links come from rows. If the channel was linked again meanwhile, the present link is the
-  // new link. Nothing was announced over the new link, so the stored link is used. If something was announced
-  // since the start, only the present link contains it.
+  // After a start, the links in memory come from their rows. If the channel was linked again meanwhile, the
+  // present link is the new one, over which nothing was announced: the stored link is used. If something was
+  // announced since the start, only the present link contains the announcement.
   const known = present?.isTold === true || present?.incident != null ? present : (link ?? present);
   state.links = state.links.filter((each) => each.notificationId !== notificationId);
   if (known === null) return;
   writeUnlinked(evaluation.frame, monitorId, known);
   const counted = countedVotes(evaluation.frame, state, monitor);
-  // If nothing was announced over the link since the start, it does not contain the beginning of the
-  // incident.
+  // A link over which nothing was announced since the start does not contain the beginning of its incident.
   const isOfState = known.incident === state.incident;
   const incidentSince = known.incidentSince ?? (isOfState ? state.incidentSince : null);
   const ended = { ...known, version: link?.version ?? known.version, incidentSince };
@@ -214,8 +213,8 @@ function channelRemoved(evaluation: Evaluation, notificationId: number): void {
 }
 
 /**
- * Whether the probed attributes changed. A state in which no region has voted yet has no version: the version
- * of the earlier declaration is compared instead.
+ * Whether the probed attributes changed. If no change of the declaration was evaluated for the state yet, the
+ * state has no version: the version of the earlier declaration is compared instead.
  */
 function isProbedOtherwise(
   state: MonitorState,
@@ -249,8 +248,8 @@ function endVotes(
     slot: null,
     electorate: electorateFor(frame, state, monitor),
   });
-  // After a start it is not known which slots agents still work on. All slots before the present were given
-  // to agents before the change.
+  // Until the resumption after a start is over, it is not known which slots agents still work on. So all
+  // slots before the present count as given before the change.
   const unknownUntil = frame.isResumed ? 0 : frame.instants.slotNow - 1;
   state.floorSlot = Math.max(state.floorSlot, state.decidedSlot, state.open.at(-1)?.slot ?? 0, unknownUntil);
   state.decidedSlot = state.floorSlot;
@@ -259,8 +258,9 @@ function endVotes(
 }
 
 /**
- * Stores undecided slots as off the grid when the monitor's period changes. They lie on the grid of the
- * former period, where a start, which looks for the newest slot, would not find them.
+ * Stores the newest decided slot and the undecided slots as slots off the grid when
+ * the monitor's period changes. They lie on the grid of the former period, where a
+ * start that looks for the newest slot would not find them.
  */
 function keepUndecidedFindable(evaluation: Evaluation, state: MonitorState, after: LiveMonitor): void {
   if (state.decidedSlot > 0) keepFindable(evaluation.frame, after, state.decidedSlot);

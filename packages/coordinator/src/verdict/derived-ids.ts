@@ -28,15 +28,15 @@ export class DerivedIds {
   readonly #installation: string;
   readonly #key: Secret<Uint8Array>;
 
-  /** @param installation 16 hexadecimal digits */
+  /** @param installation id of the installation, 16 hexadecimal digits */
   constructor(installation: string, key: Secret<Uint8Array>) {
     this.#installation = installation;
     this.#key = key;
   }
 
   /**
-   * The key of the incident that begins with this change of status: `<installation>:<monitor>:<uuid>`, at most
-   * 70 characters.
+   * The key of the incident that begins with this change of status, at most 70 characters:
+   * `<installation>:<monitor>:<uuid>`.
    */
   incidentKey(monitorId: number, statusSlot: number): string {
     return `${this.#installation}:${monitorId}:${this.#derive('incident', monitorId, statusSlot)}`;
@@ -52,7 +52,7 @@ export class DerivedIds {
     return this.#derive('notice', event, notificationId);
   }
 
-  /** The id of the mail with an announcement of a status page, to one subscriber. */
+  /** The id of the mail that sends one announcement of a status page to one subscriber. */
   newsId(announcementUid: string, recipientId: number): string {
     return this.#derive('news', announcementUid, recipientId);
   }

@@ -24,26 +24,26 @@ import { ageVotes, areTooFew, countedVotes } from './verdicts.ts';
 import { noWrites, type StoredVote, type Writes, type WrittenVotes } from './writes.ts';
 
 /**
- * The evaluation. It takes the reports of regions and the events of dispatch together with the states of
- * monitors, and returns changed states and a list of writes. It is pure: it has no clock, no store and no
- * randomness. The caller stores the writes in one transaction. It replaces the states only after this
- * transaction is committed.
+ * The evaluation takes the reports of regions and the events of dispatch together
+ * with the states of monitors, and returns changed states and a list of writes. It is
+ * pure: it has no clock, no store and no randomness. The caller stores the writes in
+ * one transaction, and replaces the states only after this transaction is committed.
  *
  * The life of a slot, for one monitor:
  *
- *     opened ──▶ open ── every given region has answered ──────────────────┐
- *      (dispatch) │  ├── the missing regions cannot change the outcome ───┼──▶ decided: its reports become votes,
- *                 │  └── one period has passed ──────────────────────────┘    the votes a verdict, and the verdict
- *                 │                                                           a status, an incident, alerts
+ *     opened ──▶ open ── every given region has answered ────────────────┐
+ *      (dispatch) │  ├── the missing regions cannot change the status ───┼──▶ decided: its reports become votes,
+ *                 │  └── one period has passed ────────────────────────┘    the votes give a verdict, and this
+ *                 │                                                         gives a status, an incident, alerts
  *                 ├── a region reports an outcome: kept for the decision
- *                 └── a region reports `not_run`, abstains, is skipped or left out: it has answered without a vote
+ *                 └── a region reports `not_run`, abstains, is skipped or left out: answered, without a vote
  *
  *     decided ◀── a late report: becomes its region's vote at once, unless the region has voted about a newer
  *                 slot; then the open slots are judged again
  *
  * Each slot is decided by itself. Several are open if a check takes longer than its period. Votes expire, and
- * when too few are left, the status becomes `unknown`. A change of the probed attributes ends votes and open
- * slots: results of slots up to `floorSlot` are recorded and never become votes.
+ * when too few are left, the status becomes `unknown`. A deactivation or a change of the probed attributes
+ * ends votes and open slots: results of slots up to `floorSlot` are recorded and never become votes.
  */
 export type EvaluationInput = {
   readonly states: Pick<States, 'get' | 'values'>;
@@ -139,8 +139,8 @@ export class Evaluation {
   }
 
   /**
-   * Handles the end of the recovery after a start: slots that this process did not open no longer wait for
-   * any region.
+   * Handles the end of the recovery after a start, for one monitor: its slots that this process did not open
+   * no longer wait for any region.
    */
   resumedAll(monitorId: number): void {
     const known = this.#known(monitorId);
@@ -175,17 +175,18 @@ export class Evaluation {
     if (outcome !== 'not_run') {
       this.#vote(state, monitor, news, outcome);
     } else if (!news.isOfferedAgain) {
-      // A second `not_run` is not recorded, but it is an answer of the region.
+      // A repeated `not_run` is not recorded, but it is an answer of the region.
       excuseRegion(this.frame, state, monitor, slot, region, 'region');
     }
     return isKept;
   }
 
   /**
-   * Closes slots that were opened before the probed attributes changed. A process may have published such a
-   * slot ahead and ended before it told the evaluation. A start must then not count it as a slot of the
-   * present declaration (decision 0062). A slot in the future was opened before the clock was set back. It is
-   * not closed: the first slot of the present declaration comes before it, and votes.
+   * Closes the slot of a result of an earlier version of the monitor. A process may have
+   * published this slot ahead, and ended before the evaluation was told about the slot. A
+   * start must then not count it as a slot of the present declaration (decision 0062). A slot
+   * in the future was opened before the clock was set back. It is not closed, because the
+   * first slot of the present declaration comes before it and must be able to make votes.
    */
   #passOver({ id, active, version }: LiveMonitor, { slot, version: ofResult }: CheckResult): void {
     const state = this.drafts.findDraft(id);
@@ -263,8 +264,8 @@ export class Evaluation {
 
   /**
    * Announces a monitor's status to channels to which it was not announced yet: for a new link, after a
-   * start, or at the end of a hold. Votes expire first, also where fresh reports may still replace them
-   * (`looksLaterMs`), so an outdated status is not announced.
+   * start, or at the end of a hold. Expired votes take effect first, even if fresh reports may still replace
+   * them (`looksLaterMs`), so that no outdated status is announced.
    */
   announceUntold(monitorId: number): void {
     const known = this.#known(monitorId);
@@ -297,8 +298,8 @@ export class Evaluation {
   }
 
   /**
-   * The present declaration of the monitor, with its state; null: the event cannot change a vote. The job of
-   * an event from dispatch may be older than a change of the monitor's period or regions.
+   * The present declaration of the monitor, with its state; null: the event cannot change a vote. An event of
+   * dispatch contains the declaration of its job, which may have an earlier period or earlier regions.
    */
   #evaluated(monitorId: number, version: number, region?: Region): Evaluated | null {
     const monitor = this.monitor(monitorId);
@@ -318,9 +319,9 @@ function isEvaluated(
 }
 
 /**
- * Adds the changes of states to the writes, so that a start can restore them (decision 0157). Votes and open
- * slots change with each slot, the rest of a state seldom. It is called once, after all events were
- * evaluated.
+ * Adds the changes of states to the writes, so that a start can restore them
+ * (decision 0157). Votes and open slots change with each slot, and the rest of a
+ * state seldom does. Call this function once, after all events were evaluated.
  *
  * @param monitorOf returns the present declaration of the monitor
  */
@@ -332,7 +333,7 @@ function addStateWrites(
   const { writes, unwritten, moved } = frame;
   for (const state of unwritten) {
     moved.add(state);
-    // The monitor was removed by a later event.
+    // A later event has removed the monitor.
     if (drafts.findDraft(state.id) !== state) continue;
     const { id, status, statusSlot, since, reason, version, floorSlot, entered, incident } = state;
     writes.states.push({ id, status, statusSlot, since, reason, version, floorSlot, entered, incident });

@@ -4,7 +4,7 @@ import type { RegionSet } from './region-set.ts';
 import type { MonitorState } from './state.ts';
 import type { ChangeOfStatus, Writes } from './writes.ts';
 
-/** The instants of one evaluation. All events of an evaluation count as happening at this moment. */
+/** The instants of one evaluation. All its events count as happening at these instants. */
 export type Instants = {
   /** The system's clock, whole epoch ms. */
   readonly wall: number;
@@ -17,7 +17,7 @@ export type Instants = {
    * clock on which votes expire.
    */
   readonly jumpedMs: number;
-  /** Monotonic instant of the last jump of the slots' clock, ms; null: it never jumped. */
+  /** Monotonic instant of the last jump of the slots' clock, ms; null: the clock has not jumped. */
   readonly jumpedAt: number | null;
 };
 
@@ -29,7 +29,10 @@ export type Frame = {
   readonly instants: Instants;
   /** The present on the clock on which votes expire, ms (see `Vote.expiresAt`). */
   readonly now: number;
-  /** End of the last jump of the slots' clock, ms on the clock of `now`; -Infinity: it never jumped. */
+  /**
+   * End of the last jump of the slots' clock, ms on the clock on which votes expire;
+   * -Infinity: the slots' clock has not jumped.
+   */
   readonly jumpedAt: number;
   /**
    * Whether all reports from before the start have been read. Until then no slot is decided by its deadline,
@@ -49,10 +52,10 @@ export type Frame = {
   readonly closesIncidents: (providerType: string) => boolean;
   readonly ids: Pick<DerivedIds, 'incidentKey' | 'alertId'>;
   readonly writes: Writes;
-  /** Changes of status, in order. */
+  /** The changes of status that the evaluation has made, in order. */
   readonly changes: StatusChange[];
-  /** States to be written as a whole at the end. */
+  /** States that are written at the end, with their votes and open slots. */
   readonly unwritten: Set<MonitorState>;
-  /** States whose votes and open slots are written at the end. */
+  /** States of which only the votes and open slots are written at the end. */
   readonly moved: Set<MonitorState>;
 };

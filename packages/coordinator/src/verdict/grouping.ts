@@ -4,7 +4,8 @@ import { urlSecrets } from '@svc/shared/url-secrets.ts';
 /* Decides when alerts of many monitors are sent as one message, and what that message contains. */
 
 /**
- * Number of monitors in a workspace whose changes within {@link GROUP_WINDOW_MS} are announced one by one.
+ * Number of monitors of a workspace whose alerts are sent one by one although the monitors changed together.
+ * Alerts of further monitors are sent as a group.
  */
 export const TOLD_ALONE = 20;
 /** Two changes belong together if less than this time lies between them, ms. */
@@ -12,8 +13,8 @@ export const GROUP_WINDOW_MS = 30_000;
 /** Time after its change for which an alert waits for other alerts of its group, ms. */
 export const COLLECT_MS = 3_000;
 /**
- * Maximum number of monitors that a group lists, the worst first. The group only counts the remaining
- * monitors.
+ * Maximum number of monitors that the message of a group lists, the worst statuses
+ * first. The remaining monitors are only counted.
  */
 const MOST_LISTED = 100;
 
@@ -30,11 +31,11 @@ export class RecentChanges {
   readonly #changes = new Map<number, Change>();
 
   /**
-   * Notes a change. Every channel of the monitor notes the change, so the same change may be noted several
-   * times.
+   * Notes a change. Every channel of the monitor notes the change, so the same
+   * change may be noted several times.
    *
    * @param at when the alert about the change was queued, epoch ms
-   * @returns the number of this monitor among those that changed together, counted from 1
+   * @returns the position of the monitor among the monitors that changed together, counted from 1
    */
   note(monitorId: number, at: number): number {
     const known = this.#changes.get(monitorId);
@@ -49,7 +50,7 @@ export class RecentChanges {
     return rank;
   }
 
-  /** The monitors that changed together with a change at this instant. */
+  /** The ids of the monitors that changed together with a change at this instant. */
   together(at: number): Set<number> {
     const ids = new Set<number>();
     for (const [id, change] of this.#changes) if (isTogether(change.at, at)) ids.add(id);
@@ -65,7 +66,7 @@ export class RecentChanges {
 const WORST_FIRST = ['error', 'degraded', 'recovered'] as const satisfies AlertStatus[];
 
 /**
- * The one alert that represents the alerts of many monitors: the newest alert among those with the worst
+ * Returns one alert for the alerts of many monitors: the newest alert with the worst
  * status, with the group added.
  *
  * @param alerts at least one, of different monitors, in the order of their changes
@@ -89,8 +90,8 @@ export function groupAlert(alerts: readonly Alert[]): Alert {
 type Shared = NonNullable<Alert['group']>['shared'];
 
 /**
- * What all alerts have in common: the address, or at least the host, and the error message. If the address is
- * the same, the host is left out.
+ * What all alerts have in common: the address (without secrets) or at least the host, and the error message.
+ * If the address is the same, the host is left out.
  */
 export function sharedFacts(alerts: readonly Alert[]): Shared {
   const address = same(alerts, ({ monitor }) => urlSecrets.replaced(monitor.url, '…'));
@@ -111,7 +112,7 @@ function same(alerts: readonly Alert[], textOf: (alert: Alert) => string | undef
   return alerts.every((alert) => textOf(alert) === text) ? text : undefined;
 }
 
-/** Targets are URLs, or `host:port`, or names. */
+/** The host of a target, which is a URL, `host:port` or a name; undefined: no host is found. */
 function hostOf(target: string): string | undefined {
   return URL.parse(target)?.hostname || URL.parse(`tcp://${target}`)?.hostname;
 }

@@ -6,12 +6,12 @@ export type UpdateState = (typeof UPDATE_STATES)[number];
 export const IMPACTS = ['none', 'degraded', 'partial_outage', 'down'] as const;
 export type Impact = (typeof IMPACTS)[number];
 
-/** The parts of an update that decide about the state of its incident. */
+/** The parts of an update that decide the state of its incident. */
 export type ToldState = { readonly id: number; readonly state: UpdateState; readonly at: number };
 
 /**
- * The newest update by its time. If several updates have the same time, the one that was written last. Null:
- * there are no updates.
+ * The newest update by its time. Among several updates with the same time, it is the one that was written
+ * last. Null: there are no updates.
  */
 export function newestUpdate<U extends ToldState>(updates: readonly U[]): U | null {
   let newest: U | null = null;
@@ -32,8 +32,10 @@ export function resolvedAt(updates: readonly ToldState[]): number | null {
 }
 
 /**
- * The state of an incident. The recovery of a monitor resolves its incident, whatever the updates say. An
- * update may resolve the incident before the monitor recovers.
+ * The state of a monitor's incident. When the monitor recovers, its incident is resolved, whatever the
+ * updates say. An update may resolve the incident before the monitor recovers.
+ *
+ * @param isClosed whether the incident has ended, by the recovery or without it
  */
 export function stateOf(isClosed: boolean, updates: readonly ToldState[]): UpdateState {
   if (isClosed) return 'resolved';

@@ -18,7 +18,10 @@ export type Report = {
   readonly isOfferedAgain: boolean;
 };
 
-/** Adds the results of one evaluation to its writes, with the other rows that a recorded result requires. */
+/**
+ * Adds the results of one evaluation to its writes, with the other rows that a recorded result requires:
+ * slots off the grid, and repairs of roll-ups.
+ */
 export class KeptResults {
   readonly #frame: Frame;
   /** Outcomes that this evaluation has recorded so far: one batch may contain the same result twice. */
@@ -37,7 +40,8 @@ export class KeptResults {
   keepResult(monitor: LiveMonitor, { result, region, agent, prior }: Report): boolean {
     const { slot, outcome } = result;
     const isFinal = prior !== null && prior !== 'not_run';
-    // This batch may contain an abstention for a result that an earlier batch has recorded.
+    // An outcome of an earlier batch counts first, because this batch may contain an
+    // abstention for the same slot.
     const known = isFinal ? prior : (this.#outcomes.of(monitor.id, slot, region) ?? prior);
     if (known !== null && (known !== 'not_run' || outcome === 'not_run')) return false;
     this.#outcomes.set(monitor.id, slot, region, outcome);
@@ -103,10 +107,13 @@ export function isOutcomeUnknown(
   return slot < state.decidedSlot;
 }
 
-/** Factor by which a key multiplies the monitor's id. It is larger than the number of regions (28). */
+/**
+ * Factor by which a key multiplies the monitor's id. It is larger than every number
+ * that `Math.clz32` returns for a region's bit (4 to 31).
+ */
 const REGION_PLACES = 32;
 
-/** An outcome of a slot, linked to the outcome of another slot with the same key that was kept before. */
+/** The outcome of a slot, with a link to the outcome that was kept before it under the same key. */
 type Kept = { readonly slot: number; outcome: Outcome; readonly before: Kept | undefined };
 
 /**

@@ -1,6 +1,7 @@
 /**
- * Counts of latencies between fixed boundaries, so that histograms of hours, days and regions can be added
- * up. Each boundary is 10 % above the one before, so every value is within 5 % of the middle of its bucket.
+ * Counts of latencies between fixed boundaries, so that histograms of hours, days
+ * and regions can be added up. Each boundary is 10 % above the one before, so every
+ * value from 0.1 ms to two hours is within 5 % of the middle of its bucket.
  */
 export type LatencyHistogram = Uint32Array;
 
@@ -79,10 +80,7 @@ function bucketOf(latency: number): number {
   return Math.min(1 + Math.floor(Math.log(latency / LOWEST_MS) * PER_LOG), BUCKETS - 1);
 }
 
-/**
- * The geometric middle of a bucket: its ratio to the lower boundary is the same as the ratio of the upper
- * boundary to it. Bucket 0: 0. In ms.
- */
+/** The geometric middle of a bucket, ms; 0 for bucket 0. */
 function middleOf(bucket: number): number {
   return bucket === 0 ? 0 : LOWEST_MS * GROWTH ** (bucket - 0.5);
 }

@@ -1,6 +1,7 @@
 /**
- * Local time of a time zone. A local time is stored as the epoch ms at which a clock in UTC shows the same
- * date and time. So calculations can treat it like an instant, without skipped or repeated hours.
+ * The functions of this file convert between instants and the local time of a time zone. A local time is
+ * stored as the epoch ms at which a clock in UTC shows the same date and time. So calculations can treat it
+ * like an instant, without skipped or repeated hours.
  */
 
 const DAY_MS = 86_400_000;
@@ -28,7 +29,7 @@ export function isTimeZone(name: string): boolean {
   }
 }
 
-/** The local time of the zone at an instant, epoch ms. */
+/** The local time of the zone at an instant (epoch ms). */
 export function localAt(zone: string, instant: number): number {
   return instant + offsetAt(zone, instant);
 }

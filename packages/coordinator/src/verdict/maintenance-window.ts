@@ -19,8 +19,8 @@ export type Repetition = {
   /** `weekly`: the days of the week. `monthly` with `week`: one day. Otherwise empty. */
   readonly weekdays: readonly Weekday[];
   /**
-   * `monthly` only: 1 to 4, or -1 for the last of the month. Null: the day of the month of the first
-   * occurrence; months without that day are left out.
+   * `monthly` only: the number of the weekday within the month, 1 to 4, or -1 for the last. Null: the window
+   * repeats on the day of the month of its first occurrence, and leaves out months without that day.
    */
   readonly week: number | null;
   /** No occurrence begins after this instant, epoch ms. Null: the window repeats for ever. */
@@ -36,8 +36,8 @@ export type WindowTimes = {
   /** Null: the window has only its first occurrence. */
   readonly repeat: Repetition | null;
   /**
-   * The whole window is over from this instant on, even in the middle of an occurrence, epoch ms. Null:
-   * nobody has ended it.
+   * When somebody ended the whole window, epoch ms. From then on it is over, even in the middle of an
+   * occurrence. Null: nobody has ended it.
    */
   readonly endedAt: number | null;
 };
@@ -46,18 +46,18 @@ export type WindowTimes = {
 export type Occurrence = { readonly from: number; readonly until: number };
 
 /**
- * The search for the next occurrence covers at most this number of days: February 29th comes within eight
- * years.
+ * The search for the next occurrence covers this number of days, multiplied by the interval of the
+ * repetition: February 29th comes within eight years.
  */
 const LONGEST_WAIT_DAYS = 8 * 366 + 31;
-/** Upper bound on the difference between a local day and the instant, ms. */
+/** Upper bound on the difference between a local time and its instant, ms. */
 const SLACK_MS = 2 * DAY_MS;
 
 /**
  * The occurrences that overlap a span of time, in their order.
  *
- * Each occurrence begins and ends at the same local times as the first one. A window from 02:00 to 04:00
- * therefore ends at 04:00 even on days on which clocks change. If an occurrence would be empty, because
+ * Each occurrence begins and ends at the same local times as the first occurrence. A window from 02:00 to
+ * 04:00 therefore ends at 04:00 even on days on which clocks change. If an occurrence would be empty, because
  * clocks skip its end, it gets the length of the first occurrence instead.
  *
  * @param from  epoch ms
@@ -70,7 +70,10 @@ export function occurrencesIn(times: WindowTimes, from: number, until: number): 
 /** How far {@link isDuring} looks ahead, ms: consecutive calls are mostly about the same weeks. */
 const LOOKED_AHEAD_MS = 32 * DAY_MS;
 
-/** The result of the last search in a window: the first occurrence that ends after `from`. */
+/**
+ * The result of the last search in a window: the first occurrence that ends after `from`; null: none begins
+ * within {@link LOOKED_AHEAD_MS} after `from`.
+ */
 type Looked = { readonly from: number; readonly next: Occurrence | null };
 
 /**
@@ -80,8 +83,8 @@ type Looked = { readonly from: number; readonly next: Occurrence | null };
 const looked = new WeakMap<WindowTimes, Looked>();
 
 /**
- * Whether an occurrence covers the instant. For instants shortly after the last one of the same window, this
- * takes almost no time.
+ * Whether an occurrence covers the instant. If the same window was asked about an
+ * instant shortly before, the answer takes almost no time.
  */
 export function isDuring(times: WindowTimes, instant: number): boolean {
   const last = looked.get(times);
@@ -107,8 +110,8 @@ export function nextOccurrence(times: WindowTimes, instant: number): Occurrence 
 export function overlapsItself(times: WindowTimes): boolean {
   if (times.repeat === null) return false;
   let end = Number.NEGATIVE_INFINITY;
-  // If distances between occurrences differ, one year of weekdays contains the shortest distance. For months
-  // it takes two years, because at least one of two years has no 29th of February.
+  // The shortest distance between two occurrences is found within a year of days or weeks, and within two
+  // years of months, because at least one of two years has no 29th of February.
   const days = times.repeat.frequency === 'monthly' ? 800 : 400;
   for (const { from, until } of occurrencesFrom(times, times.startsAt, times.startsAt + days * DAY_MS)) {
     if (from < end) return true;
@@ -130,7 +133,10 @@ function* occurrencesFrom(times: WindowTimes, from: number, until: number): Gene
   return undefined;
 }
 
-/** The occurrences that overlap the span, and maybe some before and after the span. Ignores `endedAt`. */
+/**
+ * The occurrences that overlap the span, and maybe some before and after the span. An occurrence in which the
+ * window was ended (`endedAt`) keeps its full length here.
+ */
 function* unended(times: WindowTimes, from: number, until: number): Generator<Occurrence> {
   const { startsAt, endsAt, timeZone, repeat } = times;
   if (repeat === null || (startsAt < until && endsAt > from)) yield { from: startsAt, until: endsAt };
@@ -150,7 +156,10 @@ function* unended(times: WindowTimes, from: number, until: number): Generator<Oc
   }
 }
 
-/** Whether an occurrence of the repetition begins on this local day. `day` is the beginning of the day. */
+/**
+ * Whether an occurrence of the repetition begins on this local day. `day` is the
+ * local time at which the day begins.
+ */
 function isOnDay(
   { frequency, interval, weekdays, week }: Repetition,
   day: number,
@@ -268,7 +277,10 @@ export class Windows {
     return this.#byId.values();
   }
 
-  /** A copy in which `window` replaces the window with its id. Null: a copy without that window. */
+  /**
+   * Returns a copy in which `window` replaces the window with this id, if there is
+   * one. Null: a copy without that window.
+   */
   with(id: number, window: LiveWindow | null): Windows {
     const byId = new Map(this.#byId);
     const byMonitor = new Map(this.#byMonitor);

@@ -7,7 +7,7 @@ export type MonitorStatus = (typeof MONITOR_STATUSES)[number];
 
 /** The endpoint that a monitor declares for its metrics. */
 export type DeclaredExport = {
-  /** The declared URL, with its query in clear text. */
+  /** The declared URL. Its query is in clear text. */
   readonly endpoint: Secret;
   readonly headers: Secret<Readonly<Record<string, string>>>;
 };
@@ -45,8 +45,8 @@ export type LiveMonitor = {
    */
   readonly longestCheckMs: number;
   /**
-   * When the monitor was created or last activated, or when its probed attributes last changed, epoch ms. At
-   * this instant the monitor gets a first slot at once.
+   * When the monitor was created or last activated, or when its probed attributes last changed, epoch ms. The
+   * monitor gets a first slot at this instant.
    */
   readonly activatedAt: number;
   /** JSON text of the {@link Check} that travels in jobs, with its secrets in clear text. */

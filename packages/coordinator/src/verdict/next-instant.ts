@@ -4,9 +4,9 @@ import { isFresh, type Vote } from './status.ts';
 
 /**
  * Delay of the check for expired votes while a slot of the monitor is open, ms. If a slot was skipped or lost
- * twice, votes expire while the next check runs. The delay gives the reports of that check, most of which
- * come together, time to replace these votes, so that the status is not `unknown` for some milliseconds. Code
- * that removes an open slot must judge the votes.
+ * twice, votes expire while the next check runs. Most reports of that check come together, and the delay
+ * gives them time to replace the expired votes, so that the status is not `unknown` for some milliseconds.
+ * Code that removes an open slot must judge the votes.
  */
 const UNDER_WAY_MS = 500;
 
@@ -22,11 +22,11 @@ export function looksLaterMs({ open }: Readonly<MonitorState>): number {
 }
 
 /**
- * When the monitor must be judged although no event arrives, monotonic ms: the deadline of its oldest open
- * slot, or the next expiry of a vote (which matters only while the status depends on votes). Null: never.
+ * When the monitor must be judged if no event arrives before, monotonic ms: at the earliest deadline of its
+ * open slots, or when the next vote has expired (not while the status is `unknown`). Null: never.
  *
  * @param now      the present, ms on the clock of `Vote.expiresAt`; votes that expired earlier are ignored
- * @param jumpedMs how far the votes' clock is ahead of the monotonic one
+ * @param jumpedMs how far the votes' clock is ahead of the monotonic clock
  */
 export function nextInstant(state: Readonly<MonitorState>, now: number, jumpedMs: number): number | null {
   const { open, votes } = state;

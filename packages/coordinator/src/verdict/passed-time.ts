@@ -1,15 +1,16 @@
 import { DELIVERY_LIFETIME_MS } from './backoff.ts';
 
 /**
- * Time between two calls of {@link PassedTime.compareClocks}, ms. It must be shorter than `SMALLEST_JUMP_MS`.
+ * Longest time between two calls of {@link PassedTime.compareClocks}, ms. It must be
+ * shorter than `SMALLEST_JUMP_MS`.
  */
 export const LOOK_AT_CLOCK_EVERY_MS = 60_000;
 /** Smallest step of the wall clock that counts as a jump, ms. Smaller steps hardly change an age. */
 const SMALLEST_JUMP_MS = 2 * LOOK_AT_CLOCK_EVERY_MS;
 
 /**
- * @property before wall time at the comparison that found the jump, as it would have been without the jump,
- *   epoch ms. The jump has the width `byMs`
+ * A jump of the wall clock forward by `byMs`. `before` is the time that the wall clock would have shown
+ * without the jump when the jump was found, epoch ms.
  */
 type Jump = { readonly before: number; readonly byMs: number };
 
@@ -40,8 +41,8 @@ export class PassedTime {
     this.#monotonic = monotonic;
     if (byMs >= SMALLEST_JUMP_MS) this.#jumps.push({ before: expected, byMs });
     else if (byMs <= -SMALLEST_JUMP_MS) this.#takeBack(-byMs);
-    // Forgets jumps that are older than the lifetime of an alert: every alert that waited during such a jump
-    // is gone.
+    // Forgets jumps that are older than the lifetime of an alert, because every
+    // alert that waited during such a jump is gone.
     while (this.#jumps.length > 1 && this.#passedSince(this.#jumps[0]?.before ?? 0) > DELIVERY_LIFETIME_MS) {
       this.#jumps.shift();
     }

@@ -17,7 +17,7 @@ export function bitOf(region: Region): RegionSet {
 
 export function regionSet(regions: readonly Region[]): RegionSet {
   let set = NO_REGIONS;
-  // Loops by index: an iterator would be created several times for each report.
+  // Loops by index, because an iterator would be created several times for each report.
   for (let index = 0; index < regions.length; index += 1) set |= bitOf(regions[index] as Region);
   return set;
 }

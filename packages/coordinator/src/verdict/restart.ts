@@ -11,8 +11,8 @@ export type StoredState = WrittenState &
   Pick<MonitorState, 'incidentSince' | 'intervals' | 'links'>;
 
 /**
- * Restores a monitor's state from its stored rows: the state has the value that it had when the last batch
- * was written.
+ * Restores a monitor's state from its stored rows: the state becomes what it was when the last batch was
+ * written. Slots and instants from a clock that was ahead are dropped or corrected.
  *
  * @param newestBelieved epoch ms; later slots and instants count as coming from a clock that was ahead.
  *   Default: one minute after the present
@@ -62,8 +62,9 @@ export function restoreState(
 }
 
 /**
- * Corrects the beginning of an incident: it is no later than the beginning of the present status. The row of
- * the incident keeps the beginning from the clock that was ahead until the incident ends (`closeIncidents`).
+ * Moves the beginning of an incident to `latest` if it is later: an incident begins
+ * no later than the present status. The row of the incident keeps its beginning from
+ * the clock that was ahead until the incident ends (`closeIncidents`).
  *
  * @param latest epoch ms
  */
@@ -77,10 +78,11 @@ function beginBy(state: MonitorState, latest: number): void {
 }
 
 /**
- * Restores a vote's expiry. A vote from a clock that was ahead does not count for longer than other votes.
+ * Makes a vote from a stored vote. A vote from a clock that was ahead does not count
+ * for longer than a vote that is cast now.
  *
- * @param agedUntil the present, or a later instant up to which the vote has aged, epoch ms on the slots'
- *   clock
+ * @param agedUntil the present, or a later instant up to which the vote has aged,
+ *   epoch ms on the slots' clock
  */
 function withExpiry(
   { frame: { now, instants } }: Evaluation,

@@ -1,20 +1,20 @@
 import { PERIODICITIES, periodMs } from '@svc/shared/periodicity.ts';
 
 /**
- * Decides when monitors are due. Instants are epoch ms of the slot clock. `period` and `phase` are ms with `0
- * <= phase < period`.
+ * The functions of this file decide when monitors are due. Instants are epoch ms of the slot clock. `period`
+ * and `phase` are ms, and the phase is at least 0 and less than the period.
  *
  * A monitor's slots lie on a grid of its own, `phase` after every multiple of its period. The slots are the
- * same in all regions of the monitor. Only the first slot after its creation or activation lies off the grid,
- * so that an hourly monitor has its first result at once.
+ * same in all regions of the monitor. Only its first slot after a creation, an activation or a change of the
+ * probed attributes may lie off the grid, so that an hourly monitor has its first result at once.
  */
 
 /** Shortest distance between the first slots of different monitors, ms: 500 first slots a second. */
 export const FIRST_SLOT_SPACING_MS = 2;
 
 /**
- * The shortest period. Every period is a multiple of the shortest period, so a monitor's grid of the shortest
- * period contains its slots of every other period.
+ * The shortest period, ms. Every period is a multiple of it, so a monitor's grid of the shortest period
+ * contains its slots of every other period.
  */
 export const FINEST_PERIOD_MS = periodMs(PERIODICITIES[0]);
 
@@ -28,7 +28,7 @@ export const SLOT_STEP_MS = 100;
 /**
  * Offset of the monitor's slots from the multiples of its period, ms. The offsets of different ids are spread
  * evenly over the period. The offset of an id is the same at every start. One hash serves all periods: if one
- * period divides another, the longer one's grid is a subset of the shorter one's.
+ * period divides another, the grid of the longer period is a subset of the other grid.
  *
  * @param id positive integer
  */
@@ -77,10 +77,10 @@ export type DueSlot =
   | { readonly is: 'missed'; readonly next: number };
 
 /**
- * Decides about a monitor whose slot `dueAt` has come. Usually that slot runs. After a standstill only the
- * newest missed slot runs, and only while it is less than half a period old.
+ * Decides which slot of a monitor runs when the slot `dueAt` should be opened. Usually `dueAt` runs. After a
+ * standstill only the newest missed slot runs, and only while it is less than half a period old.
  *
- * @param dueAt a slot of the monitor, on the grid or not, `<= now`
+ * @param dueAt a slot of the monitor, on the grid or not; it may lie shortly after `now`
  */
 export function dueSlot(dueAt: number, now: number, period: number, phase: number): DueSlot {
   const newest = Math.max(dueAt, gridSlotUntil(now, period, phase));

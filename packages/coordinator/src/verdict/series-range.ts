@@ -3,9 +3,9 @@ import { bucketsUntil, DAY_MS, HOUR_MS } from './summary-range.ts';
 const MINUTE_MS = 60_000;
 
 /**
- * The ranges of a series for a chart: width of a bucket, and number of buckets including the bucket in
- * progress. `regionBuckets` is the maximum number of buckets that are shown for each region; it divides the
- * number of buckets.
+ * The ranges of a series for a chart: width of a bucket, and number of buckets with
+ * the bucket in progress. `regionBuckets` is the maximum number of buckets that are
+ * shown for each region; it divides the number of buckets.
  */
 export const SERIES_RANGES = {
   '1h': { bucketMs: MINUTE_MS, buckets: 60, regionBuckets: 60 },
@@ -47,7 +47,11 @@ export function regionBuckets(range: SeriesRange, { from, bucketMs, count }: Ser
   return { from, bucketMs: bucketMs * joined, count: count / joined };
 }
 
-/** Beginning of the bucket that holds the instant, which is not before `from`. */
+/**
+ * Beginning of the bucket that contains the instant.
+ *
+ * @param instant not before `from`
+ */
 export function bucketOf({ from, bucketMs }: SeriesBuckets, instant: number): number {
   return instant - ((instant - from) % bucketMs);
 }

@@ -18,7 +18,10 @@ import {
   standingStatus,
 } from './verdicts.ts';
 
-/* The life of a slot from its opening to its decision, and late reports. `evaluation.ts` has the diagram. */
+/*
+ * The functions of this file follow a slot from its opening to its decision, and handle late reports.
+ * `evaluation.ts` has the diagram.
+ */
 
 const NONE: readonly never[] = [];
 
@@ -40,8 +43,8 @@ export function giveSlot(
 }
 
 /**
- * Ends the recovery after a restart: slots whose regions dispatch did not name no longer wait for any region.
- * Among these slots, those that no region has answered are removed, and may be opened again.
+ * Ends the recovery after a restart. A slot of which dispatch has not named the regions waits for no further
+ * region: it is decided with the answers so far. Without any answer it is removed, and may be opened again.
  */
 export function closeGiving(frame: Frame, state: MonitorState, monitor: LiveMonitor): void {
   state.open = state.open.filter(({ isGivenKnown, answered }) => isGivenKnown || answered !== NO_REGIONS);
@@ -54,7 +57,7 @@ export function closeGiving(frame: Frame, state: MonitorState, monitor: LiveMoni
  * becomes a vote at once.
  */
 export function takeReport(frame: Frame, state: MonitorState, monitor: LiveMonitor, vote: Vote): void {
-  // Aged votes may have made a slot certain. It is then decided without this report.
+  // Expired votes may have made a slot certain. Such a slot is decided without this report.
   if (hasAgedVote(state, frame.now)) decideSlots(frame, state, monitor);
   if (isOver(state, vote.slot)) {
     reportLate(frame, state, monitor, vote);
@@ -81,7 +84,7 @@ export function excuseRegion(
   region: Region,
   saidBy: 'region' | 'dispatch',
 ): void {
-  // Aged votes may have made a slot certain, as in `takeReport`.
+  // Expired votes may have made a slot certain, as in `takeReport`.
   if (hasAgedVote(state, frame.now)) decideSlots(frame, state, monitor);
   if (isOver(state, slot)) return;
   const open = openSlot(frame, state, monitor, slot);
@@ -175,7 +178,7 @@ function decisionOf(
 }
 
 /**
- * Turns the reports into the regions' votes, and the votes into a verdict.
+ * Turns the slot's reports into the regions' votes, and the votes into a verdict.
  *
  * @returns whether there was a verdict
  */
@@ -183,7 +186,8 @@ function decideSlot(frame: Frame, state: MonitorState, monitor: LiveMonitor, ope
   const isFirst = !state.isDecided;
   state.isDecided = true;
   const isJudged = judgeSlot(frame, state, monitor, open);
-  // After the first decision of this process, announcements that an earlier process held back are allowed.
+  // After this process has decided a first slot of the monitor, announcements that
+  // an earlier process held back are allowed.
   if (isFirst) announceStatus(frame, state, monitor, countedVotes(frame, state, monitor));
   return isJudged;
 }
@@ -196,7 +200,8 @@ function judgeSlot(frame: Frame, state: MonitorState, monitor: LiveMonitor, open
     state.decidedAnswered = open.answered;
   }
   const isCast = castNews(frame, state, monitor, open.reports, open.given);
-  // If expired votes left too few for the electorate before this slot, `unknown` is dated at their expiry.
+  // If expired votes left too few votes for the electorate before this slot,
+  // `unknown` is dated at their expiry.
   if (!isCast) ageVotes(frame, state, monitor);
   const joining = open.given & ~state.entered;
   enterRegions(frame, state, open.given);
@@ -210,9 +215,9 @@ function judgeSlot(frame: Frame, state: MonitorState, monitor: LiveMonitor, open
 }
 
 /**
- * Casts reports. Votes that expired while the check was running did not make the status `unknown` so far,
- * because fast reports may replace them. If the new votes would merely keep the old status, or if they are
- * too few, the expired votes are aged first (→ `unknown`).
+ * Casts reports. Votes that expired while the check was running have not made the status `unknown` so far,
+ * because fast reports may replace them. If the new votes would merely keep the old status, or if the new
+ * votes are too few, the expired votes take effect first: the status becomes `unknown`.
  *
  * @param joining regions that enter the electorate with the slot of the reports
  * @returns whether a region's vote changed
@@ -250,8 +255,8 @@ function canEnter(frame: Frame, state: Readonly<MonitorState>, monitor: LiveMoni
 }
 
 /**
- * The regions that were given the open slots; the empty set if the given regions of one of these slots are
- * unknown.
+ * The regions that were given the open slots. The set is empty if it is not known
+ * for one of these slots which regions were given it.
  */
 function givenNow({ open }: Readonly<MonitorState>): RegionSet {
   let given = NO_REGIONS;
@@ -285,9 +290,9 @@ function reportLate(frame: Frame, state: MonitorState, monitor: LiveMonitor, vot
 }
 
 /**
- * Judges votes that have changed between two decisions. `slot` is the slot of the changed votes; null: the
- * change has no single slot. Open slots are decided first. Otherwise a status could be announced that these
- * slots reverse at once.
+ * Judges votes that have changed between two decisions. `slot` is the slot of the
+ * changed votes; null: they do not belong to a single slot. Open slots are decided
+ * first. Otherwise a status could be announced that these slots reverse at once.
  */
 export function judgeAnew(
   frame: Frame,
@@ -307,7 +312,7 @@ function markAnswered(open: OpenSlot, region: Region): void {
   open.answered |= bitOf(region);
 }
 
-/** Finds the open slot, or opens it when a result or an abstention mentions it first. */
+/** Returns the open slot. Opens the slot if no event has mentioned it yet. */
 function openSlot(frame: Frame, state: MonitorState, { periodMs }: LiveMonitor, slot: number): OpenSlot {
   const { slotNow, monotonic } = frame.instants;
   let index = state.open.length;
@@ -319,7 +324,8 @@ function openSlot(frame: Frame, state: MonitorState, { periodMs }: LiveMonitor, 
     given: NO_REGIONS,
     answered: NO_REGIONS,
     isGivenKnown: false,
-    // A slot is dispatched a little ahead of its instant, never by a whole period.
+    // A slot is dispatched a little ahead of its instant, never by a whole period,
+    // so its deadline is less than two periods away.
     deadline: monotonic + Math.min(2 * periodMs, slot + periodMs - slotNow),
     reports: NONE,
   };
@@ -327,7 +333,7 @@ function openSlot(frame: Frame, state: MonitorState, { periodMs }: LiveMonitor, 
   return open;
 }
 
-/** Replaces the region's earlier report. */
+/** Returns the reports with `vote` in place of its region's earlier report, if there is one. */
 function withReport(reports: readonly Vote[], vote: Vote): readonly Vote[] {
   const others: Vote[] = [];
   for (let index = 0; index < reports.length; index += 1) {

@@ -3,25 +3,25 @@ import type { Region } from '@svc/shared/regions.ts';
 import type { LiveMonitor } from './monitor.ts';
 
 /**
- * Events of slots, which dispatch reports in their order. The calls are synchronous and cheap: the evaluation
- * handles them with the next transaction.
+ * The events of slots. Dispatch reports them in their order. The calls are synchronous and cheap: the
+ * evaluation handles the events with the next transaction.
  */
 export interface SlotEvents {
   /**
-   * The slot exists, and these regions get a job of it. Called once for each slot, before its first job is
-   * published.
+   * The slot exists, and these regions are given it. They all get a job of it, except those that `skipped` or
+   * `leftOut` names right afterwards. Called once for each slot, before its first job is published.
    */
   opened(monitor: LiveMonitor, slot: number, regions: readonly Region[]): void;
   /** The region will not report the slot. It is recorded as `not_run` with the reason. */
   abstained(monitor: LiveMonitor, slot: number, region: Region, reason: NotRunReason): void;
   /**
-   * The region gets no job of the slot: its check of an earlier slot still runs. The skipped job is counted,
-   * but not stored as a row.
+   * The region gets no job of the slot, because its check of an earlier slot still runs. The skipped job is
+   * counted, but not stored as a row.
    */
   skipped(monitor: LiveMonitor, slot: number, region: Region): void;
   /**
-   * Under overload these regions get no job of the slot, which need not be open. The regions' votes count for
-   * one more period. The jobs left out are counted, but not stored as rows.
+   * These regions get no job of the slot because of overload. The slot need not be open. The regions' votes
+   * count for one more period. The jobs left out are counted, but not stored as rows.
    */
   leftOut(monitor: LiveMonitor, slot: number, regions: readonly Region[]): void;
 }
@@ -45,8 +45,8 @@ export type SlotOutcome = {
 /** The calls by which the recorder asks dispatch about results and reports results to it. */
 export interface SlotOutcomes {
   /**
-   * Whether the job behind this `not_run` is offered again, so that the region has not answered yet. The
-   * recorder asks this when it evaluates the result. The call changes nothing.
+   * Whether the job of this `not_run` is offered again, so that the region has not answered yet. The recorder
+   * asks this when it evaluates the result. The call changes nothing.
    */
   isOfferedAgain(monitorId: number, slot: number, region: Region, reason: NotRunReason): boolean;
   /**
@@ -64,7 +64,7 @@ export interface SlotOutcomes {
   outcomeRecorded(outcome: SlotOutcome): void;
 }
 
-/** The reports of dispatch after a restart. */
+/** The call by which dispatch ends the recovery after a restart. */
 export interface SlotRecovery {
   /**
    * Ends the recovery: the streams are read up to the restart, and slots from before the restart no longer

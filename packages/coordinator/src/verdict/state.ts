@@ -20,7 +20,7 @@ export type Link = {
    * channel.
    */
   readonly incident: string | null;
-  /** When that incident began, epoch ms; absent or null: not known. */
+  /** When the announced incident began, epoch ms; absent or null: not known. */
   readonly incidentSince?: number | null;
   /**
    * Whether something was announced to the channel since the start. False or absent: the link equals its
@@ -50,9 +50,10 @@ export type MonitorState = {
   readonly id: number;
   status: MonitorStatus;
   /**
-   * Names the last change of status, `unknown` apart: the slot that made it, epoch ms, or 1 ms after the name
-   * of the previous change, if that is later. The name follows from the reports alone, so the change keeps
-   * its name when the reports are evaluated again. 0: the status has not changed yet.
+   * Identifies the last change to a status other than `unknown`: the slot that made the
+   * change (the newest decided slot if no slot made it), epoch ms, but at least 1 more
+   * than for the previous change. It follows from the reports alone, so the change has the
+   * same identity when the reports are evaluated again. 0: the status has not changed yet.
    */
   statusSlot: number;
   /** Beginning of the status, epoch ms. */
@@ -63,13 +64,16 @@ export type MonitorState = {
    * began with it.
    */
   intervals: readonly ReasonInterval[];
-  /** Version of the probed attributes that the votes are about; null: no region has voted yet. */
+  /**
+   * Version of the probed attributes that the votes are about, as of the last change of the declaration that
+   * was evaluated; null: none was evaluated yet.
+   */
   version: number | null;
   /** Newest decided slot, epoch ms; 0: no slot was decided yet. */
   decidedSlot: number;
   /**
-   * Regions that have answered the newest decided slot, or may have. No result of other regions is recorded
-   * for it.
+   * Regions that have answered the newest decided slot, or may have answered it. For
+   * this slot no result of any other region is recorded.
    */
   decidedAnswered: RegionSet;
   /**
@@ -124,7 +128,7 @@ export function newState(id: number, since: number): MonitorState {
 
 /** The open slot of the state; undefined: the slot is decided, or no event has mentioned it. */
 export function openSlotOf({ open }: Readonly<MonitorState>, slot: number): OpenSlot | undefined {
-  // This function and its neighbours loop by index: a closure would be made several times for each report.
+  // The functions of this file loop by index, because a closure would be made several times for each report.
   for (let index = 0; index < open.length; index += 1) {
     if (open[index]?.slot === slot) return open[index];
   }
@@ -165,7 +169,7 @@ export class States {
 
 /**
  * The states as one evaluation changes them. They are copies, which replace the originals after the commit
- * and are dropped when it fails.
+ * and are dropped when the commit fails.
  */
 export class Drafts {
   readonly #states: Pick<States, 'get'>;
@@ -198,7 +202,7 @@ export class Drafts {
     this.#drafts.set(id, null);
   }
 
-  /** Calls `visit` for each changed state; null: deleted. */
+  /** Calls `visit` for each draft; null: the state was deleted. */
   forEach(visit: (state: MonitorState | null, id: number) => void): void {
     this.#drafts.forEach(visit);
   }
@@ -228,7 +232,7 @@ function replace(standing: MonitorState, state: Readonly<MonitorState>): void {
   standing.floorSlot = state.floorSlot;
   standing.entered = state.entered;
   standing.votes = takenOver(standing.votes, state.votes);
-  // Drafts copy the array before they change it, so all states may share the empty one.
+  // All states may share the empty array, because drafts copy the array before they change it.
   standing.open = state.open.length === 0 ? NO_OPEN : state.open;
   standing.isDecided = state.isDecided;
   standing.incident = state.incident;
@@ -237,8 +241,9 @@ function replace(standing: MonitorState, state: Readonly<MonitorState>): void {
 }
 
 /**
- * Copies `votes` into the objects of `standing` if both have the same regions. New objects for each report
- * would cause most of the work of collecting V8's old generation.
+ * Copies `votes` into the objects of `standing` and returns `standing`, if both have
+ * the same regions; otherwise returns `votes`. New objects for each report would
+ * cause most of the work of collecting V8's old generation.
  */
 function takenOver(standing: readonly Vote[], votes: readonly Vote[]): readonly Vote[] {
   if (!haveSameRegions(standing, votes)) return votes;

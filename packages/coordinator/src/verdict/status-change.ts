@@ -64,13 +64,15 @@ export function flushIntervals(frame: Frame, state: MonitorState): void {
 
 /**
  * Changes the reason of an unchanged status. Reasons are stored as intervals, with the votes of their
- * beginning: with a row for each slot, one lossy region of 28 wrote 12 MB per monitor and day. So the history
- * shows how many slots had a reason, and the results show which slots they were. Intervals of alternating
- * reasons overlap in time.
+ * beginning. A row for each slot would be too much: with such rows, one lossy region of 28 wrote 12 MB per
+ * monitor and day. So the history shows how many slots had a reason, and the results show which slots they
+ * were. Intervals of alternating reasons overlap in time.
+ *
+ * @returns whether the whole state must be written
  */
 function changeReason(frame: Frame, state: MonitorState, next: NewStatus): boolean {
   const { status, reason, slot } = next;
-  // While a monitor is unknown, its first reason stays.
+  // While the status is `unknown`, its first reason stays.
   if (status === 'unknown') return false;
   const at = Math.max(next.at, state.since);
   const isSame = reason === state.reason;

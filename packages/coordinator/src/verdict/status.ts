@@ -16,8 +16,8 @@ export type Vote = {
   readonly endedAt: number;
   /**
    * Since when the target counts as down in the region, epoch ms. This is the first slot of the region's
-   * unbroken run of failed votes, or an instant shortly after the end of the region's last passed check if
-   * that instant is earlier. Null: the vote is not a failure.
+   * unbroken run of failed votes, or an instant shortly after the end of the region's last passed or degraded
+   * check if that instant is earlier. Null: the vote is not a failure.
    */
   readonly failedSince: number | null;
   /**
@@ -61,14 +61,14 @@ export type Verdict = { readonly status: MonitorStatus; readonly reason: Verdict
 export type VoteCounts = { failed: number; degraded: number; total: number };
 
 /**
- * Time that is allowed for reading a result, ms. A result that is read even later was delayed by an outage of
- * svc itself.
+ * Time that svc may need to read a result, ms. If it takes even longer, an outage of
+ * svc itself has delayed the result.
  */
 const READ_LATE_MS = 2 * 60_000;
 
 /**
- * Slots that lie further in the future than this come from a wrong clock, ms. Votes about them would hide the
- * votes about the next slots.
+ * Slots that lie further in the future than this come from a wrong clock, ms. Votes about such slots would
+ * hide the votes about the next slots.
  */
 export const BELIEVED_AHEAD_MS = 60_000;
 
@@ -86,21 +86,21 @@ export function votableForMs(periodMs: number, longestCheckMs: number): number {
 }
 
 /**
- * The regions whose votes count: the declared ones (`null`: any) that had an agent within 24 h and were given
- * a slot of the monitor.
+ * The regions whose votes count: the declared regions (`null`: any region) that had an agent within 24 h and
+ * were given a slot of the monitor.
  *
- * A region that lost its agents stays in the electorate for 24 h. So if most regions are lost, there are too
- * few votes, and the remaining regions do not decide alone. A region that joins is not a missing vote before
- * its first slot.
+ * A region that lost its agents stays in the electorate for 24 h. So if most regions
+ * are lost, there are too few votes, and the remaining regions do not decide alone.
+ * A region that joins does not count as a missing vote before its first slot.
  */
 export function electorateOf(declared: RegionSet | null, hadAgent: RegionSet, entered: RegionSet): RegionSet {
   return (declared ?? hadAgent) & hadAgent & entered;
 }
 
 /**
- * Whether the vote has not expired at `now` (ms, on the clock of its `expiresAt`). A vote counts up to and
- * including the instant of its expiry. So a vote that is cast in that instant, when a slot ends, replaces the
- * old vote without a gap.
+ * Whether the vote still counts at `now` (ms, on the clock of its `expiresAt`). A
+ * vote counts up to and including the instant of its expiry. So a vote that is cast
+ * in that instant, when a slot ends, replaces the old vote without a gap.
  */
 export function isFresh({ expiresAt }: Pick<Vote, 'expiresAt'>, now: number): boolean {
   return expiresAt >= now;
@@ -128,7 +128,7 @@ export function failedIn(votes: readonly Vote[], electorate: RegionSet, now: num
   return votes.filter((vote) => vote.outcome === 'failed' && isCounted(vote, electorate, now));
 }
 
-/** The status that these numbers of votes give in an electorate of `size`. */
+/** The status that these numbers of votes give in an electorate of `size` regions. */
 export function statusOf(failed: number, degraded: number, total: number, size: number): MonitorStatus {
   if (total === 0 || total * 2 < size) return 'unknown';
   if (failed * 2 > total) return 'error';
@@ -160,10 +160,11 @@ export function failuresCoincide(failed: readonly Vote[], total: number): boolea
 }
 
 /**
- * The verdict of `votes` at `now`: `unknown` without fresh votes from half of the electorate, otherwise what the
- * majority of the fresh votes says.
+ * The verdict of `votes` at `now`: `unknown` without fresh votes from half of the
+ * electorate, otherwise what the majority of the fresh votes says. If a majority
+ * failed, but not at one moment, the status stays as it is.
  *
- * @param standing the status until now. A standing `error` continues even if the failures share no moment
+ * @param standing the status until now
  * @param now      ms, on the clock of the votes' `expiresAt`
  */
 export function verdict(
@@ -191,9 +192,9 @@ export function verdict(
 }
 
 /**
- * The instant, on the clock of the votes' `expiresAt`, after which votes from fewer than half of the
- * electorate are left. Without an electorate it is the expiry of the last vote, because an electorate existed
- * before. Null when there were never enough votes.
+ * The instant, on the clock of the votes' `expiresAt`, after which fewer than half of the electorate have a
+ * vote. Without an electorate it is the expiry of the last vote, because an electorate existed before. Null:
+ * there were never enough votes.
  */
 export function tooFewVotesAt(votes: readonly Vote[], electorate: RegionSet): number | null {
   const needed = Math.ceil(sizeOf(electorate) / 2);

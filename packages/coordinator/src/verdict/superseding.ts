@@ -10,9 +10,9 @@ export type WaitingAlert = {
   readonly status: AlertStatus;
   /** Time since the alert was queued, ms. */
   readonly ageMs: number;
-  /** Whether a younger alert of the same monitor waits behind it. */
+  /** Whether a younger alert of the same monitor waits behind this alert. */
   readonly hasNewer: boolean;
-  /** Whether a younger alert of the same incident waits behind it. */
+  /** Whether a younger alert of the same incident waits behind this alert. */
   readonly hasNewerOfIncident: boolean;
   /** Whether the receiver has, or may have, an earlier alert of the incident. */
   readonly isAnnounced: boolean;
@@ -20,7 +20,7 @@ export type WaitingAlert = {
   readonly isReplayed: boolean;
 };
 
-/** Attributes of the channel's kind; see `ChannelFacts`. */
+/** The attributes of the channel's kind, as in `ChannelFacts`. */
 export type Folding = { readonly closesIncidents: boolean; readonly dropsOld: boolean };
 
 /**

@@ -1,11 +1,12 @@
 import { spreadOf } from './schedule.ts';
 
 /**
- * Decides which slots run under overload. Everything here is pure: the caller measures and acts.
+ * The functions of this file decide which slots run under overload. Everything here
+ * is pure: the caller measures and acts.
  *
- * Slot n of a monitor runs when (n + a hash of the monitor) is a multiple of the factor: 1, 2, 4 … Factors
- * are powers of two, so a slot that runs under a factor also runs under every smaller factor, which another
- * region may have.
+ * Slot n of a monitor runs if n plus a hash of the monitor is a multiple of the
+ * factor: 1, 2, 4, 8 or 16. Factors are powers of two, so a slot that runs under a
+ * factor also runs under every smaller factor, which another region may have.
  */
 
 /** Overload that lasts this long doubles the factor, ms. Agents report overload every 2 s. */
@@ -33,7 +34,11 @@ export type Thinning = {
   readonly calmMs: number;
 };
 
-/** @param now monotonic, ms */
+/**
+ * The state in which every slot runs.
+ *
+ * @param now monotonic, ms
+ */
 export function unthinned(now: number): Thinning {
   return { factor: 1, isOverloaded: false, since: now, isTrial: false, calmMs: HALVES_AFTER_MS };
 }
@@ -41,9 +46,12 @@ export function unthinned(now: number): Thinning {
 /**
  * The state after a measurement at `now` (monotonic, ms).
  *
- *     4 s of overload ──▶ doubled ── calm for 10 s ──▶ halved, on trial ── calm for 10 s ──▶ halved again, or whole
- *                            ▲                             │
- *                            └───── 4 s of overload ◀──────┘   and the next halving takes twice as long a calm
+ *     4 s of overload ──▶ doubled ── calm for `calmMs` ──▶ halved, on trial ── calm for 10 s ──▶ halved again,
+ *                            ▲                                │                                  or the trial
+ *                            └────── 4 s of overload ◀────────┘                                  ends at factor 1
+ *
+ * `calmMs` is 10 s at first. Overload in a trial doubles it, up to 80 s. After a
+ * trial without overload it is 10 s again.
  */
 export function nextThinning(before: Thinning, isOverloaded: boolean, now: number): Thinning {
   const { factor, isTrial } = before;
@@ -61,8 +69,8 @@ export function nextThinning(before: Thinning, isOverloaded: boolean, now: numbe
 }
 
 /**
- * Whether the monitor's slot (epoch ms, on its grid) runs under the factor, which is smaller for a monitor
- * that would otherwise be checked less often than hourly.
+ * Whether the monitor's slot (epoch ms, on its grid) runs under the factor. The factor is halved until the
+ * monitor is checked at least hourly, or until it is 1.
  */
 export function runsUnder(factor: number, monitorId: number, slot: number, periodMs: number): boolean {
   let ofMonitor = factor;
@@ -88,7 +96,7 @@ export function factorOfWorkspace(factor: number, part: number): number {
 const LEAST_LATE = 20;
 const LATE_PART = 0.1;
 
-/** Whether `late` late checks among `count` checks are too many. */
+/** Whether `late` late checks among `count` checks are too many: at least 20, and more than a tenth. */
 export function areTooMany(count: number, late: number): boolean {
   return late >= LEAST_LATE && late > count * LATE_PART;
 }
@@ -97,9 +105,9 @@ export function areTooMany(count: number, late: number): boolean {
 export type AgentLoad = {
   /** Number of checks that were begun or refused. */
   readonly begun: number;
-  /** Checks among them that began 250 ms late or were refused. */
+  /** Number of checks that began at least 250 ms late or were refused. */
   readonly late: number;
-  /** Checks among them that waited for seconds, or were refused because the agent had no room. */
+  /** Number of checks that waited for seconds, or were refused because the agent had no room. */
   readonly behind: number;
   /** Whether an agent waits for a CPU that other programs use. */
   readonly isStarved: boolean;
@@ -107,10 +115,10 @@ export type AgentLoad = {
 
 /**
  * Whether a region's agents cannot run all of its checks. While slots are left out, checks that do not begin
- * in time are refused, so none waits for seconds. Then overload shows when more than half of the checks are
- * late although no other program takes the CPU. In a trial, a tenth of late checks shows that the halving was
- * too early. In all other cases late checks prove nothing: checks also begin late because of other programs
- * on the machine, and thinning does not help against these.
+ * in time are refused, so no check waits for seconds. Overload then shows in another way: more than half of
+ * the checks are late although no other program takes the CPU. In a trial, a tenth of late checks shows that
+ * the halving was too early. In all other cases late checks prove nothing: checks also begin late because of
+ * other programs on the machine, and thinning does not help against these.
  */
 export function isRegionOverloaded(
   { begun, late, behind, isStarved }: AgentLoad,

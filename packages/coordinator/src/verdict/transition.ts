@@ -5,7 +5,7 @@ import type { VerdictReason } from './status.ts';
 /** Why a monitor has its status: the verdict's reason, or the event that ended its votes. */
 export type TransitionReason =
   | VerdictReason
-  /** Ageing left votes from fewer than half of the electorate. */
+  /** Votes have expired, and fewer than half of the electorate have a vote. */
   | 'votes-expired'
   /** The probed attributes changed, so earlier votes are about a different check. */
   | 'probe-changed'

@@ -70,8 +70,8 @@ export function withMaintenance(times: StatusTimes, inWindows: StatusTimes): Sta
 }
 
 /**
- * Part of the known time in which the monitor was up, in percent. Degraded counts as up. Null: no time is
- * known.
+ * Part of the known time in which the monitor was up, in percent with two decimals, rounded down. Degraded
+ * counts as up. Time in maintenance windows does not count. Null: no time is known.
  */
 export function uptimePercent({ active, degraded, error }: StatusTimes): number | null {
   return flooredPercent(active + degraded, active + degraded + error);

@@ -16,8 +16,8 @@ import { changeStatus } from './status-change.ts';
 import type { TransitionReason } from './transition.ts';
 
 /*
- * Turns a monitor's votes into its status: which votes count, what they mean together, and how ageing changes
- * the status.
+ * The functions of this file turn a monitor's votes into its status: which votes count, what they mean
+ * together, and how their expiry changes the status.
  */
 
 /**
@@ -59,8 +59,8 @@ export function judgeVotes(
 }
 
 /**
- * Makes the status `unknown` if expired votes leave too few. The change is dated at the expiry that left too
- * few votes.
+ * Makes the status `unknown` if too few regions have an unexpired vote. The change is dated at the expiry
+ * after which too few were left.
  *
  * @param notBefore when the electorate grew, epoch ms on the slots' clock: until then there were enough votes
  */
@@ -82,8 +82,8 @@ export function ageVotes(
 }
 
 /**
- * Makes the status `unknown` when a jump of the slots' clock left too few votes, even when the next decision
- * comes before the regular check for expired votes.
+ * Makes the status `unknown` if a jump of the slots' clock left too few votes. Decisions call it, because a
+ * decision may come before the regular check for expired votes.
  */
 export function ageByJump(frame: Frame, state: MonitorState, monitor: LiveMonitor): void {
   if (!hasAgedVote(state, frame.jumpedAt)) return;
@@ -91,8 +91,8 @@ export function ageByJump(frame: Frame, state: MonitorState, monitor: LiveMonito
 }
 
 /**
- * The status that unexpired votes support. It is `unknown` if too few are left, even before the delayed check
- * for expired votes has made the status `unknown` (`next-instant.ts`).
+ * The status that the unexpired votes support. It is `unknown` if too few are left, even if the delayed check
+ * for expired votes (`next-instant.ts`) has not changed the status of the state yet.
  */
 export function standingStatus(
   frame: Frame,
@@ -107,9 +107,9 @@ export function standingStatus(
 }
 
 /**
- * Whether the expiry of earlier votes must make the monitor `unknown` before the present votes are judged. It
- * must in two cases. Either the verdict depends on the standing status: with `unknown` as the standing
- * status, the verdict would differ. Or the verdict is `unknown` too, and this status began at the expiry.
+ * Whether the expiry of earlier votes must make the monitor `unknown` before the present votes are judged.
+ * This is so in two cases. Either the verdict depends on the standing status: with `unknown` as the standing
+ * status, the verdict would differ. Or the verdict is `unknown` too, and so this status began at the expiry.
  */
 export function followsAgeing(
   frame: Frame,
@@ -122,7 +122,7 @@ export function followsAgeing(
   return status === 'unknown' || status !== verdict(state.votes, electorate, 'unknown', frame.now).status;
 }
 
-/** Whether a vote has aged at `then` (see `isFresh`). */
+/** Whether a vote has expired at `then` (ms, on the clock of its `expiresAt`). */
 export function hasAgedVote({ votes }: Readonly<MonitorState>, then: number): boolean {
   // Loops by index, which is faster, because this runs for every report.
   for (let index = 0; index < votes.length; index += 1) {
@@ -144,6 +144,8 @@ export function areTooFew(
 }
 
 /**
+ * The reason of the status `unknown`.
+ *
  * @param expiredAt null: there were never enough votes for the electorate, because the electorate has grown
  */
 function unknownReason(electorate: RegionSet, expiredAt: number | null): TransitionReason {

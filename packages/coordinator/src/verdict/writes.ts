@@ -7,7 +7,8 @@ import type { Vote } from './status.ts';
 import type { Announced, TransitionReason } from './transition.ts';
 
 /**
- * A region's report about a slot. It is recorded unless the region's outcome of the slot is recorded already.
+ * A region's report about a slot. It is recorded unless an outcome of the region and
+ * slot is recorded already.
  */
 export type ReportedResult = {
   readonly result: CheckResult;
@@ -70,8 +71,9 @@ export type NewDelivery = {
 export type StoredVote = Omit<Vote, 'expiresAt'> & {
   /**
    * Time by which the vote expires earlier than its age on the slots' clock says, ms; negative: later. The
-   * two differ because the slots' clock is slewed, and votes age by the monotonic clock. The expiry itself is
-   * not stored, because it also depends on the monitor's period, which may change before the next start.
+   * expiry differs because the slots' clock is slewed and votes age by the monotonic clock, or because
+   * overload has lengthened it. The expiry itself is not stored, because it also depends on the monitor's
+   * period, which may change before the next start.
    */
   readonly agedMs: number;
 };
@@ -103,11 +105,11 @@ export type Writes = {
   readonly results: ReportedResult[];
   readonly abstentions: Abstention[];
   /**
-   * Slots off the grid of their monitor's period. If these slots were not stored, their results could not be
-   * found again.
+   * Slots off the grid of their monitor's period. Without these rows, the results of
+   * such slots could not be found again.
    */
   readonly offGridSlots: MonitorSlot[];
-  /** Monitors and slots whose hour was already rolled up before it got another result. */
+  /** Monitors and slots of results whose hour was rolled up before. These hours are rolled up again. */
   readonly repairs: MonitorSlot[];
   readonly states: WrittenState[];
   readonly votes: WrittenVotes[];
