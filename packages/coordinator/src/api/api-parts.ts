@@ -59,7 +59,7 @@ export type ApiParts = {
   readonly deliveries: ManualDeliveries;
   /** Whether another coordinator leads. If one does, this coordinator receives no heartbeats of agents. */
   readonly anotherLeads: () => Promise<boolean>;
-  /** Channels with alerts that are overdue. */
+  /** Returns the channels whose alerts are overdue. */
   readonly overdue: () => readonly OverdueChannel[];
   readonly exports: ExportDirectory;
   /**
@@ -75,7 +75,6 @@ export type ApiParts = {
   readonly visitorKey: Secret<Uint8Array>;
   /** For each part, by name, whether it works now. The coordinator is ready when all parts work. */
   readonly readiness: () => Readonly<Record<string, boolean>>;
-  /** The counters of the API. */
   readonly counters: ApiCounters;
   /** The measurements that `/metrics` shows. They include `counters`. */
   readonly measurements: () => readonly Measurement[];
@@ -88,8 +87,8 @@ export type ApiParts = {
   /** Rate of requests without a valid token from one peer. The default is 1 a second, 30 at once. */
   readonly failureRate?: Rate;
   /**
-   * Creates the sites that are served beside the API. A request
-   * is offered to one after the other, in the order of the list.
+   * Creates the sites that are served beside the API. A request is
+   * offered to the sites one after the other, in the order of the list.
    */
   readonly sites?: (calls: ApiCalls) => readonly Site[];
   readonly clock: Clock;

@@ -48,7 +48,8 @@ export class InTurn<O> {
   /**
    * Runs `work` when all earlier work of the owner has ended.
    *
-   * @param signal aborted when the caller is gone. If `work` has not begun by then, it does not begin
+   * @param signal aborted when the caller is gone. If the
+   *   caller goes before `work` begins, `work` does not begin
    * @throws the error of `work`, or Problem `unavailable` if `work` does not begin
    */
   async runInTurn<T>(owner: O, signal: AbortSignal, work: () => Promise<T>): Promise<T> {

@@ -151,11 +151,11 @@ export class AuditTrail {
 /** The data of a request that its audit line needs. */
 type RequestFacts = {
   readonly endpoint: Pick<Endpoint, 'method' | 'path' | 'access'>;
-  /** Path like `/v1/monitors/12`. */
+  /** Path of the request, like `/v1/monitors/12`. */
   readonly path: string;
   readonly requestId: string;
   readonly peer: string | null;
-  /** Epoch ms. */
+  /** When the request arrived, epoch ms. */
   readonly at: number;
 };
 

@@ -226,7 +226,7 @@ export function serve<T extends EndpointTypes>(defined: Endpoint<T>, handle: Han
 /**
  * Returns the workspace whose objects a request may see.
  *
- * @throws TypeError when the endpoint is public, because only then the request may have no token
+ * @throws TypeError when the request has no token, which is possible only on a public endpoint
  */
 export function workspaceOf(request: Pick<ApiRequest, 'token'>): number {
   if (request.token === null) throw new TypeError('a public endpoint has no workspace');

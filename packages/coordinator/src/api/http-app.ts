@@ -50,7 +50,7 @@ type PeerOf = (context: ApiContext) => string | null;
 
 /**
  * Creates the API as a function from requests to answers. The
- * function also serves the sites, which are returned too.
+ * function also serves the sites. Returns the function and the sites.
  */
 export function createApp(
   parts: ApiParts,
@@ -126,7 +126,7 @@ type Answered = {
   readonly method: string;
   readonly path: string;
   readonly status: number;
-  /** Monotonic, ms. */
+  /** When the request arrived, monotonic ms. */
   readonly startedAt: number;
 };
 

@@ -54,8 +54,9 @@ export interface ApiCalls {
     sent: Sent & { readonly signal: AbortSignal },
   ): Promise<Called<T['answer']>>;
   /**
-   * Finds the token that a visitor typed, and adds an audit line about the login. A
-   * wrong token has the same rate limit and audit line as a request with a wrong token.
+   * Finds the token that a visitor typed, and adds an audit line about the
+   * login. A wrong token counts against the rate limit of the visitor's
+   * address, as in a request over a socket, and gets an audit line too.
    *
    * @throws Problem `unauthorized`, `rate-limited`
    */

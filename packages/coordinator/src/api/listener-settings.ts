@@ -9,11 +9,11 @@ import { FileWatch } from '@svc/shared/process/file-watch.ts';
 export type ListenerTimeouts = {
   readonly handshake: number;
   /**
-   * From the first byte of a request to the last byte of its headers. On a new
+   * Time from the first byte of a request to the last byte of its headers. On a new
    * connection whose first byte does not come, the time begins with the connection.
    */
   readonly headers: number;
-  /** From the first byte of a request to the last byte of its body. */
+  /** Time from the first byte of a request to the last byte of its body. */
   readonly request: number;
   /**
    * Longest time without a byte in either direction. This limit
@@ -109,8 +109,8 @@ export async function readTlsFiles({ cert, key }: TlsFiles): Promise<TlsPair> {
 }
 
 /**
- * Reads the certificate and its key again when a file changes. If the
- * new pair is unusable, logs an error, and the former pair stays in use.
+ * Reads the certificate and its key again when a file changes. If the files
+ * are unusable then, logs an error, and the former certificate stays in use.
  */
 export class TlsFilesWatch {
   readonly #files: TlsFiles;

@@ -55,11 +55,11 @@ type Definition<
   /** Path of the list. The path of a member is this path and `/{id}`. */
   readonly path: P;
   readonly tag: string;
-  /** Noun in messages: `maintenance window`. */
+  /** Noun for an object in messages: `maintenance window`. */
   readonly noun: string;
   /** Schema of an object in answers. */
   readonly schema: V;
-  /** See `Endpoint.repeats`. */
+  /** Schema of an answer that a request may send back, see `Endpoint.repeats`. */
   readonly repeats?: z.ZodObject;
   /** The verb in texts about a creation. The default is `created`. */
   readonly verb?: 'published';
@@ -206,7 +206,11 @@ type Work<O extends Objects, C> = {
    * Returns the message about an object that does not exist. The default is like `there is no incident 12`.
    */
   missing?(request: ObjectRequest): string;
-  /** @returns the body of the answer */
+  /**
+   * Lists objects.
+   *
+   * @returns the body of the answer
+   */
   list(request: RequestOf<O['list']>): Awaitable<object>;
   /**
    * Parses a request that creates an object.

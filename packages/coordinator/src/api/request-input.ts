@@ -37,8 +37,8 @@ function parsedQuery(schema: z.ZodObject, parameters: Iterable<readonly [string,
 }
 
 /**
- * Maximum number of members of a body. No valid body has nearly as many. The bound
- * also limits the size of the answer, which reports each member that is not valid.
+ * Maximum number of members of a body. No valid body has nearly as many members. The
+ * bound also limits the size of the answer, which reports each member that is not valid.
  */
 const MOST_MEMBERS = 100;
 
@@ -191,7 +191,7 @@ function placeOf(error: unknown): string {
   return place === null ? '' : `: line ${place[1]}, column ${place[2]}`;
 }
 
-/** Makes the problem for a client that closed the connection too early. It is no error of svc. */
+/** Makes the problem for a client that closed the connection too early. The cause is no error of svc. */
 function brokenOff(): Problem {
   return malformed('the connection ended before the body was complete');
 }
@@ -222,8 +222,8 @@ const TYPES: Readonly<Record<string, string>> = {
 const COUNTED: Readonly<Record<string, string>> = { string: 'characters', array: 'members', set: 'members' };
 
 /**
- * Returns the message of svc for an error, if the schema has
- * no message of its own. It replaces the library's message.
+ * Returns svc's own message about an error, in place of the library's
+ * message. It is used if the schema has no message of its own.
  */
 export function defaultMessage(issue: Issue): string {
   switch (issue.code) {

@@ -20,8 +20,8 @@ export interface Api {
    */
   start(): Promise<{ url: string }>;
   /**
-   * Accepts no further requests. Running requests have 1
-   * s to end. Then the remaining audit lines are written.
+   * Accepts no further requests. Running requests have {@link STOP_GRACE_MS}
+   * to end. Then the remaining audit lines are written.
    */
   stop(): Promise<void>;
 }

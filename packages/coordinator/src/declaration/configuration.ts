@@ -21,9 +21,9 @@ export type ChangeContext = { readonly workspaceId: number; readonly actor: Acto
 export interface Configuration {
   /**
    * Runs `work` in one transaction of the store. The store runs one transaction after the other, and the
-   * transactions of the recorder wait too, so `work` must not wait for anything but the operations of
-   * its change. When `work` throws, everything is rolled back and the error is passed on. The promise
-   * resolves after the commit. In the leading process it also waits for the effects of the change.
+   * transactions of the recorder wait too, so `work` must not wait for anything but the operations of its
+   * change. When `work` throws, everything is rolled back and the error is passed on. The promise resolves
+   * after the commit. In the leading process the promise also waits for the effects of the change.
    *
    * @throws ConfigurationError when an operation of `work` is refused, or any other error that `work` throws
    * @throws StoreError when the database fails (full disk, …)
@@ -41,8 +41,8 @@ export interface Configuration {
  * A change of declared resources within a transaction. It can be used only while its `work` runs.
  *
  * Attributes are normalized (parsed by the resource's schema, with defaults filled in), and
- * their secrets are in clear text. A reference to another resource is the decimal id of that
- * resource as a string, as in the API. The other resource must belong to the same workspace.
+ * their secrets are in clear text. A reference to a resource is the decimal id of that resource
+ * as a string, as in the API. The referenced resource must belong to the same workspace.
  */
 export interface ConfigurationChange {
   readonly context: ChangeContext;

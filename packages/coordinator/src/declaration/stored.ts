@@ -22,9 +22,9 @@ export type Metadata = {
   /** 'file': the declared file declares the resource as `localName`, and the API cannot change it. */
   readonly owner: 'file' | null;
   readonly localName: string | null;
-  /** Epoch ms. */
+  /** When the resource was created, epoch ms. */
   readonly createdAt: number;
-  /** Epoch ms. */
+  /** When the resource was last changed, epoch ms. */
   readonly updatedAt: number;
 };
 

@@ -223,7 +223,7 @@ function updateMember(
 type UpdateFacts = {
   readonly id: string;
   readonly incidentId: string;
-  /** Epoch ms. */
+  /** When the update was made, epoch ms. */
   readonly at: number;
   readonly updatedAt: number;
 };

@@ -10,7 +10,7 @@ import type { Words } from './words.ts';
 
 /** An entry of a feed: one update of an incident, or one occurrence of maintenance. */
 export type FeedEntry = {
-  /** Unique for ever among all pages (RFC 4287, section 4.2.6). */
+  /** The id of the entry. It is unique for ever among all pages (RFC 4287, section 4.2.6). */
   readonly id: string;
   readonly title: string;
   readonly text: string;
@@ -30,7 +30,7 @@ export type Feed = {
   readonly self: string;
   /** When an entry last changed, epoch ms. */
   readonly updatedAt: number;
-  /** Newest first. */
+  /** The entries, newest first. */
   readonly entries: readonly FeedEntry[];
 };
 

@@ -15,7 +15,7 @@ export type PageNotes = {
   readonly windows: readonly StoredWindow[];
 };
 
-/** How long before its beginning pages begin to show a maintenance, ms. */
+/** Pages show a maintenance from this time before its beginning, ms. */
 const AHEAD_MS = 30 * DAY_MS;
 
 /** One occurrence of a maintenance window. Instants are epoch ms. */

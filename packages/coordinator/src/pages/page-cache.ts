@@ -146,7 +146,8 @@ export class PageCache {
   #entryOf(name: PageName): Entry {
     const { declarations } = this.#parts.store;
     const known = this.#entries.get(name.slug);
-    // A check that began before the last change continues with its own, earlier entry.
+    // After a change of the declaration, a new entry is made. A check that
+    // is running continues with the old entry, so its result is not shown.
     const entry: Entry =
       known?.declarations === declarations
         ? known

@@ -11,9 +11,9 @@ export type AffectedComponent = NotedComponent & { readonly name: string };
 
 /** One step in the life of an incident. */
 export type IncidentUpdate = {
-  /** Unique, and never changed, because feeds use it as the id of an entry. */
+  /** The id of the update. It is unique and never changes, because feeds use it as the id of an entry. */
   readonly id: string;
-  /** Epoch ms. */
+  /** When the step happened, epoch ms. */
   readonly at: number;
   /** The state that the update reports. `ended`: the incident ended because its monitor stopped. */
   readonly state: State | 'ended';

@@ -59,7 +59,7 @@ export type ComponentView = {
   /** The latencies of the component; null: the page shows no latencies, or the component is static. */
   readonly latencies: Latencies | null;
   readonly groupId: string | null;
-  /** Epoch ms. */
+  /** When the component was created, epoch ms. `updatedAt`: when it or its monitor last changed, epoch ms. */
   readonly createdAt: number;
   readonly updatedAt: number;
 };
@@ -173,8 +173,8 @@ function componentView(
 }
 
 /**
- * Returns the worst of the measured state and the states that open incidents give to the
- * component; null: there is no such state. During maintenance, the state is always `maintenance`.
+ * Returns the worst of the measured state and the states that open incidents give to the component;
+ * null: there are no such states. During maintenance, the state is always `maintenance`.
  */
 function stateOfComponent(
   id: string,

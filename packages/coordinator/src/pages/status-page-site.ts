@@ -23,12 +23,12 @@ export type PageRoute = {
 };
 
 export type StatusPagesParts = PageCacheParts & {
-  /** SVC_PUBLIC_URL. */
+  /** The value of SVC_PUBLIC_URL. */
   readonly publicUrl: string;
   readonly mayRead: MayRead;
   /**
-   * Finds the slug of the page that is served under a host; null: no
-   * page is. It is asked only about hosts other than the service's own.
+   * Finds the slug of the page that is served under a host; null: the host serves
+   * no page. The function is called only for hosts other than the service's own.
    */
   readonly slugOfHost: (host: string) => Promise<string | null>;
   readonly routes: readonly PageRoute[];

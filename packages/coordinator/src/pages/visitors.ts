@@ -121,9 +121,9 @@ async function unsubscribe(
 }
 
 /**
- * Makes the answer to a visitor who may not read a page. People are sent to the login form.
- * Programs that request a document for programs, and visitors who must wait, get a status code.
- * All other paths have the same answer, so the answer does not show which components exist.
+ * Makes the answer to a visitor who may not read a page. Programs that request a document
+ * for programs, and visitors who must wait, get a status code. On all other paths visitors
+ * are sent to the login form, so the answer does not show which components exist.
  *
  * @param pathname path of the request
  */

@@ -136,7 +136,10 @@ export const namedComponents = endpoint({
   answers: { 200: { description: 'A page of the list.', schema: listOf(namedComponent) } },
 });
 
-/** Makes the endpoint that lists the components of all status pages, from which people choose. */
+/**
+ * Makes the endpoint that lists the components of all status
+ * pages, so that people can choose components from a list.
+ */
 export function namedComponentEndpoints({ store }: Pick<ApiParts, 'store'>): ServedEndpoint[] {
   return [
     serve(namedComponents, async (request) => {

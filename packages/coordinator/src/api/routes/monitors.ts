@@ -292,7 +292,7 @@ type MonitorSurroundings = {
   readonly verdicts: ReadonlyMap<number, KnownVerdict>;
   /** Failing channels by the id of the monitor. */
   readonly failing: ReadonlyMap<number, FailingChannels>;
-  /** Epoch ms. */
+  /** The instant for which the answer is made, epoch ms. */
   readonly now: number;
 };
 

@@ -142,7 +142,7 @@ type Requested = {
   readonly id: number;
   readonly range: SeriesRange;
   readonly region: SeriesView['region'];
-  /** Epoch ms. */
+  /** The instant at which the series ends, epoch ms. */
   readonly now: number;
 };
 

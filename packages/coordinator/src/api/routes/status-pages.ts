@@ -375,8 +375,8 @@ const removeSubscriber = endpoint({
 });
 
 /**
- * Makes the endpoints for the subscribers of a status page, who get mails about
- * its incidents. People subscribe on the page itself, not by these endpoints.
+ * Makes the endpoints for the subscribers of a status page. Subscribers get mails about
+ * the incidents of the page. People subscribe on the page itself, not by these endpoints.
  */
 export function subscriberEndpoints({
   store,

@@ -73,7 +73,8 @@ export const MOST_TOGETHER: { readonly [T in ResourceTable]: number } = {
   monitors: 250,
   // Each channel may name all monitors.
   notifications: 10,
-  // Slugs are unique, so each page is compared with the rows that were written before it.
+  // Each page is written alone, because its slug must differ
+  // from the slugs of all pages that were written before.
   status_pages: 1,
   component_groups: 250,
   components: 250,

@@ -47,8 +47,8 @@ export type Kind<T extends ResourceTable> = {
   /** The encrypted columns, which are written again when the key of secrets changes. */
   readonly sealedColumns: readonly (keyof AttributeColumns<T>)[];
   /**
-   * Reads those attributes that are stored as rows of another table and contain ids. Returns,
-   * for the id of each resource, its ascending ids. A resource without such rows is missing.
+   * Reads the ids in those attributes that are stored as rows of another table. Returns
+   * ascending ids, by the id of the resource. A resource without rows in that table is missing.
    */
   linkedIds?(source: Readable, ids: readonly number[]): Promise<ReadonlyMap<number, readonly number[]>>;
   /**
@@ -77,8 +77,8 @@ export type Kind<T extends ResourceTable> = {
     after: AttributesIn<T>,
   ): RowChange<T>;
   /**
-   * Called after a row with new or changed attributes is written. Writes the other rows, and the entries of
-   * the log, that follow from the attributes. It is not called when only the owner of the resource changes.
+   * Called after a row with new or changed attributes is written. Writes other rows and entries of
+   * the log, as the attributes require. It is not called when only the owner of the resource changes.
    *
    * @param before null for a new resource
    */

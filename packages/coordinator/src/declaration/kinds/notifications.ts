@@ -44,7 +44,7 @@ export const notifications: Kind<'notifications'> = {
     const isLinked = new Set(monitor_ids);
     const wasLinked = new Set(before?.attributes.monitor_ids ?? []);
     const made = { notificationId: id, version: before === null ? 1 : before.row.row_version + 1 };
-    // A channel of another kind has another receiver, which has got none of the earlier alerts.
+    // A channel of another kind has another receiver, and that receiver has got no earlier alert.
     const isOtherKind = before !== null && before.row.provider_type !== provider_type;
     if (isOtherKind) await resetLinks(scope.tx, made);
     if (before !== null) await unlink(scope, { id, providerType: before.row.provider_type }, isLinked);

@@ -72,7 +72,7 @@ export class Incidents {
 type ChangeParts = {
   readonly tx: Transaction;
   readonly workspaceId: number;
-  /** Epoch ms. */
+  /** The instant of the change, epoch ms. */
   readonly now: number;
 };
 

@@ -64,7 +64,7 @@ export class MaintenanceWindows {
 
 type ChangeParts = Pick<Parts, 'onRemoval'> & {
   readonly workspaceId: number;
-  /** Epoch ms. */
+  /** The instant of the change, epoch ms. */
   readonly now: number;
 };
 
@@ -74,7 +74,7 @@ class WindowChange {
   /** Ids of the windows that this change has created, changed or removed. */
   readonly changed = new Set<number>();
   readonly #workspaceId: number;
-  /** Epoch ms. */
+  /** The instant of the change, epoch ms. */
   readonly #now: number;
   readonly #onRemoval: Parts['onRemoval'];
 

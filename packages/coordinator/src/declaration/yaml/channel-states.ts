@@ -25,8 +25,8 @@ export type DeclaredChannel = {
 };
 
 /**
- * Sets the state of every channel that this change has written. Of the channels that it has not written, sets
- * those that cannot deliver for a new reason. If `resetsChannels`, it also sets those that can deliver again.
+ * Sets the state of every channel that this change has written. Sets the state of any other channel
+ * if it cannot deliver for a new reason, or if it can deliver again and `resetsChannels` is set.
  */
 export async function setChannelStates(
   change: ConfigurationChange,

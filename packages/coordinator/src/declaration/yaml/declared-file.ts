@@ -204,8 +204,8 @@ export class DeclaredFile {
   }
 
   /**
-   * Returns whether the sources and the rows are the same as after the last apply. If
-   * they are, sets the states of channels and the status, and writes nothing else.
+   * Returns whether the sources and the rows are the same as after the last apply. If they are
+   * the same, sets the states of channels and the status of the file, and changes nothing else.
    */
   async #applyIfUnchanged(): Promise<boolean> {
     const { workspaceId, secrets, version, env, channelEgressAllow = [], log } = this.#parts;

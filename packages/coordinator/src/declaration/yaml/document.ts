@@ -235,8 +235,8 @@ export class SourceDocument {
   }
 
   /**
-   * Returns the offset of the value at `path`. With `atKey`, or if the value is empty, returns the offset
-   * of its key. If `path` does not exist, returns the offset of the last value on the path that exists.
+   * Returns the offset of the value at `path`. With `atKey`, or if the value is empty, returns the offset of
+   * the value's key. If `path` does not exist, returns the offset of the last value on the path that exists.
    *
    * @param fallback the result when no part of the path exists
    */

@@ -73,7 +73,8 @@ function environment(name: string, { env, onVariable }: Sources): Interpolated {
 
 function fileText(path: string, { readFile }: Sources): Interpolated {
   try {
-    // Editors and `echo` write a line break at the end of a file. It does not belong to the inserted text.
+    // Editors and `echo` write a line break at the end of a
+    // file. That line break is no part of the inserted text.
     return { ok: true, text: readFile(path).replace(/\r?\n$/, '') };
   } catch (error) {
     return { ok: false, message: error instanceof Error ? error.message : String(error) };

@@ -42,8 +42,9 @@ export type NamedResource = {
 type NamedAttributes = ReadonlyMap<NamedResource, object>;
 
 /**
- * Finds all resources of the workspace that a declared file has named. Those of one table are in the order
- * of their ids. The attributes are not read: those of a hundred thousand monitors would take 66 MiB.
+ * Finds all resources of the workspace that a declared file has named. The
+ * resources of one table are in the order of their ids. The attributes are not
+ * read, because the attributes of a hundred thousand monitors would take 66 MiB.
  */
 export async function resourcesNamedByFile(source: Readable, workspaceId: number): Promise<NamedResource[]> {
   const found: NamedResource[] = [];
@@ -259,8 +260,8 @@ export function isMassDeletion({ owned, deletions }: Plan): boolean {
 /**
  * Decides what must happen to the stored resource of an entry.
  *
- * @param present attributes of the stored resource; undefined: the
- *   resource was removed meanwhile. The transaction will notice that
+ * @param present attributes of the stored resource; undefined: the resource
+ *   was removed meanwhile. The transaction will notice the removal
  */
 function changeOf(
   entry: DeclaredEntry,

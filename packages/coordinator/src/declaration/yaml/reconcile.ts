@@ -34,7 +34,7 @@ const REMOVALS_PER_BATCH = 250;
 export type Declaration = {
   /** Name of the file, for errors. */
   readonly file: string;
-  /** The sources of the declaration. */
+  /** What will be stored about the sources of the declaration. */
   readonly sources: Omit<AppliedDeclaration, 'rows' | 'resources'>;
   /** The entries, in order of dependency. */
   readonly entries: readonly DeclaredEntry[];
@@ -44,7 +44,7 @@ export type ReconcileParts = ChannelStates & {
   readonly secrets: Secrets;
   readonly allowsDelete: boolean;
   readonly signal: AbortSignal;
-  /** Epoch ms. */
+  /** When the declaration is applied, epoch ms, for the audit trail. */
   readonly at: number;
 };
 

@@ -48,7 +48,7 @@ export type AccessVisit = {
 /** A form below a status page, or the answer to that form. */
 export type VisitorRoute = {
   readonly method: 'GET' | 'POST';
-  /** Path below the page. */
+  /** Path of the form below the page. */
   readonly path: string;
   /**
    * Answers a request to the form.
@@ -241,8 +241,9 @@ export class AccessPages {
 const BELOW = /^(?:\/[A-Za-z0-9_-]+(?:\.[A-Za-z0-9]+)?){1,6}$/;
 
 /**
- * Returns the path to which a visitor returns after signing in: `asked` if it is a path below the page,
- * and none of the access forms, otherwise the page itself. The result is always a path on this host.
+ * Returns the path to which a visitor returns after signing in. It is
+ * `asked` if `asked` is a path below the page other than the access forms.
+ * Otherwise it is the page itself. The result is always a path on this host.
  *
  * @param pagePath `/status/main`, or '' on the page's own domain
  * @param asked the path below the page that the visitor requested first; untrusted input

@@ -66,7 +66,7 @@ function partsOf(access: PageAccess): readonly unknown[] {
     case 'password':
       return [access.type, access.password.reveal()];
     case 'email-domain':
-      // The order of the list has no meaning.
+      // The order of the domains has no meaning.
       return [access.type, [...access.domains].sort()];
     default:
       return access satisfies never;

@@ -160,7 +160,7 @@ export function linkButton(
     readonly title: string;
     readonly intro: string;
     readonly button: string;
-    /** Path below the page. */
+    /** Path below the page to which the button sends its form. */
     readonly action: string;
     readonly fields: Html;
   },
@@ -214,7 +214,7 @@ type LinkPage = {
   readonly title: string;
   readonly intro: string;
   readonly button: string;
-  /** Path below the page. */
+  /** Path below the page to which the button sends its form. */
   readonly action: string;
 };
 

@@ -19,8 +19,8 @@ export type AskDomain = (domain: string) => Promise<DomainAnswers>;
 /**
  * Returns the function that asks name servers.
  *
- * @param servers `host[:port]` of name servers; left out:
- *   those of this machine, whose list is read at each call
+ * @param servers `host[:port]` of name servers; left out: the
+ *   name servers of this machine, whose list is read at each call
  */
 export function askNameServers(servers?: readonly string[]): AskDomain {
   return async (domain) => {

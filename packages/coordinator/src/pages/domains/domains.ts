@@ -15,7 +15,7 @@ import type { ServicePlace } from './pointing.ts';
 /** The custom domains of status pages, for the API and for the server of the pages. */
 export interface PageDomains {
   /**
-   * Finds the page that is served under a host; null: no page is.
+   * Finds the page that is served under a host; null: the host serves no page.
    *
    * @throws StoreError
    */
@@ -94,7 +94,7 @@ export class DomainDirectory {
   }
 
   /**
-   * Finds the page that is served under a host; null: no page is.
+   * Finds the page that is served under a host; null: the host serves no page.
    *
    * @param host name in a `Host` header, without its port
    * @throws StoreError when the database cannot be read, unless the last answer named a page
@@ -153,9 +153,9 @@ export class DomainDirectory {
 const PATH = '/custom-domains/ask';
 
 /**
- * Tells a proxy whether a page is served under a domain: 200 if one is, 404 if
- * none is, 503 if the database cannot be read. Caddy calls such an endpoint
- * `ask`. Without it, anybody could make the proxy get certificates for any name.
+ * Tells a proxy whether a page is served under a domain: 200 if one is, 404 if none
+ * is, 503 if the database cannot be read. Caddy calls such an endpoint `ask`.
+ * Without this endpoint, anybody could make the proxy get certificates for any name.
  */
 export function createAskSite({
   domains,

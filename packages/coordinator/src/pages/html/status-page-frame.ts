@@ -12,7 +12,7 @@ import { fillIn, LANGUAGE_NAMES, LANGUAGES } from '../text/texts.ts';
 
 type Framed = {
   readonly title: string;
-  /** Path below the status page. */
+  /** Path of the framed page below the status page. */
   readonly path: string;
   readonly body: Html;
 };

@@ -4,9 +4,9 @@ import type { MailPage } from '../../store/pages/page-recipients.ts';
 import { originOfDomain } from '../place.ts';
 
 /**
- * Makes the address of a page, or of a path below it, for mails. It follows from
- * the declaration and the settings, so an invented `Host` header cannot get into a
- * mail. On the page's own domain, scheme and port are those of the service's URL.
+ * Makes the address of a page, or of a path below the page, for mails. The address
+ * follows from the declaration and the settings, so an invented `Host` header cannot get
+ * into a mail. On the page's own domain, scheme and port are those of the service's URL.
  *
  * @param path path below the page, with a slash in front; '' for the page itself
  */

@@ -132,9 +132,11 @@ async function announceWindow(
 
 /** What was announced about a window on one page so far. Instants are epoch ms. */
 export type AnnouncedWindow = {
-  /** Beginning of the occurrence that was announced in advance; null: no occurrence was. */
+  /**
+   * Beginning of the occurrence that was announced in advance; null: no occurrence was announced in advance.
+   */
   readonly announcedFrom: number | null;
-  /** Beginning of the occurrence that was announced when it began; null: no occurrence was. */
+  /** Beginning of the occurrence that was announced when it began; null: no beginning was announced. */
   readonly begunFrom: number | null;
   /** Whether the end of the occurrence that began at `begunFrom` was announced too. */
   readonly isOver: boolean;
@@ -148,9 +150,9 @@ export type WindowNews = Occurrence & {
 
 type WindowFacts = {
   readonly times: WindowTimes;
-  /** Epoch ms. */
+  /** When the window was created, epoch ms. */
   readonly createdAt: number;
-  /** What was announced so far; null: nothing was. */
+  /** What was announced so far; null: nothing was announced. */
   readonly before: AnnouncedWindow | null;
   /** Events before this instant are not announced, epoch ms. */
   readonly since: number;
