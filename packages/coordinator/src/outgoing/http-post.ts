@@ -190,8 +190,8 @@ export function createHttpPost({
 }
 
 /**
- * The reason for destroying a client after its exchange. Without a reason, undici would create an error with
- * a stack for each request, which is slow.
+ * The error with which a client is destroyed after its exchange. Without it, undici would create an error
+ * with a stack for each request, which is slow.
  */
 const EXCHANGE_OVER = new SvcError('post-aborted', 'the exchange is over');
 

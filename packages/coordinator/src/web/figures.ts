@@ -39,7 +39,7 @@ export function percentage(share: number | null, language = 'en'): string {
 }
 
 /**
- * A latency in English: `84 ms`, `1.25 sec`. For null a dash.
+ * A latency: `84 ms` or `1.25 sec` in English; a dash for null.
  *
  * @param ms at least 0
  */

@@ -14,7 +14,7 @@ export type Session = {
    * password.
    */
   readonly credential: string;
-  /** Epoch ms. */
+  /** When the session began, epoch ms. */
   readonly createdAt: number;
   readonly expiresAt: number;
 };

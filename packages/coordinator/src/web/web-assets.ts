@@ -12,7 +12,7 @@ export const BASE_STYLE: Asset = asset('base.css', [TOKENS, BASE, FORMS, STATES,
 /** The icon of svc, light or dark by the browser's preference. */
 export const ICON: Asset = asset('icon.svg', textFile(new URL('./design/icon.svg', import.meta.url)));
 
-/** Shows times in the visitor's zone. */
+/** The script that shows times in the visitor's zone. */
 export const TIMES_SCRIPT: Asset = asset('times.js', textFile(new URL('./times.js', import.meta.url)));
 
 /** The assets that pages of all kinds load. */

@@ -11,7 +11,7 @@ import { SmtpSession } from './session.ts';
 const CONNECT_TIMEOUT_MS = 5_000;
 /** Time limit for the whole send, ms: the wait for a connection, the dialogue, and the relay's answer. */
 const TOTAL_TIMEOUT_MS = 15_000;
-/** Maximum number of connections to the relay at once. Relays refuse clients that open many. */
+/** Maximum number of connections to the relay at once. Relays refuse clients that open many connections. */
 const CONNECTIONS = 5;
 /**
  * Maximum number of mails over one connection. Some relays limit it (Exim: `smtp_accept_max_per_connection`).

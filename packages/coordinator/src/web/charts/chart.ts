@@ -6,7 +6,7 @@ import { PLOT, rulesPath } from './paths.ts';
 /** The style of charts. */
 export const CHARTS_STYLE: Asset = asset('charts.css', textFile(new URL('./charts.css', import.meta.url)));
 
-/** Shows the values of a chart under the pointer. Charts work without it. */
+/** The script that shows the values of a chart under the pointer. Charts work without it. */
 export const CHARTS_SCRIPT: Asset = asset('charts.js', textFile(new URL('./charts.js', import.meta.url)));
 
 /**

@@ -20,7 +20,8 @@ export type StackChart = Pick<Chart, 'title' | 'note' | 'summary' | 'columns' | 
 };
 
 /**
- * A stack of layers over time. A page may have only one such chart: the ids of its patterns must be unique.
+ * A stack of layers over time. A page can have only one such chart, because the ids of the patterns must be
+ * unique on the page.
  */
 export function renderStackChart({ layers, ...chart }: StackChart): Html {
   const bars = stackOf(layers.map(({ values }) => values));
