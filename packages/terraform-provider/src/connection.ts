@@ -100,9 +100,9 @@ export class Connection {
   }
 
   /**
-   * The error with which the API refuses the token. A plan that makes no other
-   * request checks the token this way. Null: the API accepts the token, or does
-   * not answer. An API that does not answer may still be created before the apply.
+   * The error with which the API refuses the token. A plan that makes no other request checks the token this
+   * way. Null: the API accepts the token, fails in another way, or does not answer. An API that does not
+   * answer may still be created before the apply.
    */
   refusedToken(): Promise<ApiError | null> {
     this.#tokenCheck ??= this.#open === null ? Promise.resolve(null) : this.#checkToken();

@@ -7,8 +7,8 @@ import { isWriteOnly } from './write-only.ts';
 
 /**
  * Computed attributes that no update through Terraform changes. The service sets `id` and `created_at` once,
- * and only the dashboard changes `published` and `theme` of a page. Other computed values may change with
- * every update.
+ * and only `PATCH /v1/status-pages/{id}/appearance` changes `published` and `theme` of a page. Other computed
+ * values may change with every update.
  */
 const STABLE: ReadonlySet<string> = new Set(['id', 'created_at', 'published', 'theme']);
 
@@ -37,7 +37,7 @@ function plan(planned: TerraformObject, replaces: readonly string[]): Plan {
   return { planned, replaces: replaces.map((name) => [name]), diagnostics: [] };
 }
 
-/** All attributes that a user can set. */
+/** The wanted value of every attribute and block that a user can set. */
 function wantedOf({ attributes, blocks }: ResourceDefinition, config: TerraformObject): TerraformObject {
   const wantedBlocks = Object.entries(blocks).map(([name, block]): [string, TerraformValue] => {
     const configured = config[name] ?? [];

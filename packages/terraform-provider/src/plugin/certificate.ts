@@ -41,9 +41,9 @@ const COMMON_NAME = '2.5.4.3';
 const ECDSA_WITH_SHA256 = '1.2.840.10045.4.3.2';
 
 export type ServerCertificate = {
-  /** PEM. */
+  /** The private key in PEM. */
   readonly key: string;
-  /** PEM. */
+  /** The certificate in PEM. */
   readonly certificate: string;
   readonly der: Buffer;
 };

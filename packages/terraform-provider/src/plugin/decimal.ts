@@ -18,8 +18,8 @@ type Decimal = { readonly units: bigint; readonly exponent: number };
 const DECIMAL = /^([+-]?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d{1,9}))?$/;
 
 /**
- * Maximum number of digits of a number. A double has at most
- * 767 significant digits, and Terraform computes with 512 bits.
+ * Maximum length of the text of a number, characters. A double has at most 767 significant digits, and
+ * Terraform computes with 512 bits.
  */
 const MAXIMUM_DIGITS = 4_096;
 

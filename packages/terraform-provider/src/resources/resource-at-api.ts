@@ -47,7 +47,7 @@ export function listPath({ path }: ResourceDefinition, ids: Readonly<Record<stri
   return path.replace(/\{(\w+)\}/g, (_all, name: string) => ids[name] ?? '');
 }
 
-/** The API's warnings about how components and pages are shown. */
+/** The member `warnings` of an answer. Monitors, components and status pages have it. */
 export function warningsOf(answered: Answered): readonly string[] {
   const { warnings } = answered;
   return Array.isArray(warnings) ? warnings.filter((warning) => typeof warning === 'string') : [];
