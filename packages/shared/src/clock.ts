@@ -9,9 +9,9 @@ export interface Clock {
   wall(): number;
   /** Milliseconds since an arbitrary origin, fractional. */
   monotonic(): number;
-  /** Runs `task` once after `delayMs`; the returned function cancels it and may be called twice. */
+  /** Runs `task` once after `delayMs`. The returned function cancels the task and may be called twice. */
   after(delayMs: number, task: () => void): () => void;
-  /** Runs `task` every `intervalMs` until cancelled. */
+  /** Runs `task` every `intervalMs`, until the returned function is called. */
   every(intervalMs: number, task: () => void): () => void;
 }
 

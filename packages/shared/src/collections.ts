@@ -31,7 +31,7 @@ export async function mapInTurns<T, R>(
 export class Turns {
   #began = performance.now();
 
-  /** Gives a turn when {@link TURN_MS} have passed since the last one. */
+  /** Gives a turn when {@link TURN_MS} have passed since the last turn. */
   async giveTurn(): Promise<void> {
     if (performance.now() - this.#began < TURN_MS) return;
     await setImmediate();

@@ -117,8 +117,8 @@ export function createEgressGuard(options: EgressOptions): EgressGuard {
     ...builtIn.map(([cidr, name]) => parseRule(cidr, `${cidr}, ${name}`)),
   ];
   const allow = options.allow.map((cidr) => parseRule(cidr));
-  // Targets repeat every period, so nearly every verdict is a look-up. A full cache is emptied, which is
-  // simpler than eviction and costs a few microseconds per address once in a while.
+  // Targets repeat every period, so nearly every verdict comes from the cache. A full cache is emptied, which
+  // is simpler than eviction and costs a few microseconds per address once in a while.
   const cache = new Map<string, EgressVerdict>();
 
   return {
@@ -157,7 +157,9 @@ function judge(text: string, deny: readonly Rule[], allow: readonly Rule[]): Egr
   return ALLOWED;
 }
 
-/** The address itself, and each address to which the kernel, a translator or a tunnel would lead it. */
+/**
+ * The address itself, and each address to which the kernel, a translator or a tunnel connects in its place.
+ */
 function formsOf(address: Address): Address[] {
   // Linux connects the unspecified address to loopback (RFC 1122 section 3.2.1.3 leaves it undefined).
   if (address.toByteArray().every((byte) => byte === 0)) {

@@ -60,7 +60,7 @@ const ROOM_AGAIN = MOST_WAITING / 2;
  * so that no line is cut. A longer line is written alone.
  */
 const CHUNK_BYTES = 4_096;
-/** Wait before a reader that takes nothing is tried again, ms. */
+/** Wait before the next try to write to a reader that takes nothing, ms. */
 const RETRY_MS = 20;
 /** Time limits for writing at the exit of the process, ms. */
 type LastWaits = {
@@ -186,7 +186,7 @@ export class LogSink {
     this.#writeNext();
   }
 
-  /** The next chunk to write: the refused one, or whole lines. */
+  /** The next chunk to write: the refused chunk, or whole lines. */
   #nextChunk(): Chunk | null {
     const refused = this.#refused;
     this.#refused = null;
@@ -230,7 +230,7 @@ export class LogSink {
   }
 }
 
-/** `isBegun`: part of the first line is already written. */
+/** A piece of the output. `isBegun`: part of its first line is already written. */
 type Chunk = { readonly bytes: Buffer; readonly isBegun: boolean };
 
 const LINE_FEED = 0x0a;

@@ -1,4 +1,4 @@
-/** How often a monitor may be checked. */
+/** The periods at which a monitor can be checked. */
 export const PERIODICITIES = ['30s', '1m', '5m', '10m', '30m', '1h'] as const;
 
 export type Periodicity = (typeof PERIODICITIES)[number];

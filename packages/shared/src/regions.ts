@@ -1,5 +1,5 @@
 /**
- * The 28 regions from which a monitor may be checked, in the order in which they are shown. Add new regions
+ * The 28 regions from which a monitor can be checked, in the order in which they are shown. Add new regions
  * only at the end, because stored results and states refer to the position in this list.
  */
 export const REGIONS = [

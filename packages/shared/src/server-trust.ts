@@ -7,7 +7,7 @@ import {
 } from 'node:tls';
 import type { Secret } from './secret.ts';
 
-/** The identity that a client shows to servers that ask for it, in PEM. */
+/** The certificate and key of a client, in PEM, for servers that request a certificate. */
 export type ClientIdentity = { readonly cert: string; readonly key: Secret<string> };
 
 /**

@@ -28,7 +28,7 @@ export function largestUnits(ms: number): { readonly unit: TimeUnit; readonly co
 const SYMBOLS: Readonly<Record<TimeUnit, string>> = { day: 'd', hour: 'h', minute: 'min', second: 's' };
 
 /**
- * A length of time in English, by {@link largestUnits}: `1 h 5 min`.
+ * A length of time as text in English: `1 h 5 min`, or `less than 1 s`.
  *
  * @param ms >= 0
  */

@@ -26,7 +26,7 @@ const problemDocument = z.looseObject({
 
 const PROBLEM_TYPE = /^urn:svc:problem:([a-z-]{1,64})$/;
 
-/** Reads the API's own problem document; null when the text is not one. */
+/** Reads a problem document of the API; null when the text is no such document. */
 export function problemOf(text: string): (z.infer<typeof problemDocument> & { code: ApiErrorCode }) | null {
   const parsed = problemDocument.safeParse(jsonOrUndefined(text));
   const code = parsed.success ? PROBLEM_TYPE.exec(parsed.data.type)?.[1] : undefined;
@@ -52,11 +52,11 @@ export class ApiError extends SvcError {
   declare readonly code: ApiErrorCode;
   /** Method and path, as in `GET /v1/monitors/5`. */
   readonly request: string;
-  /** The status and headers of the last answer; null when there was none. */
+  /** The status and headers of the last answer; null: no answer came. */
   readonly answered: Answered | null;
   /** The members of the body that are wrong, each with its fault. */
   readonly errors: readonly ProblemDetail[];
-  /** The id under which the server's log has the request; null when the answer had none. */
+  /** The id under which the server's log has the request; null when the answer has no id. */
   readonly requestId: string | null;
 
   constructor(

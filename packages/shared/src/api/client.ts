@@ -34,7 +34,7 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 export type Retry = {
   readonly request: string;
-  /** Text without secrets. */
+  /** Why the last attempt failed, without secrets. */
   readonly reason: string;
   readonly attempts: number;
   readonly waitMs: number;
@@ -358,7 +358,7 @@ function isOwnFailure(result: ExchangeEnd): boolean {
   return result.kind === 'answered' && (result.headers.has('retry-after') || problemOf(result.text) !== null);
 }
 
-/** Whether the server may have carried out a request that failed like this. */
+/** Whether the server may have carried out a request that ended with this failure. */
 function mayBeDone(result: ExchangeEnd): boolean {
   if (result.kind === 'unanswered') return result.mayHaveArrived;
   // Only svc's own 503 says that nothing was changed. A proxy also sends 503 when the

@@ -218,8 +218,8 @@ const LOOPBACK = /^(?:localhost|127(?:\.\d+){3}|\[::1\]|\[::ffff:7f[\da-f]{2}:[\
 /**
  * Returns the agent for a server on this machine, or undefined for any other server.
  *
- * A proxy could not reach a server on this machine, and it would see the token. Node uses the proxy of the
- * environment for loopback too, unless NO_PROXY names the host. Programs written in Go never use it for
+ * A proxy could not reach a server on this machine, and the proxy would see the token. Node uses the proxy of
+ * the environment for loopback too, unless NO_PROXY names the host. Programs written in Go never use it for
  * loopback.
  */
 function directAgent({ protocol, hostname }: URL): http.Agent | undefined {

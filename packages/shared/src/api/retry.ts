@@ -1,4 +1,4 @@
-/** Pure decisions about retries. */
+/** Decisions about retries, as pure functions. */
 
 /** Shortest and longest wait between attempts, ms. */
 export const SHORTEST_WAIT_MS = 250;
@@ -41,7 +41,7 @@ export type RetryClass =
   /** The server or the connection to it failed. */
   | 'failed';
 
-/** @param status of an answer */
+/** How a client goes on after an answer with this status. */
 export function retryClassOf(status: number): RetryClass {
   if (status === 429) return 'rate-limited';
   return [500, 502, 503, 504].includes(status) ? 'failed' : 'final';

@@ -143,7 +143,7 @@ export function longestStart(
   return longest;
 }
 
-/** For each prefix of `part` the length of its longest proper prefix that is also its suffix. */
+/** For each prefix of `part`, the length of the longest proper prefix that is also a suffix of it. */
 function bordersOf(part: Uint16Array): Int32Array {
   const borders = new Int32Array(part.length);
   let matched = 0;

@@ -9,7 +9,7 @@ const MAX_QUOTE = 100;
 /** Length of the text that is shown before the place of interest, in UTF-16 units. */
 const BEFORE = 40;
 
-/** The target and the seen text as a message quotes them, cut around their first difference. */
+/** The target and the seen text as a message quotes them. Both are cut around their first difference. */
 export type QuotedPair = {
   readonly target: string;
   readonly seen: string;
@@ -22,7 +22,7 @@ export type QuotedPair = {
 /** Places of interest in both texts, UTF-16 units. */
 type Places = { readonly target: number; readonly seen: number };
 
-/** Quotes the target of an assertion that does not hold and the text that was seen. */
+/** Quotes two texts for the message about a failed assertion: the target, and the text that was seen. */
 export function quotePair(
   comparator: StringComparator | RecordComparator,
   target: string,

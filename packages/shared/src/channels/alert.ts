@@ -57,9 +57,10 @@ const pageMail = z.object({
 export type PageMail = z.infer<typeof pageMail>;
 
 /**
- * Everything that a channel is given about one change of status. It is a snapshot that is stored with the
- * delivery, so that the alert can be sent after the monitor is deleted. `statusCode`, `latency` and
- * `errorMessage` come from the newest vote that supports the verdict. Each is present when it applies.
+ * Everything that a channel is given for one message, which usually is about one change of status. It is a
+ * snapshot that is stored with the delivery, so that the alert can be sent after the monitor is deleted.
+ * `statusCode`, `latency` and `errorMessage` come from the newest vote that supports the verdict. Each is
+ * present when it applies.
  */
 export const alert = z.object({
   monitor: z.object({

@@ -3,8 +3,8 @@
  */
 const SHORTEST = 4;
 /**
- * Maximum number of words in a text that is searched for by its words. Credentials have few words. Other
- * texts may have thousands, and each form costs time.
+ * Maximum number of words of a secret whose words are searched for in every form. Credentials have few words.
+ * Other secrets may have thousands, and each form costs time.
  */
 const MOST_WORDS = 4;
 /**

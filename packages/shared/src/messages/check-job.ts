@@ -66,8 +66,8 @@ export const jobBatch = z.object({
 });
 
 /**
- * Message on `svc.jobs.<region>`, kind `run_now`: one attempt at once. The
- * agent answers with the outcome of the attempt, which is not recorded.
+ * Message on `svc.jobs.<region>`, kind `run_now`: the agent makes one attempt without delay. It answers with
+ * the outcome of the attempt, which is not recorded.
  */
 const runNow = z.object({
   v: messageVersion,

@@ -127,7 +127,7 @@ const REGION = {
   region: 'Regions that monitors declare or that have an agent; there are 28 regions.',
 };
 
-/** Totals of dispatch since it was built. */
+/** Counts of dispatch from the moment when the coordinator began to lead. */
 export type DispatchCounters = ValuesOf<typeof DISPATCH_COUNTERS>;
 
 /** The gauges of dispatch. They are measured when they are read. */

@@ -19,7 +19,7 @@ export type ValuesOf<I extends Instruments> = { [Name in keyof I]: ValueOf<I[Nam
 
 /**
  * Creates zeros for counters and histograms. Code counts in place: `totals.attempts += 1`,
- * `totals.results[outcome] += 1`. The counts are plain numbers, because some are changed by every check.
+ * `totals.results[outcome] += 1`. The counts are plain numbers, because every check changes some of them.
  */
 export function createTotals<I extends Instruments>(instruments: I): ValuesOf<I> {
   const entries = Object.entries(instruments).map(([name, instrument]) => [name, zero(instrument)]);
@@ -67,7 +67,7 @@ export class Series<N extends string = string> {
     this.#names = names;
   }
 
-  /** Adds to the value of a time series, which begins at 0. */
+  /** Adds `by` to the value of a time series. A new time series begins at 0. */
   add(labels: Readonly<Record<N, string>>, by = 1): void {
     this.#point(labels).value += by;
   }
@@ -144,7 +144,7 @@ export type Point = {
 /** The values of an instrument at one moment. Every export is made from such measurements. */
 export type Measurement = {
   readonly instrument: Instrument;
-  /** When its counting began at 0, epoch ms; without meaning for a gauge. */
+  /** When the instrument began to count from 0, epoch ms. It has no meaning for a gauge. */
   readonly startedAt: number;
   readonly points: readonly Point[];
 };
@@ -173,7 +173,7 @@ function pointsOf({ label }: Instrument, value: unknown): Point[] {
   }
   if (value instanceof Series) return value.points();
   if (label === null) return [{ labels: {}, value: value as number }];
-  // The order is that of the declaration, not that of the values.
+  // The points are in the order of the declaration, whatever the order of the values is.
   return Object.keys(label.values).map((each) => ({
     labels: { [label.name]: each },
     value: (value as Record<string, number>)[each] as number,

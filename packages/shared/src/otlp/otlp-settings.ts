@@ -7,7 +7,7 @@ import type { SettingsOf, SettingsTable } from '../settings/environment.ts';
 import { certificateFile, commaList, privateKeyFile, wholeNumber } from '../settings/setting-schemas.ts';
 import { otlpEndpoint } from './endpoint.ts';
 
-/** OpenTelemetry's default: a request a minute. */
+/** Default interval of exports in OpenTelemetry's specification, ms. */
 const DEFAULT_INTERVAL_MS = '60000';
 
 const endpoint = z
@@ -21,8 +21,8 @@ const endpoint = z
 type Pair = { readonly key: string; readonly value: string };
 
 /**
- * `key=value` pairs between commas with percent-encoded values, as
- * OpenTelemetry's specification defines them.
+ * The schema of a list of `key=value` pairs, which are separated by commas and have percent-encoded values,
+ * as OpenTelemetry's specification defines it.
  *
  * @param readKey returns the key, or null when the text is no key
  */
@@ -88,8 +88,8 @@ const protocol = oneOf(
 const compression = oneOf(['gzip', 'none'], 'must be gzip or none').optional();
 
 /**
- * Time-out of an export, ms. SDKs use 0 for no limit, but every time-out of svc has a limit. A test
- * on demand waits twice as long.
+ * Time-out of an export, ms. SDKs use 0 for no limit, but every time-out of svc has a limit. A test on demand
+ * takes up to twice as long.
  */
 const timeout = wholeNumber(1, 60_000).optional();
 
@@ -237,7 +237,7 @@ export const OTLP_SETTINGS = {
 export type ExportTls = {
   /** Authorities in PEM, in addition to those that all connections trust. */
   readonly ca: readonly string[];
-  /** Null: no client certificate is sent to the endpoint. */
+  /** The client certificate for the endpoint; null: none is sent. */
   readonly identity: ClientIdentity | null;
 };
 
@@ -252,8 +252,8 @@ export type ExportTlsConfig = Pick<
 >;
 
 /**
- * The certificates of the settings. A variable for metrics has precedence over the variable for all signals,
- * as OpenTelemetry's specification says.
+ * Returns the certificates and the key that the settings name. A variable for metrics has precedence over the
+ * variable for all signals, as OpenTelemetry's specification says.
  *
  * @throws SvcError `bad-settings`: only the certificate or only the key is set, or the key does not belong to
  *   the certificate
@@ -282,7 +282,11 @@ function halvesOf(config: ExportTlsConfig): Partial<ClientIdentity> {
   return { ...(cert === undefined ? {} : { cert }), ...(key === undefined ? {} : { key }) };
 }
 
-/** @param cert PEM, the client's certificate first */
+/**
+ * Whether the key belongs to the certificate.
+ *
+ * @param cert PEM, the client's certificate first
+ */
 function isPair(cert: string, key: ClientIdentity['key']): boolean {
   return new X509Certificate(cert).checkPrivateKey(createPrivateKey(key.reveal()));
 }

@@ -30,14 +30,14 @@ const ENDPOINTS = ['OTEL_EXPORTER_OTLP_ENDPOINT', 'OTEL_EXPORTER_OTLP_METRICS_EN
  */
 const MOST_LABELS = 40;
 const MOST_VALUE_BYTES = 4_096;
-/** Number of labels that a bucket of a failed check has, without further attributes of the resource. */
+/** Number of labels of a histogram bucket of a failed check, without further attributes of the resource. */
 const LABELS_OF_A_POINT = 12;
 export const MOST_RESOURCE_ATTRIBUTES = MOST_LABELS - LABELS_OF_A_POINT;
 const SERVICE = ['service.name', 'service.version', 'service.instance.id'];
 
 /**
  * Warnings about series that receivers may drop silently because of these attributes of the resource. No
- * value is repeated. `findings/victoria-metrics-drops-wide-series.sh` shows it with VictoriaMetrics.
+ * value is repeated. `findings/victoria-metrics-drops-wide-series.sh` shows this with VictoriaMetrics.
  */
 export function resourceWarnings(attributes: readonly (readonly [name: string, value: string])[]): string[] {
   const further = new Set(attributes.map(([name]) => name).filter((name) => !SERVICE.includes(name)));

@@ -6,7 +6,7 @@ import { type ClientIdentity, trustedContext } from '../server-trust.ts';
 type Parts = {
   /** Authorities in PEM, in addition to Node's. */
   readonly ca: readonly string[];
-  /** Null: no client certificate is sent to the endpoint. */
+  /** The client certificate for the endpoint; null: none is sent. */
   readonly identity: ClientIdentity | null;
   readonly proxyFor: ProxyFor | undefined;
 };
@@ -45,7 +45,7 @@ export class Connections {
     return this.#agent;
   }
 
-  /** Ends all connections. The agent can make new ones. */
+  /** Ends all connections. The agent can make new connections. */
   cut(): void {
     this.#agent?.destroy();
   }

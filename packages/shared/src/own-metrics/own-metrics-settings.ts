@@ -24,7 +24,7 @@ const {
   otlpServiceName,
 } = OTLP_SETTINGS;
 
-/** Default of OpenTelemetry's specification, ms. */
+/** Default time limit of an export in OpenTelemetry's specification, ms. */
 const TIMEOUT_MS = 10_000;
 
 /** The variables of an agent, which exports nothing but its own metrics. */
@@ -70,7 +70,10 @@ export type OwnExportSettings = {
   /** Time limit of one export, ms; at most `intervalMs`. */
   readonly timeoutMs: number;
   readonly tls: ExportTls;
-  /** Attributes of the resource that the operator has set. They override the attributes of the process. */
+  /**
+   * The attributes that the operator has set for the resource. They override the attributes that the process
+   * sets.
+   */
   readonly resource: readonly (readonly [name: string, value: string])[];
 };
 

@@ -7,7 +7,7 @@ import type { OwnExportSettings } from './own-metrics-settings.ts';
 export type OwnExportParts = {
   /** The settings of the export; null: nothing is exported, and no module of OpenTelemetry is loaded. */
   readonly settings: OwnExportSettings | null;
-  /** Attributes of the resource that the process sets. Attributes in the settings override them. */
+  /** The attributes that the process sets for the resource. Attributes in the settings override them. */
   readonly resource: Readonly<Record<string, string>>;
   readonly measurements: () => readonly Measurement[];
   /** Authorities in PEM, in addition to Node's. */

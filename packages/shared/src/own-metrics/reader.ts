@@ -101,7 +101,7 @@ type Parts = {
   readonly timeoutMs: number;
   /** Ends the connections of an export that takes too long. */
   readonly cut: () => void;
-  /** Called after each export; null: the endpoint accepted it. */
+  /** Called after each export with its error; null: the endpoint accepted the export. */
   readonly onResult: (error: unknown) => void;
 };
 

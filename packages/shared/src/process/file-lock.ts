@@ -25,7 +25,7 @@ export function lockFile(path: string): (() => void) | null {
   return () => held.close();
 }
 
-/** SQLITE_BUSY and its extended codes, https://www.sqlite.org/rescode.html */
+/** Whether the error is SQLITE_BUSY or one of its extended codes (https://www.sqlite.org/rescode.html). */
 function isBusy(error: unknown): boolean {
   return (
     error instanceof Error &&

@@ -127,7 +127,7 @@ export class FileWatch {
   }
 }
 
-/** The state of each path. The state changes whenever the file at the path does. */
+/** The state of each path. A state changes whenever the file at its path changes. */
 async function statesOf(paths: readonly string[]): Promise<ReadonlyMap<string, string>> {
   const states = paths.map(async (path): Promise<[string, string]> => {
     try {

@@ -27,7 +27,7 @@ export const processMemory: ProcessMemory = {
 type Returning = {
   readonly memory: ProcessMemory;
   readonly clock: Clock;
-  /** Receives a line about the returned memory. Without it, nothing is logged. */
+  /** Gets a line about the returned memory; left out: nothing is logged. */
   readonly log?: Logger;
 };
 

@@ -202,7 +202,7 @@ export type NormalizedBlocks<B extends Blocks> = {
     : NormalizedAttributes<B[K]['attributes']> | null;
 };
 
-/** The normalized type of a definition. */
+/** The type of a normalized resource, by its definition. */
 export type Normalized<D extends Pick<ResourceDefinition, 'attributes' | 'blocks' | 'constants'>> = {
   [K in keyof D['constants']]: D['constants'][K];
 } & NormalizedAttributes<D['attributes']> &

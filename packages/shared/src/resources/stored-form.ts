@@ -18,7 +18,7 @@ import { DEFINITIONS, RESOURCE_KINDS, type ResourceKind, type Resources } from '
 
 type Forms = { readonly [K in ResourceKind]: z.ZodType<Resources[K]> };
 
-/** A resource's normalized attributes, as they were stored. */
+/** Reads a resource's normalized attributes as they were stored. */
 export function parseStored<K extends ResourceKind>(
   kind: K,
   value: object,

@@ -220,7 +220,7 @@ export const topic: TextCheck = (text) =>
 export const identifier: TextCheck = (text) =>
   isId(text) ? null : 'is not an id: use a decimal number as a string, like "12"';
 
-/** A reference of the declared file: `${svc_http_monitor.api.id}`. */
+/** Matches a reference of the declared file: `${svc_http_monitor.api.id}`. */
 export const REFERENCE = /^\$\{(svc_[a-z_]+)\.([^.{}\s]+)\.id\}$/;
 
 export const declaredIdentifier: TextCheck = (text) =>

@@ -62,8 +62,8 @@ export function tooMany(count: number, maximum: number): string {
 }
 
 /**
- * Returns `is not one of` and the allowed texts. The caller puts the wrong value, or the name of its attribute,
- * in front.
+ * Returns `is not one of` and the allowed texts. The caller puts the wrong value, or the name of its
+ * attribute, in front.
  */
 export function notOneOf(options: readonly unknown[]): string {
   let text = textsOfOptions.get(options);

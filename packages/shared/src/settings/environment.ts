@@ -42,9 +42,9 @@ type ValueOf<Name extends SettingName, Value> = Name extends SecretSettingName
   ? Secret<Exclude<Value, undefined>> | Extract<Value, undefined>
   : Value;
 
-/** A check over several settings. It runs when each setting is valid by itself. */
+/** A check over several settings. It runs only if each setting is valid by itself. */
 export type SettingsCheck<Values> = (values: Values) => {
-  /** Problems that prevent the start, in the form of {@link SettingsError}. */
+  /** Problems that prevent the start, one line each, as in {@link SettingsError}. */
   readonly problems: readonly string[];
   /** Warnings for the log at the start. */
   readonly warnings: readonly string[];

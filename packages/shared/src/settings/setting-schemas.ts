@@ -100,7 +100,7 @@ export const bearerToken = z
   .string()
   .regex(/^[\u0021-\u007e]{1,1024}$/, 'must be 1 to 1024 printable ASCII characters without spaces');
 
-/** Returns the result of `parse`. An error that it throws becomes the problem with the setting. */
+/** Returns the result of `parse`. An error that `parse` throws becomes the problem with the setting. */
 export function orProblem<T>(context: z.core.$RefinementCtx, parse: () => T): T {
   try {
     return parse();

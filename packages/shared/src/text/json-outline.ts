@@ -14,12 +14,12 @@ const QUOTE = 0x22; // "
 const BACKSLASH = 0x5c;
 
 /**
- * Whether a JSON text has at most the parts of `most`. The text is not parsed, and the
- * content of its strings is skipped.
+ * Whether a JSON text has at most the parts of `most`. The text is not parsed, and the content of its strings
+ * is skipped.
  *
- * `JSON.parse` takes 4 ms for the longest honest message, and ten times as long for as many bytes of
- * names or of nested lists. During that time, the thread does nothing else. A text that is not JSON
- * is judged over its whole length.
+ * `JSON.parse` takes 4 ms for the longest message that svc itself sends, and ten times as long for as many
+ * bytes of names or of nested lists. During that time, the thread does nothing else. A text that is not JSON
+ * is read to its end too.
  */
 export function isWithinOutline(json: Uint8Array, most: Outline): boolean {
   let { lists, objects, texts, commas } = most;
@@ -36,7 +36,7 @@ export function isWithinOutline(json: Uint8Array, most: Outline): boolean {
   return lists >= 0 && objects >= 0 && texts >= 0 && commas >= 0;
 }
 
-/** Index of the quote that ends the string; an index beyond the last byte when no quote ends it. */
+/** Index of the quote that ends the string. If no quote ends it, an index beyond the last byte. */
 function endOfText(json: Uint8Array, from: number): number {
   let at = from;
   for (let byte = json[at]; byte !== QUOTE && byte !== undefined; byte = json[at]) {
