@@ -4,20 +4,20 @@ import { z } from 'zod';
 import type { PostResult } from '../outgoing/http-post.ts';
 import type { Encoding } from './export-settings.ts';
 
-/** The consequence of an endpoint's answer to a request. */
+/** What svc does after a request, given the endpoint's answer or the failure to get one. */
 export type Consequence =
-  /** The endpoint accepted the request except `rejected` points (a partial success if more than 0). */
+  /** The endpoint took the request. It rejected `rejected` of the points (a partial success if > 0). */
   | { readonly is: 'taken'; readonly rejected: number; readonly error: string | null }
-  /** The endpoint did not accept the encoding. It may accept the other encoding. */
+  /** The endpoint did not take the encoding. It may take the other encoding. */
   | { readonly is: 'other-encoding'; readonly error: string }
   | { readonly is: 'retry'; readonly afterMs: number | null; readonly error: string }
   | { readonly is: 'refused'; readonly error: string };
 
 /** Statuses after which the same request may be sent again (OTLP 1.10, "Retryable Response Codes"). */
 const RETRYABLE = new Set([429, 502, 503, 504]);
-/** HTTP statuses with which endpoints answer an encoding that they do not know. */
+/** HTTP statuses that an endpoint answers with if it does not know the encoding. */
 const ENCODING_UNKNOWN = new Set([400, 415]);
-/** Failures that every retry would repeat. */
+/** Failures without an answer that every retry would repeat. */
 const PERMANENT = new Set(['invalid-request', 'egress-denied']);
 /** Maximum size of the shown part of an endpoint's message about a partial success, bytes. */
 const MESSAGE_BYTES = 300;
@@ -60,9 +60,9 @@ function partial(bytes: Uint8Array, encoding: Encoding, secrets: readonly string
 }
 
 /**
- * Parses an answer; undefined: the bytes are no OTLP answer. OpenTelemetry's own serializer is not used for
- * JSON: it writes an excerpt of an invalid answer to the log, with any secret that the endpoint repeats
- * (`findings/opentelemetry-otlp-json-answer-in-log.sh`).
+ * Parses an answer; undefined: the bytes are not valid in this encoding. OpenTelemetry's own serializer is
+ * not used for JSON. If an answer is invalid, that serializer writes an excerpt to the log, with any secret
+ * that the endpoint repeats (`findings/opentelemetry-otlp-json-answer-in-log.sh`).
  */
 function read(bytes: Uint8Array, encoding: Encoding): unknown {
   try {

@@ -17,8 +17,8 @@ export const ERROR_TYPES = [
 export type ErrorType = (typeof ERROR_TYPES)[number];
 
 /**
- * The type of error for each beginning of an error message. `docs/failures.md` lists all messages, and a test
- * compares that list with these beginnings.
+ * Patterns of error messages, each with its type of error. The first pattern that matches a message decides.
+ * `docs/failures.md` lists all messages, and a test checks the type of each message there.
  */
 const BEGINNINGS: readonly (readonly [RegExp, ErrorType])[] = [
   [/^(?:timed out|no connection within|.* was not resolved within)/, 'timeout'],
@@ -36,7 +36,7 @@ const BEGINNINGS: readonly (readonly [RegExp, ErrorType])[] = [
   [/^the (?:answer|target|body|HTTP\/2)/, 'protocol'],
 ];
 
-/** The type of error of a failed check. */
+/** The type of error of a failed check; `_OTHER`: it has no message, or no pattern matches the message. */
 export function errorTypeOf(message: string | undefined, timedOut: boolean): ErrorType {
   if (timedOut) return 'timeout';
   if (message === undefined) return '_OTHER';

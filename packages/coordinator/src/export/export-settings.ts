@@ -10,24 +10,27 @@ import type { HistogramKind } from './histograms.ts';
 export type Encoding = 'json' | 'protobuf';
 
 export type Endpoint = {
-  /** The full URL. */
+  /** The URL that requests are posted to, path included. */
   readonly url: string;
   readonly headers: readonly { readonly key: string; readonly value: string }[];
 };
 
 /**
- * Interval at which totals are stored, ms, and the maximum size of kept notes, bytes. Storing one row of
- * totals costs as much as storing the notes of about thirty results. A start reads the notes of one interval
- * in a second or two.
+ * Interval at which changed totals are stored, ms. Storing one row of totals costs as much as storing the
+ * notes of about thirty results. A start reads the notes of one interval in a second or two.
  */
 const SAVE_EVERY_MS = 600_000;
+/** Maximum size of the notes that are kept while totals cannot be stored, bytes. */
 const MOST_NOTE_BYTES = 512 * 1_024 * 1_024;
 /** Default time limit of a request, ms (OpenTelemetry's specification). */
 const TIMEOUT_MS = 10_000;
 
 /** The operator's settings for the export of metrics. */
 export type ExportSettings = {
-  /** The endpoint of monitors that declare no endpoint; null: the operator has set no endpoint. */
+  /**
+   * The endpoint of monitors that declare no endpoint; null: the
+   * operator set none, or switched the export off.
+   */
   readonly fallback: Endpoint | null;
   /** The encoding that is tried first. */
   readonly encoding: Encoding;
@@ -37,10 +40,11 @@ export type ExportSettings = {
   /** Time limit of one request, ms. */
   readonly timeoutMs: number;
   /**
-   * TLS for the operator's own endpoint only. The operator's identity must not be shown to servers of users.
+   * TLS for the operator's own endpoint only. Servers of users must
+   * not see the operator's client certificate.
    */
   readonly tls: ExportTls;
-  /** Interval at which totals are stored, ms. A start reads the notes since the last storing again. */
+  /** Interval at which changed totals are stored, ms. A start reads again the notes that were made since. */
   readonly saveEveryMs: number;
   /** Maximum size of the notes that are kept while totals cannot be stored, bytes. */
   readonly mostNoteBytes: number;
@@ -92,7 +96,7 @@ function resourceOf({ otlpResource, otlpServiceName }: Config): [string, string]
 
 /** The destination of the metrics of some monitors. */
 export type ExportTarget = Endpoint & {
-  /** Digest of endpoint, headers and workspace. There is one pipeline for each key. */
+  /** Digest of URL, headers and workspace. There is one pipeline for each key. */
   readonly key: string;
   /**
    * The workspace that declares the endpoint; null: the endpoint is the operator's own, which the egress
@@ -101,7 +105,7 @@ export type ExportTarget = Endpoint & {
   readonly workspaceId: number | null;
 };
 
-/** The destination of the monitor's metrics; null: its metrics are not exported. */
+/** The destination of the monitor's metrics; null: the monitor is not exported. */
 export function targetOf(monitor: LiveMonitor, settings: ExportSettings): ExportTarget | null {
   const { declaredExport: declared, workspaceId } = monitor;
   if (declared === null) {
@@ -111,7 +115,7 @@ export function targetOf(monitor: LiveMonitor, settings: ExportSettings): Export
   return keyed({ url: metricsUrlOf(declared.endpoint.reveal()), headers, workspaceId });
 }
 
-/** Adds the key. The key does not depend on the order of headers or on the case of their names. */
+/** Adds the key, which does not depend on the order of headers or on the case of their names. */
 function keyed(target: Omit<ExportTarget, 'key'>): ExportTarget {
   const headers = target.headers.map(({ key, value }) => [key.toLowerCase(), value]).sort();
   const key = createHash('sha256')

@@ -20,7 +20,7 @@ const NS_PER_S = 1e9;
  */
 export const histogram = z.object({
   count: z.number(),
-  /** Sum of the values, in whole nanoseconds, so that it is exact. */
+  /** Sum of the values, ns. Whole numbers keep the sum exact up to 2^53 ns (104 days). */
   sumNs: z.number(),
   /** Scale of the exponential buckets; null: the buckets are explicit. */
   scale: z.number().nullable(),

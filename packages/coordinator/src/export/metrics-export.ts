@@ -31,22 +31,25 @@ import type { ExportedMonitor } from './requests.ts';
 import { countResult, identityOf, mostPoints, newTotals, readTotals, type Totals } from './totals.ts';
 
 /**
- * Maximum number of monitors in one read, and of rows in one transaction. Recording waits some milliseconds
- * for the transaction.
+ * Maximum number of monitors whose totals are read or written at once. Recording waits
+ * some milliseconds for the transaction that writes totals.
  */
 const PAGE = 100;
-/**
- * Span of the exported uptime, and how far in the future a change may be dated because a clock is ahead, ms.
- */
+/** Span of the exported uptime, ms. */
 const HISTORY_MS = 24 * 3_600_000;
+/** How far in the future a change of status may be dated because a clock is ahead, ms. */
 const AHEAD_MS = 60_000;
-/**
- * Maximum number of points in one request, and of characters in the names and targets that its points repeat.
- * Such a request has about 1 MB of JSON.
- */
+/** Number of points at which a request is full. The last monitor of a request may exceed the number. */
 const MOST_POINTS = 2_000;
+/**
+ * Number of characters of names and targets at which a request is full. A text counts once for each point
+ * that may have it. A full request has about 1 MB of JSON.
+ */
 const MOST_TEXT = 1_000_000;
-/** Delay after which new and removed totals are stored, ms. */
+/**
+ * Interval at which svc checks whether totals must be stored, ms. New and
+ * removed totals are stored at the next check.
+ */
 const SAVE_NEW_AFTER_MS = 1_000;
 /** Pause after a failed attempt to store totals, ms. */
 const SAVE_AGAIN_AFTER_MS = 10_000;
@@ -77,7 +80,7 @@ type RecordedResult = {
 type Exported = {
   monitor: LiveMonitor;
   totals: Totals;
-  /** Id of the last note that is in the totals. */
+  /** Id of the last note that must not be counted any more: the totals have it, or they began after it. */
   until: number;
   /** Whether the totals differ from the stored ones. */
   isUnsaved: boolean;
@@ -87,7 +90,7 @@ type Exported = {
 type Destination = {
   readonly target: ExportTarget;
   readonly monitors: Set<number>;
-  /** Null: the module with the pipeline's code is still being loaded. */
+  /** Null: totals, or the module with the pipeline's code, are still being loaded. */
   pipeline: Pipeline | null;
 };
 
@@ -96,7 +99,7 @@ export type EndpointState = PipelineState & {
   readonly key: string;
   /** The URL, secrets removed. */
   readonly url: string;
-  /** Null: the operator's own endpoint. */
+  /** Workspace whose monitors declare the endpoint; null: the endpoint is the operator's own. */
   readonly workspaceId: number | null;
   readonly monitors: number;
 };
@@ -110,7 +113,7 @@ export type TestAnswer = {
   readonly durationMs: number;
   /** Warnings about data that the endpoint may drop although its answer says that it took the data. */
   readonly warnings: readonly string[];
-  /** The answer for each encoding that was tried. */
+  /** One answer for each encoding that was tried. */
   readonly answers: readonly {
     readonly encoding: Encoding;
     readonly isTaken: boolean;
@@ -119,7 +122,10 @@ export type TestAnswer = {
   }[];
 };
 
-/** The endpoint of a monitor cannot be tested. */
+/**
+ * The endpoint of a monitor cannot be tested, because the monitor is not
+ * exported, or totals are still being loaded.
+ */
 export class ExportTestError extends SvcError {
   constructor(code: 'not-exported' | 'export-unavailable', message: string) {
     super(code, message);
@@ -129,15 +135,16 @@ export class ExportTestError extends SvcError {
 /**
  * Exports the metrics of monitors over OTLP.
  *
- *     recorder ── makeExportNote ──▶ its transaction ── countExportNote ──▶ totals ── at each interval ──▶ pipelines ──▶ endpoints
- *                                 │                        │ ▲
- *                              notes ──── at a start ──────┼─┘
- *                              totals ◀─── every 10 min ───┘
+ *     recorder ── makeExportNote ──▶ its transaction ── countExportNote ──▶ totals ── each interval ──▶ pipelines
+ *                                       │                                   │ ▲                           │
+ *                                 stored notes ───── at a start ────────────┼─┤                           ▼
+ *                                 stored totals ──── at a start ────────────┼─┘                       endpoints
+ *                                       ▲─────────── every 10 min ──────────┘
  *
- * A note has the exported results of one transaction, and is stored in this transaction. The note is kept
- * until all totals that count it are stored, so each result counts once, whenever the process ends. Totals
- * are loaded in the background. Notes that are recorded meanwhile are not counted at once, because the
- * loading reads them from the store.
+ * A note has the exported results of one transaction, and is stored in this transaction. A
+ * note is kept until all totals that count it are stored. So each result counts once, whenever
+ * the process ends. Totals are loaded in the background. Notes that are recorded meanwhile are
+ * not counted at once: the loading reads them from the store.
  */
 export class MetricsExport {
   readonly #parts: Parts;
@@ -149,28 +156,27 @@ export class MetricsExport {
   readonly #forgotten = new Set<number>();
   readonly #posts = new Map<boolean, HttpPost>();
   readonly #reloading: GrowingWaits;
-  /**
-   * Ids of the last note that the start found, of the last note that was made, and of the last note that was
-   * recorded.
-   */
+  /** Id of the last note that the start found. */
   #lastAtStart = 0;
+  /** Id of the last note that was made. */
   #lastMade = 0;
+  /** Id of the last note that was recorded. */
   #lastNoted = 0;
   #isLoaded = false;
   /** Monitors whose declaration changed while totals were loaded. */
   readonly #changed = new Set<number>();
   readonly #stopping = new AbortController();
   /**
-   * Whether totals were created or removed. The change is stored soon, so that a restart knows when totals
-   * began.
+   * Whether totals are stored at the next check, and not only at {@link #saveAt}: totals were loaded, created
+   * or removed, or could not be stored. A restart then knows when totals began.
    */
   #hasNew = false;
   #isSaving = false;
-  /**
-   * When totals are stored next, and the earliest instant of a retry after a failed storing, monotonic ms.
-   */
+  /** When changed totals are stored next, monotonic ms. */
   #saveAt = 0;
+  /** Earliest instant of the next attempt to store totals after a failed one, monotonic ms. */
   #saveNotBefore = 0;
+  /** Numbers of points of the pipelines that have stopped. */
   #ofClosed: ExportedPoints = { taken: 0, rejected: 0, dropped: 0 };
   #lastTurn: Promise<void> = Promise.resolve();
   #cancels: (() => void)[] = [];
@@ -180,7 +186,7 @@ export class MetricsExport {
     this.#reloading = new GrowingWaits(parts.clock);
   }
 
-  /** Reads the last note. Call it before anything is recorded. */
+  /** Reads the id of the last stored note. Call it before anything is recorded. */
   async load(): Promise<void> {
     this.#lastAtStart = await lastNote(this.#parts.store);
     this.#lastMade = this.#lastAtStart;
@@ -222,7 +228,7 @@ export class MetricsExport {
     if (this.#isLoaded) this.#count(note);
   }
 
-  /** The state of each endpoint. */
+  /** The state of each endpoint whose pipeline runs. */
   get endpoints(): readonly EndpointState[] {
     return [...this.#destinations.values()].flatMap(({ target, monitors, pipeline }) => {
       if (pipeline === null) return [];
@@ -239,7 +245,7 @@ export class MetricsExport {
   /**
    * Sends the present data of the monitor to its endpoint now, and returns the answers.
    *
-   * @throws ExportTestError
+   * @throws ExportTestError if the monitor is not exported, or totals are still being loaded
    */
   async testEndpoint(monitorId: number): Promise<TestAnswer> {
     const { monitors, clock, settings } = this.#parts;
@@ -273,7 +279,10 @@ export class MetricsExport {
     return monitor.declaredExport !== null || this.#parts.settings.fallback !== null;
   }
 
-  /** Loads the totals, and counts the notes that the totals do not have yet. */
+  /**
+   * Loads the totals, and counts the notes that the totals do not have
+   * yet. If this fails, it is tried again later.
+   */
   async #loadTotals(): Promise<void> {
     const { store, monitors } = this.#parts;
     this.#exported.clear();
@@ -334,7 +343,8 @@ export class MetricsExport {
   /**
    * Begins or updates the export of the monitor.
    *
-   * @param row the stored totals; null: no totals are stored
+   * @param row the stored totals; null: begin new totals, unless the
+   *   monitor has totals of the same identity in memory
    */
   #exportMonitor(monitor: LiveMonitor, row: { readonly until: number; readonly text: string } | null): void {
     const { settings, clock } = this.#parts;
@@ -363,8 +373,7 @@ export class MetricsExport {
   /**
    * Id of the note after which new totals begin to count.
    *
-   * @param hadOthers whether the monitor has totals of another identity. Its earlier notes belong to the
-   *   totals of that identity
+   * @param hadOthers whether the monitor has totals of another identity, which count its earlier notes
    */
   #beginsAfter(hadOthers: boolean): number {
     if (this.#isLoaded) return this.#lastNoted;
@@ -392,8 +401,8 @@ export class MetricsExport {
   async #openPipeline(destination: Destination): Promise<void> {
     const { clock, settings } = this.#parts;
     const { target, monitors } = destination;
-    // Imported only here, because the modules of OpenTelemetry take memory, and many coordinators export
-    // nothing.
+    // The module is imported only here: the modules of OpenTelemetry take
+    // memory, and many coordinators export nothing.
     const { Pipeline } = await import('./pipeline.ts');
     if (this.#stopping.signal.aborted || this.#destinations.get(target.key) !== destination) return;
     destination.pipeline = new Pipeline({
@@ -406,7 +415,7 @@ export class MetricsExport {
       turn: () => this.#turn(),
       onError: (error) => this.#logFailure(error),
     });
-    // The spread of an endpoint is the same after every start.
+    // The spread is derived from the key, so an endpoint has the same spread after every start.
     const spread = createHash('sha256').update(target.key).digest().readUInt32BE() / 2 ** 32;
     void destination.pipeline.run(spread);
   }
@@ -418,7 +427,10 @@ export class MetricsExport {
     return post;
   }
 
-  /** Removes a monitor from its destination. The pipeline stops with its last monitor. */
+  /**
+   * Removes a monitor from its destination. A destination without
+   * monitors is removed, and its pipeline stops.
+   */
   #leaveDestination(id: number, { target, monitors, pipeline }: Destination): void {
     monitors.delete(id);
     if (monitors.size > 0) return;
@@ -461,8 +473,8 @@ export class MetricsExport {
   }
 
   /**
-   * Resolves when the next piece of a request may be made. All endpoints together get one piece in a turn of
-   * the event loop, because all may be due at once.
+   * Resolves when the next piece of a request may be made. In each turn of the event loop, only one endpoint
+   * makes one piece, because the exports of all endpoints may be due at once.
    */
   #turn(): Promise<void> {
     this.#lastTurn = this.#lastTurn.then(() => new Promise((resume) => setImmediate(resume)));
@@ -529,8 +541,9 @@ export class MetricsExport {
   }
 
   /**
-   * Handles totals that could not be loaded or stored. When the notes exceed their bound, this removes all
-   * notes and stored totals. After the next start, counts begin at 0.
+   * Logs that totals could not be loaded or stored. If the notes exceed their maximum size, this function
+   * removes all notes and all stored totals. Totals in memory are stored again later; if the process ends
+   * before that, or if the totals were not loaded yet, counts begin at 0.
    */
   async #handleUnsaved(error: unknown): Promise<void> {
     this.#logFailure(error);
@@ -554,7 +567,7 @@ export class MetricsExport {
   }
 }
 
-/** The counted members of a result; null: the check did not run. */
+/** The members of a result that are counted; null: the check did not run. */
 function countedOf(result: CheckResult, region: Region): CountedResult | null {
   const { monitor, outcome, status_code, latency, certificate_expires_at, phases } = result;
   if (outcome === 'not_run') return null;

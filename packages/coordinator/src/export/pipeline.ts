@@ -17,8 +17,8 @@ export type PipelineState = {
   readonly lastSuccessAt: number | null;
   readonly lastError: LastError | null;
   /**
-   * Whether the endpoint did not take the last request. A request that was refused for its encoding counts
-   * only when the other encoding is refused too.
+   * Whether the endpoint failed to take the last request. If the endpoint refuses only the encoding, this is
+   * not counted as a failure until the endpoint refuses the other encoding too.
    */
   readonly isFailing: boolean;
   /** Numbers of points since the start of the pipeline: taken, rejected and dropped. */
@@ -31,7 +31,7 @@ export type PipelineState = {
   readonly bufferedBytes: number;
 };
 
-/** The answer of an endpoint to a test. */
+/** The answer of an endpoint to a test request in this encoding. */
 export type TestAnswer = {
   readonly encoding: Encoding;
   readonly points: number;
@@ -54,13 +54,13 @@ type Parts = {
   >;
   readonly post: HttpPost;
   readonly clock: Clock;
-  /** The ids of all exported monitors, in groups of one request each. */
+  /** The ids of the monitors that this endpoint gets, in one group for each request. */
   readonly batches: () => Iterable<readonly number[]>;
-  /** Reads the present data of these monitors. Monitors that no longer use this endpoint are left out. */
+  /** Reads the present data of these monitors. A monitor that no longer uses this endpoint is left out. */
   readonly read: (monitorIds: readonly number[]) => Promise<readonly ExportedMonitor[]>;
   /** Resolves when the next piece of a request may be made. */
   readonly turn: () => Promise<void>;
-  /** Called when the data to export cannot be read. */
+  /** Called when data for the export cannot be read. */
   readonly onError: (error: unknown) => void;
 };
 
@@ -68,15 +68,20 @@ const CONTENT_TYPES: Readonly<Record<Encoding, string>> = {
   json: 'application/json',
   protobuf: 'application/x-protobuf',
 };
-/** Compared with level 1, level 3 takes 10 % longer and saves 8 % of the bytes, and level 6 takes 200 % longer and saves 20 %. */
+/**
+ * Level of compression. Compared with level 1, level 3 takes 10 % longer and saves 8 % of
+ * the bytes. Level 6 takes 200 % longer and saves 20 %.
+ */
 const GZIP_LEVEL = 1;
 /**
- * Maximum number of points that are made and encoded in one turn of the event loop. They take about 1 ms. A
- * single monitor may exceed this number by some hundred points.
+ * Number of points at which a piece of a request is full. Each piece is made and
+ * encoded in one turn of the event loop, which takes about 1 ms. The last monitor of a
+ * piece may exceed the number by some hundred points.
  */
 const POINTS_PER_TURN = 250;
-/** Minimum and maximum wait before a retry, ms. The wait doubles with each retry. */
+/** First wait before a retry, ms. The wait doubles with each retry, and is varied by up to 25 %. */
 const FIRST_WAIT_MS = 1_000;
+/** Longest wait before it is varied, ms. An endpoint may ask for a longer wait. */
 const LONGEST_WAIT_MS = 60_000;
 /** Time over which first exports are spread, ms, so that svc does not post to all endpoints at once. */
 const FIRST_WITHIN_MS = 5_000;
@@ -91,9 +96,10 @@ const FIRST_WITHIN_MS = 5_000;
  *                    ├── else ──────────┼───────────────────────────────┘
  *                    └── in the other ──┘ encoding refused
  *
- * A request that is not taken is sent again. When it is an interval old, it is dropped and made again from the present
- * counts. Only one request is kept. Temporality is cumulative, so a dropped request loses points in time and no counts.
- * An endpoint never waits for another one.
+ * If the endpoint cannot take a request now, the request is sent again. A request that is
+ * as old as an interval is dropped, and a new request is made from the present counts. Only
+ * one request is kept. Temporality is cumulative, so a dropped request loses points in
+ * time, but no counts. A slow endpoint delays no other endpoint.
  */
 export class Pipeline {
   readonly #parts: Parts;
@@ -128,9 +134,10 @@ export class Pipeline {
   }
 
   /**
-   * Exports until it is stopped.
+   * Exports until {@link stop} is called.
    *
-   * @param spread 0 to 1: the place of the first export within the first seconds
+   * @param spread 0 to 1: place of the first export within
+   *   {@link FIRST_WITHIN_MS}, or within the interval if that is shorter
    */
   async run(spread: number): Promise<void> {
     const { clock, settings, batches, onError } = this.#parts;
@@ -148,7 +155,7 @@ export class Pipeline {
     }
   }
 
-  /** Stops the pipeline. A request that waits for a retry is dropped. */
+  /** Stops the pipeline, and drops the request that the endpoint has not taken yet. */
   stop(): void {
     this.#stopping.abort();
     this.#drop();
@@ -170,8 +177,8 @@ export class Pipeline {
   }
 
   /**
-   * Exports these monitors. Resolves when the endpoint has taken or refused their request, or the request was
-   * dropped.
+   * Exports these monitors. Resolves when the endpoint has taken or refused
+   * their request, or when the pipeline is stopped.
    */
   async #export(monitorIds: readonly number[]): Promise<void> {
     const { clock, settings } = this.#parts;
@@ -232,7 +239,8 @@ export class Pipeline {
     } while (monitors.length > 0);
     await turn();
     const whole = joined(bodies, encoding);
-    // The copy has its exact size: zlib returns a view on at least 16 KiB, and the body may be kept for long.
+    // zlib returns a view on a buffer of at least 16 KiB. The copy has a buffer of its
+    // exact size, because the body may be kept for long.
     const body = settings.isCompressed ? new Uint8Array(gzipSync(whole, { level: GZIP_LEVEL })) : whole;
     for (const used of [...bodies, whole]) if (used !== body) release(used);
     return { body, encoding, points, madeAt: clock.monotonic() };
@@ -272,7 +280,10 @@ function otherThan(encoding: Encoding): Encoding {
   return encoding === 'json' ? 'protobuf' : 'json';
 }
 
-/** @param afterMs the wait that the endpoint asks for, ms; a shorter wait than the usual one is ignored */
+/**
+ * @param afterMs the wait that the endpoint asks for, ms; null: it asks for none.
+ *   It counts only if it is longer than the usual wait
+ */
 function waitAfter(tries: number, afterMs: number | null): number {
   const growing = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** Math.min(16, tries - 1));
   const spread = growing * (0.75 + Math.random() / 2);

@@ -31,7 +31,7 @@ const SERIALIZERS = { json: JsonMetricsSerializer, protobuf: ProtobufMetricsSeri
 export type ExportedMonitor = {
   readonly monitor: LiveMonitor;
   readonly totals: Totals;
-  /** The statuses of the monitor within {@link UPTIME_MS}, oldest first. */
+  /** The monitor's statuses in the last {@link UPTIME_MS}, oldest first. */
   readonly history: readonly StatusSince[];
 };
 
@@ -45,7 +45,10 @@ type Frame = {
 /** Adds a point with the attributes of the monitor and the point's own attributes. */
 type Adding = <T>(to: DataPoint<T>[], own: Attributes, value: T) => void;
 
-/** The points of some monitors, in the form in which OpenTelemetry's SDK passes points to its exporters. */
+/**
+ * A request with the points of some monitors. It keeps the points as
+ * OpenTelemetry's SDK passes them to its exporters.
+ */
 export class MetricsRequest {
   readonly #frame: Frame;
   readonly #checks: DataPoint<number>[] = [];
@@ -154,8 +157,8 @@ const JSON_FRAME = {
 };
 
 /**
- * Joins encoded requests to one request, in newly allocated memory. A request is a list of resources.
- * Protobuf reads concatenated lists as one list.
+ * Joins encoded requests into one request, in newly allocated memory. A request is a list of resources: the
+ * JSON lists are joined, and Protobuf reads concatenated lists as one list.
  */
 export function joined(bodies: readonly Uint8Array[], encoding: Encoding): Uint8Array {
   const parts = encoding === 'json' ? jsonParts(bodies) : bodies;
@@ -214,8 +217,8 @@ function exponential(of: Histogram) {
 }
 
 /**
- * Whether the region checks the target at present. If it does not, its counts are still exported, but not its
- * gauge: receivers would take the old value for the present value.
+ * Whether the region checks the target at present. If not, the remaining time of its certificate is not
+ * exported, because receivers would take the old value for the present value. Its counts are still exported.
  */
 function isSeen(monitor: LiveMonitor, { region, seenAt }: RegionTotals, at: number): boolean {
   const { active, regions, periodMs, longestCheckMs } = monitor;
@@ -223,7 +226,7 @@ function isSeen(monitor: LiveMonitor, { region, seenAt }: RegionTotals, at: numb
   return active && isDeclared && at - seenAt <= freshForMs(periodMs, longestCheckMs);
 }
 
-/** The uptime, 0 to 1; null: no status is known. */
+/** The uptime, 0 to 1; null: no status is known within {@link UPTIME_MS}. */
 function uptimeOf(history: readonly StatusSince[], at: number): number | null {
   const [times = NO_TIMES] = timesBetween(history, [at - UPTIME_MS, at]);
   const { active, degraded, error } = times;

@@ -6,8 +6,8 @@ import type { LiveMonitor } from '../verdict/monitor.ts';
 import { countDuration, emptyHistogram, type HistogramKind, histogram } from './histograms.ts';
 
 /**
- * Maximum number of series of durations of one monitor in one region. The checks of further series are
- * counted together in one more series.
+ * Maximum number of series of durations that a monitor has in one region. The checks of further series are
+ * counted together in one additional series.
  */
 export const MOST_DURATION_SERIES = 20;
 export const PHASE_NAMES = phases.keyof().options;
@@ -72,8 +72,8 @@ export function countResult(into: Totals, result: CountedResult, kind: Histogram
   const { outcome, latency, certificate_expires_at: expiresAt } = result;
   region.checks[outcome] += 1;
   region.seenAt = at;
-  // A failed check may have ended before it saw the certificate. Any other check without one proves that
-  // there is none.
+  // A failed check may have ended before it saw the certificate. If any other
+  // check reports no certificate, the target has none.
   if (outcome !== 'failed' || expiresAt !== undefined) region.certificateExpiresAt = expiresAt ?? null;
   if (latency !== undefined) countDuration(seriesIn(region, result, kind).histogram, latency);
   for (const phase of PHASE_NAMES) {
