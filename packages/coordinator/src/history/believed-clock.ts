@@ -6,8 +6,8 @@ import { type BelievedTime, believe, doubtMs, firstBelieved } from '../verdict/b
 import { HOUR_MS } from '../verdict/summary-range.ts';
 
 /**
- * The clock that decides whether data is old enough to be deleted. The clock does not follow a sudden jump of
- * the system clock; see {@link BelievedTime}.
+ * The clock that decides whether data is old enough to be deleted. It follows a sudden step forward of the
+ * system clock only after a while; see {@link BelievedTime}.
  */
 export class BelievedClock {
   readonly #store: Store;
@@ -29,8 +29,7 @@ export class BelievedClock {
    * Loads the believed time. Call it before anything is recorded.
    *
    * @param newestSlot the newest slot of all recorded results, epoch ms; null: there are no results. It is
-   *   used
-   * if no believed time is stored yet
+   *   used if no believed time is stored yet
    */
   static async load(
     parts: { store: Store; clock: Clock; log: Logger },

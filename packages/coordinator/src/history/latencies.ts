@@ -22,13 +22,13 @@ export type LatencyRange = keyof typeof LATENCY_RANGES;
  */
 export type Latency = { readonly median: number | null; readonly p95: number | null };
 
-/** The latencies of a monitor in all its regions. Failed checks have no latency. */
+/** The latencies of a monitor in all its regions. Latencies of failed checks are left out. */
 export type Latencies = Latency & {
   /** Buckets, oldest first. `at`: start of the bucket, epoch ms. */
   readonly buckets: readonly (Latency & { readonly at: number })[];
 };
 
-/** A range of latencies that ends where the roll-ups end. This end moves once an hour. */
+/** A range of latencies that ends at the end of the roll-ups. The end moves once an hour. */
 export type LatencySpan = {
   readonly range: LatencyRange;
   /** Start of the first hour that is not rolled up, epoch ms. */

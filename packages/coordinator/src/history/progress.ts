@@ -2,7 +2,7 @@ import { oldestRecorded, type Progress, storedProgress } from '../store/history/
 import type { Readable } from '../store/queries.ts';
 import { dayOf, hourOf } from '../verdict/summary-range.ts';
 
-/** How long after its end an hour is rolled up, ms. Most late results have arrived by then. */
+/** Wait from the end of an hour to its roll-up, ms. Most late results have arrived by then. */
 const SETTLE_MS = 5 * 60_000;
 
 /** Start of the first hour that must not be rolled up yet, epoch ms. */
@@ -11,8 +11,8 @@ export function closedUntil(now: number): number {
 }
 
 /**
- * The stored progress of the roll-ups. If no progress is stored, it is the progress that begins at the oldest
- * result.
+ * The stored progress of the roll-ups. If none is stored, the roll-ups begin at the hour of the oldest
+ * result, and at the day of the oldest result or change of status.
  *
  * @param now the slots' clock, epoch ms
  */
@@ -26,8 +26,8 @@ export async function readProgress(reading: Readable, now: number): Promise<Prog
 }
 
 /**
- * The ends of the usable roll-ups of hours and of days, epoch ms. Later roll-ups were made while the clock
- * was ahead, and are not used.
+ * The instants at which the usable roll-ups of hours and of days end, epoch ms. Later roll-ups were made
+ * while the clock was ahead, and must not be used.
  */
 export async function rolledUpUntil(
   reading: Readable,

@@ -29,7 +29,10 @@ const FIRST_SWEEP_AFTER_MS = 60_000;
 const PAUSE_MS = 40;
 /** Retention of the addresses of visitors who never confirmed a subscription, ms. */
 const UNCONFIRMED_MS = 7 * DAY_MS;
-/** Retention of histories, ms: the range of the longest summary. */
+/**
+ * Retention of changes of status, incidents, absences and the audit
+ * trail, ms: the range of the longest summary.
+ */
 const HISTORY_MS = 400 * DAY_MS;
 
 /** Number of rows that a sweep has deleted, by kind of row. */
@@ -43,10 +46,10 @@ export type Swept = {
 };
 
 /**
- * Deletes data past its retention in small chunks. This includes data of deleted monitors. Results, finished
- * deliveries and changes of a reason are kept for the number of days that is set. Changes of status, closed
- * incidents, ended absences of regions and lines of the audit trail are kept for 400 days. Addresses of
- * visitors of status pages who did not become subscribers are kept for 7 days.
+ * Deletes data past its retention in small chunks, data of deleted monitors included. Results, finished
+ * deliveries, and changes of a status's reason are kept for the number of days that is set. Changes of
+ * status, closed incidents, ended absences of regions, and lines of the audit trail are kept for 400 days.
+ * Addresses of visitors of status pages who did not become subscribers are kept for 7 days.
  */
 export class Retention {
   readonly #store: Store;
@@ -87,7 +90,10 @@ export class Retention {
     await this.#saveBelieved();
   }
 
-  /** Deletes everything that is too old now. The sweep ends early when {@link stop} is called. */
+  /**
+   * Deletes all data that is past its retention now, and the deliveries of removed
+   * channels. Ends early when {@link stop} is called.
+   */
   async sweep(): Promise<Swept> {
     const store = this.#store;
     const kept = () => this.#olderThan(this.#keepMs);
@@ -138,8 +144,8 @@ export class Retention {
   }
 
   /**
-   * The limit for a retention, epoch ms. It is computed for each chunk, because somebody may set the clock
-   * during a sweep.
+   * Data from before the returned instant (epoch ms) is past a retention of `keepMs`. The instant is computed
+   * for each chunk, because somebody may set the clock during a sweep.
    */
   #olderThan(keepMs: number): number {
     return this.#believed.now() - TOLERANCE_MS - keepMs;
@@ -187,7 +193,7 @@ export class Retention {
     return deleted;
   }
 
-  /** Runs `chunk` with pauses until it deletes nothing. */
+  /** Calls `chunk`, with pauses, until it deletes nothing. Returns the number of deleted rows. */
   async #repeat(chunk: () => Promise<number>): Promise<number> {
     let deleted = 0;
     while (!this.#stopping.signal.aborted) {

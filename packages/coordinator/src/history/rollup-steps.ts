@@ -28,7 +28,7 @@ import { FINEST_PERIOD_MS } from '../verdict/schedule.ts';
 import { DAY_MS, dayOf, HOUR_MS, hourOf } from '../verdict/summary-range.ts';
 import { timesBetween } from '../verdict/uptime.ts';
 
-/** Number of results that one read should sum up. They take the reading thread about 5 ms. */
+/** Number of results that one read should sum up. Such a read takes the reading thread about 5 ms. */
 const RESULTS = 5_000;
 /**
  * Number of rows that one transaction should write, for hours and for repairs. Recording waits about 4 ms for
@@ -36,16 +36,17 @@ const RESULTS = 5_000;
  */
 const ROWS = 300;
 /**
- * Width of the first part of each hour, ms. Such a part has few results even with very many monitors. Every
- * hour begins with this width again, because monitors may have been added since the last hour.
+ * Width of the first part of each hour, ms; see {@link PartWidth}. Such a part has few
+ * results even with very many monitors. Every hour begins with this width, because
+ * monitors may have been added since the hour before.
  */
 const FIRST_WIDTH_MS = 4;
 /** Largest factor by which the width changes from one part to the next. */
 const MOST_CHANGE = 8;
 
 /**
- * Width of the next part, ms, estimated from the last parts. A part is the same range of offsets within every
- * half minute of the hour.
+ * Width of the next part of an hour, ms, estimated from the parts before it. A part has the results of all
+ * slots whose offset from the last full half minute lies in a range of this width.
  */
 type PartWidth = { ms: number };
 export const firstWidth = (): PartWidth => ({ ms: FIRST_WIDTH_MS });
@@ -53,8 +54,8 @@ export const firstWidth = (): PartWidth => ({ ms: FIRST_WIDTH_MS });
 /**
  * Rolls up the next part of the oldest hour that is not completely rolled up.
  *
- * @param closedUntil start of the first hour that must not be rolled up yet. A result for an earlier hour
- *   that is recorded later gets a mark for repair
+ * @param closedUntil start of the first hour that must not be rolled up yet, epoch ms. A result for an
+ *   earlier hour that is recorded later gets a mark for repair
  * @returns the new progress; null: there was nothing to do
  */
 export async function rollUpHour(
@@ -96,19 +97,18 @@ function adapt(width: PartWidth, rows: readonly Counts[]): void {
   width.ms = Math.min(Math.max(1, Math.floor(next)), FINEST_PERIOD_MS);
 }
 
-/** How long the rows of hours are kept before the day that is rolled up next, ms. */
+/** Retention of the rows of hours, ms, counted back from the day that is rolled up next. */
 export const KEPT_HOURS_MS = 14 * DAY_MS;
 const KEPT_DAYS_MS = 400 * DAY_MS;
-/**
- * Maximum numbers of monitors in one transaction, and of their rows of hours. Recording waits about 5 ms for
- * the transaction.
- */
+/** Maximum number of monitors in one transaction. Recording waits about 5 ms for the transaction. */
 const MONITORS = 20;
+/** Maximum number of rows of hours in one transaction, unless a single monitor has more. */
 const HOURS = 3_000;
 
 /**
- * Rolls up the oldest finished day for the next few monitors. The hours of the day become one row for each
- * region, and the statuses become an uptime. Roll-ups of these monitors that are too old are deleted.
+ * Rolls up the oldest finished day for the next few monitors. The hours of the day become
+ * one row for each region. The statuses become one row with the time in each status.
+ * Roll-ups of these monitors that are too old are deleted.
  *
  * @param believedNow the clock for ages, epoch ms; see `believed-clock.ts`
  * @returns the new progress; null: there was nothing to do
@@ -166,19 +166,19 @@ async function nextMonitors(
 /** Maximum number of repairs in one transaction. */
 const REPAIRS = 20;
 
-/** A time span of one monitor to roll up again, with the marks for it. */
+/** A span of one monitor that must be rolled up again, with its marks for repair. */
 type SpanRepair = TimeSpan & { monitorId: number; repairs: Repair[] };
 
 /**
- * Repeats the roll-up of hours that got a result after their roll-up. A repair reads all results of the hour,
- * so a second repair changes nothing.
+ * Repeats the roll-up of hours that got a result after their roll-up. A repair reads all
+ * results of the hour, so a second repair changes nothing.
  *
- * @param closedUntil start of the first hour that must not be rolled up yet
+ * @param closedUntil start of the first hour that must not be rolled up yet, epoch ms
  * @returns false: there was nothing to do
  */
 export async function repairHours(store: Store, progress: Progress, closedUntil: number): Promise<boolean> {
-  // Later hours are left out: they are not completely rolled up, or get more results because the clock was
-  // ahead.
+  // Later hours are not repaired yet. They are not completely rolled up, or they
+  // will get more results because the clock was ahead.
   const due = await dueRepairs(store, Math.min(progress.hour, closedUntil), REPAIRS);
   if (due.length === 0) return false;
   const found: { span: SpanRepair; rows: HourRow[] }[] = [];
@@ -194,8 +194,8 @@ export async function repairHours(store: Store, progress: Progress, closedUntil:
 }
 
 /**
- * The spans to repair. A span with several marks is in the list once, because it is read and written as a
- * whole.
+ * The spans to repair. A span with several marks is in the list once,
+ * because it is read and written as a whole.
  */
 function spansOf(due: readonly Repair[], progress: Progress): Iterable<SpanRepair> {
   const spans = new Map<string, SpanRepair>();

@@ -14,16 +14,16 @@ import { firstWidth, repairHours, rollUpDay, rollUpHour } from './rollup-steps.t
  */
 export const DATED_BACK_MS = 2 * 60_000;
 /**
- * Pause between two steps, ms. It leaves the reading thread and the writing thread free for other work most
- * of the time.
+ * Pause between two steps, ms. During most of the time, the reading thread
+ * and the writing thread are free for other work.
  */
 const PAUSE_MS = 40;
 const IDLE_MS = 5_000;
-/** Wait before the next check whether old results are read, ms. */
+/** Wait before svc checks again whether old results are still being read, ms. */
 const ASK_AGAIN_MS = 500;
 /**
- * Maximum wait for old results to be read, ms. The wait is bounded because a flooded or unreadable stream is
- * never read to its end, and without roll-ups nothing is deleted.
+ * Maximum wait until old results are read, ms. A flooded or unreadable stream is never
+ * read to its end, and without roll-ups nothing is deleted.
  */
 const LONGEST_WAIT_MS = 3 * HOUR_MS;
 
@@ -35,31 +35,32 @@ export type RollupParts = {
   /** The clock for ages, epoch ms; see `believed-clock.ts`. */
   believedNow: () => number;
   /**
-   * False while old results are read, because each of them would need a repair, and for {@link DATED_BACK_MS}
-   * after a jump of the clock. The first call may return false before the streams were inspected; see
-   * `ReadingProgress`.
+   * False while old results are read, because each old result would need a repair. Also false
+   * for {@link DATED_BACK_MS} after a jump of the clock. The first call may return false
+   * before the streams were inspected; see `ReadingProgress`.
    */
   isCaughtUp: () => boolean;
   log: Logger;
 };
 
 /**
- * Sums up stored results by monitor, region and hour, and hours and statuses by day. The work is done in
- * small steps, while results are being recorded.
+ * Sums up stored results by monitor, region and hour. Sums up these hours, and the times in each status, by
+ * day. The work is done in small steps, while results are being recorded.
  *
  * Every result counts once. The progress is written in the same transaction as the rows. A result for an hour
- * before {@link claimedUntil} is recorded in one transaction with a mark that its hour must be repaired.
- * Therefore a kill at any moment loses nothing.
+ * before {@link claimedUntil} is recorded in one transaction with a mark that its hour must be repaired. So
+ * no result is lost if the process is killed.
  */
 export class Rollups {
   readonly #parts: RollupParts;
   readonly #stopping = new AbortController();
   readonly #width = firstWidth();
   #progress: Progress;
-  /** The announced claim, and the last claim before which all results without a mark are committed. */
+  /** See {@link claimedUntil}, epoch ms. */
   #claimedUntil: number;
+  /** All results without a mark whose slots are before this instant (epoch ms) are committed. */
   #committedUntil: number;
-  /** When the wait for old results began, monotonic ms; null: there is no wait. */
+  /** When the present wait for old results began, monotonic ms; null: old results are read. */
   #waitsSince: number | null = null;
   #running: Promise<void> = Promise.resolve();
 
@@ -84,14 +85,17 @@ export class Rollups {
   }
 
   /**
-   * A result whose slot is before this instant (epoch ms) is recorded with a mark for repair. Read it inside
-   * the transaction, or in the turn of the event loop that queues the transaction.
+   * The recorder stores a mark for repair with each result whose slot is before this instant (epoch ms). Read
+   * the instant inside the transaction, or in the turn of the event loop that queues the transaction.
    */
   get claimedUntil(): number {
     return this.#claimedUntil;
   }
 
-  /** Age of the oldest hour that is not rolled up, ms. An hour and a few minutes are normal. */
+  /**
+   * Time since the start of the oldest hour that is not rolled up, ms.
+   * Up to an hour and a few minutes are normal.
+   */
   get behindMs(): number {
     return Math.max(0, this.#parts.slotNow() - this.#progress.hour);
   }
@@ -106,7 +110,7 @@ export class Rollups {
     await this.#running;
   }
 
-  /** Does one step of work. @returns false: there is nothing to do now */
+  /** Does one step of work. Returns false if there is nothing to do now. */
   async step(): Promise<boolean> {
     const { store, slotNow, believedNow } = this.#parts;
     const until = closedUntil(slotNow());
@@ -121,8 +125,9 @@ export class Rollups {
   }
 
   /**
-   * Claims the hours before `until`. The claim is announced first. Then an empty transaction runs behind all
-   * queued transactions, so every result that was recorded without a mark is committed afterwards.
+   * Claims the hours before `until`. First, {@link claimedUntil} changes. Then an
+   * empty transaction runs after all queued transactions. When it has ended, every
+   * result that was recorded without a mark is committed.
    */
   async #claim(until: number): Promise<void> {
     this.#claimedUntil = until;
@@ -155,7 +160,7 @@ export class Rollups {
   }
 }
 
-/** Deletes some roll-ups of one deleted monitor. @returns false: no deleted monitor has roll-ups */
+/** Deletes some roll-ups of one deleted monitor. Returns false if no deleted monitor has roll-ups. */
 async function removeOne(store: Store): Promise<boolean> {
   const monitorId = await removedMonitor(store);
   if (monitorId === null) return false;

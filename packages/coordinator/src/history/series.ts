@@ -26,7 +26,7 @@ export type TalliesByBucket = ReadonlyMap<number, OutcomeCounts>;
 
 export type Series = {
   readonly buckets: SeriesBuckets;
-  /** Counts of the wanted region, or of all regions together. */
+  /** Counts of the requested region, or of all regions together. */
   readonly total: OutcomeCounts;
   readonly tallies: TalliesByBucket;
   /** Buckets of the tallies of single regions: as wide as `buckets`, or wider. */
@@ -36,8 +36,8 @@ export type Series = {
 };
 
 /**
- * Span of the results that one read covers, ms. With 28 regions the span has about 17,000 results, which take
- * the reading thread 20 ms.
+ * Span of the results that one read covers, ms. With 28 regions and the finest period, the span has about
+ * 17,000 results. Reading them takes the reading thread 20 ms.
  */
 const PIECE_MS = 5 * HOUR_MS;
 
@@ -94,14 +94,15 @@ export async function readSeries(
 async function addRolledUp(reading: Reading, now: number): Promise<number> {
   const { store, monitorId, region, buckets } = reading;
   const { from, bucketMs } = buckets;
-  // The progress is read first. Rows that are rolled up later still exist in their earlier form.
+  // The progress is read before the rows. Results or hours that are
+  // rolled up in between are still stored themselves.
   const { hour, day: wholeDaysUntil } = await rolledUpUntil(store, now);
   const day = bucketMs === DAY_MS ? Math.max(from, wholeDaysUntil) : from;
   const spans: [RollupTable, TimeSpan][] = [
     ['rollup_days', { from, until: day }],
     ['rollup_hours', { from: day, until: hour }],
   ];
-  // When regions have the buckets of the whole series, their rows serve for both.
+  // If regions have the same buckets as the whole series, their rows are added to the whole series too.
   const isJoined = reading.regionBuckets.bucketMs > bucketMs;
   for (const [table, span] of spans) {
     const rows = await rollupsByRegionAndBucket(store, table, monitorId, span, reading.regionBuckets);
@@ -161,14 +162,14 @@ export type PhaseSeries = {
 };
 
 /**
- * Reads how long the phases of a monitor's checks took, by buckets of a range. Roll-ups have no phases, so
- * this reads results: all of them, or an even sample when there are too many. A phase that did not happen
- * counts as 0, so the means of the phases add up to the mean latency.
+ * Reads how long the phases of a monitor's checks took, in each bucket of a range. Roll-ups have no phases,
+ * so this function reads results: all of them, or an even sample if there are too many. A phase that did not
+ * happen counts as 0, so the means of the phases add up to the mean latency.
  *
- * @param asked.region      null: all regions together
+ * @param asked.region null: all regions together
  * @param asked.regionCount number of regions that the monitor is checked from
- * @param asked.periodMs    the monitor's present period, ms
- * @param now               the slots' clock, epoch ms
+ * @param asked.periodMs the monitor's present period, ms
+ * @param now the slots' clock, epoch ms
  */
 export async function readPhases(
   store: Pick<Store, 'read'>,
@@ -182,7 +183,7 @@ export async function readPhases(
   const slotCount = (now - from) / periodMs;
   const regionCount = region === null ? Math.max(1, asked.regionCount) : 1;
   const every = Math.max(1, Math.ceil((slotCount * regionCount) / MOST_RESULTS));
-  // Slots off the grid, which are first slots, are left out: they are too few to matter.
+  // Slots off the grid are left out. Only first slots are off the grid, and they are too few to matter.
   const all = candidateSlots(monitorId, periodMs, { from, until: now }, []);
   const slots = [...sampledSlots(all, every)];
   const sums = await phasesOfSlots(store, slots, { monitorId, region, buckets });

@@ -25,7 +25,7 @@ export async function slotsWithOutcome(
   const from = progress.day - KEPT_HOURS_MS;
   // Later hours were rolled up while the clock was ahead, and may get more results.
   const until = Math.min(progress.hour, closedUntil(now));
-  // The marks are read first, so an hour that is repaired in between is found among the hours.
+  // The marks are read before the hours. So an hour that is repaired in between is found among the hours.
   const marked = await markedHours(store, search.monitorId);
   const hours = await hoursWith(store, search, { from, until });
   return (slot) => {

@@ -18,11 +18,11 @@ export type DayTimes = {
 };
 
 /**
- * How long each monitor had each status on each of the last `count` days, oldest first. The last day is
- * today, until `now`. Status pages draw their bars from these times. The function sends one query for all
- * monitors, and a second one if they have maintenance windows.
+ * How long each monitor had each status on each of the last `count` days, oldest
+ * first. The last day is today, until `now`. Status pages draw their bars from these
+ * times. All monitors are read together, with a few queries.
  *
- * Deleted monitors are missing. The caller must check the workspace.
+ * Deleted monitors are missing. The caller must check that the monitors belong to the workspace.
  *
  * @param now the slots' clock, epoch ms
  */
@@ -131,9 +131,9 @@ export async function readUptimes(
 type Piece = MonitorSpan & { readonly bucket: number };
 
 /**
- * How long each monitor had each status during maintenance, in each bucket. The times are computed from the
- * changes of status, so a window that is declared, changed or removed later counts at once. Monitors without
- * windows are missing.
+ * How long each monitor had each status during maintenance, in each bucket. The times are
+ * computed from the changes of status. So a window that is declared, changed or removed affects
+ * earlier buckets at once. Monitors without windows are missing.
  *
  * @param edges the start of each bucket and the end of the last one, epoch ms, ascending
  */
@@ -161,8 +161,8 @@ async function timesInWindows(
 }
 
 /**
- * The occurrences of each window. They are computed once for all monitors of the window, because each takes
- * about 30 µs.
+ * The occurrences of each window. They are computed once for all monitors of the
+ * window, because computing an occurrence takes about 30 µs.
  */
 function occurrencesOfEach(
   windows: ReadonlyMap<number, readonly WindowTimes[]>,

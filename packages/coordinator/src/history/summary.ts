@@ -15,7 +15,7 @@ import { statusTimes } from './status-times.ts';
 import { addCounts, addTally, emptyTally, type OutcomeCounts, tallyOf } from './tally.ts';
 
 export type Summary = {
-  /** Epoch ms; `until` is now. */
+  /** The range of the summary, epoch ms. `until` is now. */
   from: number;
   until: number;
   bucketMs: number;
@@ -23,13 +23,13 @@ export type Summary = {
   total: OutcomeCounts;
   times: StatusTimes;
   regions: ReadonlyMap<string, OutcomeCounts>;
-  /** Buckets, oldest first. The last bucket is not over. */
+  /** Buckets, oldest first. The last bucket ends now. */
   buckets: readonly { at: number; tally: OutcomeCounts; times: StatusTimes }[];
 };
 
 /**
- * Reads the results and statuses of a monitor in a range, up to its newest result. It uses roll-ups up to
- * their end, and single results after it.
+ * Reads the results and statuses of a monitor in a range, up to its newest result. Results are read from
+ * roll-ups as far as these reach. Later results are read one by one.
  *
  * @param now the slots' clock, epoch ms
  */
@@ -51,7 +51,8 @@ export async function readSummary(
   };
   const addToRegion = (region: string, row: Counts) => addCounts(tallyOf(regions, region), row);
 
-  // The progress is read first. Rows that are rolled up later still exist in their earlier form.
+  // The progress is read before the rows. Results or hours that are
+  // rolled up in between are still stored themselves.
   const { hour, day } = await rolledUpUntil(store, now);
   const daysUntil = bucketMs === DAY_MS ? Math.max(from, day) : from;
   const spans = {

@@ -19,7 +19,7 @@ export function emptyTally(): OutcomeCounts {
   return { passed: 0, degraded: 0, failed: 0, notRun: 0, latency: emptyHistogram() };
 }
 
-/** The tally of the key. A missing tally is created. */
+/** Returns the tally of the key. Creates the tally if it is missing. */
 export function tallyOf<K>(tallies: Map<K, OutcomeCounts>, key: K): OutcomeCounts {
   const known = tallies.get(key);
   if (known !== undefined) return known;

@@ -29,7 +29,7 @@ export type WhatIf = {
   readonly settings: OtherSettings;
   /** Kinds of channel that get an alert when an incident ends without a recovery. */
   readonly closing: readonly string[];
-  /** Epoch ms on the slots' clock. */
+  /** The requested time, epoch ms on the slots' clock. */
   readonly from: number;
   readonly until: number;
 };
@@ -46,8 +46,8 @@ type Span = { readonly from: number; readonly until: number };
 
 export type Comparison = {
   /**
-   * Start of the compared time, epoch ms. It is later than requested if the oldest stored results are
-   * younger.
+   * Start of the compared time, epoch ms. It is later than requested if the monitor was created later, or if
+   * its stored results do not reach far enough back.
    */
   readonly from: number;
   readonly until: number;
@@ -56,11 +56,12 @@ export type Comparison = {
 };
 
 /**
- * Replays the stored results of a monitor with other settings, and compares the outcome with what happened.
- * The status, the incident and the alerts to its channels at the beginning are read from the store. Votes are
- * not stored, so the replay begins earlier, by the longest time for which a vote counts.
+ * Replays the stored results of a monitor with other settings, and compares the outcome with what
+ * happened. The replay begins before the requested time, by the longest time for which a vote
+ * counts, because votes are not stored. The status, the incident, and the last alert to each
+ * channel at the beginning of the replay are read from the store.
  *
- * @returns null: nothing is stored yet
+ * @returns null: no results are stored for the requested time, or too few for a comparison
  */
 export async function compare(store: Pick<Store, 'read'>, asked: WhatIf): Promise<Comparison | null> {
   const { present, createdAt, timeoutMs, settings, until, closing } = asked;
@@ -112,7 +113,7 @@ async function beginningOf(store: Pick<Store, 'read'>, id: number, at: number): 
   };
 }
 
-/** Groups the results, under the other settings, by the instant of their recording. */
+/** Applies the other settings to the results, and groups the results by the instant of their recording. */
 function recordedTogether(rows: readonly RecordedRow[], settings: OtherSettings): Iterable<RecordedRow[]> {
   const altered = rows.map((row) => alteredRow(row, settings));
   if (settings.retry !== undefined) altered.sort((a, b) => a.recordedAt - b.recordedAt);
@@ -161,7 +162,7 @@ function timesOf(
   return withMaintenance(timesIn({ from, until }), maintenance);
 }
 
-/** The settings to replay with. An absent setting stays as it is declared. */
+/** The settings to replay with. If a setting is absent, its declared value is used. */
 export type OtherSettings = {
   /** Number of attempts after the first. Attempts that were not made cannot be replayed. */
   readonly retry?: number | undefined;
@@ -171,7 +172,7 @@ export type OtherSettings = {
   readonly regions?: readonly Region[] | undefined;
 };
 
-/** The monitor with the other settings. `timeoutMs`: the declared time-out. */
+/** Returns the monitor with the other settings. `timeoutMs` is the declared time-out. */
 function altered(
   monitor: LiveMonitor,
   timeoutMs: number,
@@ -186,8 +187,8 @@ function altered(
 }
 
 /**
- * The result that the check would have had with the other settings. With fewer attempts, the check ends and
- * is recorded earlier.
+ * Returns the result that the check would have had with the other settings. With fewer
+ * attempts, the check ends earlier and is recorded earlier.
  */
 function alteredRow(row: RecordedRow, { retry, degradedAtMs }: OtherSettings): RecordedRow {
   const ended = retry === undefined ? row : withAttempts(row, retry + 1);
@@ -198,7 +199,10 @@ function fewer(declared: readonly Region[] | null, regions: readonly Region[]): 
   return declared === null ? regions : declared.filter((region) => regions.includes(region));
 }
 
-/** All attempts before the last one have failed, so a check with fewer attempts has failed. */
+/**
+ * Returns the result after at most `most` attempts. All attempts before the last one
+ * have failed, so a check with fewer attempts has failed.
+ */
 function withAttempts(row: RecordedRow, most: number): RecordedRow {
   const last = row.attempts[most - 1];
   if (last === undefined || row.attempts.length <= most) return row;
@@ -215,7 +219,10 @@ function withAttempts(row: RecordedRow, most: number): RecordedRow {
   };
 }
 
-/** A degraded result with a message is not degraded by its latency: its certificate expires soon. */
+/**
+ * Returns the outcome with another threshold. A degraded result with a message stays degraded, because its
+ * cause is not its latency: its certificate expires soon.
+ */
 function outcomeUnder({ outcome, latency, errorMessage }: RecordedRow, degradedAtMs: number) {
   if (outcome === 'failed' || outcome === 'not_run') return outcome;
   if (outcome === 'degraded' && errorMessage !== null) return outcome;

@@ -30,9 +30,9 @@ export type ReplayParts = {
 
 /**
  * Feeds the stored results of one monitor to the evaluation again, in the order of their recording. The
- * outcome is an estimate. A slot counts as given to the regions that have a result for the slot. Restarts and
- * changes of the clock are left out. The rest of the declaration counts as unchanged, except that a new
- * version of the probed attributes ends votes.
+ * outcome is an estimate. The replay assumes that each slot was given to exactly the regions that have a
+ * result for it. It leaves out restarts and changes of the clock. It assumes that the rest of the declaration
+ * never changed, except that a new version of the probed attributes ends votes.
  */
 export class Replay {
   readonly changes: PastChange[] = [];
@@ -53,7 +53,10 @@ export class Replay {
     this.#states.set({ ...newState(monitor.id, at), ...state });
   }
 
-  /** Evaluates results that were recorded together. Call it in the order of the recording. */
+  /**
+   * Evaluates results that were recorded together. Call this method in
+   * the order in which the results were recorded.
+   */
   replayResults(rows: readonly RecordedRow[]): void {
     const [first] = rows;
     if (first === undefined) return;
@@ -65,7 +68,7 @@ export class Replay {
     this.#end(evaluation);
   }
 
-  /** Lets the time pass until an instant (epoch ms): slots end, and votes expire. */
+  /** Lets the time pass until an instant (epoch ms). Slots end and votes expire meanwhile. */
   letTimePass(until: number): void {
     let looked = Number.NEGATIVE_INFINITY;
     for (;;) {
@@ -100,7 +103,7 @@ export class Replay {
     evaluation.reported(monitor, { result, region, agent: '', prior: null, isOfferedAgain: false });
   }
 
-  /** Begins another version of the probed attributes. The first version ends no votes. */
+  /** Continues with another version of the probed attributes. The first version of a replay ends no votes. */
   #probeAs(version: number, evaluation: Evaluation): void {
     const next = { ...this.#monitor, version };
     if (this.#monitor.version === 0) evaluation.setDeclared(next.id, next);
@@ -133,7 +136,7 @@ export class Replay {
       this.alerts.push({ notificationId, status: alert.status, at: this.#at });
   }
 
-  /** The regions with a result in the last 24 h. */
+  /** The regions with a result in the last 24 h of the replay's time. */
   #electable(): RegionSet {
     let electable = NO_REGIONS;
     for (const [region, at] of this.#seenAt) if (this.#at - at < DAY_MS) electable |= bitOf(region);

@@ -18,7 +18,7 @@ const LONGEST_MS = 60_000;
 const AT_ONCE = 2;
 const MAX_HEAP_MIB = 512;
 
-/** A replay failed. */
+/** A replay failed, was ended, or was refused because too many replays run. */
 class WhatIfFailure extends SvcError {
   readonly retryable = true;
 
@@ -37,11 +37,11 @@ export class WhatIfs {
   }
 
   /**
-   * Replays a monitor with other settings, and compares the outcome with what happened; null: nothing is
-   * stored yet.
+   * Replays a monitor with other settings, and compares the outcome with what happened. Resolves to null if
+   * no results are stored for the requested time, or too few for a comparison.
    *
    * @param signal ends the replay, because its caller has gone away
-   * @throws SvcError `what-if-failed`
+   * @throws SvcError `what-if-failed`: the replay failed, was ended or took too long, or too many replays run
    */
   async compare({ present, ...asked }: WhatIf, signal: AbortSignal): Promise<Comparison | null> {
     if (this.#running.size >= AT_ONCE) {
