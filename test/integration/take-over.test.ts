@@ -240,12 +240,15 @@ describe.concurrent('two coordinators', () => {
     link.hold();
     web.answerWith(failing);
     await untilLeading(second);
+    const whileCutOff = await isLeading(first);
     await hook.received(1);
     await checkedAgain(second, pair);
+    const stops = 'another coordinator has taken the lease: this one stops leading';
+    expect(first.said.has(stops)).toBe(false);
     // What it holds back reaches the database only now.
     link.release();
-    while (await isLeading(first)) await delay(10);
-    expect(first.said.get('another coordinator has taken the lease: this one stops leading')).toBe(1);
+    while (!first.said.has(stops)) await delay(10);
+    expect([whileCutOff, first.said.get(stops)]).toEqual([false, 1]);
     expect((await shown(first, pair)).status).toBe('error');
     await stopLeader(second, pair);
     await untilLeading(first);

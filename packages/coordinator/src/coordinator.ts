@@ -205,6 +205,7 @@ export class Coordinator {
       effects: leading,
       leader: () => leading.services,
       isLeading: () => leading.isLeading,
+      maySend: () => leading.maySend,
       anotherLeads: () => leading.anotherLeads(),
       bus,
       database: config.database,

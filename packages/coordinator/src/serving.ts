@@ -65,6 +65,8 @@ export type ServingParts = {
    */
   readonly leader: () => LeaderServices | null;
   readonly isLeading: () => boolean;
+  /** Whether this coordinator sends what a leader sends; see `Leading.maySend`. */
+  readonly maySend: () => boolean;
   /** Whether another coordinator leads. */
   readonly anotherLeads: () => Promise<boolean>;
   readonly bus: Pick<Bus, 'isConnected' | 'onConnection'>;
@@ -177,10 +179,10 @@ export class Serving {
 
   /** All measurements of this coordinator, for `/metrics` and for the export of its own metrics. */
   measurements(): Measurement[] {
-    const { isLeading, bus } = this.#parts;
+    const { maySend, bus } = this.#parts;
     const { sizes } = this.#sizes;
     const gauges = {
-      leading: Number(isLeading()),
+      leading: Number(maySend()),
       databaseBytes: sizes?.file ?? Number.NaN,
       journalBytes: sizes?.journal ?? Number.NaN,
       freeBytes: sizes?.free ?? Number.NaN,

@@ -73,6 +73,11 @@ export class Leading implements ChangeEffects {
     return this.#led?.leadership.isLeading ?? false;
   }
 
+  /** Whether jobs, alerts and exports are sent: this coordinator leads, and no other one can lead now. */
+  get maySend(): boolean {
+    return this.#led !== null && this.isLeading && this.#led.lease.isTrusted();
+  }
+
   /** Whether another coordinator holds the lease; false while the database cannot be read. */
   async anotherLeads(): Promise<boolean> {
     if (this.#led !== null) return false;

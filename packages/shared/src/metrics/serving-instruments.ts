@@ -58,7 +58,7 @@ export const API_COUNTERS = {
 
 /** The gauges of every coordinator. They are measured when they are read. */
 export const SERVING_GAUGES = {
-  leading: gauge('svc_leading', '1 while this coordinator leads, else 0.', {
+  leading: gauge('svc_leading', '1 while this coordinator leads and can renew its lease, else 0.', {
     advice: '0 on all coordinators: nothing is checked.',
   }),
   databaseBytes: gauge('svc_database_bytes', 'Size of the database file.', { unit: 'bytes' }),
