@@ -247,7 +247,9 @@ test('a flood from many addresses of one IPv6 network is one flood', async () =>
 });
 
 describe('while the database takes no writes', () => {
-  /** A trail with 1,200 refusals, over a database that is locked until the returned function is called. */
+  /**
+   * Makes an audit trail with 1,200 refusals. Its database is locked until the returned function is called.
+   */
   async function refusedWhileLocked() {
     const parts = await configuredStore();
     onTestFinished(() => parts.dispose());

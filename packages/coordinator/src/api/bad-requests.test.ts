@@ -43,7 +43,7 @@ beforeAll(async () => {
 
 afterAll(() => api.dispose());
 
-/** All rows of declared resources, to compare before and after. */
+/** Reads all rows of these tables, to compare them before and after a request. */
 async function everything(): Promise<unknown[]> {
   const tables = [...RESOURCE_TABLES, 'links', 'tokens', 'deliveries', 'idempotency_keys'] as const;
   return Promise.all(tables.map((table) => rowsOf(api.store, table)));
@@ -343,7 +343,7 @@ const ROWS: Row[] = [
   ],
 ];
 
-/** Replaces the placeholders of ids, which are not known before the set-up. */
+/** Replaces place holders by ids, which are not known before the set-up. */
 function filled<T>(value: T): T {
   const text = JSON.stringify(value)
     .replaceAll('MONITOR', ids.monitor ?? '')

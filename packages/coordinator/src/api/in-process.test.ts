@@ -41,7 +41,7 @@ test('a call has the answer and the audit line of the request over a socket', as
 });
 
 test('a call is refused in the same way as the request over a socket', async () => {
-  // The types here are loose, so the compiler does not compare the parameters with the endpoint.
+  // These types are loose, so that the compiler accepts parameters that do not fit the endpoint.
   const refused: readonly (readonly [Endpoint, Parameters, string])[] = [
     [MONITOR.read, { id: 999 }, '/v1/monitors/999'],
     [MONITOR.list, { limit: 'many', wrong: 1 }, '/v1/monitors?limit=many&wrong=1'],

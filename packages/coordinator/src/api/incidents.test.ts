@@ -36,7 +36,7 @@ async function tell(incidentId: string, body: object): Promise<UpdateView> {
 
 const read = async (id: string) => (await api.call('GET', `${PATH}/${id}`)).body as IncidentView;
 
-/** An incident that a monitor recorded. */
+/** Adds an incident as if a monitor had recorded it. Returns its id. */
 async function recorded(key: string, closedAt: number | null = null): Promise<string> {
   await addRows(api.store, 'incidents', {
     key,

@@ -28,7 +28,7 @@ async function started(more: Partial<ApiParts> = {}): Promise<RunningApi> {
 function socketTo({ url }: { readonly url: string }, address = '127.0.0.1'): Socket {
   const socket = connect(Number(new URL(url).port), address);
   opened.push({ close: async () => void socket.destroy() });
-  // The server may also refuse the connection by a reset, which is an error of this socket.
+  // The server may also refuse the connection by a reset. The socket reports a reset as an error.
   socket.on('error', () => {});
   return socket;
 }
@@ -57,7 +57,7 @@ async function textOf(socket: Socket): Promise<string> {
   return text;
 }
 
-/** A log that keeps the messages of this level. */
+/** Makes a log that collects the messages of this level. */
 function listening(level: 'warn' | 'error') {
   const said: string[] = [];
   const log = Object.assign(Object.create(silentLog), {
@@ -94,7 +94,8 @@ describe('time-outs hold', () => {
     const text = await answered;
     clearInterval(drip);
     if (sent.startsWith('GET')) expect(text).toMatch(/^HTTP\/1.1 408 /);
-    // By default Node checks these time limits only every 30 s.
+    // By default Node checks these time limits only every 30
+    // s, so the connection to its own server is still open.
     expect(other.readyState).toBe('open');
   });
 

@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => api.dispose());
 
-// The fake clock of the tests shows the beginning of 2026.
+// The fake clock shows the beginning of 2026, so this window is in the future.
 const WINDOW = { title: 'Update', starts_at: '2026-01-02T02:00:00Z', ends_at: '2026-01-02T04:00:00Z' };
 
 async function create(more: object = {}): Promise<WindowView> {
@@ -46,7 +46,7 @@ describe('a maintenance window', () => {
     const path = `${PATH}/${made.id}`;
     const read = await api.call('GET', path);
     expect(read.body).toEqual(made);
-    // The body of an answer is accepted as the body of a request.
+    // The API accepts the body of its answer as the body of a request.
     const put = await api.call(
       'PUT',
       path,

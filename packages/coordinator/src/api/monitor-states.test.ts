@@ -83,7 +83,7 @@ test.each(['?sort=id', '?state=down', '?limit=0', '?unknown=1'])('%s is refused'
 test('monitors with an occurrence under way are under maintenance', async () => {
   const schedule = async (window: object) =>
     expect((await api.call('POST', '/v1/maintenance-windows', { title: 'x', ...window })).status).toBe(201);
-  // The fake clock of the tests shows the beginning of 2026, a Thursday.
+  // The fake clock shows the beginning of 2026, which is a Thursday.
   await schedule({
     starts_at: '2025-12-31T23:00:00Z',
     ends_at: '2026-01-01T01:00:00Z',

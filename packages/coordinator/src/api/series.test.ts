@@ -18,7 +18,7 @@ let id: number;
 
 beforeEach(async () => {
   api = await startApi();
-  // In the middle of an hour in the middle of a day.
+  // The clock shows the middle of an hour in the middle of a day.
   api.clock.advance(100 * DAY_MS + 12.5 * HOUR_MS);
   const monitor = { type: 'http', name: 'Shop', url: 'https://shop.example/', periodicity: '1m' };
   id = Number(((await api.call('POST', '/v1/monitors', monitor)).body as { id: string }).id);
@@ -92,7 +92,7 @@ describe('the series of a monitor', () => {
       ['hosta-fra', 10, 0],
       ['hostb-par', 0, 4],
     ]);
-    // The latency of failures does not count.
+    // The latencies of failed results do not count.
     expect(Math.abs((latency.p50 ?? 0) - 104)).toBeLessThan(8);
     expect(regions[1]?.p95.filter((value) => value !== null)).toHaveLength(4);
     const ofParis = await series('14d', 'hostb-par');
@@ -144,7 +144,7 @@ describe('the phases of a monitor', () => {
     });
     expect(await phases('14d')).toMatchObject({ every: 1 });
     await addResult({ ago: 13 * DAY_MS, region: 'hosta-fra', outcome: 'passed', latency: 100 });
-    // 37,440 slots of three regions since the first result, of which 6,000 results are read.
+    // Since the first result, there were 37,440 slots of three regions. Only 6,000 results are read.
     expect(await phases('14d')).toMatchObject({ every: 19 });
   });
 });

@@ -74,7 +74,7 @@ describe('monitors', () => {
     const list = await api.call('GET', '/v1/monitors?limit=1&offset=0');
     expect(list.body).toMatchObject({ data: [{ id }], total: 1, limit: 1, offset: 0 });
 
-    // The body of an answer is accepted as the body of a replacement.
+    // The API accepts the body of its answer as the body of a replacement.
     const replaced = await api.call('PUT', `/v1/monitors/${id}`, { ...(answer.body as Json), name: 'New' });
     expect(replaced).toMatchObject({ status: 200, body: { id, name: 'New' } });
     expect(await api.call('DELETE', `/v1/monitors/${id}`)).toMatchObject({ status: 204, body: '' });
@@ -92,7 +92,7 @@ describe('monitors', () => {
     });
     expect((await api.call('GET', `/v1/monitors/${id}`)).body).toMatchObject({
       status: 'error',
-      // The age of a vote counts from its slot.
+      // The age of a vote is the time since its slot.
       regions_status: [{ region: 'hosta-fra', vote: 'failed', slot: at - 500, at, age_ms: 2_000 }],
     });
   });
@@ -414,7 +414,7 @@ describe('notifications', () => {
     const ids = ((await api.call('GET', path)).body as { data: { id: string }[] }).data.map(
       (each) => each.id,
     );
-    // A test is not sent again.
+    // Only deliveries of a monitor are sent again, so all but one of these tests get a monitor.
     for (const each of ids.slice(1)) {
       await changeRow(api.store, 'deliveries', Number(each), { monitor_id: Number(monitor.id) });
     }
@@ -750,9 +750,9 @@ describe('tokens, regions, health', () => {
     expect(shown).toMatchObject({
       // The absence of this region's agents is not stored yet.
       'hostb-par': { last_seen_at: 7_000, absent_since: 7_000 },
-      // `absent_since`: the region's last agent took no jobs after this instant, but still sent heartbeats.
+      // Since 6,000, the region's last agent has taken no jobs, but it still sent heartbeats.
       'hosta-lhr': { last_seen_at: 8_000, absent_since: 6_000 },
-      // A monitor declares the region, in which no agent ever ran.
+      // A monitor declares the region, but no agent ever ran there.
       'hosta-iad': { last_seen_at: null, absent_since: 9_000 },
       'hosta-ams': { last_seen_at: null, absent_since: null },
     });

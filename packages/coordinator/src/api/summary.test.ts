@@ -25,7 +25,7 @@ beforeAll(async () => {
     isCaughtUp: () => true,
     log: silentLog,
   });
-  // In the middle of an hour in the middle of a day.
+  // The clock shows the middle of an hour in the middle of a day.
   clock.advance(12 * HOUR_MS + HOUR_MS / 2);
 });
 afterAll(() => api.dispose());
@@ -114,11 +114,11 @@ describe('the summary of a monitor', () => {
         { region: 'hosta-iad', uptime_by_checks: 100, results: { passed: 1, not_run: 1 } },
       ],
     });
-    // The failed result's latency does not count.
+    // The latency of the failed result does not count.
     const [fra] = found.regions;
     expect(Math.abs((fra?.latency.p99 ?? 0) - 100)).toBeLessThan(5);
     expect(Math.abs((found.latency.p99 ?? 0) - 200)).toBeLessThan(10);
-    // The clock shows half past, so each bucket has halves of two hours.
+    // The clock shows the middle of an hour, so each bucket covers the halves of two hours.
     expect(found.series.slice(-3).map(({ status, uptime }) => [status, uptime])).toEqual([
       ['active', 100],
       ['error', 50],

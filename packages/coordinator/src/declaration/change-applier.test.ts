@@ -21,7 +21,10 @@ let parts: ConfiguredStore;
 let applier: ChangeApplier;
 /** Descriptions of the changes that were passed to the evaluation. */
 let told: string[];
-/** Error that the sink always throws. `refused`: error that the sink throws for one monitor. */
+/**
+ * Error that the sink throws for every change; null: none.
+ * `refused`: error that the sink throws for one monitor.
+ */
 let failure: Error | null;
 let refused: { monitorId: number; error: Error } | null;
 
@@ -241,7 +244,7 @@ test('a monitor that is removed after its entries were read has one effect, whic
   failure = busy();
   const id = await change((open) => open.create('svc_tcp_monitor', monitor('a')));
   await change(async (open) => {
-    // With these entries the log is longer than one step.
+    // These entries make the log longer than one step.
     const others = Array.from({ length: 250 }, () => ({ attributes: monitor('other') }));
     await open.createAll('svc_tcp_monitor', others);
   });

@@ -617,7 +617,8 @@ describe('long changes', () => {
     turn();
     await applying;
     isDone = true;
-    // A turn has at most 10 ms of work, so 5,000 monitors of 20 µs each need 10 turns.
+    // At most 10 ms of work are done in one turn. 5,000
+    // monitors take at least 20 µs each, so they need 10 turns.
     expect(turns).toBeGreaterThan(10);
     expect(parts.monitors.size).toBe(COUNT);
 

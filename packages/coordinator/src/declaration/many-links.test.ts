@@ -8,8 +8,8 @@ import type { ConfigurationChange } from './configuration.ts';
 
 const MONITORS = 10_000;
 /**
- * Size of a message that takes about 1 ms to read, bytes. A
- * message of this size has 1,800 links, or 1,000 log entries.
+ * Maximum size of a message, bytes. Reading a message of this size
+ * takes about 1 ms. It has 1,800 links, or 1,000 log entries.
  */
 const MOST_BYTES = 150_000;
 
@@ -19,7 +19,7 @@ let largest = 0;
 
 afterEach(() => parts.dispose());
 
-/** Records the sizes of all messages to and from the threads. */
+/** Threads that record the sizes of all messages that they get and send. */
 const WORKERS: StoreWorkers = {
   writer: (data) => weighed(STORE_IN_PROCESS.writer(data)),
   reader: (data) => weighed(STORE_IN_PROCESS.reader(data)),

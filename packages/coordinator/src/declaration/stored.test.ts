@@ -9,7 +9,7 @@ const name = fc.oneof(
 );
 const secret = fc.string({ minLength: 1, maxLength: 8 }).map((text) => `hush ${text}`);
 
-/** Objects with own members of any name, as JSON.parse creates them. */
+/** Generates objects with own members of any name, like the objects of JSON.parse. */
 const mapping = fc
   .uniqueArray(fc.tuple(name, secret), { selector: ([key]) => key, maxLength: 4 })
   .map((entries) =>

@@ -32,7 +32,7 @@ beforeAll(async () => {
   api.clock.advance(60_000);
   await page.setStatus('API', 'error');
   client = new Statuspage('example');
-  // By default the library sends requests to the vendor's host.
+  // Without this setting, the library sends its requests to the vendor's host.
   Object.assign(Reflect.get(client, 'axios').defaults, { baseURL: `${api.url}/status/example/api/v2` });
 });
 afterAll(() => api?.dispose());

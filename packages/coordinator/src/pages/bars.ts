@@ -36,7 +36,7 @@ export function barsBox(days: number): string {
 /**
  * Makes the paths that draw one bar for each day, oldest first. There is one path for each state.
  * Consecutive days of one state are one dashed line, whose dashes are the bars. The line of operational days
- * continues below higher bars, which are drawn later. So 89 quiet days and one outage take 55 characters.
+ * continues below higher bars, which are drawn later. So 89 quiet days and one outage take 54 characters.
  */
 export function barPaths(days: readonly Pick<DayView, 'state'>[]): string {
   const lines = new Map<State, string>([['operational', runs(days, isDrawnQuiet)]]);

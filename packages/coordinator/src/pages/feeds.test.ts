@@ -20,7 +20,11 @@ import { DAY_MS, HOUR_MS } from '../verdict/summary-range.ts';
 import { atomFeed, jsonFeed, rssFeed } from './feeds.ts';
 import { type PageView, pageView } from './page-view.ts';
 
-/** Validates a text. @throws Error when it is no XML, or violates the grammar */
+/**
+ * Validates a text.
+ *
+ * @throws Error when the text is no XML, or violates the grammar
+ */
 function validate(text: string, grammar: 'atom' | 'rss'): void {
   const rules = readFileSync(
     new URL(`../../../../test/fixtures/feeds/${grammar}.rng`, import.meta.url),
@@ -118,7 +122,7 @@ describe('in a feed reader', () => {
       repeat: { frequency: 'daily', interval: 1, weekdays: [], week: null, until: null },
     });
 
-  /** The id, title, text and last change of each entry in a reader. */
+  /** For each format, a reader that returns id, title, text and last change of each entry. */
   const READ = {
     atom: (view: PageView) =>
       parseAtomFeed(atomFeed(view, placeIn())).entries?.map(({ id, title, content, updated }) => [
@@ -150,7 +154,7 @@ describe('in a feed reader', () => {
     const titles = entries.map(([, title]) => String(title));
     expect(titles.filter((title) => title.startsWith('Monitor 1 down'))).toHaveLength(10);
     expect(titles.filter((title) => title.startsWith('Backup'))).toHaveLength(25);
-    // The next time of each window is in the feed, because planned times come before past ones.
+    // The feed has the next occurrence of each window, because planned occurrences come before past ones.
     expect(titles.filter((title) => title.endsWith('Planned')).sort()).toEqual(
       [1, 2, 3, 4].map((id) => `Backup ${id}: Planned`),
     );
@@ -167,11 +171,11 @@ describe('in a feed reader', () => {
     };
     const seen = [
       entryAt(NOW - 2 * MINUTE_MS),
-      // The window is postponed, and then moved back.
+      // The window is postponed here, and moved back in the next line.
       entryAt(NOW - 2 * MINUTE_MS, { startsAt: NOW + 9 * MINUTE_MS, endsAt: NOW + 11 * MINUTE_MS }),
       entryAt(NOW),
       entryAt(NOW + MINUTE_MS),
-      // A corrected text of a window does not change past times.
+      // If people correct the text of a window, its past occurrences do not change.
       entryAt(NOW + 9 * MINUTE_MS, { text: 'All night long.', updatedAt: NOW + 8 * MINUTE_MS }),
     ];
     expect(new Set(seen.map(([id]) => id)).size).toBe(1);

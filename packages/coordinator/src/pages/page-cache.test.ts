@@ -31,7 +31,7 @@ afterEach(async () => {
   await configured.dispose();
 });
 
-/** @param mostBytes of all pages together; left out: as in production */
+/** @param mostBytes maximum size of all pages together; left out: the default */
 function cacheOf(mostBytes?: number): PageCache {
   const { store, secrets, clock } = configured;
   const visitorKey = new Secret(new Uint8Array(32));
@@ -39,7 +39,7 @@ function cacheOf(mostBytes?: number): PageCache {
   return new PageCache(parts, mostBytes);
 }
 
-/** The page; null: it is missing. */
+/** Finds the page; null: no page was found. */
 async function found(): Promise<FoundPage | null> {
   const answer = await cache.findPage(NAME);
   return typeof answer === 'string' ? null : answer;
@@ -183,7 +183,7 @@ describe('while the database answers', () => {
 test('all cached pages stay within their bound: the least recently used go first', async () => {
   const slugs = ['a', 'b', 'c'];
   for (const slug of slugs) await declarePage(configured, { monitors: [slug], page: { slug } });
-  // Each page takes about 30,000 bytes without its documents.
+  // Each page takes about 30,000 bytes without its documents, so two pages fit.
   cache = cacheOf(62_000);
   /** Whether finding the page reads the database. */
   const asksFor = async (slug: string) => {
@@ -261,7 +261,7 @@ test('requests share one wait for a blocked database', async () => {
   reads.hold();
   configured.clock.advance(2_000);
   await settledIn(found(), 250);
-  // The check continues without waiting requests.
+  // The check is still running, but a further request does not wait for it.
   expect((await found())?.kept).toBeDefined();
 });
 

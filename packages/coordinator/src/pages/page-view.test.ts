@@ -18,7 +18,7 @@ import type { MonitorStatus } from '../verdict/monitor.ts';
 import { DAY_MS } from '../verdict/summary-range.ts';
 import { type PageSource, pageView } from './page-view.ts';
 
-/** The names in the order of the page, with groups in brackets. */
+/** Returns the names of the components in the order of the page, with the names of groups in brackets. */
 function outline(source: PageSource): string {
   return pageView(source)
     .sections.map(({ group, components }) => {
@@ -214,6 +214,6 @@ test('days have the figures of the roll-ups: floored, and null without data', ()
     ['down', 99.99],
     ['unknown', null],
   ]);
-  // Of 89 days with data, 88 are up, one of them less a millisecond.
+  // 89 days have data. The monitor was up on 88 of them, except for a millisecond.
   expect(component?.uptime).toBe(98.87);
 });

@@ -33,7 +33,7 @@ let api: RunningApi;
 let monitorId: number;
 let pageId: number;
 let componentId: string;
-/** Paths below the API. */
+/** Paths of objects in the API. */
 let page: string;
 let group: string;
 let component: string;
@@ -206,7 +206,7 @@ test("a note on a monitor's incident is shown on the monitor's pages until it na
   seen.push(await look());
   await ok('PUT', written, { title: 'Cable', page_ids: [other] });
   seen.push(await look());
-  // The data is the same as before.
+  // After the last change, the page has the same data as at first, but a new version.
   expect(new Set(seen.map(({ source }) => source)).size).toBe(2);
   expect(new Set(seen.map(({ version }) => version)).size).toBe(3);
 });
@@ -227,7 +227,9 @@ test('a check without a visible change keeps the version', async () => {
   expect(await look()).toEqual(before);
 });
 
-/** Tables without triggers: the data from them changes with time, and pages are read again after a time. */
+/**
+ * Tables without triggers. Data from them changes with time, and pages are read again after a time anyway.
+ */
 const CHANGE_WITH_TIME = ['slot_results', 'rollup_hours', 'rollup_progress', 'uptime_days'];
 
 test('every table that a page reads raises the version, for each kind of write', async () => {
@@ -252,7 +254,10 @@ test('every table that a page reads raises the version, for each kind of write',
       ]),
   );
   sqlite.close();
-  /** Rows of these tables change only with rows of others, or after the time that pages show. */
+  /**
+   * Tables with fewer triggers. For other changes, rows of another
+   * table change too, or pages show the change only after a time.
+   */
   const some: Readonly<Record<string, string[]>> = {
     monitors: ['update', 'monitors_removed'],
     monitor_states: ['update'],

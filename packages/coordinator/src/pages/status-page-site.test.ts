@@ -58,7 +58,7 @@ describe('a public page', () => {
     expect(answer.headers.get('access-control-allow-origin')).toBe(path === '' ? null : '*');
     const text = await answer.text();
     expect(text).not.toContain('Hidden service');
-    // A client with the tag need not load the page again.
+    // A client that sends the tag gets no body.
     const tag = answer.headers.get('etag') ?? '';
     const again = await get(`/status/example${path}`, { 'if-none-match': `"other", ${tag}` });
     expect([again.status, await again.text()]).toEqual([304, '']);
@@ -232,7 +232,7 @@ test('texts of owners are escaped, and links have allowed schemes only', async (
     const text = await answer.text();
     expect(answer.status).toBe(200);
     expect(text).not.toMatch(/<script>|<img src=x|onclick="/);
-    // An icon without TLS is not loaded.
+    // The page does not load an icon that has no TLS.
     expect(text).not.toContain('http://example.com/icon.png');
   }
 });

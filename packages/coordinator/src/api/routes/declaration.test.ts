@@ -14,7 +14,7 @@ const place = (line: number) => ({ file: 'svc.yaml', line, column: 3, message: `
 
 const APPLIED = { appliedAt: 5, digest: 'ab', resources: 2, errors: [], warnings: [], waiting: null };
 
-/** The answer to the operator while the declared file has this state. */
+/** Returns the answer to the operator if the declared file has this state. */
 async function answered(state: Omit<DeclaredFileState, 'workspaceId'> | null, more: object = {}) {
   let workspaceId = 0;
   api = await startApi({

@@ -28,8 +28,8 @@ afterEach(async () => {
 
 /** Runs `work` while the maximum number of reads for pages and the API waits. */
 async function behindReads(work: () => Promise<void>): Promise<void> {
-  // Stops the reading thread of pages and the API. The thread exists
-  // by now, because it read all monitors before the file was applied.
+  // Holds the reading thread of pages and the API. The thread exists
+  // already, because it read all monitors before the file was applied.
   reads.holdFirst();
   const waiting = Array.from({ length: MAX_WAITING_READS }, () => rowsOf(files.store.store, 'workspaces'));
   const all = Promise.allSettled(waiting);

@@ -47,7 +47,7 @@ async function started(changes: Partial<DeclaredFileParts> = {}): Promise<Declar
   return file;
 }
 
-/** Starts a declared file, which applies it, and stops it. */
+/** Applies the declared file once, and stops watching it. */
 async function appliedOnce(): Promise<void> {
   await (await started()).stop();
   expect(reads).toBe(1);
@@ -197,7 +197,10 @@ describe('at a start', () => {
 });
 
 describe('while it is watched', () => {
-  /** The file, and a function whose promise resolves when its next transaction has ended. */
+  /**
+   * Starts the declared file. The returned function returns a
+   * promise that resolves when the next transaction has ended.
+   */
   async function watched(): Promise<{ next: () => Promise<void> }> {
     const { configuration } = parts;
     let told = () => {};

@@ -6,19 +6,19 @@ import { anyText } from '../../../../../test/support/any-text.ts';
 import { parseDeclaration } from '../../../../../test/support/read-declaration.ts';
 import { VALID } from '../../../../../test/support/resources.ts';
 
-/** An inserted value. No error may show it, whatever is wrong with the value. */
+/** The value that is inserted. No error may show it, whatever is wrong with it. */
 
 const HIDDEN = 'hunter2';
 const INSERTED = `\${env.HIDDEN}`;
 
-/** The messages of the errors of a declaration. */
+/** Returns the messages of all errors of a declaration that inserts this value. */
 function errorsOf(declaration: string | object, value: string): string[] {
   const text = typeof declaration === 'string' ? declaration : JSON.stringify(declaration);
   const sources = { env: { HIDDEN: value }, readFile: () => value };
   return parseDeclaration(text, 'svc.yaml', sources).errors.map(({ message }) => message);
 }
 
-/** An attribute with the insertion in every place that takes a string. */
+/** Makes a value of the attribute's type, with the insertion in every place that takes a string. */
 function withInsertion({ value }: Attribute): unknown {
   switch (value.type) {
     case 'set':
@@ -39,7 +39,7 @@ function allInserted(attributes: Attributes): Record<string, unknown> {
   );
 }
 
-/** Resources in which one attribute or block consists of insertions. */
+/** Makes resources of this kind. In each, one attribute or block consists of insertions. */
 function bodiesOf(kind: ResourceKind): object[] {
   const { attributes, blocks } = DEFINITIONS[kind];
   const members = [
@@ -52,7 +52,7 @@ function bodiesOf(kind: ResourceKind): object[] {
   return members.map(([name, value]) => ({ [kind]: { a: { ...VALID[kind], [name]: value } } }));
 }
 
-/** Values that are part of other values. Each is wrong in its own way. */
+/** Values that contain the hidden value. Each is wrong in a way of its own. */
 const WRONG = [
   HIDDEN,
   `a.example:${HIDDEN}`,

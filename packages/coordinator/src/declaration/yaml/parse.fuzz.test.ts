@@ -13,9 +13,7 @@ const env = {
 };
 const sources = { env, readFile: (path: string) => path };
 
-/**
- * Whether the lines and columns of all errors are possible in the text. Throws when reading the text throws.
- */
+/** Whether the lines and columns of all errors exist in the text. Throws if the parser throws. */
 function isAnswer(text: string): boolean {
   const { errors } = parseDeclaration(text, 'svc.yaml', sources);
   const lines = text.split(/\r\n|\r|\n/).length;

@@ -16,7 +16,8 @@ function isCut(text: string): boolean {
   const small = piecesOf(text, 1);
   for (const pieces of [small, piecesOf(text)]) {
     const { entries, errors } = parseDeclaration(text, 'svc.yaml', sources, pieces);
-    // Wrong syntax causes further errors. More of them are found when the text is read as a whole.
+    // Wrong syntax causes further errors, and reading the text as a
+    // whole finds more of them. So only the first error is compared.
     const isWrong = whole.errors.some(({ message }) => message.startsWith('invalid YAML'));
     expect(isWrong ? errors[0] : errors).toEqual(isWrong ? whole.errors[0] : whole.errors);
     if (errors.length === 0) expect(entries).toEqual(whole.entries);
@@ -100,7 +101,7 @@ const BODIES = [
   '&k z\n',
   '*k\n',
 ];
-/** Lines that belong to no entry, or to an unexpected one. */
+/** Lines between entries that belong to no entry, or to an unexpected one. */
 const BETWEEN = [
   '\n',
   '# c\n',

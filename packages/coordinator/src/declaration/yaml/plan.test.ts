@@ -13,7 +13,7 @@ function entriesOf(text: string): readonly DeclaredEntry[] {
 /** A stored resource with its attributes. */
 type Stored = NamedResource & { readonly attributes: object };
 
-/** The entries as they are stored after an apply: their ids are consecutive, from 1. */
+/** Returns the entries as they are stored after an apply. Their ids are consecutive, from 1. */
 function stored(entries: readonly DeclaredEntry[]): Stored[] {
   const ids = new Map(entries.map(({ kind, name }, index) => [`${kind}.${name}`, index + 1]));
   return entries.map((entry, index) => ({

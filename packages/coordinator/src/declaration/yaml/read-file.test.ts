@@ -11,7 +11,7 @@ beforeEach(async () => {
 });
 afterEach(() => folder.remove());
 
-/** The first error of a declaration that inserts the file at this path. */
+/** Returns the first error of a declaration that inserts the file at this path. */
 function errorOf(path: string): string | undefined {
   const file = join(folder.path, 'svc.yaml');
   writeFileSync(

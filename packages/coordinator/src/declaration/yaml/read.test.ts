@@ -10,7 +10,7 @@ import { Worker } from 'node:worker_threads';
 import { expect, onTestFinished, test } from 'vitest';
 
 const READ = new URL('./read.ts', import.meta.url).href;
-/** Prints the number of entries. */
+/** Program that reads a declared file and prints the number of its entries. */
 const READ_ENTRIES = `
   const { readDeclaration } = await import(${JSON.stringify(READ)});
   const { entries } = await readDeclaration({ path: process.argv[2], env: {} }, new AbortController().signal);
@@ -53,8 +53,8 @@ test('the thread reads the next hundred entries only when it is asked for them',
   expect(await nextMessage()).toHaveLength(100);
   const idleMs = () => worker.performance.eventLoopUtilization().idle;
   for (const before = idleMs(); idleMs() === before; ) await setImmediate();
-  // If the thread had read on, the last monitor would have an error, because the file that it inserts did not
-  // exist yet.
+  // The last monitor inserts a file that did not exist until now.
+  // If the thread had read on, that monitor would have an error.
   writeFileSync(join(folder, 'name'), 'last');
   worker.postMessage(null);
   expect(await nextMessage()).toMatchObject([{ name: 'm100', attributes: { name: 'last' } }]);

@@ -58,7 +58,7 @@ async function opened(): Promise<ConfiguredStore> {
 }
 
 type Ways = {
-  /** Called between the preparation of the changes and the transaction. */
+  /** Called after the changes are prepared, and before the transaction begins. */
   readonly meanwhile?: () => Promise<void>;
   readonly seenAs?: (change: ConfigurationChange) => ConfigurationChange;
 };
@@ -98,7 +98,7 @@ const errorOf = (work: Promise<unknown>): Promise<unknown> =>
     (error: unknown) => error,
   );
 
-/** The statements that the writing thread got during the call. */
+/** Returns the statements that the writing thread got while `work` ran. */
 async function askedDuring(work: () => Promise<unknown>): Promise<readonly string[]> {
   asked = [];
   await work();
@@ -151,7 +151,7 @@ describe('a large declaration', () => {
       reconciled = await apply(parts, after);
     });
     expect(reconciled).toMatchObject({ unchanged });
-    // Any change takes about 30 statements. Each 250 resources of one kind take up to ten more.
+    // The transaction takes about 30 statements, and up to ten more for each 250 resources of one kind.
     expect(statements.length).toBeLessThan(90);
     expect((await ownedByFile(parts.store, parts.secrets, parts.workspaceId)).length).toBe(
       Object.values(after).flatMap((entries) => Object.keys(entries)).length,
@@ -175,7 +175,7 @@ describe('a large declaration', () => {
     const [first, , third] = await owned();
     const change = { svc_tcp_monitor: monitors(4, (index) => ({ active: index === 0 })) };
     const reconciled = await apply(parts, change, {
-      // Another process applies another file.
+      // Meanwhile another process applies another file.
       meanwhile: async () => {
         const { m1, m2 } = monitors(3, () => ({ description: 'of another file' }));
         await apply(parts, { svc_tcp_monitor: { m1: m1 ?? {}, m2: m2 ?? {} } });
@@ -229,7 +229,7 @@ describe('a large declaration', () => {
   );
 });
 
-/** A change that makes a separate call for each resource of a batch. */
+/** Makes a change that calls the given change once for each resource of a batch. */
 function oneByOne(change: ConfigurationChange): ConfigurationChange {
   const each = async <T, R>(entries: readonly T[], work: (entry: T) => Promise<R>): Promise<R[]> => {
     const done: R[] = [];
@@ -293,7 +293,7 @@ describe('a batch', () => {
     webhook: fc.record({ endpoint: fc.constantFrom('https://a.example/', 'https://b.example/') }),
     monitor_ids: fc.uniqueArray(rarely('77', idOf('svc_tcp_monitor', 'm0', 'm1', 'm2'))),
   });
-  // The slug `taken` belongs to a page of the API.
+  // A page that was created over the API has the slug `taken`.
   const page = (name: string) =>
     fc.record({ title: fc.constant('p'), slug: rarely('taken', fc.constantFrom(name, `${name}-2`)) });
   const group = fc.record({ name: fc.constantFrom('a', 'b'), page_id: idOf('svc_status_page', 'p0', 'p1') });
@@ -323,7 +323,7 @@ describe('a batch', () => {
     ),
   });
 
-  /** All stored rows, with secrets in clear text. */
+  /** Reads all stored rows, with secrets in clear text. */
   async function picture({ store, secrets, workspaceId }: ConfiguredStore) {
     const tables = [...RESOURCE_TABLES, 'links', 'changes', 'audit'] as const;
     const rows = await Promise.all(tables.map((table) => rowsOf(store, table)));

@@ -6,7 +6,7 @@ const HOUR_MS = 3_600_000;
 const wrong = () => false;
 const right = () => true;
 
-/** Guesses as often as possible. @returns how many guesses were compared */
+/** Guesses as often as possible until the given time. Returns how many guesses were compared. */
 function lookedAt(
   untilMs: number,
   guess: (now: number) => ReturnType<PasswordGuesses['countGuess']>,

@@ -47,7 +47,7 @@ afterEach(async () => {
 
 const state = async () => (await checkedDomain(parts.store, pageId))?.state ?? null;
 const check = () => checks.checkDomain(pageId, DOMAIN);
-/** Finds the page of a host after the time for which the directory keeps answers. */
+/** Finds the page of a host, after the time for which the directory reuses answers. */
 async function pageOf(host: string): Promise<number | null> {
   parts.clock.advance(2_000);
   return (await directory.findPageOf(host))?.pageId ?? null;

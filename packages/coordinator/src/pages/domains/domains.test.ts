@@ -38,7 +38,7 @@ async function found(host = DOMAIN): Promise<number | null> {
   return (await directory.findPageOf(host))?.pageId ?? null;
 }
 
-/** Finds the page, while the clock advances step by step. */
+/** Finds the page of a host while the clock advances step by step. Returns its id. */
 async function foundWithin(ms: number, host = DOMAIN): Promise<number | null> {
   const answer = found(host);
   answer.catch(() => {});

@@ -150,8 +150,8 @@ test('texts of operators keep their lines and blank lines, and are escaped', () 
       },
     }),
   );
-  // Four texts have the markup: the page's description, the component's, the incident's update and the
-  // window's text.
+  // Four texts contain the markup: those of the page's description,
+  // the component's description, the incident's update and the window.
   expect(statusPage(view, placeIn()).split(markup)).toHaveLength(5);
   const items = [...rssFeed(view, placeIn()).matchAll(/<description>(.*)<\/description>\n<\/item>/g)];
   const escaped = markup.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');

@@ -65,7 +65,7 @@ function started(): PageNews {
   return made;
 }
 
-/** Declares a monitor that the page shows. @returns its id */
+/** Declares a monitor that the page shows. Returns the monitor's id. */
 async function shown(name: string, { isPublic = true } = {}): Promise<number> {
   const id = await createResource(parts, 'svc_tcp_monitor', { name, public: isPublic });
   const component = { page_id: String(pageId), type: 'monitor', monitor_id: String(id) };
@@ -350,7 +350,7 @@ describe('maintenance', () => {
     windows = new MaintenanceWindows({ store, effects, clock, onRemoval: announceRemoval });
   });
 
-  /** A window that begins in an hour and lasts an hour. */
+  /** Makes a window that begins in an hour and lasts for an hour. */
   function planned(more: Partial<WindowContent> = {}): WindowContent {
     const now = parts.clock.wall();
     return {

@@ -16,7 +16,7 @@ const DAILY: WindowTimes = {
   repeat: { frequency: 'daily', interval: 1, weekdays: [], week: null, until: null },
 };
 
-/** The news by hour, if svc searches every ten minutes for three days. */
+/** Returns the news by hour if svc searches every ten minutes for three days. */
 function newsOver(times: (at: number) => WindowTimes, { since = 0, from = 0, createdAt = 0 } = {}): string[] {
   const news: string[] = [];
   let before: AnnouncedWindow | null = null;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { fillIn, LANGUAGE_NAMES, LANGUAGES, languageOf } from './texts.ts';
 
-/** The texts of a file by path. */
+/** Collects the texts of a file by their paths. */
 function texts(file: object, path = ''): Map<string, string> {
   return new Map(
     Object.entries(file).flatMap(([key, value]: [string, unknown]) =>
