@@ -14,8 +14,9 @@ import { type RecordedResult, ResultFeed } from './result-feed.ts';
 const DECLARED: ReadonlySet<string> = new Set(['deactivated', 'probe-changed']);
 
 /**
- * The steps after a commit, in a fixed order: memory takes the durable state, then listeners are called. A
- * failed step is logged and does not stop the others: the batch is recorded, and its alerts must be sent.
+ * Carries out the steps after a commit, in a fixed order: memory takes the durable
+ * state, then listeners are called. A failed step is logged and does not stop the
+ * other steps: the batch is recorded, and its alerts must be sent.
  */
 export class AfterCommit {
   readonly feed: ResultFeed;
@@ -35,15 +36,18 @@ export class AfterCommit {
     this.feed = new ResultFeed(parts.log);
   }
 
-  /** Called after the commit of a change of status. Must not throw. Returns a function that unregisters. */
+  /**
+   * Registers a listener, which is called after the commit of each change of status and must not throw.
+   * Returns a function that unregisters it.
+   */
   onTransition(listener: (change: StatusChange) => void): () => void {
     this.#changeListeners.add(listener);
     return () => this.#changeListeners.delete(listener);
   }
 
   /**
-   * Called after each commit, for each stream whose position moved. It must not throw. Returns a function
-   * that unregisters it.
+   * Registers a listener, which is called after each commit for each stream whose position moved, and must
+   * not throw. Returns a function that unregisters it.
    */
   onPosition(listener: (position: StreamPosition) => void): () => void {
     this.#positionListeners.add(listener);
@@ -146,8 +150,8 @@ export class AfterCommit {
 
   #reportOutcomes(reported: readonly RecordedResult[], givenBack: ReadonlySet<CheckResult>): void {
     const { slots } = this.#parts;
-    // Loops by index, like the other loops over results: an iterator would allocate an object for each
-    // result.
+    // Loops by index, as all loops over results do, because an iterator would
+    // allocate an object for each result.
     for (let index = 0; index < reported.length; index += 1) {
       const { result, region } = reported[index] as RecordedResult;
       const { monitor: monitorId, slot } = result;

@@ -14,9 +14,9 @@ import { ThrottledLog } from '@svc/shared/throttled-log.ts';
 import type { AgentLoad } from '../verdict/thinning.ts';
 import { SickAgents } from './sick-agents.ts';
 
-/** Time within which each live agent sends a heartbeat, ms: one interval, and 500 ms for a delay. */
+/** Time within which each live agent sends a heartbeat, ms: one interval, plus 500 ms for a delay. */
 export const HEARTBEAT_ROUND_MS = HEARTBEAT_INTERVAL_MS + 500;
-/** Silence after which an agent counts as gone, ms: three intervals, and 500 ms for a delay. */
+/** Silence after which an agent counts as gone, ms: three intervals, plus 500 ms for a delay. */
 export const SILENCE_MS = HEARTBEATS_MISSED * HEARTBEAT_INTERVAL_MS + 500;
 /**
  * Silence after which an agent counts as gone if another process with the same id has started since, ms. The
@@ -28,7 +28,10 @@ const REPLACED_SILENCE_MS = 2 * HEARTBEAT_INTERVAL_MS + 500;
  * agents are logged in full, and forged agents cannot fill the log.
  */
 export const MOST_LINES = 20;
-/** Least time between two log lines about the disowned batches of a region, ms. */
+/**
+ * Least time between two log lines about new batches of results that a region's
+ * stream refused as repetitions, ms.
+ */
 const TELL_DISOWNED_EVERY_MS = 10_000;
 /** Time without a new live region after which the set of regions counts as settled, ms. */
 const SETTLED_MS = 500;
@@ -57,9 +60,9 @@ export class KnownAgent {
   isDraining = false;
   /** The host that the agent runs on; '' if the agent does not report its host. */
   machine = '';
-  /** Faults that it has found in itself. */
+  /** Faults that the agent has found in itself. */
   sicknesses: readonly Sickness[] = [];
-  /** Batches of its results that the stream refused as repetitions although they were new. */
+  /** Number of new batches of its results that the stream refused as repetitions. */
   disownedBatches = 0;
   /** Whether another process with the same id has started after this agent's last message. */
   isReplaced = false;
@@ -84,11 +87,11 @@ export type AgentsParts = {
   /** Called when the region gets its first agent that takes jobs. */
   onRegionLive: (region: Region) => void;
   /**
-   * Called when the region's last agent is gone or takes no more jobs; its last message came at `lastSeenAt`
-   * (epoch ms).
+   * Called when the region's last agent is gone or takes no more jobs. `lastSeenAt` is the instant of the
+   * last message of that agent, epoch ms.
    */
   onRegionLost: (region: Region, lastSeenAt: number) => void;
-  /** Called after three missed heartbeats, when the agent is already forgotten. */
+  /** Called when the agent was silent for too long. It is already forgotten then. */
   onGone: (agent: KnownAgent) => void;
 };
 
@@ -98,9 +101,9 @@ type RegionAgents = {
   /** Ids that several agents use and about which a warning was logged. */
   sharedIds: Set<string>;
   isLive: boolean;
-  /** Disowned batches that are not logged yet. */
+  /** Number of new batches that the region's stream refused as repetitions and that are not logged yet. */
   disownedUntold: number;
-  /** Earliest time of the next log line about disowned batches, monotonic ms. */
+  /** Earliest instant of the next log line about refused batches of the region, monotonic ms. */
   tellDisownedAt: number;
 };
 
@@ -198,7 +201,7 @@ export class Agents {
   }
 
   /**
-   * Takes a heartbeat.
+   * Handles a heartbeat, and returns the agent that sent it.
    *
    * @returns null when the region already has too many agents
    */
@@ -228,8 +231,8 @@ export class Agents {
   }
 
   /**
-   * The regions with an agent that had been silent for too long at `asOf` (monotonic ms). Called in every
-   * tick.
+   * The regions with an agent that had been silent for too long at `asOf` (monotonic ms). A region with
+   * several such agents is repeated. Called in every tick.
    */
   silentRegions(asOf: number): readonly Region[] {
     const regions: Region[] = [];
@@ -267,7 +270,10 @@ export class Agents {
     for (const agent of this.#of(region).agents.values()) agent.lastSeenAt = now;
   }
 
-  /** Warns that two live agents share an id: an agent was heard after another one with its id had started. */
+  /**
+   * Warns that two live agents share an id. This is known because the agent was
+   * heard after another agent with its id had started.
+   */
   #sharesId(agent: KnownAgent): void {
     agent.isReplaced = false;
     const { sharedIds } = this.#of(agent.region);
@@ -284,7 +290,8 @@ export class Agents {
     if (further <= 0) return;
     this.#parts.counters.batchesDisowned += further;
     const { region, id } = agent;
-    // A manipulated stream can cause reports of any number of disowned batches, at any rate.
+    // Somebody who manipulates a stream can make agents report any number of refused
+    // batches, at any rate. So the log lines are limited.
     const state = this.#of(region);
     state.disownedUntold += further;
     const now = this.#parts.clock.monotonic();

@@ -13,8 +13,8 @@ const QUIET_MS = 3_000;
 /** Longest total time for which a monitor is held, over all its backlogs, ms. */
 const LONGEST_MS = 60_000;
 /**
- * Time after the end of the first hold at which the total restarts, ms. An agent that sends old results can
- * therefore not delay alerts for ever.
+ * Time after the end of a monitor's first hold at which its total time starts again from 0, ms. Because of
+ * the total, an agent that keeps sending old results cannot delay alerts for ever.
  */
 const NOT_AGAIN_MS = 600_000;
 
@@ -30,7 +30,7 @@ export type BacklogHoldParts = {
  */
 export class BacklogHold {
   readonly #parts: BacklogHoldParts;
-  /** Holds by monitor: begin, end, and latest end, monotonic ms. */
+  /** The holds by monitor: beginning, end, and latest possible end, monotonic ms. */
   readonly #held = new Map<number, { readonly began: number; until: number; readonly latest: number }>();
   /**
    * Total time for which each monitor was held (ms), and when this total is forgotten (monotonic ms). Entries
@@ -91,7 +91,7 @@ export class BacklogHold {
     return this.#held.has(monitorId);
   }
 
-  /** Forgets expired totals. A backlog may have held every monitor, so they must not stay in memory. */
+  /** Forgets expired totals. A backlog may have held every monitor, so the totals must not stay in memory. */
   #forgetSpent(): void {
     const now = this.#parts.clock.monotonic();
     for (const [monitorId, { until }] of this.#spent) {
@@ -100,7 +100,7 @@ export class BacklogHold {
     }
   }
 
-  /** The monitor's total held time, if it still counts; undefined: the monitor has no such total. */
+  /** The total time for which the monitor was held, if this total still counts; otherwise undefined. */
   #spentOf(monitorId: number, now: number): { heldMs: number; until: number } | undefined {
     const spent = this.#spent.get(monitorId);
     if (spent === undefined || spent.until > now) return spent;

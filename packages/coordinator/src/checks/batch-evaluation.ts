@@ -9,12 +9,12 @@ import type { RecordedResult } from './result-feed.ts';
 
 type Priors = ReadonlyMap<CheckResult, Outcome | null>;
 
-/** The result of one batch, before it is written. */
+/** What the evaluation of one batch has produced, before it is written. */
 export type EvaluatedBatch = {
   readonly evaluation: Evaluation;
   /** The new positions, by stream. */
   readonly positions: ReadonlyMap<string, StreamPosition>;
-  /** The last applied entry of the log of changes; null: the batch applied no entry. */
+  /** Id of the last entry of the log of changes that the batch applied; null: the batch applied no entry. */
   readonly changesUntil: number | null;
   readonly reported: readonly RecordedResult[];
   /** The results of `reported` whose jobs will be offered again. */
@@ -22,8 +22,9 @@ export type EvaluatedBatch = {
 };
 
 /**
- * Evaluates batches of events: it asks the store which of their results are recorded already, and hands them
- * to one evaluation. It changes no state, so an evaluation whose write fails can be dropped.
+ * Evaluates batches of events: asks the store which results of a batch are recorded
+ * already, and hands the events of the batch to one evaluation. It changes no state,
+ * so an evaluation whose write fails can be dropped.
  */
 export class BatchEvaluation {
   readonly #parts: RecorderParts;
@@ -75,7 +76,9 @@ export class BatchEvaluation {
     });
   }
 
-  /** The recorded outcomes of those results of the batch for which the store must be queried. */
+  /**
+   * Queries the store for recorded outcomes of the batch's results, as far as they are not known from memory.
+   */
   async #priors(batch: readonly RecorderEvent[], evaluation: Evaluation): Promise<Priors> {
     const asked: { result: CheckResult; key: ResultKey }[] = [];
     for (const event of batch) {

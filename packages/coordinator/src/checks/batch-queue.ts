@@ -4,7 +4,7 @@ import type { Logger } from '@svc/shared/log.ts';
 import { pause } from '@svc/shared/waiting.ts';
 import { StoreError } from '../store/errors.ts';
 
-/** Weight of a full batch. A turn of the event loop must stay below 20 ms. */
+/** Weight from which a batch is full. This bound keeps a turn of the event loop below 20 ms. */
 const BATCH_WEIGHT = 512;
 /** Longest time that an event waits for other events to share its transaction, ms. */
 const BATCH_WAIT_MS = 250;
@@ -19,8 +19,8 @@ export type BatchQueueParts<E> = {
   /** Cost of the event, measured in recorded results. */
   weightOf: (event: E) => number;
   /**
-   * Writes a batch in one transaction. Resolves when it is committed; rejects when no event of the batch was
-   * written.
+   * Writes a batch in one transaction. Resolves when the batch is committed; rejects
+   * when no event of the batch was written.
    */
   write: (batch: readonly E[]) => Promise<void>;
   /**
@@ -28,19 +28,17 @@ export type BatchQueueParts<E> = {
    * split.
    */
   split: (event: E) => readonly E[];
-  /**
-   * Called for an event that was left out because this event cannot be written, although the database works.
-   */
+  /** Called for an event that was left out, because it cannot be written although the database works. */
   onSetAside: (event: E, error: unknown) => void;
 };
 
 /**
- * A queue of events that are written in order, many at a time. An event leaves the queue only after its
- * commit.
+ * A queue of events that are written in order, many at a time. An event leaves the
+ * queue only after its commit.
  *
- * While the database cannot write, the same batch is tried again with growing waits. If the fault lies in an
- * event, the queue finds the event by writing one event at a time. This event is set aside, so that it does
- * not stop the other events.
+ * While the database cannot write, the same batch is tried again with growing waits.
+ * If the fault lies in an event, the queue finds this event by writing one event at
+ * a time. The event is set aside, so that it does not stop the other events.
  */
 export class BatchQueue<E> {
   readonly #parts: BatchQueueParts<E>;
@@ -55,8 +53,8 @@ export class BatchQueue<E> {
   #flushing: Promise<void> | null = null;
   #failures = 0;
   /**
-   * Number of events at the front of the queue that are written one by one, because one of them cannot be
-   * written.
+   * Number of events at the front of the queue that are written one by one, because
+   * one of these events cannot be written.
    */
   #oneByOne = 0;
   /** Whether the next failure ends the queue. */
@@ -152,7 +150,7 @@ export class BatchQueue<E> {
     return this.#isUrgent || this.#weight >= BATCH_WEIGHT;
   }
 
-  /** Tries one batch until it is written. */
+  /** Tries to write the next batch until a batch is written, or the queue is stopped or empty. */
   async #writeBatch(): Promise<void> {
     while (!this.#stopping.signal.aborted && this.#events.length > 0) {
       const batch = this.#events.slice(0, this.#batchLength());
@@ -243,10 +241,7 @@ export class BatchQueue<E> {
   }
 }
 
-/**
- * Whether the error was caused by the event and not by the database, so that every further attempt would fail
- * too.
- */
+/** Whether the event caused the error, and not the database. Every further attempt would then fail too. */
 function isOwnFault(error: unknown): boolean {
   return !(error instanceof StoreError) || error.code === 'store-constraint';
 }

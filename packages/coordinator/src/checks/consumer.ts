@@ -19,8 +19,8 @@ export type ConsumerParts = {
   readonly streams: ResultStreams;
   readonly recorder: StreamReaderParts['recorder'] & Pick<Recorder, 'feed'>;
   /**
-   * Whether the region had an agent lately. Such a region has an equal part of the limit, and its stream is
-   * created before a result comes.
+   * Whether the region had an agent within the last 24 h. Such a region has an equal part of the limit, and
+   * its stream is created before a result comes.
    */
   readonly hadAgentWithin24h: (region: Region) => boolean;
   readonly clock: Clock;
@@ -33,10 +33,10 @@ export type ConsumerParts = {
 };
 
 /**
- * Reads every region's stream of results into the recorder for as long as it runs. It works across
- * reconnects: each connection begins a new reading of each stream. Streams take turns, one message at a time.
- * The number of unrecorded results of one stream is bounded, so a region's backlog delays the others by a few
- * batches at most.
+ * Reads every region's stream of results into the recorder for as long as it runs.
+ * After each reconnect it begins a new reading of each stream. Streams take turns,
+ * one message at a time. The number of unrecorded results of one stream is bounded,
+ * so a region's backlog delays the results of other regions by a few batches at most.
  */
 export class ResultConsumer {
   readonly #parts: ConsumerParts;
@@ -46,7 +46,7 @@ export class ResultConsumer {
   readonly #stopping = new AbortController();
   /** The present readers, by stream. */
   readonly #readers = new Map<string, StreamReader>();
-  /** Regions that got their first live agent and whose stream was not created or checked yet. */
+  /** Regions that got their first live agent, and whose stream has not been created or checked since. */
   readonly #joining = new Set<Region>();
   #join: Promise<void> | null = null;
   /** Whether the streams of regions are read. */
@@ -111,8 +111,8 @@ export class ResultConsumer {
   }
 
   /**
-   * The largest lag of any stream, ms: how much later than usual its last message was read. The unread
-   * messages of that stream are at least as late.
+   * The largest lag of any stream, ms: how much later than usual the last message of the stream was read.
+   * Unread messages of that stream are at least as late.
    */
   get lagMs(): number {
     let lagMs = 0;
@@ -121,8 +121,9 @@ export class ResultConsumer {
   }
 
   /**
-   * Resolves when all messages that the region's stream contains now are recorded. Without `region`, this
-   * applies to all streams. Without a connection, it waits for a connection first.
+   * Resolves when all messages that the region's stream contains now are recorded,
+   * or the consumer is stopped. Without `region`, this applies to all streams.
+   * Without a connection, it waits for a connection first.
    */
   async caughtUp(region?: Region): Promise<void> {
     const { signal } = this.#stopping;
@@ -205,8 +206,8 @@ export class ResultConsumer {
   }
 
   /**
-   * Creates a region's stream if it is missing. A failure is only logged, so that it does not keep other
-   * streams from being read.
+   * Creates a region's stream if it is missing, and sets its limit. A failure is only logged, so that it does
+   * not keep other streams from being read.
    */
   async #tryToEnsure(region: Region): Promise<void> {
     try {
@@ -229,8 +230,8 @@ export class ResultConsumer {
     while (this.#joining.size > 0 && !this.#stopping.signal.aborted) {
       const regions = [...this.#joining];
       this.#joining.clear();
-      // Without a connection nothing is done here: after the next connection, every region with an agent gets
-      // a stream.
+      // Without a connection there is nothing to do: after the next connection,
+      // every region with an agent gets a stream.
       if (!this.#parts.bus.isConnected) continue;
       try {
         await this.#divide(await this.#parts.streams.list());
@@ -288,7 +289,7 @@ export class ResultConsumer {
     try {
       return await this.#parts.streams.list();
     } catch {
-      // The connection was lost: the caller asks again.
+      // The list could not be read, for example because the connection was lost. The caller asks again.
       return null;
     }
   }
@@ -348,8 +349,8 @@ const LEAST_USED_BYTES = 64 * 1024 ** 2;
 
 /**
  * Bound on a region's stream, bytes. The regions that had an agent within 24 h share the limit equally, so
- * that no region can take another's part. The stream of any other region keeps a small bound, so that the
- * results of an agent that returns after a long time are not dropped at once.
+ * that no region can take the part of another region. The stream of any other region keeps a small bound, so
+ * that the results of an agent that returns after a long time are not dropped at once.
  */
 function streamLimit(
   maxBytes: number,

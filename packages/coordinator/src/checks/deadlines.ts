@@ -10,7 +10,7 @@ const COARSENESS_MS = 100;
  * at once after an outage.
  */
 const ALARMS_PER_TURN = 2_000;
-/** Entry of an id while its alarm is handled: no instant is armed yet. */
+/** Instant of an id while its alarm is handled: no new instant is armed yet. */
 const NONE_YET = Number.POSITIVE_INFINITY;
 
 /**
@@ -72,7 +72,7 @@ export class Deadlines {
       const at = this.#heap.first;
       if (at > now) break;
       const id = this.#heap.pop();
-      // This entry is obsolete, because an earlier entry of the same id has replaced it.
+      // This entry is obsolete, because the id is no longer armed for this instant.
       if (id === undefined || this.#armed.get(id) !== at) continue;
       this.#alarm(id);
     }
@@ -80,8 +80,8 @@ export class Deadlines {
   }
 
   /**
-   * Usually the alarm arms the id again. Deleting each id first would make the map rebuild its table again
-   * and again.
+   * Usually the handling of the alarm arms the id again. So the id is not deleted first: that would make the
+   * map rebuild its table again and again.
    */
   #alarm(id: number): void {
     this.#armed.set(id, NONE_YET);
@@ -90,7 +90,7 @@ export class Deadlines {
   }
 }
 
-/** Number of places in a new heap, and the smallest number. */
+/** Number of places in a new heap. A heap never has fewer places. */
 const LEAST_PLACES = 64;
 
 /**
@@ -122,7 +122,7 @@ export class InstantHeap {
     this.#rise(this.#size - 1, instant, id);
   }
 
-  /** Removes the earliest entry. @returns its id; undefined: the heap is empty */
+  /** Removes the earliest entry, and returns its id; undefined: the heap is empty. */
   pop(): number | undefined {
     if (this.#size === 0) return undefined;
     const first = this.#ids[0];
@@ -173,8 +173,8 @@ export class InstantHeap {
 }
 
 /**
- * Causes each monitor to be evaluated when the deadline of a slot has passed or votes have expired, even if
- * no report arrives.
+ * Causes a monitor to be evaluated when the deadline of a slot has passed or votes
+ * have expired, even if no report arrives.
  */
 export class MonitorDeadlines {
   readonly #parts: Pick<RecorderParts, 'clock' | 'states' | 'slotClock'>;

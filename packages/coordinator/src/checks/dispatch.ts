@@ -42,17 +42,18 @@ export type DispatchParts = {
   /** The stored presence of regions, loaded already. */
   presence: RegionPresence;
   /**
-   * Newest recorded and believed slot that the monitor was given; null: no such slot. Called at the start.
+   * Returns the newest recorded and believed slot that the monitor was given; null:
+   * there is no such slot. Called at the start.
    */
   newestSlot: (monitorId: number) => number | null;
   /**
-   * Slots up to this one were given before the probed attributes changed; 0: none is known. Called at the
-   * start.
+   * Returns a slot of the monitor: this slot and earlier slots were given before the probed attributes
+   * changed. 0: none is known; infinite: all slots from before the start. Called at the start.
    */
   floorSlot: (monitorId: number) => number;
   /**
-   * Whether all results that the region's stream held a moment ago (up to 2 s) are recorded and were reported
-   * to {@link Dispatch.outcomeRecorded}. Called in every tick while the answer is needed.
+   * Whether all results that the region's stream held up to 1.5 s ago are recorded and were reported to
+   * {@link Dispatch.outcomeRecorded}. Called in every tick while the answer is needed.
    */
   readerCaughtUp: (region: Region) => boolean;
   recovery: SlotRecovery;
@@ -61,8 +62,8 @@ export type DispatchParts = {
 };
 
 /**
- * Gives checks to regions, and follows each from its due slot to the recorded result. An instance exists for
- * one leadership, and is not started a second time.
+ * Gives checks to regions, and follows each check from its due slot to the recorded result. An instance
+ * exists for one leadership, and is not started a second time.
  */
 export class Dispatch implements SlotOutcomes {
   readonly counters: DispatchCounters = createTotals(DISPATCH_COUNTERS);
@@ -86,12 +87,12 @@ export class Dispatch implements SlotOutcomes {
   #stops: (() => void)[] = [];
   #isDispatching = false;
   /**
-   * Monotonic instant by which agents should have reconnected after a lost connection; infinite: no
-   * connection was lost.
+   * Monotonic instant by which agents should have reconnected after the connection came back; infinite: no
+   * agent is expected to reconnect.
    */
   #reconnectedUntil = Number.POSITIVE_INFINITY;
   #tickDueAt = 0;
-  /** Slots are opened when the agents are known, and at this monotonic instant at the latest. */
+  /** Monotonic instant from which slots are opened even if it is not known yet which regions are live. */
   #openFrom = 0;
 
   constructor(parts: DispatchParts) {
@@ -163,7 +164,10 @@ export class Dispatch implements SlotOutcomes {
     return REGIONS.filter((region) => this.#absent.isDeclared(region) || this.agents.isLive(region));
   }
 
-  /** Begins to follow the declaration and to read heartbeats. Resolves when the heartbeats can be read. */
+  /**
+   * Begins to follow the declaration and to read heartbeats. Resolves when the heartbeats of each region are
+   * read, or the first attempt to read them has failed.
+   */
   listen(): Promise<void> {
     this.#listening ??= this.#listen();
     return this.#listening;
@@ -185,7 +189,7 @@ export class Dispatch implements SlotOutcomes {
   /**
    * Listens, unless {@link listen} was called before, and begins to dispatch. The first slots are opened when
    * the regions are known: when all declared regions are live, half a second after the last region became
-   * live, or after one interval of heartbeats.
+   * live, or at the latest after one interval of heartbeats and 500 ms.
    */
   async start(): Promise<void> {
     const { clock } = this.#parts;
@@ -284,14 +288,14 @@ export class Dispatch implements SlotOutcomes {
   }
 
   /**
-   * Called before the agent's region counts as lost. Jobs that the agent had not given back are lost. The
-   * last heartbeat of a drained agent reports that it holds no jobs.
+   * Handles an agent that is gone, before its region counts as lost. Jobs that the agent had not given back
+   * are lost. The last heartbeat of a drained agent reports that it holds no jobs.
    */
   #agentGone({ region, isDraining, held }: KnownAgent): void {
     if (!isDraining || held > 0) this.#lostAgentIn.add(region);
   }
 
-  /** Ends the resumption when all results from before the start are read. */
+  /** Ends the resumption when all results from before the start are recorded. */
   #endRestart(): void {
     if (this.#unread.size === 0) return;
     for (const region of this.#unread) if (this.#parts.readerCaughtUp(region)) this.#unread.delete(region);

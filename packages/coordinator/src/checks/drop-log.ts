@@ -12,8 +12,7 @@ export class DropLog<Kind extends string> {
   readonly #clock: Clock;
   readonly #log: Logger;
   /**
-   * For each kind, when the next line may be logged (monotonic ms), and the number of events since the last
-   * line.
+   * By kind, when the next line may be logged (monotonic ms), and the number of events since the last line.
    */
   readonly #quiet = new Map<Kind, { until: number; untold: number }>();
 

@@ -1,4 +1,7 @@
-/** The members of an item of a {@link DueQueue}. Both belong to the queue while the item is inside. */
+/**
+ * The members that every item of a {@link DueQueue} has. Only the queue may change
+ * them while it contains the item.
+ */
 export type Due = {
   /** Due time of the item, ms. All items of a queue use the same clock. */
   dueAt: number;
@@ -7,8 +10,8 @@ export type Due = {
 };
 
 /**
- * Items in the order of their due times, earliest first: a binary heap whose items know their positions, so
- * that an item can be moved or removed without a search.
+ * A queue of items in the order of their due times, earliest first. It is a binary heap whose items know
+ * their positions, so that an item can be moved or removed without a search.
  */
 export class DueQueue<T extends Due> {
   readonly #heap: T[] = [];

@@ -58,17 +58,20 @@ export type SlotEvent =
     }
   | { readonly kind: 'due' | 'resumed-all' | 'announced'; readonly monitorId: number }
   /**
-   * All results from before a start have been read. All events that were queued before this event are
-   * recorded in the same transaction or earlier.
+   * All results from before a start have been read. Events that were queued before this event are recorded in
+   * the same transaction or earlier.
    */
   | { readonly kind: 'resumption-over' };
 
 export type RecorderEvent = MessageEvent | DeclaredEvent | SlotEvent;
 
-/** Cost of evaluating a monitor and announcing its status to its channels. */
+/** Cost of evaluating a monitor and announcing its status to its channels, measured in recorded results. */
 const ANNOUNCED_WEIGHT = 4;
 
-/** A maintenance window costs an announcement for each of its monitors. */
+/**
+ * Cost of a change, measured in recorded results. The status of each monitor of a
+ * changed maintenance window is announced.
+ */
 function weightOfChange(change: DeclaredChange): number {
   if (change.kind !== 'maintenance') return 1;
   return 1 + ANNOUNCED_WEIGHT * (change.window?.monitorIds.length ?? 0);
@@ -99,8 +102,9 @@ export function weightOf(event: RecorderEvent): number {
 }
 
 /**
- * Splits a message into one event for each result, so that a result that cannot be recorded does not prevent
- * the others from being recorded. The last event moves the position.
+ * Splits a message into one event for each result, so that a result that cannot be
+ * recorded does not prevent the other results from being recorded. The last event
+ * moves the position. Any other event is returned as it is.
  */
 export function splitMessage(event: RecorderEvent): readonly RecorderEvent[] {
   if (event.kind !== 'message') return [event];
@@ -112,8 +116,8 @@ export function splitMessage(event: RecorderEvent): readonly RecorderEvent[] {
 }
 
 /**
- * Applies an event to the evaluation. Messages are handled in {@link BatchEvaluation}, because the store must
- * first be queried about their results.
+ * Applies an event to the evaluation. `BatchEvaluation` handles messages itself, because the store must first
+ * be queried about their results.
  */
 export function applyEvent(evaluation: Evaluation, event: SlotEvent | DeclaredEvent): void {
   switch (event.kind) {

@@ -30,9 +30,9 @@ export type HeartbeatReadersParts = {
 };
 
 /**
- * Reads the heartbeats of all regions. NATS keeps the newest heartbeat of each agent, for a bounded number of
- * agents. At most that number of heartbeats of a region is read in 2 s, whatever a sender with the region's
- * key does.
+ * Reads the heartbeats of all regions. NATS keeps the newest heartbeat of each
+ * agent, for a bounded number of agents. At most this number of heartbeats of one
+ * region is read in 2 s, whatever a sender with the region's key does.
  */
 export class HeartbeatReaders {
   readonly #parts: HeartbeatReadersParts;
@@ -120,7 +120,7 @@ export class HeartbeatReaders {
   }
 }
 
-/** @returns null: the message is not a heartbeat */
+/** The heartbeat in the message; null: the message is not a heartbeat. */
 export function readHeartbeat(data: Uint8Array): Heartbeat | null {
   try {
     return heartbeat.safeParse(JSON.parse(utf8.decode(data))).data ?? null;
@@ -143,7 +143,7 @@ export type SilenceJudgeParts = {
 };
 
 /**
- * Decides from silence that an agent is gone. It first waits until all messages that have arrived are
+ * Decides from silence that an agent is gone. First it waits until all messages that have arrived are
  * handled, so that an agent counts as silent only if it has sent nothing.
  */
 export class SilenceJudge {

@@ -10,8 +10,8 @@ const TOKEN_LENGTH = 22;
 /** Number of regions in a group. One output of the hash has the tokens of all regions of a group. */
 const REGIONS_PER_OUTPUT = 8;
 /**
- * One block of SHAKE256 (FIPS 202), bytes: eight tokens of 16.5 bytes fit, and a longer output would cost a
- * second round of the hash.
+ * Length of one block of SHAKE256 (FIPS 202), bytes. Eight tokens of 16.5 bytes fit, and a longer output
+ * would cost a second round of the hash.
  */
 const OUTPUT_BYTES = 136;
 /** Length of all tokens of an output together, characters. */
@@ -21,7 +21,9 @@ const OUTPUT_LENGTH = REGIONS_PER_OUTPUT * TOKEN_LENGTH;
  * at 2,000 checks a second.
  */
 const MOST_KEPT = 8_192;
-/** Distance between the places of one monitor's groups. */
+/**
+ * Distance between the places of the outputs for two neighbouring groups of regions, for the same monitor.
+ */
 const GROUP_PLACES = MOST_KEPT / 4;
 /**
  * Text that follows the key in the input of the hash, so that no other use of the key hashes the same input.
@@ -31,25 +33,25 @@ const MAX_MESSAGE_BYTES = 64;
 const AS_TEXT = { outputEncoding: 'base64url', outputLength: OUTPUT_BYTES } as const;
 
 /**
- * Proves that a job was given to a region. A token is a part of SHAKE256 of (key, monitor, slot, group of
- * regions); each region of the group has its own part. Every offer of a job has the same token. A token can
- * be checked without memory of the job, because results of jobs from before a restart still arrive
- * afterwards.
+ * Makes and checks tokens, which prove that a job was given to a region. A token is a part of SHAKE256 of
+ * (key, monitor, slot, group of regions); each region of the group has its own part. Every offer of a job has
+ * the same token. A token can be checked without memory of the job. This is needed because results of jobs
+ * from before a restart still arrive afterwards.
  *
  * A hash costs a microsecond, so the regions of a group share it. One part of the output reveals nothing
  * about the other parts. A key before the message makes a sound MAC with a sponge function, because the
  * output of a sponge does not reveal its state.
  *
- * An output is kept until another monitor needs its place: each token is needed again when the result comes,
+ * An output is kept until another output needs its place: each token is needed again when the result comes,
  * about a second after the job was sent. Outputs lie in one buffer, because strings that live for a second
  * would fill the old generation of the heap.
  */
 export class JobTokens {
-  /** The key and the purpose, then the message. */
+  /** The input of the hash: the key and the purpose, then the message. */
   readonly #input = Buffer.alloc(KEY_BYTES + PURPOSE.length + MAX_MESSAGE_BYTES);
   /**
-   * Views of the input by the length of the message. They are made once, because making a view costs as much
-   * as a hash.
+   * Views of the input, by the length of its message. They are made once, because
+   * making a view costs as much as a hash.
    */
   readonly #filled = Array.from({ length: MAX_MESSAGE_BYTES + 1 }, (_, length) =>
     this.#input.subarray(0, KEY_BYTES + PURPOSE.length + length),
@@ -63,7 +65,10 @@ export class JobTokens {
   readonly #slots = new Float64Array(MOST_KEPT).fill(Number.NaN);
   readonly #groups = new Uint8Array(MOST_KEPT);
 
-  /** @param secret 32 bytes */
+  /**
+   * @param secret 32 bytes
+   * @throws SvcError when the secret has another length
+   */
   constructor(secret: Secret<Uint8Array>) {
     const key = secret.reveal();
     if (key.length !== KEY_BYTES) {
@@ -84,7 +89,7 @@ export class JobTokens {
     return isSameToken(token, this.#outputs, this.#startOf(monitor, region, slot));
   }
 
-  /** Index of the first byte of the token in the outputs. */
+  /** Index of the token's first byte in the buffer of outputs. */
   #startOf(monitor: number, region: Region, slot: number): number {
     const index = regionIndex(region);
     const part = index % REGIONS_PER_OUTPUT;
@@ -92,7 +97,9 @@ export class JobTokens {
     return this.#placeOf(monitor, slot, group) * OUTPUT_LENGTH + part * TOKEN_LENGTH;
   }
 
-  /** The place of the output. The output is computed if it is not kept there. */
+  /**
+   * The place of the output in the buffer. If the place does not contain this output, the output is computed.
+   */
   #placeOf(monitor: number, slot: number, group: number): number {
     const place = (monitor + group * GROUP_PLACES) % MOST_KEPT;
     if (this.#monitors[place] !== monitor || this.#slots[place] !== slot || this.#groups[place] !== group) {
@@ -112,9 +119,7 @@ export class JobTokens {
   }
 }
 
-/**
- * Compares a token with the characters from `start` on, in a time that does not depend on where they differ.
- */
+/** Whether the token equals the characters from `start` on. The time does not depend on where they differ. */
 function isSameToken(token: string, characters: Uint8Array, start: number): boolean {
   let difference = 0;
   for (let index = 0; index < TOKEN_LENGTH; index += 1) {

@@ -10,7 +10,7 @@ export function regionIndex(region: Region): number {
   return INDEX.get(region) ?? -1;
 }
 
-/** A number that identifies the pair of monitor and region. */
+/** A number that identifies the pair of the monitor and the region. */
 export function jobKey(monitorId: number, region: Region): number {
   return monitorId * KEYS_PER_MONITOR + regionIndex(region);
 }

@@ -13,9 +13,9 @@ export type MaintenanceHoldParts = {
 };
 
 /**
- * Knows the maintenance windows. The evaluation asks {@link windows} whether a monitor's announcements are held.
- * When an occurrence of a window ends, this class has the present statuses announced, because perhaps no result
- * arrives that would cause an evaluation.
+ * Knows the maintenance windows. The evaluation asks {@link windows} whether a monitor's announcements are
+ * held. When an occurrence of a window ends, this class has the present statuses announced, because perhaps
+ * no result arrives that would cause an evaluation.
  */
 export class MaintenanceHold {
   readonly #parts: MaintenanceHoldParts;
@@ -54,11 +54,11 @@ export class MaintenanceHold {
   }
 
   /**
-   * Replaces the windows. The evaluation has announced statuses that the new windows no longer held at
-   * `since`. If an occurrence ended after `since`, while the change was being written, this method handles
-   * its end.
+   * Replaces the windows after an evaluation has changed them. The evaluation has announced the statuses that
+   * the new windows did not hold any more at `since`. If an occurrence ended after `since`, while the change
+   * was being written, this method has the statuses announced.
    *
-   * @param since the instant of the evaluation that changed the windows, epoch ms on the slots' clock
+   * @param since the instant of the evaluation, epoch ms on the slots' clock
    */
   replaceWindows(windows: Windows, since: number): void {
     const before = this.#windows;
@@ -83,8 +83,10 @@ export class MaintenanceHold {
   }
 
   /**
-   * @param since epoch ms on the slots' clock. If no end of the window is known, the first end after this
-   *   instant is used
+   * Sets the alarm for the next end of an occurrence of the window.
+   *
+   * @param since epoch ms on the slots' clock. If no end is known for the window,
+   *   the first end after this instant is used
    */
   #arm(windowId: number, since = this.#parts.slotClock.now()): void {
     const window = this.#windows.get(windowId);

@@ -8,9 +8,9 @@ import { REGIONS, type Region } from '@svc/shared/regions.ts';
 import type { Secret } from '@svc/shared/secret.ts';
 
 /**
- * Time that a region has for its answer in addition to the check's time-out, ms. After that, the region
- * counts as silent. An agent may need 2.25 s to find out whether its own network is down, and the way to a
- * region and back may take 2 s.
+ * Time that a region has for its answer in addition to the check's time-out, ms.
+ * After this time the region counts as silent. An agent may need 2.25 s to find out
+ * whether its own network is down, and the way to a region and back may take 2 s.
  */
 const MARGIN_MS = 5_000;
 /** Maximum number of runs at once; each may take two minutes. */
@@ -18,7 +18,7 @@ const MAX_RUNS = 32;
 
 export type RunNowResult = RunOutcome['result'];
 
-/** `agent` and `result` are null when the region did not answer. */
+/** The answer of a region. `agent` and `result` are null if the region did not answer. */
 export type RegionAnswer = { region: Region; agent: string | null; result: RunNowResult | null };
 
 /** The maximum number of checks that people start by request is already running. */
@@ -71,7 +71,7 @@ export class ManualRuns {
 
   /**
    * Runs the check in the regions. Resolves when every region has answered or has no agent, at the latest 5 s
-   * after the time-out. Answers are in the order of `regions`.
+   * after the time-out. The answers are in the order of `regions`.
    *
    * @param checkText JSON text of the check
    * @throws TooManyRuns

@@ -11,23 +11,24 @@ import { gridSlotUntil, phaseOf } from '../verdict/schedule.ts';
 import { BELIEVED_AHEAD_MS } from '../verdict/status.ts';
 
 /**
- * Number of periods before the newest recorded slot that are searched. If a monitor's newest slot is older,
- * its next slot is due anyway.
+ * How many periods of a monitor are searched before the newest recorded slot of all monitors. If the newest
+ * slot of a monitor is older, the monitor's next slot is due anyway.
  */
 const PERIODS = 2;
 
-/** The newest slots that monitors were given, as far as these slots are recorded. */
+/** The newest recorded slots that monitors were given. */
 export type GivenSlots = {
   /** The newest believed slot of each monitor; monitors without such a slot are missing. */
   readonly newest: Map<number, number>;
-  /** The newest slot of all when it lies too far ahead to be believed; otherwise null. */
+  /** The newest recorded slot of all monitors, if it lies too far ahead to be believed; otherwise null. */
   readonly ahead: number | null;
 };
 
 /**
- * Loads the newest slot that each monitor was given, as far as it is recorded: a slot is recorded if it is
- * decided, is stored as off the grid, or has a result from the last two periods before the newest slot of all
- * monitors. Older slots have no influence on when the monitor is due. The queries run on the reading thread.
+ * Loads the newest recorded slot that each monitor was given. A slot counts as
+ * recorded if it is decided, if it is stored as off the grid, or if it has a result
+ * and lies within two periods before the newest slot of all monitors. Older slots have
+ * no influence on when the monitor is due. The queries run on the reading thread.
  *
  * If a clock was ahead once, recorded slots lie in the future. Until the last of these slots is past, only
  * slots up to the present are believed.
@@ -64,7 +65,7 @@ export async function loadNewestSlots(
   return { newest, ahead };
 }
 
-/** The newest of the slots, from which the slot clock starts; null: there are no slots. */
+/** The newest of the slots; null: there are no slots. The slot clock starts from it. */
 export function newestOf(slots: ReadonlyMap<number, number>): number | null {
   let newest: number | null = null;
   for (const slot of slots.values()) {

@@ -11,9 +11,15 @@ import { jobKey, regionIndex } from './job.ts';
  * time covers waiting in the agent, reporting and transport.
  */
 const SILENT_AFTER_MS = 10_000;
-/** Longest time after its slot at which a check may still begin, ms. */
+/**
+ * Longest time by which a check may begin late, ms, unless a third of its period is shorter. The time counts
+ * from the slot, or from asking the region again.
+ */
 const MOST_LATE_MS = 10_000;
-/** Maximum number of remembered slots whose result came before this process sent the region a job. */
+/**
+ * Maximum number of remembered slots whose result came before this process sent the region a job. Above this
+ * number, all of these slots are forgotten.
+ */
 const MOST_UNASKED = 100_000;
 /** Time after which a silent job is judged again if the region's results are not all read yet, ms. */
 const UNREAD_AGAIN_MS = 1_000;
@@ -28,7 +34,7 @@ export type Job = Due & {
   readonly slot: number;
   readonly region: Region;
   readonly key: number;
-  /** Until this instant the region may be asked once more: half of a period after the slot. */
+  /** Until this instant the region may be asked once more: half a period after the slot. */
   readonly askableUntil: number;
   /** When the check begins, even if the job is published earlier: the slot, or the instant of asking. */
   startAt: number;
@@ -49,9 +55,9 @@ export type OpenJobsParts = {
   /** Whether the region has an agent that takes jobs. */
   isLive: (region: Region) => boolean;
   /**
-   * Whether all results that the region's stream held a moment ago were reported to {@link
-   * OpenJobs.answerRecorded}. The first call may return false, because the state of the stream is not known
-   * yet.
+   * Whether all results that the region's stream held a moment ago were reported to
+   * {@link OpenJobs.answerRecorded}. The first call may return false, because the
+   * state of the stream is not known yet.
    */
   readerCaughtUp: (region: Region) => boolean;
   /**
@@ -66,13 +72,16 @@ export type OpenJobsParts = {
  * a message that may be lost, and agents do not confirm it.
  *
  *     open ──▶ queued ──published──▶ asked ──the region has answered──▶ over
- *                 ▲                   │
- *                 └── once more ◀── silent, lost or given back ──▶ the region abstains
+ *               │  ▲                   │
+ *               │  └── once more ◀── silent, lost or given back ──▶ the region abstains
+ *               │                                                          ▲
+ *               └── too late to begin, or cannot be published ─────────────┘
  *
- * A region is silent when its longest possible check and 10 s are over. It is asked once more until half of a
- * period after the slot. An agent refuses a job that it holds or has finished. Another agent of the region
- * does not know which jobs the first agent holds. So in a region with several agents, a job that was not lost
- * may run twice, and only one of its results counts.
+ * A region is silent when its longest possible check and 10 s are over. The region is
+ * asked a second time, but not later than half a period after the slot, and only while it
+ * has a live agent. An agent refuses a job that it holds or has finished. Another agent of
+ * the region does not know which jobs the first agent holds. So in a region with several
+ * agents, a job that was not lost may run twice, and only one of its results counts.
  */
 export class OpenJobs {
   readonly #parts: OpenJobsParts;
@@ -83,7 +92,8 @@ export class OpenJobs {
   readonly #asked: readonly DueQueue<Job>[] = REGIONS.map(() => new DueQueue<Job>());
 
   /**
-   * By key of monitor and region, the last slot that the region reported before this process sent it a job.
+   * The last slot that each region reported before this process sent the region a
+   * job, by key of monitor and region.
    */
   readonly #unasked = new Map<number, number>();
 
@@ -104,7 +114,8 @@ export class OpenJobs {
   }
 
   /**
-   * Opens a job: the region is asked next. A job of an earlier slot ends.
+   * Opens a job: the region is asked next. A job of an earlier slot ends. If the region's result of the slot
+   * has come already, no job is opened.
    *
    * @param slotAt the slot's instant, monotonic ms; it may lie ahead or in the past
    */
@@ -133,15 +144,15 @@ export class OpenJobs {
     this.#queuedIn(region).push(job);
   }
 
-  /** Whether a check of the monitor still runs in the region, as far as is known. */
+  /** Whether a check of the monitor probably still runs in the region. */
   isRunning(monitorId: number, region: Region, now: number): boolean {
     const job = this.get(monitorId, region);
     return job !== undefined && now < job.silentAt && !this.#parts.isBehind();
   }
 
   /**
-   * Removes the region's jobs from the queue and returns those to be published now, oldest first. A job that
-   * became too late while there was no connection is given up.
+   * Removes the region's jobs from the queue and returns the jobs that are to be published now, oldest first.
+   * A job that became too late while there was no connection is given up.
    */
   takeQueuedJobs(region: Region, now: number): Job[] {
     const taken: Job[] = [];
@@ -177,8 +188,8 @@ export class OpenJobs {
   }
 
   /**
-   * Called when the region's result is read. A result that comes before the region was asked answers a job
-   * from before the start: the region is not asked about the slot.
+   * Handles a region's result that was read. If the result comes before the region was asked, it answers a
+   * job from before the start, and the region is not asked about the slot.
    */
   resultArrived(monitorId: number, slot: number, region: Region): void {
     const job = this.#jobOfSlot(monitorId, slot, region);
@@ -204,11 +215,14 @@ export class OpenJobs {
   /** Called when it is recorded that the agent has given the job back without running it. */
   jobGivenBack(monitorId: number, slot: number, region: Region, now: number): void {
     const job = this.#jobOfSlot(monitorId, slot, region);
-    // A region that was already asked once more still has that job.
+    // If the region was asked a second time already, it still has the second job.
     if (job !== undefined && !job.isAskedAgain) this.#askAgain(job, now);
   }
 
-  /** Counts the region's published jobs as silent now: its agent is gone, or the connection was lost. */
+  /**
+   * Makes the region count as silent for all its published jobs, because an agent is
+   * gone or the connection was lost.
+   */
   loseJobs(region: Region, now: number): void {
     for (const job of this.#jobs.values()) {
       if (job.region !== region || !job.isPublished) continue;

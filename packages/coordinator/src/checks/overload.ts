@@ -26,7 +26,10 @@ const LOOK_MS = 1_000;
  * cannot begin in time does not run, so no queue grows at the agents.
  */
 const SHORT_WAIT_MS = 250;
-/** Least time between two alarms of one kind, ms. */
+/**
+ * Least time between two log lines about the same overload, ms: of the recording, of
+ * the scheduling, or of one region.
+ */
 const ALARM_EVERY_MS = 60_000;
 
 const ADVICE = {
@@ -49,32 +52,29 @@ export type OverloadParts = {
   backlog: () => Backlog;
 };
 
-/** Holder of the thinning of all regions together, or of one region. */
+/** The thinning of all regions together, or of one region. It is replaced at each change. */
 type Thinned = { state: Thinning };
 
 /**
  * Leaves out slots while more checks are due than can run. A common factor doubles while the recording lags
  * or slots are opened seconds late. Each region also has a factor, which doubles while its agents have no
- * room for checks or begin them seconds late; this factor leaves slots out in that region only. A first slot
- * is never left out.
+ * room for checks or begin checks seconds late. The factor of a region leaves slots out in this region only.
+ * A first slot is never left out.
  */
 export class Overload implements Shedding {
   readonly #parts: OverloadParts;
   readonly #whole: Thinned;
   readonly #regions: readonly Thinned[];
-  /** By workspace, the number of slots a day that its active monitors request (an integer). */
+  /** The number of slots a day (an integer) that the active monitors of each workspace request. */
   readonly #asked = new Map<number, number>();
-  /** The largest of these numbers; null: it must be computed again. */
+  /** The largest number of slots a day that a workspace requests; null: it must be computed again. */
   #mostAsked: number | null = null;
   readonly #alarmedAt = new Map<string, number>();
   #cause: Cause = 'recording';
   #lookAt: number;
   #backlog: Backlog = { events: 0, oldestMs: 0 };
   #recorded = 0;
-  /**
-   * The longest delay of the slots that were opened in the present second, and of those in the previous
-   * second, ms.
-   */
+  /** The longest delay of a slot that was opened in the present second, and in the second before, ms. */
   #latestMs = 0;
   #latestBeforeMs = 0;
 
@@ -125,7 +125,7 @@ export class Overload implements Shedding {
   }
 
   /**
-   * Called in every tick.
+   * Checks the signs of overload once a second. Called in every tick.
    *
    * @param now monotonic, ms
    */

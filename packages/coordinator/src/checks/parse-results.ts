@@ -25,9 +25,9 @@ export type ParsedResults = {
 const LOOK_FROM_BYTES = 64 * 1_024;
 
 /**
- * Maximum number of parts of an honest batch: 512 results with a list, phases and eleven attempts each. A
- * string in it takes thirteen bytes on average, a member eight. The limits leave room for members that newer
- * agents may add.
+ * Maximum number of parts of a batch from a real agent: 512 results, each with a list, phases and eleven
+ * attempts. A string in it takes thirteen bytes on average, a member eight bytes. The limits leave room for
+ * members that newer agents may add.
  */
 const MOST: Outline = { lists: 4_096, objects: 8_192, texts: 22_000, commas: 40_000 };
 
@@ -38,11 +38,11 @@ const UTF8 = new TextDecoder('utf-8', { fatal: true });
 
 /**
  * Reads the results of a stream's message. Each result is parsed by itself, so that an invalid result does
- * not prevent the others from being read. The subject names the region.
+ * not prevent the other results from being read. The subject names the region.
  *
  * @param pause called between entries; returns a promise that parsing waits for before it continues;
  *   undefined: parsing continues at once
- * @returns the problem as text, when the message as a whole is not a batch of results
+ * @returns the results, or the problem as text if the message as a whole is not a batch of results
  */
 export async function parseResults(
   message: StreamMessage,

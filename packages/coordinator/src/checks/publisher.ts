@@ -27,23 +27,23 @@ export type PublisherParts = {
 /**
  * Sends queued jobs to their regions.
  *
- * A message holds up to 512 jobs and 256 KiB; a job that is larger is sent in a message of its own. It has
- * the subject for the results and, for each job, the time to wait until its slot. The check of a monitor was
- * encoded when the monitor was declared.
+ * A message holds up to 512 jobs and 256 KiB; a job that is larger is sent in a message of its own. The
+ * message contains the subject for the results and, for each job, the time to wait until its slot. The check
+ * of a monitor was encoded when the monitor was declared.
  */
 export class Publisher {
   readonly #parts: PublisherParts;
   readonly #subjects = REGIONS.map(jobsSubject);
   /** The message that is being composed. */
   readonly #message = new TextBytes(2 * LIMITS.messageBytes);
-  /** The bound on the start of checks in the message's region, ms: see {@link Overload.startWithinMs}. */
+  /** Bound on the delay of checks in the message's region, ms: see {@link Overload.startWithinMs}. */
   #startWithinMs = 0;
 
   constructor(parts: PublisherParts) {
     this.#parts = parts;
   }
 
-  /** Publishes queued jobs. Without a connection they wait until they are too late. */
+  /** Publishes queued jobs. Without a connection, jobs wait until they are too late. */
   publishJobs(now: number): void {
     for (const region of REGIONS) this.#publishRegion(region, now);
   }
@@ -69,8 +69,8 @@ export class Publisher {
   /**
    * Appends a job to the message. The first job begins a new message.
    *
-   * @param before jobs in the message
-   * @returns false: the message would be too long, and nothing is appended. The first job always fits
+   * @param before number of jobs in the message
+   * @returns whether the job is appended; false: the message would be too long. The first job always fits
    */
   #append(job: Job, before: number, now: number): boolean {
     const message = this.#message;
@@ -143,12 +143,12 @@ export class Publisher {
 }
 
 /**
- * The monitors whose last attempt timed out, by region. Their jobs are marked, because an agent gives such
- * checks at most half of its capacity. The set is not stored: after a start, the first result of each check
- * restores it.
+ * The pairs of monitor and region in which the last attempt timed out. Their jobs are marked, because an
+ * agent gives such checks at most half of its capacity. The set is not stored: after a start, the first
+ * result of each check restores it.
  */
 export class SlowChecks {
-  /** Keys of (monitor, region). */
+  /** The `jobKey` of each pair of monitor and region. */
   readonly #slow = new Set<number>();
 
   has(key: number): boolean {

@@ -2,14 +2,17 @@ import type { Clock } from '@svc/shared/clock.ts';
 import type { StreamMessage } from '@svc/shared/nats/bus.ts';
 import type { Region } from '@svc/shared/regions.ts';
 
-/** Time for which an answer of the consumer is valid, ms. It is less than the 2 s between two heartbeats. */
+/**
+ * Time for which an answer of the consumer is valid, ms. It is less than the 2 s
+ * between two heartbeats of an agent.
+ */
 const GOOD_FOR_MS = 1_500;
 
 /** The consumer of results, with which a caller can wait for everything that was read so far. */
 type Consumer = {
   /**
-   * Resolves when all messages that the region's stream contains now are recorded; without `region`, those of
-   * all streams.
+   * Resolves when all messages that the region's stream contains now are recorded;
+   * without `region`, when the messages of all streams are.
    */
   caughtUp(region?: Region): Promise<void>;
 };
@@ -18,13 +21,13 @@ type Look = { isLooking: boolean; caughtUpAt: number };
 
 /**
  * Tells without waiting whether everything in a region's stream, or in all streams, is recorded. The first
- * call asks the consumer and returns false; the caller calls again later. A true answer may be 1.5 s old,
- * which is new enough for jobs that are lost after two missed heartbeats.
+ * call asks the consumer and returns false; the caller calls again later. An answer of true may be 1.5 s old.
+ * This is new enough, because jobs count as lost after two missed heartbeats at the earliest.
  */
 export class ReadingProgress {
   #consumer: Consumer | null = null;
   readonly #clock: Clock;
-  /** The last question to the consumer about each region; key undefined: about all streams. */
+  /** The last question to the consumer about each region. The key undefined stands for all streams. */
   readonly #looks = new Map<Region | undefined, Look>();
 
   constructor(clock: Clock) {
@@ -60,10 +63,10 @@ export class ReadingProgress {
 
 /**
  * Measures how much later than usual the messages of a stream are read. The server's clock may differ from
- * this machine's, so the age of the last message in the stream counts as the usual age.
+ * this machine's clock, so the age of the last message in the stream counts as the usual age.
  *
- * The lag is measured on the wall clock and on the monotonic clock, and the smaller one counts. Setting a
- * clock changes only one of them, even if the server runs on this machine.
+ * The lag is measured on the wall clock and on the monotonic clock, and the smaller lag counts. Setting a
+ * clock changes only one of the two lags, even if the server runs on this machine.
  */
 export class ReadingLag {
   readonly #clock: Clock;
@@ -89,16 +92,19 @@ export class ReadingLag {
 
 /** Largest size of a result from a real agent, bytes: eleven attempts with messages of 500 characters. */
 const BYTES_PER_RESULT = 8 * 1024;
-/** Cost above which cost and new results are halved, measured in results. So older messages count less. */
+/**
+ * Cost above which the cost and the number of new results are halved, measured in
+ * results. So older messages count less.
+ */
 const REMEMBERED = 8_192;
 
 /**
- * Judges whether reading a stream is worthwhile: at least half of the cost must be results that were not
- * known.
+ * Judges whether reading a stream is worthwhile: at least half of the cost must be
+ * results that were not recorded before.
  *
- * A coordinator that cannot keep up with results gives fewer jobs to all regions. A backlog of garbage,
- * forged results or repetitions must not count as such, because one region could then take checks from the
- * others.
+ * A coordinator that cannot keep up with results gives fewer jobs to all regions. A
+ * backlog of garbage, forged results or repetitions must not have this effect,
+ * because one region could then take checks from the others.
  */
 export class ReadingWorth {
   #cost = 0;

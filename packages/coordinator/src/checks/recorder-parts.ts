@@ -16,7 +16,8 @@ import type { RecordedResult } from './result-feed.ts';
 /* The parts that the recorder needs, as interfaces. */
 
 /**
- * The presence of regions, which the evaluation needs for the electorate. `RegionPresence` implements this.
+ * Says which regions had an agent within the last 24 h. The evaluation needs this for the electorate.
+ * `RegionPresence` implements this.
  */
 export interface RecentRegions {
   /** Whether the region has a live agent, or had one within the last 24 h. */
@@ -70,15 +71,15 @@ export type RecorderParts = {
   readonly maintenance: {
     readonly windows: Windows;
     /**
-     * Called after the commit, when a window was created, changed or removed. `since` is the instant of the
+     * Called after the commit when a window was created, changed or removed. `since` is the instant of the
      * evaluation, epoch ms on the slots' clock.
      */
     replaceWindows(windows: Windows, since: number): void;
   };
   readonly presence: RecentRegions;
   /**
-   * A result with a slot before `claimedUntil` (epoch ms) has its hour rolled up again. `Rollups` implements
-   * this.
+   * The hours before `claimedUntil` (epoch ms) are rolled up already. A result with an earlier slot has its
+   * hour rolled up again. `Rollups` implements this.
    */
   readonly rollups: { readonly claimedUntil: number };
   readonly tokens: TokenCheck;
@@ -91,7 +92,7 @@ export type RecorderParts = {
   readonly closesIncidents: (providerType: string) => boolean;
   /** The export of metrics; undefined: nothing is exported. */
   readonly exports?: ExportNotes | undefined;
-  /** Called for the results of a message that will be evaluated. */
+  /** Called with the valid results of a message before the message is queued. */
   readonly onResults: (results: readonly CheckResult[]) => void;
   /** Whether announcements about the monitor are held back now. */
   readonly isHeld: (monitorId: number) => boolean;

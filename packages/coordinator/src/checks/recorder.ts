@@ -27,8 +27,8 @@ import { DROPS, type RecorderDrops, type RecorderParts } from './recorder-parts.
 import type { ResultFeed } from './result-feed.ts';
 
 /**
- * Maximum number of events of dispatch that wait while the database cannot write. Further events are dropped,
- * and the slots of dropped events are decided at their deadlines.
+ * Number of waiting events from which further events of dispatch are dropped. So many events wait only while
+ * the database cannot write. The slots of dropped events are decided at their deadlines.
  */
 const WAITING_EVENTS = 200_000;
 /** Time after a start at which the resumption ends, even if dispatch has not ended it, ms. */
@@ -91,7 +91,8 @@ export class Recorder implements SlotEvents, SlotRecovery {
     const { store, states, monitors, slotClock, clock } = this.#parts;
     const now = slotClock.now();
     const { aheadSlot } = slotClock;
-    // While recorded slots lie far in the future, slots of the next minute may come from either clock.
+    // While recorded slots lie far in the future, slots of the next minute may come from the present clock or
+    // from the clock that was ahead.
     const newestBelieved = aheadSlot === null ? now + BELIEVED_AHEAD_MS : now;
     for await (const chunk of store.states(now)) {
       const evaluation = this.#batches.begin();
@@ -138,8 +139,8 @@ export class Recorder implements SlotEvents, SlotRecovery {
   }
 
   /**
-   * Counts since the start; `batches` counts messages, `failures` counts failed attempts to write to the
-   * database.
+   * Numbers since the start: `batches` is the number of messages, and `failures` the number of failed
+   * attempts to write to the database.
    */
   get counts(): Readonly<Record<'batches' | 'results' | 'duplicates' | 'transactions' | 'failures', number>> {
     return { ...this.#after.counts, batches: this.#messages, failures: this.#queue.failures };
@@ -155,23 +156,26 @@ export class Recorder implements SlotEvents, SlotRecovery {
     return { events: this.#queue.length, oldestMs: this.#queue.oldestMs };
   }
 
-  /** Called after the commit of a change of status. Must not throw. Returns a function that unregisters. */
+  /**
+   * Registers a listener, which is called after the commit of each change of status and must not throw.
+   * Returns a function that unregisters it.
+   */
   onTransition(listener: (change: StatusChange) => void): () => void {
     return this.#after.onTransition(listener);
   }
 
   /**
-   * Called after each commit, for each stream whose position it moved. It must not throw. Returns a function
-   * that unregisters it.
+   * Registers a listener, which is called after each commit for each stream whose position moved, and must
+   * not throw. Returns a function that unregisters it.
    */
   onPosition(listener: (position: StreamPosition) => void): () => void {
     return this.#after.onPosition(listener);
   }
 
   /**
-   * Checks the tokens of a message of a stream, and queues it. The message is recorded as a whole, so that
-   * its position moves with its results. Resolves when the next message may be passed; undefined: it may be
-   * passed at once.
+   * Checks the tokens of a message of a stream, and queues the message. It is recorded as a whole, so that
+   * its position moves with its results. Resolves when the next message may be passed; undefined: the next
+   * message may be passed at once.
    */
   recordMessage(message: ResultMessage): Promise<void> | undefined {
     this.#messages += 1;
@@ -192,8 +196,8 @@ export class Recorder implements SlotEvents, SlotRecovery {
   }
 
   /**
-   * Announces the present status of these monitors to channels to which it was not announced yet. Called at
-   * the end of a hold.
+   * Queues the announcement of the present status of these monitors to channels to which it was not announced
+   * yet. Called at the end of a hold.
    */
   announceStatuses(monitorIds: Iterable<number>): void {
     for (const monitorId of monitorIds) this.#queue.push({ kind: 'announced', monitorId }, true);
@@ -218,8 +222,9 @@ export class Recorder implements SlotEvents, SlotRecovery {
   }
 
   /**
-   * Slots up to this one were given before the probed attributes changed, epoch ms; 0: none is known;
-   * infinite: all slots from before the start. It is called before the first slot is opened.
+   * Returns a slot of the monitor: this slot and earlier slots were given before the
+   * probed attributes changed, epoch ms. 0: none is known; infinite: all slots from
+   * before the start. Call it before the first slot is opened.
    */
   floorSlot(monitorId: number): number {
     if (this.#changedProbes?.has(monitorId)) return Number.POSITIVE_INFINITY;
@@ -279,7 +284,7 @@ export class Recorder implements SlotEvents, SlotRecovery {
     if (batch.some(({ kind }) => kind === 'resumption-over')) this.#finishResumption();
   }
 
-  /** Records monitors whose probed attributes this commit changed. */
+  /** Notes the monitors whose probed attributes this batch has changed. */
   #noteChangedProbes(batch: readonly RecorderEvent[]): void {
     for (const event of batch) {
       if (event.kind !== 'declared') continue;
@@ -293,8 +298,8 @@ export class Recorder implements SlotEvents, SlotRecovery {
   }
 
   /**
-   * Starts the deadlines, and sends the announcements that were held back. Called when the end of the
-   * resumption is recorded.
+   * Starts the deadlines, and queues the announcements that were held back. Called when the end of the
+   * resumption is recorded or set aside.
    */
   #finishResumption(): void {
     this.#batches.isResumed = true;
@@ -307,7 +312,7 @@ export class Recorder implements SlotEvents, SlotRecovery {
   #announceHeldBack(): void {
     for (const { id, status, votes, links } of this.#parts.states.values()) {
       if (status === 'unknown') continue;
-      // If the votes came from a clock that was ahead, they were dropped at the start. So no expiry will
+      // Votes that came from a clock that was ahead were dropped at the start. Without votes, no expiry will
       // cause an evaluation of this monitor.
       if (votes.length === 0) this.#queue.push({ kind: 'due', monitorId: id }, false);
       // One commit changes a status and queues its alerts. So the announced status differs from the status
@@ -357,7 +362,7 @@ class Intake {
     this.#drops = drops;
   }
 
-  /** Checks the tokens of the message, and hands its valid results to `onResults` before it is queued. */
+  /** Checks the tokens of the message, and hands its valid results to `onResults`. */
   takeMessage({ region, agent, results, position }: ResultMessage): TakenMessage {
     const valid: CheckResult[] = [];
     let isUrgent = false;
@@ -402,9 +407,9 @@ class Intake {
   }
 
   /**
-   * Whether the result differs from the region's last vote, so that it must be recorded at once. A pass of a
-   * region without a vote may wait: it causes no alert, and when many monitors are new, every message has
-   * such passes.
+   * Whether the result differs from the region's last vote, so that it must be
+   * recorded at once. A passed check of a region without a vote may wait: it causes
+   * no alert, and when many monitors are new, every message contains such checks.
    */
   #isNews({ monitor, outcome }: CheckResult, region: Region): boolean {
     if (outcome === 'not_run') return false;

@@ -16,9 +16,9 @@ const SAVE_EVERY_MS = 30_000;
 const ELECTORAL_MS = 24 * 3_600_000;
 
 /**
- * Tracks which regions have a live agent or had one lately, and since when each other region has no live
- * agent. The presence is stored in the database, because the electorate of a verdict depends on it. Instants
- * are epoch ms of the wall clock.
+ * Tracks which regions have a live agent, when every region last had one, and which
+ * regions are absent. The presence is stored in the database, because the electorate
+ * of a verdict depends on it. Instants are epoch ms of the wall clock.
  */
 export class RegionPresence {
   readonly #store: Store;
@@ -100,8 +100,8 @@ export class RegionPresence {
   }
 
   /**
-   * Begins the absence of regions that should have an agent and have no agent: regions that had an agent when
-   * the coordinator ended, and regions that monitors declare. Ends the absence of a region that never had an
+   * Begins the absence of each region that should have an agent but has none: the region had an agent when
+   * the coordinator ended, or a monitor declares the region. Ends the absence of a region that never had an
    * agent and that no monitor declares any more.
    *
    * @returns the regions whose absence has begun with this call
@@ -138,7 +138,7 @@ export class RegionPresence {
     });
   }
 
-  /** Saves the presence. Never rejects: changes that could not be saved are saved at the next attempt. */
+  /** Saves the presence. Never rejects: changes that cannot be saved are saved at the next attempt. */
   async #save(): Promise<void> {
     // Further changes in this turn of the event loop are saved together.
     await Promise.resolve();
@@ -162,7 +162,7 @@ export class RegionPresence {
   }
 }
 
-/** Interval at which declared regions without an agent are checked, ms. */
+/** Interval at which regions without an agent are checked, ms. */
 const LOOK_EVERY_MS = 60_000;
 
 export type AbsentRegionsParts = {
@@ -171,7 +171,7 @@ export type AbsentRegionsParts = {
   readonly presence: RegionPresence;
 };
 
-/** Raises the operator's alarm about regions that monitors declare and that have no agent. */
+/** Logs and counts regions that monitors declare and that have no agent. */
 export class AbsentRegions {
   readonly #parts: AbsentRegionsParts;
   readonly #declared = new DeclaredRegions();
@@ -201,7 +201,10 @@ export class AbsentRegions {
     return declared.length > 0 && declared.every(isLive);
   }
 
-  /** Handles a region that has lost its last agent; its last message came at `lastSeenAt`, epoch ms. */
+  /**
+   * Handles a region that has lost its last agent. The last message of the agent
+   * came at `lastSeenAt`, epoch ms.
+   */
   regionLost(region: Region, lastSeenAt: number): void {
     this.#parts.presence.regionLost(region, lastSeenAt);
     this.#alarm(region, 'a region that monitors declare has lost its last agent');

@@ -18,7 +18,7 @@ export type ResultListener = (results: readonly RecordedResult[]) => void;
 
 /**
  * Hands recorded results to listeners, in order. Each listener runs in its own turn of the event loop, so
- * that no listener delays the recording. An error of one listener does not affect the others.
+ * that no listener delays the recording. An error of a listener does not affect the other listeners.
  */
 export class ResultFeed {
   readonly #log: Logger;

@@ -14,7 +14,7 @@ import { type Due, DueQueue } from './due-queue.ts';
 import type { OpenJobs } from './open-jobs.ts';
 import type { SlotClock } from './slot-clock.ts';
 
-/** The live regions, which the scheduler needs. `Agents` implements this. */
+/** Says which regions are live. `Agents` implements this. */
 export interface LiveRegions {
   live(): readonly Region[];
   isLive(region: Region): boolean;
@@ -24,7 +24,7 @@ export interface LiveRegions {
   readonly liveSerial: number;
 }
 
-/** A slot whose time has come. */
+/** A slot that is about to be opened. */
 export type AskingSlot = {
   /** Epoch ms. */
   readonly slot: number;
@@ -33,7 +33,7 @@ export type AskingSlot = {
    * changed.
    */
   readonly isFirst: boolean;
-  /** Delay after the slot, ms. */
+  /** How long after its instant the slot is opened, ms; 0 if it is opened ahead. */
   readonly lateMs: number;
 };
 
@@ -54,17 +54,18 @@ export type SchedulerParts = {
   counters: DispatchCounters;
   overload: Shedding;
   /**
-   * Newest recorded and believed slot that the monitor was given; null: no such slot. Called at the start.
+   * Returns the newest recorded and believed slot that the monitor was given; null:
+   * there is no such slot. Called at the start.
    */
   newestSlot: (monitorId: number) => number | null;
   /**
-   * Slots up to this one were given before the probed attributes changed; 0: none is known. Called at the
-   * start.
+   * Returns a slot of the monitor: this slot and earlier slots were given before the probed attributes
+   * changed. 0: none is known; infinite: all slots from before the start. Called at the start.
    */
   floorSlot: (monitorId: number) => number;
 };
 
-/** The next due time of an active monitor; `dueAt` is on the slot clock. */
+/** The plan of an active monitor. `dueAt` is its next slot, epoch ms on the slot clock. */
 export type Plan = Due & {
   monitor: LiveMonitor;
   phase: number;
@@ -89,20 +90,21 @@ function isCheckedAnew(before: LiveMonitor, after: LiveMonitor): boolean {
  * more.
  */
 const CATCH_UP_PER_SECOND = 500;
-/** The allowance that can be saved up is the allowance of this time, ms. */
+/** Late slots are opened in bursts: at most as many slots at once as may be opened in this time, ms. */
 const BURST_MS = 100;
 /** Slots are opened at most this long before their instants, ms. */
 export const AHEAD_MS = 400;
 /**
- * The next slots are opened when all slots up to this time ahead of the present, but no later ones, are open,
- * ms. It is enough for a late tick, the travel time and the agent's reading, so that the check starts at its
- * slot. The slots between the two bounds go out in one message per region.
+ * Shortest time ahead of the present for which slots are open, ms. When slots are open
+ * for less time, the slots of the next {@link AHEAD_MS} are opened. The time is enough
+ * for a late tick, the travel time and the agent's reading, so that the check starts
+ * at its slot. Slots that are opened together go out in one message per region.
  */
 const LEAST_AHEAD_MS = 200;
 /**
- * Allowance that a skipped late slot costs: skipping takes a tenth of the time of opening. So if the process
- * stood still under overload, the missed slots are skipped within a few ticks, and the following slots are
- * not late.
+ * A late slot that is skipped counts as this part of a late slot that is opened, because skipping takes a
+ * tenth of the time of opening. So if the process stood still under overload, the missed slots are skipped
+ * within a few ticks, and the following slots are not late.
  */
 const SKIPPED_COST = 0.1;
 /** Maximum number of jobs that are opened ahead in one tick, so that a tick takes less than 20 ms. */
@@ -114,8 +116,8 @@ const NONE: readonly never[] = [];
  * Opens the slots of active monitors, shortly before they are due. For each slot it decides which regions get
  * a job, notifies the evaluation, and opens the jobs ({@link OpenJobs}).
  *
- * The first slot of a monitor waits for agents: until all its regions are live, or until no region has become
- * live for half a second. Later slots go to the regions that are live.
+ * The first slot of a monitor waits for agents: until all its regions are live, or until some are live and no
+ * region has become live for half a second. Later slots go to the regions that are live.
  */
 export class Scheduler {
   readonly #parts: SchedulerParts;
@@ -124,14 +126,14 @@ export class Scheduler {
   /** First slots that wait for a live region. */
   readonly #parked = new Set<Plan>();
   /**
-   * The newest slots of monitors that are no longer scheduled, until these slots are past. They must not be
-   * given again.
+   * The newest slots of monitors that are no longer scheduled, until these slots are past. If such a monitor
+   * is scheduled again, it must not be given the same slot again.
    */
   readonly #endedSlots = new Map<number, number>();
   /** Slots are opened ahead up to this instant on the slot clock, epoch ms. */
   #aheadUntil = 0;
   #parkedSerial = -1;
-  /** Earliest instant for the next first slot. */
+  /** Earliest instant for the next first slot of any monitor, epoch ms. */
   #nextFirstAt = 0;
   /** Slots per second of all active monitors together. */
   #slotsPerSecond = 0;
@@ -180,7 +182,7 @@ export class Scheduler {
     this.#slotsPerSecond += 1_000 / after.periodMs - 1_000 / periodMs;
     plan.phase = this.#phaseOf(after);
     if (this.#parked.delete(plan)) {
-      // The change may have added a live region.
+      // The changed monitor may have a live region now.
       this.#planFirst(plan, now);
       return;
     }
@@ -260,7 +262,7 @@ export class Scheduler {
       return null;
     }
     counters.slots.dispatched += 1;
-    // The evaluation first gets all live regions, and then is told which of them get no job.
+    // First the evaluation is told all live regions, then which of them get no job.
     events.opened(monitor, slot, live);
     for (const region of running) events.skipped(monitor, slot, region);
     if (leftOut.length > 0) events.leftOut(monitor, slot, leftOut);
@@ -324,9 +326,9 @@ export class Scheduler {
   }
 
   /**
-   * Plans a first slot as soon as possible, after the first slots of other monitors, or at the slot on the
-   * grid if that is earlier. It is always later than the last slot, which may lie ahead or in this
-   * millisecond.
+   * Plans a first slot for a monitor: as soon as possible after the first slots of other monitors, or at the
+   * next slot on the grid if that is earlier. The slot is always later than the monitor's last slot, which
+   * may lie ahead or in this millisecond.
    */
   #planFirst(plan: Plan, now: number): void {
     plan.isFirst = true;
@@ -393,8 +395,8 @@ export class Scheduler {
   #park(plan: Plan): void {
     this.#due.delete(plan);
     this.#parked.add(plan);
-    // Forces another check, even if no further region becomes live: the set of live regions may not be
-    // settled.
+    // Forces another check in the next tick, even if no further region becomes live:
+    // a region has become live only lately.
     if (!this.#parts.regions.isSettled()) this.#parkedSerial = -1;
   }
 

@@ -4,9 +4,9 @@ import type { DispatchCounters } from '@svc/shared/metrics/dispatch-instruments.
 import type { Region } from '@svc/shared/regions.ts';
 import type { ThrottledLog } from '@svc/shared/throttled-log.ts';
 
-/** Least time between two alarms about one agent and sickness, ms. Some sicknesses come and go. */
+/** Least time between two log lines about the same sickness of an agent, ms. Some sicknesses come and go. */
 const ALARM_EVERY_MS = 60_000;
-/** Maximum number of remembered alarms. Above this number, all remembered alarms are forgotten. */
+/** Maximum number of remembered log lines. At this number, all of them are forgotten. */
 const MAX_REMEMBERED = 10_000;
 
 const ADVICE = {

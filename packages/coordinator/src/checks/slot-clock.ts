@@ -2,25 +2,25 @@ import type { Clock } from '@svc/shared/clock.ts';
 import type { Logger } from '@svc/shared/log.ts';
 
 /**
- * If the wall clock is further ahead than this, the slots' clock jumps to it at once, and the slots in
- * between are skipped, ms.
+ * If the wall clock is ahead of the slots' clock by more than this, the slots' clock jumps to it at once, and
+ * the slots in between are skipped, ms.
  */
 const JUMP_MS = 10_000;
 /**
- * Largest part by which the slots' clock runs faster or slower than the monotonic clock. It does so to
- * approach the wall clock when the difference is small, or when the wall clock is behind.
+ * Largest part by which the slots' clock runs faster or slower than the monotonic clock, while it approaches
+ * a wall clock that is behind or only a little ahead.
  */
 const SLEW = 0.1;
 /** Longest shift of the grids, ms. It is shorter than any period. */
 const MOST_SHIFT_MS = 9_973;
 
 /**
- * The time that slots follow, epoch ms.
+ * The clock that slots follow, epoch ms.
  *
- * It starts at the wall clock, then runs with the monotonic clock and approaches the wall clock slowly. So it
- * never goes back, and setting the wall clock back repeats no slot. When the wall clock is set forward by
- * more than 10 s, or the machine slept, it jumps. Ages then grow by the jump, which the monotonic clock does
- * not show.
+ * It starts at the wall clock, or at the newest recorded slot if this is later. Then it runs with the
+ * monotonic clock and approaches the wall clock slowly. So it never goes back, and setting the wall clock
+ * back repeats no slot. When the wall clock is set forward by more than 10 s, or the machine slept, the
+ * slots' clock jumps. Votes then age by the jump, which the monotonic clock does not show.
  */
 export class SlotClock {
   readonly #clock: Clock;
@@ -98,7 +98,7 @@ export class SlotClock {
     }
   }
 
-  /** Monotonic instant at which the last jump was noticed; null before the first one. */
+  /** Monotonic instant at which the last jump was noticed; null: the clock has not jumped. */
   get jumpedAt(): number | null {
     return this.#jumpedAt;
   }
@@ -113,8 +113,8 @@ export class SlotClock {
   }
 
   /**
-   * Registers a listener for jumps; the reading that notices a jump calls it. It must not throw. Returns a
-   * function that unregisters it.
+   * Registers a listener. The reading that notices a jump calls the listener, which
+   * must not throw. Returns a function that unregisters it.
    */
   onJump(listener: () => void): () => void {
     this.#listeners.add(listener);

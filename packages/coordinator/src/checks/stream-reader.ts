@@ -12,8 +12,9 @@ import type { Recorder } from './recorder.ts';
 
 const RETRY_MS = 500;
 /**
- * How long a recorded message stays in the stream, ms. So if the database lost its last commits, or was
- * restored from a copy of a few minutes ago, the results can be read again.
+ * Time for which a recorded message stays in the stream, unless the stream is more
+ * than half full, ms. So the results can be read again if the database lost its last
+ * commits, or was restored from a copy of a few minutes ago.
  */
 const KEEP_RECORDED_MS = 5 * 60_000;
 /**
@@ -28,8 +29,8 @@ export const DROPS = [
   'results-dropped',
   'handling-failed',
   /**
-   * The stream was restored, emptied or created again. Nothing was dropped here, but its unread messages are
-   * lost.
+   * The stream was restored, emptied or created again. Nothing was dropped here, but
+   * unread messages of the earlier stream are lost.
    */
   'stream-replaced',
 ] as const;
@@ -54,9 +55,9 @@ export type StreamReaderParts = {
 };
 
 /**
- * Reads one stream of results into the recorder, even when the stream is emptied, restored or created again.
+ * Reads one stream of results into the recorder, even if the stream is emptied, restored or created again.
  * The position in the database is authoritative. If the stream contradicts this position, the whole stream is
- * read again, and results that are recorded already are dropped.
+ * read again, and results that are recorded already are not recorded again.
  */
 export class StreamReader {
   readonly #parts: StreamReaderParts;
@@ -98,7 +99,7 @@ export class StreamReader {
 
   /**
    * How much later than usual the last message was read, ms. Unread messages are at least as late. The lag
-   * counts as 0 if most of the stream was not worth reading.
+   * counts as 0 if most of what was read from the stream was not worth reading.
    */
   get lagMs(): number {
     return this.#worth.isWorthIt(this.#waitingResults) ? this.#lag.ms : 0;
@@ -115,8 +116,8 @@ export class StreamReader {
   }
 
   /**
-   * Resolves with true when the stream is recorded up to `sequence`, with false when the reading ended
-   * before.
+   * Resolves with true when the stream is recorded up to `sequence`, and with false
+   * when the reading ended before.
    */
   async recordedUpTo(sequence: number): Promise<boolean> {
     while (this.#recorded !== null && this.#recorded < sequence && !this.#stopping.signal.aborted) {
@@ -142,7 +143,8 @@ export class StreamReader {
     if (old === undefined || old.sequence <= this.#purgedBelow) return;
     this.#history = this.#history.filter((entry) => entry.at >= old.at);
     try {
-      // The message at the position stays, because it tells this stream from a restored one.
+      // The message at the recorded position stays, because it distinguishes this
+      // stream from a restored stream.
       await streams.purge(stream, old.sequence);
       this.#purgedBelow = old.sequence;
     } catch (error) {
@@ -228,7 +230,7 @@ export class StreamReader {
     return sequence + 1;
   }
 
-  /** Handles a message in its turn, and waits until the next one may come. */
+  /** Handles a message when its turn comes. Resolves when the next message may come. */
   async #handle(message: StreamMessage): Promise<void> {
     const { timeSlices } = this.#parts;
     const pause = () => (this.#stopping.signal.aborted ? undefined : timeSlices.waitForTurn());
@@ -288,8 +290,8 @@ export class StreamReader {
   }
 
   /**
-   * Resolves with `promise`, or when the reader is stopped: a database that accepts no writes must not delay
-   * the stop.
+   * Resolves with `promise`, or when the reader is stopped, because a database that
+   * accepts no writes must not delay the stop.
    */
   async #unlessStopped(promise: Promise<void>): Promise<void> {
     const stopped = Promise.withResolvers<void>();
@@ -333,9 +335,9 @@ export class StreamReader {
 const SLICE_MS = 5;
 
 /**
- * Shares the thread among the readers of streams, and with all other work. Readers use at most 5 ms of each
- * turn of the event loop. After that, every reader waits for the next turn. There the readers continue in
- * order of arrival, with one message each.
+ * Shares the thread among the readers of streams, and with all other work. Readers use about 5 ms of each
+ * turn of the event loop. After that, every reader waits for the next turn. In the next turn the readers
+ * continue in order of arrival, with one message each.
  */
 export class TimeSlices {
   readonly #clock: Clock;
@@ -349,7 +351,11 @@ export class TimeSlices {
     this.#clock = clock;
   }
 
-  /** @returns undefined: continue. Otherwise wait for the promise, and call again */
+  /**
+   * Whether the caller may continue now.
+   *
+   * @returns undefined: the caller may continue. Otherwise the caller waits for the promise, and calls again
+   */
   waitForTurn(): Promise<void> | undefined {
     if (this.#startedAt === null) {
       this.#startedAt = this.#clock.monotonic();

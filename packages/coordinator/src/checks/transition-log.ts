@@ -1,13 +1,13 @@
 import type { Logger } from '@svc/shared/log.ts';
 import type { StatusChange } from '../verdict/frame.ts';
 
-/** Maximum number of regions in one line; the API's endpoint for transitions returns all of them. */
+/** Maximum number of regions in one line. The API's endpoint for transitions returns all regions. */
 const REGIONS_SHOWN = 5;
 const MESSAGE_SHOWN = 120;
 
 /**
- * Logs one line for each change of status. `npm start` shows it to people, and log collectors find it by
- * `event`.
+ * Logs one line for a change of status. `npm start` shows the line to people, and
+ * log collectors find it by `event`.
  */
 export function logTransitions(log: Logger, change: StatusChange): void {
   const detail = detailOf(change);
@@ -25,7 +25,10 @@ export function logTransitions(log: Logger, change: StatusChange): void {
   );
 }
 
-/** The regions that support a bad status, with the message of the newest vote; null for other statuses. */
+/**
+ * The regions that support the status `error` or `degraded`, with the error message or the latency of the
+ * newest vote; null for other statuses.
+ */
 function detailOf({ to, votes }: StatusChange): string | null {
   if (to !== 'error' && to !== 'degraded') return null;
   const against = votes.filter(
