@@ -130,7 +130,7 @@ test('at the exit of the process, waiting lines are written', async () => {
 
 test('a slow reader gets all waiting lines at the exit', async () => {
   const { path, reader, writer } = await openFifo();
-  // A busy machine makes any reader slower than the waits of a real exit.
+  // The waits are longer than those of a real exit, because a busy machine makes every reader slow.
   const script = `
     const { LogSink } = await import(${LOG});
     const sink = new LogSink(2, () => {}, { withoutProgressMs: 60_000, inAllMs: 120_000 });
@@ -186,8 +186,8 @@ test('the number of lost lines is logged while others still wait, as soon as the
 test('a line that a full disk has cut spoils no other, and counts as lost', async () => {
   const path = join(folder, 'log');
   const file = await open(path, 'a');
-  // The thread pool has written a part of a line, and has failed with the rest of it and with the next lines,
-  // before it says that it lives.
+  // The process reports that it lives when the thread pool has written a part of a line, and has then failed
+  // to write the rest of the line and the next lines.
   const pause = `
     let failures = 0;
     await new Promise((failed) => process.on('SIGXFSZ', () => ++failures === 2 && failed()));`;

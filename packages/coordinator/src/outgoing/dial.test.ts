@@ -23,7 +23,7 @@ test('an abandoned dial keeps nothing in memory while its lookup goes on', async
     giveUp.abort();
     return new WeakRef(told);
   })();
-  // A failure must not hold what it is about.
+  // A boolean is polled, because a failed assertion about the object itself would keep the object in memory.
   const isKept = () => {
     collectGarbage();
     return kept.deref() !== undefined;
@@ -31,5 +31,5 @@ test('an abandoned dial keeps nothing in memory while its lookup goes on', async
   await expect.poll(isKept).toBe(false);
 });
 
-/** It has all who wait for the name. */
+/** A lookup that never ends. It holds everything that waits for it in memory. */
 const NEVER = new Promise<never>(() => {});

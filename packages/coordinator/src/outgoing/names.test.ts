@@ -4,7 +4,10 @@ import { fairly, type Resolve, silentNames } from './names.ts';
 
 const ADDRESS = [{ address: '192.0.2.1', family: 4 }];
 
-/** Names that begin with `dead` fail when told; all others answer at once. */
+/**
+ * A resolver for tests. Lookups of names that begin with `dead` fail, the oldest first, when `failOldest` is
+ * called. All other lookups succeed at once.
+ */
 function zones() {
   const asked: string[] = [];
   const waiting: (() => void)[] = [];

@@ -15,8 +15,8 @@ export const resolveAsSystem: Resolve = (hostname) =>
   });
 
 /**
- * How many of the process's lookup threads may be used at once. libuv has 4 threads by default, and uses at
- * most half of them for lookups.
+ * How many of the process's threads lookups may use at once. libuv has 4 threads by default, and runs at most
+ * 2 lookups at once, on half of its threads.
  */
 export type Lookups = {
   /** Maximum number of threads for all names together. */

@@ -16,7 +16,8 @@ afterAll(() => files.remove());
 
 test('an endpoint of a private authority is trusted, and shown the certificate that it asks for', async () => {
   const shown: (string | undefined)[] = [];
-  // The test's certificate is for servers, so TLS does not judge it here. The test compares it itself.
+  // The test's certificate is for servers, so TLS does not check it here. The test compares the certificate
+  // itself.
   const server = createServer(
     { ...TRUSTED, requestCert: true, rejectUnauthorized: false },
     (message, response) => {

@@ -94,7 +94,10 @@ function decimalText(units: bigint, scale: number): string {
   return `${units < 0n ? '-' : ''}${whole}${scale === 0 ? '' : `.${digits.slice(-scale)}`}`;
 }
 
-/** Independent of the code under test: digits moved as text, without an exponent or trailing zeros. */
+/**
+ * The decimal text of a number without an exponent or zeros at its ends. It only moves digits of the text, so
+ * it does not depend on the code under test.
+ */
 function canonical(text: string): string {
   const [mantissa = '', power = '0'] = text.toLowerCase().split('e');
   const [whole = '', fraction = ''] = mantissa.replace('-', '').split('.');

@@ -167,7 +167,7 @@ describe('the shape of the schema', () => {
 
 describe('bytes that cannot be decoded', () => {
   const schema = schemaOf({ m: ['map', 'string'] });
-  // {"m": {"__proto__": "x"}}
+  // `{"m": {"__proto__": "x"}}` in MessagePack.
   const poisoned = Buffer.from('81a16d81a95f5f70726f746f5f5fa178', 'hex');
 
   test('the key __proto__ is refused by name', () => {

@@ -67,7 +67,7 @@ function clientOf({ server, port }: Served, identity?: Identity | null): Client 
   return client;
 }
 
-/** grpc-js leaves a connection open whose TLS was refused after the handshake. */
+/** When TLS is refused after the handshake, grpc-js leaves the connection open. */
 function destroyConnection(message: unknown): void {
   const { socket } = message as { socket: Socket };
   stops.push(() => void socket.destroy());

@@ -68,7 +68,8 @@ describe('the dialogue', () => {
       { startTls: true, account: ACCOUNT },
       { tls: 'starttls', credentials: ACCOUNT },
     ],
-    // Relays on this machine: one that takes a password over TLS only, with a certificate of its own.
+    // These relays are on this machine. The first takes a password over TLS only, and its certificate is
+    // self-signed.
     [
       'by STARTTLS where it is offered, logged in',
       { startTls: true, account: ACCOUNT, certificate: SELF_SIGNED },
@@ -205,14 +206,14 @@ describe('a refusal says what was refused, and shows no secret', () => {
 });
 
 describe('no answer', () => {
-  /** Takes connections and says nothing, unless told to. */
+  /** Starts a relay that accepts connections and sends nothing but the greeting, if there is one. */
   async function silent(greeting?: string): Promise<{ port: number; came: Promise<Socket> }> {
     const { promise: came, resolve } = Promise.withResolvers<Socket>();
     const sockets = new Set<Socket>();
     const listening = createServer((socket) => {
       sockets.add(socket.on('error', () => {}));
       if (greeting !== undefined) socket.write(greeting);
-      // What a client says shows that it has connected.
+      // The first bytes of a client show that it has connected.
       socket.once('data', () => resolve(socket));
     });
     listening.listen(0, '127.0.0.1');
