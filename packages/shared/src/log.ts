@@ -51,8 +51,8 @@ function recording(errors: RecentErrors): LogMethod {
 /** Maximum total length of the lines that wait for a slow reader, UTF-16 units. Further lines are dropped. */
 const MOST_WAITING = 4 * 1_024 ** 2;
 /**
- * After a drop, no line is accepted until the waiting lines are shorter than this. There is then space for a
- * line that reports the number of lost lines.
+ * After a drop, no line is accepted until the waiting lines have at most this length, UTF-16 units. The space
+ * is then enough for a line that reports the number of lost lines.
  */
 const ROOM_AGAIN = MOST_WAITING / 2;
 /**

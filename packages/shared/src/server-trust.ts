@@ -76,7 +76,8 @@ export const SYSTEM_STORE_UNUSED =
   "started without --use-system-ca: authorities that are only in the system's certificate store are not trusted";
 
 /**
- * Why the certificate is not for the host, by its subject alternative names; undefined when it is.
+ * Why the certificate is not for the host, by its subject alternative names; undefined when the certificate
+ * is for the host.
  *
  * Node falls back to the common name (CN) when the certificate has no DNS name among its alternative names.
  * Browsers and curl do not (RFC 9525, section 6.3), so Node is given the certificate without its subject.

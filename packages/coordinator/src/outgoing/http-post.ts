@@ -23,7 +23,7 @@ export type PostRequest = {
   readonly url: string;
   /** Names and values, already merged by {@link mergeHeaders}. */
   readonly headers: readonly (readonly [name: string, value: string])[];
-  /** Left out: the request has no body. */
+  /** The body of the request; left out: the request has no body. */
   readonly body?: string | Uint8Array;
   /** Maximum number of bytes of the reply that are read; left out: 64 KiB. */
   readonly replyBytes?: number;

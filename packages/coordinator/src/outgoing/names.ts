@@ -31,8 +31,8 @@ export type Lookups = {
 /** Default limits. The delivery of alerts uses them. */
 const LOOKUPS: Lookups = { atOnce: Number.POSITIVE_INFINITY, ofSuspects: 2 };
 /**
- * Maximum number of suspects in memory. If there are more, all are forgotten, and each name must fail once
- * more to be a suspect again.
+ * Maximum number of suspects in memory. If there are more, all suspects are forgotten, and each name must
+ * fail once more to be a suspect again.
  */
 const MAX_SUSPECTS = 10_000;
 

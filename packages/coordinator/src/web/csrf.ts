@@ -30,7 +30,7 @@ export function formTokenField(seed: string): Html {
 
 /**
  * Whether a browser sent this request from a page of the same origin. A request that does not name its origin
- * passes too, because old browsers and programs send such requests. Its form token decides.
+ * passes too, because old browsers and programs send such requests. The form token of such a request decides.
  */
 export function isFromOwnPage({ headers }: Request): boolean {
   const site = headers.get('sec-fetch-site');

@@ -138,7 +138,7 @@ function limitConnecting(request: ClientRequest, clock: Clock): () => void {
 function answerTo(request: ClientRequest, body: string | null): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     request.once('response', resolve);
-    // The listener stays: a connection that breaks while the answer is read reports it here too.
+    // The listener stays: a connection that breaks while the answer is read reports its error here too.
     request.on('error', reject);
     // After an answer that switches protocols (status 101), Node emits `close` without `response` or `error`.
     // If the promise is settled already, `close` changes nothing.

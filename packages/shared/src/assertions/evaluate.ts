@@ -22,8 +22,8 @@ export type ObservedResponse = {
 /**
  * Judges a response: all assertions must hold. Without a status-code assertion the status must be 200–299.
  *
- * @returns what the first assertion that does not hold expected and saw (status, then headers, then body; at
- *   most 500 characters), or undefined when all hold
+ * @returns the message about the first assertion that fails, in the order status, headers, body
+ *   (`expected …, saw …`, at most 500 characters); undefined when all assertions hold
  */
 export function evaluateResponse(
   assertions: ResponseAssertions,

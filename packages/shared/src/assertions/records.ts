@@ -18,8 +18,8 @@ export type ObservedRecords = Partial<Record<RecordType, readonly string[]>>;
  * `not_contains` hold when no record matches. On an empty set, `eq` and `contains` fail, and `neq` and
  * `not_contains` hold.
  *
- * @returns what the first assertion that does not hold expected and saw (at most 500 characters), or
- *   undefined when all hold
+ * @returns the message about the first assertion that fails (`expected …, saw …`, at most 500 characters);
+ *   undefined when all assertions hold
  */
 export function evaluateRecords(
   assertions: readonly RecordAssertion[],

@@ -93,7 +93,7 @@ export const alert = z.object({
   regions: z.array(
     z.object({ region: z.enum(REGIONS), outcome: z.enum(OUTCOMES), slot: z.number().int().optional() }),
   ),
-  /** Set when this alert closes an incident that did not recover. */
+  /** Why this alert closes an incident that did not recover; absent in every other alert. */
   closure: z.enum(CLOSURES).optional(),
   /** Whether this is a test that a person sent. A test belongs to no incident. */
   test: z.boolean().optional(),
@@ -103,14 +103,14 @@ export const alert = z.object({
    */
   delayedMs: z.number().optional(),
   /**
-   * Present in a message of svc about itself. It contains the whole text of the message. The monitor of such
-   * an alert has id 0, which no real monitor has.
+   * The whole text of a message of svc about itself; absent in every other alert. The monitor of such an
+   * alert has id 0, which no real monitor has.
    */
   notice: z.object({ title: z.string(), lines: z.array(z.string()) }).optional(),
   group: group.optional(),
   /**
-   * Present in a mail to a visitor of a status page. It contains the whole text of the mail. The monitor of
-   * such an alert has id 0, which no real monitor has.
+   * The whole text of a mail to a visitor of a status page; absent in every other alert. The monitor of such
+   * an alert has id 0, which no real monitor has.
    */
   letter: pageMail.optional(),
 });

@@ -25,7 +25,10 @@ export const NOT_RUN_REASONS = [
   'egress-denied',
   /** The agent does not know this kind of check, because it is older than the coordinator. */
   'unsupported',
-  /** A defect of svc. The agent's log has the details. */
+  /**
+   * A defect of svc, or a reason that this version does not know. The log of the agent or of the coordinator
+   * has the details.
+   */
   'internal-error',
   /**
    * The agent's own network failed: it has no name server or no route, its
@@ -91,7 +94,7 @@ export type Attempt = z.infer<typeof attempt>;
 
 const finding = z.object({
   outcome: z.enum(OUTCOMES),
-  /** Present only with `not_run`. */
+  /** Why the check was not run. Present only with `not_run`. */
   reason: notRunReason.optional(),
   /**
    * Wall clock of the agent at the start of the first attempt, epoch

@@ -70,7 +70,10 @@ const httpCheck = z.object({
   status_code_assertions: z.array(statusCodeAssertion).max(LIMITS.assertions),
   body_assertions: z.array(bodyAssertion).max(LIMITS.assertions),
   header_assertions: z.array(headerAssertion).max(LIMITS.assertions),
-  /** Absent: the expiry of the certificate is not checked. */
+  /**
+   * A check that passes is degraded when the certificate expires in fewer days than this. Absent: the expiry
+   * is not checked.
+   */
   certificate_expiry_days: z.number().int().min(1).max(LIMITS.certificateExpiryDays).optional(),
   ...attempts,
 });

@@ -63,10 +63,10 @@ export const heartbeat = z.object({
   /** Number of jobs that the agent has taken and whose results the stream has not acknowledged yet. */
   held: z.number().int().nonnegative(),
   /**
-   * Numbers of checks that began or were refused since the last heartbeat (absent: none).
-   * `begun` counts all of these checks. `late` counts those that began more than 250 ms
-   * late or were refused. `behind` counts those that waited for more than 5 s or were
-   * refused for lack of room. Checks of monitors whose last attempt timed out do not count.
+   * Numbers of checks that began or were refused since the last heartbeat (absent: none). `begun` counts all
+   * of these checks. `late` counts checks that began more than 250 ms late or were refused. `behind` counts
+   * checks that waited for more than 5 s or were refused for lack of room. Checks of monitors whose last
+   * attempt timed out do not count.
    */
   begun: z.number().int().nonnegative().optional(),
   late: z.number().int().nonnegative().optional(),

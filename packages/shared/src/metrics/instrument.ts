@@ -38,7 +38,7 @@ export type Instrument<
   readonly kind: K;
   readonly unit: Unit | null;
   readonly label: Label<V> | null;
-  /** Used in place of `label` when the values are not a closed set; otherwise null. */
+  /** The labels whose values are not a closed set; null: the instrument has no such label. */
   readonly openLabels: OpenLabels<N> | null;
   /** A sentence about what the instrument counts or measures. */
   readonly description: string;

@@ -136,7 +136,7 @@ export class Distribution implements DistributionValues {
 
 /** One time series with its value at the moment of the measurement. */
 export type Point = {
-  /** Empty when the instrument has no label. */
+  /** The value of each label, by the label's name. Empty when the instrument has no label. */
   readonly labels: Readonly<Record<string, string>>;
   readonly value: number | DistributionValues;
 };

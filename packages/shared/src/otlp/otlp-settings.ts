@@ -235,7 +235,7 @@ export const OTLP_SETTINGS = {
 
 /** The TLS settings for the endpoint of OpenTelemetry's variables. */
 export type ExportTls = {
-  /** Authorities in PEM, in addition to those that all connections trust. */
+  /** Authorities in PEM. They are trusted in addition to the authorities that all connections trust. */
   readonly ca: readonly string[];
   /** The client certificate for the endpoint; null: none is sent. */
   readonly identity: ClientIdentity | null;

@@ -4,7 +4,7 @@ import type { HttpProxy, ProxyFor } from '../proxy/proxy.ts';
 import { type ClientIdentity, trustedContext } from '../server-trust.ts';
 
 type Parts = {
-  /** Authorities in PEM, in addition to Node's. */
+  /** Authorities in PEM. They are trusted in addition to Node's. */
   readonly ca: readonly string[];
   /** The client certificate for the endpoint; null: none is sent. */
   readonly identity: ClientIdentity | null;

@@ -10,7 +10,7 @@ export type OwnExportParts = {
   /** The attributes that the process sets for the resource. Attributes in the settings override them. */
   readonly resource: Readonly<Record<string, string>>;
   readonly measurements: () => readonly Measurement[];
-  /** Authorities in PEM, in addition to Node's. */
+  /** Authorities in PEM. They are trusted in addition to Node's. */
   readonly ca: readonly string[];
   readonly proxyFor: ProxyFor | undefined;
   readonly clock: Pick<Clock, 'wall' | 'monotonic'>;

@@ -9,7 +9,7 @@ export type SecretPlace = {
   readonly path: readonly (string | number)[];
   /** Whether the last step of the path is a key that the user chose, as opposed to an attribute. */
   readonly isMember: boolean;
-  /** The whole value, even when only part of it is secret. */
+  /** The whole value, even when only a part of the value is secret. */
   readonly value: unknown;
   /** The secret part of the value; undefined when all of it is secret. */
   readonly part: SecretPart | undefined;

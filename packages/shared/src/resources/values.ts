@@ -7,7 +7,7 @@ import { expected, listOf, tooMany, wrongChoice } from './wording.ts';
 /**
  * The types of values in definitions. Messages follow the attribute's name
  * (`periodicity: "2m" is not one of …`) and say what to do. Messages repeat only numbers and choices. They
- * never repeat a free text, which may be secret, or inserted from the environment or a file (see
+ * never repeat a free text, which may be secret, or may come from the environment or a file (see
  * {@link TextCheck}).
  */
 

@@ -73,7 +73,7 @@ function computedOf(
   return Object.fromEntries(names.map((name) => [name, planned(name)]));
 }
 
-/** Keeps the prior state's value, as it is written there, wherever the wanted value is equal to it. */
+/** Keeps the value of the prior state unchanged wherever the wanted value equals it. */
 function keepingEqual(
   { attributes, blocks }: ResourceDefinition,
   wanted: TerraformObject,

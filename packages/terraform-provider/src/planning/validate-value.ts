@@ -25,9 +25,9 @@ export function valueProblems({ value, secret }: Attribute, given: TerraformValu
 }
 
 /**
- * Replaces unknown members by an empty string, so that the other members can be
- * validated. The caller drops the problems of such a string. In a map the caller
- * keeps them: any string is a valid value there, so the problem is in the key.
+ * Replaces unknown members by an empty string, so that the other members can be validated. The caller drops
+ * the problems of such a string. In a map, the caller keeps such problems: any string is a valid value there,
+ * so the problem is in the key.
  */
 function withStandIns(value: TerraformValue): unknown {
   if (value === UNKNOWN) return '';

@@ -27,7 +27,7 @@ export type MailResult =
       readonly stage: MailStage;
       /** Reply code, 400 to 599 (RFC 5321, section 4.2). */
       readonly code: number;
-      /** Enhanced status code (RFC 3463), such as `5.1.1`; null: the relay gave none. */
+      /** Enhanced status code (RFC 3463), such as `5.1.1`; null: the relay gave no such code. */
       readonly enhanced: string | null;
       readonly error: string;
     }

@@ -10,7 +10,7 @@ export type SmtpRelay = {
    * offers it (`offered`), or never (`none`).
    */
   readonly tls: 'implicit' | 'starttls' | 'offered' | 'none';
-  /** Null: svc does not log in. */
+  /** The user and password that svc logs in with; null: svc does not log in. */
   readonly credentials: { readonly user: string; readonly password: string } | null;
 };
 

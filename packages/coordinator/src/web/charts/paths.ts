@@ -6,7 +6,7 @@ export const PLOT = { width: 1_000, height: 240 } as const;
 
 /**
  * SVG path data of a line through the middles of the columns. Null is a gap. A value between two gaps is
- * drawn as a line of length 0. Its round ends make it visible as a dot.
+ * drawn as a line of length 0, which the line's round ends make visible as a dot.
  *
  * @param top value at the upper edge, > 0; higher values are drawn there
  */
