@@ -180,8 +180,8 @@ function shownBefore(id: number): never {
 }
 
 /**
- * Finds the workspace for which the caller may create a
- * token: the caller's own, or any workspace for the operator.
+ * Finds the workspace for which the caller may create a token: the
+ * caller's own workspace or, if the caller is the operator, any workspace.
  *
  * @throws Problem when the wanted workspace does not exist, or the caller may not create tokens for it
  */

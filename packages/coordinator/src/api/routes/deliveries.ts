@@ -176,8 +176,8 @@ const deliveryQuery = cursorPage.extend({ state: stateFilter });
 type DeliveryRequest = Pick<ApiRequest<z.infer<typeof deliveryQuery>>, 'query' | 'token'>;
 
 /**
- * Maximum numbers of simultaneous tests of one channel, and of all channels
- * of one workspace. A test may take 15 s if the receiver does not answer.
+ * Maximum numbers of simultaneous tests of one channel, and of all channels of one workspace.
+ * A test sends one or two alerts. Each may take 15 s if the receiver does not answer.
  */
 const TESTS_PER_CHANNEL = 2;
 const TESTS_PER_WORKSPACE = 8;

@@ -284,8 +284,8 @@ const otlpTestView = z
 type OtlpTestView = z.infer<typeof otlpTestView>;
 
 /**
- * Maximum numbers of simultaneous tests of one monitor, and of all monitors of
- * one workspace. A test may take two minutes if the endpoint does not answer.
+ * Maximum numbers of simultaneous tests of one monitor, and of all monitors of one workspace. A test
+ * sends one or two requests. Each may take 10 s, or up to a minute if OTEL_EXPORTER_OTLP_TIMEOUT says so.
  */
 const TESTS_PER_MONITOR = 2;
 const TESTS_PER_WORKSPACE = 8;

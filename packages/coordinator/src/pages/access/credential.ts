@@ -82,7 +82,8 @@ export type EntitlingPage = { readonly id: number; readonly access: PageAccess }
  *
  * - A public page writes to every subscriber.
  * - A page with a password writes to people who subscribed while it had this password.
- * - A page for mail domains writes to addresses of these domains, as their owners may read it.
+ * - A page for mail domains writes to addresses of these domains: their owners may read the page.
+ *
  * @param key 32 bytes
  */
 export function isEntitled(
