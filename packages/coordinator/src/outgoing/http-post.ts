@@ -224,7 +224,7 @@ async function readReply(
       if (!isWhole) break;
     }
   } catch {
-    // The body was cut off. The result has the bytes that arrived.
+    // The body was cut off, or a time limit ended the reading. The result has the bytes that arrived.
     isWhole = false;
   }
   return { bytes: Buffer.concat(chunks).subarray(0, mostBytes), isWhole };

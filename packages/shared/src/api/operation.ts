@@ -21,10 +21,7 @@ export class Operation {
    * progress, or an attempt ended without an answer. The client sets this member.
    */
   mayBeDone = false;
-  /**
-   * Since when all attempts have failed, monotonic ms; null when no attempt has failed since the last answer
-   * that was not a failure.
-   */
+  /** Since when attempts have failed one after another, monotonic ms; null: the last attempt did not fail. */
   failingSince: number | null = null;
   readonly #clock: Clock;
   readonly #end = new AbortController();

@@ -3,8 +3,8 @@ import { runResult } from './check-result.ts';
 import { messageVersion } from './subjects.ts';
 
 /**
- * Interval of heartbeats, ms. An agent counts as gone after {@link HEARTBEATS_MISSED} intervals without a
- * heartbeat.
+ * Interval of heartbeats, ms. An agent counts as gone half a second after {@link HEARTBEATS_MISSED} intervals
+ * without a heartbeat.
  */
 export const HEARTBEAT_INTERVAL_MS = 2_000;
 export const HEARTBEATS_MISSED = 3;
