@@ -74,7 +74,7 @@ export interface ApiCalls {
   noteLogout(token: Token, from: Login): void;
   /**
    * Adds an audit line about a request that the dashboard itself
-   * refuses, or drops and counts it: see {@link AuditTrail.addRefusal}.
+   * refuses, or drops and counts it: see `AuditTrail.addRefusal`.
    */
   noteRefusal(refusal: PageRefusal, from: Login): void;
 }

@@ -63,7 +63,7 @@ type Parts = {
 export type RequestedMail = {
   readonly kind: MailKind;
   /**
-   * The page's {@link credentialVersion} when the visitor
+   * The page's `credentialVersion` when the visitor
    * requests the mail. A subscription stores this version.
    */
   readonly credential: string;
