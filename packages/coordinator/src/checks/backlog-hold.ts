@@ -10,7 +10,9 @@ import { Deadlines } from './deadlines.ts';
 const OLD_MS = 30_000;
 /** The backlog of a monitor is over when no old result of the monitor has come for this long, ms. */
 const QUIET_MS = 3_000;
-/** Longest total time for which a monitor is held, over all its backlogs, ms. */
+/**
+ * Longest total time for which a monitor is held, over all its backlogs until this total starts again, ms.
+ */
 const LONGEST_MS = 60_000;
 /**
  * Time after the end of a monitor's first hold at which its total time starts again from 0, ms. Because of
@@ -47,8 +49,8 @@ export class BacklogHold {
   }
 
   /**
-   * @param announce called when the holds of these monitors are over. It announces the present status of
-   *   these monitors to their channels
+   * @param announce announces the present status of these monitors to their channels. It is called when the
+   *   holds of the monitors are over
    */
   start(announce: (monitorIds: readonly number[]) => void): void {
     this.#announce = announce;

@@ -95,7 +95,7 @@ const LEAST_PLACES = 64;
 
 /**
  * Instants with their ids, the earliest first: a binary heap in two arrays of numbers. An entry takes 16
- * bytes, an object with two members would take 64 bytes. There is one entry for every monitor.
+ * bytes, while an object with two members would take 64 bytes. There is one entry for every monitor.
  */
 export class InstantHeap {
   #instants = new Float64Array(LEAST_PLACES);

@@ -71,7 +71,7 @@ export class HeartbeatReaders {
       try {
         await this.#readUntilEnd(region, onFirst);
       } catch (error) {
-        // The bus itself reports a lost connection.
+        // The bus itself reports a lost connection, so nothing is logged here.
         if (bus.isConnected) this.#log.warn(UNREAD, { region, error: messageOf(error) });
       }
       onFirst();

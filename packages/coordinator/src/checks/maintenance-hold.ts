@@ -37,8 +37,8 @@ export class MaintenanceHold {
   }
 
   /**
-   * @param announce called when an occurrence is over. It announces the present status of these monitors to
-   *   their channels
+   * @param announce announces the present status of these monitors to their channels. It is called when an
+   *   occurrence of a window of the monitors is over
    */
   start(announce: (monitorIds: readonly number[]) => void): void {
     this.#announce = announce;

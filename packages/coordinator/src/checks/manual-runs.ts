@@ -117,7 +117,7 @@ export class ManualRuns {
         answer = { region, agent, result };
       }
     } catch {
-      // No real agent sends an answer that cannot be parsed.
+      // No real agent sends an answer that cannot be parsed, so nothing is logged.
     }
     this.#takeAnswer(id, region, answer);
   }

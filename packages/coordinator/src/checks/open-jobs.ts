@@ -92,8 +92,8 @@ export class OpenJobs {
   readonly #asked: readonly DueQueue<Job>[] = REGIONS.map(() => new DueQueue<Job>());
 
   /**
-   * The last slot that each region reported before this process sent the region a
-   * job, by key of monitor and region.
+   * For each monitor and region (by `jobKey`), the last slot whose result came
+   * before this process sent the job.
    */
   readonly #unasked = new Map<number, number>();
 

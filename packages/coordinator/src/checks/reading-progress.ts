@@ -8,7 +8,7 @@ import type { Region } from '@svc/shared/regions.ts';
  */
 const GOOD_FOR_MS = 1_500;
 
-/** The consumer of results, with which a caller can wait for everything that was read so far. */
+/** The consumer of results. A caller can wait until it has recorded what the streams contain now. */
 type Consumer = {
   /**
    * Resolves when all messages that the region's stream contains now are recorded;
@@ -124,8 +124,10 @@ export class ReadingWorth {
   }
 
   /**
-   * @param waiting number of results that were read but not recorded yet. It is not known yet whether they
-   *   are new
+   * Whether reading the stream was worthwhile so far.
+   *
+   * @param waiting number of results that were read but not recorded yet. It is not
+   *   known yet whether they are new
    */
   isWorthIt(waiting: number): boolean {
     return 2 * this.#fresh >= this.#cost - waiting;

@@ -94,7 +94,7 @@ export type RecorderParts = {
   readonly exports?: ExportNotes | undefined;
   /** Called with the valid results of a message before the message is queued. */
   readonly onResults: (results: readonly CheckResult[]) => void;
-  /** Whether announcements about the monitor are held back now. */
+  /** Whether a backlog holds announcements about the monitor now. */
   readonly isHeld: (monitorId: number) => boolean;
   /**
    * Called after the commit and before the next batch, when a changed declaration of a monitor takes effect
@@ -103,7 +103,7 @@ export type RecorderParts = {
   readonly onDeclared: (monitorId: number, monitor: LiveMonitor | null) => void;
   /** Called after the commit, when a declared channel was changed or removed. */
   readonly onChannel?: (kind: 'channel' | 'channel-removed', notificationId: number) => void;
-  /** Called after the commit, when a delivery is queued. */
+  /** Called after the commit for each delivery that was queued. */
   readonly onQueued: (id: number, delivery: NewDelivery) => void;
 };
 

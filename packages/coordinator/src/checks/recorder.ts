@@ -129,7 +129,7 @@ export class Recorder implements SlotEvents, SlotRecovery {
     return this.#after.positionIn(stream);
   }
 
-  /** The feed of durable results. */
+  /** The feed of recorded results. */
   get feed(): ResultFeed {
     return this.#after.feed;
   }

@@ -29,8 +29,8 @@ export type AskingSlot = {
   /** Epoch ms. */
   readonly slot: number;
   /**
-   * Whether it is the monitor's first slot since it was created or activated, or since its probed attributes
-   * changed.
+   * Whether the slot is the monitor's first slot since the monitor was created or
+   * activated, or since its probed attributes changed.
    */
   readonly isFirst: boolean;
   /** How long after its instant the slot is opened, ms; 0 if it is opened ahead. */
@@ -39,7 +39,11 @@ export type AskingSlot = {
 
 /** Decides which slots are left out under overload. */
 export interface Shedding {
-  /** Whether the slot runs at all. Called once per slot. */
+  /**
+   * Whether the slot runs at all. Called once per slot.
+   *
+   * @param jobs number of jobs that the slot would have
+   */
   admitsSlot(monitor: LiveMonitor, asking: AskingSlot, jobs: number): boolean;
   /** Whether the slot runs in the region. Called once per slot and region. */
   admits(monitor: LiveMonitor, asking: AskingSlot, region: Region): boolean;
@@ -193,7 +197,7 @@ export class Scheduler {
   }
 
   /**
-   * Opens the due slots.
+   * Opens the slots that are due now or soon.
    *
    * @param monotonic the present, monotonic ms; the time limits of jobs are counted from it
    */
@@ -235,8 +239,8 @@ export class Scheduler {
     const jobs = this.#open(plan, due.slot, now, monotonic);
     plan.isFirst = false;
     this.#due.set(plan, slotAfter(due.slot, periodMs, plan.phase));
-    // The allowance spreads overdue slots. Slots that are opened ahead do not use it, because their phases
-    // spread them.
+    // Only late slots use the allowance, which spreads them over time. Slots that
+    // are opened ahead are spread by their phases.
     if (due.slot <= now) this.#allowance -= jobs === null ? SKIPPED_COST : 1;
     return jobs ?? 0;
   }
@@ -423,8 +427,8 @@ export class Scheduler {
   }
 
   /**
-   * Adds the allowance for the time since the last tick. The allowance is bounded, so that many late slots
-   * spread over several ticks.
+   * Lets more late slots be opened, in proportion to the time since the last tick. Their number is bounded,
+   * so that many late slots spread over several ticks.
    */
   #earnAllowance(now: number): void {
     const elapsed = this.#tickedAt === null ? BURST_MS : now - this.#tickedAt;

@@ -37,7 +37,7 @@ export const DROPS = [
 
 export const FAILURES = [
   'reading-failed',
-  /** NATS refused a limit because it has no room for it, so a stream is smaller than it should be. */
+  /** NATS has no room for the full limit of a stream, so the stream is smaller than it should be. */
   'limit-refused',
 ] as const;
 
@@ -242,7 +242,11 @@ export class StreamReader {
     while (this.#waitingResults > WAITING_RESULTS && !this.#stopping.signal.aborted) await this.#nextChange();
   }
 
-  /** @returns a promise to wait for before the next message is read; undefined: no wait */
+  /**
+   * Passes the message to the recorder, also if it cannot be parsed.
+   *
+   * @returns a promise to wait for before the next message is read; undefined: no wait
+   */
   #record(message: StreamMessage, parsed: ParsedResults | string): Promise<void> | undefined {
     const { stream, recorder, drops } = this.#parts;
     this.#lag.measureLag(message);

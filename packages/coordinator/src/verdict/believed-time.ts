@@ -21,7 +21,7 @@ import { DAY_MS } from './summary-range.ts';
  * step for a week, the doubt would never end on a coordinator that is restarted more often than once a week.
  */
 export type BelievedTime = {
-  /** Epoch ms. */
+  /** The believed time, epoch ms. */
   readonly at: number;
   /**
    * Set while the wall clock is doubted: it is ahead by `aheadMs`, and has been so for `stoodMs` of monotonic
@@ -50,7 +50,7 @@ export function firstBelieved(wall: number, newestRecordedAt: number | null): Be
 }
 
 /**
- * The believed time after some time has passed.
+ * The believed time when `elapsedMs` have passed since `before`.
  *
  * @param wall      epoch ms
  * @param elapsedMs monotonic time since `before` was made, >= 0

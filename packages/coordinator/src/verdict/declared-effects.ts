@@ -155,10 +155,10 @@ function channelLinked(
 }
 
 /**
- * Handles a removed link. A channel of a kind that keeps incidents open gets an alert that its incident is
- * over.
+ * Handles a removed link. A channel of a kind that keeps incidents open gets an
+ * alert that its incident is over.
  *
- * @param link the stored link
+ * @param link the link as it was stored before its removal; null: it cannot be read any more
  */
 function channelUnlinked(
   evaluation: Evaluation,
@@ -186,8 +186,8 @@ function channelUnlinked(
 }
 
 /**
- * Handles a changed channel. A channel of another kind has another receiver, to which nothing was announced
- * yet. So the present status is announced to the channel.
+ * Handles a changed channel. If its kind changed, it has another receiver, to which nothing was announced
+ * yet. So the present status of each linked monitor is announced to the channel.
  */
 function channelChanged(
   evaluation: Evaluation,

@@ -156,7 +156,7 @@ export class Evaluation {
   /**
    * Handles a region's report.
    *
-   * @returns false for a repeated result, which is not recorded again
+   * @returns whether the result is recorded; false: it repeats a recorded result
    */
   reported(monitor: LiveMonitor, news: Report): boolean {
     const { result, region } = news;

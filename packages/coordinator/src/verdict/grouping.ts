@@ -1,7 +1,10 @@
 import type { Alert, AlertStatus } from '@svc/shared/channels/alert.ts';
 import { urlSecrets } from '@svc/shared/url-secrets.ts';
 
-/* Decides when alerts of many monitors are sent as one message, and what that message contains. */
+/*
+ * The functions of this file decide when alerts of many monitors are sent as one
+ * message, and what that message contains.
+ */
 
 /**
  * Number of monitors of a workspace whose alerts are sent one by one although the monitors changed together.
@@ -10,7 +13,7 @@ import { urlSecrets } from '@svc/shared/url-secrets.ts';
 export const TOLD_ALONE = 20;
 /** Two changes belong together if less than this time lies between them, ms. */
 export const GROUP_WINDOW_MS = 30_000;
-/** Time after its change for which an alert waits for other alerts of its group, ms. */
+/** Time for which an alert waits for other alerts of its group after it was queued, ms. */
 export const COLLECT_MS = 3_000;
 /**
  * Maximum number of monitors that the message of a group lists, the worst statuses

@@ -87,10 +87,11 @@ export function keepFindable({ writes }: Frame, { id, periodMs }: LiveMonitor, s
 }
 
 /**
- * Whether the store must be queried to know if the region's outcome (not a `not_run`) is recorded. Every
- * outcome since the last decision that may become a vote is in memory, so an open or future slot has no
- * recorded outcome of a region that has not answered. Two kinds of recorded rows may be missing in memory: a
- * `not_run`, and results of a region from a time in which the monitor did not declare it.
+ * Whether the store must be queried to know if the region's outcome (not a `not_run`) is
+ * recorded. Every outcome that came after the last decision and may become a vote is in
+ * memory. So if a slot is open or in the future, no outcome of a region that has not
+ * answered is recorded. Two kinds of recorded rows may be missing in memory: a `not_run`,
+ * and results of a region from a time in which the monitor did not declare it.
  */
 export function isOutcomeUnknown(
   frame: Frame,

@@ -8,8 +8,8 @@ const DAY_MS = 86_400_000;
 const SECOND_MS = 1_000;
 
 /**
- * Formatters by the zone's name in lower case, because `Intl` accepts any case. A formatter takes 50 µs to
- * make and 2 µs to use. There are a few hundred zones.
+ * Formatters by the zone's name in lower case, because `Intl` accepts any case. They are kept: a formatter
+ * takes 50 µs to make and 2 µs to use, and there are only a few hundred zones.
  */
 const formats = new Map<string, Intl.DateTimeFormat>();
 

@@ -19,8 +19,8 @@ export type Repetition = {
   /** `weekly`: the days of the week. `monthly` with `week`: one day. Otherwise empty. */
   readonly weekdays: readonly Weekday[];
   /**
-   * `monthly` only: the number of the weekday within the month, 1 to 4, or -1 for the last. Null: the window
-   * repeats on the day of the month of its first occurrence, and leaves out months without that day.
+   * `monthly` only: 1 to 4 for the first to fourth of these weekdays in the month, -1 for the last. Null: the
+   * window repeats on the day of the month of its first occurrence, and leaves out months without that day.
    */
   readonly week: number | null;
   /** No occurrence begins after this instant, epoch ms. Null: the window repeats for ever. */

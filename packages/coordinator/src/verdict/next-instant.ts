@@ -44,7 +44,12 @@ export function nextInstant(state: Readonly<MonitorState>, now: number, jumpedMs
   return next === Number.POSITIVE_INFINITY ? null : next;
 }
 
-/** Whether judging the monitor now may change anything. `monotonic` and `jumpedMs` are ms. */
+/**
+ * Whether judging the monitor now may change anything.
+ *
+ * @param monotonic the present, monotonic ms
+ * @param jumpedMs  how far the votes' clock is ahead of the monotonic clock
+ */
 export function isDue(state: Readonly<MonitorState>, monotonic: number, jumpedMs: number): boolean {
   if (state.open.some((open) => open.deadline <= monotonic)) return true;
   const laterMs = looksLaterMs(state);

@@ -186,8 +186,8 @@ function decideSlot(frame: Frame, state: MonitorState, monitor: LiveMonitor, ope
   const isFirst = !state.isDecided;
   state.isDecided = true;
   const isJudged = judgeSlot(frame, state, monitor, open);
-  // After this process has decided a first slot of the monitor, announcements that
-  // an earlier process held back are allowed.
+  // After this process has decided its first slot of the monitor, announcements about the monitor that an
+  // earlier process held back are allowed.
   if (isFirst) announceStatus(frame, state, monitor, countedVotes(frame, state, monitor));
   return isJudged;
 }
@@ -207,7 +207,8 @@ function judgeSlot(frame: Frame, state: MonitorState, monitor: LiveMonitor, open
   enterRegions(frame, state, open.given);
   if (!isCast) {
     ageVotes(frame, state, monitor, frame.instants.slotNow);
-    // From now on, late reports of a region that was declared again count.
+    // A region that was declared again enters with this slot. If the region has a late report, this report
+    // counts from now on, and a verdict is needed.
     if (joining === NO_REGIONS || tally(state.votes, joining, frame.now).total === 0) return false;
   }
   judgeVotes(frame, state, monitor, open.slot);

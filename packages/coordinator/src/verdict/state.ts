@@ -10,8 +10,8 @@ export type Link = {
   readonly providerType: string;
   /**
    * Version of the channel's row when the link was made, or when the channel got another kind. If a link is
-   * removed and made again, the new link has a later version, so that its alerts are not taken for alerts of
-   * the former link.
+   * removed and made again, the new link has a later version, so that alerts of the new link are not taken
+   * for alerts of the former link.
    */
   readonly version: number;
   readonly announced: Announced;

@@ -10,7 +10,7 @@ export type Vote = {
   readonly outcome: VoteOutcome;
   /** The slot that the vote is about, epoch ms. */
   readonly slot: number;
-  /** When it became a vote, epoch ms on the slots' clock. */
+  /** When the report became a vote, epoch ms on the slots' clock. */
   readonly at: number;
   /** When the reported check ended, epoch ms on the slots' clock; not before its slot. */
   readonly endedAt: number;
@@ -38,9 +38,11 @@ export type Vote = {
 
 /** Why the votes result in their status. */
 const VERDICT_REASONS = [
-  /** More than half of the votes failed, and their failures shared a moment: `error`. */
+  /**
+   * More than half of the votes failed: `error`. They failed at one moment, or the status was `error` before.
+   */
   'majority-failed',
-  /** More than half of the votes failed, but never more than half at one moment: the status stays. */
+  /** More than half of the votes failed, but never more than half at one moment. The status stays. */
   'failures-apart',
   /** More than half of the votes failed or were degraded: `degraded`. */
   'majority-degraded',
@@ -137,14 +139,14 @@ export function statusOf(failed: number, degraded: number, total: number, size: 
 }
 
 /**
- * Whether more than half of `total` votes failed at one moment. A region's failure reaches from `failedSince`
+ * Whether more than half of `total` votes failed at one moment. A region's failure lasts from `failedSince`
  * to the end of its last failed check.
  *
- * Without this rule, a region that fails now and another that failed in an older slot and has not answered
- * since would make an `error` together, although no majority ever saw the target down.
+ * Without this rule, a region that fails now and a region that failed in an older slot and has not answered
+ * since could make an `error` together, although a majority never saw the target down.
  *
  * @param failed the counted votes that failed
- * @param total  all votes that count, > 0
+ * @param total  number of all votes that count, > 0
  */
 export function failuresCoincide(failed: readonly Vote[], total: number): boolean {
   // If such a moment exists, the failures of that moment also share the instant at which the last of them

@@ -1,7 +1,8 @@
 import type { AlertStatus } from '@svc/shared/channels/alert.ts';
 
 /**
- * Age from which an alert may be left out as old, ms. This applies to kinds of channels that drop old alerts.
+ * Age above which an alert may be left out as old, ms. This applies to kinds of
+ * channels that drop old alerts.
  */
 export const OLD_MS = 3_600_000;
 
@@ -24,8 +25,8 @@ export type WaitingAlert = {
 export type Folding = { readonly closesIncidents: boolean; readonly dropsOld: boolean };
 
 /**
- * - `newer`: the receiver keeps one state for each incident, and a newer alert of the incident waits behind
- *   this one.
+ * - `newer`: the receiver keeps one state for each incident, and a newer alert of
+ *   the incident waits behind the alert.
  * - `old`: the alert waited so long that a newer alert behind it is more useful.
  * - `never-announced`: the alert ends an incident that was never announced to the receiver.
  */

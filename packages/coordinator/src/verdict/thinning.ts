@@ -11,7 +11,7 @@ import { spreadOf } from './schedule.ts';
 
 /** Overload that lasts this long doubles the factor, ms. Agents report overload every 2 s. */
 const DOUBLES_AFTER_MS = 4_000;
-/** Time without overload that halves the factor, ms. */
+/** Shortest time without overload that halves the factor, ms. */
 const HALVES_AFTER_MS = 10_000;
 /** Upper bound on the time without overload that is required before the factor is halved, ms. */
 const MOST_CALM_MS = 80_000;
