@@ -63,6 +63,16 @@ test('a token that the API refuses is not stored', async () => {
   await expect(stat(file)).rejects.toThrow('ENOENT');
 });
 
+test('a refused token of the login is said to come from its file', async () => {
+  await svc(['login', api.url], { HOME: home }, api.reader);
+  const exported = ['export', '--secrets', 'inline'];
+  expect((await svc(exported, { HOME: home })).err).toContain(`read with the token of ${file}`);
+  await writeFile(file, JSON.stringify({ base_url: api.url, token: 'token-of-nobody' }));
+  const { code, err } = await svc(exported, { HOME: home });
+  expect({ code, err }).toEqual({ code: 1, err: expect.stringContaining(`the token comes from ${file}`) });
+  expect(err).not.toContain('SVC_API_TOKEN');
+});
+
 test.each([
   [['login'], {}, 'set SVC_API_TOKEN'],
   [['login', '--all'], {}, 'unknown option'],

@@ -32,9 +32,12 @@ export function openApi(
   { environment: given, err }: Surroundings,
   patience: Partial<ApiLimits> = {},
 ): OpenApi {
-  const environment = withLogin(given);
+  const kept = loginInUse(given);
+  const environment =
+    kept === null ? given : { ...given, SVC_BASE_URL: kept.base_url, SVC_API_TOKEN: kept.token };
   const { values: settings, warnings } = readEnvironment(CLI_SETTINGS, environment);
-  const token = findToken(settings, environment);
+  const found = findToken(settings, environment);
+  const token = kept === null ? found : { ...found, source: kept.path };
   const { baseUrl } = settings;
   for (const warning of [...warnings, tokenWarning(baseUrl) ?? []].flat()) err.write(`svc: ${warning}\n`);
   const limits = { neverAnsweredMs: NEVER_ANSWERED_MS, ...patience };
@@ -42,16 +45,10 @@ export function openApi(
   return { client, baseUrl, token };
 }
 
-/**
- * Returns the environment. If it sets neither the address nor a
- * token, the address and the token of the stored login are added.
- */
-function withLogin(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+/** The stored login; null when there is none, or when the environment sets the address or a token. */
+function loginInUse(environment: NodeJS.ProcessEnv): KeptLogin | null {
   const { SVC_BASE_URL, SVC_API_TOKEN, SVC_API_TOKEN_FILE } = environment;
-  if (SVC_BASE_URL || SVC_API_TOKEN || SVC_API_TOKEN_FILE) return environment;
-  const kept = keptLogin(environment);
-  if (kept === null) return environment;
-  return { ...environment, SVC_BASE_URL: kept.base_url, SVC_API_TOKEN: kept.token };
+  return SVC_BASE_URL || SVC_API_TOKEN || SVC_API_TOKEN_FILE ? null : keptLogin(environment);
 }
 
 /** Runs `work`. If the API refuses the token, the error says where the token comes from. */
@@ -75,6 +72,8 @@ const login = z.object({
   token: z.string().refine((text) => tokenProblem(text) === null),
 });
 type Login = z.infer<typeof login>;
+/** A login with the path of its file. */
+type KeptLogin = Login & { readonly path: string };
 
 /**
  * Path of the file that `svc login` writes (XDG Base Directory
@@ -90,11 +89,11 @@ export function loginFile({ XDG_CONFIG_HOME, HOME }: NodeJS.ProcessEnv): string 
  *
  * @throws UsageError when the file cannot be read
  */
-function keptLogin(environment: NodeJS.ProcessEnv): Login | null {
+function keptLogin(environment: NodeJS.ProcessEnv): KeptLogin | null {
   const path = loginFile(environment);
   if (path === null) return null;
   try {
-    return login.parse(JSON.parse(readFileSync(path, 'utf8')));
+    return { ...login.parse(JSON.parse(readFileSync(path, 'utf8'))), path };
   } catch (error) {
     if (isCode(error, 'ENOENT')) return null;
     const why =
