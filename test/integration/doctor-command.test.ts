@@ -320,6 +320,6 @@ test('prints a table without --json, and requires the role', async () => {
   expect(out).toMatch(/nats +warning +the key may also listen to jobs of hosta-arn/);
   expect(await svc(['doctor'], {})).toMatchObject({
     code: 2,
-    err: expect.stringContaining('say what runs here'),
+    err: expect.stringContaining('use "doctor coordinator" or "doctor agent"'),
   });
 });

@@ -58,8 +58,11 @@ describe('what is not known is refused, with what was probably meant', () => {
     [['export', '--secrets', 'inline', '--secrets-file', 'a'], 'exclude each other'],
     [['export'], 'there is no API token: set SVC_API_TOKEN'],
     [['otlp-test'], 'the id of the monitor is missing'],
-    [['otlp-test', 'web'], 'the id of the monitor is missing'],
-    [['retry', 'ops'], 'the id of the channel is missing'],
+    [['otlp-test', 'web'], 'the id of the monitor must be a number, not "web"'],
+    [['retry', 'ops'], 'the id of the channel must be a number, not "ops"'],
+    [['retry', '--all'], 'the id of the channel is missing'],
+    [['secret-key', 'rotat'], 'there is no action rotat: did you mean "secret-key rotate"?'],
+    [['doctor', 'agnt'], 'there is no action agnt: did you mean "doctor agent"?'],
     [['otlp-test', '1'], 'there is no API token: set SVC_API_TOKEN'],
   ] as const)('%j', async (args, message) => {
     const { code, out, err } = await svc(...args);

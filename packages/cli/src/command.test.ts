@@ -15,10 +15,20 @@ test('the first argument names the action, which gets the others', async () => {
 const nothing = async () => {};
 
 test.each([
-  ['two actions', { list: nothing, add: nothing }, 'use "key list" or "key add"'],
+  ['one action', { rotate: nothing }, 'use "key rotate"'],
+  ['two', { list: nothing, add: nothing }, 'use "key list" or "key add"'],
   ['three', { list: nothing, add: nothing, end: nothing }, 'use "key list", "key add" or "key end"'],
-])('a missing action of %s is told with all of them', async (_, actions, use) => {
-  for (const args of [[], ['other'], ['toString']]) {
-    await expect(runOf('key', actions)(args, surroundings)).rejects.toThrow(`the action is missing: ${use}`);
-  }
+])('a missing or unknown action of %s is told with all of them', async (_, actions, use) => {
+  const run = runOf('key', actions);
+  for (const args of [[], ['--json']])
+    await expect(run(args, surroundings)).rejects.toThrow(`the action is missing: ${use}`);
+  for (const name of ['frobnicate', 'toString'])
+    await expect(run([name], surroundings)).rejects.toThrow(`there is no action ${name}: ${use}`);
+});
+
+test('an action that is nearly known is told with what was probably meant', async () => {
+  const run = runOf('key', { list: nothing, rotate: nothing });
+  await expect(run(['rotat'], surroundings)).rejects.toThrow(
+    'there is no action rotat: did you mean "key rotate"?',
+  );
 });

@@ -94,5 +94,7 @@ export function describeOptions(options: Options): string {
  */
 export function requireId(id: string | undefined, what: string, hint: string): string {
   if (id !== undefined && isId(id)) return id;
-  throw new UsageError(`the id of the ${what} is missing: ${hint}`);
+  const isMissing = id === undefined || id === '' || id.startsWith('-');
+  const problem = isMissing ? 'is missing' : `must be a number, not "${id}"`;
+  throw new UsageError(`the id of the ${what} ${problem}: ${hint}`);
 }

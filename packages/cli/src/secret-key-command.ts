@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { isCode, messageOf } from '@svc/shared/errors.ts';
 import { readEnvironment } from '@svc/shared/settings/environment.ts';
 import { CLI_SETTINGS } from './cli-settings.ts';
-import { type Command, type Surroundings, UsageError } from './command.ts';
+import { type Command, runOf, type Surroundings, UsageError } from './command.ts';
 import { parseOptions } from './options.ts';
 import { replaceFile } from './replace-file.ts';
 
@@ -24,14 +24,11 @@ former key: keep it with the backup.
 If SVC_SECRET_KEY sets the key: make one with "openssl rand -base64 32", set it as SVC_SECRET_KEY and the former one as
 SVC_SECRET_KEY_PREVIOUS, restart the coordinator, and remove SVC_SECRET_KEY_PREVIOUS when its log says so.
 `,
-  async run([action, ...args], surroundings) {
-    if (action !== 'rotate') throw new UsageError('the action is missing: use "secret-key rotate"');
-    parseOptions(args, {});
-    await rotate(surroundings);
-  },
+  run: runOf('secret-key', { rotate }),
 };
 
-async function rotate({ environment, err }: Surroundings): Promise<void> {
+async function rotate(args: readonly string[], { environment, err }: Surroundings): Promise<void> {
+  parseOptions(args, {});
   if (environment.SVC_SECRET_KEY || environment.SVC_SECRET_KEY_FILE) {
     throw new UsageError('SVC_SECRET_KEY sets the key, so change it there: see secret-key --help');
   }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
 import { messageOf, SvcError } from '@svc/shared/errors.ts';
-import { type Command, UsageError } from '../../command.ts';
+import { type Command, runOf, type Surroundings, UsageError } from '../../command.ts';
 import { lookUpNames } from '../../name-lookups.ts';
 import { describeOptions, parseOptions } from '../../options.ts';
 import { table } from '../../table.ts';
@@ -45,20 +45,23 @@ ${describeOptions(OPTIONS)}
 
 Settings, from the environment or the file: the settings of the coordinator or of the agent ("npm run coordinator -- --help").
 `,
-  async run([role, ...args], surroundings) {
-    if (role !== 'coordinator' && role !== 'agent')
-      throw new UsageError('say what runs here: "doctor coordinator" or "doctor agent"');
-    const given = parseOptions(args, OPTIONS);
-    const envFiles = (given['env-file'] ?? []).map((file) => userPath(file, surroundings.environment));
-    const environment = Object.assign({}, surroundings.environment, ...envFiles.map(settingsIn));
-    const findings = await examine(role, environment, envFiles, given['clock-from'] ?? null);
-    const count = findings.filter(({ level }) => level === 'failed').length;
-    surroundings.out.write(
-      given.json ? `${JSON.stringify({ healthy: count === 0, findings }, null, 2)}\n` : shown(findings),
-    );
-    if (count > 0) throw new SvcError('not-healthy', `${count} of ${findings.length} checks failed`);
-  },
+  run: runOf('doctor', {
+    coordinator: (args, surroundings) => runDoctor('coordinator', args, surroundings),
+    agent: (args, surroundings) => runDoctor('agent', args, surroundings),
+  }),
 };
+
+async function runDoctor(role: Role, args: readonly string[], surroundings: Surroundings): Promise<void> {
+  const given = parseOptions(args, OPTIONS);
+  const envFiles = (given['env-file'] ?? []).map((file) => userPath(file, surroundings.environment));
+  const environment = Object.assign({}, surroundings.environment, ...envFiles.map(settingsIn));
+  const findings = await examine(role, environment, envFiles, given['clock-from'] ?? null);
+  const count = findings.filter(({ level }) => level === 'failed').length;
+  surroundings.out.write(
+    given.json ? `${JSON.stringify({ healthy: count === 0, findings }, null, 2)}\n` : shown(findings),
+  );
+  if (count > 0) throw new SvcError('not-healthy', `${count} of ${findings.length} checks failed`);
+}
 
 async function examine(
   role: Role,
