@@ -3,7 +3,7 @@
 const major = Number(process.versions.node.split('.')[0]);
 if (major < 24) {
   process.stderr.write(
-    `svc needs Node.js 24 or newer, this is ${process.version}. In a clone, "npm run svc" uses the one "npm install" brought.\n`,
+    `svc needs Node.js 24 or newer, but this is ${process.version}. In a clone, "npm run svc" uses the Node.js that "npm install" installed.\n`,
   );
   process.exit(1);
 }
