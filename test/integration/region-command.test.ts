@@ -335,6 +335,68 @@ describe('nothing is lost', () => {
     await expect.poll(() => stateOf(seedIn(out))).toBe('nats-refused');
   });
 
+  test.each([
+    ['is lost', (path: string) => rm(path)],
+    ['is not valid', (path: string) => writeFile(path, 'garbage\n')],
+  ])('when the new key %s during a rotation: the rotation ends, and the server reloads', async (_, spoil) => {
+    await region('init', '--listen', listen);
+    const { out } = await region('add', 'hosta-ams');
+    await serverIn();
+    const rotated = await region('rotate', 'hosta-ams');
+    await spoil(file('agent-hosta-ams.nk'));
+    expect(await region('rotate', 'hosta-ams', '--finish')).toMatchObject({
+      code: 0,
+      err: expect.stringMatching(/agent-hosta-ams\.nk.*\n.*reloaded.*\n.*is refused from now on/),
+    });
+    await expect.poll(() => stateOf(seedIn(out))).toBe('nats-refused');
+    expect(await stateOf(seedIn(rotated.out))).toBe(OF_AMS);
+  });
+
+  test('when the new key is lost before a client uses it: the next call makes another one', async () => {
+    await region('init', '--listen', listen);
+    const { out } = await region('add', 'hosta-ams');
+    await serverIn();
+    await region('rotate', 'hosta-ams');
+    await rm(file('agent-hosta-ams.nk'));
+    const system = await readFile(file('system.nk'));
+    await rm(file('system.nk'));
+    expect(await region('rotate', 'hosta-ams')).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('still has a former key'),
+    });
+    await writeFile(file('system.nk'), system);
+    const again = await region('rotate', 'hosta-ams');
+    expect(again.code).toBe(0);
+    expect([await stateOf(seedIn(out)), await stateOf(seedIn(again.out))]).toEqual([OF_AMS, OF_AMS]);
+  });
+
+  test('when the key of the server is lost: changes are made, and a message says how to get another one', async () => {
+    await region('init', '--listen', listen);
+    await serverIn();
+    await rm(file('system.nk'));
+    const advice = expect.stringContaining('"region rotate system" makes another one');
+    const added = await region('add', 'hosta-ams');
+    expect(added).toMatchObject({ code: 0, err: advice });
+    // During a reload, the server refuses even keys that it knows.
+    await expect.poll(() => stateOf(seedIn(added.out))).toBe(OF_AMS);
+    expect(await region('list')).toMatchObject({ code: 0, err: advice });
+    expect(await region('rotate', 'system')).toMatchObject({
+      code: 0,
+      err: expect.stringContaining('reloaded the server'),
+    });
+  });
+
+  test('when the key of the coordinator is lost: init changes nothing before there is another one', async () => {
+    await region('init', '--listen', listen);
+    const before = await readFile(file('nats.conf'), 'utf8');
+    await rm(file('coordinator.nk'));
+    expect(await region('init', '--listen', '127.0.0.1:1')).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('"region rotate coordinator" makes another one'),
+    });
+    expect(await readFile(file('nats.conf'), 'utf8')).toBe(before);
+  });
+
   test('when the server does not answer the first request: it is asked again', async () => {
     const port = await freePort();
     const proxy = await startNatsProxy(port);
@@ -434,7 +496,9 @@ test.each([
   [['add', 'hosta-ams', 'hosta-fra', '--env-file', 'a'], 'the settings of one region'],
   [['rotate', 'hosta-ams'], 'call "region init"'],
   [['remove', 'hosta-ams'], 'call "region init"'],
-  [['frobnicate'], 'the action is missing'],
+  [['rotate'], 'the region, coordinator or system is missing: one of coordinator, system, hosta-ams'],
+  [['rotate', 'coordinatr'], 'coordinatr is not a region, coordinator or system: did you mean coordinator?'],
+  [['frobnicate'], 'there is no action frobnicate'],
 ])('%j is refused', async (args, message) => {
   expect(await region(...args)).toMatchObject({ code: 2, out: '', err: expect.stringContaining(message) });
 });

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { isCode, messageOf, SvcError } from '@svc/shared/errors.ts';
 import { isRegion, REGIONS, type Region } from '@svc/shared/regions.ts';
+import type { Secret } from '@svc/shared/secret.ts';
 import { describeSettings, readEnvironment } from '@svc/shared/settings/environment.ts';
 import { nearest } from '@svc/shared/text/nearest.ts';
 import { CLI_SETTINGS } from '../cli-settings.ts';
@@ -82,6 +83,8 @@ async function init(args: readonly string[], surroundings: Surroundings): Promis
   const given = parseOptions(args, WITH_FOLDER.init);
   await withFolder(given, surroundings, async (folder) => {
     await requirePlace(given, surroundings);
+    // The settings that are written at the end contain this key.
+    if (folder.isInitialised) await folder.seedOf('coordinator');
     const path = (text: string): string => userPath(text, surroundings.environment);
     const file = await folder.initialise(initialOf(given, folder.path, path));
     surroundings.err.write(`svc: wrote ${file}\n`);
@@ -91,7 +94,7 @@ async function init(args: readonly string[], surroundings: Surroundings): Promis
 }
 
 async function add(args: readonly string[], surroundings: Surroundings): Promise<void> {
-  const [regions, options] = partsIn(args, regionNamed);
+  const [regions, options] = partsIn(args, A_REGION);
   const given = parseOptions(options, WITH_FOLDER.add);
   if (given['env-file'] !== undefined && regions.length > 1)
     throw new UsageError('--env-file holds the settings of one region: add the regions one by one');
@@ -126,7 +129,7 @@ async function list(args: readonly string[], surroundings: Surroundings): Promis
 }
 
 async function rotate(args: readonly string[], surroundings: Surroundings): Promise<void> {
-  const [parts, options] = partsIn(args, partNamed);
+  const [parts, options] = partsIn(args, A_PART);
   const given = parseOptions(options, ROTATE);
   const [part, ...more] = parts;
   if (part === undefined || more.length > 0) throw new UsageError('rotate one key at a time');
@@ -166,7 +169,10 @@ async function refuseSecondRotation(
 ): Promise<void> {
   if ((keysOf(folder.state, part)?.former ?? null) === null) return;
   const used = (await keyStatesOf(folder, surroundings)).find(({ name }) => name === part);
-  if ((used?.connections ?? 0) === 0) return;
+  const connections = used?.connections ?? null;
+  if (connections === 0) return;
+  // A lost key is replaced, so it must be known that no client uses it.
+  if (connections === null && (await findSeed(folder, part, surroundings)) !== null) return;
   throw new UsageError(
     `${part} still has a former key: end the former rotation with "region rotate ${part} --finish"`,
   );
@@ -189,19 +195,20 @@ async function finish(
       `${used?.former_connections} connections still use the former key of ${part}: give them the new one first, or cut them off with --force`,
     );
   }
+  const sign = await signOf(folder, part, true, surroundings);
   const had = await folder.finish(part);
-  await reload(folder, { seed: await folder.seedOf(part), isAccepted: true }, surroundings);
+  await reload(folder, sign, surroundings);
   surroundings.err.write(
     had ? `svc: the former key of ${part} is refused from now on\n` : `svc: ${part} has no former key\n`,
   );
 }
 
 async function remove(args: readonly string[], surroundings: Surroundings): Promise<void> {
-  const [regions, options] = partsIn(args, regionNamed);
+  const [regions, options] = partsIn(args, A_REGION);
   const given = parseOptions(options, FOLDER);
   await withFolder(given, surroundings, async (folder) => {
     for (const region of regions) {
-      const sign = await signOfRemoval(folder, region, surroundings);
+      const sign = await signOf(folder, region, false, surroundings);
       const wasThere = await folder.remove(region);
       // The servers reload even when the region was not there. A call
       // that was killed may have left them with the former accounts.
@@ -216,22 +223,22 @@ async function remove(args: readonly string[], surroundings: Surroundings): Prom
 }
 
 /**
- * Finds the key that shows whether the server has reloaded. Null when the file
- * of the key is missing or contains no key. The region can still be removed.
+ * Finds the key that shows whether the server has reloaded. Null when the part has no account, and when
+ * the file of its key is missing or contains no key. A former key or a region can still be removed.
  */
-async function signOfRemoval(
+async function signOf(
   folder: NatsFolder,
-  region: Region,
-  { err }: Surroundings,
+  part: Part,
+  isAccepted: boolean,
+  surroundings: Surroundings,
 ): Promise<ReloadSign | null> {
-  try {
-    const seed = await folder.findSeed(region);
-    return seed === null ? null : { seed, isAccepted: false };
-  } catch (error) {
-    if (!(error instanceof UsageError)) throw error;
-    err.write(`svc: ${messageOf(error)}\n`);
-    return null;
-  }
+  if (keysOf(folder.state, part) === undefined) return null;
+  const seed = await findSeed(folder, part, surroundings);
+  return seed === null ? null : { seed, isAccepted };
+}
+
+function findSeed(folder: NatsFolder, part: Part, { err }: Surroundings): Promise<Secret | null> {
+  return folder.findSeed(part, (line) => err.write(`svc: ${line}\n`));
 }
 
 async function withFolder(
@@ -301,6 +308,15 @@ async function reload(folder: NatsFolder, sign: ReloadSign | null, { err }: Surr
   for (const line of await reloadServers(folder, sign)) err.write(`svc: ${line}\n`);
 }
 
+/** What the arguments of an action may name. */
+type Nameable<P extends Part> = { readonly noun: string; readonly names: readonly P[] };
+
+const A_REGION: Nameable<Region> = { noun: 'region', names: REGIONS };
+const A_PART: Nameable<Part> = {
+  noun: 'region, coordinator or system',
+  names: ['coordinator', 'system', ...REGIONS],
+};
+
 /**
  * Splits the arguments into the names at the beginning and the options.
  *
@@ -308,23 +324,20 @@ async function reload(folder: NatsFolder, sign: ReloadSign | null, { err }: Surr
  */
 function partsIn<P extends Part>(
   args: readonly string[],
-  named: (name: string) => P,
+  { noun, names }: Nameable<P>,
 ): [parts: P[], options: string[]] {
   const firstOption = args.findIndex((arg) => arg.startsWith('-'));
-  const names = firstOption === -1 ? args : args.slice(0, firstOption);
-  if (names.length === 0) throw new UsageError(`the region is missing: one of ${REGIONS.join(', ')}`);
-  return [[...new Set(names.map(named))], args.slice(names.length)];
-}
-
-function regionNamed(name: string): Region {
-  if (isRegion(name)) return name;
-  const meant = nearest(name, REGIONS);
-  const hint = meant === null ? `the regions are ${REGIONS.join(', ')}` : `did you mean ${meant}?`;
-  throw new UsageError(`${name} is not a region: ${hint}`);
-}
-
-function partNamed(name: string): Part {
-  return name === 'coordinator' || name === 'system' ? name : regionNamed(name);
+  const given = firstOption === -1 ? args : args.slice(0, firstOption);
+  const anyOf = `one of ${names.join(', ')}`;
+  if (given.length === 0) throw new UsageError(`the ${noun} is missing: ${anyOf}`);
+  const parts = given.map((name) => {
+    const part = names.find((known) => known === name);
+    if (part !== undefined) return part;
+    const meant = nearest(name, names);
+    const hint = meant === null ? `use ${anyOf}` : `did you mean ${meant}?`;
+    throw new UsageError(`${name} is not a ${noun}: ${hint}`);
+  });
+  return [[...new Set(parts)], args.slice(given.length)];
 }
 
 /**

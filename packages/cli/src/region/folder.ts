@@ -117,18 +117,28 @@ export class NatsFolder {
    * @throws UsageError when its file is missing or cannot be read
    */
   async seedOf(part: Part): Promise<Secret> {
-    const seed = await this.findSeed(part);
-    if (seed === null) throw new UsageError(`${this.seedFileOf(part)} is missing: give ${part} a new key`);
-    return seed;
+    const advice = `"region rotate ${part}" makes another one`;
+    const file = this.seedFileOf(part);
+    const key = await readKey(file).catch((error: unknown) => {
+      throw new UsageError(`${messageOf(error)}; ${advice}`, { cause: error });
+    });
+    if (key === null) throw new UsageError(`${file} is missing, and with it the key of ${part}; ${advice}`);
+    return key.seed;
   }
 
   /**
-   * The seed of the part's present key; null when its file is missing.
+   * The seed of the part's present key. Null when its file is missing or cannot be read.
    *
-   * @throws UsageError when its file cannot be read
+   * @param warn receives the reason when there is no seed
    */
-  async findSeed(part: Part): Promise<Secret | null> {
-    return (await readKey(this.seedFileOf(part)))?.seed ?? null;
+  async findSeed(part: Part, warn: (line: string) => void): Promise<Secret | null> {
+    try {
+      return await this.seedOf(part);
+    } catch (error) {
+      if (!(error instanceof UsageError)) throw error;
+      warn(error.message);
+      return null;
+    }
   }
 
   /**
@@ -166,21 +176,22 @@ export class NatsFolder {
 
   /**
    * Gives the part a new key. The former key stays valid until {@link finish} is
-   * called. If a rotation has begun already, it continues, and no further key is made.
+   * called. If a rotation has begun already, it continues. No further
+   * key is made then, unless the file of the new key is lost.
    *
    * @param isLeaked whether the former key must become invalid now; a new key is then made in any case
    * @returns whether a new key was made
    */
   async rotate(part: Part, isLeaked: boolean): Promise<boolean> {
     const known = this.#known(part);
-    if (known.former !== null && !isLeaked) {
+    const file = this.seedFileOf(part);
+    if (known.former !== null && !isLeaked && (await readKey(file, true)) !== null) {
       await this.#apply(this.state);
       return false;
     }
     const made = createNatsKey();
-    const file = this.seedFileOf(part);
     await replaceFile(`${file}${NEXT}`, `${made.seed.reveal()}\n`);
-    const former = isLeaked ? null : known.key;
+    const former = isLeaked ? null : (known.former ?? known.key);
     await this.#apply(withKeys(this.state, part, { key: made.publicKey, former, since: Date.now() }));
     await rename(`${file}${NEXT}`, file);
     await syncFolder(this.path);

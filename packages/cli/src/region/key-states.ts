@@ -22,7 +22,8 @@ export type KeyState = {
 /**
  * Returns the keys of the folder, with the number of connections that the NATS servers report.
  *
- * @param warn receives a line for each server name that has no address
+ * @param warn receives a line for each server name that has no
+ *   address, and the reason when the key of the system account cannot be used
  */
 export async function keyStates(folder: NatsFolder, warn: (line: string) => void): Promise<KeyState[]> {
   const { state } = folder;
@@ -32,13 +33,14 @@ export async function keyStates(folder: NatsFolder, warn: (line: string) => void
     if (problem !== null) warn(problem);
   }
   const url = resolvedServers(state.url, names);
+  const nkeySeed = await folder.findSeed('system', warn);
   const counts =
-    url === null
+    url === null || nkeySeed === null
       ? null
       : await connectionsByKey({
           url,
           name: 'svc region',
-          nkeySeed: await folder.seedOf('system'),
+          nkeySeed,
           ...(state.ca === null ? {} : { ca: state.ca }),
         });
   return partsOf(state).flatMap((name) => {

@@ -30,6 +30,7 @@ export type ReloadSign = { readonly seed: Secret; readonly isAccepted: boolean }
  */
 export async function reloadServers(folder: NatsFolder, sign: ReloadSign | null): Promise<string[]> {
   const lines: string[] = [];
+  const system = await folder.findSeed('system', (line) => lines.push(line));
   for (const [file, { listen, pidFile }] of Object.entries(folder.state.servers)) {
     const pid = await runningServer(pidFile);
     const command = `nats-server --signal reload=${pid ?? pidFile}`;
@@ -48,7 +49,7 @@ export async function reloadServers(folder: NatsFolder, sign: ReloadSign | null)
       continue;
     }
     if (sign !== null) await untilSeen(addressed(folder, listen), sign, command);
-    const isLoaded = await reloadAgain(folder, listen, pid);
+    const isLoaded = await reloadAgain(addressed(folder, listen), system, pid);
     lines.push(
       isLoaded
         ? `reloaded the server ${pid} with ${basename(file)}`
@@ -64,14 +65,13 @@ export async function reloadServers(folder: NatsFolder, sign: ReloadSign | null)
  * reload or restart, because the account's imports have no receiver yet (nats-server
  * 2.9.10, 2.10.27 and 2.15.1, 2026-11-22). A signal during a reload is lost.
  *
+ * @param seed key of the system account; null when there is none, and the server cannot be asked
  * @returns whether the server reports that it has read its configuration
  */
-async function reloadAgain(folder: NatsFolder, listen: string, pid: number): Promise<boolean> {
-  const seed = await folder.seedOf('system');
-  const server = addressed(folder, listen);
+async function reloadAgain(server: Server, seed: Secret | null, pid: number): Promise<boolean> {
   const endsAt = performance.now() + RELOADED_WITHIN_MS;
   let first: string | null = null;
-  for (let looks = 0; performance.now() < endsAt; ) {
+  for (let looks = 0; seed !== null && performance.now() < endsAt; ) {
     const last = await loadedAt(server, seed);
     if (last === NO_LISTENER) break;
     if (first !== null && last !== null && last !== first) return true;
