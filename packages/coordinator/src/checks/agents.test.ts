@@ -103,7 +103,7 @@ describe('invented agents do not fill the log', () => {
     for (let number = 0; number < count; number += 1) beat(`invented-${number}`, facts);
   };
 
-  /** Three times, agents come, fall sick, share their ids, get well and go. */
+  /** Three times, forged agents come, fall sick, share their ids, get well and go. */
   function inventAgain() {
     for (let life = 0; life < 3; life += 1) {
       const lives = ['a', 'b', 'a'].map((boot) => `${boot}${life}`);
@@ -119,7 +119,7 @@ describe('invented agents do not fill the log', () => {
   test('and omitted lines are counted', () => {
     inventAgain();
     expect(gone).toHaveLength(1_500);
-    // Five texts, in at most three times 10 s.
+    // There are five texts, which are logged in at most three intervals of 10 s.
     expect(lines.length).toBeGreaterThan(0);
     expect(lines.length).toBeLessThanOrEqual(5 * 3 * MOST_LINES);
     clock.advance(10_000);

@@ -61,7 +61,7 @@ describe('each alert has an id of its own', () => {
   });
 });
 
-/** Gives the reports of one slot after the other, and returns them. */
+/** Records the reports of one slot after the other, and returns their messages. */
 async function report(courses: readonly (readonly Outcomes[])[]): Promise<ResultMessage[]> {
   const messages: ResultMessage[] = [];
   for (const outcomes of courses) {
@@ -79,9 +79,9 @@ async function report(courses: readonly (readonly Outcomes[])[]): Promise<Result
 }
 
 /**
- * Starts from the copy, and records the reports again.
+ * Starts from the copy of the database, and records the reports again.
  *
- * @param together how many of them are in each batch
+ * @param together number of reports in each batch
  */
 async function reportAgain(messages: readonly ResultMessage[], together: number): Promise<void> {
   it.enqueued.length = 0;

@@ -72,7 +72,7 @@ test('repeated short backlogs hold for no longer than one long backlog', () => {
   const { clock, hold, read } = bench();
   let heldMs = 0;
   for (let time = 0; time < 600; time += 1) {
-    // Each hold ends by itself, and the next one begins at once.
+    // Each hold ends by itself, and the next hold begins at once.
     if (time % 10 < 8) read(600_000);
     clock.advance(1_000);
     if (hold.isHeld(7)) heldMs += 1_000;

@@ -32,7 +32,10 @@ afterEach(async () => {
   await it.dispose();
 });
 
-/** Reads the results that were kept meanwhile, in the order of time, and lets the hold end. */
+/**
+ * Lets the uplink be gone, then reads the results that were kept meanwhile in the
+ * order of time, and lets the hold end.
+ */
 async function readBacklog(outcomeOf: (periodsAgo: number) => Outcome): Promise<void> {
   await it.pass(GONE * PERIOD);
   const now = it.clock.wall();

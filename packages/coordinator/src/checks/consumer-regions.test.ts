@@ -15,7 +15,7 @@ import type { ResultConsumer } from './consumer.ts';
 const [A, B, C] = THREE as [Region, Region, Region];
 const log = createLogger('test', 'silent');
 const MEBIBYTE = 1024 ** 2;
-/** Bytes of a message in a backlog, below the largest that an agent sends. */
+/** Size of a message in a backlog, bytes. It is below the size of the largest message that an agent sends. */
 const LARGE = 200 * 1024;
 
 let server: NatsServer;
@@ -23,7 +23,7 @@ let bus: NatsBus;
 let streams: NatsResultStreams;
 let recording: Recording;
 let consumer: ResultConsumer;
-/** Regions that had an agent recently. */
+/** Regions that had an agent within the last 24 h. */
 let active: Set<Region>;
 let disconnections: number;
 
@@ -167,17 +167,18 @@ describe('a backlog of 64 MiB', () => {
         stop();
         atOnce.resolve(recording.recorder.positionIn(resultsStream(A))?.sequence ?? 0);
       });
-      // The backlog is not read yet when the other region's result is recorded.
+      // When the result of region B is recorded, the backlog of region A is not completely read yet.
       expect(await atOnce.promise).toBeLessThan(count + 1);
       await consumer.caughtUp(B);
-      // Jobs of that region that are lost are found while the backlog is read.
+      // Region B is caught up while the backlog of region A is still read, so lost
+      // jobs of region B are found.
       expect(recording.recorder.positionIn(resultsStream(A))?.sequence ?? 0).toBeLessThan(count + 1);
       for (let slot = 2_000; slot <= 10_000; slot += 1_000) send(B, [slot]);
       await bus.flush();
       await consumer.caughtUp();
       expect(await recorded(B)).toEqual(Array.from({ length: 10 }, (_, index) => 1_000 * (index + 1)));
       expect(disconnections).toBe(0);
-      // A lag as old as the backlog would leave out the checks of all regions.
+      // A lag that is as large as the age of the backlog would leave out checks of all regions.
       expect(lagMs).toBeLessThan((systemClock.monotonic() - filledAt) / 2);
       expect(consumer.dropped['results-dropped']).toBeGreaterThan(0);
       expect(recording.recorder.positionIn(resultsStream(A))?.sequence).toBe(count + 1);

@@ -1,4 +1,4 @@
-/** Limits that NATS has no room for: streams get the limit that fits, are read, and nothing stops. */
+/** If NATS has no room for the limits, streams get a limit that fits and are read, and nothing stops. */
 import { systemClock } from '@svc/shared/clock.ts';
 import { createLogger } from '@svc/shared/log.ts';
 import { resultsSubject } from '@svc/shared/messages/subjects.ts';

@@ -27,7 +27,7 @@ let stream: RegionStream;
 let recording: Recording;
 let consumer: ResultConsumer;
 let messages = 0;
-/** Regions that had an agent recently. */
+/** Regions that had an agent within the last 24 h. */
 let active: Set<Region>;
 
 beforeEach(async () => {
@@ -84,7 +84,7 @@ async function slots(): Promise<number[]> {
   return rows.map((row) => row.slot);
 }
 
-/** Resolves when this many results were recorded, repeats included. */
+/** Resolves when `count` results were recorded, repetitions included. */
 async function untilRecorded(count: number): Promise<void> {
   const { recorder } = recording;
   while (recorder.counts.results < count) {
@@ -291,7 +291,7 @@ describe('a stream that does not agree with the position', () => {
   });
 });
 
-/** The lowest sequence that the next purge leaves. */
+/** Resolves with the lowest sequence that the next purge leaves in the stream. */
 function nextPurge(): Promise<number> {
   const { promise, resolve } = Promise.withResolvers<number>();
   const purge = streams.purge.bind(streams);
@@ -343,7 +343,7 @@ describe('recorded messages', () => {
     for (let index = 0; index < 200; index += 1) bus.publish(resultsSubject(A), message);
     await bus.flush();
     await consumer.caughtUp();
-    // The consumer looks at the streams every 10 s. Its look must have been answered before the next one.
+    // The consumer lists the streams every 10 s. A listing must be answered before the next listing begins.
     await clock.advanceSettling(10_000);
     const known = () => consumer.streamSizes.find(({ region }) => region === A)?.bytes;
     await expect.poll(known).toBeGreaterThan(MAX_BYTES / 2);

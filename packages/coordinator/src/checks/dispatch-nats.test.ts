@@ -26,7 +26,8 @@ let store: Store;
 let bus: NatsBus;
 let agents: NatsBus;
 /**
- * Its clock stands still: only {@link giveOut} moves it, so a stall of the machine does not count as silence.
+ * The clock of this rig stands still. Only {@link giveOut} moves it, so that a stall
+ * of the machine does not count as silence.
  */
 let rig: Rig<NatsBus>;
 
@@ -45,7 +46,7 @@ beforeEach(async () => {
   agents = await connectBus({ url: server.url, name: 'agents', log });
   rig = new Rig({ store, bus, clock: new FakeClock() });
   await rig.dispatch.start();
-  // Afterwards the server has its subscriptions.
+  // After this round trip the server knows the subscriptions of dispatch.
   await bus.flush();
 });
 afterEach(async () => {
@@ -56,7 +57,7 @@ afterEach(async () => {
   await bus.close();
 });
 
-/** Resolves when this side has handled everything that the other side has published so far. */
+/** Resolves when the coordinator has handled everything that the agents have published so far. */
 async function exchanged(): Promise<void> {
   await agents.flush();
   await bus.flush();
@@ -75,10 +76,10 @@ async function startAgent(
 
 const isHeard = (id: string) => (known: KnownAgent) => known.id === id && known.serial > 0;
 
-/** Publishes the due jobs. */
+/** Advances the clock, so that the due jobs are published. */
 const giveOut = (): void => rig.clock.advance(450);
 
-/** Waits for the next batch. */
+/** Resolves when the agent gets its next batch of jobs. */
 const offered = (agent: TestAgent): Promise<void> => new Promise((resolve) => (agent.onOffer = resolve));
 
 test('jobs reach the agents of their regions', async () => {
@@ -170,7 +171,7 @@ test('a check by hand is answered by the agents that are present', async () => {
 });
 
 test('after the server was killed and is back, jobs that waited are sent', async () => {
-  // Connections are made again with time.
+  // The clock runs, because connections are made again after a wait.
   const timed = new Rig({ store, bus, clock: new ScaledClock(1) });
   await timed.dispatch.start();
   const agent = await startAgent(FRA);
@@ -187,7 +188,7 @@ test('after the server was killed and is back, jobs that waited are sent', async
   await expect.poll(() => timed.dispatch.inFlight).toBe(1);
   const taken = offered(agent);
   await server.restart();
-  // Its heartbeats come again until the coordinator has made the stream that keeps them.
+  // The agent repeats its heartbeat until the coordinator has created the stream that keeps heartbeats.
   const beating = setInterval(() => {
     if (agents.isConnected) agent.beat();
   }, 100);

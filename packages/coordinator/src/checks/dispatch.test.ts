@@ -40,7 +40,11 @@ async function begin(
   return started;
 }
 
-/** @returns a function that silences the agent */
+/**
+ * Lets the agent send a heartbeat every 2 s.
+ *
+ * @returns a function that silences the agent
+ */
 function keepBeating(agent: TestAgent): () => void {
   agent.beat();
   return rig.clock.every(2_000, () => {
@@ -99,7 +103,8 @@ describe('from the slot to the result', () => {
     const agents = await begin([]);
     rig.clock.advance(2_000);
     for (let id = 1; id <= 200; id += 1) rig.monitors.set(liveMonitor(id, { periodMs: 3_600_000 }));
-    // 500 a second: all of them fall due within 400 ms; the tick is held back until then.
+    // The first slots of 200 monitors are due within 400 ms, at 500 a second. The
+    // tick is held back until then.
     const before = rig.dispatch.counters.messages;
     await rig.clock.advanceSettling(1_000);
     expect(agents[0]?.offers).toHaveLength(200);
@@ -356,7 +361,7 @@ describe('changes of the declaration', () => {
       rig.monitors.set(liveMonitor(1, { ...HOURLY, version: 2 }));
       await rig.clock.advanceSettling(100);
       expect(agent?.offers.map(({ version }) => version)).toEqual([1, 2]);
-      // None on the grid within half a period.
+      // No slot on the grid is given within half a period after the first slot.
       report(agent as TestAgent);
       await rig.clock.advanceSettling(HOURLY.periodMs / 2 - 200);
       expect(rig.sink.opens).toHaveLength(2);
@@ -404,7 +409,7 @@ describe('changes of the declaration', () => {
     test('of a thousand monitors at once are spread like first slots', async () => {
       const monitors = Array.from({ length: 1_000 }, (_, index) => liveMonitor(index + 1, HOURLY));
       const [agent] = await begin(monitors);
-      // It has room for all of them.
+      // The agent has room for all checks.
       (agent as TestAgent).capacity = 1_000;
       await rig.clock.advanceSettling(5_000);
       report(agent as TestAgent);
@@ -448,7 +453,7 @@ describe('changes of the declaration', () => {
 });
 
 describe('ahead of their slots', () => {
-  /** Dispatch with agents of this version, whose monitors have had their first slots. */
+  /** Starts dispatch with agents. The monitors have had their first slots when it resolves. */
   async function beginAhead(
     monitors: readonly LiveMonitor[],
     regions: readonly Region[] = [FRA],
@@ -462,7 +467,7 @@ describe('ahead of their slots', () => {
     return agents;
   }
 
-  /** Advances until the agent has its next batch. Returns the slot clock's time then. */
+  /** Advances the clock until the agent has its next batch. Returns the time of the slot clock then. */
   async function nextBatch(agent: TestAgent): Promise<number> {
     const before = agent.batches.length;
     while (agent.batches.length === before) await rig.clock.advanceSettling(50);
@@ -545,7 +550,7 @@ describe('ahead of their slots', () => {
 });
 
 describe('the start', () => {
-  /** Dispatch of a coordinator that ran before, not yet awaited. */
+  /** Starts dispatch of a coordinator that ran before. Resolves when it has started. */
   function restart(monitors: readonly LiveMonitor[], newest: Record<number, number>): Promise<void> {
     rig = memoryRig({ store, monitors, newest });
     return rig.dispatch.start();
@@ -575,7 +580,7 @@ describe('the start', () => {
 
   describe('after the probed attributes were changed while no coordinator led', () => {
     const HOURLY = { periodMs: 3_600_000, version: 2 } as const;
-    /** The last slot and the floor lie some minutes back: the slot of a running check, or of the last one. */
+    /** The last slot and the floor lie a minute back: the slot of a running check, or of the last check. */
     const slot = NOW - 60_000;
     const changed = { newest: { 1: slot }, floors: { 1: slot } };
 
@@ -588,7 +593,7 @@ describe('the start', () => {
       await starting;
       await rig.clock.advanceSettling(200);
       expect(agent.offers.map(({ version }) => version)).toEqual([2]);
-      // A slot after the change needs no other.
+      // After the slot that follows the change, no further slot is given at once.
       report(agent);
       await rig.clock.advanceSettling(HOURLY.periodMs / 2 - 200);
       expect(rig.sink.opens).toHaveLength(1);
@@ -642,7 +647,8 @@ describe('the start', () => {
     const slots: number[] = [];
     for (let round = 0; round < 3; round += 1) {
       const at = NOW + round * 60_000;
-      // The first start has the slot of a monitor that was activated under that clock.
+      // Before the first start, the newest slot is a slot from the right clock. The monitor was activated
+      // under the clock that was ahead.
       const newest = slots.at(-1) ?? NOW - 30_000;
       rig = memoryRig({
         store,
@@ -664,7 +670,7 @@ describe('the start', () => {
       await rig.dispatch.stop();
     }
     expect(slots.length).toBeGreaterThanOrEqual(5);
-    // Not on the grid of the slots that are recorded already.
+    // The slots do not lie on the grid of the slots that are recorded already.
     for (const slot of slots) expect((ahead - slot) % 30_000).not.toBe(0);
     for (let index = 1; index < slots.length; index += 1) {
       expect(slots[index]).toBeGreaterThan(slots[index - 1] ?? 0);
@@ -674,8 +680,8 @@ describe('the start', () => {
   test('slots of two clocks that were ahead, of which the second ended earlier, are not repeated', async () => {
     const ahead = gridSlotFrom(NOW + 3_600_000, 30_000, phaseOf(1, 30_000));
     const slots: number[][] = [];
-    // The first start finds the right clock; the second one finds a clock that was set back by a minute and a
-    // half.
+    // The first start finds the right clock. The second start finds a clock that was
+    // set back by a minute and a half.
     for (const at of [NOW, NOW - 91_000]) {
       rig = memoryRig({ store, monitors: [liveMonitor(1)], newest: { 1: at - 30_000 }, ahead, at });
       const starting = rig.dispatch.start();
@@ -718,7 +724,7 @@ describe('the load', () => {
     expect(begun()).toBeLessThanOrEqual(550);
     await rig.clock.advanceSettling(1_100);
     expect(rig.sink.opens).toHaveLength(1_000);
-    // Each slot has an instant of its own, except for the few on their grid.
+    // Each slot has an instant of its own, except for the few slots on the grid.
     expect(new Set(rig.sink.opens.map(({ slot }) => slot)).size).toBeGreaterThan(990);
   });
 
@@ -731,7 +737,7 @@ describe('the load', () => {
     for (let period = 0; period < 4; period += 1) {
       await rig.clock.advanceSettling(30_000);
       report(agent as TestAgent);
-      // The factor stays: most checks are late.
+      // Most checks are late, so the factor stays.
       if (agent) agent.load = { begun: 100, late: 60, behind: 0 };
     }
     const leftOut = rig.sink.leftOuts.map(({ slot }) => slot);
@@ -754,7 +760,7 @@ describe('the load', () => {
       most = Math.max(most, rig.sink.opens.length - before);
     }
     expect(rig.sink.opens.length).toBeGreaterThan(600);
-    // The late tick and the next one.
+    // The late tick opens up to 50 slots, and the next tick up to 25.
     expect(most).toBeLessThanOrEqual(75);
   });
 

@@ -16,7 +16,7 @@ let counters: DispatchCounters;
 let readers: HeartbeatReaders;
 let heard: [region: Region, agent: string][];
 let begun: Region[];
-/** Number of pending promises of the handler. */
+/** Number of promises that the handler returned and that are pending. */
 let pauses: number;
 
 beforeEach(() => {

@@ -11,7 +11,7 @@ const id = fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER });
 const instant = fc.nat({ max: Number.MAX_SAFE_INTEGER });
 const region = fc.constantFrom(...REGIONS);
 
-/** The token, computed by its definition. */
+/** The token, computed as it is defined. */
 function definedToken(monitor: number, asked: Region, slot: number): string {
   const index = REGIONS.indexOf(asked);
   const output = createHash('shake256', { outputLength: 136 })

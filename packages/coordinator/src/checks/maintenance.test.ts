@@ -3,7 +3,10 @@ import type { Region } from '@svc/shared/regions.ts';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { liveMonitor, PERIOD, Recording, THREE } from '../../../../test/support/coordinator/recording.ts';
 
-/* Announcements about monitors under maintenance. The simulator checks the same in random worlds. */
+/*
+ * These tests check announcements about monitors under maintenance. The simulator
+ * checks the same in random worlds.
+ */
 
 const [A, B, C] = THREE as [Region, Region, Region];
 const all = (outcome: Outcome) => ({ [A]: outcome, [B]: outcome, [C]: outcome });
@@ -41,7 +44,7 @@ test('an outage that lasts past the window is announced when the window ends, be
   await it.pass(2_000);
   expect(told()).toEqual(['error']);
   const [alert] = it.enqueued.map(({ alert }) => alert);
-  // It says when the outage really began.
+  // The alert says when the outage really began.
   expect(alert).toMatchObject({ at: end - 2 * PERIOD - 5_000, since: end - 2 * PERIOD - 5_000 });
   await period('passed');
   expect(told()).toEqual(['error', 'recovered']);
@@ -188,7 +191,7 @@ test('the end of a window a month ahead is noticed', async () => {
 test('a window that ends while its change is written announces what it holds', async () => {
   const id = await it.window([1], now(), now() + PERIOD * 9);
   await period('failed');
-  // The system's clock, by which people end a window, is a little ahead of the slots' clock.
+  // People end a window by the system's clock, which is a little ahead of the slots' clock.
   it.duringNextWrite = () => it.clock.advance(500);
   await it.endWindow(id, now() + 200);
   await it.pass(1_000);

@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.dispose());
 
-/** Slots on the monitor's grid, the n-th after `BASE`. */
+/** `slotOf` returns the n-th slot on the monitor's grid after `BASE`. */
 const BASE = Date.UTC(2026, 0, 1);
 const slotOf = (id: number, n: number, periodMs = 30_000) =>
   gridSlotFrom(BASE, periodMs, phaseOf(id, periodMs)) + n * periodMs;
@@ -45,9 +45,9 @@ test('the newest slot is the latest that was decided or has a result', async () 
     [2, slotOf(2, 198)],
     [3, slotOf(3, 200)],
     [5, slotOf(5, 0, hour)],
-    // It lies on no grid, and is remembered separately.
+    // This slot lies on no grid, and is stored separately.
     [6, slotOf(6, 190) + 7],
-    // It is too old to matter, and older than the decided slot.
+    // This slot is too old to matter, and older than the decided slot.
     [7, slotOf(7, 120)],
   ];
   await store.transaction(async (tx) => {
@@ -67,7 +67,7 @@ test('the newest slot is the latest that was decided or has a result', async () 
       [6, slotOf(6, 190) + 7],
     ]);
   });
-  // The last one is of a monitor that was deleted.
+  // The last slot is of a monitor that was deleted.
   await addNotRun([...recorded, [8, slotOf(2, 199)]]);
   const { newest, ahead } = await loadNewestSlots(store, monitors, slotOf(3, 200));
   expect(ahead).toBeNull();
@@ -101,7 +101,7 @@ test('slots that a clock recorded ahead are believed up to the present', async (
   expect(newest.get(6)).toBe(slotOf(6, 190) + 7);
   expect(newest.get(1)).toBeUndefined();
   for (const slot of newest.values()) expect(slot).toBeLessThanOrEqual(now);
-  // Once they are past, they count like others.
+  // When the slots that were ahead are past, they count like other slots.
   const later = await loadNewestSlots(store, monitors, until - 60_000);
   expect(later.ahead).toBeNull();
   expect(later.newest.get(2)).toBe(until);

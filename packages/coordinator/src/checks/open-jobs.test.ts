@@ -5,9 +5,9 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { FRA, KeptSlots, liveMonitor, PAR } from '../../../../test/support/coordinator/dispatch-parts.ts';
 import { type Job, OpenJobs } from './open-jobs.ts';
 
-/** The slot, epoch ms, whose instant is 0 of the monotonic clock. */
+/** The slot (epoch ms). Its instant is 0 on the monotonic clock. */
 const SLOT = 1_000_000;
-/** Its check takes 1 s at the longest: a region is silent 11 s after the slot. */
+/** The check of this monitor takes 1 s at most, so a region is silent 11 s after the slot. */
 const MONITOR = liveMonitor(1, { regions: [FRA, PAR] });
 
 let jobs: OpenJobs;
@@ -101,7 +101,7 @@ describe('a job that is given back', () => {
     jobs.jobGivenBack(1, SLOT, FRA, 3_000);
     expect(publish(3_000)).toMatchObject([{ slot: SLOT, isAskedAgain: true }]);
     expect(jobs.isAskedAgain(1, SLOT, FRA, 4_000)).toBe(false);
-    // Reported a second time, as when a batch is recorded again.
+    // The job is given back a second time, as when a batch is recorded again.
     jobs.jobGivenBack(1, SLOT, FRA, 4_000);
     expect(publish(4_000)).toEqual([]);
     expect(sink.abstentions).toEqual([]);

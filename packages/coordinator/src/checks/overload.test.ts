@@ -29,7 +29,7 @@ beforeEach(() => {
   overload = new Overload({ clock, log, agents: { loadOf }, counters, backlog: () => backlog });
 });
 
-/** Passes this number of seconds, and records a result in each. */
+/** Lets `seconds` pass, and records a result in each second. */
 function pass(seconds: number, during: () => void = () => {}): void {
   for (let second = 0; second < seconds; second += 1) {
     overload.resultRecorded();
@@ -39,7 +39,7 @@ function pass(seconds: number, during: () => void = () => {}): void {
   }
 }
 
-/** Number of 64 slots that run, as a whole and in the regions. */
+/** How many of 64 slots run by the common factor, and by the factors of two regions. */
 function runs(monitor = liveMonitor(1), isFirst = false): { whole: number; fra: number; east: number } {
   const asked = Array.from({ length: 64 }, (_, slot) => ({ slot: slot * PERIOD, isFirst, lateMs: 0 }));
   const count = (isRun: (asking: (typeof asked)[number]) => boolean) => asked.filter(isRun).length;
@@ -76,7 +76,7 @@ describe('slots are left out', () => {
     expect(counters.jobsSkipped['recording-overloaded']).toBe(32);
   });
 
-  /** Passes this number of seconds, in which 30 slots are opened this late. */
+  /** Lets `seconds` pass. In each second, 30 slots are opened late. */
   const passLate = (seconds: number, ...late: readonly [lateMs: number, less?: number]) => {
     let [lateMs, lessMs = 0] = late;
     pass(seconds, () => {

@@ -13,7 +13,7 @@ const messageOf = (text: string) => ({
 });
 const batchOf = (results: readonly unknown[]) => messageOf(JSON.stringify({ v: 1, agent: 'a', results }));
 
-/** A text of the longest allowed message. */
+/** A text that is as long as the longest allowed message, filled with `part`. */
 const filled = (part: string, before = '', after = '') =>
   `${before}${part.repeat((LIMITS.messageBytes - before.length - after.length - 1) / part.length)}1${after}`;
 

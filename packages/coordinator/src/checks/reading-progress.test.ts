@@ -5,7 +5,8 @@ import { ReadingLag, ReadingWorth } from './reading-progress.ts';
 const HOUR = 3_600_000;
 
 /**
- * The lag of a server whose clock is `aheadMs` ahead of ours, when the usual age of its messages is known.
+ * The lag of a server whose clock is `aheadMs` ahead of this machine's clock, when
+ * the usual age of its messages is known.
  */
 function lag(aheadMs = 0) {
   const clock = new FakeClock();

@@ -47,7 +47,8 @@ test('down, slow and back: one error, one degraded, one recovered, in order', as
     ['unknown', 'active', 'all-passed'],
     ['active', 'error', 'majority-failed'],
     ['error', 'degraded', 'majority-degraded'],
-    // Two passed, so the third cannot change it: its earlier vote stays until the next slot.
+    // Two regions passed, so the third region cannot change the status. Its earlier
+    // vote stays until the next slot.
     ['degraded', 'active', 'minority-degraded'],
   ]);
   const incidents = await it.rows<{ closed_at: number | null }>('SELECT * FROM incidents');

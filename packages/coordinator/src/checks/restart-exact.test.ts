@@ -31,7 +31,7 @@ async function period(outcome: Outcome): Promise<number> {
   return slot;
 }
 
-/** The state that later verdicts depend on. */
+/** The parts of the state on which later verdicts depend. */
 function known() {
   const { status, decidedSlot, floorSlot, entered, votes, open } = it.states.get(1) ?? {};
   const reports = open?.map(({ slot, reports }) => [

@@ -3,7 +3,10 @@ import type { Region } from '@svc/shared/regions.ts';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { liveMonitor, PERIOD, Recording, THREE } from '../../../../test/support/coordinator/recording.ts';
 
-/* The effects of a start on an open incident, and on announcements that an earlier process held back. */
+/*
+ * These tests check the effects of a start on an open incident, and on announcements
+ * that an earlier process held back.
+ */
 
 const [A, B, C] = THREE as [Region, Region, Region];
 const HOUR = 3_600_000;
@@ -174,7 +177,7 @@ test('a channel that gets an incident in a start, and is unlinked meanwhile, get
   it.recorder.opened(liveMonitor(1), slot, THREE);
   for (const region of THREE)
     void it.recorder.recordMessage(it.message(1, slot, region, { outcome: 'failed' }));
-  // The rows change before the status from the reports is written.
+  // The row of the link changes before the status that follows from the reports is written.
   const link = {
     notificationId: 20,
     providerType: 'incident_a',

@@ -12,7 +12,10 @@ beforeEach(async () => {
 });
 afterEach(() => it.dispose());
 
-/** The newest outcome of each region that is or will be its vote, with its slot. */
+/**
+ * The newest outcome of each region, with its slot. The outcome is the region's
+ * vote, or will become the vote.
+ */
 function known(): Record<string, [string, number]> {
   const state = it.states.get(1);
   const votes = [...(state?.votes ?? []), ...(state?.open.flatMap(({ reports }) => reports) ?? [])];
@@ -21,7 +24,10 @@ function known(): Record<string, [string, number]> {
   );
 }
 
-/** Passes time until a slot of the period that is on no grid of `other`, if there is one. */
+/**
+ * Lets time pass until a slot of the period that does not lie on the grid of period
+ * `other`, if there is such a slot.
+ */
 async function nextSlot(period: number, other: number): Promise<number> {
   const now = it.clock.wall();
   let slot = gridSlotFrom(now + 1, period, phaseOf(1, period));

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { liveMonitor, PERIOD, Recording, THREE } from '../../../../test/support/coordinator/recording.ts';
 import { gridSlotFrom, phaseOf } from '../verdict/schedule.ts';
 
-/* The effects of stored results and states on a start. */
+/* These tests check the effects of stored results and states on a start. */
 
 const [A, B, C] = THREE as [Region, Region, Region];
 const HOUR = 3_600_000;
@@ -79,7 +79,7 @@ test('results that were recorded long ago are not new when they come again', asy
   await period('passed');
   const slot = it.clock.wall();
   it.recorder.opened(liveMonitor(1), slot, THREE);
-  // The slot is decided, and the state is not written for it.
+  // These reports decide the slot without a change of status, so only votes and open slots are written.
   for (const region of [A, B]) await it.report(1, slot, region, 'passed');
   await it.recorder.stop();
   it.clock.advance(HOUR);
@@ -106,7 +106,7 @@ test.each([
   it.recorder.endResumption();
   const end = it.clock.wall() + 6 * PERIOD;
   await rounds();
-  // Writes the unwritten changes.
+  // This change causes the unwritten intervals to be written.
   await it.declare(liveMonitor(1, { name: 'Another name' }));
   const rows = await it.rows<{ reason: string; until: number }>(
     'SELECT reason, until FROM transitions WHERE from_status = to_status ORDER BY id',
@@ -151,8 +151,8 @@ test('a change of the probed attributes since a start concerns no earlier slot, 
   await it.declare(liveMonitor(2, { name: 'Another name' }));
   await it.declare(liveMonitor(3));
   expect([1, 2, 3].map((id) => it.recorder.floorSlot(id))).toEqual([Number.POSITIVE_INFINITY, 0, 0]);
-  // This process dispatches slots itself, and notes with each change which of them are about the present
-  // attributes.
+  // From now on this process dispatches slots itself. With each change it notes
+  // which slots are about the present attributes.
   const given = it.clock.wall();
   it.recorder.opened(liveMonitor(1, { version: 2 }), given, THREE);
   await it.declare(liveMonitor(1, { version: 3 }));
@@ -169,7 +169,7 @@ test('a status from a clock that was ahead does not date a later one', async () 
   it.recorder.endResumption();
   const slot = await period('failed');
   expect(it.states.get(1)).toMatchObject({ status: 'error', since: slot });
-  // The history is in the order of its dates.
+  // The rows of the history are in the order of their instants.
   expect(await it.rows('SELECT to_status, at FROM transitions ORDER BY id')).toEqual([
     { to_status: 'active', at: slot },
     { to_status: 'unknown', at: slot },

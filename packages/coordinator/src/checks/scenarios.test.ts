@@ -19,7 +19,7 @@ beforeEach(async () => {
 
 afterEach(() => it.dispose());
 
-/** Passes a whole period in which all regions report this outcome. */
+/** Lets a whole period pass, in which all regions report this outcome. Returns the slot. */
 async function period(outcome: Outcome): Promise<number> {
   const slot = await it.slot(1, all(outcome));
   await it.pass(PERIOD);
@@ -77,7 +77,7 @@ describe('regions that join', () => {
     await it.skip(1, first + PERIOD, B);
     await it.pass(PERIOD + 20_000);
     await it.declare({ ...two, regions: [A, B, C, D] });
-    // A's vote is the only one that counts, of two, until C and D enter without a vote.
+    // Only A's vote still counts, in an electorate of A and B. Then C and D enter without a vote.
     const joined = it.clock.wall();
     it.recorder.opened(it.monitors.get(1) ?? two, joined, [A, B, C, D]);
     await it.pass(15_000);
@@ -187,7 +187,8 @@ describe('regions without agents', () => {
     it.recorder.opened(liveMonitor(1), slot, THREE);
     await it.report(1, slot, A, 'passed');
     await it.report(1, slot, B, 'failed');
-    // C does not report. B's failure is apart from its last one, so the status stays, unless it is unknown.
+    // C does not report. B's failure is apart from C's last failure, so the status
+    // stays, unless it is `unknown`.
     await it.pass(PERIOD);
     expect(it.states.get(1)).toMatchObject({ decidedSlot: slot, status: 'active', reason: 'failures-apart' });
     expect(it.changes.map(({ to }) => to)).toEqual(['active']);
@@ -217,7 +218,7 @@ describe('slots', () => {
     it.recorder.opened(liveMonitor(1), next, THREE);
     await it.skip(1, next, C);
     await it.report(1, next, A, { outcome: 'failed', attempts: [] });
-    // B may still pass, and C passed before: nothing is certain.
+    // B may still pass, and C passed before, so nothing is certain.
     expect(it.states.get(1)?.decidedSlot).toBe(slot);
     await it.report(1, slot, C, { outcome: 'failed', latency: PERIOD });
     expect(it.states.get(1)?.decidedSlot).toBe(next);
@@ -311,7 +312,7 @@ describe('the clock', () => {
     it.recorder.opened(liveMonitor(2, { regions: [A, B] }), slot, [A, B]);
     await it.report(2, slot, A, 'failed');
     it.clock.stepWall(50_000);
-    // Passes the expiry of the earlier votes, which makes the monitor be judged.
+    // The earlier votes expire in this time, so the monitor is judged.
     await it.pass(20_000);
     expect(it.status(2)).toBe('unknown');
     await it.report(2, slot, B, 'passed');
@@ -469,7 +470,7 @@ describe('changed declarations', () => {
       { announced: 'active' },
       { announced: 'active' },
     ]);
-    // These results were still on their way: they are recorded, but are about a state that has ended.
+    // These results were still on their way. They are recorded, but they are about a state that has ended.
     await it.report(1, slot, B, 'failed');
     await it.declare(liveMonitor(1, { active: true }));
     await it.report(1, slot, C, 'failed');
@@ -545,7 +546,8 @@ describe('changed declarations', () => {
     await period('passed');
     await period('failed');
     await it.removeChannel(10);
-    // The rows of its deliveries are removed in small steps after the channel; until then they have no owner.
+    // The rows of the channel's deliveries are removed in small steps after the
+    // channel. Until then they belong to no channel.
     const owned = 'SELECT n.id FROM deliveries d JOIN notifications n ON n.id = d.notification_id';
     expect(await it.rows(owned)).toEqual([{ id: 20 }]);
     await period('passed');
@@ -554,7 +556,7 @@ describe('changed declarations', () => {
 
   test('a channel that is removed while an alert for it is queued loses no other alert', async () => {
     await period('passed');
-    // Its row is gone, and the effects are not applied yet.
+    // The channel's row is gone, but the effects are not applied yet.
     await it.write('DELETE FROM notifications WHERE id = 10');
     await period('failed');
     expect(told()).toEqual([[20, 'error', undefined]]);

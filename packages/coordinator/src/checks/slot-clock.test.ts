@@ -77,7 +77,7 @@ describe('when the wall clock is set', () => {
       clock.advance(1_000);
       slotClock.now();
     }
-    // The clock that was set back approached the wall clock by a tenth of a second.
+    // After the wall clock was set back, the slots' clock approached it by 100 ms.
     expect(told).toEqual([HOUR, 2 * HOUR + 100]);
     expect(slotClock.jumpedAt).toBe(3_000);
     ignore();

@@ -4,7 +4,10 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { liveMonitor, PERIOD, Recording, THREE } from '../../../../test/support/coordinator/recording.ts';
 import { gridSlotFrom, phaseOf } from '../verdict/schedule.ts';
 
-/* Which results become votes, and in which order, after a start and after a change of the declaration. */
+/*
+ * These tests check which results become votes, and in which order, after a start
+ * and after a change of the declaration.
+ */
 
 const [A, B, C] = THREE as [Region, Region, Region];
 const TWO = [A, B];
@@ -61,7 +64,7 @@ test('a report of a region that is not declared opens no slot', async () => {
 });
 
 describe('a monitor whose slots are left out under overload', () => {
-  /** Passes this number of periods, and leaves out a slot in these regions in each of them. */
+  /** Lets `periods` pass. In each of them a slot is left out in these regions. */
   async function leaveOut(periods: number, regions: readonly Region[]): Promise<void> {
     for (let period = 0; period < periods; period += 1) {
       await it.pass(PERIOD);

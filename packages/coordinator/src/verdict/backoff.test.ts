@@ -4,7 +4,7 @@ import { DELIVERY_LIFETIME_MS, nextAttemptAt, RETRY_AFTER_MAXIMUM_MS } from './b
 
 const MINUTE = 60_000;
 
-/** Instants of all attempts, relative to the queueing, when each attempt takes no time and fails. */
+/** Instants of all attempts, relative to the queueing (ms), if each attempt takes no time and fails. */
 function attemptInstants(random: number): number[] {
   const instants = [0];
   for (;;) {

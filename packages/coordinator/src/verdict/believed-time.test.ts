@@ -56,7 +56,7 @@ test('at first it begins at the newest recorded instant, or at the wall clock if
 
 test('it is never ahead of the true time by more than the tolerance, whatever the clock does within a day', () => {
   const step = fc.record({
-    /** Error of the clock, ms. */
+    /** Time by which the clock is wrong, ms. */
     aheadMs: fc.oneof(
       fc.constant(0),
       fc.integer({ min: HOUR_MS, max: 500 * DAY_MS }),

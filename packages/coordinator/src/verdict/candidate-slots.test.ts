@@ -4,7 +4,7 @@ import { candidateSlots, sampledSlots } from './candidate-slots.ts';
 import { isOnGrid, phaseOf } from './schedule.ts';
 
 const PERIOD = 30_000;
-/** The grid of monitor 1, n periods after its first slot. */
+/** The slot on the grid of monitor 1 that lies n periods after its first slot. */
 const grid = (n: number) => phaseOf(1, PERIOD) + n * PERIOD;
 const between = (from: number, until: number, offGrid: number[] = []) => [
   ...candidateSlots(1, PERIOD, { from, until }, offGrid),

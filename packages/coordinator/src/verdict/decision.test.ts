@@ -56,7 +56,7 @@ describe('a slot is', () => {
   test('decided as an error only when the failures shared a moment', () => {
     const slot = open([A, B, C], [vote(A, 'failed')], [B]);
     const votes = [vote(B, 'failed', 1), vote(C, 'passed', 1)];
-    // B failed in the previous slot, and does not report this one.
+    // B failed in the previous slot, and does not report this slot.
     expect(decisionAt(slot, votes, THREE, 0)).toBeNull();
     expect(decisionAt(slot, votes, THREE, 0, 'error')).toBe('outcome-certain');
     const lasting = [{ ...vote(B, 'failed', 1), endedAt: 2 }, vote(C, 'passed', 1)];
@@ -66,8 +66,8 @@ describe('a slot is', () => {
   test('decided when failures are apart and stay so, whatever the missing region reports', () => {
     const regions = REGIONS.slice(0, 8);
     /**
-     * The first region is missing. Of five others, `failedBefore` failed in the previous slot, and the rest
-     * in this one.
+     * The first region is missing. Of the other regions, five failed: `failedBefore`
+     * of them in the previous slot, the rest in this slot.
      */
     const slotWith = (failedBefore: number) => {
       const votes = regions.slice(1, 1 + failedBefore).map((region) => vote(region, 'failed', 1));
@@ -161,7 +161,7 @@ describe('votes', () => {
     expect(broken).toMatchObject([{ slot: 90_000, outcome: 'failed', failedSince: 65_000 }]);
     const long = { ...vote(A, 'passed', 60_000), endedAt: 85_000 };
     expect(cast(votes, [long])).toMatchObject([{ slot: 90_000, failedSince: 85_001 }]);
-    // Nothing before it belongs to the run any more.
+    // Reports about slots before the passed check do not belong to the run any more.
     expect(cast(broken, [vote(A, 'failed', 45_000)])).toBe(broken);
     expect(cast(broken, [vote(A, 'degraded', 15_000)])).toBe(broken);
   });
@@ -178,7 +178,7 @@ describe('votes', () => {
 });
 
 test('a slot is certain if its status is the standing one, or an error that could only begin apart', () => {
-  // A failed long ago and does not report. B has passed since, so it can have failed only after that.
+  // A failed long ago and does not report. B passed after that failure, so B can only fail later.
   const votes = [vote(A, 'failed', 30_000), vote(B, 'passed', 60_000)];
   const slot = { ...open([A, B, C], [vote(C, 'degraded', 90_000)], [A]), slot: 90_000 };
   expect(decisionAt(slot, votes, THREE, 0, 'degraded')).toBe('outcome-certain');
@@ -195,7 +195,7 @@ describe('for every electorate', () => {
         minLength: size,
         maxLength: size,
       }),
-      // null: not_run
+      // null: the region reports `not_run`
       now: fc.array(fc.option(fc.constantFrom(...OUTCOMES), { nil: null }), {
         minLength: size,
         maxLength: size,
@@ -233,7 +233,7 @@ describe('for every electorate', () => {
   });
 
   test('the slot is decided as soon as no missing report could make a difference', () => {
-    // null: it neither reports nor has a vote that still counts
+    // null: the region neither reports nor has a vote that still counts
     const said = [null, 'passed', 'failed'] as const;
     const combinations = (regions: readonly Region[]): Vote[][] =>
       regions.reduce<Vote[][]>(
@@ -250,7 +250,7 @@ describe('for every electorate', () => {
         const present = regions.slice(0, answered);
         const slot = open(regions, votesOf(present, now, 2), present);
         const certain = cast(votesOf(present, before, 1), slot.reports);
-        // As if an error stood, because a new error also needs a shared moment.
+        // The status counts as `error` before, because a new `error` also needs a shared moment.
         const statuses = new Set(
           combinations(missing).map((more) => statusAfter(cast(certain, more), electorate, 'error')),
         );
@@ -272,7 +272,7 @@ describe('for every electorate', () => {
         ({ regions, before, now, standing }, answered, ends, said) => {
           const electorate = regionSet(regions);
           const present = regions.slice(0, answered);
-          // Some failures of the slot before last into this one.
+          // Some failures of the slot before last into this slot.
           const votes = votesOf(regions, before, 1).map((each, index) => ({
             ...each,
             endedAt: ends[index] ?? 2,
@@ -318,7 +318,7 @@ describe('for every electorate', () => {
             return outcome === null ? [] : [{ ...vote(region, outcome, slot), endedAt: slot + tookMs }];
           });
           const slot = { ...open(regions, votesOf(present, now, 100_000), present), slot: 100_000 };
-          // null: its earlier vote ages out.
+          // null: the region does not vote, and its earlier vote expires.
           const said = [null, 'kept', ...OUTCOMES] as const;
           const after = (answers: readonly (typeof said)[number][]) => {
             const kept = votes.filter(({ region }) => answers[missing.indexOf(region)] !== null);
@@ -386,7 +386,7 @@ test('one region of three that fails every slot makes no error in 1,000 slots of
         for (const region of orders[random.next().value] ?? orders[0]) {
           const report = vote(region, region === bad ? 'failed' : 'passed', slot);
           if (isDecided) {
-            // Late: a vote at once.
+            // The report is late, so it becomes a vote at once.
             votes = cast(votes, [report]);
           } else {
             current.answered |= bitOf(region);

@@ -39,7 +39,7 @@ test('an incident has one key, which names its installation and monitor', () => 
     idsOf(2).incidentKey(12, 1_700_000_000_000),
   ];
   expect(new Set([key, ...others]).size).toBe(4);
-  // The bound of PagerDuty, which has the lowest.
+  // 255 characters is the bound of PagerDuty, which is the lowest bound of all receivers.
   expect(IDS.incidentKey(Number.MAX_SAFE_INTEGER, 0).length).toBeLessThanOrEqual(255);
 });
 

@@ -74,7 +74,7 @@ describe('local times', () => {
         (zone, instant) => {
           const local = localAt(zone, instant);
           const read = instantOf(zone, local);
-          // The first of a repeated hour.
+          // In an hour that clocks repeat, `read` is the first of the two instants.
           expect(localAt(zone, read)).toBe(local);
           expect(instant - read).toBeGreaterThanOrEqual(0);
           expect(instant - read).toBeLessThanOrEqual(HOUR_MS);
@@ -214,7 +214,7 @@ describe('occurrences', () => {
     const weekly: Partial<Repetition> = { frequency: 'weekly', weekdays: ['tue'] };
     expect(beginsWithItself(windowOf('2026-11-22T10:00Z', '2026-11-22T11:00Z', weekly))).toBe(false);
     expect(beginsWithItself(windowOf('2026-11-24T10:00Z', '2026-11-24T11:00Z', weekly))).toBe(true);
-    // In Auckland it is already Tuesday.
+    // At this instant it is already Tuesday in Auckland.
     expect(
       beginsWithItself(windowOf('2026-11-23T23:00Z', '2026-11-24T01:00Z', weekly, 'Pacific/Auckland')),
     ).toBe(true);

@@ -32,7 +32,10 @@ function vote(region: Region, outcome: VoteOutcome, expiresAt = 1_000): Vote {
   };
 }
 
-/** One letter per region in their order: p, d, f, or a dot for no vote. */
+/**
+ * The votes for a text with one letter per region in the fixed order: p passed, d
+ * degraded, f failed, a dot for no vote.
+ */
 function votesOf(letters: string): Vote[] {
   const outcomes = { p: 'passed', d: 'degraded', f: 'failed' } as const;
   return [...letters].flatMap((letter, index) => {
@@ -225,7 +228,7 @@ test('the electorate has the declared regions that had an agent; without a decla
   const all = regionSet(REGIONS);
   expect(electorateOf(regionSet([a, b]), regionSet([b, c]), all)).toBe(regionSet([b]));
   expect(electorateOf(null, regionSet([b, c]), all)).toBe(regionSet([b, c]));
-  // c had an agent and was not given a slot yet.
+  // Region c had an agent, but was not given a slot yet.
   expect(electorateOf(null, regionSet([b, c]), regionSet([b]))).toBe(regionSet([b]));
   expect(sizeOf(regionSet(REGIONS))).toBe(28);
 });

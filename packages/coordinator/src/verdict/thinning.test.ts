@@ -14,7 +14,7 @@ import {
 
 const PERIOD = 30_000;
 
-/** The factor after each second, which was overloaded (true) or not. */
+/** The factor after each second. An element says whether the second was overloaded. */
 function factors(seconds: readonly boolean[]): number[] {
   let thinning = unthinned(0);
   return seconds.map((isOverloaded, second) => {
@@ -26,7 +26,8 @@ function factors(seconds: readonly boolean[]): number[] {
 const times = (seconds: number, isOverloaded: boolean) => Array<boolean>(seconds).fill(isOverloaded);
 
 /**
- * The factors at the ends of spans of these lengths, seconds. The first, the third and so on are overloaded.
+ * The factors at the ends of these spans (seconds). Spans with and without overload
+ * alternate, and the first span is overloaded.
  */
 function afterEach(...spans: readonly number[]): (number | undefined)[] {
   const seen = factors(spans.flatMap((seconds, index) => times(seconds, index % 2 === 0)));

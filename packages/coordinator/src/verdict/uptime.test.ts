@@ -21,7 +21,7 @@ const edges = fc
   .uniqueArray(fc.integer({ min: 0, max: 70 }), { minLength: 2, maxLength: 8 })
   .map((list) => list.toSorted((a, b) => a - b));
 
-/** The expected times, counted one ms after the other. */
+/** The expected times. Each ms is counted separately. */
 function counted(list: readonly StatusSince[], from: number, until: number) {
   const times = { ...NO_TIMES };
   for (let at = from; at < until; at += 1) {
@@ -73,7 +73,7 @@ describe('uptime', () => {
     ['floored: two thirds', { active: 2, degraded: 0, error: 1, unknown: 0 }, 66.66],
   ])('%s', (_name, times, expected) => {
     expect(uptimePercent({ ...NO_TIMES, ...times })).toBe(expected);
-    // Maintenance is left out.
+    // Time in maintenance does not count.
     expect(uptimePercent({ ...NO_TIMES, ...times, maintenance: 700 })).toBe(expected);
   });
 
