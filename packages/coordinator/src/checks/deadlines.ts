@@ -196,7 +196,7 @@ export class MonitorDeadlines {
     this.#ignoreJumps = parts.slotClock.onJump(() => this.armAll());
   }
 
-  /** Starts the deadlines. `onDue` is not called before. */
+  /** Starts the deadlines. `onDue` is not called before this call. */
   start(): void {
     this.#deadlines.start();
   }

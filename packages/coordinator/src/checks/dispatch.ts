@@ -57,7 +57,7 @@ export type DispatchParts = {
    */
   readerCaughtUp: (region: Region) => boolean;
   recovery: SlotRecovery;
-  /** Returns the size and age of unrecorded events. Called every second. */
+  /** Returns the number of unrecorded events, and the age of the oldest event. Called every second. */
   backlog: () => Backlog;
 };
 

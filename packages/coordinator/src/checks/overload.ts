@@ -48,7 +48,7 @@ export type OverloadParts = {
   log: Logger;
   agents: Pick<Agents, 'loadOf'>;
   counters: DispatchCounters;
-  /** Returns the size and age of unrecorded events. Called every second. */
+  /** Returns the number of unrecorded events, and the age of the oldest event. Called every second. */
   backlog: () => Backlog;
 };
 

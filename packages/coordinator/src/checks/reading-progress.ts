@@ -104,7 +104,7 @@ const REMEMBERED = 8_192;
  *
  * A coordinator that cannot keep up with results gives fewer jobs to all regions. A
  * backlog of garbage, forged results or repetitions must not have this effect,
- * because one region could then take checks from the others.
+ * because its region could then take checks from the other regions.
  */
 export class ReadingWorth {
   #cost = 0;

@@ -222,7 +222,11 @@ export class Scheduler {
     return this.#aheadUntil;
   }
 
-  /** @returns the number of opened jobs */
+  /**
+   * Opens the planned slot, unless it is missed or waits for agents, and plans the next slot.
+   *
+   * @returns the number of opened jobs
+   */
   #openDue(plan: Plan, now: number, monotonic: number): number {
     const { periodMs } = plan.monitor;
     const due = dueSlot(plan.dueAt, now, periodMs, plan.phase);
@@ -246,6 +250,8 @@ export class Scheduler {
   }
 
   /**
+   * Opens the slot in the regions that can run it, or skips the slot.
+   *
    * @returns the number of opened jobs; null: the slot is skipped because of overload
    */
   #open(plan: Plan, slot: number, now: number, monotonic: number): number | null {

@@ -201,7 +201,10 @@ function newestSupporting(votes: readonly Vote[], status: AlertStatus): Vote | n
   }
 }
 
-/** The first of the matching votes with the newest slot; null: no vote matches. */
+/**
+ * Among the matching votes, the vote with the newest slot, and the first vote if
+ * several have this slot; null: no vote matches.
+ */
 function newest(votes: readonly Vote[], matches: (vote: Vote) => boolean): Vote | null {
   let found: Vote | null = null;
   for (const vote of votes) {

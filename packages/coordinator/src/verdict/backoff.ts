@@ -33,7 +33,7 @@ const LAST_WAIT_MS = 60 * MINUTE;
 export const OWN_FAILURE_WAIT_MS = 60_000;
 
 export type FailedAttempt = {
-  /** Number of attempts since the delivery was queued or replayed, with the failed one; >= 1. */
+  /** Number of attempts since the delivery was queued or replayed, including the failed attempt; >= 1. */
   attempts: number;
   /** Time that has passed since the delivery was queued or replayed, ms, >= 0. */
   ageMs: number;

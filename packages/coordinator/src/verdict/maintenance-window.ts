@@ -230,7 +230,7 @@ export function mergeSpans(spans: readonly Occurrence[]): Occurrence[] {
 /** A maintenance window as the evaluation needs it. */
 export type LiveWindow = {
   readonly id: number;
-  /** Monitors whose alerts it holds. */
+  /** Monitors whose alerts the window holds. */
   readonly monitorIds: readonly number[];
   readonly times: WindowTimes;
 };

@@ -15,7 +15,7 @@ const NONE: readonly never[] = [];
 export type NewStatus = {
   readonly status: MonitorStatus;
   readonly reason: TransitionReason;
-  /** Epoch ms. The change is never dated before the status that it ends. */
+  /** When the status changes, epoch ms. The change is never dated before the status that it ends. */
   readonly at: number;
   /** The slot that made the change, epoch ms; null: no slot did. */
   readonly slot: number | null;

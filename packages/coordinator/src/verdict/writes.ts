@@ -34,7 +34,7 @@ export type ChangeOfStatus = {
   readonly from: MonitorStatus;
   readonly to: MonitorStatus;
   readonly reason: TransitionReason;
-  /** Epoch ms. */
+  /** When the status changed, epoch ms. */
   readonly at: number;
   /**
    * The slot that made the change, epoch ms; null: no slot did (votes expired, or the declaration changed).
@@ -91,7 +91,7 @@ export type WrittenVotes = {
   readonly id: number;
   /** Newest decided slot, epoch ms; 0: no slot was decided yet. */
   readonly decidedSlot: number;
-  /** Epoch ms on the slots' clock. */
+  /** When these votes and slots were written, epoch ms on the slots' clock. */
   readonly writtenAt: number;
   readonly votes: readonly StoredVote[];
   /** Undecided slots that have a report or are older than the newest decided slot, oldest first. */
