@@ -6,7 +6,7 @@ const MEASURE_EVERY_MS = 15_000;
 /** Sizes of the database, bytes. NaN: the database does not report this size. */
 export type DatabaseSizes = {
   readonly file: number;
-  /** Size of SQLite's write-ahead log; 0 when it does not exist. */
+  /** Size of SQLite's write-ahead log; 0: there is no log. */
   readonly journal: number;
   /** Free space of the file's disk for this user. */
   readonly free: number;
@@ -14,7 +14,7 @@ export type DatabaseSizes = {
 
 /**
  * Measures the database every 15 s, so that metrics need not wait for the disk. While a stalled disk holds up
- * one measurement, no second one starts.
+ * a measurement, no further measurement starts.
  */
 export class MeasuredSizes {
   readonly #sizesNow: () => Promise<DatabaseSizes>;
@@ -28,7 +28,7 @@ export class MeasuredSizes {
     this.#clock = clock;
   }
 
-  /** The last measured sizes; null before the first measurement. */
+  /** The last measured sizes; null: nothing was measured yet. */
   get sizes(): DatabaseSizes | null {
     return this.#sizes;
   }

@@ -37,7 +37,7 @@ const CODE_OF: ReadonlyMap<number, StoreErrorCode> = new Map([
   [11, 'store-corrupt'],
   [13, 'store-full'],
   [14, 'store-io'],
-  // A program keeps the lock on the journal's index: SQLite gives up after 10 s.
+  // Another program keeps the lock on the journal's index, and SQLite has given up after 10 s.
   [15, 'store-busy'],
   [19, 'store-constraint'],
   [26, 'store-corrupt'],
@@ -49,7 +49,9 @@ const ADVICE: Partial<Record<StoreErrorCode, string>> = {
   'store-full': 'make room on its disk',
 };
 
-/** The error of a write by a coordinator that does not lead, or no longer leads. Nothing was written. */
+/**
+ * Returns the error of a write by a coordinator that does not lead, or no longer leads. Nothing was written.
+ */
 export function notLeading(cause?: unknown): StoreError {
   const message = 'another coordinator leads: nothing was written';
   return new StoreError('not-leading', message, cause === undefined ? {} : { cause });
@@ -69,8 +71,8 @@ export function isBusy({ errcode }: SqliteFailure): boolean {
 }
 
 /**
- * The StoreError for an SQLite error. Its message is safe to log: SQLite's messages name tables and columns,
- * never values.
+ * Returns the StoreError for an SQLite error. Its message is safe to log, because SQLite's messages name
+ * tables and columns, and never contain values.
  */
 export function storeErrorOf(failure: SqliteFailure, cause?: unknown): StoreError {
   // The low byte of the error code is the primary result code; the other bytes extend it.
@@ -80,7 +82,7 @@ export function storeErrorOf(failure: SqliteFailure, cause?: unknown): StoreErro
 /** Name of the constraint that is violated when the writer does not lead the shard, see `shard-lease.ts`. */
 const FENCE = 'not_leading';
 
-/** The error with this code. Its message includes what the operator can do about it. */
+/** Returns the error with this code. Its message includes what the operator can do about it. */
 export function storeError(code: StoreErrorCode, message: string, cause?: unknown): StoreError {
   if (code === 'store-constraint' && message.includes(FENCE)) return notLeading(cause);
   const advice = ADVICE[code] === undefined ? '' : `: ${ADVICE[code]}`;

@@ -17,7 +17,7 @@ const countedResult = z.object({
   outcome: z.enum(COUNTED_OUTCOMES),
   status_code: z.number().optional(),
   error_type: z.string().optional(),
-  /** ms; the phases are in ms too. */
+  /** Latency, ms. The phases are in ms too. */
   latency: z.number().optional(),
   /** Epoch ms. */
   certificate_expires_at: z.number().optional(),
@@ -41,11 +41,11 @@ export type StoredExportTotals = {
   readonly text: string;
 };
 
-/** Key of the fact with the id of the last removed note. All totals include that note. */
+/** Key of the fact with the id up to which notes were removed. All totals include these notes. */
 const NOTES_UNTIL = 'export_notes_until';
 /** Number of notes per query. A note has at most some hundred results. */
 const NOTES_PER_READ = 10;
-/** Maximum number of notes, or of totals, that one transaction deletes. */
+/** Maximum number of rows that one transaction of {@link removeNotes} or {@link removeCounts} deletes. */
 const ROWS_PER_DELETE = 500;
 
 export function insertNote({ id, results }: ExportNote): SqlStep {
@@ -64,8 +64,8 @@ export async function lastNote({ read }: Pick<Store, 'read'>): Promise<number> {
 }
 
 /**
- * The next notes after this id, in their order. A note that this version cannot read is answered without
- * results.
+ * The next notes after this id, in their order. A note that this
+ * version cannot read is returned without results.
  */
 export async function notesAfter({ read }: Pick<Store, 'read'>, id: number): Promise<ExportNote[]> {
   const rows = await read
@@ -108,8 +108,8 @@ export async function monitorsWithTotals({ read }: Pick<Store, 'read'>): Promise
 }
 
 /**
- * The statement that writes the totals of a monitor. It writes nothing if the monitor was removed in the
- * meantime.
+ * The statement that writes the totals of a monitor. If the monitor was
+ * removed meanwhile, the statement writes nothing.
  */
 const WRITE_TOTALS = `INSERT INTO export_totals (monitor_id, until, totals)
   SELECT id, ?::bigint, ? FROM monitors WHERE id = ?
@@ -159,7 +159,7 @@ export async function bytesOfNotes({ read }: Pick<Store, 'read'>): Promise<numbe
 
 /**
  * Removes all totals, and then the notes up to this id. After a crash in the middle, the monitors without
- * totals count from the beginning again; no monitor continues with a lower count than before.
+ * totals count from the beginning again. No monitor continues with a lower count than before.
  */
 export async function removeCounts(store: Store, until: number): Promise<void> {
   for (;;) {

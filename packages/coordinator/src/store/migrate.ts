@@ -39,8 +39,8 @@ export async function migrate(dialect: Dialect, path: string, log: Logger): Prom
 }
 
 /**
- * The names of the migrations that the database has. Refuses a database that a newer version of svc or
- * another program has made.
+ * Returns the names of the migrations that the database has. Refuses a database that
+ * a newer version of svc or another program has made.
  */
 async function appliedTo(db: Kysely<Database>, path: string): Promise<ReadonlySet<string>> {
   const tables = await TABLE_NAMES.execute(db);

@@ -1,9 +1,9 @@
 import { CompiledQuery, type DatabaseConnection, type Driver, type QueryResult } from 'kysely';
 
 /**
- * The result of one statement. `rows`: the answered rows, which include the ids of inserted rows if the
- * statement asks for them. `changes`: the number of answered rows, or of written rows if the statement
- * answers no rows.
+ * The result of one statement. `rows`: the returned rows, which include the ids of
+ * inserted rows if the statement asks for them. `changes`: the number of returned rows,
+ * or of written rows if the statement returns no rows.
  */
 export type StatementOutcome = {
   readonly rows: unknown[];
@@ -14,8 +14,8 @@ export type StatementOutcome = {
 export type Execute = (sql: string, parameters: readonly unknown[]) => Promise<StatementOutcome>;
 
 /**
- * A Kysely driver that runs every statement through `execute`. Only the migrator begins transactions through
- * this driver. The owner of the connection closes it.
+ * Returns a Kysely driver that runs every statement through `execute`. Only the migrator begins transactions
+ * through this driver. The owner of the connection closes the connection.
  *
  * @param begin the statement that begins a transaction
  */

@@ -9,9 +9,9 @@ import type { RowOutcome, SqlStep, SqlValue, Transaction } from './store.ts';
 export type BegunConnection = {
   readonly run: Execute;
   runEach(sql: string, rows: SqlStep['rows']): Promise<readonly RowOutcome[]>;
-  /** Rejects only if the transaction is not durable. */
+  /** Commits the transaction. Rejects only if the transaction is not durable. */
   commit(): Promise<void>;
-  /** Does nothing if the transaction has already ended. */
+  /** Rolls the transaction back. Does nothing if it has already ended. */
   rollBack(): Promise<void>;
 };
 
@@ -22,8 +22,8 @@ type Parts = {
 };
 
 /**
- * Runs `work` in a transaction that has begun. The transaction is rolled back when `work` or the commit
- * fails.
+ * Runs `work` in a transaction that has begun, and commits the transaction. If `work`
+ * or the commit fails, the transaction is rolled back.
  *
  * @returns the result of `work`, and the tasks to run after the commit
  */

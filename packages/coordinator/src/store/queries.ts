@@ -2,7 +2,7 @@ import type { Kysely } from 'kysely';
 import type { Database } from './schema.ts';
 import type { Store, Transaction } from './store.ts';
 
-/** The place where a query runs: on committed data, or inside a transaction. */
+/** Where a query runs: on committed data, or inside a transaction. */
 export type Readable = Pick<Store, 'read'> | Pick<Transaction, 'db'>;
 
 export function readingOf(reading: Readable): Kysely<Database> {
@@ -42,8 +42,8 @@ export async function* readAhead<Row>(
 }
 
 /**
- * An instant without its fraction of a millisecond. Some clocks have fractions, but the database stores whole
- * milliseconds.
+ * Returns an instant without its fraction of a millisecond. Some clocks have
+ * fractions, but the database stores whole milliseconds.
  */
 export function wholeMs(instant: number): number {
   return Math.floor(instant);

@@ -14,14 +14,17 @@ type RollupRow = {
   latency: Uint8Array | null;
 };
 
-/** States of a delivery. All states except `pending` are final, but a dead delivery can be replayed. */
+/**
+ * States of a delivery. A delivery in any state except `pending` has
+ * ended. Only a dead delivery can be replayed.
+ */
 export const DELIVERY_STATES = ['pending', 'delivered', 'dead', 'superseded'] as const;
 export type DeliveryState = (typeof DELIVERY_STATES)[number];
 
-/** State of a mail address's subscription to the news of a page. */
+/** State of a mail address's subscription to the announcements of a page. */
 export type Subscription = 'none' | 'asked' | 'confirmed' | 'stopped';
 
-/** The columns of every declared resource, from the API or a declared file. */
+/** The columns that every resource has, whether the API or a declared file declares it. */
 type DeclaredRow = {
   id: Generated<number>;
   workspace_id: number;

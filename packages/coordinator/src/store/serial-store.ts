@@ -18,7 +18,7 @@ export const MAX_WAITING_TRANSACTIONS = 1_000;
  */
 const TURN_MS = 10;
 
-/** Maximum number of queries that may wait. A page makes a few queries at a time. */
+/** Maximum number of queries of one reader that may wait. A page makes a few queries at a time. */
 export const MAX_WAITING_READS = 1_000;
 
 /** The part of a store that writes. The store runs one transaction at a time on it. */
@@ -50,9 +50,10 @@ type Parts = {
 /**
  * A {@link Store} made of one writer and two readers.
  *
- * One transaction is written at a time, in the order of the calls. Only the recorder's transactions overtake
- * waiting ones, so that a flood of requests, or a queue behind a stalled disk, does not delay verdicts and
- * alerts. The recorder has at most one transaction under way, so the waiting ones get a turn in between.
+ * One transaction is written at a time, in the order of the calls. Only transactions of
+ * {@link commit} overtake waiting transactions, so that a flood of requests, or a queue behind a
+ * stalled disk, does not delay verdicts and alerts. The recorder has at most one transaction
+ * under way, so waiting transactions get a turn in between.
  */
 export class SerialStore implements Store {
   readonly read: Kysely<Database>;
@@ -103,7 +104,10 @@ export class SerialStore implements Store {
     return this.#closing;
   }
 
-  /** Runs `work` when no other work runs. The next work in the queue runs even if this work fails. */
+  /**
+   * Runs `work` when no other work runs, in the order of the queue. The next
+   * work in the queue runs even if this work fails.
+   */
   #alone<T>(queue: (() => Promise<void>)[], work: () => Promise<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       queue.push(() => work().then(resolve, reject));

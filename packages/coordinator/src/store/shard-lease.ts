@@ -4,8 +4,8 @@ import type { Database } from './schema.ts';
 import type { RowOutcome, SqlStep, Store, Transaction } from './store.ts';
 
 /*
- * One coordinator leads a shard. The row of the shard names the leader. It has a lease that expires by the
- * database's clock, and a term that is drawn at random each time a coordinator takes the lease.
+ * One coordinator leads a shard. The shard's row names the leader. The row has a lease, which expires by the
+ * database's clock, and a term, which is drawn at random each time a coordinator takes the lease.
  *
  *     free ── take ──▶ held under a term ── renewed by each write and each second ──▶ held
  *      ▲                 │           │
@@ -31,7 +31,7 @@ export type TakenShard = ShardTerm & {
 };
 
 /**
- * Takes the lease of the shard, unless another coordinator holds it.
+ * Takes the lease of the shard, unless another coordinator holds it. Returns whether the lease was taken.
  *
  * @param isAlone whether no other coordinator can use the database, so that a former holder is gone
  */
@@ -52,7 +52,10 @@ export async function takeShard(
   return changesOf(taken) === 1;
 }
 
-/** Whether the lease has expired, so that {@link takeShard} may succeed. It only reads. */
+/**
+ * Whether nobody holds a lease that has not expired, so that
+ * {@link takeShard} may succeed. This function only reads.
+ */
 export async function isShardFree({ work }: Pick<Store, 'work'>): Promise<boolean> {
   const { rows } =
     await sql`SELECT 1 FROM shards WHERE id = ${ONLY_SHARD} AND expires_at > database_now()`.execute(work);
@@ -70,8 +73,8 @@ export async function resignShard(store: Store, { shard, term }: ShardTerm): Pro
 }
 
 /**
- * The step that renews the lease. If the row has another term, the step violates the constraint
- * `not_leading`.
+ * Returns the step that renews the lease. If the row has another term,
+ * the step violates the constraint `not_leading`.
  */
 function fenceOf({ shard, term }: ShardTerm): SqlStep {
   return {
@@ -87,7 +90,7 @@ function changesOf(step: Iterable<RowOutcome> | undefined): number {
 
 /** A taken lease, with the functions by which the store informs its holder. */
 export type LeaseHolder = ShardTerm & {
-  /** Monotonic ms. */
+  /** The monotonic clock of the holder, ms. */
   readonly now: () => number;
   /** Called after each renewal, with the instant at which the renewal was begun, on the clock of `now`. */
   readonly onRenewed: (begunAt: number) => void;
@@ -139,12 +142,13 @@ export class FencedStore implements Store {
     await this.commit([]);
   }
 
-  /** Does nothing: whoever opened the underlying store closes it. */
+  /** Does nothing. The owner of the underlying store closes it. */
   async close(): Promise<void> {}
 
   /**
-   * The lease is renewed at the end, so that the full lease remains after a long transaction. No other
-   * coordinator can take the shard meanwhile, because only one transaction runs at a time.
+   * Runs `work`, and then renews the lease in the same transaction. The lease is renewed at the end, so that
+   * the full lease remains after a long transaction. No other coordinator can take the shard meanwhile,
+   * because only one transaction runs at a time.
    */
   async #fenced<T>(
     tx: Transaction,

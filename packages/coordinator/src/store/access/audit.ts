@@ -8,14 +8,14 @@ import type { SqlValue, Store, Transaction } from '../store.ts';
  * (SVC_API_TOKEN).
  */
 export const AUDIT_ACTORS = ['token', 'nobody', 'declared-file', 'settings'] as const;
-/** `refused`: the caller was at fault. `failed`: svc was at fault. Nothing was done in either case. */
+/** `refused`: the caller was at fault. `failed`: svc was at fault. In both cases, nothing was done. */
 export const AUDIT_OUTCOMES = ['done', 'refused', 'failed'] as const;
 
 /** One line of the audit trail. */
 export type AuditLine = {
   /** Epoch ms. */
   readonly at: number;
-  /** Null when the workspace is not known. */
+  /** Null: the workspace is not known. */
   readonly workspaceId: number | null;
   readonly actor: (typeof AUDIT_ACTORS)[number];
   readonly token: { readonly id: number; readonly name: string } | null;
@@ -25,8 +25,8 @@ export type AuditLine = {
   readonly object: string;
   readonly outcome: (typeof AUDIT_OUTCOMES)[number];
   /**
-   * HTTP status of the answer. Null when there was no request, or when the line was written with the change,
-   * before the answer.
+   * HTTP status of the answer. Null: there was no request, or the line was
+   * written together with the change, before the answer.
    */
   readonly status: number | null;
   readonly requestId: string | null;
@@ -38,7 +38,7 @@ export type AuditLine = {
 
 export type AuditRow = Selectable<Database['audit']>;
 
-/** Maximum length of a text in a line, characters. */
+/** Maximum length of `object` and of `detail` in a line, characters. Longer texts are cut. */
 const MOST_CHARACTERS = 300;
 
 const INSERT = `INSERT INTO audit

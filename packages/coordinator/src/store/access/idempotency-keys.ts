@@ -11,8 +11,8 @@ export type KeptRequest = {
 };
 
 /**
- * The result of an earlier request with the same key. Null: there was no such request at `since` (epoch ms)
- * or later.
+ * The result of an earlier request with the same key. Null: no such
+ * request was stored at `since` (epoch ms) or later.
  */
 export async function keptRequest(
   { db }: Transaction,

@@ -8,7 +8,7 @@ import type { Store } from '../store.ts';
 const ID_BYTES = 8;
 const JOB_KEY_BYTES = 32;
 
-/** Values that are made at the first start of a database and never change. */
+/** Values that are made at the first start with a database, and never change. */
 export type Installation = {
   /**
    * 16 hexadecimal digits. The id is part of each incident's key. So people who see an incident at a vendor

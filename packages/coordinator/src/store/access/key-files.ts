@@ -4,18 +4,21 @@ import { join } from 'node:path';
 import { isCode, SvcError } from '@svc/shared/errors.ts';
 import { Secret } from '@svc/shared/secret.ts';
 
-/** The files in the data folder for secrets that svc generates when no setting gives them. */
+/** File in the data folder with the key that seals secrets. svc generates the key if no setting gives it. */
 export const SECRET_KEY_FILE = 'secret-key';
 /** The file with the previous key, which `secret-key rotate` writes. */
 export const PREVIOUS_SECRET_KEY_FILE = 'secret-key-previous';
+/** File in the data folder with the API token that svc generates if no setting gives one. */
 export const API_TOKEN_FILE = 'api-token';
 
 /**
- * The secret in the file `name` of `folder`. If the file is missing, `generate` makes the secret and it is
- * stored.
+ * Returns the secret in the file `name` of `folder`. If the file is missing,
+ * this function generates the secret and stores it.
  *
- * Only the owner may read the file. Several processes that start at once all get the same secret. A crash
+ * Only the owner may read the file. If several processes start at once, they all get the same secret. A crash
  * leaves either the whole file or no file.
+ *
+ * @throws SvcError `secret-file-empty`
  */
 export async function generatedSecret(folder: string, name: string, generate: () => string): Promise<Secret> {
   const path = join(folder, name);
@@ -32,9 +35,10 @@ export async function generatedSecret(folder: string, name: string, generate: ()
 /** The key that seals secrets, and the previous key while secrets are sealed again. Both are in base64. */
 export type SecretKeys = { readonly key: Secret; readonly previous: Secret | null };
 
-/** The keys in the data folder. If there is no key yet, `generate` makes it. */
+/** Returns the keys in the data folder. If there is no key yet, `generate` makes it. */
 export async function keptKeys(folder: string, generate: () => string): Promise<SecretKeys> {
-  // The order matters: `secret-key rotate` keeps the former key before it replaces the file.
+  // The key is read before the previous key. `secret-key rotate` stores the previous key before it replaces
+  // the key, so a new key is never read without its previous key.
   const key = await generatedSecret(folder, SECRET_KEY_FILE, generate);
   return { key, previous: await readSecretFile(join(folder, PREVIOUS_SECRET_KEY_FILE)) };
 }
@@ -42,8 +46,8 @@ export async function keptKeys(folder: string, generate: () => string): Promise<
 /**
  * Removes the previous key. Call this only when no value is sealed with the previous key any more.
  *
- * @param keys the answer of {@link keptKeys}. If another rotation has begun since that answer, the file of
- *   the previous key contains the key that seals all values now. The file then stays.
+ * @param keys the answer of {@link keptKeys}. If another rotation has begun since that answer, all values may
+ *   be sealed with the key that is in the file of the previous key now. The file then stays.
  */
 export async function forgetPreviousKey(folder: string, keys: SecretKeys): Promise<void> {
   if (keys.previous === null) return;
@@ -56,7 +60,11 @@ function isSame(one: Secret | null, other: Secret | null): boolean {
   return one?.reveal() === other?.reveal();
 }
 
-/** The secret in a file; null when the file is missing. @throws SvcError `secret-file-empty` */
+/**
+ * The secret in a file; null: the file is missing.
+ *
+ * @throws SvcError `secret-file-empty`
+ */
 export async function readSecretFile(path: string): Promise<Secret | null> {
   try {
     const text = (await readFile(path, 'utf8')).trim();

@@ -11,7 +11,11 @@ export type StoredSession = {
 /** Maximum number of expired rows that are removed when a session or a link is inserted. */
 const MOST_REMOVED = 100;
 
-/** Inserts a session, and removes some expired sessions. @param now epoch ms, whole */
+/**
+ * Inserts a session, and removes some expired sessions.
+ *
+ * @param now epoch ms, whole
+ */
 export async function insertSession(
   { db }: Transaction,
   hash: string,
@@ -56,7 +60,11 @@ export type StoredLink = {
   readonly expiresAt: number;
 };
 
-/** Inserts a link, and removes some expired links. @param now epoch ms, whole */
+/**
+ * Inserts a link, and removes some expired links.
+ *
+ * @param now epoch ms, whole
+ */
 export async function insertLink(
   { db }: Transaction,
   hash: string,

@@ -38,9 +38,9 @@ export type Token = {
 };
 
 /**
- * The version of a token for which its sessions and login links are valid. An operator's token that is
- * removed from the settings and later set again keeps its id but gets a new version, so its former sessions
- * and links do not become valid again.
+ * The version of a token. Sessions and login links are valid for one version of their token only. An
+ * operator's token that is removed from the settings and later set again keeps its id but gets a new version,
+ * so its former sessions and links do not become valid again.
  */
 export function tokenVersion({ createdAt }: Token): string {
   return String(createdAt);
@@ -64,9 +64,9 @@ function hashOf(token: string): string {
 }
 
 /**
- * The tokens that are not revoked. They are kept in memory by their hash, because there are few of them and
- * every request needs one. The database also has only their hashes. Where another coordinator may change
- * tokens, the caller must {@link reload} them at intervals.
+ * The tokens that are not revoked. They are kept in memory by their hashes, because there are few tokens and
+ * every request needs one. The database too has only hashes. If another coordinator may change tokens, the
+ * caller must {@link reload} them at intervals.
  */
 export class Tokens {
   readonly #store: Store;
@@ -76,7 +76,7 @@ export class Tokens {
   readonly #unsavedUses = new Set<number>();
   /** Number of reads and of own changes so far. */
   #newest = 0;
-  /** The number of the read or own change that {@link #byHash} shows. */
+  /** Number of the read or own change whose result {@link #byHash} shows. */
   #shown = 0;
 
   private constructor(store: Store) {
@@ -90,8 +90,8 @@ export class Tokens {
   }
 
   /**
-   * Reads the tokens again. Does nothing if a token was changed here, or a later read has ended, while this
-   * read was under way: its rows may be older.
+   * Reads the tokens again. The rows are ignored if they may be old: if, during this read, this process
+   * changed a token or a later read ended.
    *
    * @throws StoreError
    */
@@ -110,7 +110,7 @@ export class Tokens {
     this.#byHash = new Map(
       rows.map((row) => {
         const [token, known] = [tokenOf(row, row.maker_name), former.get(row.hash)];
-        // An unchanged token stays the same object for `isRevoked`.
+        // An unchanged token stays the same object, because {@link isRevoked} compares objects.
         return [row.hash, known !== undefined && isDeepStrictEqual(known, token) ? known : token];
       }),
     );
@@ -143,7 +143,7 @@ export class Tokens {
       .sort((a, b) => a.id - b.id);
   }
 
-  /** Creates a token. The secret is only in the answer; it is not stored. */
+  /** Creates a token. The secret is only in the answer, and is not stored. */
   create(grant: TokenGrant, now: number): Promise<{ token: Token; secret: Secret }> {
     return this.#store.transaction((tx) => this.createIn(tx, grant, now));
   }
@@ -156,11 +156,12 @@ export class Tokens {
   }
 
   /**
-   * Revokes a token. `cascade` also revokes all tokens that descend from it by creation, in every workspace.
-   * With `cascade`, the token itself may already be revoked.
+   * Revokes a token. `cascade` also revokes each token that this token created, directly
+   * or through other tokens, in every workspace. Tokens of SVC_API_TOKEN stay. With
+   * `cascade`, the token itself may already be revoked.
    *
-   * @returns 'unknown': the workspace has no such token; 'operator': SVC_API_TOKEN sets the token, and only a
-   *   change of that setting revokes it
+   * @returns 'unknown': the workspace has no such token; 'operator': SVC_API_TOKEN sets
+   *   the token, and only a change of that setting revokes it
    */
   async revokeIn(
     tx: Transaction,
@@ -197,7 +198,10 @@ export class Tokens {
     return this.#store.transaction((tx) => this.revokeIn(tx, { workspaceId, id, cascade }, now));
   }
 
-  /** Makes `secrets` the operator's tokens of the workspace, and revokes its other operator's tokens. */
+  /**
+   * Makes `secrets` the operator's tokens of the workspace, and revokes all
+   * other operator's tokens, in every workspace.
+   */
   async setOperatorTokens(workspaceId: number, secrets: readonly string[], now: number): Promise<void> {
     const hashes = new Set(secrets.map(hashOf));
     const current = [...this.#byHash].filter(([, { isOperator }]) => isOperator);
@@ -261,7 +265,10 @@ export class Tokens {
     for (const [hash, token] of this.#byHash) if (isEnded(token, hash)) this.#byHash.delete(hash);
   }
 
-  /** A token that already exists, revoked or created over the API, becomes the operator's token. */
+  /**
+   * Stores a token. If a token with this secret exists already,
+   * revoked or not, it gets the values of `grant`.
+   */
   async #put(
     tx: Transaction,
     secret: string,

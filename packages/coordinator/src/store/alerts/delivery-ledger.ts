@@ -7,14 +7,14 @@ import type { Store, Transaction } from '../store.ts';
 import { type DeliveryPair, passOnTurns, type QueuedRow } from './delivery-queue.ts';
 
 /*
- * Records the attempts and the ends of deliveries, the states of channels, and the incidents that channels
- * were told about.
+ * Records the attempts and the ends of deliveries, the states of channels,
+ * and the incidents that were announced to channels.
  */
 
 /** An attempt as the ledger stores it. */
 export type AttemptEntry = {
   deliveryId: number;
-  /** From 1 on. */
+  /** The first attempt of a delivery has the number 1. */
   number: number;
   /** Start, epoch ms. */
   at: number;
@@ -31,18 +31,18 @@ export type AttemptEntry = {
 /** A step in the life of a delivery, with its consequences for its channel. */
 export type DeliveryStep = {
   deliveryId: number;
-  /** Id of the youngest delivery of the pair at the time when the attempt began. */
+  /** Id of the youngest pending delivery of the pair when the attempt began. */
   newestId: number;
   pair: DeliveryPair;
-  /** Null when nothing was sent. */
+  /** Null: nothing was sent. */
   attempt: AttemptEntry | null;
   /** Why the attempt failed; null: it succeeded, or the delivery was left out. */
   error: string | null;
-  /** `pending`: there will be a further attempt. The other states end the delivery. */
+  /** `pending`: the delivery will be attempted again. The other states end the delivery. */
   state: DeliveryState;
-  /** When the next attempt is due, on the clock of `due_at`, epoch ms; null when the delivery is over. */
+  /** When the next attempt is due, epoch ms on the clock of `due_at`; null: the delivery is over. */
   nextAttemptAt: number | null;
-  /** The wait from the end of this attempt to the next one, ms; null when the delivery is over. */
+  /** The wait from the end of this attempt to the next attempt, ms; null: the delivery is over. */
   waitMs: number | null;
   /** The channel's new state; null: unchanged. */
   channel: ChannelState | null;
@@ -50,7 +50,10 @@ export type DeliveryStep = {
   announced: AnnouncedIncident | null;
   /** The new text that the channel's code stores for the channel; null: unchanged. */
   kept: string | null;
-  /** Whether the delivery keeps the id of its last grouped message, because that message may have arrived. */
+  /**
+   * Whether the delivery keeps the id of its last grouped message. It
+   * keeps the id if that message may have arrived.
+   */
   isGroupKept: boolean;
 };
 
@@ -69,8 +72,9 @@ export type ChannelState = { state: 'ok' | 'failing' | 'stopped' | 'taken-up'; r
 export type StoppedChannel = { readonly notificationId: number; readonly reason: string | null };
 
 /**
- * Writes steps, each of another pair. When a message is delivered, the other waiting deliveries of its
- * channel become due at once. Each delivery becomes due early at most once.
+ * Writes steps of deliveries. Each step belongs to another pair. When a message is delivered, the deliveries
+ * of its channel that wait for the end of their back-off become due at once. This happens to a delivery only
+ * once, until the delivery is attempted at a regular time again.
  *
  * @param now epoch ms; stored as the end of each delivery that a step ends
  * @returns the channels that these steps stopped
@@ -82,7 +86,7 @@ export async function recordSteps(
 ): Promise<readonly StoppedChannel[]> {
   const older = `SELECT 1 FROM deliveries o WHERE o.state = 'pending' AND o.notification_id = deliveries.notification_id
     AND o.monitor_id = deliveries.monitor_id AND o.id < deliveries.id`;
-  // A younger delivery that was queued during the attempt.
+  // Finds younger deliveries of the pair that were queued during the attempt.
   const younger = `SELECT 1 FROM deliveries y WHERE y.state = 'pending' AND y.notification_id = deliveries.notification_id
     AND y.monitor_id = deliveries.monitor_id AND y.id > ?`;
   const outcomes = await tx.runEach(
@@ -126,7 +130,10 @@ export async function recordSteps(
   return writeChannelStates(tx, written.flatMap(changedChannel), now);
 }
 
-/** When the next attempt is due on the system's clock, which also dates the attempts; epoch ms. */
+/**
+ * Returns when the next attempt is due, epoch ms on the system's clock, which also dates
+ * the attempts. Null: there will be no further attempt.
+ */
 function nextOf({ attempt, nextAttemptAt, waitMs }: DeliveryStep): number | null {
   if (nextAttemptAt === null || waitMs === null) return null;
   return wholeMs(attempt === null ? nextAttemptAt : attempt.at + attempt.durationMs + waitMs);
@@ -200,8 +207,8 @@ async function storeKeptTexts(tx: Transaction, steps: readonly DeliveryStep[]): 
 type NewState = ChannelState & { readonly notificationId: number };
 
 /**
- * Writes the states of channels after their last attempts. The state is not declared, so the row version does
- * not change. Returns the channels that were stopped by this call.
+ * Writes the states of channels after their last attempts. A state is not declared, so the row version does
+ * not change. Returns the channels that this call stopped.
  */
 async function writeChannelStates(
   tx: Transaction,
@@ -223,8 +230,8 @@ async function writeChannelStates(
 }
 
 /**
- * Stops page recipients whose address is dead. Recipients have no other state, and no notice is sent about a
- * stopped recipient.
+ * Stops the page recipients whose address is dead. Recipients have no other state,
+ * and svc sends no notice about a stopped recipient.
  */
 async function stopRecipients(tx: Transaction, states: readonly NewState[]): Promise<void> {
   const rows = states.flatMap(({ notificationId, reason }) => {

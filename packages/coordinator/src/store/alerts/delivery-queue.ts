@@ -11,8 +11,8 @@ import { alertText, openAlert } from './stored-alerts.ts';
  * The outbox: the deliveries that wait to be sent. `delivery-ledger.ts` records their attempts and results.
  *
  * The deliveries of one monitor to one channel (a pair) are sent one after the other, so only the oldest
- * pending one has a `due_at`. Each transaction that ends, replays or queues deliveries gives the next one its
- * `due_at`.
+ * pending delivery of a pair has a `due_at`. Each transaction that ends, replays or queues deliveries sets
+ * the `due_at` of the pair's next delivery.
  */
 
 const UIDS_PER_READ = 500;
@@ -117,8 +117,8 @@ export async function queueDeliveries<D extends ToQueue>(
 /**
  * The statement that inserts a delivery if its receiver exists.
  *
- * @param receivers    the table of the receivers @param receivedById the value of `notification_id` for a
- *   receiver, as an expression over that table
+ * @param receivers the table of the receivers
+ * @param receivedById an expression over that table: the value of `notification_id` for a receiver
  */
 export function insertFor(
   receivers: 'notifications' | 'page_recipients',
@@ -131,15 +131,19 @@ export function insertFor(
     FROM ${receivers} WHERE ${receivers}.id = ? ON CONFLICT (uid) DO NOTHING RETURNING id`;
 }
 
-/** Parameters of {@link insertFor}. @param id the receiver's id in its table; null: no receiver */
+/**
+ * Parameters of the statement that {@link insertFor} returns.
+ *
+ * @param id the receiver's id in its table; null: there is no receiver
+ */
 export function parametersOf(row: QueuedRow, id: number | null) {
   const { uid, monitorId, alert, incident, status, createdAt } = row;
   return [uid, monitorId, alert, incident, status, wholeMs(createdAt), monitorId, id];
 }
 
 /**
- * Makes the oldest delivery of a pair due when a younger one is queued, even in the middle of a long
- * back-off. Run this step after {@link insertDeliveries} with the same rows.
+ * Makes the oldest pending delivery of a pair due at once when a younger delivery is queued, even in the
+ * middle of a long back-off. Run this step after {@link insertDeliveries} with the same rows.
  */
 export function hastenOlder(rows: readonly QueuedRow[]): SqlStep {
   return {
@@ -166,7 +170,8 @@ export async function deliveryIds({ work }: Store, uids: readonly string[]): Pro
 }
 
 /**
- * The deliveries that a channel is to send next, at most one for each monitor, by due time.
+ * The deliveries that a channel sends next, at most one for each monitor, by due
+ * time. Deliveries that are not due yet are included.
  *
  * @param exceptMonitors monitors whose deliveries are being sent
  */
@@ -190,12 +195,12 @@ export type NextSearch = {
 };
 
 /**
- * The deliveries of a channel that may be sent in one message, by id. Deliveries whose back-off has not ended
- * are included.
+ * The deliveries of a channel that may be sent in one message, by id.
+ * Deliveries whose back-off has not ended are included.
  *
- * @property queued only deliveries that were queued between these two instants (both exclusive, epoch ms)
- * @property groupUid only deliveries of this earlier grouped message; null: only deliveries that were in no
- *   grouped message
+ * @param search.queued only deliveries that were queued between these two instants (both exclusive, epoch ms)
+ * @param search.groupUid only deliveries of this earlier grouped message; null:
+ *   only deliveries that were in no grouped message
  */
 export async function groupableDeliveries(
   { work }: Pick<Store, 'work'>,
@@ -308,8 +313,9 @@ const WAIT_MS = `coalesce((SELECT a.next_attempt_at - a.at - CAST(a.duration AS 
   WHERE a.delivery_id = deliveries.id AND a.number = deliveries.attempts), ${OWN_FAILURE_WAIT_MS})`;
 
 /**
- * Shortens waits at the start of a coordinator. After it, no delivery waits longer from `now` (epoch ms) than
- * its wait was when it began. A longer remaining wait was written before the clock was set back.
+ * Shortens waits at the start of a coordinator. A delivery whose remaining wait from `now`
+ * (epoch ms) is longer than its whole wait was at its beginning gets the whole wait. Such a
+ * remaining wait was written before the clock was set back.
  */
 export async function shortenWaits(store: Store, now: number): Promise<void> {
   const [at, wait] = [wholeMs(now), sql.raw(WAIT_MS)];
@@ -331,16 +337,14 @@ export async function hastenChannel({ db }: Transaction, notificationId: number)
     .execute();
 }
 
-/** A channel or a recipient with pending deliveries. */
+/** A channel, or a recipient of a status page, with pending deliveries. */
 export type WaitingChannel = {
   readonly notificationId: number;
-  /** Null when the receiver is a recipient of a status page. */
+  /** Null: the receiver is a recipient of a status page. */
   readonly workspaceId: number | null;
-  /** The number of monitors with pending deliveries to this channel. */
+  /** Number of monitors with pending deliveries to this receiver. */
   readonly pairs: number;
-  /**
-   * The earliest time at which the next delivery of one of these monitors was queued or replayed, epoch ms.
-   */
+  /** When the oldest of these monitors' next deliveries was queued or replayed, epoch ms. */
   readonly oldestQueuedAt: number;
 };
 
@@ -363,7 +367,7 @@ export async function lastDeliveryId({ work }: Pick<Store, 'work'>): Promise<num
   return row?.id ?? 0;
 }
 
-/** The deliveries after an id, by ascending id, 1,000 at most. */
+/** At most 1,000 deliveries after an id, by ascending id. */
 export async function deliveriesAfter(
   { work }: Pick<Store, 'work'>,
   deliveryId: number,
@@ -426,8 +430,8 @@ export async function deadDeliveries(
 }
 
 /**
- * Queues these deliveries again as {@link replayDelivery} does, except those that are not dead. Returns the
- * pairs of the queued deliveries.
+ * Queues the dead ones of these deliveries again, as {@link replayDelivery}
+ * does. Returns the pairs of the queued deliveries.
  */
 export async function replayDeliveries(
   tx: Transaction,
@@ -452,7 +456,8 @@ export async function replayDeliveries(
 }
 
 /**
- * Makes the oldest pending delivery of each pair due. Call this when the delivery before it has ended.
+ * Makes the oldest pending delivery of each pair due at once. Call this
+ * when the pair's previous delivery has ended.
  */
 export async function passOnTurns(tx: Transaction, pairs: readonly DeliveryPair[]): Promise<void> {
   if (pairs.length === 0) return;

@@ -5,8 +5,8 @@ import { z } from 'zod';
 import type { Secrets } from '../declaration/secrets.ts';
 
 /*
- * Alerts in the JSON form in which deliveries store them. If the address of a monitor contains a secret, the
- * alert has the masked address, and the full address is stored sealed as `sealed_url`.
+ * Writes and reads alerts as JSON, as deliveries store them. If the address of a monitor contains a secret,
+ * the JSON has the masked address, and the full address sealed as `sealed_url`.
  */
 
 const PURPOSE = 'deliveries.url';
@@ -23,9 +23,9 @@ export function alertText(secrets: Secrets, alert: Alert): string {
 }
 
 /**
- * The alert to send; null: this version cannot read the stored alert. The function does not throw for such an
- * alert, so that the deliveries of other alerts go on. If the sealed address does not open, the alert has the
- * masked address.
+ * Returns the alert to send; null: this version cannot read the stored alert. The function
+ * does not throw for such an alert, so that the deliveries of other alerts go on. If the
+ * sealed address does not open, the alert has the masked address.
  */
 export function openAlert(secrets: Secrets, text: string): Alert | null {
   const stored: unknown = JSON.parse(text);
@@ -44,8 +44,8 @@ export function readMasked(text: string): Alert | null {
 }
 
 /**
- * The alert's text with its address sealed under the present key, as {@link alertText} writes it. Null when
- * the alert has no secret.
+ * Returns the alert's text with its address sealed under the present key, as {@link alertText} writes it.
+ * Null: the alert has no secret, or cannot be read.
  */
 export function resealedAlert(secrets: Secrets, text: string): string | null {
   const alert = openAlert(secrets, text);

@@ -59,8 +59,8 @@ export async function appliedDeclaration(source: Readable): Promise<AppliedDecla
 }
 
 /**
- * Stores what was applied. Call this in the transaction that applies the declaration, after all its other
- * writes.
+ * Stores the sources of the applied declaration. Call this in the transaction that applies the declaration,
+ * after all other writes of the transaction.
  */
 export async function writeAppliedDeclaration(
   tx: Transaction,
@@ -97,7 +97,10 @@ export async function ownedRows(source: Readable, workspaceId: number): Promise<
   return counts.join(', ');
 }
 
-/** The same as {@link ownedRows}, but with the rows that were released by a start without a declared file. */
+/**
+ * The same as {@link ownedRows}, but includes the rows that a start without a declared
+ * file released, and counts the owned rows separately.
+ */
 export async function declaredRows(source: Readable, workspaceId: number): Promise<string> {
   const counts: string[] = [];
   for (const table of RESOURCE_TABLES) {

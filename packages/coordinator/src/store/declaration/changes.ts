@@ -30,7 +30,7 @@ const monitorDetail = z.object({
   workspaceId: z.number().int(),
   type: checkKind,
   name: z.string(),
-  /** URL or URI, for alerts. */
+  /** The URL or URI that alerts show. */
   target: z.string(),
   incident: z.string().nullable(),
   links: z.array(linkDetail.extend({ notificationId: z.number().int() })),
@@ -47,7 +47,7 @@ const windowDetail = z.object({ windowId: z.number().int() });
 export type NewChange =
   /** `removed` null: the monitor was created or updated. */
   | { readonly kind: 'monitor'; readonly monitorId: number; readonly removed: RemovedRows | null }
-  /** `version`: the version of the link. */
+  /** A monitor was linked to a channel. `version`: the version of the link. */
   | {
       readonly kind: 'linked';
       readonly monitorId: number;
@@ -61,8 +61,8 @@ export type NewChange =
       readonly link: RemovedLink;
     }
   /**
-   * The settings of a channel may have changed, and it is no longer stopped. `version`: the new version of
-   * the channel's links if its kind changed; null if its kind is the same.
+   * A channel was changed, and is no longer stopped. `version`: the new version of the channel's links if its
+   * kind changed; null: its kind is the same.
    */
   | { readonly kind: 'channel'; readonly notificationId: number; readonly version: number | null }
   /** A channel was removed with its links and its pending deliveries. */
@@ -78,7 +78,7 @@ type Of<K extends NewChange['kind']> = Extract<NewChange, { kind: K }>;
 /** An entry of the log. Ids grow in the order of the commits. */
 export type Change = { readonly id: number } & (
   | (Omit<Of<'monitor'>, 'removed'> & { readonly removed: RemovedRows | typeof UNREADABLE | null })
-  /** `providerType`: the type of the channel now; null when the channel is already gone. */
+  /** `providerType`: the kind of the channel now; null: the channel was removed meanwhile. */
   | (Of<'linked' | 'channel'> & { readonly providerType: string | null })
   | (Omit<Of<'unlinked'>, 'link'> & { readonly link: RemovedLink | typeof UNREADABLE })
   | Of<'channel-removed'>
@@ -146,7 +146,7 @@ function changeOf({ id, kind, monitor_id, notification_id, detail, provider_type
   }
 }
 
-/** The version in an entry's detail; null when there is no version or it cannot be read. */
+/** The version in an entry's detail; null: the detail has no version, or cannot be read. */
 function versionIn(detail: string | null): number | null {
   const known = read(versionDetail, detail ?? '');
   return known === UNREADABLE ? null : known.version;
@@ -195,8 +195,8 @@ function versionText({ version }: z.infer<typeof versionDetail>): string {
 }
 
 /**
- * A text that changes with every change of a status and of the declaration, because each such change adds a
- * row to `transitions` or `audit`.
+ * Returns a text that changes with every change of a status and of the declaration, because each such change
+ * adds a row to `transitions` or `audit`.
  */
 export async function newestChange({ read }: Store): Promise<string> {
   const { rows } = await sql<{ transition: number | null; line: number | null }>`

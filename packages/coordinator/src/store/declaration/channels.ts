@@ -65,8 +65,8 @@ export function openSettings(secrets: Secrets, sealed: Uint8Array): Secret<unkno
 }
 
 /**
- * Sets a channel's state. Returns false when the workspace has no such channel. The row version does not
- * change. A stopped channel stays stopped until its settings change or a test is delivered.
+ * Sets a channel's state. The row version does not change. A stopped channel stays stopped until its settings
+ * change or a test is delivered. Returns false if the workspace has no such channel.
  */
 export async function setChannelState(
   tx: Transaction,
@@ -126,7 +126,7 @@ export function recipientOf(receiver: number): number | null {
   return receiver < 0 ? -receiver : null;
 }
 
-/** Condition for WHERE: the channel or page recipient whose `notification_id` is in this column exists. */
+/** SQL condition: the channel or page recipient whose `notification_id` is in this column exists. */
 export function receiverExists(column: string): RawBuilder<boolean> {
   const id = sql.ref(column);
   return sql<boolean>`CASE WHEN ${id} > 0

@@ -6,8 +6,8 @@ import type { Database } from '../schema.ts';
 import type { Transaction } from '../store.ts';
 
 /**
- * The statuses that a link stores. A link enables a channel for a monitor, and stores the status of the last
- * alert.
+ * The statuses that a link can store. A link enables a channel for a monitor, and stores the status of the
+ * last alert to the channel about the monitor.
  */
 export const ANNOUNCED = ['active', 'degraded', 'error'] as const satisfies readonly Announced[];
 
@@ -37,8 +37,8 @@ export async function linkedMonitors(
     for (const { id, monitorId } of rows) appendTo(linked, id, monitorId);
     const last = rows.at(-1);
     if (last === undefined || rows.length < LINKS_TOGETHER) break;
-    // The last channel may have more links. Its remaining links are read separately, so that the index finds
-    // where to continue.
+    // The last channel may have more links. These are read separately,
+    // so that the index finds where to continue.
     for await (const links of linksAfter(readingOf(source), last.id, last.monitorId)) {
       for (const { monitorId } of links) appendTo(linked, last.id, monitorId);
     }
@@ -54,7 +54,10 @@ export type FailingChannel = {
   readonly reason: string | null;
 };
 
-/** The failing channels of one monitor: those with the lowest ids, and the number of all failing channels. */
+/**
+ * The failing channels of one monitor. `first`: the failing channels with the
+ * lowest ids. `total`: the number of all failing channels.
+ */
 export type FailingChannels = { readonly first: readonly FailingChannel[]; readonly total: number };
 
 /**
@@ -91,7 +94,7 @@ export type ChannelLink = {
   readonly version: number;
   readonly announced: Announced;
   readonly incident: string | null;
-  /** When the incident began, epoch ms; null: there is none. */
+  /** When the incident began, epoch ms; null: there is no incident. */
   readonly incidentSince: number | null;
 };
 
@@ -154,9 +157,9 @@ export async function removeLinks(
 }
 
 /**
- * Resets the links of a channel whose kind has changed, as if the channel had received no alert. Also removes
- * the channel's threads of all incidents about which the channel may still receive alerts, because the code
- * of the former kind wrote these threads.
+ * Resets the links of a channel whose kind has changed, as if the channel had received no
+ * alert. Also removes the channel's threads of all incidents about which it may still receive
+ * alerts, because the code of the former kind wrote these threads.
  */
 export async function resetLinks(
   { db }: Transaction,

@@ -23,8 +23,7 @@ export type OverviewSearch = {
   /** The ids of the maintenance windows that are in progress. */
   readonly windowsUnderWay: readonly number[];
   /**
-   * True: only monitors under maintenance. False: only monitors that are not under maintenance. Left out:
-   * all.
+   * True: only monitors under maintenance. False: only monitors that are not under maintenance. Absent: both.
    */
   readonly isUnderMaintenance?: boolean | undefined;
   readonly order: OverviewOrder;
@@ -60,7 +59,11 @@ const ORDERS: Readonly<Record<OverviewOrder, RawBuilder<unknown>>> = {
   '-since': sql`s.since DESC NULLS LAST, m.id DESC`,
 };
 
-/** Part of a list of monitors with their states, and the number of matching monitors in each state. */
+/**
+ * A part of a list of monitors with their states. `counts`: the number of monitors in each state that match
+ * all filters except `state`. `underMaintenance`: the number of monitors under maintenance that match all
+ * filters except `state` and `isUnderMaintenance`.
+ */
 export async function monitorOverview(
   store: Store,
   search: OverviewSearch,
@@ -74,8 +77,8 @@ export async function monitorOverview(
 }
 
 /**
- * Part of the list. The query reads only columns of the index `monitors_overview`, because a row is many
- * times larger than its index entry.
+ * A part of the list. The query reads only columns of the index `monitors_overview` from `monitors`, because
+ * a row is many times larger than its index entry.
  */
 async function pageOf({ read }: Store, search: OverviewSearch): Promise<OverviewRow[]> {
   const { state, order, limit, offset } = search;

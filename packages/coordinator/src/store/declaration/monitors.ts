@@ -4,7 +4,7 @@ import { idChunks, type Readable, readingOf } from '../queries.ts';
 import type { Store, Transaction } from '../store.ts';
 import type { Row } from './resources.ts';
 
-/** The monitors of all workspaces by ascending id: the next `limit` after `afterId`. */
+/** The next `limit` monitors after `afterId`, of all workspaces, by ascending id. */
 export function monitorsAfter(store: Store, afterId: number, limit: number): Promise<Row<'monitors'>[]> {
   return store.read
     .selectFrom('monitors')
@@ -25,7 +25,7 @@ export async function monitorsOf(source: Readable, ids: readonly number[]): Prom
   return rows;
 }
 
-/** Epoch ms at which the monitor was declared; null when it does not exist or belongs to another workspace. */
+/** When the monitor was created, epoch ms; null: it does not exist or belongs to another workspace. */
 export async function monitorCreatedAt(
   store: Store,
   workspaceId: number,
@@ -42,7 +42,7 @@ export async function monitorCreatedAt(
 
 const publicity = z.object({ public: z.boolean().default(false) });
 
-/** The ids among these whose monitors are not public. */
+/** The ids of those of these monitors that exist and are not public. */
 export async function hiddenMonitors(store: Store, ids: readonly number[]): Promise<ReadonlySet<number>> {
   const hidden = new Set<number>();
   for (const some of idChunks(ids)) {
@@ -71,7 +71,10 @@ export type AlertedState = {
   }[];
 };
 
-/** The states of the existing monitors of these ids, with their links by ascending id of the channel. */
+/**
+ * The states of the existing monitors with these ids. The links of a
+ * monitor are in ascending order of the channels' ids.
+ */
 export async function alertedStatesOf(
   { db }: Transaction,
   monitorIds: readonly number[],
@@ -101,8 +104,8 @@ export async function alertedStatesOf(
 }
 
 /**
- * The components and channels that refer to a monitor: of each kind, those with the lowest ids, and the
- * number of all.
+ * The components and channels that refer to a monitor. `first`: the ones
+ * with the lowest ids. `total`: the number of all.
  */
 export type MonitorUses = {
   readonly components: {
@@ -120,7 +123,7 @@ export type MonitorUses = {
 };
 
 /**
- * The components of status pages that show a monitor, and the channels that it is linked to.
+ * Returns the components of status pages that show a monitor, and the channels that the monitor is linked to.
  *
  * @param most maximum number of listed components, and of listed channels, > 0
  */

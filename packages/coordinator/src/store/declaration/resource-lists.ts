@@ -3,11 +3,11 @@ import { containsText, jsonMember } from '../dialect.ts';
 import { type Readable, readingOf } from '../queries.ts';
 import { findResources, type ResourceTable, type Row } from './resources.ts';
 
-/** The part of a list to read; lists are in ascending order of ids. */
+/** The part of a list to read. Lists are in ascending order of ids. */
 export type Page = { readonly limit: number; readonly offset: number };
 /**
- * The conditions of a list. `nameContains` ignores the case of ASCII letters; for status pages it applies to
- * the title and the slug.
+ * The conditions of a list. `nameContains` ignores the case of ASCII letters. For
+ * status pages, it applies to the title and the slug.
  */
 export type Filter = { readonly nameContains?: string; readonly type?: string };
 
@@ -32,9 +32,7 @@ const FILTERED: {
   },
 };
 
-/**
- * The size of a row's large columns, bytes, by table. Rows of the other tables have some kilobytes at most.
- */
+/** The size of a row's large columns, bytes, by table. 0: rows of this table have some kilobytes at most. */
 const SIZES: { readonly [T in ResourceTable]: RawBuilder<number> } = {
   monitors: sql<number>`octet_length(attributes) + coalesce(octet_length(secrets_sealed), 0)`,
   notifications: sql<number>`octet_length(settings_sealed)`,
@@ -49,7 +47,7 @@ const SIZES: { readonly [T in ResourceTable]: RawBuilder<number> } = {
  */
 const PORTION_BYTES = 1_024 * 1_024;
 
-/** A page of a table's rows, and the number of all rows that pass the filter. */
+/** A page of a table's rows by ascending id, and the number of all rows that pass the filter. */
 export async function listResources<T extends ResourceTable>(
   source: Readable,
   table: T,

@@ -14,7 +14,7 @@ export const RESOURCE_TABLES: readonly ResourceTable[] = [
   'components',
 ];
 
-/** A declared interface, not a mapped type, so that code for all tables type-checks for each of them. */
+/** This is an interface, not a mapped type. With a mapped type, code for all tables would not type-check. */
 interface Rows {
   monitors: Selectable<Database['monitors']>;
   notifications: Selectable<Database['notifications']>;
@@ -27,10 +27,10 @@ export type Row<T extends ResourceTable> = Rows[T];
 export type NewRow<T extends ResourceTable> = Insertable<Database[T]>;
 export type RowChange<T extends ResourceTable> = Updateable<Database[T]>;
 
-/** The columns of a row that say whether the declared file owns it, and under which name. */
+/** The columns that say whether the declared file owns a row, and under which name. */
 export type OwnedRow = Pick<Row<ResourceTable>, 'id' | 'owner' | 'local_name'>;
 
-/** The columns that identify a row named by a declared file. A monitor's columns include its type. */
+/** The columns that identify a row that a declared file names. For a monitor, they include its type. */
 export type NamedRow<T extends ResourceTable> = Pick<Row<T>, keyof OwnedRow | ('type' & keyof Row<T>)>;
 
 /** Number of rows in a page of {@link namedByFile}. Receiving a page takes the main thread about 1 ms. */
@@ -75,7 +75,7 @@ export async function findResources<T extends ResourceTable>(
   return found;
 }
 
-/** The ids among these whose rows exist and belong to the workspace. */
+/** Returns the ids of those of these rows that exist and belong to the workspace. */
 export async function existingResources(
   source: Readable,
   table: ResourceTable,
@@ -104,7 +104,7 @@ function valuesOf(row: object, columns: readonly string[]): SqlValue[] {
 /**
  * Inserts rows. Returns the new ids in the order of the rows.
  *
- * @param rows all with the same columns; the columns that they leave out get their defaults
+ * @param rows all with the same columns; columns that are absent get their defaults
  */
 export async function insertResources<T extends ResourceTable>(
   tx: Transaction,
@@ -125,7 +125,9 @@ export async function insertResources<T extends ResourceTable>(
 /** The new values of some columns of a row, none of them `undefined`. */
 export type RowUpdate<T extends ResourceTable> = { readonly id: number; readonly change: RowChange<T> };
 
-/** Changes rows, each at most once. Rows that change the same columns share one statement. */
+/**
+ * Changes rows. `updates` has each row at most once. Rows that change the same columns share one statement.
+ */
 export async function updateResources<T extends ResourceTable>(
   tx: Transaction,
   table: T,

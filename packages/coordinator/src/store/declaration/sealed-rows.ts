@@ -5,8 +5,8 @@ import type { ResourceTable, Row } from './resources.ts';
 import type { SealPurpose, Secrets } from './secrets.ts';
 
 /*
- * Reads and writes sealed values in pages, to seal them with a new key. Row versions do not change, because
- * users see no difference.
+ * Reads and writes sealed values in pages, so that they can be sealed with a new key. Row versions do not
+ * change, because users see no difference.
  */
 
 const PAGE_ROWS = 200;
@@ -14,7 +14,7 @@ const PAGE_ROWS = 200;
 /** Key of the fact with the name of the key that seals all sealed values. */
 const SEALED_WITH = 'sealed_with';
 
-/** The name of the key that seals all sealed values; null in a new database. */
+/** The name of the key that seals all sealed values; null: the database is new. */
 export function sealedWith(store: Store): Promise<string | null> {
   return readFact(store.read, SEALED_WITH);
 }
@@ -53,7 +53,9 @@ export async function rowsAfter<T extends ResourceTable>(
 }
 
 /**
- * Replaces the values of these columns. @param rows id of each row, and its values in the order of `columns`
+ * Replaces the values of these columns.
+ *
+ * @param rows id of each row, and its values in the order of `columns`
  */
 export async function replaceColumns(
   store: Store,
@@ -67,7 +69,10 @@ export async function replaceColumns(
 
 export type StoredAlertRow = { readonly id: number; readonly alert: string };
 
-/** Deliveries after this id, ascending, whose alert may name an address with a query or user information. */
+/**
+ * The next deliveries after this id, by ascending id, whose alert may
+ * contain an address with a query or user information.
+ */
 export function alertsAfter({ read }: Store, id: number): Promise<StoredAlertRow[]> {
   return read
     .selectFrom('deliveries')
@@ -84,7 +89,9 @@ export async function writeAlerts(store: Store, rows: readonly StoredAlertRow[])
   await store.commit([{ sql, rows: rows.map(({ id, alert }) => [alert, id]) }]);
 }
 
-/** The purposes of the seals of sealed facts, by the key of the fact. The sealed values are in base64. */
+/**
+ * The purpose for which each sealed fact is sealed, by the key of the fact. The sealed values are in base64.
+ */
 const SEALED_FACTS: Readonly<Record<string, SealPurpose>> = {
   secret_probe: 'facts.secret_probe',
   job_key: 'facts.job_key',

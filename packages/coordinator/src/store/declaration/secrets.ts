@@ -79,8 +79,8 @@ export class Secrets {
   }
 
   /**
-   * A keyed hash of the text: equal texts have equal fingerprints. Nobody can test guesses of the text
-   * without the key.
+   * Returns a keyed hash of the text: equal texts have equal fingerprints.
+   * Nobody can test guesses of the text without the key.
    */
   fingerprint(purpose: SealPurpose, text: string): string {
     return fingerprintOf(this.#key, purpose, text);
@@ -109,7 +109,7 @@ function opened(key: KeyObject, purpose: SealPurpose, sealed: Uint8Array): strin
   );
 }
 
-/** The opened value; null when it does not open with this key. */
+/** Returns the opened value; null: it does not open with this key. */
 function openedOrNull(key: KeyObject, purpose: SealPurpose, sealed: Uint8Array): string | null {
   try {
     return opened(key, purpose, sealed);

@@ -7,9 +7,9 @@ import type { OwnedRow } from './resources.ts';
 type Names = { readonly slug: string; readonly custom_domain: string | null };
 
 /**
- * Tells whether another page already has the page's slug or its domain; null: neither. Slugs are unique over
- * all workspaces. A domain is unique only in its workspace, because a declaration does not prove who owns the
- * domain.
+ * Returns which name of the page another page already has: its slug or its domain; null:
+ * neither. Slugs are unique over all workspaces. A domain is unique only in its workspace,
+ * because a declaration does not prove who owns the domain.
  *
  * @param exceptId the id of the page itself; 0 for a new page
  */
@@ -34,12 +34,16 @@ export async function takenName(
   return taken.some((page) => page.slug === slug) ? 'slug' : 'custom_domain';
 }
 
-/** The tables of the parts of status pages. */
+/** The tables that have the parts of status pages. */
 export type PagePart = 'components' | 'component_groups';
 
 export type ShowingComponent = OwnedRow & { readonly page_id: number; readonly monitor_id: number | null };
 
-/** Components that show one of these monitors (500 at most), by ascending id. */
+/**
+ * The components that show one of these monitors, by ascending id.
+ *
+ * @param monitorIds at most 500
+ */
 export function componentsOfMonitors(
   { db }: Transaction,
   monitorIds: readonly number[],
@@ -73,7 +77,7 @@ export async function removeComponents(tx: Transaction, ids: readonly number[]):
 }
 
 /**
- * Detaches components from their monitors. They stay on their pages and show nothing.
+ * Detaches components from their monitors. The components stay on their pages and show nothing.
  *
  * @param now epoch ms
  */
@@ -88,7 +92,11 @@ export async function detachFromMonitors(
   );
 }
 
-/** Components of these groups (500 at most), by ascending id. */
+/**
+ * The components of these groups, by ascending id.
+ *
+ * @param groupIds at most 500
+ */
 export function componentsOfGroups(
   { db }: Transaction,
   groupIds: readonly number[],
@@ -102,7 +110,7 @@ export function componentsOfGroups(
 }
 
 /**
- * Takes all components out of these groups. They stay on their pages.
+ * Takes all components out of these groups. The components stay on their pages.
  *
  * @param now epoch ms
  */
@@ -140,7 +148,10 @@ export type ComponentSearch = {
   readonly offset: number;
 };
 
-/** Part of a list of the components of all status pages, by page and id, and the number of all matches. */
+/**
+ * A part of a list of the components of all status pages, by page and
+ * id, and the number of all matching components.
+ */
 export async function findComponents(
   source: Readable,
   { workspaceId, ids, pageId, nameContains, limit, offset }: ComponentSearch,

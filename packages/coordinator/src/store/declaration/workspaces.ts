@@ -32,8 +32,8 @@ export async function ensureDefaultWorkspace(store: Store, now: number): Promise
 }
 
 /**
- * Part of the list of workspaces by ascending id. `only` limits the list to one workspace. `nameContains`
- * ignores the case of ASCII letters.
+ * A part of the list of workspaces, by ascending id, and the number of all that match. `only` limits the list
+ * to one workspace. `nameContains` ignores the case of ASCII letters.
  */
 export async function listWorkspaces(
   store: Store,

@@ -17,7 +17,7 @@ import type { Store } from '../store.ts';
 
 type Reading = Pick<Store, 'read'>;
 
-/** Rows per query. */
+/** Maximum number of rows per query. */
 const PAGE = 1_000;
 
 export type PastStatus = { readonly status: MonitorStatus; readonly since: number };
@@ -73,7 +73,9 @@ export function linkedChannels(
 }
 
 /**
- * The status of the last alert about the monitor to a channel that was queued up to an instant (epoch ms).
+ * What a channel was last told about the monitor up to an instant (epoch ms): the status and
+ * the incident of the last alert that was queued for the channel. `active`, without an
+ * incident, if no alert was queued or the last alert told of an end.
  */
 export async function announcedAt(
   { read }: Reading,

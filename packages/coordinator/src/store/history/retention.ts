@@ -5,14 +5,14 @@ import { dropResultDay, greatest, least } from '../dialect.ts';
 import type { Store, Transaction } from '../store.ts';
 
 /*
- * Deletion of expired rows in chunks. Each function deletes or inspects one chunk per call, in a transaction
- * of its own, so that other work does not wait for long. Instants are epoch ms. Rows older than the cutoff
- * are deleted.
+ * Deletes expired rows in chunks. Each function deletes or inspects one chunk per
+ * call, in a transaction of its own, so that other work does not wait for long.
+ * Instants are epoch ms. Rows older than the cutoff are deleted.
  */
 
-/** Rows per transaction. */
+/** Maximum number of rows per transaction. */
 const CHUNK_ROWS = 1_000;
-/** Deliveries per transaction; their attempts are deleted with them. */
+/** Maximum number of deliveries per transaction. The attempts of a delivery are deleted with it. */
 const CHUNK_DELIVERIES = 200;
 
 /**
@@ -42,8 +42,8 @@ export function deleteResults(store: Store, cutoff: number): Promise<number> {
 }
 
 /**
- * Moves the first hour whose results are kept, and returns the beginning of that hour, epoch ms. Earlier
- * hours are never rolled up again.
+ * Moves the stored hour from which on all results are kept, and returns its
+ * beginning, epoch ms. Earlier hours are never rolled up again.
  */
 async function resultsFromOn(tx: Transaction, cutoff: number): Promise<number> {
   const rolledUp = least(
@@ -57,7 +57,7 @@ async function resultsFromOn(tx: Transaction, cutoff: number): Promise<number> {
   return rows[0]?.results_from ?? 0;
 }
 
-/** Deletes the names of agents from which no stored result comes. */
+/** Deletes the names of agents that have no stored result. */
 export function deleteAgentNames(store: Store): Promise<number> {
   return store.transaction(async (tx) => {
     const [oldest] = await tx.query<{ slot: number | null }>('SELECT min(slot) AS slot FROM slot_results');
@@ -97,8 +97,8 @@ export function deleteDeliveries(store: Store, cutoff: number): Promise<number> 
 }
 
 /**
- * Deletes the stored threads of channels whose last alert is older than the cutoff. Threads of open incidents
- * stay.
+ * Deletes the stored threads of incidents in channels. A thread is deleted if its last alert was sent before
+ * the cutoff and its incident is not open.
  */
 export function deleteThreads(store: Store, cutoff: number): Promise<number> {
   return store.transaction((tx) =>
@@ -115,8 +115,8 @@ export function deleteThreads(store: Store, cutoff: number): Promise<number> {
 }
 
 /**
- * At most 100 removed channels and page recipients that still have deliveries. The recursive query steps from
- * receiver to receiver in the index, and does not read every delivery.
+ * The ids of removed channels and page recipients that still have deliveries, at most 100. The recursive
+ * query steps from receiver to receiver in the index, and does not read every delivery.
  */
 export async function removedChannels({ read }: Store): Promise<number[]> {
   const { rows } = await sql<{ id: number }>`
@@ -132,7 +132,7 @@ export async function removedChannels({ read }: Store): Promise<number[]> {
 }
 
 /**
- * Deletes a chunk of a removed channel's rows: first deliveries, and threads when no deliveries are left.
+ * Deletes a chunk of a removed channel's rows: deliveries first, and threads when no deliveries are left.
  * Resolves to the number of deleted rows; 0: nothing was left.
  */
 export function deleteOfChannel(store: Store, notificationId: number): Promise<number> {

@@ -20,8 +20,8 @@ export async function storedProgress(reading: Readable): Promise<Progress | null
 }
 
 /**
- * The slot of the oldest result and the instant of the first transition, epoch ms; null when there is no
- * result or no transition.
+ * The slot of the oldest result and the instant of the first transition, epoch ms. `slot` is null if there is
+ * no result, and `transitionAt` is null if there is no transition.
  */
 export async function oldestRecorded(
   reading: Readable,
@@ -43,15 +43,15 @@ export async function writeProgress(tx: Transaction, progress: Progress): Promis
   );
 }
 
-/** The first hour (epoch ms) from which on all results are still stored. */
+/** The hour (epoch ms) from which on all results are still stored. */
 export async function resultsFrom(tx: Transaction): Promise<number> {
   const [row] = await tx.query<{ results_from: number }>('SELECT results_from FROM rollup_progress');
   return row?.results_from ?? 0;
 }
 
 /**
- * Moves the hour from which on all results are stored back to `day` (epoch ms), if that hour is later than
- * `day`. This is needed when the clock was ahead during the retention's last deletion.
+ * Moves the stored hour from which on all results are kept back to `day` (epoch ms), if it is later than
+ * `day`. It is later if the clock was ahead during the retention's last deletion.
  */
 export async function expectResultsFrom(tx: Transaction, day: number): Promise<void> {
   await sql`UPDATE rollup_progress SET results_from = ${least(sql`results_from`, sql`${day}`)}`.execute(
@@ -59,7 +59,10 @@ export async function expectResultsFrom(tx: Transaction, day: number): Promise<v
   );
 }
 
-/** An hour of a monitor that got a result after it was rolled up. `marks` grows with each such result. */
+/**
+ * An hour that must be rolled up again for a monitor, because it got a result
+ * after its roll-up. `marks` grows with each such result.
+ */
 export type Repair = { readonly hour: number; readonly monitor_id: number; readonly marks: number };
 
 /** The hours before `beforeHour` (epoch ms) that must be rolled up again, oldest first. */

@@ -70,7 +70,7 @@ function sumOf(one: HourRow, other: HourRow): HourRow {
   };
 }
 
-/** Replaces all rows of the monitors' hours in these spans. */
+/** Replaces all rows of hours that these monitors have in these spans. */
 export async function replaceHours(
   tx: Transaction,
   spans: readonly (TimeSpan & { monitorId: number })[],
@@ -148,7 +148,7 @@ export async function removeSomeRollups(tx: Transaction, monitorId: number): Pro
   await tx.runEach('DELETE FROM removed_monitors WHERE monitor_id = ?', [[monitorId]]);
 }
 
-/** The next monitors by id, each with the number of its hourly roll-ups in the span. */
+/** The next monitors after `afterMonitor`, by id, each with the number of its rows of hours in the span. */
 export async function monitorsWithHours(
   { read }: Store,
   afterMonitor: number,

@@ -34,7 +34,10 @@ export async function writeUptimes(tx: Transaction, days: readonly UptimeDay[]):
 /** A monitor's stored uptimes and its status changes on the last days. */
 export type RecentDays = {
   id: number;
-  /** Beginning of the first day that is not rolled up, or of the first requested day, whichever is later. */
+  /**
+   * Beginning of the first day that is not rolled up, or of the first
+   * requested day, whichever is later. Epoch ms.
+   */
   since: number;
   /** The rolled-up days before `since`, in any order. `at`: the beginning of the day. */
   rolledUp: { at: number; times: StatusTimes }[];

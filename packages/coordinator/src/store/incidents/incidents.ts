@@ -78,8 +78,8 @@ export async function findIncident(
 
 /**
  * The incidents that a page shows with text: incidents that name the page, and incidents of these monitors
- * that name no page. Only incidents that people wrote about and that are open or ended after `from` (epoch
- * ms): at most 200, newest first.
+ * that name no page. An incident is included only if people wrote about it, and if it is open or ended at
+ * `from` (epoch ms) or later. Returns at most 200 incidents, newest first.
  */
 export async function writtenIncidents(
   source: Readable,
@@ -162,8 +162,8 @@ export async function updatesOf(
 }
 
 /**
- * The next updates in the order of their commits, with their incidents. The caller stores the id of the last
- * update that it has announced. An update that was removed before this call is missing.
+ * The next updates after `afterId` in the order of their commits, each with its incident. The caller stores
+ * the id of the last update that it has announced. An update that was removed before this call is missing.
  */
 export async function updatesAfter(
   source: Readable,
@@ -264,7 +264,10 @@ async function insertPages(tx: Transaction, incidentId: number, pageIds: readonl
   );
 }
 
-/** Condition: incidents that name the page, and incidents of the page's monitors that name no page. */
+/**
+ * SQL condition that selects the incidents that name the page, and the
+ * incidents of the page's monitors that name no page.
+ */
 function ofPage(pageId: number) {
   return sql<boolean>`(id IN (SELECT incident_id FROM incident_pages WHERE page_id = ${pageId})
     OR (monitor_id IN (SELECT monitor_id FROM components WHERE page_id = ${pageId})

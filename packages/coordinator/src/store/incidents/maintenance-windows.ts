@@ -25,8 +25,8 @@ const repetition = z.object({
 }) satisfies z.ZodType<Repetition>;
 
 /**
- * The parts of a maintenance window that an operator writes. All ids are ids of objects in the window's
- * workspace.
+ * The parts of a maintenance window that an operator writes. All ids
+ * belong to objects in the window's workspace.
  */
 export type WindowContent = Omit<WindowTimes, 'endedAt'> & {
   readonly title: string;
@@ -43,8 +43,8 @@ export type StoredWindow = WindowContent & {
   /** When an operator ended the window, epoch ms; null: nobody ended it. */
   readonly endedAt: number | null;
   /**
-   * The stored time zone, if this process does not know that zone; the window's times are then read as UTC.
-   * Null: the zone is known.
+   * The stored time zone, if this process does not know it. The window's times are then
+   * read as UTC. Null: the process knows the time zone.
    */
   readonly unknownTimeZone: string | null;
   readonly rowVersion: number;
@@ -58,7 +58,7 @@ type Target = 'monitors' | 'pages' | 'components';
 const COLUMN = { monitors: 'monitor_id', pages: 'page_id', components: 'component_id' } as const;
 const TARGETS = ['monitors', 'pages', 'components'] as const;
 
-/** Only windows that name this object. */
+/** Selects the windows that name this object. */
 export type WindowFilter = { readonly target: Target; readonly id: number };
 
 /** The windows of a workspace, by ascending id. */
@@ -108,8 +108,8 @@ export async function windowsOfPage(source: Readable, pageId: number): Promise<S
 }
 
 /**
- * The windows of these monitors, of any workspace, by monitor. A monitor without a window is missing.
- * Monitors of the same window get the same object.
+ * The times of the windows of these monitors, of any workspace, by monitor. A monitor without a window is
+ * missing. Monitors of the same window get the same object.
  */
 export async function windowTimesOf(
   source: Readable,
@@ -174,7 +174,7 @@ export async function allWindows(source: Readable): Promise<StoredWindow[]> {
   return completed(source, rows);
 }
 
-/** All windows that are not over at `now`, epoch ms. */
+/** All windows that have an occurrence at or after `now`, epoch ms. */
 export async function loadWindows({ read }: Pick<Store, 'read'>, now: number): Promise<Windows> {
   const rows = await read.selectFrom('maintenance_windows').selectAll().orderBy('id').execute();
   const present = rows.filter((row) => nextOccurrence(timesOf(row), now) !== null);
@@ -221,7 +221,10 @@ export async function insertWindow(
   return id;
 }
 
-/** @param endedAt and `now`: epoch ms; `endedAt` null: the window is not ended */
+/**
+ * @param times.endedAt when an operator ended the window, epoch ms; null: nobody ended it
+ * @param times.now epoch ms
+ */
 export async function replaceWindow(
   tx: Transaction,
   id: number,
@@ -331,7 +334,7 @@ function timesOf({ starts_at, ends_at, time_zone, repeat, ended_at }: WindowRow)
   return {
     startsAt: starts_at,
     endsAt: ends_at,
-    // The zone may be unknown here although the version of Node that stored the window knew it. The
+    // This process may not know the zone, although the version of Node that stored the window knew it. The
     // evaluation must not fail because of an unknown zone.
     timeZone: isTimeZone(time_zone) ? time_zone : 'UTC',
     repeat: repeat === null ? null : repetition.parse(JSON.parse(repeat)),
@@ -351,7 +354,8 @@ function liveOf(window: StoredWindow): LiveWindow {
 const MOST_REMEMBERED = 10_000;
 
 /**
- * Finds the maintenance windows in progress. Windows change rarely, so their parsed times are kept in memory.
+ * Finds the maintenance windows with an occurrence in progress. Windows change
+ * rarely, so their parsed times are kept in memory.
  */
 export class MaintenanceNow {
   readonly #store: Pick<Store, 'read'>;

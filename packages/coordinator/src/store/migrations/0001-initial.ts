@@ -9,8 +9,9 @@ import { SHOWN_VERSIONS } from './shown-versions.ts';
  * changes, and each change of the tables is a further migration.
  *
  * All instants are epoch milliseconds. Columns named `*_sealed` hold AES-256-GCM cipher text. `owner` is
- * 'file' for rows that the declared file owns, otherwise null; `local_name` is the key in the file of a row
- * that the file owns. `row_version` grows with every write of the row.
+ * 'file' for rows that the declared file owns, otherwise null. `local_name` is the key of the row in the
+ * declared file. A row that a start without a declared file released keeps its `local_name`. `row_version`
+ * grows with each change of what people declare or write in the row.
  */
 
 const ACCESS = [
@@ -35,7 +36,7 @@ const ACCESS = [
   'CREATE INDEX audit_outcome ON audit (outcome, id)',
   'CREATE INDEX audit_at ON audit (at)',
   // Sessions of visitors, and links that work once. Only hashes of their secrets are kept. A subject is
-  // `token:<id>` or `page:<id>`; it is no foreign key, because it may be either.
+  // `token:<id>` or `page:<id>`. It refers to one of two tables, so it is no foreign key.
   `CREATE TABLE sessions (
     hash TEXT PRIMARY KEY, subject TEXT NOT NULL, credential TEXT NOT NULL, created_at INTEGER NOT NULL,
     expires_at INTEGER NOT NULL)`,
@@ -55,8 +56,9 @@ const ACCESS = [
 
 const DECLARED = [
   // Type, name and `active` are columns, because lists are searched and sorted by them. All other attributes
-  // (also those that every kind has, such as `periodicity`) are JSON; their secret parts, header values for
-  // example, are separate and sealed. A type that this version does not know is refused where its row is read.
+  // (also the attributes that every kind has, such as `periodicity`) are JSON. The secret parts of
+  // attributes, header values for example, are separate and sealed. If this version does not know the type of
+  // a row, the reader of the row refuses it.
   `CREATE TABLE monitors (
     id INTEGER PRIMARY KEY AUTOINCREMENT, workspace_id INTEGER NOT NULL REFERENCES workspaces,
     type TEXT NOT NULL, name TEXT NOT NULL,
@@ -70,8 +72,8 @@ const DECLARED = [
   'CREATE INDEX monitors_overview ON monitors (workspace_id, id, active, name, type)',
   // Deleted monitors that still have roll-ups; see `REMOVED`.
   'CREATE TABLE removed_monitors (monitor_id INTEGER PRIMARY KEY)',
-  // `stopped_at`: since when the channel is stopped, because its address is dead; null: it is not stopped.
-  // `kept`: what the channel's code stores for it, such as the new id of a chat; null: nothing.
+  // `stopped_at`: when the channel was stopped because its address is dead; null: it is not stopped. `kept`:
+  // the text that the channel's code stores for the channel, such as the new id of a chat; null: no text.
   `CREATE TABLE notifications (
     id INTEGER PRIMARY KEY AUTOINCREMENT, workspace_id INTEGER NOT NULL REFERENCES workspaces,
     name TEXT, provider_type TEXT NOT NULL, settings_sealed BLOB NOT NULL,
@@ -80,9 +82,9 @@ const DECLARED = [
     created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL,
     stopped_at INTEGER, group_alerts INTEGER NOT NULL DEFAULT 1, kept TEXT)`,
   'CREATE INDEX notifications_workspace ON notifications (workspace_id, id)',
-  // A link enables a channel for a monitor. `version` is the channel's `row_version` when the link was made, or
-  // when the channel became one of another kind. `announced` is the status of the last alert to the channel
-  // about the monitor.
+  // A link enables a channel for a monitor. `version` is the channel's `row_version` when the link was made,
+  // or when the channel's kind last changed. `announced` is the status of the last alert to the channel about
+  // the monitor, and `active` before the first alert.
   `CREATE TABLE links (
     monitor_id INTEGER NOT NULL REFERENCES monitors ON DELETE CASCADE,
     notification_id INTEGER NOT NULL REFERENCES notifications ON DELETE CASCADE,
@@ -90,8 +92,8 @@ const DECLARED = [
     announced TEXT NOT NULL DEFAULT 'active' CHECK (announced IN ('active', 'degraded', 'error')),
     incident TEXT, PRIMARY KEY (monitor_id, notification_id)) WITHOUT ROWID`,
   'CREATE INDEX links_notification ON links (notification_id, monitor_id)',
-  // `latency`: whether the page shows how fast its monitors answer, and over which time: `none`, `24h` or `7d`.
-  // `shown_version`: see `shown-versions.ts`.
+  // `latency`: the time over which the page shows how fast its monitors answer: `24h` or `7d`; `none`: the
+  // page does not show it. `shown_version`: see `shown-versions.ts`.
   `CREATE TABLE status_pages (
     id INTEGER PRIMARY KEY AUTOINCREMENT, workspace_id INTEGER NOT NULL REFERENCES workspaces,
     slug TEXT NOT NULL UNIQUE, custom_domain TEXT, attributes TEXT NOT NULL, secrets_sealed BLOB,
@@ -117,18 +119,18 @@ const DECLARED = [
   'CREATE INDEX components_group ON components (group_id) WHERE group_id IS NOT NULL',
   'CREATE INDEX components_monitor ON components (monitor_id) WHERE monitor_id IS NOT NULL',
   // The log of changes of the declaration whose effects (votes that end, announcements, scheduling) are not
-  // applied yet, see `changes.ts`. Ids grow in the order of the commits. `detail` is JSON: the content of the
-  // rows before they were removed.
+  // applied yet, see `changes.ts`. Ids grow in the order of the commits. `detail` is JSON: the content of
+  // removed rows, the version of links, or the id of a maintenance window.
   `CREATE TABLE changes (
     id INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL,
     monitor_id INTEGER, notification_id INTEGER, detail TEXT)`,
 ];
 
 const EVALUATION = [
-  // The results of all regions about a slot of a monitor. The key begins with the slot: rows that are recorded
-  // together lie together, and expired rows are one range. `regions` has a bit per region with a report, `not_run`
-  // a bit per region whose reports all are `not_run`. `reports`: see `results/report-bytes.ts`. `INT` takes four
-  // bytes in PostgreSQL, and as few as it needs in SQLite.
+  // The results of all regions about a slot of a monitor. The key begins with the slot. So rows that are
+  // recorded together lie together, and expired rows are one range. `regions` has a bit for each region with
+  // a report. `not_run` has a bit for each region whose reports are all `not_run`. `reports`: see
+  // `results/report-bytes.ts`. `INT` takes four bytes in PostgreSQL, and as few bytes as possible in SQLite.
   `CREATE TABLE slot_results (
     slot INTEGER NOT NULL, monitor_id INT NOT NULL, regions INT NOT NULL, not_run INT NOT NULL,
     reports BLOB NOT NULL, PRIMARY KEY (slot, monitor_id)) WITHOUT ROWID
@@ -138,25 +140,27 @@ const EVALUATION = [
   'CREATE TABLE agent_names (number INTEGER PRIMARY KEY, name TEXT NOT NULL, noted_on INTEGER NOT NULL)',
   // The retention finds the rows to delete by this index.
   'CREATE INDEX agent_names_noted ON agent_names (noted_on)',
-  // Slots of a monitor that are not on its grid. A read of one monitor's results looks up the slots on the
-  // grid and the slots in this table.
+  // Slots of a monitor that are not on its grid. A reader of one monitor's results looks
+  // up the slots on the grid and the slots in this table.
   `CREATE TABLE off_grid_slots (
     monitor_id INTEGER NOT NULL, slot INTEGER NOT NULL, PRIMARY KEY (monitor_id, slot)) WITHOUT ROWID`,
   // The retention finds the rows to delete by this index.
   'CREATE INDEX off_grid_slots_slot ON off_grid_slots (slot)',
-  // One row per monitor: the state that the evaluation needs after a restart, without its votes. `version`:
-  // the version of the probed attributes that the votes belong to. Results of slots up to `floor_slot` never
-  // vote. `entered` has a bit per region that was asked to check a slot. `status_slot` is the slot of the
-  // last change to a status other than `unknown`. `shown_version`: see `shown-versions.ts`.
+  // One row for each monitor: the state that the evaluation needs after a restart, without
+  // the votes. `version`: the version of the probed attributes that the votes belong to.
+  // Results of slots up to `floor_slot` never vote. `entered` has a bit for each region that
+  // was asked to check a slot. `status_slot` is the slot of the last change to a status other
+  // than `unknown`. `shown_version`: see `shown-versions.ts`.
   `CREATE TABLE monitor_states (
     monitor_id INTEGER PRIMARY KEY REFERENCES monitors ON DELETE CASCADE,
     status TEXT NOT NULL CHECK (status IN ('active', 'degraded', 'error', 'unknown')),
     status_slot INTEGER NOT NULL DEFAULT 0, since INTEGER NOT NULL, incident TEXT, reason TEXT, version INTEGER,
     floor_slot INTEGER NOT NULL DEFAULT 0, entered INTEGER NOT NULL DEFAULT 268435455,
     shown_version INTEGER NOT NULL DEFAULT 1)`,
-  // One row per monitor, written with each slot. The key begins with the monitor's place in the half minute:
-  // monitors that are due together lie together. `votes` and `open_slots` (undecided slots with their reports;
-  // null: none) are JSON, see `stored-votes.ts`. `written_at` is on the slots' clock.
+  // One row for each monitor, written with each slot. The key begins with the monitor's place in
+  // the half minute, so rows of monitors that are due together lie together. `votes` and
+  // `open_slots` are JSON, see `stored-votes.ts`. `open_slots`: the undecided slots with their
+  // reports; null: no slot is open. `written_at` is on the slots' clock.
   `CREATE TABLE monitor_votes (
     place INTEGER NOT NULL, monitor_id INTEGER NOT NULL, decided_slot INTEGER NOT NULL,
     written_at INTEGER NOT NULL, votes TEXT NOT NULL, open_slots TEXT,
@@ -180,14 +184,14 @@ const EVALUATION = [
     stream TEXT PRIMARY KEY, stream_created TEXT NOT NULL, sequence INTEGER NOT NULL,
     message_id TEXT NOT NULL, message_time INTEGER NOT NULL) WITHOUT ROWID`,
   // The lease of a shard, see `shard-lease.ts`. `term` is drawn at random each time a coordinator takes the
-  // lease; '': the holder has resigned. Once the row has another term, the constraint refuses the writes of
-  // the former leader. `holder` and `epoch` (how often the lease was taken) are only for people. `expires_at`
-  // is an instant of the database's clock.
+  // lease; '': the holder has resigned. When the row has got another term, the constraint refuses the writes
+  // of the former leader. `holder` and `epoch` (how often the lease was taken) are only for people.
+  // `expires_at` is an instant of the database's clock.
   `CREATE TABLE shards (
     id INTEGER PRIMARY KEY, holder TEXT NOT NULL, term TEXT CONSTRAINT not_leading CHECK (term IS NOT NULL),
     epoch INTEGER NOT NULL, expires_at INTEGER NOT NULL)`,
-  // `last_seen_at`: the last time the region had a live agent, written at least once a minute while it has
-  // one.
+  // `last_seen_at`: the last time at which the region had a live agent. It is written at
+  // least once a minute while the region has a live agent.
   'CREATE TABLE region_presence (region TEXT PRIMARY KEY, last_seen_at INTEGER NOT NULL) WITHOUT ROWID',
   // Intervals in which a region had no live agent. `ended_at` is null while the interval lasts.
   `CREATE TABLE region_absences (
@@ -200,23 +204,24 @@ const COUNTS = `passed INTEGER NOT NULL, degraded INTEGER NOT NULL, failed INTEG
     not_run INTEGER NOT NULL`;
 
 const TOTALS = [
-  // Counts of a monitor's results with a slot in the hour (or day, UTC) that begins at `at`. `latency` is a
-  // histogram, see `verdict/latency-histogram.ts`; null: no result has a latency that counts.
+  // Counts of a monitor's results from one region. Their slots are in the hour (or day,
+  // UTC) that begins at `at`. `latency` is a histogram, see
+  // `verdict/latency-histogram.ts`; null: no result has a latency that counts.
   `CREATE TABLE rollup_hours (
     monitor_id INTEGER NOT NULL, at INTEGER NOT NULL, region TEXT NOT NULL, ${COUNTS}, latency BLOB,
     PRIMARY KEY (monitor_id, at, region)) WITHOUT ROWID`,
   `CREATE TABLE rollup_days (
     monitor_id INTEGER NOT NULL, at INTEGER NOT NULL, region TEXT NOT NULL, ${COUNTS}, latency BLOB,
     PRIMARY KEY (monitor_id, at, region)) WITHOUT ROWID`,
-  // How long the monitor had each status on the day that begins at `at`, ms. For the rest of the day the
-  // status is unknown. A monitor without a known status that day has no row.
+  // How long the monitor had each status on the day (UTC) that begins at `at`, ms. The status is unknown for
+  // the rest of the day. A day without a known status has no row.
   `CREATE TABLE uptime_days (
     monitor_id INTEGER NOT NULL, at INTEGER NOT NULL, active_ms INTEGER NOT NULL,
     degraded_ms INTEGER NOT NULL, error_ms INTEGER NOT NULL, PRIMARY KEY (monitor_id, at)) WITHOUT ROWID`,
-  // Progress of rolling up. All hours before `hour` are done. In `hour`, the results are done whose slot lies
-  // less than `phase` ms after a full half minute. All days before `day` are done. In `day`, the monitors up
-  // to `after_monitor` are done. Results of the hour `results_from` and later are complete; the retention may
-  // have deleted older results.
+  // Progress of the roll-ups. All hours before `hour` are done. In `hour`, the results are done whose slots
+  // lie less than `phase` ms after a full half minute. All days before `day` are done. In `day`, the monitors
+  // with ids up to `after_monitor` are done. All results of the hour `results_from` and of later hours are
+  // still stored. The retention may have deleted older results.
   `CREATE TABLE rollup_progress (
     id INTEGER PRIMARY KEY CHECK (id = 1), hour INTEGER NOT NULL, phase INTEGER NOT NULL,
     day INTEGER NOT NULL, after_monitor INTEGER NOT NULL, results_from INTEGER NOT NULL DEFAULT 0)`,
@@ -226,8 +231,8 @@ const TOTALS = [
     hour INTEGER NOT NULL, monitor_id INTEGER NOT NULL, marks INTEGER NOT NULL DEFAULT 1,
     PRIMARY KEY (hour, monitor_id)) WITHOUT ROWID`,
   // Counts of the export over OTLP (`export/`). `totals` is JSON and includes the notes up to `until`. A note
-  // has those results of one batch of the recorder whose monitors are exported. A note is deleted when all
-  // totals include it. The process assigns the ids of notes, which only grow.
+  // has the results of one batch of the recorder, as far as their monitors are exported. A note is deleted
+  // when all totals include it. The process assigns the ids of notes, which only grow.
   `CREATE TABLE export_totals (
     monitor_id INTEGER PRIMARY KEY REFERENCES monitors ON DELETE CASCADE,
     until INTEGER NOT NULL, totals TEXT NOT NULL)`,
@@ -235,14 +240,18 @@ const TOTALS = [
 ];
 
 const DELIVERY = [
-  // The outbox and, after sending, the ledger. `alert` is the JSON snapshot; `incident` and `status` are those of
-  // the alert, null: the alert cannot be read. `uid` is the webhook-id. `state`: pending, delivered, dead or
-  // superseded. `attempts` counts all attempts, `tries` those since the last replay, at `replayed_at`. The
-  // `monitor_id` of a test alert is 0. `group_uid`: the id of the message for many alerts in which the delivery may
-  // have been sent; null: it was in none. A delivery has no foreign key, so that a channel with many deliveries is
-  // removed at once and its deliveries in small steps after it.
-  // `due_at`: when the oldest pending delivery of a monitor and channel may be sent, 0: at once; null: it is over or
-  // waits behind an older one. `hastened`, 0 or 1: it was made due before `next_attempt_at`, and is so once only.
+  // The outbox and, after sending, the ledger. `uid` is sent as `webhook-id`. `alert` is the alert as
+  // JSON. `incident` and `status` come from the alert; null: the alert cannot be read. `state`:
+  // pending, delivered, dead or superseded. `attempts` is the number of all attempts. `tries` is the
+  // number of attempts since the last replay, which was at `replayed_at`. The `monitor_id` of a test
+  // alert is 0. `group_uid`: the id of the grouped message in which the delivery may have been sent;
+  // null: it was in no grouped message. A delivery has no foreign key. So a channel with many
+  // deliveries is removed at once, and its deliveries are removed later in small steps.
+  //
+  // `due_at`: when the delivery may be sent, if it is the oldest pending delivery of its monitor and channel;
+  // 0: at once. Null: the delivery has ended, or waits behind an older delivery. `hastened`, 0 or 1: another
+  // delivery to the channel succeeded, so this delivery became due before `next_attempt_at`. It does not
+  // become due early in this way again before an attempt at a regular time.
   `CREATE TABLE deliveries (
     id INTEGER PRIMARY KEY AUTOINCREMENT, uid TEXT NOT NULL UNIQUE,
     notification_id INTEGER NOT NULL, monitor_id INTEGER NOT NULL, alert TEXT NOT NULL,
@@ -260,24 +269,22 @@ const DELIVERY = [
   'CREATE INDEX deliveries_monitor ON deliveries (monitor_id, id)',
   // The retention finds the rows to delete by this index.
   'CREATE INDEX deliveries_finished ON deliveries (finished_at) WHERE finished_at IS NOT NULL',
-  // `outcome` is that of the kind of channel, `reason` says more about a failure, `reply` is what the receiver
-  // answered, shortened and masked. `next_attempt_at`: null after the last attempt.
+  // `outcome`: the outcome that the channel's code returned. `reason`: more about a failure. `reply`: the
+  // receiver's answer, shortened and masked. `next_attempt_at`: null after the last attempt.
   `CREATE TABLE delivery_attempts (
     delivery_id INTEGER NOT NULL REFERENCES deliveries ON DELETE CASCADE, number INTEGER NOT NULL,
     at INTEGER NOT NULL, duration REAL NOT NULL, outcome TEXT NOT NULL, status_code INTEGER, error TEXT,
     reason TEXT, reply TEXT, next_attempt_at INTEGER, PRIMARY KEY (delivery_id, number)) WITHOUT ROWID`,
-  // The incidents that a channel was, or may have been, told about. `thread`: what the channel's code stores
-  // between the alerts of an incident, such as a message's id. `at`: the time of the last alert.
+  // The incidents that were announced, or may have been announced, to a channel.
+  // `thread`: a text that the channel's code stores between the alerts of an incident,
+  // such as a message's id. `at`: the time of the last alert.
   `CREATE TABLE delivery_threads (
     notification_id INTEGER NOT NULL, incident TEXT NOT NULL, thread TEXT, at INTEGER NOT NULL,
     PRIMARY KEY (notification_id, incident)) WITHOUT ROWID`,
   'CREATE INDEX delivery_threads_at ON delivery_threads (at)',
 ];
 
-/**
- * Maintenance windows, and incidents that people write about. No declared file and no Terraform resource
- * declares these rows.
- */
+/** Maintenance windows and incidents. No declared file and no Terraform resource declares these rows. */
 const NOTES = [
   // `repeat`: JSON, see `maintenance-windows.ts`; null: the window occurs once. `ended_at`: when an operator
   // ended the window; null: nobody ended it.
@@ -293,8 +300,8 @@ const NOTES = [
     monitor_id INTEGER NOT NULL REFERENCES monitors ON DELETE CASCADE,
     PRIMARY KEY (window_id, monitor_id)) WITHOUT ROWID`,
   'CREATE INDEX maintenance_monitors_monitor ON maintenance_monitors (monitor_id)',
-  // Pages that a window names: they show it although they may not show its monitors. The next table has the
-  // components that a window names.
+  // Pages that a window names. They show the window even if they show none of its monitors. The next table
+  // has the components that a window names.
   `CREATE TABLE maintenance_pages (
     window_id INTEGER NOT NULL REFERENCES maintenance_windows ON DELETE CASCADE,
     page_id INTEGER NOT NULL REFERENCES status_pages ON DELETE CASCADE,
@@ -305,8 +312,9 @@ const NOTES = [
     component_id INTEGER NOT NULL REFERENCES components ON DELETE CASCADE,
     PRIMARY KEY (window_id, component_id)) WITHOUT ROWID`,
   'CREATE INDEX maintenance_components_component ON maintenance_components (component_id)',
-  // An incident that people write about has a title and neither key nor monitor. The key is the one in alerts
-  // and transitions. `impact` is the operator's statement about the affected components.
+  // Incidents of monitors, and incidents that people create. An incident that people create has
+  // a title, and neither a key nor a monitor. Alerts and transitions contain the key. `impact`
+  // is the operator's statement about the affected components.
   `CREATE TABLE incidents (
     id INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT UNIQUE, workspace_id INTEGER, monitor_id INTEGER,
     opened_at INTEGER NOT NULL, closed_at INTEGER, closure TEXT, title TEXT,
@@ -329,13 +337,16 @@ const NOTES = [
   'CREATE INDEX incident_updates_incident ON incident_updates (incident_id, id)',
 ];
 
-/** Visitors of status pages: who gets mails of a page, what subscribers were told, and where custom domains point. */
+/**
+ * Visitors of status pages: who gets mails of a page, what was announced
+ * to subscribers, and where custom domains point.
+ */
 const VISITORS = [
-  // A mail address to which a page sends mails. `subscription`: none (its owner only asked to sign in), asked
-  // (not confirmed yet), confirmed, or stopped (the address is dead; `stopped_for` says why). A delivery has
-  // the negated id as its `notification_id`, so ids are never reused. `credential`: the credential with which
-  // the subscriber could see the page when it subscribed, see `credential.ts`; null: the page needed no
-  // credential.
+  // A mail address to which a page sends mails. `subscription`: none (its owner only asked to sign
+  // in), asked (not confirmed yet), confirmed, or stopped (the address is dead; `stopped_for` says
+  // why). A delivery to the address has the negated id as its `notification_id`, so ids are never
+  // reused. `credential`: the version of the credential with which the subscriber could see the
+  // page when it subscribed, see `credential.ts`; null: not known.
   `CREATE TABLE page_recipients (
     id INTEGER PRIMARY KEY AUTOINCREMENT, page_id INTEGER NOT NULL REFERENCES status_pages ON DELETE CASCADE,
     address TEXT NOT NULL, language TEXT NOT NULL, subscription TEXT NOT NULL DEFAULT 'none',
@@ -345,8 +356,8 @@ const VISITORS = [
   // The retention finds the rows to delete by this index.
   `CREATE INDEX page_recipients_unconfirmed ON page_recipients (asked_at)
     WHERE subscription IN ('none', 'asked')`,
-  // Announcements to subscribers whose mails are not all queued yet. `after_recipient`: the last recipient
-  // whose mail is queued.
+  // Announcements to subscribers of which not all mails are queued yet. `after_recipient`: the last recipient
+  // whose mail is queued; 0: no mail is queued.
   `CREATE TABLE page_announcements (
     id INTEGER PRIMARY KEY AUTOINCREMENT, uid TEXT NOT NULL UNIQUE,
     page_id INTEGER NOT NULL REFERENCES status_pages ON DELETE CASCADE,
@@ -365,17 +376,17 @@ const VISITORS = [
     announced_from INTEGER, begun_from INTEGER, is_over INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (page_id, window_id)) WITHOUT ROWID`,
   'CREATE INDEX page_windows_told_window ON page_windows_told (window_id)',
-  // Where the custom domain of a page points. `declared`: the domain that the page declared at the check. If
-  // the page declares another domain now, that domain is not checked yet. `domain`: the ASCII form of the
-  // domain. `failures`: number of consecutive checks that found the domain pointing elsewhere.
+  // Where the custom domain of a page points. `declared`: the domain that the page declared when it was
+  // checked. If the page declares another domain now, that domain is not checked yet. `domain`: the ASCII
+  // form of the domain. `failures`: number of consecutive checks that found the domain pointing elsewhere.
   `CREATE TABLE page_domains (
     page_id INTEGER PRIMARY KEY REFERENCES status_pages ON DELETE CASCADE,
     declared TEXT NOT NULL, domain TEXT NOT NULL, state TEXT NOT NULL, problem TEXT,
     failures INTEGER NOT NULL DEFAULT 0, checked_at INTEGER NOT NULL, verified_at INTEGER)`,
   'CREATE INDEX page_domains_domain ON page_domains (domain)',
-  // The icon of a page as it was last fetched. `url`: the page's icon URL at that time; after a change of the
-  // URL the row is ignored. `content` null: it was never fetched. `validator`: the `ETag` of the server's
-  // answer. `problem`: why the last fetch failed.
+  // The icon of a page as it was last fetched. `url`: the page's icon URL at that time. If the page has
+  // another URL now, the row is ignored. `content` null: no image was ever fetched. `validator`: the `ETag`
+  // of the server's answer. `problem`: why the last fetch failed.
   `CREATE TABLE page_icons (
     page_id INTEGER PRIMARY KEY REFERENCES status_pages ON DELETE CASCADE,
     url TEXT NOT NULL, content_type TEXT, content BLOB, validator TEXT, problem TEXT,

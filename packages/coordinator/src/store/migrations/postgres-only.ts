@@ -4,8 +4,8 @@ import { onlyInPostgres } from '../dialect.ts';
 
 /*
  * Definitions that only a PostgreSQL database has. The aggregate `merged_histogram` adds up stored latency
- * histograms in the encoding of `verdict/latency-histogram.ts`; it skips nulls. For SQLite,
- * `sqlite/statements.ts` registers this aggregate and the database's clock.
+ * histograms in the encoding of `verdict/latency-histogram.ts`, and skips nulls. For SQLite,
+ * `sqlite/statements.ts` registers this aggregate, the database's clock and `keep_result_day`.
  */
 
 const BUCKETS = emptyHistogram().length;
@@ -31,8 +31,8 @@ export const POSTGRES_ONLY = [
           part, from_slot, from_slot + ${DAY_MS});
       END LOOP;
     END $$`,
-  // A drop waits until nobody reads any results, and writes and later reads wait behind it. So it fails after a
-  // second, before a leader's lease expires. A dump reads all tables until its end.
+  // A drop waits until nobody reads any results. Writes and later reads wait behind the drop, and a dump
+  // reads all tables until its end. So the drop gives up after a second, before a leader's lease expires.
   `CREATE FUNCTION drop_result_day(until bigint) RETURNS bigint LANGUAGE plpgsql SET lock_timeout = '1s' AS $$
     DECLARE
       part record;
@@ -53,7 +53,7 @@ export const POSTGRES_ONLY = [
   // For each writing process, the mark of its last commit, see `postgres/postgres-writer.ts`.
   `CREATE TABLE last_commits (process bigint PRIMARY KEY, mark text NOT NULL,
     at timestamptz NOT NULL DEFAULT clock_timestamp())`,
-  // The present time on the database's clock, epoch ms. It is not the time at which the transaction began.
+  // The present time on the database's clock, epoch ms, and not the time at which the transaction began.
   `CREATE FUNCTION database_now() RETURNS bigint LANGUAGE sql VOLATILE
     AS $$ SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000 AS bigint) $$`,
   `CREATE FUNCTION histogram_add(counts bigint[], histogram bytea) RETURNS bigint[]

@@ -2,10 +2,11 @@ import type { RawBuilder } from 'kysely';
 import { triggerDefinition } from '../dialect.ts';
 
 /*
- * The triggers that raise the version numbers of the content of status pages. `status_pages.shown_version`
- * grows with each write by people to what the page shows, and `monitor_states.shown_version` with each change
- * that checks cause. Triggers raise the numbers, so that no writer can forget to raise them. There are two
- * numbers because many monitors share a page: recording a check then writes only rows of its own monitor.
+ * The triggers that raise the version numbers of the content of status pages.
+ * `status_pages.shown_version` grows with each write by people to content that the page shows.
+ * `monitor_states.shown_version` grows with each change that checks cause. Triggers raise the numbers,
+ * so that no writer can forget to raise them. There are two numbers because many monitors share a
+ * page. So recording a check writes only rows of its own monitor.
  */
 
 type Shown = {
@@ -13,9 +14,9 @@ type Shown = {
   /** The writes that raise a number. */
   readonly on: readonly ('INSERT' | 'UPDATE' | 'DELETE' | `UPDATE OF ${string}`)[];
   readonly when?: string;
-  /** Query: the ids of the pages that show this row. */
+  /** SQL query for the ids of the pages that show this row. */
   readonly pages?: (row: 'old' | 'new') => string;
-  /** Query: the ids of the monitors that this row is about. */
+  /** SQL query for the ids of the monitors that this row is about. */
   readonly monitors?: (row: 'old' | 'new') => string;
 };
 
@@ -77,8 +78,8 @@ const SHOWN: readonly Shown[] = [
     when: 'old.status <> new.status OR old.since <> new.since',
     monitors: (row) => `${row}.monitor_id`,
   },
-  // Only changes of status count: pages do not show the intervals in which a reason recurred under one
-  // status.
+  // Only changes of status raise the number. Pages do not show the intervals
+  // in which a reason recurred under one status.
   {
     table: 'transitions',
     on: ['INSERT', 'UPDATE OF at'],

@@ -11,7 +11,10 @@ import type { Transaction } from '../store.ts';
  * announcements whose mails are being queued. This first part is about statuses of monitors.
  */
 
-/** Number of rows per query. When a call has found this many changes, it leaves the rest to the next call. */
+/**
+ * Maximum number of rows per query. When a call has found at least this many
+ * changes, it leaves further changes to the next call.
+ */
 const ROWS_PER_READ = 500;
 
 /** A shown monitor whose status differs from the last status that the page's subscribers were told. */
@@ -21,7 +24,7 @@ export type UntoldChange = {
   /** The name of the monitor on the page. */
   readonly name: string;
   readonly status: 'active' | 'degraded' | 'error';
-  /** `MonitorState.statusSlot`. */
+  /** The slot that gave the monitor this status, epoch ms; see `MonitorState.statusSlot`. */
   readonly statusSlot: number;
 };
 
@@ -37,8 +40,8 @@ type ChangeRow = {
 
 /**
  * The status changes that are not yet announced to subscribers, by page and component. Only published pages
- * are included that have subscribers, or that have announced a problem and not its end. On pages with public
- * access, monitors that are not public are left out.
+ * are included. The page must have subscribers, or must have announced a problem of the monitor and not yet
+ * its end. On pages with public access, monitors that are not public are left out.
  *
  * @param isHeld whether announcements about the monitor are held now
  */
@@ -126,7 +129,7 @@ export async function forgetHiddenMonitors({ db }: Transaction): Promise<void> {
     .execute();
 }
 
-/** An announcement, and up to which recipient its mails are queued. */
+/** An announcement whose mails are not all queued yet. */
 export type StoredAnnouncement = {
   readonly id: number;
   readonly uid: string;
@@ -137,7 +140,11 @@ export type StoredAnnouncement = {
   readonly afterRecipient: number;
 };
 
-/** Stores an announcement, unless an announcement with the same uid is stored. @param at epoch ms */
+/**
+ * Stores an announcement, unless an announcement with the same uid is stored.
+ *
+ * @param at epoch ms
+ */
 export async function insertAnnouncement(
   { db }: Transaction,
   { uid, pageId, content }: Pick<StoredAnnouncement, 'uid' | 'pageId' | 'content'>,
@@ -186,14 +193,14 @@ export async function advanceAnnouncement(
  */
 
 const UPDATES_TOLD = 'updates_told';
-/** Maximum number of updates per call of {@link untoldUpdates}. */
+/** Maximum number of updates that a call of {@link untoldUpdates} returns. */
 const UPDATES_PER_LOOK = 50;
 
 export type IncidentNews = { readonly update: StoredUpdate; readonly incident: StoredIncident };
 
 /**
- * The updates that are not yet announced to subscribers, by ascending id. The list is empty before {@link
- * beginTellingUpdates} was called.
+ * The oldest updates that are not yet announced to subscribers, by ascending id. The list is empty if
+ * {@link beginTellingUpdates} was never called.
  */
 export async function untoldUpdates(source: Readable): Promise<IncidentNews[]> {
   const told = await readFact(readingOf(source), UPDATES_TOLD);
@@ -218,7 +225,7 @@ export async function beginTellingUpdates({ db }: Transaction): Promise<void> {
 /** A published page that shows an incident. */
 export type TellingPage = {
   readonly pageId: number;
-  /** The name of the incident's monitor on the page; null: the page does not show it. */
+  /** The name of the incident's monitor on the page; null: the page does not show this monitor. */
   readonly monitorName: string | null;
   /** Names of the affected components that the page shows. */
   readonly components: readonly string[];
@@ -276,7 +283,10 @@ export async function publishedOf(source: Readable, ids: readonly number[]): Pro
   return rows.map(({ id }) => id);
 }
 
-/** The announcements to subscribers of pages about maintenance windows. */
+/**
+ * Announcements to subscribers of pages about maintenance windows: the name
+ * of the fact that {@link windowsToldSince} reads.
+ */
 
 const WINDOWS_TOLD_SINCE = 'windows_told_since';
 
@@ -289,14 +299,19 @@ export async function windowsToldSince(source: Readable): Promise<number | null>
 }
 
 /**
- * At its first call, stores `now` as {@link windowsToldSince}. Later calls change nothing. @param now epoch
- * ms
+ * At its first call, stores `now` as {@link windowsToldSince}. Later calls change nothing.
+ *
+ * @param now epoch ms
  */
 export async function beginTellingWindows({ db }: Transaction, now: number): Promise<void> {
   await factOrNew(db, WINDOWS_TOLD_SINCE, () => String(Math.floor(now)));
 }
 
-/** The last announcement to a page's subscribers about a window. Instants are epoch ms. */
+/**
+ * What a page's subscribers were last told about a window. `announcedFrom`: beginning of the occurrence that
+ * was announced in advance, epoch ms. `begunFrom`: beginning of the occurrence that was announced when it
+ * began, epoch ms. `isOver`: the end of the occurrence of `begunFrom` was announced too.
+ */
 export type ToldWindow = {
   readonly pageId: number;
   readonly windowId: number;
@@ -305,7 +320,7 @@ export type ToldWindow = {
   readonly isOver: boolean;
 };
 
-/** The last announcement about each window, by page and window. */
+/** What the subscribers of each page were last told about each window, by page and window. */
 export async function toldWindows(source: Readable): Promise<ToldWindow[]> {
   const rows = await readingOf(source)
     .selectFrom('page_windows_told')
@@ -336,7 +351,8 @@ export async function storeToldWindow({ db }: Transaction, told: ToldWindow): Pr
 }
 
 /**
- * The published pages that show a maintenance window, each with the names of the page's affected components.
+ * The ids of the published pages that show a maintenance window, each with
+ * the names of the page's affected components.
  */
 export async function pagesOfWindow(
   source: Readable,

@@ -11,8 +11,8 @@ export type CheckedDomain = {
   /** `verified`: the domain points to this service, and the page is served under the domain. */
   readonly state: 'verified' | 'pending';
   /**
-   * The problem, as a text for people: a DNS record is missing or wrong, or another page has the verified
-   * domain; null: no problem.
+   * The problem, as a text for people: a DNS record is missing or wrong, or another page
+   * has the verified domain. Null: there is no problem.
    */
   readonly problem: string | null;
   /** Number of consecutive checks that found the verified domain pointing elsewhere. */
@@ -104,7 +104,7 @@ export async function isHeldElsewhere(source: Readable, domain: string, pageId: 
   return row !== undefined;
 }
 
-/** A page's declared domain with its last check. The check is null when the domain was not checked yet. */
+/** A page's declared domain with its last check; `checked` is null if this domain was not checked yet. */
 export type DeclaredDomain = {
   readonly pageId: number;
   readonly declared: string;

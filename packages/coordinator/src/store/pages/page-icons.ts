@@ -21,8 +21,8 @@ export type FetchedIcon = {
 export type IconImage = { readonly contentType: string; readonly content: Uint8Array };
 
 /**
- * A published page that declares an icon, with the last fetch of this icon; null: this icon was not fetched
- * yet.
+ * A published page that declares an icon. `fetched`: the last fetch
+ * of this icon; null: it was not fetched yet.
  */
 export type DeclaredIcon = {
   readonly pageId: number;
@@ -62,8 +62,8 @@ export async function declaredIcons(
 }
 
 /**
- * Writes the result of a fetch. If the fetch brought no new image, the stored image stays if it came from the
- * same URL, and is removed otherwise.
+ * Writes the result of a fetch, unless the page was removed. If the fetch brought no new image, a stored
+ * image from the same URL stays. A stored image from another URL is removed.
  *
  * @param image null: the fetch brought no new image
  */

@@ -18,7 +18,7 @@ export type Recipient = {
   /** Language of the mails to this recipient. */
   readonly language: string;
   readonly subscription: Subscription;
-  /** Why the recipient gets no more news; null when `subscription` is not `stopped`. */
+  /** Why the recipient gets no more announcements; null: `subscription` is not `stopped`. */
   readonly stoppedFor: string | null;
   /** When the subscription was confirmed, epoch ms; null: never. */
   readonly confirmedAt: number | null;
@@ -36,9 +36,9 @@ const CHUNK_ROWS = 500;
 const LISTED: readonly Subscription[] = ['confirmed', 'stopped'];
 
 /**
- * The recipient with this address on this page. If there is no such recipient, it is created.
+ * Returns the recipient with this address on this page. If there is no such recipient, the call creates it.
  *
- * @param now epoch ms, stored as the time of its last request
+ * @param now epoch ms, stored as the time of the recipient's last request
  */
 export async function recipientAt(
   { db }: Transaction,
@@ -56,8 +56,8 @@ export async function recipientAt(
 }
 
 /**
- * Stores that the recipient asked to subscribe. The owner of the address still has to confirm. A subscription
- * that is already confirmed stays confirmed.
+ * Stores that the recipient asked to subscribe. The owner of the address must still confirm the subscription.
+ * A subscription that is already confirmed stays confirmed.
  */
 export async function askSubscription({ db }: Transaction, id: number, language: string): Promise<void> {
   await db
@@ -89,8 +89,8 @@ export async function confirmSubscription(
 }
 
 /**
- * Removes a recipient and returns it; null: there was no such recipient. The retention removes the
- * recipient's pending mails later.
+ * Removes a recipient and returns it; null: there was no such recipient. The retention later removes the
+ * mails that are still queued for the recipient.
  */
 export async function removeRecipient(
   { db }: Transaction,
@@ -121,8 +121,8 @@ export async function findRecipient(
 }
 
 /**
- * Part of a page's list of subscribers by ascending id, and the number of all subscribers. Recipients that
- * have not confirmed are left out.
+ * A part of a page's list of subscribers, by ascending id, and the number of all
+ * subscribers. Recipients that never confirmed are left out.
  */
 export async function listSubscribers(
   { read }: Store,

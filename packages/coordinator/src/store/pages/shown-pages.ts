@@ -12,11 +12,11 @@ export type PageName = { readonly slug: string };
 
 /**
  * The published page with this name, and its version. The version is a text that changes with each commit
- * that changes the content of the page (see `migrations/shown-versions.ts`), and does not change as time
- * passes. Undefined: there is no such page, or it is not published.
+ * that changes the page's content (see `migrations/shown-versions.ts`). Passing time does not change the
+ * version. Undefined: there is no such page, or it is not published.
  *
- * Call this before reading the page's content. If a commit changes the content in between, the version has
- * changed at the next call, and the page is read again.
+ * Call this before reading the page's content. If a commit changes the content in between, the next call
+ * returns another version, and the page is read again.
  */
 export async function publishedPage(
   { read }: Source,
@@ -36,8 +36,9 @@ export async function publishedPage(
     .where('p.slug', '=', slug)
     .executeTakeFirst();
   if (row === undefined) return undefined;
-  // The version number of each monitor only grows. The set of the page's monitors changes only together with
-  // the version number of the page. So no combination of these two numbers repeats.
+  // The version number of each monitor only grows. The set of the page's monitors changes
+  // only together with the version number of the page. So a combination of the page's number
+  // and the sum of the monitors' numbers never occurs twice.
   return { row, version: `${row.id}.${row.shown_version}.${row.of_monitors ?? 0}` };
 }
 
@@ -66,7 +67,7 @@ export type ShownMonitor = {
   readonly name: string;
   readonly isPublic: boolean;
   readonly status: MonitorStatus;
-  /** The beginning of the status, epoch ms; null: the status was always `unknown`. */
+  /** The beginning of the status, epoch ms; null: no status is stored yet, and `status` is `unknown`. */
   readonly since: number | null;
 };
 
@@ -101,7 +102,9 @@ export type ShownIncident = {
    */
   readonly closure: string | null;
   readonly wasDown: boolean;
-  /** The latest changes of the monitor's status during the incident, oldest first. */
+  /**
+   * The latest changes of the monitor's status during the incident, at most {@link CHANGES}, oldest first.
+   */
   readonly changes: readonly { readonly at: number; readonly status: MonitorStatus }[];
 };
 
@@ -119,7 +122,8 @@ type IncidentRow = {
 };
 
 /**
- * The incidents of these monitors that are open or ended at `from` or later: at most `limit`, newest first.
+ * The incidents of these monitors that are open, or ended at `from` or later.
+ * Returns at most `limit` incidents, newest first.
  *
  * @param from epoch ms
  */

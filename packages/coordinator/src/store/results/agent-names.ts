@@ -5,17 +5,18 @@ import type { Database } from '../schema.ts';
 import type { SqlStep } from '../store.ts';
 
 /**
- * The number by which reports name an agent: 40 bits of a hash of its name. Numbers are derived and not
- * assigned, so several coordinators need not agree about them. With 10,000 names, the probability that two
- * names have the same number is 1 in 20,000. The history would then show one agent's name for both.
+ * The number by which reports name an agent: 40 bits of a hash of its name. Numbers are
+ * derived and not assigned, so several coordinators need not agree about them. With 10,000
+ * names, the probability that two names have the same number is 1 in 20,000. If two agents had
+ * the same number, the history would show one name for both.
  */
 export function numberOfAgent(name: string): number {
   return Number.parseInt(hash('sha256', name).slice(0, 10), 16);
 }
 
 /**
- * Stores the names of the agents of a batch. Only the first batch of a day that has a name writes anything
- * for it.
+ * Stores the names of the agents of a batch. A name is written only
+ * with the first batch of a day that contains it.
  *
  * @param recordedAt epoch ms
  */

@@ -32,10 +32,10 @@ export function abstentionOf({ monitorId, version, slot, region, reason }: Abste
 }
 
 /**
- * Appends reports to the row of their slot, unless they bring nothing new: the first report of a region that
- * is not `not_run` stays for good, and it replaces a recorded `not_run`. The appended bytes may also contain
- * a second report of a region that has already reported. Readers ignore second reports. Without the cast,
- * SQLite would make a text of the joined bytes.
+ * Appends reports to the row of their slot, unless they bring nothing new. The first report of a
+ * region that is not `not_run` stays for good. It replaces a recorded `not_run` of the region. The
+ * appended bytes may also contain a second report of a region. Readers ignore second reports.
+ * Without the cast, SQLite would make a text of the joined bytes.
  */
 const INSERT_REPORTS = `
   INSERT INTO slot_results (slot, monitor_id, regions, not_run, reports) VALUES (?, ?, ?, ?, ?)
@@ -97,8 +97,8 @@ export function keepDays(slots: readonly { readonly slot: number }[]): SqlStep {
 }
 
 /**
- * A row to which reports are being added. `end`: the position at which its reports end in the bytes of all
- * rows.
+ * A row to which reports are being added. `end`: the position in the bytes of
+ * all rows at which the reports of this row end.
  */
 type OpenRow = { slot: number; monitorId: number; regions: RegionSet; ran: RegionSet; end: number };
 

@@ -10,12 +10,18 @@ import { namesOfAgents } from './agent-names.ts';
 import { slotsOfMonitor } from './recorded-slots.ts';
 import { readReports, type SlotReport } from './report-bytes.ts';
 
-/** Number of slots per query. The first query reads few slots, which usually suffice. */
+/**
+ * Number of slots in the first query, which usually suffice. Each further query has {@link GROWTH} times as
+ * many slots as the query before, and at most {@link LARGEST_CHUNK}.
+ */
 const FIRST_CHUNK = 100;
 const LARGEST_CHUNK = 2_000;
 const GROWTH = 4;
 
-/** A region's result of a slot. `agent` is the name of the agent; null: no agent reported. */
+/**
+ * A region's result of a slot. `agent` is the name of the agent; null: no
+ * agent reported, or its name is not stored any more.
+ */
 export type RecordedResult = Omit<SlotReport, 'agent'> & {
   /** Epoch ms. */
   readonly slot: number;
@@ -28,13 +34,13 @@ export type ResultSearch = {
   since: number;
   /** Only slots before this slot, epoch ms; null: up to the newest slot. */
   before: number | null;
-  /** null: all. */
+  /** Null: all regions. */
   region: Region | null;
-  /** null: all. */
+  /** Null: all outcomes. */
   outcome: Outcome | null;
   /**
-   * Tells whether a slot may have a result that matches. The other slots are skipped. Left out: no slot is
-   * skipped.
+   * Tells whether a slot may have a matching result. Slots for which it returns
+   * false are skipped. If it is absent, no slot is skipped.
    */
   mayHave?: (slot: number) => boolean;
   /** The last result of the previous page; null: begin with the newest result. */
@@ -44,7 +50,7 @@ export type ResultSearch = {
 };
 
 /**
- * The newest results of a monitor, by slot and region, both descending.
+ * The newest results of a monitor that match, by slot and region, both descending.
  *
  * The key of the table begins with the slot, so the search looks up each slot that the monitor can have had.
  * Looking up a slot takes a few µs, and 14 days have 40,000 slots.
@@ -129,12 +135,12 @@ async function reportsOf(
     .selectFrom('slot_results')
     .select(['slot', 'reports'])
     .where('monitor_id', '=', monitorId)
-    // All slots are one parameter: the statement does not depend on their count.
+    // All slots are passed as one parameter, so the statement does not depend on their number.
     .where(sql<boolean>`slot IN (SELECT value FROM ${numbersAs(slots, 'candidate')})`)
     .where(sql<boolean>`(regions & ${regions}) <> 0`)
     .orderBy('slot', 'desc')
-    // Without a filter by outcome, each row has a wanted result, except the row of `after`, of which all
-    // results may be on the previous page.
+    // Without a filter by outcome, each row has a wanted result. The row of `after` is an
+    // exception: all its results may be on the previous page.
     .$if(outcome === null, (rows) => rows.limit(limit + 1))
     .execute();
   const found: FoundReport[] = [];

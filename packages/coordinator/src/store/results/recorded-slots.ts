@@ -5,15 +5,15 @@ import { numbersAs } from '../dialect.ts';
 import type { Database } from '../schema.ts';
 import type { Store } from '../store.ts';
 
-/** Number of rows, or of slots, per query. */
+/** Maximum number of rows or slots per query. */
 const CHUNK = 2_000;
 
 /** A slot of the monitor `id`, epoch ms. */
 export type GivenSlot = { readonly id: number; readonly slot: number };
 
 /**
- * Span of the monitors' places in the half minute that one query reads, ms. Of 100,000 monitors, 167 lie in
- * each {@link SLOT_STEP_MS}.
+ * One query reads the monitors whose places in the half minute lie in a span of this width, ms. Of 100,000
+ * monitors, 333 lie in each {@link SLOT_STEP_MS}.
  */
 const PLACES = 10 * SLOT_STEP_MS;
 
@@ -30,7 +30,7 @@ export async function* decidedSlots({ read }: Store): AsyncGenerator<GivenSlot> 
 }
 
 /**
- * For each monitor with slots off its grid up to `until`, the newest of these slots, by ascending id of the
+ * The newest slot off the grid up to `until` of each monitor that has such a slot, by ascending id of the
  * monitor. Deleted monitors are included.
  */
 export function newestOffGridSlots({ read }: Store, until: number): AsyncGenerator<GivenSlot> {
@@ -68,7 +68,9 @@ export async function newestRecordedSlot({ read }: Store): Promise<number | null
 }
 
 /**
- * Yields each monitor and slot with a result among these slots. @param slots epoch ms, without repetitions
+ * Yields each pair of a monitor and one of these slots that has a result.
+ *
+ * @param slots epoch ms, without repetitions
  */
 export async function* recordedAt({ read }: Store, slots: readonly number[]): AsyncGenerator<GivenSlot> {
   for (let first = 0; first < slots.length; first += CHUNK) {
@@ -81,8 +83,8 @@ export async function* recordedAt({ read }: Store, slots: readonly number[]): As
 }
 
 /**
- * All slots that a monitor's results may have, newest first, whatever periods the monitor has had: a slot
- * every 30 s on its grid, and the stored slots off the grid.
+ * All slots that a monitor's results in the range may have, newest first, whatever periods the monitor has
+ * had: a slot every 30 s on its grid, and the stored slots off the grid.
  */
 export async function slotsOfMonitor(
   db: Kysely<Database>,

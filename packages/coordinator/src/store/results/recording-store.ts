@@ -33,8 +33,8 @@ import { readOutcomes } from './report-bytes.ts';
 export type RecordedBatch = {
   readonly writes: Writes;
   /**
-   * How far streams were read for this batch: at most one position for each stream. The other streams stay at
-   * their stored positions.
+   * How far streams were read for this batch, with at most one position for each stream. A stream without a
+   * position here keeps its stored position.
    */
   readonly positions: readonly StreamPosition[];
   /** The batch applies the logged changes of the declaration up to this id; null: none. */
@@ -76,8 +76,8 @@ export function createRecordingStore(store: Store, secrets: Secrets): RecordingS
         ]);
         return Array.from(outcomes[0] ?? [], ({ changes, id }) => (changes === 0 ? null : id));
       } catch (error) {
-        // The batch was written although its answer was lost. A second try would find its results already
-        // recorded, would count no votes for them, and would send its alerts twice.
+        // The batch was written although its answer was lost. A second try would find the results already
+        // recorded, would count no votes for them, and would send the alerts twice.
         if (!(error instanceof StoreError) || error.code !== 'store-unanswered') throw error;
         return deliveryIds(
           store,
@@ -156,8 +156,9 @@ function writePositions(positions: readonly StreamPosition[]): SqlStep {
 export type ResultKey = { readonly monitorId: number; readonly slot: number; readonly region: Region };
 
 /**
- * The recorded outcomes of these keys, in their order; null: nothing is recorded. The query sees all commits
- * before the call. It runs on the connection for `work`, because a batch waits for its answer.
+ * The recorded outcomes of these keys, in their order; null: nothing is recorded. The query
+ * sees all commits before the call. It runs on the connection for `work`, because the
+ * recorder waits for the answer before it writes a batch.
  */
 async function recordedOutcomes(store: Store, keys: readonly ResultKey[]): Promise<(Outcome | null)[]> {
   const slots = keys.map(({ slot, monitorId }) => [slot, monitorId] as const);
@@ -183,7 +184,8 @@ function rememberSlots(slots: readonly MonitorSlot[]): SqlStep {
 }
 
 /**
- * Marks hours that must be rolled up again because a result came after their roll-up or shortly before it.
+ * Marks the hours of these slots. They must be rolled up again, because a
+ * result came after their roll-up or shortly before it.
  */
 export function markForRepair(slots: readonly MonitorSlot[]): SqlStep {
   return {

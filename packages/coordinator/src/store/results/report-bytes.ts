@@ -72,11 +72,14 @@ const IS_TIMED_OUT = 1 << 9;
 const IS_TRUNCATED = 1 << 10;
 const HAS_REST = 1 << 11;
 
-/** Maximum number of phases, because one byte has their bits. Phases of later versions are included. */
+/**
+ * Maximum number of phases, including phases that later versions add. One byte has a bit
+ * for each phase, and the bit {@link LAST_IS_LEFT_OUT}.
+ */
 const MOST_PHASES = 7;
 /**
- * The bit after those of the phases. It says that the last phase is left out: that phase is the latency minus
- * all other phases.
+ * The bit after the bits of the phases. It says that the last phase is left out,
+ * because this phase is the latency minus all other phases.
  */
 const LAST_IS_LEFT_OUT = 1 << MOST_PHASES;
 
@@ -95,8 +98,8 @@ const MOST_PARTS = 128;
 const BYTES_PER_UNIT = 3;
 
 /**
- * An attempt without the values that are equal to those of the result. A null means that the attempt lacks a
- * value that the result has.
+ * An attempt without the values that are the same in the result. A null means
+ * that the attempt lacks a value that the result has.
  */
 const restAttempt = z.object({
   outcome: z.enum(OUTCOMES).optional(),
@@ -385,15 +388,16 @@ export class ReportReader {
   #bytes: Uint8Array = new Uint8Array(0);
   /** Where the report of each region begins, by the region's place, or {@link NOWHERE}. */
   readonly #begins = new Int32Array(REGIONS.length);
-  /** The end of the current report, and the position at which its parts after the latency begin. */
+  /** Position at which the current report ends. */
   #end = 0;
+  /** Position at which the parts of the current report after its latency begin. */
   #parts = 0;
   #at = 0;
   #place = 0;
   #flags = 0;
   #latencyTenths = ABSENT;
 
-  /** The place of the region in `REGIONS`. */
+  /** The place of the current report's region in `REGIONS`. */
   get place(): number {
     return this.#place;
   }
@@ -406,15 +410,15 @@ export class ReportReader {
     return OUTCOMES[this.#flags & OUTCOME] as Outcome;
   }
 
-  /** Latency in the current report, ms; undefined: the report has no latency. */
+  /** Latency of the current report, ms; undefined: the report has no latency. */
   get latency(): number | undefined {
     if (this.#latencyTenths !== ABSENT) return this.#latencyTenths / 10;
     return (this.#flags & HAS_REST) === 0 ? undefined : this.read(0).latency;
   }
 
   /**
-   * Calls `visit` once for each region that has a report, in the order of `REGIONS`. During the call of
-   * `visit`, the other members of this reader answer about that report.
+   * Calls `visit` once for each region that has a report, in the order of `REGIONS`. During a call of
+   * `visit`, the other members of this reader return the values of the region's report.
    */
   forEach(reports: Uint8Array, visit: (report: ReportReader) => void): void {
     this.#bytes = reports;
@@ -436,7 +440,11 @@ export class ReportReader {
     }
   }
 
-  /** The current report with all its parts. @param slot epoch ms */
+  /**
+   * Returns the current report with all its parts.
+   *
+   * @param slot epoch ms
+   */
   read(slot: number): SlotReport {
     this.#at = this.#parts;
     const flags = this.#flags;
@@ -475,8 +483,8 @@ export class ReportReader {
   }
 
   /**
-   * Makes the report that begins at `begin` the current report. Returns false if the length of the report is
-   * impossible.
+   * Makes the report that begins at `begin` the current report. Returns
+   * false if the length of the report is impossible.
    */
   #open(begin: number): boolean {
     this.#at = begin;

@@ -58,7 +58,7 @@ export type PhaseTotals = { results: number } & { [Phase in (typeof PHASES)[numb
 /** Sums up the phases of the reports that passed or were degraded. A phase that did not happen counts as 0. */
 export class PhaseSums {
   #results = 0;
-  /** µs, so that tenths of a millisecond add up exactly. */
+  /** Sum of each phase, µs. In this unit, tenths of a millisecond add up exactly. */
   readonly #sums = new Float64Array(PHASES.length);
   readonly #reader = new ReportReader();
   #regions = NO_REGIONS;
@@ -93,7 +93,7 @@ function countsForLatency(outcome: Outcome): boolean {
   return outcome === 'passed' || outcome === 'degraded';
 }
 
-/** Counts by region as text, in which a reading thread answers them to the main thread. */
+/** Writes counts by region as the text in which a reading thread sends them to the main thread. */
 export function countsText(counts: readonly RegionCounts[]): string {
   const rows = counts.map(({ region, passed, degraded, failed, not_run, latency }) => {
     const histogram = latency === null ? null : Buffer.from(latency).toString('base64');
@@ -104,7 +104,7 @@ export function countsText(counts: readonly RegionCounts[]): string {
 
 type CountsRow = [Region, number, number, number, number, string | null];
 
-/** The counts that {@link countsText} has written as this text. */
+/** Reads the counts from a text that {@link countsText} has written. */
 export function countsIn(text: string): RegionCounts[] {
   return (JSON.parse(text) as CountsRow[]).map(([region, passed, degraded, failed, not_run, histogram]) => {
     // The array has memory of its own. A small Buffer shares its memory with other Buffers, and all of that

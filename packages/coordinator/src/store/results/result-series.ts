@@ -18,7 +18,8 @@ import type { Counts, PhaseTotals } from './report-sums.ts';
 export type { Counts } from './report-sums.ts';
 
 /**
- * The counts of a monitor's results in a region whose slots lie in the hour that begins at `at`, epoch ms.
+ * The counts of a monitor's results from one region in the hour, or in
+ * the bucket, that begins at `at` (epoch ms).
  */
 export type HourRow = Counts & { monitor_id: number; at: number; region: string };
 
@@ -31,10 +32,10 @@ export type TimeSpan = { readonly from: number; readonly until: number };
  * The results of an hour whose slots lie in one part of each half minute, summed up by monitor and region.
  *
  * Results are stored in the order of their slots. All slots of a monitor, except its slots off the grid, lie
- * at the same place in the half minute. So one call sums up all of a monitor's results on the grid, and each
- * result is summed up in exactly one call.
+ * at the same place in the half minute. So all results of a monitor on the grid are summed up in one call,
+ * and each result is summed up in exactly one call.
  *
- * @param part ms after a full half minute: `from` <= phase < `until`
+ * @param part ms after a full half minute: `from` <= place < `until`
  */
 export async function seriesOfPhases(
   { read }: Pick<Store, 'read'>,
@@ -54,15 +55,14 @@ export async function seriesOfPhases(
   );
 }
 
-/** Slots per query; each takes a few µs. */
+/** Maximum number of slots per query. Looking up a slot takes a few µs. */
 const SLOTS = 4_000;
 
 /**
  * One monitor's results, summed up by hour and region, in any order. Many slots take several queries, so an
  * hour may have more than one row for a region.
  *
- * @param bucketMs width of the buckets, if other than an hour, ms; `at` of a row is then a multiple of this
- *   width
+ * @param bucketMs width of the buckets that replace the hours, ms. `at` of a row is a multiple of this width
  */
 export async function seriesOfMonitor(
   { read }: Pick<Store, 'read'>,
@@ -100,7 +100,7 @@ export type PhaseSums = PhaseTotals & { at: number };
 
 export type PhaseSearch = {
   monitorId: number;
-  /** null: all. */
+  /** Null: all regions. */
   region: Region | null;
   /** `from`: beginning of the first bucket, epoch ms, not after the first slot. */
   buckets: { from: number; bucketMs: number };

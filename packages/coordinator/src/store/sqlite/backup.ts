@@ -8,16 +8,16 @@ import { MIGRATIONS } from '../migrations/index.ts';
 import { BUSY_LIMIT_MS } from './write-requests.ts';
 
 /**
- * Pages per step of a backup: all of them. A step sees one moment of the database, and a write between two
- * steps would start the backup again.
+ * Number of pages in a step of a backup: all of them. A step sees one moment of the database. If there were
+ * several steps, a write between two steps would start the backup again.
  */
 const ALL_PAGES = 2 ** 31 - 1;
 
 /**
- * Copies the database in its state at one moment. A coordinator may use the database meanwhile: copying only
- * reads, and writes go to the journal.
+ * Copies the database in its state at one moment. A coordinator may use the database meanwhile, because
+ * copying only reads and the coordinator writes to the journal.
  *
- * @param to a path that does not exist; only its owner may read the file
+ * @param to a path that does not exist; only its owner may read the new file
  * @throws SvcError `bad-backup`
  */
 export async function copyDatabase(from: string, to: string): Promise<void> {
@@ -34,8 +34,8 @@ export async function copyDatabase(from: string, to: string): Promise<void> {
 }
 
 /**
- * Checks a database that no process uses: its pages, whether svc made it, and whether the keys open its
- * secrets.
+ * Checks a database that no process uses. Its pages must not be damaged, this or an older version of svc must
+ * have made it, and the keys must open its secrets.
  *
  * @param keys null: the keys are not known and not checked
  * @throws SvcError `bad-backup` with the fault

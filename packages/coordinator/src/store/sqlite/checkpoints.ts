@@ -4,19 +4,22 @@ import { StoreError } from '../errors.ts';
 /** Time from a commit to the checkpoint that moves it and all later commits, ms. */
 export const INTERVAL_MS = 3_000;
 
-/** Frames of 4 KiB (64 MiB) above which the next transaction waits until no read uses the journal. */
+/**
+ * Length of the journal, in frames of 4 KiB (64 MiB in all), above which the next
+ * transaction waits until no read uses the journal.
+ */
 export const JOURNAL_FRAMES_LIMIT = 16_384;
 
 /** Longest wait of a transaction until no read uses the journal, ms. */
 export const RESTART_WAIT_MS = 250;
-/** Time until the next wait, after a read lasted longer than {@link RESTART_WAIT_MS}, ms. */
+/** Time until the next such wait if a read lasted longer than {@link RESTART_WAIT_MS}, ms. */
 const RESTART_AGAIN_MS = 30_000;
 
 const FRAME_BYTES = 4_096;
 
 /**
- * The row that `PRAGMA wal_checkpoint` answers: the frames in the journal, and how many of them are in the
- * database file now.
+ * The row that `PRAGMA wal_checkpoint` returns. `log`: the number of frames in the journal. `checkpointed`:
+ * how many of these frames are in the database file now.
  */
 export type CheckpointRow = { busy: number; log: number; checkpointed: number };
 
@@ -46,7 +49,7 @@ export class Checkpoints {
   readonly #parts: Parts;
   #cancelTimer: (() => void) | null = null;
   #isDue = false;
-  /** The next wait for reads is not before this monotonic instant, ms. */
+  /** Earliest instant of the next wait for reads, monotonic ms. */
   #restartAt = 0;
 
   constructor(parts: Parts) {
@@ -71,7 +74,7 @@ export class Checkpoints {
       const { log } = this.#parts.checkpoint('PASSIVE');
       if (log > JOURNAL_FRAMES_LIMIT && this.#parts.clock.monotonic() >= this.#restartAt) this.#restart();
     } catch (error) {
-      // The journal is kept and grows; the next commit tries again.
+      // The journal is kept and grows. The checkpoint after the next commit tries again.
       this.#parts.onFailure(error);
     }
   }

@@ -4,7 +4,7 @@ import { lockFile } from '@svc/shared/process/file-lock.ts';
 import type { DatabaseSizes } from '../database-sizes.ts';
 import { isSqliteFailure, StoreError, storeErrorOf } from '../errors.ts';
 
-/** The sizes of the files of the database at `path`. */
+/** Returns the sizes of the database's files at `path`, and the free space on their disk. */
 export async function fileSizes(path: string): Promise<DatabaseSizes> {
   const [file, journal, disk] = await Promise.all([
     stat(path),

@@ -18,7 +18,7 @@ type Parts = {
 };
 
 /**
- * Opens the SQLite file at `path`, creates it when there is none, and migrates it to this version.
+ * Opens the SQLite file at `path`, and migrates it to this version. If there is no file, it is created.
  *
  * @throws StoreError `store-in-use`, `store-newer`, `store-foreign`, or SQLite's error
  */

@@ -14,8 +14,8 @@ import {
 } from './thread-protocol.ts';
 
 /**
- * A connection that writes nothing, not even temporary files, so that reads go on while the disk accepts no
- * writes.
+ * Opens a connection that writes nothing, not even temporary files, so that
+ * reads go on while the disk accepts no writes.
  */
 function readOnly(path: string): { readonly statements: Statements; close(): void } {
   const sqlite = new DatabaseSync(path, { readOnly: true, timeout: 5_000 });
@@ -38,7 +38,7 @@ type TakeNext = () => Numbered<ReaderRequest> | undefined;
  * Answers the requests of `port` on one connection.
  *
  * If another program locks the database against reading, SQLite waits up to 10 s. If the wait fails, the
- * requests that arrived during the wait fail too, because otherwise each would wait as long again.
+ * requests that arrived during the wait fail too. Otherwise each of them would wait as long again.
  *
  * @returns a function that closes the connection
  */

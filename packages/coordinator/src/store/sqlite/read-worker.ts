@@ -4,7 +4,7 @@ import { processMemory, returnMemoryAfterStart } from '@svc/shared/process/proce
 import { serveReads } from './read-requests.ts';
 import type { Numbered, ReaderData, ReaderRequest } from './thread-protocol.ts';
 
-/** The reading thread. */
+/** The entry of a reading thread. */
 const port = parentPort;
 if (port === null) throw new TypeError('this is the entry of a worker thread');
 serveReads(

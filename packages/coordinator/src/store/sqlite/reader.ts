@@ -22,7 +22,7 @@ export class Reader implements StoreReader {
   }
 
   /**
-   * Rejects waiting queries with `store-closed`, and waits for the running one, which cannot be interrupted.
+   * Rejects waiting queries with `store-closed`. Waits for the running query, which cannot be interrupted.
    */
   close(): Promise<void> {
     return this.#thread.close();

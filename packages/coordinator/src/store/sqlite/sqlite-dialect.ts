@@ -1,7 +1,10 @@
 import { type Dialect, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from 'kysely';
 import { driverOf, type Execute } from '../one-connection.ts';
 
-/** A Kysely dialect for SQLite: one connection that runs statements one after the other through `execute`. */
+/**
+ * Returns a Kysely dialect for SQLite. It has one connection, which runs
+ * statements one after the other through `execute`.
+ */
 export function sqliteDialect(execute: Execute): Dialect {
   return {
     createDriver: () => driverOf(execute, 'BEGIN IMMEDIATE'),
@@ -18,7 +21,9 @@ class NodeSqliteAdapter extends SqliteAdapter {
     return true;
   }
 
-  /** `execute` has its own bounded queue; Kysely's queue before it would be unbounded. */
+  /**
+   * `execute` has its own bounded queue. Without this feature, Kysely would put an unbounded queue before it.
+   */
   override get supportsMultipleConnections(): boolean {
     return true;
   }

@@ -4,8 +4,8 @@ import type { StatementOutcome } from '../one-connection.ts';
 import { countsText, PhaseSums, ReportSums } from '../results/report-sums.ts';
 
 /**
- * `changes` and `lastInsertRowid` of each row in turn, in one block of memory instead of an object for each
- * row.
+ * The outcomes of a statement that ran for many rows: `changes` and `lastInsertRowid` of each row in turn.
+ * They are in one block of memory, instead of an object for each row.
  */
 export type PackedWritten = Float64Array;
 
@@ -53,7 +53,7 @@ export class Statements {
       this.#prepared.set(sql, known);
       return known;
     }
-    // The types of parameters are removed, because SQLite has none.
+    // The types of parameters (`?::bigint`) are removed, because SQLite has no such types.
     const statement = this.#sqlite.prepare(sql.replaceAll(/\?::\w+/g, '?'));
     const prepared = { statement, answersRows: statement.columns().length > 0 };
     this.#prepared.set(sql, prepared);
@@ -66,12 +66,14 @@ export class Statements {
 }
 
 /**
- * Gives a connection the functions that PostgreSQL has by `migrations/postgres-only.ts`. The aggregates sum up on the
- * reading thread, and only the sums cross to the main thread.
+ * Adds SQL functions to a connection. PostgreSQL gets the first three of them by
+ * `migrations/postgres-only.ts`. The aggregates sum up on the thread of the
+ * connection, so only the sums cross to the main thread.
  *
  * - `database_now()`: the database's clock, epoch ms
- * - `keep_result_day(slot)`: nothing, because a file has no parts
- * - `merged_histogram(histogram)`: the sum of stored histograms as it is stored; null for an empty one
+ * - `keep_result_day(slot)`: does nothing, because a table in SQLite has no partitions
+ * - `merged_histogram(histogram)`: the sum of stored histograms, encoded
+ *   as a stored histogram; null: the sum is empty
  * - `report_sums(reports)` and `phase_sums(reports, regions)`: see `dialect.ts`
  *
  * Aggregates skip null.
@@ -110,8 +112,8 @@ export function registerSqlFunctions(sqlite: DatabaseSync): void {
 }
 
 /**
- * State of an aggregate. Node passes any value from step to step, although its type definitions allow only
- * values of SQLite.
+ * The state of an aggregate. Node passes any value from step to step, although
+ * its type definitions allow only values of SQLite.
  */
 type Accumulator = SQLInputValue;
 function stateOf(start: () => object): () => Accumulator {

@@ -12,7 +12,7 @@ export type StoreWorker = Pick<Worker, 'postMessage' | 'ref' | 'unref'> & {
   terminate(): Promise<unknown>;
 };
 
-/** Starts the writer and the reader of one database file. */
+/** Functions that start the writer and the readers of one database file. */
 export type StoreWorkers = {
   readonly writer: (data: WriterData) => StoreWorker;
   readonly reader: (data: ReaderData) => StoreWorker;
@@ -22,7 +22,7 @@ type Parts<Notice> = {
   readonly start: () => StoreWorker;
   /** The task of the thread, for log lines and for the error code when it dies. */
   readonly does: 'reads' | 'writes';
-  /** Takes messages that answer no request. */
+  /** Takes the messages of the thread that answer no request. */
   readonly onNotice?: (notice: Notice) => void;
   readonly log: Logger;
 };
@@ -30,8 +30,8 @@ type Parts<Notice> = {
 type Waiting<Answer> = { resolve: (answer: Answer) => void; reject: (error: StoreError) => void };
 
 /**
- * The main thread's side of one thread, which answers requests in the order in which they were made. The first request
- * starts the thread; a later one starts it again if it died.
+ * The main thread's side of one thread. The thread answers requests in the order in which they were made. The
+ * first request starts the thread. If the thread has died, the next request starts it again.
  */
 export class StoreThread<Request, Answer, Notice extends object = never> {
   readonly #parts: Parts<Notice>;
@@ -50,7 +50,7 @@ export class StoreThread<Request, Answer, Notice extends object = never> {
     return this.#deaths;
   }
 
-  /** Requests that have no answer yet. */
+  /** Number of requests that have no answer yet. */
   get waiting(): number {
     return this.#waiting.size;
   }
@@ -69,7 +69,10 @@ export class StoreThread<Request, Answer, Notice extends object = never> {
     });
   }
 
-  /** Rejects waiting requests with `store-closed`, and waits for the running statement, which cannot be interrupted. */
+  /**
+   * Rejects waiting requests with `store-closed`. Waits for the
+   * running statement, which cannot be interrupted.
+   */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#rejectAll(closedError);

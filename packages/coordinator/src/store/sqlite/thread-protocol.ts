@@ -4,7 +4,7 @@ import type { StatementOutcome } from '../one-connection.ts';
 import type { SqlStep } from '../store.ts';
 import type { PackedWritten } from './statements.ts';
 
-/** Data that the reading thread is started with. */
+/** Data that a reading thread is started with. */
 export type ReaderData = { readonly path: string };
 
 export type ReaderRequest = { readonly sql: string; readonly parameters: readonly unknown[] };
@@ -45,12 +45,12 @@ export type Reply<Answer> =
   | { readonly id: number; readonly ok: true; readonly answer: Answer }
   | { readonly id: number; readonly ok: false; readonly failure: SqliteFailure };
 
-/** The thread's side: its `parentPort`. */
+/** The port at which a thread answers requests: its `parentPort`. */
 export type ServedPort = Pick<MessagePort, 'postMessage'> & {
   on<Message>(event: 'message', listener: (message: Message) => void): unknown;
 };
 
-/** Answers one message. An error is answered too. */
+/** Returns the reply to one message. If `answer` throws, the reply has the error. */
 export function replyTo<Request, Answer>(
   { id, request }: Numbered<Request>,
   answer: (request: Request) => Answer,
@@ -62,7 +62,9 @@ export function replyTo<Request, Answer>(
   }
 }
 
-/** The part of an SQLite error that crosses threads; any other error gets the code of SQLITE_ERROR. */
+/**
+ * Returns the part of an SQLite error that crosses threads. Any other error gets the code of SQLITE_ERROR.
+ */
 export function failureOf(error: unknown): SqliteFailure {
   const { message = String(error), errcode = 1 } = error as { message?: string; errcode?: number };
   return { message, errcode };

@@ -46,9 +46,7 @@ export function serveWrites(port: ServedPort, { path, commits }: WriterData, clo
 /** A connection that writes, with its prepared statements. */
 type WriteConnection = { readonly sqlite: DatabaseSync; readonly statements: Statements };
 
-/**
- * Opens the file at `path` for writing, and creates it where there is none. Messages of errors name the file.
- */
+/** Opens the file at `path` for writing. If there is no file, it is created. Error messages name the file. */
 function openWriteConnection(path: string): WriteConnection {
   let sqlite: DatabaseSync | undefined;
   try {
@@ -83,7 +81,10 @@ type Parts = {
   readonly clock: Clock;
 };
 
-/** Carries out the requests to the writing thread on its one connection. The first request opens it. */
+/**
+ * Carries out the requests to the writing thread on its one connection. The
+ * first request that needs the connection opens it.
+ */
 class WriteRequests {
   readonly #parts: Parts;
   readonly #checkpoints: Checkpoints;
@@ -99,7 +100,9 @@ class WriteRequests {
     });
   }
 
-  /** @throws SQLite's error; a failed `begin`, `commit` or `script` is rolled back by then */
+  /**
+   * @throws SQLite's error. The transaction of a failed `begin`, `commit` or `script` is already rolled back
+   */
   answer(request: WriterRequest): WriterAnswer {
     switch (request.kind) {
       case 'run':
@@ -165,7 +168,8 @@ class WriteRequests {
   }
 
   /**
-   * Does nothing where no transaction is open: SQLite rolls back by itself after some failures (a full disk).
+   * Does nothing if no transaction is open, because SQLite rolls back
+   * by itself after some failures (a full disk).
    */
   #rollBack(): null {
     const sqlite = this.#connection?.sqlite;

@@ -4,7 +4,10 @@ import { processMemory, returnMemoryAfterStart } from '@svc/shared/process/proce
 import type { WriterData } from './thread-protocol.ts';
 import { serveWrites } from './write-requests.ts';
 
-/** The writing thread: every commit, every checkpoint and every wait for another program's lock happens here. */
+/**
+ * The entry of the writing thread. Every commit, every checkpoint and every wait
+ * for another program's lock happens on this thread.
+ */
 if (parentPort === null) throw new TypeError('this is the entry of a worker thread');
 serveWrites(parentPort, workerData as WriterData, systemClock);
 returnMemoryAfterStart({ memory: processMemory, clock: systemClock });

@@ -31,12 +31,14 @@ export class Writer implements StoreWriter {
     });
   }
 
-  /** Runs a statement outside the transactions of {@link transaction} and {@link commit}: for migrations. */
+  /**
+   * Runs a statement outside the transactions of {@link transaction} and {@link commit}. Migrations use it.
+   */
   async run(sql: string, parameters: readonly unknown[]): Promise<StatementOutcome> {
     return (await this.#thread.sendRequest({ kind: 'run', sql, parameters })) as StatementOutcome;
   }
 
-  /** See {@link runTransaction}. */
+  /** Runs `work` in a transaction; see {@link runTransaction}. */
   async transaction<T>(work: (tx: Transaction) => T | Promise<T>) {
     // `deaths` is read before `begin` is sent, because the thread may end in the same turn in which its
     // answer arrives.
@@ -61,9 +63,10 @@ export class Writer implements StoreWriter {
   }
 
   /**
-   * The transaction that has begun on the thread. It is lost when the thread dies.
+   * Returns the connection of the transaction that has begun on the
+   * thread. The transaction is lost if the thread dies.
    *
-   * @param deaths how often the thread had died before the begin
+   * @param deaths how often the thread had died before the transaction began
    */
   #begun(deaths: number): BegunConnection {
     const isGone = () => deaths !== this.#thread.deaths;
@@ -85,8 +88,8 @@ export class Writer implements StoreWriter {
 
   /**
    * Makes a request that ends with a commit. If the thread dies between the commit and its answer, the
-   * transaction is durable. The method then returns `ifUnanswered`. If `ifUnanswered` is left out, it throws
-   * `store-unanswered`, and the caller must not write the same transaction again.
+   * transaction is durable. The method then returns `ifUnanswered`. If `ifUnanswered` is absent, the method
+   * throws `store-unanswered`, and the caller must not write the same transaction again.
    */
   async #durable(request: () => Promise<WriterAnswer>, ifUnanswered?: WriterAnswer): Promise<WriterAnswer> {
     const before = Atomics.load(this.#commits, 0);

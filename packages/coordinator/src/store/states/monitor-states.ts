@@ -12,12 +12,12 @@ import { readAhead } from '../queries.ts';
 import type { SqlStep, Store } from '../store.ts';
 import { openSlotsText, readOpenSlots, readVotes, votesText } from './stored-votes.ts';
 
-/** States per page. */
+/** Maximum number of states per query. */
 const CHUNK = 500;
 
 /**
- * The statement that writes a state. It writes nothing if the monitor was removed; a later batch applies the
- * removal.
+ * The statement that writes a state. It writes nothing if the monitor was removed.
+ * A later batch of the recorder applies the removal.
  */
 const UPSERT = `
   INSERT INTO monitor_states
@@ -44,7 +44,10 @@ export function writeStates(states: readonly WrittenState[]): SqlStep {
   };
 }
 
-/** Monitors with the same place in the half minute are due together, so that their rows lie on few pages. */
+/**
+ * The place of a monitor in the half minute, ms. Monitors with the same place are due together. The key of
+ * `monitor_votes` begins with the place, so that rows that are written together lie on few pages.
+ */
 function placeOf(id: number): number {
   return phaseOf(id, FINEST_PERIOD_MS);
 }
@@ -228,8 +231,8 @@ async function linksBetween(store: Store, after: number, until: number): Promise
 }
 
 /**
- * The intervals that may still be extended: for each reason of the present status, its newest interval, if
- * the reason is the present one or the interval is recent.
+ * The intervals that may still be extended: the newest interval of each reason that the present status had,
+ * if the reason is the present one or the interval ended recently.
  */
 async function intervalsBetween(
   store: Store,

@@ -4,16 +4,19 @@ import type { Vote, VoteOutcome } from '../../verdict/status.ts';
 import type { CountedVote, StoredVote, WrittenVotes } from '../../verdict/writes.ts';
 
 /*
- * Votes as text. The votes of a state are written with every slot, so each is an array without names, with
- * differences instead of instants, and usual values at its end are left out. The votes of a transition are
- * shown to people, so they are objects with names.
+ * Writes votes as text, and reads them. The votes of a state are written with every slot. To be short, each
+ * vote is an array without names, with differences instead of instants, and without usual values at its end.
+ * The votes of a transition are shown to people, so they are objects with names.
  */
 
 /** Letters of the outcomes in `monitor_votes`. */
 const LETTERS = { passed: 'p', degraded: 'd', failed: 'f' } as const satisfies { [O in VoteOutcome]: string };
 const OUTCOMES = { p: 'passed', d: 'degraded', f: 'failed' } as const;
 
-/** A vote in `monitor_votes.votes` and `open_slots`. Instants are ms relative to the vote's slot, when they follow from no rule. */
+/**
+ * A vote in `monitor_votes.votes` and `monitor_votes.open_slots`, as an array. Instants
+ * are written as differences from the vote's slot, ms.
+ */
 const compactVote = z.tuple([
   z.enum(REGIONS),
   z.enum(['p', 'd', 'f']),
@@ -21,9 +24,9 @@ const compactVote = z.tuple([
    * Slot of the vote, relative to the newest decided slot, or to the open slot that the vote belongs to, ms.
    */
   z.int(),
-  /** When the result became a vote. */
+  /** Time from the vote's slot to the instant at which the result became a vote, ms. */
   z.number(),
-  /** End of the check. */
+  /** Time from the vote's slot to the end of the check, ms. */
   z.int(),
   z.number().nullable().default(null),
   z.int().nullable().default(null),
@@ -34,13 +37,15 @@ const compactVote = z.tuple([
    * Time from the newest slot that did not fail to the vote's slot, ms; null: the value of {@link usualOf}.
    */
   z.int().nullable().default(null),
-  /** How much earlier than its age requires the vote expires, ms. */
+  /** How much earlier the vote expires than its age requires, ms. */
   z.int().default(0),
 ]);
 const compactVotes = z.array(compactVote);
 const openSlots = z.array(z.tuple([z.int(), compactVotes]));
 
-/** A vote in `transitions.votes`; `counted` is false for a vote that was too old or whose region was not asked. */
+/**
+ * A vote in `transitions.votes`. `counted` is false if the vote was too old or if its region was not asked.
+ */
 export const transitionVote = z.object({
   region: z.enum(REGIONS),
   outcome: z.enum(['passed', 'degraded', 'failed']),
@@ -95,7 +100,7 @@ export function toTransitionVote(vote: CountedVote): TransitionVote {
   };
 }
 
-/** The usual values: those of a region's first vote. */
+/** The usual values of these members: the values that a region's first vote has. */
 function usualOf(outcome: VoteOutcome, slot: number): Pick<Vote, 'failedSince' | 'upSlot'> {
   return outcome === 'failed' ? { failedSince: slot, upSlot: 0 } : { failedSince: null, upSlot: slot };
 }

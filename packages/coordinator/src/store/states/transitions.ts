@@ -68,7 +68,9 @@ export async function statusesIn(
 }
 
 /**
- * @param before  status at `from`; null: there was no status
+ * Returns the statuses from `from` on, oldest first.
+ *
+ * @param before status at `from`; null: there was no status
  * @param changes JSON of the later instants and statuses
  */
 export function historyOf(from: number, before: MonitorStatus | null, changes: string): StatusSince[] {
@@ -116,8 +118,8 @@ export function insertTransitions(transitions: readonly NewTransition[]): SqlSte
 }
 
 /**
- * Corrects earlier changes of these monitors that were written while the clock was ahead: a change with a
- * later date than the new change gets the date of the new change.
+ * Corrects earlier changes of these monitors that were written while the clock was ahead. A change with a
+ * later date than the monitor's new change gets the date of the new change.
  */
 export function redateTransitions(transitions: readonly NewTransition[]): SqlStep {
   return {
@@ -161,7 +163,10 @@ export function openIncidents(incidents: Writes['openedIncidents']): SqlStep {
   };
 }
 
-/** Closes incidents. An incident that was opened while the clock was ahead gets its end as its beginning. */
+/**
+ * Closes incidents. If an incident was opened while the clock was ahead, and so
+ * begins after its end, its beginning is set to its end.
+ */
 export function closeIncidents(incidents: Writes['closedIncidents']): SqlStep {
   return {
     sql: `UPDATE incidents SET closed_at = ?, closure = ?,
