@@ -41,6 +41,20 @@ test('a database to copy is looked for where the user is', async () => {
   expect(written.join('')).toContain('cannot copy /nowhere/svc.db');
 });
 
+test.each([
+  [{}, '--to is needed where SVC_DATABASE_URL is not set'],
+  [{ SVC_DATABASE_URL: 'sqlite:/nowhere/svc.db' }, '--from and --to are the same database'],
+])('a database is copied to the one of the settings %j where --to is left out', async (settings, message) => {
+  const written: string[] = [];
+  const code = await runCommandLine(['migrate-store', '--from', 'sqlite:/nowhere/svc.db'], {
+    environment: settings,
+    out: { write: (text) => written.push(text) },
+    err: { write: (text) => written.push(text) },
+  });
+  expect(code).toBe(2);
+  expect(written.join('')).toContain(message);
+});
+
 describe('what is not known is refused, with what was probably meant', () => {
   test.each([
     [[], 'the command is missing'],

@@ -3,14 +3,14 @@
  * Instead of `systemctl` it starts the units by their command, user, variables, file modes and read-only
  * root.
  */
-import { cpSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, type TestContext, test } from 'vitest';
-import { startConfined, whyNotConfined } from '../../support/deployed/confined.ts';
-import { type Dist, sharedDist } from '../../support/deployed/dist.ts';
-import { BY_A_PROCESS, LoopbackNetwork, Machine } from '../../support/deployed/machine.ts';
+import { expect, test } from 'vitest';
+import { Company } from '../../support/deployed/company.ts';
+import { whyNotConfined } from '../../support/deployed/confined.ts';
+import { BY_A_PROCESS } from '../../support/deployed/machine.ts';
 import { commandsUnder } from '../../support/deployed/page.ts';
-import { type LoggedProcess, ROOT } from '../../support/process.ts';
+import type { LoggedProcess } from '../../support/process.ts';
 
 const reason = whyNotConfined();
 const isSkipped = reason !== null && process.env.CI !== 'true';
@@ -20,82 +20,6 @@ if (isSkipped)
 const REGIONS = ['hosta-fra', 'hostb-par', 'hostc-us-east4'] as const;
 const README = 'README.md';
 const RECEIVER = 'test/support/deployed/receiver-process.ts';
-
-/** The machines and processes of the company. They end with the test. */
-class Company {
-  readonly network: LoopbackNetwork;
-  readonly #dist: Dist;
-  readonly #context: TestContext;
-
-  private constructor(network: LoopbackNetwork, dist: Dist, context: TestContext) {
-    this.network = network;
-    this.#dist = dist;
-    this.#context = context;
-  }
-
-  static async create(context: TestContext): Promise<Company> {
-    const dist = await sharedDist();
-    const network = await LoopbackNetwork.create();
-    context.onTestFinished(() => network.close());
-    return new Company(network, dist, context);
-  }
-
-  /** A machine that can resolve the name of the NATS server. */
-  machine(): Machine {
-    const machine = new Machine(this.network, this.#dist.folder);
-    this.#context.onTestFinished(() => machine.remove());
-    writeFileSync(join(machine.root, 'etc/hosts'), '127.0.0.1 localhost nats.example.com\n');
-    return machine;
-  }
-
-  /**
-   * Runs the commands of a page, and starts the units that they tell systemd to start. Returns svc's own
-   * services when they are ready.
-   */
-  async follow(machine: Machine, lines: readonly string[]): Promise<LoggedProcess[]> {
-    const services: LoggedProcess[] = [];
-    for (const line of lines) {
-      const [, unit] = /^systemctl enable --now (\S+)$/.exec(line) ?? [];
-      if (unit === undefined) await machine.shell(line);
-      else if (unit === 'svc-nats') await this.#startNats(machine);
-      else services.push(await this.#start(machine.service(`${unit}.service`)));
-    }
-    return services;
-  }
-
-  async #start(service: LoggedProcess): Promise<LoggedProcess> {
-    this.#context.onTestFinished(async () => {
-      await service.end('SIGKILL');
-    });
-    await service.start();
-    return service;
-  }
-
-  async #startNats(machine: Machine): Promise<void> {
-    const child = startConfined(machine.confinementOf('svc-nats.service'));
-    this.#context.onTestFinished(() => void child.kill('SIGKILL'));
-    let said = '';
-    await new Promise<void>((resolve, reject) => {
-      child.stderr?.on('data', (chunk: Buffer) => {
-        said += chunk.toString();
-        if (said.includes('Server is ready')) resolve();
-      });
-      child.once('exit', () => reject(new Error(`nats-server has ended:\n${said}`)));
-    });
-  }
-
-  /** A helper process of the test, in the network of the machines. */
-  async helper(file: string): Promise<void> {
-    const started = await this.network.start(process.execPath, join(ROOT, file));
-    this.#context.onTestFinished(() => started.close());
-  }
-
-  async received(): Promise<{ regions: string[] }> {
-    return JSON.parse(await this.network.run('curl', '--silent', 'http://127.0.0.1:4318/received')) as {
-      regions: string[];
-    };
-  }
-}
 
 test.skipIf(isSkipped)('a company runs svc as README says', async (context) => {
   const company = await Company.create(context);

@@ -60,7 +60,7 @@ export class LoopbackNetwork {
     return {
       async close() {
         const ended = once(child, 'exit');
-        child.kill('SIGKILL');
+        child.kill('SIGTERM');
         await ended;
       },
     };

@@ -1,6 +1,6 @@
 /**
- * A receiver of OTLP on port 4318 of a network of the test's own. `GET /received` lists the regions that sent
- * points.
+ * A receiver of OTLP and of alerts on port 4318 of a network of the test's own. `GET /received` lists the regions that
+ * sent points, and the alerts that were posted to `/alerts`.
  */
 import { createServer } from 'node:http';
 import { buffer } from 'node:stream/consumers';
@@ -8,13 +8,19 @@ import { gunzipSync } from 'node:zlib';
 import { decodeOtlp, metricsOf, type OtlpPoint } from '../otlp-receiver.ts';
 
 const regions = new Set<string>();
+const alerts: unknown[] = [];
 
 createServer(async (request, response) => {
   if (request.method === 'GET') {
-    response.end(JSON.stringify({ regions: [...regions].sort() }));
+    response.end(JSON.stringify({ regions: [...regions].sort(), alerts }));
     return;
   }
   const body = await buffer(request);
+  if (request.url === '/alerts') {
+    alerts.push(JSON.parse(body.toString()));
+    response.end();
+    return;
+  }
   const plain = request.headers['content-encoding'] === 'gzip' ? gunzipSync(body) : body;
   const message = decodeOtlp(plain, request.headers['content-type'] ?? '');
   const points = metricsOf(message).flatMap(({ sum, gauge, histogram, exponentialHistogram }) =>

@@ -2,36 +2,42 @@ import { COORDINATOR_SETTINGS, databaseFileOf } from '@svc/coordinator/config.ts
 import { copyStore } from '@svc/coordinator/store/copy-store.ts';
 import { createLogger } from '@svc/shared/log.ts';
 import { Secret } from '@svc/shared/secret.ts';
+import { readEnvironment } from '@svc/shared/settings/environment.ts';
 import { type Command, UsageError } from '../command.ts';
 import { describeOptions, parseOptions } from '../options.ts';
 import { userPath } from '../write-file.ts';
 
 const OPTIONS = {
   from: { value: 'URL', description: 'the database that is copied: sqlite:<path> or postgres://…' },
-  to: { value: 'URL', description: 'an empty database: sqlite:<path>, which is made, or postgres://…' },
+  to: {
+    value: 'URL',
+    description:
+      'an empty database: sqlite:<path>, which is made, or postgres://… (the default: SVC_DATABASE_URL)',
+  },
 } as const;
 
 /** Interval between two lines that report the progress of a copy, ms. */
 const SAY_EVERY_MS = 5_000;
 
 export const migrateStoreCommand: Command = {
-  help: `Usage: npm run svc -- migrate-store --from URL --to URL
+  help: `Usage: npm run svc -- migrate-store --from URL [--to URL]
 
 Copies all rows of a database into an empty one, from SQLite to PostgreSQL or back, and compares every row of both. Stop the coordinator
 first: a database that one uses is refused. An interrupted copy goes on when the command is called again; until it is complete, no
 coordinator starts on it. Then set SVC_DATABASE_URL to the copy, and start the coordinator with the same data folder: its
 secret key opens the copy too. The database that was copied stays as it is.
 
-A password in an address can be seen in the list of processes. Leave it out and set PGPASSWORD instead.
+A password in an option can be seen in the list of processes. Name a file with the address in SVC_DATABASE_URL_FILE and leave out --to, or
+leave out the password and set PGPASSWORD.
 
 Options:
 ${describeOptions(OPTIONS)}
 `,
   async run(args, { environment, err }) {
     const { from, to } = parseOptions(args, OPTIONS);
-    if (from === undefined || to === undefined)
-      throw new UsageError('--from and --to are needed: see migrate-store --help');
-    const [source, target] = [databaseAt(from, environment), databaseAt(to, environment)];
+    if (from === undefined) throw new UsageError('--from is needed: see migrate-store --help');
+    const target = databaseAt(to ?? databaseOfSettings(environment), environment);
+    const source = databaseAt(from, environment);
     if (source.reveal() === target.reveal()) throw new UsageError('--from and --to are the same database');
     let saidAt = performance.now();
     const copied = await copyStore({
@@ -51,6 +57,17 @@ ${describeOptions(OPTIONS)}
     );
   },
 };
+
+/** The address of the coordinator's database. @throws UsageError where no setting names one */
+function databaseOfSettings(environment: NodeJS.ProcessEnv): string {
+  const { databaseUrl } = readEnvironment(
+    { databaseUrl: COORDINATOR_SETTINGS.databaseUrl },
+    environment,
+  ).values;
+  if (databaseUrl === undefined)
+    throw new UsageError('--to is needed where SVC_DATABASE_URL is not set: see migrate-store --help');
+  return databaseUrl.reveal();
+}
 
 /** The database that an option names. The path of a file begins in the folder where the user is. */
 function databaseAt(text: string, environment: NodeJS.ProcessEnv): Secret {
