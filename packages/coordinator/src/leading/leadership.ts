@@ -55,11 +55,6 @@ import type { Backlog } from '../verdict/thinning.ts';
 
 /** Rules of the egress guard for addresses that the operator has set. They allow all addresses. */
 const OPERATORS_ADDRESSES = { base: 'agent', deny: [], allow: ['0.0.0.0/0', '::/0'] } as const;
-/**
- * Bounds on the look-ups of names for the export. Node has
- * four threads for look-ups, which alerts and NATS use too.
- */
-const EXPORT_LOOKUPS = { atOnce: 2, ofSuspects: 1 };
 
 /** The settings that a leader uses. */
 export type LeadershipSettings = Pick<
@@ -466,7 +461,7 @@ function createNews(
 function createMetricsExport(parts: LeadershipParts, monitors: MonitorsInMemory): MetricsExport {
   const { config, exports: settings, store, clock, log } = parts;
   const { tls, timeoutMs } = settings;
-  const posting = { ...postingOf(parts), timeoutMs, lookups: EXPORT_LOOKUPS };
+  const posting = { ...postingOf(parts), timeoutMs };
   return new MetricsExport({
     store,
     monitors,

@@ -275,21 +275,6 @@ describe('the guard sees the address that is dialled', () => {
     const url = `http://both.example:${new URL(receiver.url).port}/`;
     expect(await poster(['127.0.0.1'], resolve)(request(url))).toMatchObject({ kind: 'answered' });
   });
-
-  test('a name has one query at a time', async () => {
-    const receiver = await receive();
-    let queries = 0;
-    const resolve: Resolve = async () => {
-      queries += 1;
-      return [{ address: '127.0.0.1', family: 4 }];
-    };
-    const post = poster(['127.0.0.1'], resolve);
-    const url = `http://one.example:${new URL(receiver.url).port}/`;
-    await Promise.all([post(request(url)), post(request(url)), post(request(url))]);
-    expect(queries).toBe(1);
-    await post(request(url));
-    expect(queries).toBe(2);
-  });
 });
 
 test('configured headers replace ours whatever their case, and framing headers are dropped', () => {

@@ -6,7 +6,7 @@ import type { ProxyFor } from '@svc/shared/proxy/proxy.ts';
 import { type ClientIdentity, trustedContext } from '@svc/shared/server-trust.ts';
 import { Client, type Dispatcher } from 'undici';
 import { guardedConnector, ProxyError } from './dial.ts';
-import { fairly, type Lookups, type Resolve, resolveAsSystem } from './names.ts';
+import { type Resolve, resolveFairly } from './names.ts';
 
 /** Time limit for resolving the name and opening the connection, including the proxy's tunnel and TLS, ms. */
 const CONNECT_TIMEOUT_MS = 5_000;
@@ -78,8 +78,6 @@ export type HttpPostParts = {
   clock: Clock;
   guard: EgressGuard;
   resolve?: Resolve;
-  /** Limits on the lookup threads that the function may take. */
-  lookups?: Lookups;
   /** PEM certificates of authorities that are trusted in addition to those of this process. */
   ca?: readonly string[];
   /** The client certificate for receivers that request one. */
@@ -104,8 +102,7 @@ export type HttpPostParts = {
 export function createHttpPost({
   clock,
   guard,
-  resolve = resolveAsSystem,
-  lookups,
+  resolve = resolveFairly,
   ca = [],
   identity,
   timeoutMs = TOTAL_TIMEOUT_MS,
@@ -117,7 +114,7 @@ export function createHttpPost({
   const own = ca.length === 0 && identity === undefined ? undefined : trustedContext(ca, identity);
   const connect = guardedConnector({
     guard,
-    resolve: fairly(resolve, lookups),
+    resolve,
     proxyFor,
     secureContext: () => own ?? trustedContext(),
   });

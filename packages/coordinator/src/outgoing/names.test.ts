@@ -16,12 +16,12 @@ function zones() {
     if (!hostname.startsWith('dead')) return Promise.resolve(ADDRESS);
     return new Promise((_resolve, reject) => waiting.push(() => reject(new Error('EAI_AGAIN'))));
   };
-  return { asked, resolve: fairly(resolve), failOldest: () => waiting.shift()?.(), waiting };
+  return { asked, resolve: fairly(resolve, null), failOldest: () => waiting.shift()?.(), waiting };
 }
 
 const DEAD = ['dead-1', 'dead-2', 'dead-3', 'dead-4', 'dead-5'];
 
-test('names that failed before share two threads, and others never wait for them', async () => {
+test('names that failed before are looked up one at a time, and others never wait for them', async () => {
   const { asked, resolve, failOldest, waiting } = zones();
   const first = DEAD.map((name) => resolve(name).catch(() => 'failed'));
   for (const _ of DEAD) failOldest();
@@ -30,14 +30,14 @@ test('names that failed before share two threads, and others never wait for them
   asked.length = 0;
   const second = DEAD.map((name) => resolve(name).catch(() => 'failed'));
   expect(await resolve('alive')).toBe(ADDRESS);
-  expect(asked).toEqual(['dead-1', 'dead-2', 'alive']);
+  expect(asked).toEqual(['dead-1', 'alive']);
   for (let failed = 0; failed < DEAD.length; failed += 1) {
-    expect(waiting.length).toBeLessThanOrEqual(2);
+    expect(waiting.length).toBeLessThanOrEqual(1);
     failOldest();
     await new Promise((resume) => setImmediate(resume));
   }
   expect(await Promise.all(second)).toEqual(DEAD.map(() => 'failed'));
-  expect(asked).toEqual(['dead-1', 'dead-2', 'alive', 'dead-3', 'dead-4', 'dead-5']);
+  expect(asked).toEqual(['dead-1', 'alive', 'dead-2', 'dead-3', 'dead-4', 'dead-5']);
 });
 
 test('names whose servers are silent leave threads for others from their first query on', async () => {
@@ -48,23 +48,19 @@ test('names whose servers are silent leave threads for others from their first q
   const isSilent = silentNames([`127.0.0.1:${dns.port}`]);
   const asked: string[] = [];
   const ends: (() => void)[] = [];
-  const resolve = fairly(
-    (hostname) => {
-      asked.push(hostname);
-      if (!hostname.startsWith('dead')) return Promise.resolve(ADDRESS);
-      return new Promise((_resolve, reject) => ends.push(() => reject(new Error('EAI_AGAIN'))));
-    },
-    undefined,
-    isSilent,
-  );
+  const resolve = fairly((hostname) => {
+    asked.push(hostname);
+    if (!hostname.startsWith('dead')) return Promise.resolve(ADDRESS);
+    return new Promise((_resolve, reject) => ends.push(() => reject(new Error('EAI_AGAIN'))));
+  }, isSilent);
   const dead = Array.from({ length: 50 }, (_, index) =>
     resolve(`dead-${index}.example`).catch(() => 'failed'),
   );
   expect(await resolve('alive.example')).toBe(ADDRESS);
   expect(await resolve('only-in-the-hosts-file.example')).toBe(ADDRESS);
-  await expect.poll(() => asked.length).toBe(4);
+  await expect.poll(() => asked.length).toBe(3);
   expect(await resolve('alive-too.example')).toBe(ADDRESS);
-  expect(asked.filter((name) => name.startsWith('dead'))).toHaveLength(2);
+  expect(asked.filter((name) => name.startsWith('dead'))).toHaveLength(1);
   for (let failed = 0; failed < 50; failed += 1) {
     await expect.poll(() => ends.length).toBeGreaterThan(0);
     ends.shift()?.();
@@ -80,7 +76,7 @@ test('a name that answers again is no longer suspect', async () => {
     asked.push(hostname);
     if (isDead) throw new Error('EAI_AGAIN');
     return ADDRESS;
-  });
+  }, null);
   const names = ['a', 'b', 'c'];
   await Promise.allSettled(names.map(resolve));
   isDead = false;
@@ -91,30 +87,14 @@ test('a name that answers again is no longer suspect', async () => {
   await Promise.all(running);
 });
 
-test('the number of lookups at once is limited', async () => {
-  const { asked, resolve: _any, failOldest, waiting } = zones();
-  const resolve = fairly(
-    (hostname) => {
-      asked.push(hostname);
-      return new Promise((_resolve, reject) => waiting.push(() => reject(new Error('EAI_AGAIN'))));
-    },
-    { atOnce: 2, ofSuspects: 1 },
-  );
-  const first = ['a', 'b', 'c'].map((name) => resolve(name).catch(() => 'failed'));
-  await new Promise((resume) => setImmediate(resume));
-  expect(asked).toEqual(['a', 'b']);
-  for (let failed = 0; failed < 3; failed += 1) {
-    failOldest();
-    await new Promise((resume) => setImmediate(resume));
-  }
-  expect(await Promise.all(first)).toEqual(['failed', 'failed', 'failed']);
-  asked.length = 0;
-  const second = ['a', 'b', 'new'].map((name) => resolve(name).catch(() => 'failed'));
-  await new Promise((resume) => setImmediate(resume));
-  expect(asked).toEqual(['a', 'new']);
-  while (waiting.length > 0) {
-    failOldest();
-    await new Promise((resume) => setImmediate(resume));
-  }
-  await Promise.all(second);
+test('a name has one query at a time', async () => {
+  let queries = 0;
+  const resolve = fairly(async () => {
+    queries += 1;
+    return ADDRESS;
+  }, null);
+  await Promise.all([resolve('one.example'), resolve('one.example'), resolve('one.example')]);
+  expect(queries).toBe(1);
+  await resolve('one.example');
+  expect(queries).toBe(2);
 });

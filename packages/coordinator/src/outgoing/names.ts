@@ -15,21 +15,10 @@ export const resolveAsSystem: Resolve = (hostname) =>
   });
 
 /**
- * How many of the process's threads lookups may use at once. libuv has 4 threads by default, and runs at most
- * 2 lookups at once, on half of its threads.
+ * Maximum number of lookups of suspects at once. A suspect is a name whose last query failed, or whose name servers do
+ * not answer. libuv runs at most 2 lookups of a process at once, on half of its 4 threads, so one thread stays free.
  */
-export type Lookups = {
-  /** Maximum number of threads for all names together. */
-  readonly atOnce: number;
-  /**
-   * Maximum number of threads for suspects: names whose last query failed, or whose name servers do not
-   * answer.
-   */
-  readonly ofSuspects: number;
-};
-
-/** Default limits. The delivery of alerts uses them. */
-const LOOKUPS: Lookups = { atOnce: Number.POSITIVE_INFINITY, ofSuspects: 2 };
+const SUSPECTS_AT_ONCE = 1;
 /**
  * Maximum number of suspects in memory. If there are more, all suspects are forgotten, and each name must
  * fail once more to be a suspect again.
@@ -67,24 +56,19 @@ export function silentNames(servers?: readonly string[]): IsSilent {
 
 /**
  * Wraps `resolve` so that receivers whose names do not resolve do not delay other receivers. Each name has
- * one query at a time, and suspects share few threads. The name servers are asked before a lookup, without
+ * one query at a time, and only one suspect is looked up at once. The name servers are asked before a lookup, without
  * a thread: when they are silent, a lookup by the system would block its thread for many seconds and could
  * not be cancelled.
  *
  * @param isSilent asks the name servers before a lookup; null: they are not asked
  */
-export function fairly(
-  resolve: Resolve,
-  { atOnce, ofSuspects }: Lookups = LOOKUPS,
-  isSilent: IsSilent | null = resolve === resolveAsSystem ? silentNames() : null,
-): Resolve {
+export function fairly(resolve: Resolve, isSilent: IsSilent | null): Resolve {
   const running = new Map<string, Promise<LookupAddress[]>>();
   const suspects = new Set<string>();
-  const all = new Places(atOnce);
-  const forSuspects = new Places(ofSuspects);
+  const forSuspects = new Places(SUSPECTS_AT_ONCE);
 
   async function query(hostname: string): Promise<LookupAddress[]> {
-    const asked = () => all.taken(() => resolve(hostname));
+    const asked = () => resolve(hostname);
     const isSuspect = suspects.has(hostname) || (isSilent !== null && (await isSilent(hostname)));
     try {
       const addresses = await (isSuspect ? forSuspects.taken(asked) : asked());
@@ -128,3 +112,6 @@ class Places {
     }
   }
 }
+
+/** Resolves names for all connections of the coordinator that leave it, because they share the process's threads. */
+export const resolveFairly = fairly(resolveAsSystem, silentNames());

@@ -2,7 +2,7 @@ import type { SecureContext } from 'node:tls';
 import type { Clock } from '@svc/shared/clock.ts';
 import { trustedContext } from '@svc/shared/server-trust.ts';
 import { onAbort } from '@svc/shared/waiting.ts';
-import { fairly, type Lookups, type Resolve, resolveAsSystem } from '../names.ts';
+import { type Resolve, resolveFairly } from '../names.ts';
 import { type MailFailure, type MailResult, MailStopped, mailFailure } from './mail-result.ts';
 import type { SmtpRelay } from './relay.ts';
 import { SmtpSession } from './session.ts';
@@ -37,8 +37,6 @@ export type SendMail = (request: MailRequest) => Promise<MailResult>;
 export type MailParts = {
   readonly clock: Clock;
   readonly resolve?: Resolve;
-  /** Limits on the lookup threads that the function may take. */
-  readonly lookups?: Lookups;
   /** PEM certificates of authorities that are trusted in addition to those of this process. */
   readonly ca?: readonly string[];
   /** The name that svc sends to relays in EHLO (`SVC_MAIL_HELO`). */
@@ -56,15 +54,14 @@ export type MailParts = {
  */
 export function createSendMail({
   clock,
-  resolve = resolveAsSystem,
-  lookups,
+  resolve = resolveFairly,
   ca = [],
   helo,
   maySend = () => true,
 }: MailParts): SendMail {
   let context: SecureContext | undefined;
   const secureContext = () => (context ??= trustedContext(ca));
-  const parts = { resolve: fairly(resolve, lookups), secureContext, helo };
+  const parts = { resolve, secureContext, helo };
   const connections = new Connections();
 
   return async (request) => {
