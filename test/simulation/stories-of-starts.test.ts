@@ -565,6 +565,27 @@ test.each<[string, Partial<World>]>([
       commits: { writeMs: 8, answerMs: 0, stalls: 0, stallMs: 8_000 },
     },
   ],
+  [
+    'a slot of which a start knows a not_run only is given again, and its reports are not late',
+    {
+      seed: 2_385_355,
+      id: 498_343,
+      lengthMs: 540_000,
+      periodMs: 60_000,
+      regions: ['hosta-lax', 'hostb-fra'],
+      agents: ['hosta-lax', 'hostb-fra'],
+      timeoutMs: 120_000,
+      retry: 10,
+      isAhead: true,
+      mishaps: { ...CALM, notRun: 0.1, lagMs: 99_602 },
+      troubles: [{ from: 149_342, until: 337_160, regions: null, sees: 'refused', flapMs: 0 }],
+      moves: [
+        { at: 127_035, do: 'change-regions', regions: ['hosta-lax', 'hosta-syd', 'hostb-fra'] },
+        { at: 156_479, do: 'start-agent', region: 'hosta-syd' },
+        { at: 166_515, do: 'restart', downMs: 1_871, isBeforeCommit: false },
+      ],
+    },
+  ],
 ])('%s', async (_, world) => {
   const { violations } = await simulate({ ...QUIET, ...world }, new MemoryStore(), { isTold: false });
   expect(violations).toEqual([]);

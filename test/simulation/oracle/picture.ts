@@ -98,12 +98,12 @@ export class Picture {
   }
 
   /**
-   * After a restart: no slot of before is waited for. "A slot that nobody has reported by the restart is not known
-   * afterwards": dispatch may give it again, also to other regions.
+   * After a restart: no slot of before is waited for. "A slot of which no region has reported an outcome by the restart is
+   * not known afterwards": dispatch may give it again, also to other regions.
    */
   allResumed(now: Now): void {
     for (const open of this.#open) open.given = new Set(open.heard);
-    this.#open.forget(({ heard }) => heard.size === 0);
+    this.#open.forget(({ reports }) => reports.length === 0);
     this.#upSince = now.monotonic;
     this.decide(now);
   }

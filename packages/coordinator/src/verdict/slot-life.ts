@@ -44,10 +44,11 @@ export function giveSlot(
 
 /**
  * Ends the recovery after a restart. A slot of which dispatch has not named the regions waits for no further
- * region: it is decided with the answers so far. Without any answer it is removed, and may be opened again.
+ * region: it is decided with the reports so far. Without any report of an outcome it is removed, because dispatch
+ * may give it again.
  */
 export function closeGiving(frame: Frame, state: MonitorState, monitor: LiveMonitor): void {
-  state.open = state.open.filter(({ isGivenKnown, answered }) => isGivenKnown || answered !== NO_REGIONS);
+  state.open = state.open.filter(({ isGivenKnown, reports }) => isGivenKnown || reports.length > 0);
   for (const open of state.open) open.isGivenKnown = true;
   decideSlots(frame, state, monitor);
 }
