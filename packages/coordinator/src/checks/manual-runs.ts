@@ -28,7 +28,7 @@ class TooManyRuns extends SvcError {
   constructor() {
     super(
       'too-many-runs',
-      `${MAX_RUNS} checks are already being run by hand, the most at once: try again later`,
+      `${MAX_RUNS} checks that people asked for are running, and no more can run at once: try again later`,
     );
   }
 }

@@ -61,7 +61,7 @@ export class SlotClock {
     if (aheadSlot !== null) {
       log.error(
         { aheadSlot, wall, aheadMs: aheadSlot - wall },
-        'recorded slots lie in the future; svc ignores them until then: check whether the clock of this machine was set back',
+        'recorded slots lie in the future; svc ignores them until their time comes: check whether the clock of this machine was set back',
       );
     }
     this.#now = Math.max(wall, newestSlot ?? wall);

@@ -215,7 +215,7 @@ const pageDomain = endpoint({
   tag: 'Status pages',
   summary: 'Read whether the custom domain of a page points here, or what is missing',
   description:
-    'The DNS is checked every minute while something is missing, and every hour after that. A verified domain that points elsewhere three times in a row is not served any more. Of pages in several workspaces that declare one domain, the first that is verified holds it; for the others it stays `pending`, and `problem` says so.',
+    'The DNS of a pending domain is checked every minute at first, and later at least every half hour; that of a verified domain every hour. A verified domain that points elsewhere three times in a row is not served any more. Of pages in several workspaces that declare one domain, the first that is verified holds it; for the others it stays `pending`, and `problem` says so.',
   answers: { 200: { description: 'The domain and its last check.', schema: domainView } },
 });
 

@@ -45,7 +45,7 @@ export class WhatIfs {
    */
   async compare({ present, ...asked }: WhatIf, signal: AbortSignal): Promise<Comparison | null> {
     if (this.#running.size >= AT_ONCE) {
-      throw new WhatIfFailure(`${AT_ONCE} replays are running, the most at once`);
+      throw new WhatIfFailure(`${AT_ONCE} replays are running, and no more can run at once`);
     }
     const { checkText: _, declaredExport: __, ...monitor } = present;
     // A heap limit on the command line is meant for the main thread only, which has applied the limit
