@@ -93,6 +93,25 @@ test("as a separate program, it writes the settings, and the files that the serv
   expect(await Promise.all(secret.map(modeOf))).toEqual(secret.map(() => '600'));
 });
 
+test.each([
+  ['a closed pipe', '| :', /code 0\n$/],
+  ['a full disk', '> /dev/full', /svc: cannot write the output: ENOSPC.*\n(?:.*\n)*code 1\n$/],
+  ['a full disk for messages', '2> /dev/full', /^code 0\n$/],
+])('when its output goes to %s, it makes the whole change nevertheless', async (_what, redirection, told) => {
+  await region('init', '--listen', listen);
+  const server = await serverIn();
+  const command = `"$0" -- packages/cli/src/main.ts region add hosta-ams --nats-dir ${folder}`;
+  const redirected = `{ ${command} ${redirection.replace('| :', '')}; echo "code $?" >&3; }`;
+  // \`:\` ends long before the first output.
+  const shell = `exec 3>&2; ${redirected} ${redirection === '| :' ? redirection : ''}`;
+  const { stderr } = await run('/bin/sh', ['-c', shell, process.execPath], { cwd: ROOT });
+  expect(stderr).toMatch(told);
+  expect(stderr).not.toContain('    at ');
+  if (redirection !== '2> /dev/full') expect(stderr).toContain(`reloaded the server ${server}`);
+  const added = await readFile(file('agent-hosta-ams.nk'), 'utf8');
+  expect(await stateOf(added.trim())).toBe(OF_AMS);
+});
+
 test('a region is added, its key replaced without a gap, and removed', async () => {
   const init = await region('init', '--listen', listen);
   expect(init).toMatchObject({ code: 0, err: expect.stringContaining('nats-server -c') });

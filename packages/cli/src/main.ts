@@ -8,18 +8,21 @@ if (major < 24) {
   process.exit(1);
 }
 
-// The reader may close the pipe early (`| head`).
+// A command whose output cannot be written goes on, because its other work must not stop half-way.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code !== 'EPIPE') throw error;
-  process.exit(0);
+  if (error.code === 'EPIPE') return; // The reader may close the pipe early (`| head`).
+  process.stderr.write(`svc: cannot write the output: ${error.message}\n`);
+  process.exitCode = 1;
 });
+process.stderr.on('error', () => {}); // There is no other place for messages. The exit code still tells the result.
 
 const { runCommandLine } = await import('./command-line.ts');
-process.exitCode = await runCommandLine(process.argv.slice(2), {
+const exitCode = await runCommandLine(process.argv.slice(2), {
   environment: process.env,
   out: process.stdout,
   err: process.stderr,
   input: process.stdin,
 });
+process.exitCode ??= exitCode;
 
 export {};
