@@ -1,4 +1,7 @@
+import { once } from 'node:events';
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
@@ -85,6 +88,21 @@ test.each([
     code: 2,
     err: expect.stringContaining(message),
   });
+});
+
+test.each(['{}', '[]', '{"data":[{}]}'])('an answer %s is said to be unknown', async (body) => {
+  const other = createServer((_request, response) => {
+    response.writeHead(200, { 'content-type': 'application/json' }).end(body);
+  });
+  await once(other.listen(0, '127.0.0.1'), 'listening');
+  onTestFinished(() => void other.close());
+  const { port } = other.address() as AddressInfo;
+  const environment = { SVC_BASE_URL: `http://127.0.0.1:${port}`, SVC_API_TOKEN: 'a-token' };
+  for (const args of ['login', 'retry 3', 'token create --name ci', 'incident list', 'otlp-test 1']) {
+    const { code, out, err } = await svc(args.split(' '), environment);
+    expect({ code, out }).toEqual({ code: 1, out: '' });
+    expect(err).toMatch(/^svc: an answer is not as this version of svc expects it \(.*\): .*\n$/);
+  }
 });
 
 test('a file that is not a login file is reported', async () => {

@@ -3,6 +3,7 @@ import { SettingsError } from '@svc/shared/settings/environment.ts';
 import { nearest } from '@svc/shared/text/nearest.ts';
 import { forTerminal } from '@svc/shared/text/terminal.ts';
 import { VERSION } from '@svc/shared/version.ts';
+import { z } from 'zod';
 import { type Command, type Surroundings, UsageError } from './command.ts';
 
 type ListedCommand = {
@@ -94,9 +95,15 @@ export async function runCommandLine(args: readonly string[], surroundings: Surr
     return DONE;
   } catch (error) {
     // The message may contain text from an answer of the API, so it is made safe for the terminal.
-    surroundings.err.write(`svc: ${forTerminal(messageOf(error))}\n`);
+    surroundings.err.write(`svc: ${forTerminal(textOf(error))}\n`);
     return error instanceof UsageError || error instanceof SettingsError ? MISUSED : FAILED;
   }
+}
+
+function textOf(error: unknown): string {
+  if (!(error instanceof z.ZodError)) return messageOf(error);
+  const faults = error.issues.map(({ path, message }) => [...path, message].join(': '));
+  return `an answer is not as this version of svc expects it (${faults.join('; ')}): check the address, and update the older side`;
 }
 
 async function run([name, ...args]: readonly string[], surroundings: Surroundings): Promise<void> {

@@ -56,8 +56,9 @@ const loginLink = z.object({ url: z.url() });
 async function writeLink(api: OpenApi, { out, err }: Surroundings): Promise<void> {
   try {
     const { body } = await asking(api, () => api.client.request('POST', '/v1/login-links'));
+    const { url } = loginLink.parse(body);
     err.write('svc: the dashboard, logged in, once and within 15 minutes:\n');
-    out.write(`${loginLink.parse(body).url}\n`);
+    out.write(`${url}\n`);
   } catch (error) {
     if (!(error instanceof ApiError) || error.status !== 404) throw error;
     err.write('svc: this service is older than the dashboard\n');
