@@ -76,3 +76,16 @@ test('an unreadable folder of NATS ends the backup, which would lack the keys', 
   });
   expect((await readdir(folder)).sort()).toEqual(['data', 'no-folder']);
 });
+
+test.each(['manifest.json', 'api-token'])(
+  '%s that cannot be read is not taken for a damaged backup',
+  async (name) => {
+    expect(await backup()).toMatchObject({ code: 0 });
+    await rm(place(`backup/${name}`));
+    await mkdir(place(`backup/${name}`));
+    expect(await svc(['restore', place('backup')], { SVC_DATA_DIR: place('new') })).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(new RegExp(`backup/${name} cannot be read: EISDIR`)),
+    });
+  },
+);

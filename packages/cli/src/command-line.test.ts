@@ -78,6 +78,9 @@ describe('what is not known is refused, with what was probably meant', () => {
     [['secret-key', 'rotat'], 'there is no action rotat: did you mean "secret-key rotate"?'],
     [['doctor', 'agnt'], 'there is no action agnt: did you mean "doctor agent"?'],
     [['otlp-test', '1'], 'there is no API token: set SVC_API_TOKEN'],
+    [['token', 'rotate'], "cannot read the operator's token in /nowhere/api-token"],
+    [['secret-key', 'rotate'], 'there is no key to replace in /nowhere/secret-key'],
+    [['doctor', 'agent', '--env-file', '/'], 'cannot read --env-file /: EISDIR'],
   ] as const)('%j', async (args, message) => {
     const { code, out, err } = await svc(...args);
     expect({ code, out }).toEqual({ code: 2, out: '' });

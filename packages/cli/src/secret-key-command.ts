@@ -47,7 +47,7 @@ async function requireKey(path: string): Promise<void> {
     if (Buffer.from(await readFile(path, 'utf8'), 'base64').length === KEY_BYTES) return;
   } catch (error) {
     throw new UsageError(
-      `there is no key to replace (${messageOf(error)}): set SVC_DATA_DIR to the data folder of the coordinator`,
+      `there is no key to replace in ${path} (${messageOf(error)}): set SVC_DATA_DIR to the data folder of the coordinator`,
       { cause: error },
     );
   }

@@ -157,7 +157,7 @@ async function tokensIn(path: string): Promise<[string, string | undefined]> {
     text = await readFile(path, 'utf8');
   } catch (error) {
     throw new UsageError(
-      `cannot read the operator's token (${messageOf(error)}): set SVC_DATA_DIR to the data folder of the coordinator, or SVC_API_TOKEN_FILE`,
+      `cannot read the operator's token in ${path} (${messageOf(error)}): set SVC_DATA_DIR to the data folder of the coordinator, or SVC_API_TOKEN_FILE`,
       { cause: error },
     );
   }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { messageOf, SvcError } from '@svc/shared/errors.ts';
+import { isCode, messageOf, SvcError } from '@svc/shared/errors.ts';
 import { z } from 'zod';
 import { DATABASE_FILE } from './places.ts';
 
@@ -30,9 +30,13 @@ export type Manifest = z.infer<typeof manifest>;
 export async function checkedManifest(backup: string): Promise<Manifest> {
   const found = await read(join(backup, MANIFEST_FILE));
   for (const [name, expected] of Object.entries(found.files)) {
-    const sum = await sha256Of(join(backup, name)).catch((error: unknown) => messageOf(error));
+    const path = join(backup, name);
+    const sum = await sha256Of(path).catch((error: unknown) => {
+      if (isCode(error, 'ENOENT')) return null;
+      throw new SvcError('bad-backup', `${path} cannot be read: ${messageOf(error)}`, { cause: error });
+    });
     if (sum !== expected)
-      throw new SvcError('bad-backup', `${join(backup, name)} was changed or cut since the backup was made`);
+      throw new SvcError('bad-backup', `${path} was changed or cut since the backup was made`);
   }
   return found;
 }
@@ -59,9 +63,10 @@ async function read(path: string): Promise<Manifest> {
     return found;
   } catch (error) {
     if (error instanceof SvcError) throw error;
-    throw new SvcError('bad-backup', `${path} cannot be read: this is no complete backup of svc`, {
-      cause: error,
-    });
+    const isIncomplete =
+      isCode(error, 'ENOENT') || error instanceof SyntaxError || error instanceof z.ZodError;
+    const why = isIncomplete ? 'this is no complete backup of svc' : messageOf(error);
+    throw new SvcError('bad-backup', `${path} cannot be read: ${why}`, { cause: error });
   }
 }
 

@@ -92,7 +92,7 @@ function settingsIn(path: string): NodeJS.ProcessEnv {
   try {
     return parseEnv(readFileSync(path, 'utf8'));
   } catch (error) {
-    throw new UsageError(`cannot read --env-file: ${messageOf(error)}`, { cause: error });
+    throw new UsageError(`cannot read --env-file ${path}: ${messageOf(error)}`, { cause: error });
   }
 }
 
