@@ -90,7 +90,7 @@ const LONGEST_MS = 60_000;
 export class GrowingWaits {
   readonly #clock: Clock;
   #tries = 0;
-  #cancel: () => void = () => {};
+  #cancel: (() => void) | null = null;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -101,18 +101,27 @@ export class GrowingWaits {
     return this.#tries;
   }
 
+  /** Whether a task waits for its next try. */
+  get isWaiting(): boolean {
+    return this.#cancel !== null;
+  }
+
   /** Runs `task` after the next wait, and returns the length of that wait, ms. Call it after a failed try. */
   scheduleRetry(task: () => void): number {
-    this.#cancel();
+    this.#cancel?.();
     const waitMs = Math.min(SHORTEST_MS * 2 ** this.#tries, LONGEST_MS);
     this.#tries += 1;
-    this.#cancel = this.#clock.after(waitMs, task);
+    this.#cancel = this.#clock.after(waitMs, () => {
+      this.#cancel = null;
+      task();
+    });
     return waitMs;
   }
 
   /** Ends the wait. The next wait is the shortest again. */
   endWait(): void {
     this.#tries = 0;
-    this.#cancel();
+    this.#cancel?.();
+    this.#cancel = null;
   }
 }

@@ -1,4 +1,5 @@
 import { parseResource } from '@svc/shared/resources/registry.ts';
+import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import {
   type ConfiguredStore,
@@ -173,6 +174,34 @@ test('a step that the database cannot do now is repeated after growing waits', a
   await applier.applyUntil(0);
   expect(told).toEqual(['1: a']);
   expect(parts.clock.pendingTimers).toBe(0);
+});
+
+test('while a step waits for its next try, the tries of others schedule and log nothing', async () => {
+  const lines: unknown[] = [];
+  const declare = () => Promise.reject(busy());
+  applier = new ChangeApplier({
+    ...parts,
+    log: pino({}, { write: (line: string) => lines.push(line) }),
+    sink: { declare },
+  });
+  await change((open) => open.create('svc_tcp_monitor', monitor('a')));
+  for (let look = 0; look < 5; look += 1) await applier.applyRemaining();
+  expect([lines.length, parts.clock.pendingTimers]).toEqual([1, 1]);
+  parts.clock.advance(1_000);
+  await applier.applyUntil(0);
+  expect([lines.length, parts.clock.pendingTimers]).toEqual([2, 1]);
+  applier.stop();
+});
+
+test('looks for changes that come while the database does not answer share one read', async () => {
+  const before = reads.count;
+  reads.hold();
+  const looks = Array.from({ length: 100 }, () => applier.applyRemaining());
+  reads.release();
+  await Promise.all(looks);
+  const id = await change((open) => open.create('svc_tcp_monitor', monitor('a')));
+  expect(told).toEqual([`${id}: a`]);
+  expect(reads.count - before).toBeLessThan(20);
 });
 
 describe('a change that itself causes an error is skipped, and stops no other change', () => {

@@ -67,6 +67,8 @@ export class ChangeApplier implements ChangeEffects {
   #applied = 0;
   #isStopped = false;
   #running: Promise<void> = Promise.resolve();
+  /** A call of {@link applyRemaining} that waits for its turn. */
+  #nextRemaining: Promise<void> | null = null;
 
   constructor(parts: Parts) {
     this.#parts = parts;
@@ -79,24 +81,32 @@ export class ChangeApplier implements ChangeEffects {
    * then tries again later), or when the applier stops. Never rejects.
    */
   applyUntil(lastChangeId: number): Promise<void> {
-    if (this.#isStopped) return Promise.resolve();
-    return new Promise((resolve) => {
-      this.#waiting.add(resolve);
-      this.#running = this.#running
-        .then(() => this.#applySteps(lastChangeId))
-        .then(() => {
-          this.#waiting.delete(resolve);
-          resolve();
-        });
-    });
+    return this.#inTurn(() => this.#applySteps(lastChangeId));
   }
 
   /**
    * Applies all changes in the log. The leader calls `applyRemaining` at its start, for changes that were
-   * logged while no process was leading, and then regularly, for changes that other coordinators log.
+   * logged while no process was leading, and then regularly, for changes that other coordinators log. Calls
+   * that come before one of them has its turn share that turn, so they do not pile up while the database
+   * does not answer.
    */
   applyRemaining(): Promise<void> {
-    return this.applyUntil(Number.MAX_SAFE_INTEGER);
+    this.#nextRemaining ??= this.#inTurn(() => {
+      this.#nextRemaining = null;
+      return this.#applySteps(Number.MAX_SAFE_INTEGER);
+    });
+    return this.#nextRemaining;
+  }
+
+  #inTurn(work: () => Promise<void>): Promise<void> {
+    if (this.#isStopped) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.#waiting.add(resolve);
+      this.#running = this.#running.then(work).then(() => {
+        this.#waiting.delete(resolve);
+        resolve();
+      });
+    });
   }
 
   /** Releases all waiting callers. Changes that are not applied stay in the log. */
@@ -113,7 +123,8 @@ export class ChangeApplier implements ChangeEffects {
         if (!(await this.#step())) return;
       }
     } catch (error) {
-      if (this.#isStopped) return;
+      // A later call fails for the same reason while the first one waits for its next try.
+      if (this.#isStopped || this.#waits.isWaiting) return;
       const waitMs = this.#waits.scheduleRetry(() => void this.applyRemaining());
       this.#parts.log.error(
         { error: messageOf(error), tries: this.#waits.tries, waitMs },
@@ -125,7 +136,10 @@ export class ChangeApplier implements ChangeEffects {
   /** Applies the next entries of the log. Returns false when the log has no further entries. */
   async #step(): Promise<boolean> {
     const changes = await changesAfter(this.#parts.store, this.#applied, ENTRIES_PER_STEP);
-    if (changes.length === 0) return false;
+    if (changes.length === 0) {
+      this.#waits.endWait();
+      return false;
+    }
     try {
       await this.#apply(changes);
     } catch (error) {
