@@ -36,7 +36,7 @@ const BEGINNINGS: readonly (readonly [RegExp, ErrorType])[] = [
   [/^the (?:answer|target|body|HTTP\/2)/, 'protocol'],
 ];
 
-/** The type of error of a failed check; `_OTHER`: it has no message, or no pattern matches the message. */
+/** The type of error of a failed check; `_OTHER`: there is no message, or no pattern matches the message. */
 export function errorTypeOf(message: string | undefined, timedOut: boolean): ErrorType {
   if (timedOut) return 'timeout';
   if (message === undefined) return '_OTHER';

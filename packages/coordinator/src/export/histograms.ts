@@ -85,7 +85,7 @@ function countInBucket({ counts }: Histogram, bucket: number): void {
 }
 
 /**
- * Joins neighbouring buckets in pairs, so that each doubling has half as many buckets.
+ * Joins neighbouring buckets in pairs. Each range from a value to its double then has half as many buckets.
  *
  * @returns the new scale
  */

@@ -82,7 +82,7 @@ type Exported = {
   totals: Totals;
   /** Id of the last note that must not be counted any more: the totals have it, or they began after it. */
   until: number;
-  /** Whether the totals differ from the stored ones. */
+  /** Whether the totals differ from the stored totals of the monitor. */
   isUnsaved: boolean;
   destination: Destination;
 };

@@ -13,7 +13,7 @@ export type LastError = { readonly at: number; readonly message: string };
 
 export type PipelineState = {
   readonly encoding: Encoding;
-  /** When the endpoint last took a request, epoch ms; null: it took none. */
+  /** When the endpoint last took a request, epoch ms; null: it has taken no request yet. */
   readonly lastSuccessAt: number | null;
   readonly lastError: LastError | null;
   /**
@@ -106,7 +106,7 @@ export class Pipeline {
   readonly #secrets: readonly string[];
   readonly #stopping = new AbortController();
   #encoding: Encoding;
-  /** The request that the endpoint has not taken yet; null: there is none. */
+  /** The request that the endpoint has not taken yet; null: there is no such request. */
   #unsent: Request | null = null;
   #state = {
     lastSuccessAt: null as number | null,

@@ -2,7 +2,7 @@ import { oldestRecorded, type Progress, storedProgress } from '../store/history/
 import type { Readable } from '../store/queries.ts';
 import { dayOf, hourOf } from '../verdict/summary-range.ts';
 
-/** Wait from the end of an hour to its roll-up, ms. Most late results have arrived by then. */
+/** Wait from the end of an hour to its roll-up, ms. Most late results arrive within this time. */
 const SETTLE_MS = 5 * 60_000;
 
 /** Start of the first hour that must not be rolled up yet, epoch ms. */

@@ -226,7 +226,7 @@ async function write(
     found.flatMap(({ span }) => span.repairs),
   );
   const completeFrom = await resultsFrom(tx);
-  // Earlier spans are too old: some of their results are deleted.
+  // Spans before `completeFrom` are left out, because some of their results are deleted.
   const repaired = found.filter(
     ({ span }) => span.from >= completeFrom && span.repairs.some((repair) => taken.has(repair)),
   );

@@ -35,8 +35,8 @@ export type RollupParts = {
   /** The clock for ages, epoch ms; see `believed-clock.ts`. */
   believedNow: () => number;
   /**
-   * False while old results are read, because each old result would need a repair. Also false
-   * for {@link DATED_BACK_MS} after a jump of the clock. The first call may return false
+   * False while old results are being read, because each old result would need a repair. Also
+   * false for {@link DATED_BACK_MS} after a jump of the clock. The first call may return false
    * before the streams were inspected; see `ReadingProgress`.
    */
   isCaughtUp: () => boolean;
@@ -47,9 +47,9 @@ export type RollupParts = {
  * Sums up stored results by monitor, region and hour. Sums up these hours, and the times in each status, by
  * day. The work is done in small steps, while results are being recorded.
  *
- * Every result counts once. The progress is written in the same transaction as the rows. A result for an hour
- * before {@link claimedUntil} is recorded in one transaction with a mark that its hour must be repaired. So
- * no result is lost if the process is killed.
+ * Every result counts once. The progress is written in the same transaction as the rows. A late result, whose
+ * hour is before {@link claimedUntil}, is recorded in one transaction with a mark for repair, and its hour is
+ * rolled up again. So no result is lost if the process is killed.
  */
 export class Rollups {
   readonly #parts: RollupParts;
@@ -60,7 +60,7 @@ export class Rollups {
   #claimedUntil: number;
   /** All results without a mark whose slots are before this instant (epoch ms) are committed. */
   #committedUntil: number;
-  /** When the present wait for old results began, monotonic ms; null: old results are read. */
+  /** When the present wait for old results began, monotonic ms; null: there is no wait. */
   #waitsSince: number | null = null;
   #running: Promise<void> = Promise.resolve();
 

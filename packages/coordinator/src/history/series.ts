@@ -102,7 +102,8 @@ async function addRolledUp(reading: Reading, now: number): Promise<number> {
     ['rollup_days', { from, until: day }],
     ['rollup_hours', { from: day, until: hour }],
   ];
-  // If regions have the same buckets as the whole series, their rows are added to the whole series too.
+  // If the regions have the same buckets as the whole series, their rows are added to the whole series too.
+  // Otherwise, the whole series needs a query of its own.
   const isJoined = reading.regionBuckets.bucketMs > bucketMs;
   for (const [table, span] of spans) {
     const rows = await rollupsByRegionAndBucket(store, table, monitorId, span, reading.regionBuckets);

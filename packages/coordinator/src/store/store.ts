@@ -78,8 +78,8 @@ export interface Store {
 export type StoreReading = Pick<Store, 'read' | 'close'>;
 
 /**
- * The statements of one transaction. They are refused after its end. As in PostgreSQL, a failed statement
- * fails the whole transaction, even when its error is caught.
+ * The statements of one transaction. After the end of the transaction, statements are refused. As in
+ * PostgreSQL, a failed statement makes the whole transaction fail, even if its error is caught.
  */
 export interface Transaction {
   /** Query builder on the writing connection. */

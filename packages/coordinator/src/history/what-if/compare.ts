@@ -34,7 +34,10 @@ export type WhatIf = {
   readonly until: number;
 };
 
-/** The history on one side of the comparison, oldest first. */
+/**
+ * What happened in the compared time, or would have happened with the other
+ * settings. Lists are in order of time, oldest first.
+ */
 export type Course = {
   readonly changes: readonly PastChange[];
   readonly alerts: readonly PastAlert[];

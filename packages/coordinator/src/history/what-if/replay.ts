@@ -31,8 +31,8 @@ export type ReplayParts = {
 /**
  * Feeds the stored results of one monitor to the evaluation again, in the order of their recording. The
  * outcome is an estimate. The replay assumes that each slot was given to exactly the regions that have a
- * result for it. It leaves out restarts and changes of the clock. It assumes that the rest of the declaration
- * never changed, except that a new version of the probed attributes ends votes.
+ * result for it. It leaves out restarts and changes of the clock. It assumes that all other settings never
+ * changed, except that a new version of the probed attributes ends votes.
  */
 export class Replay {
   readonly changes: PastChange[] = [];

@@ -5,7 +5,7 @@ import { openReading } from '../../store/database-url.ts';
 import { type Comparison, compare } from './compare.ts';
 import type { WhatIfRequest } from './what-ifs.ts';
 
-/** The thread of one replay. It posts the comparison to the main thread, and ends. */
+/** The entry of the thread of one replay. The thread posts the comparison to the main thread, and ends. */
 const port = parentPort;
 if (port === null) throw new TypeError('what-if-worker.ts runs as a worker thread only');
 

@@ -79,7 +79,7 @@ export type AuditSearch = {
   readonly limit: number;
   readonly tokenId?: number | undefined;
   readonly outcome?: AuditLine['outcome'] | undefined;
-  /** Only this object and the objects below it. */
+  /** Only lines about this object or about objects below it. */
   readonly object?: string | undefined;
 };
 

@@ -6,7 +6,7 @@ import { Secret } from '@svc/shared/secret.ts';
 
 /** File in the data folder with the key that seals secrets. svc generates the key if no setting gives it. */
 export const SECRET_KEY_FILE = 'secret-key';
-/** The file with the previous key, which `secret-key rotate` writes. */
+/** File in the data folder with the previous key. `secret-key rotate` writes this file. */
 export const PREVIOUS_SECRET_KEY_FILE = 'secret-key-previous';
 /** File in the data folder with the API token that svc generates if no setting gives one. */
 export const API_TOKEN_FILE = 'api-token';

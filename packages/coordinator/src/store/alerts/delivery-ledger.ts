@@ -36,7 +36,7 @@ export type DeliveryStep = {
   pair: DeliveryPair;
   /** Null: nothing was sent. */
   attempt: AttemptEntry | null;
-  /** Why the attempt failed; null: it succeeded, or the delivery was left out. */
+  /** Why the attempt failed, or why nothing was sent; null: the attempt succeeded. */
   error: string | null;
   /** `pending`: the delivery will be attempted again. The other states end the delivery. */
   state: DeliveryState;

@@ -19,8 +19,8 @@ const UIDS_PER_READ = 500;
 
 /**
  * A monitor and a channel. The deliveries of a pair are sent one after the other. A mail of a status page
- * also belongs to a pair: its `notificationId` is that of a page recipient (see `declaration/channels.ts`),
- * and its `monitorId` is not the id of a monitor.
+ * also belongs to a pair. For such a mail, `notificationId` stands for a page recipient (see
+ * `declaration/channels.ts`), and `monitorId` is not the id of a monitor.
  */
 export type DeliveryPair = { notificationId: number; monitorId: number };
 
@@ -29,7 +29,7 @@ export type QueuedDelivery = DeliveryPair & {
   id: number;
   /** Unique id of the delivery, sent as `webhook-id`. */
   uid: string;
-  /** Null when this version cannot read the stored alert. */
+  /** Null: this version cannot read the stored alert. */
   alert: Alert | null;
   /** Number of all attempts so far. The next attempt gets this number plus one. */
   attempts: number;
@@ -93,7 +93,7 @@ export function insertDeliveries(rows: readonly QueuedRow[]): SqlStep {
 /**
  * Queues deliveries in the caller's transaction.
  *
- * @param parts.insert {@link insertDeliveries}, or the function that does the same for other receivers
+ * @param parts.insert makes the step that inserts the rows, such as {@link insertDeliveries}
  * @param parts.onQueued called after the commit, for each queued delivery
  */
 export async function queueDeliveries<D extends ToQueue>(
@@ -156,8 +156,8 @@ export function hastenOlder(rows: readonly QueuedRow[]): SqlStep {
 }
 
 /**
- * The ids of the deliveries with these uids, in the same order; null: the channel of that delivery was
- * removed.
+ * The ids of the deliveries with these uids, in the order of the uids;
+ * null: the channel of the delivery was removed.
  */
 export async function deliveryIds({ work }: Store, uids: readonly string[]): Promise<(number | null)[]> {
   const ids = new Map<string, number>();
@@ -430,8 +430,8 @@ export async function deadDeliveries(
 }
 
 /**
- * Queues the dead ones of these deliveries again, as {@link replayDelivery}
- * does. Returns the pairs of the queued deliveries.
+ * Queues these deliveries again as {@link replayDelivery} does. Deliveries that are not dead are left out.
+ * Returns the pairs of the queued deliveries.
  */
 export async function replayDeliveries(
   tx: Transaction,

@@ -98,8 +98,8 @@ export async function ownedRows(source: Readable, workspaceId: number): Promise<
 }
 
 /**
- * The same as {@link ownedRows}, but includes the rows that a start without a declared
- * file released, and counts the owned rows separately.
+ * Describes rows like {@link ownedRows}, but also the rows that a start without a
+ * declared file released. It counts the owned rows separately.
  */
 export async function declaredRows(source: Readable, workspaceId: number): Promise<string> {
   const counts: string[] = [];

@@ -61,8 +61,8 @@ export type NewChange =
       readonly link: RemovedLink;
     }
   /**
-   * A channel was changed, and is no longer stopped. `version`: the new version of the channel's links if its
-   * kind changed; null: its kind is the same.
+   * A channel was changed, and is no longer stopped. `version`: the new version of the channel's links if the
+   * channel's kind changed; null: the kind did not change.
    */
   | { readonly kind: 'channel'; readonly notificationId: number; readonly version: number | null }
   /** A channel was removed with its links and its pending deliveries. */

@@ -42,7 +42,7 @@ export async function monitorCreatedAt(
 
 const publicity = z.object({ public: z.boolean().default(false) });
 
-/** The ids of those of these monitors that exist and are not public. */
+/** Returns which of these ids belong to monitors that are not public. */
 export async function hiddenMonitors(store: Store, ids: readonly number[]): Promise<ReadonlySet<number>> {
   const hidden = new Set<number>();
   for (const some of idChunks(ids)) {
@@ -104,8 +104,8 @@ export async function alertedStatesOf(
 }
 
 /**
- * The components and channels that refer to a monitor. `first`: the ones
- * with the lowest ids. `total`: the number of all.
+ * The components and channels that refer to a monitor. `first` lists the components, or the channels, with
+ * the lowest ids. `total` is the number of all components, or of all channels, that refer to it.
  */
 export type MonitorUses = {
   readonly components: {

@@ -75,7 +75,7 @@ export async function findResources<T extends ResourceTable>(
   return found;
 }
 
-/** Returns the ids of those of these rows that exist and belong to the workspace. */
+/** Returns which of these ids belong to existing rows of the workspace. */
 export async function existingResources(
   source: Readable,
   table: ResourceTable,

@@ -11,7 +11,7 @@ import type { SealPurpose, Secrets } from './secrets.ts';
 
 const PAGE_ROWS = 200;
 
-/** Key of the fact with the name of the key that seals all sealed values. */
+/** The fact that says which key seals all sealed values. */
 const SEALED_WITH = 'sealed_with';
 
 /** The name of the key that seals all sealed values; null: the database is new. */

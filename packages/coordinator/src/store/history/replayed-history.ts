@@ -73,9 +73,9 @@ export function linkedChannels(
 }
 
 /**
- * What a channel was last told about the monitor up to an instant (epoch ms): the status and
- * the incident of the last alert that was queued for the channel. `active`, without an
- * incident, if no alert was queued or the last alert told of an end.
+ * What a channel was last told about the monitor up to an instant (epoch ms): the status and the incident of
+ * the last alert that was queued for the channel. If this alert has a status other than `degraded` and
+ * `error`, or if there is no alert, the status is `active`, and the incident is null.
  */
 export async function announcedAt(
   { read }: Reading,
@@ -172,7 +172,7 @@ export type RecordedRow = {
   readonly region: Region;
   readonly outcome: Outcome;
   readonly version: number;
-  /** ms */
+  /** Latency, ms. */
   readonly latency: number | null;
   readonly statusCode: number | null;
   readonly errorMessage: string | null;

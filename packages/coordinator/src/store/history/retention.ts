@@ -61,8 +61,8 @@ async function resultsFromOn(tx: Transaction, cutoff: number): Promise<number> {
 export function deleteAgentNames(store: Store): Promise<number> {
   return store.transaction(async (tx) => {
     const [oldest] = await tx.query<{ slot: number | null }>('SELECT min(slot) AS slot FROM slot_results');
-    // The day of a name's last report is written once a day, which accounts for one day. The second day
-    // accounts for slots that were ahead of the clock.
+    // The cutoff is two days before the oldest slot: one day because `noted_on` is written only once a day,
+    // and one day because slots may be ahead of the clock.
     const cutoff = (oldest?.slot ?? 0) - 2 * DAY_MS;
     return deleted(
       tx,
@@ -181,7 +181,7 @@ export function deleteIncidents(store: Store, cutoff: number): Promise<number> {
   );
 }
 
-/** Deletes lines of the audit trail that are older than the cutoff. */
+/** Deletes audit lines that are older than the cutoff. */
 export function deleteAuditLines(store: Store, cutoff: number): Promise<number> {
   return store.transaction((tx) =>
     deleted(
@@ -192,7 +192,7 @@ export function deleteAuditLines(store: Store, cutoff: number): Promise<number> 
   );
 }
 
-/** Deletes absences of regions that ended before the cutoff. */
+/** Deletes the regions' absences that ended before the cutoff. */
 export function deleteAbsences(store: Store, cutoff: number): Promise<number> {
   return store.transaction((tx) =>
     deleted(

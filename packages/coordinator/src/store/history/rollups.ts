@@ -143,7 +143,7 @@ export async function removeSomeRollups(tx: Transaction, monitorId: number): Pro
     );
     if (outcome !== undefined && outcome.changes >= CHUNK_ROWS) return;
   }
-  // This table has at most one row a day for a monitor.
+  // A monitor has at most one row a day in this table, so its rows are not deleted in chunks.
   await tx.runEach('DELETE FROM uptime_days WHERE monitor_id = ?', [[monitorId]]);
   await tx.runEach('DELETE FROM removed_monitors WHERE monitor_id = ?', [[monitorId]]);
 }

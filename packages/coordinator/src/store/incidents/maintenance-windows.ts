@@ -137,7 +137,7 @@ export async function windowTimesOf(
   return found;
 }
 
-/** The windows of a monitor. The other monitors of each window are left out. */
+/** The windows of a monitor. `monitorIds` of each window has only this monitor. */
 export async function windowsOfMonitor(
   { read }: Pick<Store, 'read'>,
   monitorId: number,

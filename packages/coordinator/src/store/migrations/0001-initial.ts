@@ -66,8 +66,8 @@ const DECLARED = [
     probe_version INTEGER NOT NULL DEFAULT 1, activated_at INTEGER NOT NULL,
     owner TEXT, local_name TEXT, row_version INTEGER NOT NULL DEFAULT 1,
     created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL)`,
-  // Lists by name or type, and the overview, read only an index. Rows are much larger, because attributes
-  // take some kilobytes.
+  // The queries for lists by name or type, and for the overview, read only these indexes. The rows of the
+  // table are much larger, because attributes take some kilobytes.
   'CREATE INDEX monitors_names ON monitors (workspace_id, id, name, type)',
   'CREATE INDEX monitors_overview ON monitors (workspace_id, id, active, name, type)',
   // Deleted monitors that still have roll-ups; see `REMOVED`.
@@ -172,7 +172,8 @@ const EVALUATION = [
     to_status TEXT NOT NULL, reason TEXT NOT NULL, at INTEGER NOT NULL, slot INTEGER,
     votes TEXT NOT NULL, incident TEXT, until INTEGER, slots INTEGER)`,
   'CREATE INDEX transitions_monitor ON transitions (monitor_id, id)',
-  // Serves a monitor's status at an instant and its changes in a time range, without reading the rows.
+  // This index serves queries for a monitor's status at an instant and for its changes
+  // in a time range. These queries do not read the rows.
   `CREATE INDEX transitions_changes ON transitions (monitor_id, at, id, to_status)
     WHERE from_status <> to_status`,
   'CREATE INDEX transitions_intervals ON transitions (monitor_id, at) WHERE from_status = to_status',
@@ -225,8 +226,8 @@ const TOTALS = [
   `CREATE TABLE rollup_progress (
     id INTEGER PRIMARY KEY CHECK (id = 1), hour INTEGER NOT NULL, phase INTEGER NOT NULL,
     day INTEGER NOT NULL, after_monitor INTEGER NOT NULL, results_from INTEGER NOT NULL DEFAULT 0)`,
-  // Hours that must be rolled up again, because a result came after the roll-up or shortly before it. `marks`
-  // counts such results.
+  // Hours that must be rolled up again, because a result came after the roll-up or
+  // shortly before it. `marks` is the number of these results.
   `CREATE TABLE rollup_repairs (
     hour INTEGER NOT NULL, monitor_id INTEGER NOT NULL, marks INTEGER NOT NULL DEFAULT 1,
     PRIMARY KEY (hour, monitor_id)) WITHOUT ROWID`,
@@ -263,9 +264,10 @@ const DELIVERY = [
   "CREATE INDEX deliveries_pending ON deliveries (notification_id, monitor_id, id) WHERE state = 'pending'",
   'CREATE INDEX deliveries_due ON deliveries (notification_id, due_at, id, monitor_id) WHERE due_at IS NOT NULL',
   'CREATE INDEX deliveries_channel ON deliveries (notification_id, id)',
-  // Serves replays and lists of dead deliveries. A channel has few dead deliveries among many delivered ones.
+  // This index serves replays and lists of dead deliveries. A channel
+  // has few dead deliveries among many others.
   "CREATE INDEX deliveries_dead ON deliveries (notification_id, id) WHERE state = 'dead'",
-  // Serves the newest deliveries of a monitor, over all of its channels.
+  // This index serves queries for the newest deliveries about a monitor, to all channels.
   'CREATE INDEX deliveries_monitor ON deliveries (monitor_id, id)',
   // The retention finds the rows to delete by this index.
   'CREATE INDEX deliveries_finished ON deliveries (finished_at) WHERE finished_at IS NOT NULL',

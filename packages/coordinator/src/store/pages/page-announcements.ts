@@ -17,7 +17,10 @@ import type { Transaction } from '../store.ts';
  */
 const ROWS_PER_READ = 500;
 
-/** A shown monitor whose status differs from the last status that the page's subscribers were told. */
+/**
+ * The status of a monitor on a page. It differs from the status that
+ * was last announced to the page's subscribers.
+ */
 export type UntoldChange = {
   readonly pageId: number;
   readonly monitorId: number;
@@ -70,8 +73,8 @@ export async function untoldChanges(
 }
 
 /**
- * The next components after this component, by page and id, whose monitors have a status that is not
- * announced yet.
+ * The next components after this component, by page and id. Only components are included
+ * whose monitor has a status that is not announced yet.
  */
 async function changesAfter(
   source: Readable,
@@ -283,16 +286,11 @@ export async function publishedOf(source: Readable, ids: readonly number[]): Pro
   return rows.map(({ id }) => id);
 }
 
-/**
- * Announcements to subscribers of pages about maintenance windows: the name
- * of the fact that {@link windowsToldSince} reads.
- */
+/* Announcements to subscribers of pages about maintenance windows. */
 
 const WINDOWS_TOLD_SINCE = 'windows_told_since';
 
-/**
- * The time of the first start of a version that announces windows, epoch ms; null: there was no such start.
- */
+/** When a version that announces windows started for the first time, epoch ms; null: none has started yet. */
 export async function windowsToldSince(source: Readable): Promise<number | null> {
   const since = await readFact(readingOf(source), WINDOWS_TOLD_SINCE);
   return since === null ? null : Number(since);

@@ -6,7 +6,7 @@ import type { Store, Transaction } from '../store.ts';
 /** The last fetch of a page's icon. Instants are epoch ms. */
 export type FetchedIcon = {
   readonly pageId: number;
-  /** The icon's URL that was fetched. The page may declare another one now. */
+  /** The icon's URL that was fetched. The page may declare another URL now. */
   readonly url: string;
   /** The `ETag` of the server's answer; null: the answer had no `ETag`. */
   readonly validator: string | null;

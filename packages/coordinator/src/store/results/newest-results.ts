@@ -92,16 +92,13 @@ async function newestReports(db: Kysely<Database>, search: ResultSearch): Promis
   return found;
 }
 
-/**
- * The range from the oldest to the newest slot of all monitors, within the search; null when there are no
- * results.
- */
+/** The part of the searched range in which there are results of any monitor; null: there are no results. */
 async function slotRange(
   db: Kysely<Database>,
   { since, before, after }: ResultSearch,
 ): Promise<SlotRange | null> {
-  // The aggregates are separate subqueries, so that each reads one entry of the table. In one query, they
-  // would read the whole table.
+  // Each aggregate is a subquery of its own, so that it reads one entry of the table. Together in one query,
+  // the aggregates would read the whole table.
   const { oldest, newest } = await db
     .selectNoFrom([
       (of) =>

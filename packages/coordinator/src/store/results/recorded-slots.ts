@@ -13,7 +13,7 @@ export type GivenSlot = { readonly id: number; readonly slot: number };
 
 /**
  * One query reads the monitors whose places in the half minute lie in a span of this width, ms. Of 100,000
- * monitors, 333 lie in each {@link SLOT_STEP_MS}.
+ * monitors, 333 have the same place, because places are multiples of {@link SLOT_STEP_MS}.
  */
 const PLACES = 10 * SLOT_STEP_MS;
 

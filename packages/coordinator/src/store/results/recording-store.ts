@@ -37,7 +37,10 @@ export type RecordedBatch = {
    * position here keeps its stored position.
    */
   readonly positions: readonly StreamPosition[];
-  /** The batch applies the logged changes of the declaration up to this id; null: none. */
+  /**
+   * The batch applies the logged changes of the declaration up to
+   * this id; null: the batch applies no changes.
+   */
   readonly changesUntil: number | null;
   /** The note of the batch for the export; null: nothing of the batch is exported. */
   readonly exportNote: ExportNote | null;

@@ -12,26 +12,27 @@ import { z } from 'zod';
 
 /*
  * The content of `slot_results.reports`: the reports of the regions about one slot of a monitor, one after
- * the other in the order in which they were recorded. New reports are appended, so several reports of a
- * region may occur. The first of them that is not `not_run` counts; if all are `not_run`, the first one
- * counts.
+ * the other in the order in which they were recorded. New reports are appended, so a region may have
+ * several reports. Its first report that is not `not_run` counts. If all its reports are `not_run`, the first
+ * report counts.
  *
  *   report = length  region  flags  [latency]  version  recorded  [agent  started]  [status code]  [phases]
  *            [certificate]  [reason]  [rest]
  *
- * `length` is the number of bytes after it. `region` is one byte, the place of the region in `REGIONS`.
+ * `length` is the number of bytes that follow it. `region` is one byte, the place of the region in `REGIONS`.
  * `flags` say which parts the report has. Numbers are LEB128, signed numbers in zigzag. Latency and phases
- * are tenths of a millisecond. `phases` begins with a byte with a bit for each phase. If the phases add up to
- * the latency, the last phase is left out, and the highest bit of that byte is set. Instants are differences
- * from the slot: `recorded` and `started` in ms, `certificate` in s. `agent` is the 40 bits of its number,
- * see `agent-names.ts`. `reason` is the place in `NOT_RUN_REASONS`.
+ * are tenths of a millisecond. The first byte of `phases` has a bit for each phase. If the phases add up to
+ * the latency, the last phase is left out, and the highest bit of the first byte is set. Instants are
+ * differences from the slot: `recorded` and `started` in ms, `certificate` in s. `agent` is the agent's
+ * number of 40 bits, see `agent-names.ts`. `reason` is the place of the reason in `NOT_RUN_REASONS`.
  *
  * `rest` is JSON, and has the values that the other parts cannot express: error messages, the attempts of a
  * check with more than one attempt, and values that no agent sends (a latency of 0.12 ms). A later version
  * adds members to `rest` only. Readers ignore members, phases and regions that they do not know.
  *
- * Readers throw nothing: one damaged row must not end a page, a roll-up or the recording of other results. A
- * report with an impossible length ends the reports of its row, and a rest that cannot be parsed is ignored.
+ * Readers throw nothing, because one damaged row must not make a page, a roll-up or the recording of other
+ * results fail. If a report has an impossible length, readers ignore it and all reports after it in its row.
+ * If `rest` cannot be parsed, readers ignore it.
  */
 
 /**
@@ -42,7 +43,7 @@ export const PHASES = ['dns', 'connect', 'tls', 'first_byte', 'transfer'] as con
 
 /** The result of a region's check, or the reason why the region has no result. */
 export type Finding = Omit<CheckResult, 'monitor' | 'slot' | 'token' | 'assertions' | 'started_at'> & {
-  /** When the check was begun, epoch ms; left out when no agent began the check. */
+  /** When the check was begun, epoch ms; absent: no agent began the check. */
   readonly started_at?: number;
 };
 

@@ -70,9 +70,9 @@ export function checkDatabase(path: string, keys: SecretKeys | null): void {
 }
 
 /**
- * Removes the exported counts from a restored database that no process uses, so that counting begins again.
- * Receivers have seen higher counts since the backup. They would treat lower counts with the same start as a
- * reset (OpenTelemetry's data model, "Resets and Gaps").
+ * Removes the exported counts from a restored database that no process uses, so that counts begin again with
+ * a new start time. Receivers have seen higher counts since the backup. They would treat lower counts with
+ * the old start time as a reset (OpenTelemetry's data model, "Resets and Gaps").
  */
 export function forgetExportedCounts(path: string): void {
   const database = new DatabaseSync(path);

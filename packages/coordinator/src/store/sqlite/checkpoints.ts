@@ -12,7 +12,10 @@ export const JOURNAL_FRAMES_LIMIT = 16_384;
 
 /** Longest wait of a transaction until no read uses the journal, ms. */
 export const RESTART_WAIT_MS = 250;
-/** Time until the next such wait if a read lasted longer than {@link RESTART_WAIT_MS}, ms. */
+/**
+ * Time after which a transaction waits for reads again, ms, if a read
+ * has lasted longer than {@link RESTART_WAIT_MS}.
+ */
 const RESTART_AGAIN_MS = 30_000;
 
 const FRAME_BYTES = 4_096;

@@ -231,8 +231,8 @@ async function linksBetween(store: Store, after: number, until: number): Promise
 }
 
 /**
- * The intervals that may still be extended: the newest interval of each reason that the present status had,
- * if the reason is the present one or the interval ended recently.
+ * The intervals that may still be extended. Each reason of the present status has at most one: its newest
+ * interval, if the reason is the present reason or if the interval ended recently.
  */
 async function intervalsBetween(
   store: Store,

@@ -100,7 +100,7 @@ export function toTransitionVote(vote: CountedVote): TransitionVote {
   };
 }
 
-/** The usual values of these members: the values that a region's first vote has. */
+/** The usual values of `failedSince` and `upSlot`: the values that a region's first vote has. */
 function usualOf(outcome: VoteOutcome, slot: number): Pick<Vote, 'failedSince' | 'upSlot'> {
   return outcome === 'failed' ? { failedSince: slot, upSlot: 0 } : { failedSince: null, upSlot: slot };
 }
