@@ -67,7 +67,7 @@ export class Rollups {
   private constructor(parts: RollupParts, progress: Progress) {
     this.#parts = parts;
     this.#progress = progress;
-    // The hour is claimed when a part of it is already rolled up.
+    // If a part of the hour is already rolled up, the hour is claimed.
     this.#claimedUntil = progress.hour + (progress.phase > 0 ? HOUR_MS : 0);
     this.#committedUntil = this.#claimedUntil;
   }

@@ -28,7 +28,7 @@ export class StoreError extends SvcError {
 /** The part of an SQLite error that crosses threads. */
 export type SqliteFailure = { message: string; errcode: number };
 
-/** Primary result codes of https://www.sqlite.org/rescode.html */
+/** The error code for each primary result code of SQLite (https://www.sqlite.org/rescode.html). */
 const CODE_OF: ReadonlyMap<number, StoreErrorCode> = new Map([
   [5, 'store-busy'],
   [6, 'store-busy'],

@@ -140,7 +140,8 @@ export class SerialStore implements Store {
   async #close(): Promise<void> {
     const { writer, reader, workReader, unlock } = this.#parts;
     await Promise.all([reader.close(), workReader.close()]);
-    // The writer closes last: SQLite's last connection moves the journal into the file and removes it.
+    // The writer closes last. When the last connection to an SQLite file closes, SQLite moves the journal
+    // into the file, and removes the journal.
     await writer.close().finally(unlock);
   }
 }

@@ -88,7 +88,7 @@ function changesOf(step: Iterable<RowOutcome> | undefined): number {
   return [...(step ?? [])][0]?.changes ?? 0;
 }
 
-/** A taken lease, with the functions by which the store informs its holder. */
+/** A taken lease, and the functions by which the store informs the holder of the lease. */
 export type LeaseHolder = ShardTerm & {
   /** The monotonic clock of the holder, ms. */
   readonly now: () => number;

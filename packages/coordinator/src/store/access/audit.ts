@@ -19,9 +19,9 @@ export type AuditLine = {
   readonly workspaceId: number | null;
   readonly actor: (typeof AUDIT_ACTORS)[number];
   readonly token: { readonly id: number; readonly name: string } | null;
-  /** A verb: `create`, `replace`, `remove`, `login`, … */
+  /** A verb, such as `create`, `replace`, `remove` or `login`. */
   readonly action: string;
-  /** Path below `/v1`: `monitors/12`. */
+  /** Path below `/v1`, such as `monitors/12`. */
   readonly object: string;
   readonly outcome: (typeof AUDIT_OUTCOMES)[number];
   /**

@@ -24,7 +24,10 @@ export type Token = {
   readonly workspaceId: number;
   readonly name: string;
   readonly scope: TokenScope;
-  /** A token of SVC_API_TOKEN: it may manage all workspaces, and cannot be revoked over the API. */
+  /**
+   * Whether SVC_API_TOKEN sets the token. Such a token may manage all
+   * workspaces, and cannot be revoked over the API.
+   */
   readonly isOperator: boolean;
   /** Epoch ms. */
   readonly createdAt: number;
@@ -48,7 +51,7 @@ export function tokenVersion({ createdAt }: Token): string {
 
 export type TokenName = { readonly id: number; readonly name: string };
 
-/** The workspace, the scope and the name of a new token. */
+/** The workspace, the scope and the name of a new token. Its creator and its expiry are optional. */
 export type TokenGrant = Pick<Token, 'workspaceId' | 'name' | 'scope'> &
   Partial<Pick<Token, 'createdBy' | 'expiresAt'>>;
 
@@ -71,7 +74,7 @@ function hashOf(token: string): string {
 export class Tokens {
   readonly #store: Store;
   #byHash = new Map<string, Token>();
-  /** Time of the last use by token id, epoch ms. */
+  /** When each token was last used, epoch ms, by token id. */
   readonly #lastUsed = new Map<number, number>();
   readonly #unsavedUses = new Set<number>();
   /** Number of reads and of own changes so far. */
@@ -148,7 +151,7 @@ export class Tokens {
     return this.#store.transaction((tx) => this.createIn(tx, grant, now));
   }
 
-  /** {@link create} as part of a transaction. */
+  /** Creates a token in the caller's transaction; see {@link create}. */
   async createIn(tx: Transaction, grant: TokenGrant, now: number): Promise<{ token: Token; secret: Secret }> {
     const secret = generateToken();
     const whole = { createdBy: null, expiresAt: null, ...grant, isOperator: false };
@@ -188,7 +191,7 @@ export class Tokens {
     return 'revoked';
   }
 
-  /** {@link revokeIn} in a transaction of its own. */
+  /** Revokes a token in a transaction of its own; see {@link revokeIn}. */
   revoke(
     workspaceId: number,
     id: number,

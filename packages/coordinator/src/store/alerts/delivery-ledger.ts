@@ -28,7 +28,7 @@ export type AttemptEntry = {
   reply: string | null;
 };
 
-/** A step in the life of a delivery, with its consequences for its channel. */
+/** A step in the life of a delivery, with the consequences of the step for the delivery's channel. */
 export type DeliveryStep = {
   deliveryId: number;
   /** Id of the youngest pending delivery of the pair when the attempt began. */
@@ -178,8 +178,8 @@ async function insertAttempts(tx: Transaction, attempts: readonly WrittenAttempt
 }
 
 /**
- * Stores the incidents that were announced to channels, each with the text that the channel's code keeps for
- * it.
+ * Stores the incidents that were announced to channels. Each incident is stored with the text that the
+ * channel's code keeps for the incident.
  */
 async function storeThreads(tx: Transaction, steps: readonly DeliveryStep[], now: number): Promise<void> {
   const rows = steps.flatMap(({ pair, announced }) =>
@@ -196,7 +196,7 @@ async function storeThreads(tx: Transaction, steps: readonly DeliveryStep[], now
   );
 }
 
-/** Stores the texts that the code of channels keeps for them. */
+/** Stores the texts that the channels' code keeps for the channels. */
 async function storeKeptTexts(tx: Transaction, steps: readonly DeliveryStep[]): Promise<void> {
   const rows = steps.flatMap(({ pair, kept }) =>
     kept === null ? [] : [[kept, pair.notificationId] as const],

@@ -308,7 +308,7 @@ export async function dueChannels({ work }: Pick<Store, 'work'>): Promise<readon
   return rows;
 }
 
-/** SQL expression: the length of a delivery's current wait when the wait began, ms. */
+/** SQL expression: the whole length of a delivery's present wait, ms. */
 const WAIT_MS = `coalesce((SELECT a.next_attempt_at - a.at - CAST(a.duration AS INTEGER) FROM delivery_attempts a
   WHERE a.delivery_id = deliveries.id AND a.number = deliveries.attempts), ${OWN_FAILURE_WAIT_MS})`;
 
@@ -327,7 +327,7 @@ export async function shortenWaits(store: Store, now: number): Promise<void> {
   );
 }
 
-/** Makes all deliveries of a channel that wait for the end of their back-off due at once. */
+/** Makes a channel's deliveries due at once if they wait for the end of their back-off. */
 export async function hastenChannel({ db }: Transaction, notificationId: number): Promise<void> {
   await db
     .updateTable('deliveries')

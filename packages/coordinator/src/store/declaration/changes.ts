@@ -70,7 +70,10 @@ export type NewChange =
   /** A maintenance window was created, changed or removed. */
   | { readonly kind: 'maintenance'; readonly windowId: number };
 
-/** Replaces a detail of an entry that this version cannot read. The entry is applied nevertheless. */
+/**
+ * Stands for the detail of an entry if this version cannot read the
+ * detail. The entry is applied nevertheless.
+ */
 export const UNREADABLE = 'unreadable';
 
 type Of<K extends NewChange['kind']> = Extract<NewChange, { kind: K }>;

@@ -15,7 +15,7 @@ export function monitorsAfter(store: Store, afterId: number, limit: number): Pro
     .execute();
 }
 
-/** The existing monitors of these ids, of any workspace, in any order. */
+/** The existing monitors with these ids, of any workspace, in any order. */
 export async function monitorsOf(source: Readable, ids: readonly number[]): Promise<Row<'monitors'>[]> {
   const rows: Row<'monitors'>[] = [];
   for (const some of idChunks(ids)) {

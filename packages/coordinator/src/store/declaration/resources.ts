@@ -55,7 +55,7 @@ export async function findResource<T extends ResourceTable>(
   return row as Row<T> | undefined;
 }
 
-/** The rows of these ids that belong to the workspace, in any order. */
+/** The rows with these ids that belong to the workspace, in any order. */
 export async function findResources<T extends ResourceTable>(
   source: Readable,
   table: T,

@@ -56,7 +56,7 @@ export function componentsOfMonitors(
     .execute();
 }
 
-/** The existing components of these ids, of any workspace, with the monitors that they show. */
+/** The existing components with these ids, of any workspace, with the monitors that they show. */
 export async function componentsByIds(
   source: Readable,
   ids: readonly number[],

@@ -24,7 +24,8 @@ const CHUNK_DELIVERIES = 200;
  */
 export function deleteResults(store: Store, cutoff: number): Promise<number> {
   return store.transaction(async (tx) => {
-    // The stored hour may be later than the cutoff, if it was written while the clock was ahead.
+    // The stored hour from which on results are kept may be later than the
+    // cutoff, if it was written while the clock was ahead.
     const until = Math.min(await resultsFromOn(tx, cutoff), hourOf(cutoff));
     const { rows } = await dropResultDay(until).execute(tx.db);
     const dropped = rows[0]?.dropped ?? null;

@@ -3,7 +3,7 @@ import { least } from '../dialect.ts';
 import { type Readable, readingOf } from '../queries.ts';
 import type { Store, Transaction } from '../store.ts';
 
-/** The progress of rolling up. The table `rollup_progress` in `0001-initial.ts` explains the members. */
+/** The progress of the roll-ups. The table `rollup_progress` in `0001-initial.ts` explains the members. */
 export type Progress = {
   readonly hour: number;
   readonly phase: number;

@@ -115,7 +115,10 @@ export async function storeToldStatuses(tx: Transaction, changes: readonly Untol
   }
 }
 
-/** Deletes the stored announced statuses of monitors that their pages no longer show. */
+/**
+ * Deletes the status that is stored as announced for a page and a
+ * monitor, if the page no longer shows the monitor.
+ */
 export async function forgetHiddenMonitors({ db }: Transaction): Promise<void> {
   await db
     .deleteFrom('page_told')
@@ -274,7 +277,7 @@ function isMonitor(row: ShownRow): boolean {
   return row.is_monitor === 1;
 }
 
-/** The ids among these whose pages are published, ascending. */
+/** Returns which of these ids belong to published pages, in ascending order. */
 export async function publishedOf(source: Readable, ids: readonly number[]): Promise<number[]> {
   const rows = await readingOf(source)
     .selectFrom('status_pages')

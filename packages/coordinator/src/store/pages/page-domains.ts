@@ -151,7 +151,7 @@ export async function declaredDomains(
   });
 }
 
-/** Writes a check, unless the page was removed or has another domain by now. */
+/** Writes a check, unless the page was removed or declares another domain now. */
 export async function writeCheckedDomain({ db }: Transaction, checked: CheckedDomain): Promise<void> {
   const { pageId, declared, domain, state, problem, failures } = checked;
   const page = await db

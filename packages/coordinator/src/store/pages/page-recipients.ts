@@ -121,8 +121,8 @@ export async function findRecipient(
 }
 
 /**
- * A part of a page's list of subscribers, by ascending id, and the number of all
- * subscribers. Recipients that never confirmed are left out.
+ * A part of a page's list of subscribers, by ascending id, and the number of all subscribers. Recipients
+ * whose subscription is `none` or `asked` are left out.
  */
 export async function listSubscribers(
   { read }: Store,

@@ -71,7 +71,7 @@ export type ShownMonitor = {
   readonly since: number | null;
 };
 
-/** The existing monitors of these ids, in any order, without their probed attributes. */
+/** The existing monitors with these ids, in any order, without their probed attributes. */
 export async function shownMonitors({ read }: Source, ids: readonly number[]): Promise<ShownMonitor[]> {
   const found: ShownMonitor[] = [];
   for (const some of idChunks(ids)) {

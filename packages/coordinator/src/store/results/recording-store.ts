@@ -62,7 +62,7 @@ export interface RecordingStore {
   positions(): Promise<readonly StreamPosition[]>;
 }
 
-/** {@link RecordingStore} over the database. */
+/** Returns a {@link RecordingStore} that uses the database. */
 export function createRecordingStore(store: Store, secrets: Secrets): RecordingStore {
   return {
     recordedOutcomes: (keys) => recordedOutcomes(store, keys),

@@ -81,7 +81,8 @@ export class Statements {
 export function registerSqlFunctions(sqlite: DatabaseSync): void {
   sqlite.function('database_now', () => Date.now());
   sqlite.function('keep_result_day', (_slot) => null);
-  // SQLite takes an aggregate's number of arguments from the parameters of `step`: no default values there.
+  // The number of an aggregate's arguments is taken from the parameters
+  // of `step`, so these have no default values.
   sqlite.aggregate('merged_histogram', {
     deterministic: true,
     start: emptyHistogram,

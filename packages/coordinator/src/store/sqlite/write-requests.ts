@@ -186,7 +186,8 @@ class WriteRequests {
 
   #close(): null {
     this.#checkpoints.stop();
-    // The last connection moves the journal into the file and removes it.
+    // When the last connection closes, SQLite moves the journal into
+    // the database file, and removes the journal.
     this.#connection?.sqlite.close();
     this.#connection = null;
     return null;

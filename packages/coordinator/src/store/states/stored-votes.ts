@@ -9,7 +9,7 @@ import type { CountedVote, StoredVote, WrittenVotes } from '../../verdict/writes
  * The votes of a transition are shown to people, so they are objects with names.
  */
 
-/** Letters of the outcomes in `monitor_votes`. */
+/** The letters that stand for outcomes in `monitor_votes`. */
 const LETTERS = { passed: 'p', degraded: 'd', failed: 'f' } as const satisfies { [O in VoteOutcome]: string };
 const OUTCOMES = { p: 'passed', d: 'degraded', f: 'failed' } as const;
 
