@@ -4,12 +4,16 @@
 #   --nats DIR      folder of its configuration, certificates and keys
 #   --settings DIR  folder of coordinator.env
 #   --agents DIR    folder of agent-<region>.env
-#   --inside NAME   name of the server for the containers beside it
+#   --inside NAMES  names of the server, or of the servers of a cluster, for the containers beside it
 #   --owner UID     user of the containers, who must be able to read the server's key: needs root
+#   --cluster NAMES hosts of the servers of a cluster, which are among those inside: each gets nats-<name>.conf
+#   --ports PORTS   ports of the servers for agents elsewhere (default: 4222)
 #
 # then the name of the server for agents elsewhere, and the regions.
 set -eu
 owner=
+cluster=
+ports=4222
 while [ $# -gt 0 ]; do
   case $1 in
   --nats) nats=$2 ;;
@@ -17,6 +21,8 @@ while [ $# -gt 0 ]; do
   --agents) agents=$2 ;;
   --inside) inside=$2 ;;
   --owner) owner=$2 ;;
+  --cluster) cluster=$2 ;;
+  --ports) ports=$2 ;;
   *) break ;;
   esac
   shift 2
@@ -44,12 +50,32 @@ svc() {
 }
 
 mkdir -p "$nats" "$settings" "$agents"
-[ -f "$nats/server.pem" ] || sh "$here/certificates.sh" "$nats" "$name" "$inside" localhost
+# A certificate of a single server lacks the names of a cluster.
+for host in $inside; do
+  if ! openssl x509 -in "$nats/server.pem" -noout -checkhost "$host" 2>/dev/null | grep -q 'does match'; then
+    # shellcheck disable=SC2086
+    sh "$here/certificates.sh" "$nats" "$name" $inside localhost
+    break
+  fi
+done
 
-# Paths in the containers.
-svc region init --listen 0.0.0.0:4222 --url "tls://$name:4222" \
-  --cert /etc/nats/server.pem --key /etc/nats/server-key.pem --ca /etc/svc/ca.pem \
-  --store /data/jetstream --pid-file /tmp/nats-server.pid --env-file "$settings/coordinator.env" --force
+urls=
+for port in $ports; do urls="${urls:+$urls,}tls://$name:$port"; done
+# init FOLDER OPTION...: FOLDER of the streams; all paths are those of the containers.
+init() {
+  store=$1
+  shift
+  svc region init --listen 0.0.0.0:4222 --url "$urls" \
+    --cert /etc/nats/server.pem --key /etc/nats/server-key.pem --ca /etc/svc/ca.pem \
+    --store "/data/$store" --pid-file /tmp/nats-server.pid --env-file "$settings/coordinator.env" --force "$@"
+}
+init jetstream
+routes=
+for host in $cluster; do routes="${routes:+$routes,}$host:6222"; done
+for host in $cluster; do
+  init cluster --cluster svc --server-name "${host%%.*}" --cluster-listen 0.0.0.0:6222 --cluster-routes "$routes" \
+    --cluster-ca /etc/nats/ca.pem
+done
 for region in "$@"; do
   svc region add "$region" --env-file "$agents/agent-$region.env" --force
 done

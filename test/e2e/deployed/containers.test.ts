@@ -12,6 +12,7 @@ import { parseEnv, promisify } from 'node:util';
 import { beforeAll, describe, expect, type TestContext, test } from 'vitest';
 import { parse } from 'yaml';
 import { findNatsServer } from '../../../deploy/local/nats-server.mjs';
+import { mergedServices } from '../../support/deployed/compose.ts';
 import {
   type Confinement,
   type Mount,
@@ -202,6 +203,39 @@ async function prepared(kind: 'compose' | 'kubernetes'): Promise<string> {
 
 const settingsIn = async (path: string): Promise<Record<string, string>> =>
   parseEnv(await readFile(path, 'utf8')) as Record<string, string>;
+
+describe.skipIf(isSkipped)('the large form', () => {
+  test('gets all files that compose mounts, and keeps the keys of the single form', async () => {
+    const place = await prepared('compose');
+    const key = await readFile(join(place, 'nats/coordinator.nk'), 'utf8');
+    const prepare = () =>
+      run('sh', [join(place, 'prepare.sh'), '--large', 'nats.example.com'], {
+        env: { ...process.env, SVC_DIST: dist.folder },
+      });
+    await prepare();
+    const made = () =>
+      Promise.all(
+        ['nats/server.pem', 'database/url', 'nats/nats-nats-3.conf'].map((name) =>
+          readFile(join(place, name), 'utf8'),
+        ),
+      );
+    const before = await made();
+    await prepare();
+    expect(await made()).toEqual(before);
+    expect(await readFile(join(place, 'nats/coordinator.nk'), 'utf8')).toBe(key);
+    const services = mergedServices(join(place, 'compose.yaml'), join(place, 'large.yaml'));
+    for (const service of Object.values(services) as Service[]) {
+      for (const { from } of (service.volumes ?? []).map(volumeIn))
+        if (from.startsWith('.')) await stat(join(place, from));
+      const config = service.command?.at(-1)?.replace('/etc/nats/', 'nats/');
+      if (config?.endsWith('.conf')) await stat(join(place, config));
+    }
+    const { SVC_NATS_URL } = await settingsIn(join(place, 'agent-hosta-fra.env'));
+    expect(SVC_NATS_URL?.split(',')).toEqual(
+      [4222, 4223, 4224].map((port) => `tls://nats.example.com:${port}`),
+    );
+  });
+});
 
 describe.skipIf(isSkipped)('the whole service', () => {
   test('runs from the compose file', async (context) => {
