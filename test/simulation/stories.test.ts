@@ -498,6 +498,45 @@ test.each<[string, Partial<World>]>([
       ],
     },
   ],
+  [
+    'a region that had no agent for a day enters with its next slot, and the votes were enough until then',
+    {
+      seed: 2_241_728,
+      id: 73_531,
+      lengthMs: 126_000_000,
+      periodMs: 3_600_000,
+      regions: ['hosta-nrt', 'hostb-was', 'hostc-europe-west4'],
+      agents: ['hostb-was', 'hostc-europe-west4'],
+      timeoutMs: 1_000,
+      isAhead: true,
+      mishaps: { ...CALM, late: 0.3, lagMs: 55_644 },
+      moves: [
+        { at: 1_966_458, do: 'stop-agent', region: 'hosta-nrt', forMs: 57_526 },
+        { at: 13_679_761, do: 'stop-agent', region: 'hostb-was', forMs: 101_131_860 },
+        { at: 101_170_630, do: 'stop-agent', region: 'hostc-europe-west4', forMs: 56_286_561 },
+      ],
+    },
+  ],
+  [
+    'a region that had no agent for a day makes no votes too few while its first slots are left out',
+    {
+      seed: 2_190_169,
+      id: 40_810,
+      lengthMs: 219_600_000,
+      periodMs: 3_600_000,
+      regions: ['hosta-arn', 'hostb-sin', 'hostc-us-east4'],
+      agents: ['hosta-arn', 'hostb-sin', 'hostc-us-east4'],
+      mishaps: { ...CALM, lagMs: 184_780 },
+      limits: [
+        { from: 128_238_953, until: 297_525_870, part: 0.1, regions: ['hosta-arn'] },
+        { from: 87_575_981, until: 344_193_390, part: 0.8, regions: null },
+      ],
+      moves: [
+        { at: 10_427_497, do: 'stop-agent', region: 'hostb-sin', forMs: 194_909_241 },
+        { at: 155_087_032, do: 'stop-agent', region: 'hosta-arn', forMs: 33_670_056 },
+      ],
+    },
+  ],
 ])('%s', async (_, world) => {
   const { violations } = await simulate({ ...QUIET, ...world }, new MemoryStore(), { isTold: false });
   expect(violations).toEqual([]);

@@ -31,9 +31,14 @@ export class Electorate {
     for (const region of regions) this.#given.add(region);
   }
 
-  /** A slot of the regions is decided. Returns the new ones among them. */
+  /**
+   * A slot of the regions is decided. "A region that had no agent for 24 h when a slot is decided enters again with its
+   * next slot." Returns the new ones among them.
+   */
   enter(regions: Iterable<Region>): Region[] {
     const joining = [...regions].filter((region) => !this.#entered.has(region));
+    for (const region of this.#entered)
+      if (!this.#presence.hadAgentWithin24h(region)) this.#entered.delete(region);
     for (const region of joining) this.#entered.add(region);
     return joining;
   }
