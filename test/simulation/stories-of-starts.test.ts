@@ -586,6 +586,28 @@ test.each<[string, Partial<World>]>([
       ],
     },
   ],
+  [
+    'a slot that nobody has reported by the start is given to the regions declared since, and their reports are not late',
+    {
+      seed: 2_376_855,
+      id: 204_020,
+      lengthMs: 990_000,
+      periodMs: 30_000,
+      regions: ['hostb-was'],
+      agents: ['hostb-was'],
+      timeoutMs: 5_000,
+      retry: 10,
+      isAhead: true,
+      mishaps: { ...CALM, forgotten: 0.01, lagMs: 4_026 },
+      moves: [
+        { at: 665_045, do: 'set-wall-clock', byMs: -91_632 },
+        { at: 848_403, do: 'restart', downMs: 33_281, isBeforeCommit: false },
+        { at: 857_689, do: 'change-regions', regions: ['hosta-iad', 'hostb-par', 'hostc-us-east4'] },
+        { at: 882_716, do: 'start-agent', region: 'hosta-iad' },
+      ],
+      isDeclaredMeanwhile: true,
+    },
+  ],
 ])('%s', async (_, world) => {
   const { violations } = await simulate({ ...QUIET, ...world }, new MemoryStore(), { isTold: false });
   expect(violations).toEqual([]);

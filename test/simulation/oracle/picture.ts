@@ -121,12 +121,16 @@ export class Picture {
     return rows !== null && this.votes.startWith(freshMs(rows.periodMs, rows.longestCheckMs), now);
   }
 
-  /** A restart keeps all reports. Dispatch tells abstentions and given regions anew. */
+  /**
+   * A restart keeps all reports. Dispatch tells abstentions and given regions anew. A slot without reports "is not
+   * written": nothing decides it before it is given again, also where no region is left that might have been given it.
+   */
   restarted(now: Now, isBehind: boolean, wasClockSet: boolean): void {
     this.#upSince = Number.POSITIVE_INFINITY;
     // "If that lies more than 60 s ahead it is set aside", with everything that lies ahead then.
     this.#setAside(isBehind ? now.slot : now.slot + SET_ASIDE_MS, now);
     for (const open of this.#open) forgetAnswers(open);
+    this.#open.forget(({ reports }) => reports.length === 0);
     this.#forgotten.restarted(this.#open.decidedSlot);
     const backMs = Math.max(0, this.#seen.slot - now.slot);
     if (this.monitor !== null) this.votes.restarted(now, { backMs, wasClockSet }, this.monitor.periodMs);
