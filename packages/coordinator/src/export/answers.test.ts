@@ -59,7 +59,10 @@ describe('an answer of an endpoint', () => {
   });
 });
 
-/** Field 1 in field 1: rejected points; field 2 in it: the message. */
+/**
+ * Encodes a partial success in Protobuf. Field 1 of the answer has two fields: the
+ * number of rejected points (1) and the message (2).
+ */
 function partialSuccess(rejected: number[], message: string): Uint8Array {
   const text = Buffer.from(message);
   const within = Buffer.concat([Buffer.from([0x08, ...rejected, 0x12, text.length]), text]);

@@ -75,7 +75,10 @@ function resultOf(monitor: number): CheckResult {
   return { monitor, version: 1, slot: 1, token: '', outcome: 'passed', started_at: 1, latency: 20, attempts };
 }
 
-/** Records a result of the monitor as the recorder does. `isNoted` false: the process ends right after the commit. */
+/**
+ * Records a result of the monitor as the recorder does. If `isNoted` is
+ * false, the process ends right after the commit.
+ */
 async function record(to: MetricsExport, id: number, isNoted = true): Promise<void> {
   const monitor = monitors.get(id) ?? liveMonitor(id);
   const exportNote = to.makeExportNote([{ result: resultOf(id), region: 'hosta-fra', monitor, isNew: true }]);

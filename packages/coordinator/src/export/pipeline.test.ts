@@ -132,7 +132,8 @@ describe('an endpoint that is down', () => {
     await receiver.close();
     const { pipeline, clock, made } = pipelineTo(receiver.url, { requests: 2 });
     await passing(clock, 1_000, () => made.length === 4);
-    // All requests are of the same monitor: no other request is made before its request is taken.
+    // All requests are for the same monitor. Until its request is
+    // taken, no request is made for another monitor.
     expect(made).toEqual([1, 1, 1, 1]);
     expect(pipeline.state).toMatchObject({
       isFailing: true,

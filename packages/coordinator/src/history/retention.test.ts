@@ -63,7 +63,7 @@ async function addResults(monitors: number, from: number, to: number, every: num
   await record(parts.store, ...results);
 }
 
-/** A declared monitor, whose history is read. */
+/** Declares a monitor, whose history is read. */
 async function addMonitor(id: number): Promise<void> {
   await write(
     `INSERT INTO monitors (id, workspace_id, type, name, active, attributes, activated_at, created_at,
@@ -249,7 +249,7 @@ describe('the history', () => {
       ['error', 'active', edge - 10 * DAY],
       ['active', 'error', edge + DAY],
     ]);
-    // Monitors without a later change, and with only later changes.
+    // Monitor 2 has no change from `edge` on, and monitor 3 has no earlier change.
     await addChanges(2, [['unknown', 'active', edge - 300 * DAY]]);
     await addChanges(3, [['unknown', 'active', edge]]);
     const span = { from: edge, until: now };
@@ -370,11 +370,11 @@ describe('the history', () => {
 });
 
 describe('a clock that is wrong', () => {
-  /** Results and a history that are not too old by the right clock. */
+  /** Adds results and a history that are not too old by the right clock. */
   async function addYoung(): Promise<void> {
     const now = parts.clock.wall();
     await addMonitor(1);
-    // The oldest are 20 h younger than the retention. No test lasts longer.
+    // The oldest results are 20 h younger than the retention. No test lasts longer than that.
     await addResults(3, now - 14 * DAY + 20 * HOUR_MS, now, DAY / 96);
     await addChanges(1, [
       ['unknown', 'active', now - 399 * DAY],

@@ -14,7 +14,7 @@ beforeEach(async () => {
 });
 afterEach(() => recording.dispose());
 
-/** Hours of the day, and of a day past its retention. */
+/** Adds hours of the day, and of a day past its retention. */
 async function addHours(monitorId: number, regions: readonly string[]): Promise<void> {
   const rows: SqlValue[][] = [];
   for (const day of [DAY, DAY - KEPT_HOURS_MS - DAY_MS]) {
@@ -31,7 +31,7 @@ async function addHours(monitorId: number, regions: readonly string[]): Promise<
   );
 }
 
-/** Rolls up the day. @returns rows that each transaction changed */
+/** Rolls up the day. Returns the number of rows that each transaction changed. */
 async function rollUp(believedNow = DAY + DAY_MS): Promise<number[]> {
   const rowsChanged = async () => {
     const [row] = await recording.rows<{ many: number }>('SELECT total_changes() AS many');

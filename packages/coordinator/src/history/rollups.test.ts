@@ -82,7 +82,7 @@ const repairs = () => recording.rows('SELECT * FROM rollup_repairs');
 const slotIn = (id: number, hour: number, index = 0) =>
   gridSlotFrom(hour, 30_000, phaseOf(id, 30_000)) + index * 30_000;
 
-/** The store, with the rows that each transaction changed. */
+/** Returns the store, and the number of rows that each transaction changed. */
 function counting(store: Store): { store: Store; written: number[]; failNext: () => void } {
   const written: number[] = [];
   let fails = false;
@@ -281,7 +281,7 @@ describe('hours', () => {
     await expect(claiming.step()).rejects.toThrow('disk full');
     written.length = 0;
     await claiming.step();
-    // The claim itself writes nothing. The hour follows it.
+    // The claim itself writes nothing. The roll-up of the hour follows the claim.
     expect(written[0]).toBe(0);
     expect(written.length).toBeGreaterThan(1);
   });
@@ -533,8 +533,8 @@ test('the loop works, waits while old results are read, and stops', async () => 
   await clock.advanceSettling(2 * HOUR_MS);
   expect(await hoursOf(1)).toEqual([]);
   reading.resolve();
-  // Read through the reading thread, so that each round waits for its earlier requests, however slow the disk
-  // is.
+  // The hours are read through the reading thread, so that each round waits for
+  // its earlier requests, however slow the disk is.
   const hours = () => store.read.selectFrom('rollup_hours').selectAll().execute();
   while ((await hours()).length === 0) await clock.advanceSettling(5_000);
   expect(await hours()).toHaveLength(1);

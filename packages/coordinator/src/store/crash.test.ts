@@ -11,8 +11,8 @@ import { openStore } from './open.ts';
 const WRITER = fileURLToPath(new URL('../../../../test/support/store-writer.ts', import.meta.url));
 
 /**
- * Lets a process write until it has acknowledged `count` transactions, kills it, and returns all acknowledged
- * ones.
+ * Lets a process write until it has acknowledged `count` transactions, and
+ * kills it. Returns all acknowledged transactions.
  */
 async function writeAndKill(path: string, first: number, count: number): Promise<number[]> {
   const child = spawn(process.execPath, [WRITER, path, String(first)], {
@@ -23,7 +23,7 @@ async function writeAndKill(path: string, first: number, count: number): Promise
   for await (const line of createInterface({ input: child.stdout })) {
     acknowledged.push(Number(line));
     if (acknowledged.length !== count) continue;
-    // It continues to write while this process tries to open the file.
+    // The other process continues to write while this process tries to open the file.
     await expect(openStore({ path, log: silentLog })).rejects.toMatchObject({ code: 'store-in-use' });
     child.kill('SIGKILL');
   }
@@ -37,7 +37,7 @@ test('transactions that were acknowledged before a kill are stored, and none is 
   const acknowledged: number[] = [];
   for (let round = 0; round < 4; round += 1) {
     const count = 1 + Math.floor(Math.random() * 150);
-    // Written transactions without an acknowledgement are stored too: begin after them.
+    // Transactions that were written but not acknowledged are stored too, so each round begins after them.
     acknowledged.push(...(await writeAndKill(path, round * 100_000, count)));
 
     const store = await openStore({ path, log: silentLog });

@@ -55,8 +55,8 @@ function otherProgram(): { release(): void } {
 }
 
 /**
- * Writing threads that can end in the turn in which an answer arrives. Node hands over the last messages of a thread
- * and its end in one turn, without the reactions of promises in between.
+ * Writing threads that can end in the turn in which an answer arrives. Node hands over a thread's last
+ * messages and its end in one turn, and runs no reactions of promises between them.
  */
 class EndingWriters implements StoreWorkers {
   readonly reader = STORE_THREADS.reader;
@@ -103,7 +103,8 @@ describe('while the writing thread is held', () => {
         return add(tx, 'after');
       })
       .then(() => steps.push('answered'));
-    // Only a few rounds, because the other program must release its lock before the wait for the lock ends.
+    // There are only a few rounds, because the other program must release
+    // its lock before the wait for the lock ends.
     for (let round = 0; round < 5; round += 1) {
       expect(await keys()).toEqual(['before']);
       await setImmediate();
@@ -141,7 +142,7 @@ describe('while the writing thread is held', () => {
     const whole = store.commit([facts('whole')]).then(() => ends.push('whole'));
     other.release();
     await whole;
-    // One transaction was in progress.
+    // One of the waiting transactions was already in progress.
     expect(ends).toEqual(['waiting', 'whole']);
     await Promise.all(waiting);
     expect(await keys()).toHaveLength(MAX_WAITING_TRANSACTIONS + 2);
@@ -203,7 +204,7 @@ describe('a writing thread that dies', () => {
       expect([answer, there]).toBeOneOf([
         ['none', both],
         ['store-writer-lost', []],
-        // Killed inside COMMIT.
+        // The thread was killed inside COMMIT.
         ['store-writer-lost', both],
       ]);
     }

@@ -165,7 +165,7 @@ test('a successful delivery makes the waiting ones of its channel due, each once
   await record(stepOf(a?.id, 'pending', { monitorId: 1, at: 2_000, nextAttemptAt: 7_000 }));
   await record(stepOf(b?.id, 'delivered', { monitorId: 2 }));
   expect(await nextIds()).toEqual(['a 0']);
-  // The delivery fails before its own back-off is over.
+  // The delivery fails although its back-off is not over.
   await record(stepOf(a?.id, 'pending', { monitorId: 1, at: 3_000, nextAttemptAt: 13_000 }));
   const [c] = await queue([row('c', channel, 3)]);
   await record(stepOf(c?.id, 'delivered', { monitorId: 3 }));
@@ -191,7 +191,7 @@ test('a replayed delivery comes before the younger ones, even while one of them 
   expect(await nextIds()).toEqual(['a 0']);
   await record(stepOf(b?.id));
   expect(await nextIds()).toEqual(['a 0']);
-  // The channel accepts alerts, so the younger delivery does not wait for the end of its own wait.
+  // The channel accepts alerts, so the younger delivery does not wait for the end of its back-off.
   await record(stepOf(a?.id, 'delivered'));
   expect(await nextIds()).toEqual(['b 0']);
 });

@@ -59,7 +59,7 @@ const batch = (...deliveries: NewDelivery[]) => ({
   exportNote: null,
 });
 
-/** The store, whose writing thread dies between each commit and its answer. */
+/** A store whose writing thread dies between each commit and its answer. */
 const answeringNothing = (store: Store): Store => ({
   read: store.read,
   work: store.work,

@@ -39,7 +39,10 @@ const write = (key: string, bytes: number) =>
   ]);
 const sizeOf = async (file: string) => (await stat(file)).size;
 
-/** A journal beyond its limit. A reading transaction of another program keeps it from starting again. */
+/**
+ * Makes a journal that exceeds its limit. A reading transaction of another
+ * program keeps the journal from starting again.
+ */
 async function longJournal(): Promise<DatabaseSync> {
   const reading = new DatabaseSync(path, { readOnly: true });
   onTestFinished(() => {
@@ -88,8 +91,8 @@ test('a read that never ends delays a commit seldom and briefly, however long th
     await write('small', 10);
     if (warnings.length > warned) waits.push(performance.now() - began);
   }
-  // If the fault were there, each wait would last as long as a wait for a lock. A busy machine may lengthen
-  // some waits, but never shortens one.
+  // With the fault, each wait would last as long as a wait for a lock. A busy
+  // machine may lengthen some waits, but never shortens one.
   expect(Math.min(...waits)).toBeLessThan(BUSY_LIMIT_MS);
   // The writer waited for the read after 3 s and after 33 s.
   expect(warnings).toEqual(Array(2).fill('cannot move the journal into the database file'));
