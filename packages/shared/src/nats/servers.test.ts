@@ -36,6 +36,8 @@ describe('a list of NATS servers', () => {
     ['http://a', 'must be host:port'],
     ['a,,b', 'must be host:port'],
     ['', 'must be host:port'],
+    ['nats://', 'must be host:port'],
+    ['tls://a,tls://', 'must be host:port'],
     ['tls://secret:word@', 'must be host:port'],
   ])('%j is refused', (text, why) => {
     expect(() => parseNatsServers(text)).toThrow(why);

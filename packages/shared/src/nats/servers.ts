@@ -64,7 +64,7 @@ export function shownServers({
 }
 
 function parseServer(text: string): Server {
-  const [, scheme = 'nats', rest = ''] = /^(?:([a-z]+):\/\/)?(.+)$/i.exec(text) ?? [];
+  const [, scheme = 'nats', rest = ''] = /^(?:([a-z]+):\/\/)?(?!.*:\/\/)(.+)$/i.exec(text) ?? [];
   const isTls = /^tls$/i.test(scheme);
   if (rest === '' || !(isTls || /^nats$/i.test(scheme)) || !URL.canParse(`nats://${rest}`)) {
     throw new TypeError(
