@@ -12,6 +12,18 @@ export type ApiErrorCode = ProblemCode | keyof typeof API_CLIENT_CODES | 'bad-se
 
 export type ProblemDetail = { readonly pointer: string; readonly message: string };
 
+/** What is wrong with a member of the body, or with the parameter of the query that the message then begins with. */
+const problemDetail = z
+  .looseObject({
+    pointer: z.string().catch(''),
+    parameter: z.string().catch(''),
+    message: z.string().catch(''),
+  })
+  .transform(({ pointer, parameter, message }) => ({
+    pointer,
+    message: parameter === '' ? message : `${parameter} ${message}`,
+  }));
+
 /**
  * A problem document of the API (RFC 9457). Its schema tolerates unknown members, so that answers of
  * other versions are understood.
@@ -21,7 +33,7 @@ const problemDocument = z.looseObject({
   detail: z.string().catch(''),
   title: z.string().catch(''),
   request_id: z.string().nullable().catch(null),
-  errors: z.array(z.looseObject({ pointer: z.string().catch(''), message: z.string().catch('') })).catch([]),
+  errors: z.array(problemDetail).catch([]),
 });
 
 const PROBLEM_TYPE = /^urn:svc:problem:([a-z-]{1,64})$/;
@@ -94,7 +106,7 @@ export function errorOfAnswer(request: string, answered: Answered, text: string,
   return new ApiError(code, `${what.join('; ')} (${answered.status})${note}`, {
     request,
     answered,
-    errors: errors.map(({ pointer, message }) => ({ pointer, message })),
+    errors,
     requestId,
   });
 }

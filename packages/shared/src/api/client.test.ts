@@ -159,6 +159,13 @@ describe('errors', () => {
     );
   });
 
+  test('an error of a parameter of the query names the parameter', async () => {
+    const errors = [{ pointer: '', parameter: 'monitor_id', message: 'must be an id' }];
+    script(problem(400, 'malformed-request', { detail: 'the query is not valid', errors }));
+    const error = await failure(client().get('/v1/incidents'));
+    expect(error.message).toBe('GET /v1/incidents: the query is not valid; monitor_id must be an id (400)');
+  });
+
   test('a problem with members of other versions is understood', async () => {
     script(problem(409, 'conflict', { errors: 'none', request_id: 7, more: {} }));
     expect(await failure(client().put('/v1/monitors/5', {}))).toMatchObject({ code: 'conflict', errors: [] });
