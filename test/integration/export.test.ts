@@ -167,6 +167,14 @@ describe('the file', () => {
       await expect(stat(file)).rejects.toMatchObject({ code: 'ENOENT' });
     }
     expect(await readFile(secrets, 'utf8')).toBe('mine');
+    for (const [path, force] of [
+      [join(folder, 'nowhere/s.env'), []],
+      [folder, ['--force']],
+    ] as const) {
+      const lost = await svc(['export', '--output', file, '--secrets-file', path, ...force]);
+      expect(lost).toMatchObject({ code: 1, err: expect.stringContaining(`cannot write ${path}`) });
+      await expect(stat(file)).rejects.toMatchObject({ code: 'ENOENT' });
+    }
   });
 
   test('must not be the file for the secrets', async () => {

@@ -5,7 +5,7 @@ import { CLI_SETTINGS } from '../cli-settings.ts';
 import { type Command, type Surroundings, UsageError } from '../command.ts';
 import { describeOptions, type Given, parseOptions } from '../options.ts';
 import type { FoundToken } from '../token.ts';
-import { requireAbsent, userPath, writeNewFile } from '../write-file.ts';
+import { requireWritable, userPath, writeNewFile } from '../write-file.ts';
 import { declaredJson, declaredYaml } from './declared-file.ts';
 import { liveConfiguration } from './declared-resources.ts';
 import { type ExportedDocument, exportDocument } from './document.ts';
@@ -127,9 +127,7 @@ async function write(
   const [output, secretsPath] = [given.output, given['secrets-file']].map((path) =>
     path === undefined ? undefined : userPath(path, environment),
   );
-  if (!replaces) {
-    for (const path of [output, secretsPath]) if (path !== undefined) await requireAbsent(path);
-  }
+  for (const path of [output, secretsPath]) if (path !== undefined) await requireWritable(path, replaces);
   if (output === undefined) out.write(text);
   else {
     const isSecret = secrets === 'inline' && document.secrets.length > 0;
