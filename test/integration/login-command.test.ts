@@ -91,13 +91,21 @@ test.each([
 });
 
 test.each(['{}', '[]', '{"data":[{}]}'])('an answer %s is said to be unknown', async (body) => {
-  const other = createServer((_request, response) => {
-    response.writeHead(200, { 'content-type': 'application/json' }).end(body);
+  const other = createServer(({ url = '' }, response) => {
+    response
+      .writeHead(url.startsWith('/nowhere') ? 404 : 200, { 'content-type': 'application/json' })
+      .end(body);
   });
   await once(other.listen(0, '127.0.0.1'), 'listening');
   onTestFinished(() => void other.close());
   const { port } = other.address() as AddressInfo;
   const environment = { SVC_BASE_URL: `http://127.0.0.1:${port}`, SVC_API_TOKEN: 'a-token' };
+  expect(
+    await svc(['login'], { ...environment, SVC_BASE_URL: `http://127.0.0.1:${port}/nowhere` }),
+  ).toMatchObject({
+    code: 1,
+    err: expect.stringContaining('is not from the svc API'),
+  });
   for (const args of ['login', 'retry 3', 'token create --name ci', 'incident list', 'otlp-test 1']) {
     const { code, out, err } = await svc(args.split(' '), environment);
     expect({ code, out }).toEqual({ code: 1, out: '' });

@@ -60,7 +60,7 @@ async function writeLink(api: OpenApi, { out, err }: Surroundings): Promise<void
     err.write('svc: the dashboard, logged in, once and within 15 minutes:\n');
     out.write(`${url}\n`);
   } catch (error) {
-    if (!(error instanceof ApiError) || error.status !== 404) throw error;
+    if (!(error instanceof ApiError) || error.status !== 404 || error.code === 'not-the-api') throw error;
     err.write('svc: this service is older than the dashboard\n');
   }
 }
