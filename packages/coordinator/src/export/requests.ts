@@ -217,8 +217,9 @@ function exponential(of: Histogram) {
 }
 
 /**
- * Whether the region checks the target at present. If not, the remaining time of its certificate is not
- * exported, because receivers would take the old value for the present value. Its counts are still exported.
+ * Whether the region checks the target at present. If not, the remaining time of the
+ * target's certificate is not exported, because receivers would take the old value for the
+ * present value. The region's counts are still exported.
  */
 function isSeen(monitor: LiveMonitor, { region, seenAt }: RegionTotals, at: number): boolean {
   const { active, regions, periodMs, longestCheckMs } = monitor;

@@ -22,8 +22,8 @@ const IDLE_MS = 5_000;
 /** Wait before svc checks again whether old results are still being read, ms. */
 const ASK_AGAIN_MS = 500;
 /**
- * Maximum wait until old results are read, ms. A flooded or unreadable stream is never
- * read to its end, and without roll-ups nothing is deleted.
+ * Maximum wait until old results are read, ms. The wait is bounded, because a flooded or unreadable stream is
+ * never read to its end, and because nothing is deleted without roll-ups.
  */
 const LONGEST_WAIT_MS = 3 * HOUR_MS;
 

@@ -313,9 +313,9 @@ const WAIT_MS = `coalesce((SELECT a.next_attempt_at - a.at - CAST(a.duration AS 
   WHERE a.delivery_id = deliveries.id AND a.number = deliveries.attempts), ${OWN_FAILURE_WAIT_MS})`;
 
 /**
- * Shortens waits at the start of a coordinator. A delivery whose remaining wait from `now`
- * (epoch ms) is longer than its whole wait was at its beginning gets the whole wait. Such a
- * remaining wait was written before the clock was set back.
+ * Shortens waits at the start of a coordinator. If a delivery's remaining wait is
+ * longer than its whole wait, the wait begins again at `now` (epoch ms). The remaining
+ * wait can be longer only because the clock was set back.
  */
 export async function shortenWaits(store: Store, now: number): Promise<void> {
   const [at, wait] = [wholeMs(now), sql.raw(WAIT_MS)];

@@ -99,7 +99,7 @@ export async function ownedRows(source: Readable, workspaceId: number): Promise<
 
 /**
  * Describes rows like {@link ownedRows}, but also the rows that a start without a
- * declared file released. It counts the owned rows separately.
+ * declared file released. The owned rows are counted separately.
  */
 export async function declaredRows(source: Readable, workspaceId: number): Promise<string> {
   const counts: string[] = [];

@@ -37,8 +37,8 @@ export async function linkedMonitors(
     for (const { id, monitorId } of rows) appendTo(linked, id, monitorId);
     const last = rows.at(-1);
     if (last === undefined || rows.length < LINKS_TOGETHER) break;
-    // The last channel may have more links. These are read separately,
-    // so that the index finds where to continue.
+    // The last channel may have more links. These links are read
+    // separately, so that the index finds where to continue.
     for await (const links of linksAfter(readingOf(source), last.id, last.monitorId)) {
       for (const { monitorId } of links) appendTo(linked, last.id, monitorId);
     }

@@ -187,8 +187,8 @@ function rememberSlots(slots: readonly MonitorSlot[]): SqlStep {
 }
 
 /**
- * Marks the hours of these slots. They must be rolled up again, because a
- * result came after their roll-up or shortly before it.
+ * Marks the hours of these slots, which must be rolled up again because a
+ * result came after the roll-up or shortly before it.
  */
 export function markForRepair(slots: readonly MonitorSlot[]): SqlStep {
   return {

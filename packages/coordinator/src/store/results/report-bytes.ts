@@ -99,8 +99,8 @@ const MOST_PARTS = 128;
 const BYTES_PER_UNIT = 3;
 
 /**
- * An attempt without the values that are the same in the result. A null means
- * that the attempt lacks a value that the result has.
+ * An attempt as `rest` stores it. Values that are the same in the result are left out. A null means that the
+ * attempt lacks a value that the result has.
  */
 const restAttempt = z.object({
   outcome: z.enum(OUTCOMES).optional(),

@@ -39,14 +39,14 @@ type Parts = {
 };
 
 /**
- * Moves the content of the journal (SQLite's WAL) into the database file, on the writing thread, between two
- * transactions.
+ * Moves the content of the journal (SQLite's WAL) into the database file, on
+ * the writing thread, between two transactions.
  *
- * A transaction overwrites the journal from its beginning if all frames were moved and no read uses them.
- * This happens by itself between reads. With reads in close succession it may never happen, so this class
- * waits for the end of reads once the journal is longer than {@link JOURNAL_FRAMES_LIMIT}. While a read does
- * not end (a shell with an open transaction), a transaction is delayed by this wait every 30 s, and the
- * journal grows.
+ * A transaction overwrites the journal from its beginning if all frames were moved and no read uses
+ * the journal. If there are gaps between reads, this happens by itself. Without gaps, it may never
+ * happen. So this class waits for the end of reads when the journal is longer than
+ * {@link JOURNAL_FRAMES_LIMIT}. While a read does not end (a shell with an open transaction), this
+ * wait delays a transaction every 30 s, and the journal grows.
  */
 export class Checkpoints {
   readonly #parts: Parts;
