@@ -3,6 +3,7 @@
  * starts the described pods.
  */
 import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -25,6 +26,7 @@ const ROOT = join(import.meta.dirname, '../..');
 
 const OBJECTS: [name: string, KubernetesObject][] = [
   ...['service', 'agents'].flatMap((folder) => listedObjects(join(import.meta.dirname, folder))),
+  ...objectsIn(readFileSync(join(import.meta.dirname, 'large/migrate-store.yaml'), 'utf8')),
   ...objectsIn(FORMS.kubernetes({ ...exampleSettings('hosta-ams'), ca: 'PEM\n' })),
 ].map((object) => [`${object.kind} ${object.metadata.name}`, object]);
 
@@ -47,38 +49,42 @@ test('requests reach the coordinator even while its database or NATS is away', (
   expect(container).toMatchObject({ readinessProbe: { httpGet: { path: '/healthz' } } });
 });
 
-describe.each(OBJECTS)('%s', (_, object) => {
-  test('is valid by the schema of its kind', async () => {
-    const Model = await modelOf(object);
-    expect(() => new Model(object).validate()).not.toThrow();
-  });
+async function expectValid(object: KubernetesObject): Promise<void> {
+  const Model = await modelOf(object);
+  expect(() => new Model(object).validate()).not.toThrow();
+}
 
-  test('runs its containers without rights', () => {
-    const pod = podOf(object);
-    if (pod === null) return;
-    expect(pod).toMatchObject({
-      automountServiceAccountToken: false,
-      enableServiceLinks: false,
+function expectNoRights(object: KubernetesObject): void {
+  const pod = podOf(object);
+  if (pod === null) return;
+  expect(pod).toMatchObject({
+    automountServiceAccountToken: false,
+    enableServiceLinks: false,
+    securityContext: {
+      runAsNonRoot: true,
+      runAsUser: 65_532,
+      seccompProfile: { type: 'RuntimeDefault' },
+    },
+  });
+  for (const container of pod.containers) {
+    expect(container).toMatchObject({
+      ...(object.kind === 'Job' ? {} : { livenessProbe: {}, readinessProbe: {} }),
+      resources: { requests: {}, limits: { memory: expect.any(String) } },
       securityContext: {
-        runAsNonRoot: true,
-        runAsUser: 65_532,
-        seccompProfile: { type: 'RuntimeDefault' },
+        allowPrivilegeEscalation: false,
+        readOnlyRootFilesystem: true,
+        capabilities: { drop: ['ALL'] },
       },
     });
-    for (const container of pod.containers) {
-      expect(container).toMatchObject({
-        livenessProbe: {},
-        readinessProbe: {},
-        resources: { requests: {}, limits: { memory: expect.any(String) } },
-        securityContext: {
-          allowPrivilegeEscalation: false,
-          readOnlyRootFilesystem: true,
-          capabilities: { drop: ['ALL'] },
-        },
-      });
-      for (const { name } of container.env ?? []) expect(KNOWN_VARIABLES).toContain(name);
-    }
-  });
+    // The command line of the NATS server has the name of its pod.
+    for (const { name } of container.env ?? [])
+      if (name !== 'POD_NAME') expect(KNOWN_VARIABLES).toContain(name);
+  }
+}
+
+describe.each(OBJECTS)('%s', (_, object) => {
+  test('is valid by the schema of its kind', () => expectValid(object));
+  test('runs its containers without rights', () => expectNoRights(object));
 });
 
 test('the schemas refuse a wrong type', async () => {
@@ -137,6 +143,8 @@ describe('names that belong together', () => {
   const secrets = [
     'svc-nats',
     'svc-coordinator',
+    // By a command of README.md.
+    'svc-migrate-store',
     ...objects.filter(({ kind }) => kind === 'Secret').map(nameOf),
   ];
 
@@ -180,6 +188,10 @@ describe.skipIf(kubectl === null)('kustomize', () => {
     const files = {
       'service/secrets/nats': ['nats.conf', 'accounts.conf', 'ca.pem', 'server.pem', 'server-key.pem'],
       'service/secrets': ['coordinator.env'],
+      'large/service/secrets': [
+        ...[0, 1, 2].map((number) => `nats-svc-nats-${number}.conf`),
+        ...['database-url', 'secret-key', 'api-token'],
+      ],
       'agents/secrets': ['hosta-fra', 'hostb-par', 'hostc-us-east4'].map((region) => `agent-${region}.env`),
     };
     for (const [path, names] of Object.entries(files)) {
@@ -193,12 +205,43 @@ describe.skipIf(kubectl === null)('kustomize', () => {
     ['service', 2],
     ['agents', 3],
   ])('makes everything of %s, in its namespace', async (name, generated) => {
-    const { stdout } = await run(kubectl ?? '', ['kustomize', join(folder, name)]);
-    const made = parseAllDocuments(stdout).map((document) => document.toJS() as KubernetesObject);
+    const made = await madeOf(name);
     const listed = listedObjects(join(import.meta.dirname, name));
     const secrets = made.filter(({ kind }) => kind === 'Secret');
     expect(made).toHaveLength(listed.length + secrets.length);
     expect(secrets).toHaveLength(generated);
     for (const { kind, metadata } of made) if (kind !== 'Namespace') expect(metadata.namespace).toBe('svc');
+  });
+
+  const madeOf = async (name: string): Promise<KubernetesObject[]> => {
+    const { stdout } = await run(kubectl ?? '', ['kustomize', join(folder, name)]);
+    return parseAllDocuments(stdout).map((document) => document.toJS() as KubernetesObject);
+  };
+
+  test('makes the large form, valid and without rights', async () => {
+    const made = [...(await madeOf('large/service')), ...(await madeOf('large/agents'))];
+    for (const object of made) {
+      await expectValid(object);
+      expectNoRights(object);
+    }
+    const named = (kind: string, name: string) =>
+      made.find((object) => object.kind === kind && object.metadata.name === name);
+    expect(Object.keys((named('Secret', 'svc-nats') as { data?: object } | undefined)?.data ?? {})).toEqual(
+      expect.arrayContaining(['accounts.conf', 'nats-svc-nats-0.conf', 'nats-svc-nats-2.conf']),
+    );
+    expect(named('Service', 'svc-nats')).toMatchObject({ spec: { clusterIP: 'None' } });
+    for (const [name, replicas] of [
+      ['svc-coordinator', 2],
+      ['svc-nats', 3],
+    ] as const) {
+      expect(named('StatefulSet', name)).toMatchObject({ spec: { replicas } });
+      expect(named('PodDisruptionBudget', name)).toMatchObject({ spec: { maxUnavailable: 1 } });
+    }
+    const servers = [0, 1, 2].map((number) => `tls://svc-nats-${number}.svc-nats:4222`).join(',');
+    const clients = made
+      .flatMap((object) => podOf(object)?.containers ?? [])
+      .filter(({ name }) => name !== 'nats');
+    expect(clients).toHaveLength(4);
+    for (const { env } of clients) expect(env).toContainEqual({ name: 'SVC_NATS_URL', value: servers });
   });
 });

@@ -3,6 +3,7 @@
  * files describe: command, variables, user, mounts and a read-only root. The test needs no container engine.
  */
 import { execFile, spawnSync } from 'node:child_process';
+import { X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
 import { chmod, chown, cp, mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -234,6 +235,30 @@ describe.skipIf(isSkipped)('the large form', () => {
     expect(SVC_NATS_URL?.split(',')).toEqual(
       [4222, 4223, 4224].map((port) => `tls://nats.example.com:${port}`),
     );
+  });
+});
+
+describe.skipIf(isSkipped)('the large form in Kubernetes', () => {
+  test('gets its secrets once, and a certificate with the names of all servers', async () => {
+    const place = await prepared('kubernetes');
+    const secrets = join(place, 'large/service/secrets');
+    const prepare = () =>
+      run('sh', [join(place, 'prepare.sh'), '--large', 'nats.example.com'], {
+        env: { ...process.env, SVC_DIST: dist.folder },
+      });
+    await prepare();
+    const made = () =>
+      Promise.all(['secret-key', 'api-token'].map((name) => readFile(join(secrets, name), 'utf8')));
+    const before = await made();
+    await prepare();
+    expect(await made()).toEqual(before);
+    expect(Buffer.from(before[0] ?? '', 'base64')).toHaveLength(32);
+    const configuration = await readFile(join(secrets, 'nats-svc-nats-1.conf'), 'utf8');
+    expect(configuration).toContain('server_name: "svc-nats-1"');
+    expect(configuration).toContain('tls://svc-nats-2.svc-nats:6222');
+    const certificate = new X509Certificate(await readFile(join(place, 'service/secrets/nats/server.pem')));
+    for (const host of ['svc-nats', 'svc-nats-2.svc-nats', 'nats.example.com'])
+      expect(certificate.checkHost(host)).toBe(host);
   });
 });
 
