@@ -105,8 +105,8 @@ export class Starvation {
    * counters, so call it only for the few attempts whose verdict depends on it.
    *
    * @param from start of the attempt, monotonic milliseconds
-   * @param latency time from `from` until the whole answer had
-   *   arrived, ms; the decoding that follows is not free time
+   * @param latency time from `from` until the whole answer had arrived, ms. Only this time counts for
+   *   `freeMs`, because decoding keeps the process busy afterwards
    */
   heldBackSince(from: number, latency = Number.POSITIVE_INFINITY): HeldBack {
     this.#readCountersIfOld();

@@ -223,7 +223,8 @@ export class Scheduler {
   }
 
   /**
-   * Opens the planned slot, unless it is missed or waits for agents, and plans the next slot.
+   * Opens the planned slot and plans the next one. A missed slot is not opened. A first slot whose regions have
+   * no agents is parked, and nothing is planned until they have some.
    *
    * @returns the number of opened jobs
    */

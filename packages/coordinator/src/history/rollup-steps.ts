@@ -45,8 +45,8 @@ const FIRST_WIDTH_MS = 4;
 const MOST_CHANGE = 8;
 
 /**
- * Width of the next part of an hour, ms, estimated from the parts before it. A part has the results of all
- * slots whose offset from the last full half minute lies in a range of this width.
+ * Width of the next part of an hour, ms, estimated from the parts before it. A part is the same slice of each of
+ * the hour's 120 half minutes: with a width of 4 ms, the first part has the slots in the first 4 ms of each.
  */
 type PartWidth = { ms: number };
 export const firstWidth = (): PartWidth => ({ ms: FIRST_WIDTH_MS });

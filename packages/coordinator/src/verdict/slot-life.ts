@@ -54,8 +54,8 @@ export function closeGiving(frame: Frame, state: MonitorState, monitor: LiveMoni
 }
 
 /**
- * Handles a region's outcome of a slot: while the slot is open, the outcome is kept as a report. Otherwise it
- * becomes a vote at once.
+ * Handles a region's outcome of a slot. While the slot is open, the outcome is kept as a report. Afterwards it
+ * is a late report; see {@link reportLate}.
  */
 export function takeReport(frame: Frame, state: MonitorState, monitor: LiveMonitor, vote: Vote): void {
   // Expired votes may have made a slot certain. Such a slot is decided without this report.
@@ -281,8 +281,9 @@ function enterRegions(frame: Frame, state: MonitorState, given: RegionSet): void
 }
 
 /**
- * Handles a report about a slot that is over: the report becomes its region's vote at once, and the open
- * slots are judged again.
+ * Handles a report about a slot that is over. The report becomes its region's vote at once if it is newer than
+ * that vote and not too old. An older one may still change when the vote's run of failures began. If a vote
+ * changed, open slots are decided where they can be, and the status is judged again.
  */
 function reportLate(frame: Frame, state: MonitorState, monitor: LiveMonitor, vote: Vote): void {
   if (vote.slot === state.decidedSlot) state.decidedAnswered |= bitOf(vote.region);
