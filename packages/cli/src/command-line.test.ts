@@ -30,6 +30,25 @@ test('the help of a command tells its options and settings', async () => {
   }
 });
 
+test.each([
+  ['EACCES', 'EACCES: from the system: call it as the user who owns the place, or as root'],
+  ['EROFS', 'EROFS: from the system: the place is read-only'],
+  ['ENOSPC', 'ENOSPC: from the system: make room on the disk, and call it again'],
+  ['EIO', 'EIO: from the system'],
+])('an error %s of the system is told with what to do', async (code, told) => {
+  const written: string[] = [];
+  const exitCode = await runCommandLine(['--version'], {
+    environment: {},
+    out: {
+      write() {
+        throw Object.assign(new Error(`${code}: from the system`), { code });
+      },
+    },
+    err: { write: (text) => written.push(text) },
+  });
+  expect({ exitCode, written }).toEqual({ exitCode: 1, written: [`svc: ${told}\n`] });
+});
+
 test('a database to copy is looked for where the user is', async () => {
   const written: string[] = [];
   const code = await runCommandLine(['migrate-store', '--from', 'sqlite:svc.db', '--to', 'sqlite:copy.db'], {

@@ -1,4 +1,4 @@
-import { messageOf } from '@svc/shared/errors.ts';
+import { codeOf, messageOf } from '@svc/shared/errors.ts';
 import { SettingsError } from '@svc/shared/settings/environment.ts';
 import { nearest } from '@svc/shared/text/nearest.ts';
 import { forTerminal } from '@svc/shared/text/terminal.ts';
@@ -100,8 +100,23 @@ export async function runCommandLine(args: readonly string[], surroundings: Surr
   }
 }
 
+const AS_OWNER = 'call it as the user who owns the place, or as root';
+const MAKE_ROOM = 'make room on the disk, and call it again';
+
+/** What to do about an error of the system, whose message names the path. */
+const ADVICE: ReadonlyMap<string, string> = new Map([
+  ['EACCES', AS_OWNER],
+  ['EPERM', AS_OWNER],
+  ['EROFS', 'the place is read-only'],
+  ['ENOSPC', MAKE_ROOM],
+  ['EDQUOT', MAKE_ROOM],
+]);
+
 function textOf(error: unknown): string {
-  if (!(error instanceof z.ZodError)) return messageOf(error);
+  if (!(error instanceof z.ZodError)) {
+    const advice = ADVICE.get(codeOf(error));
+    return advice === undefined ? messageOf(error) : `${messageOf(error)}: ${advice}`;
+  }
   const faults = error.issues.map(({ path, message }) => [...path, message].join(': '));
   return `an answer is not as this version of svc expects it (${faults.join('; ')}): check the address, and update the older side`;
 }
