@@ -362,7 +362,7 @@ describe('a backup', () => {
     expect(await namesIn('new/nats-server')).toEqual(await namesIn('backup/nats-server'));
     expect(await run(['backup', place('backup')])).toMatchObject({
       code: 1,
-      err: expect.stringContaining('the file exists'),
+      err: expect.stringContaining('exists: name a folder'),
     });
     await coordinator('new');
   });

@@ -68,6 +68,15 @@ test('exported counts begin again at zero, because a receiver has seen higher on
   ]);
 });
 
+test('a folder that exists is refused, also when another backup has just made it', async () => {
+  const told = expect.stringContaining(`${place('backup')} exists: name a folder that does not exist`);
+  const both = await Promise.all([backup(), backup()]);
+  expect(both.map(({ code }) => code).sort()).toEqual([0, 1]);
+  expect(both.find(({ code }) => code === 1)).toMatchObject({ err: told });
+  expect(await backup()).toMatchObject({ code: 1, err: told });
+  expect((await readdir(folder)).sort()).toEqual(['backup', 'data']);
+});
+
 test('an unreadable folder of NATS ends the backup, which would lack the keys', async () => {
   await writeFile(place('no-folder'), '');
   expect(await backup({ SVC_NATS_DIR: place('no-folder') })).toMatchObject({

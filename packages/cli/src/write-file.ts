@@ -23,13 +23,7 @@ export function userPath(path: string, environment: NodeJS.ProcessEnv): string {
     : resolve(environment.INIT_CWD ?? '.', path);
 }
 
-/**
- * Checks that a file is absent. Callers that write several files
- * check all of them before, so that either all or none are written.
- *
- * @throws SvcError that says what to do when the file exists
- */
-export async function requireAbsent(path: string): Promise<void> {
+async function requireAbsent(path: string): Promise<void> {
   // Any other problem of the path is reported when the file is written.
   const isThere = await lstat(path).then(
     () => true,
@@ -40,6 +34,7 @@ export async function requireAbsent(path: string): Promise<void> {
 
 /**
  * Checks before other work that a file can be written later. The disk may still become full meanwhile.
+ * Callers that write several files check all of them before, so that either all or none are written.
  *
  * @throws SvcError that says what to do
  */

@@ -7,7 +7,6 @@ import { lockFile } from '@svc/shared/process/file-lock.ts';
 import { VERSION } from '@svc/shared/version.ts';
 import { UsageError } from '../../command.ts';
 import { replaceFile, syncFolder } from '../../replace-file.ts';
-import { requireAbsent } from '../../write-file.ts';
 import { MANIFEST_FILE, type Manifest, sha256Of } from './manifest.ts';
 import {
   DATABASE_FILE,
@@ -50,7 +49,7 @@ export type BackupOptions = {
  * @throws SvcError `file-not-written`, `bad-backup`
  */
 export async function makeBackup(places: Places, target: string, options: BackupOptions): Promise<Manifest> {
-  await requireAbsent(target);
+  if (await isThere(target)) throw taken(target);
   await lstat(places.database).catch((error: unknown) => {
     throw new UsageError(
       `there is no database ${places.database}: set SVC_DATA_DIR to the data folder of the coordinator`,
@@ -81,11 +80,15 @@ export async function makeBackup(places: Places, target: string, options: Backup
     return made;
   } catch (error) {
     await rm(draft, { recursive: true, force: true });
-    throw explainedFull(error, folder);
+    // Another backup may have got this name meanwhile.
+    throw isCode(error, 'ENOTEMPTY') ? taken(target) : explainedFull(error, folder);
   } finally {
     unlock?.();
   }
 }
+
+const taken = (target: string): SvcError =>
+  new SvcError('file-not-written', `${target} exists: name a folder that does not exist`);
 
 /**
  * Removes what killed backups to this folder have left, because it contains secrets. The folder of
