@@ -64,17 +64,30 @@ type Described = {
 /** A hosts file with the names under which the containers find each other. */
 async function hostsFile(): Promise<string> {
   const file = join(folder, 'hosts');
-  await writeFile(file, '127.0.0.1 localhost nats svc-nats nats.example.com\n');
+  const others = SERVERS.map(([name, address]) => `${address} ${name}\n`).join('');
+  await writeFile(file, `127.0.0.1 localhost svc-nats nats.example.com postgres\n${others}`);
   return file;
 }
+
+/**
+ * The NATS servers of compose. The containers of the test share one network, so the servers of a cluster listen on
+ * addresses of their own there. A single one listens on all.
+ */
+const SERVERS = [
+  ['nats', '127.0.0.11'],
+  ['nats-2', '127.0.0.12'],
+  ['nats-3', '127.0.0.13'],
+] as const;
 
 /**
  * Runs the whole service from containers: a monitor is checked from three regions, and every part ends
  * cleanly.
  */
-async function checkService(context: TestContext, containers: ReadonlyMap<string, Described>) {
-  const network = await LoopbackNetwork.create();
-  context.onTestFinished(() => network.close());
+async function checkService(
+  context: TestContext,
+  containers: ReadonlyMap<string, Described>,
+  network: LoopbackNetwork,
+) {
   const hosts = await hostsFile();
   const confinementOf = async ({ image, mounts, environment, command }: Described): Promise<Confinement> => {
     const more = { environment, mounts, temporary: ['/tmp'], networkOf: network.pid, ...USER };
@@ -91,14 +104,21 @@ async function checkService(context: TestContext, containers: ReadonlyMap<string
     const [said, [code]] = await Promise.all([text(child.stderr!), once(child, 'exit')]);
     expect(`${name} ended with ${code}${said}`).toBe(`${name} ended with 0`);
   }
-  const nats = startConfined(await confinementOf(containers.get('nats') ?? never('nats')));
-  context.onTestFinished(() => void nats.kill('SIGKILL'));
-  nats.stderr?.resume();
+  const isNats = (name: string) => SERVERS.some(([server]) => server === name);
+  for (const [name, described] of containers) {
+    if (!isNats(name)) continue;
+    const nats = startConfined(await confinementOf(described));
+    context.onTestFinished(() => void nats.kill('SIGKILL'));
+    nats.stderr?.resume();
+  }
   const services: LoggedProcess[] = [];
   for (const [name, described] of containers) {
-    if (name === 'nats' || described.preparesAs !== undefined) continue;
-    // The containers of the test share one network, so each agent has a port of its own.
-    const own = name.startsWith('agent') ? { SVC_AGENT_LISTEN: `127.0.0.1:${8_090 + services.length}` } : {};
+    if (isNats(name) || described.preparesAs !== undefined) continue;
+    // The containers of the test share one network, so each agent and coordinator has a port of its own.
+    const own = {
+      ...(name.startsWith('agent') ? { SVC_AGENT_LISTEN: `127.0.0.1:${8_090 + services.length}` } : {}),
+      ...(name === 'coordinator-2' ? { SVC_LISTEN: '127.0.0.1:8081' } : {}),
+    };
     const environment = { ...described.environment, ...own };
     const confinement = await confinementOf({ ...described, environment });
     const service = new LoggedProcess(name, () => startConfined(confinement));
@@ -189,77 +209,47 @@ async function namedVolume(name: string, { root }: Image, place: string): Promis
   return path;
 }
 
-async function prepared(kind: 'compose' | 'kubernetes'): Promise<string> {
-  const deploy = join(folder, kind);
+async function prepared(kind: 'compose' | 'kubernetes', form: 'small' | 'large' = 'small'): Promise<string> {
+  const deploy = join(folder, `${kind}-${form}`);
   await cp(join(ROOT, 'deploy'), deploy, { recursive: true });
-  const environment = { ...process.env, SVC_DIST: dist.folder };
-  await run('sh', [join(deploy, kind, 'prepare.sh'), 'nats.example.com'], { env: environment });
-  // When it is called again, it keeps the keys.
-  const keys = join(deploy, kind === 'compose' ? 'compose' : 'kubernetes/service/secrets', 'coordinator.env');
-  const before = await readFile(keys, 'utf8');
-  await run('sh', [join(deploy, kind, 'prepare.sh'), 'nats.example.com'], { env: environment });
-  expect(await readFile(keys, 'utf8')).toBe(before);
-  return join(deploy, kind);
+  const place = join(deploy, kind);
+  const prepare = (...options: string[]) =>
+    run('sh', [join(place, 'prepare.sh'), ...options, 'nats.example.com'], {
+      env: { ...process.env, SVC_DIST: dist.folder },
+    });
+  await prepare();
+  const kept = [kind === 'compose' ? 'coordinator.env' : 'service/secrets/coordinator.env'];
+  const { SVC_NATS_NKEY: key } = await settingsIn(join(place, kept[0] ?? ''));
+  // When it is called again, it keeps the keys; so it does when the small form becomes the large one.
+  const options = form === 'large' ? ['--large'] : [];
+  await prepare(...options);
+  expect(await settingsIn(join(place, kept[0] ?? ''))).toMatchObject({ SVC_NATS_NKEY: key });
+  if (form === 'large')
+    kept.push(
+      ...(kind === 'compose'
+        ? ['database/url', 'nats/server.pem']
+        : ['large/service/secrets/secret-key', 'large/service/secrets/api-token']),
+    );
+  const texts = () => Promise.all(kept.map((name) => readFile(join(place, name), 'utf8')));
+  const before = await texts();
+  await prepare(...options);
+  expect(await texts()).toEqual(before);
+  return place;
 }
 
 const settingsIn = async (path: string): Promise<Record<string, string>> =>
   parseEnv(await readFile(path, 'utf8')) as Record<string, string>;
 
-describe.skipIf(isSkipped)('the large form', () => {
-  test('gets all files that compose mounts, and keeps the keys of the single form', async () => {
-    const place = await prepared('compose');
-    const key = await readFile(join(place, 'nats/coordinator.nk'), 'utf8');
-    const prepare = () =>
-      run('sh', [join(place, 'prepare.sh'), '--large', 'nats.example.com'], {
-        env: { ...process.env, SVC_DIST: dist.folder },
-      });
-    await prepare();
-    const made = () =>
-      Promise.all(
-        ['nats/server.pem', 'database/url', 'nats/nats-nats-3.conf'].map((name) =>
-          readFile(join(place, name), 'utf8'),
-        ),
-      );
-    const before = await made();
-    await prepare();
-    expect(await made()).toEqual(before);
-    expect(await readFile(join(place, 'nats/coordinator.nk'), 'utf8')).toBe(key);
-    const services = mergedServices(join(place, 'compose.yaml'), join(place, 'large.yaml'));
-    for (const service of Object.values(services) as Service[]) {
-      for (const { from } of (service.volumes ?? []).map(volumeIn))
-        if (from.startsWith('.')) await stat(join(place, from));
-      const config = service.command?.at(-1)?.replace('/etc/nats/', 'nats/');
-      if (config?.endsWith('.conf')) await stat(join(place, config));
-    }
-    const { SVC_NATS_URL } = await settingsIn(join(place, 'agent-hosta-fra.env'));
-    expect(SVC_NATS_URL?.split(',')).toEqual(
-      [4222, 4223, 4224].map((port) => `tls://nats.example.com:${port}`),
-    );
-  });
-});
-
-describe.skipIf(isSkipped)('the large form in Kubernetes', () => {
-  test('gets its secrets once, and a certificate with the names of all servers', async () => {
-    const place = await prepared('kubernetes');
-    const secrets = join(place, 'large/service/secrets');
-    const prepare = () =>
-      run('sh', [join(place, 'prepare.sh'), '--large', 'nats.example.com'], {
-        env: { ...process.env, SVC_DIST: dist.folder },
-      });
-    await prepare();
-    const made = () =>
-      Promise.all(['secret-key', 'api-token'].map((name) => readFile(join(secrets, name), 'utf8')));
-    const before = await made();
-    await prepare();
-    expect(await made()).toEqual(before);
-    expect(Buffer.from(before[0] ?? '', 'base64')).toHaveLength(32);
-    const configuration = await readFile(join(secrets, 'nats-svc-nats-1.conf'), 'utf8');
-    expect(configuration).toContain('server_name: "svc-nats-1"');
-    expect(configuration).toContain('tls://svc-nats-2.svc-nats:6222');
-    const certificate = new X509Certificate(await readFile(join(place, 'service/secrets/nats/server.pem')));
-    for (const host of ['svc-nats', 'svc-nats-2.svc-nats', 'nats.example.com'])
-      expect(certificate.checkHost(host)).toBe(host);
-  });
+test.skipIf(isSkipped)('the large form of Kubernetes gets keys, and names for all servers', async () => {
+  const place = await prepared('kubernetes', 'large');
+  const secrets = join(place, 'large/service/secrets');
+  expect(Buffer.from(await readFile(join(secrets, 'secret-key'), 'utf8'), 'base64')).toHaveLength(32);
+  const configuration = await readFile(join(secrets, 'nats-svc-nats-1.conf'), 'utf8');
+  expect(configuration).toContain('server_name: "svc-nats-1"');
+  expect(configuration).toContain('tls://svc-nats-2.svc-nats:6222');
+  const certificate = new X509Certificate(await readFile(join(place, 'service/secrets/nats/server.pem')));
+  for (const host of ['svc-nats', 'svc-nats-2.svc-nats', 'nats.example.com'])
+    expect(certificate.checkHost(host)).toBe(host);
 });
 
 describe.skipIf(isSkipped)('the whole service', () => {
@@ -271,35 +261,28 @@ describe.skipIf(isSkipped)('the whole service', () => {
     await run('cp', [join(place, 'nats/ca.pem'), join(place, 'ca.pem')]);
     const { agent } = await servicesIn(join(place, 'agent.yaml'));
     services['agent-hosta-fra'] = agent ?? never('agent');
-    const containers = new Map<string, Described>();
-    const volumes = new Map<string, string>();
-    for (const [name, service] of Object.entries(services)) {
-      const mounts: Mount[] = [];
-      for (const { from, to, isWritable } of (service.volumes ?? []).map(volumeIn)) {
-        if (from.startsWith('.')) {
-          mounts.push({ from: join(place, from), to, isWritable });
-          continue;
-        }
-        const path = volumes.get(from) ?? (await namedVolume(from, await imageIn(service), to));
-        volumes.set(from, path);
-        mounts.push({ from: path, to, isWritable });
-      }
-      const files = await Promise.all((service.env_file ?? []).map((file) => settingsIn(join(place, file))));
-      const environment = { ...Object.assign({}, ...files), ...service.environment };
-      // The default of a variable of the file.
-      for (const [key, value] of Object.entries<string>(environment)) environment[key] = withDefault(value);
-      const [uid = 0, gid = 0] = service.user.split(':').map(Number);
-      const preparesAs = service.restart === 'no' ? { preparesAs: { uid, gid } } : {};
-      const { image, command } = service;
-      containers.set(name, {
-        image: withDefault(image),
-        ...(command === undefined ? {} : { command }),
-        environment,
-        mounts,
-        ...preparesAs,
-      });
+    await checkService(context, await describedIn(place, services), await networkOf(context));
+  });
+
+  test('runs from the compose files of the large form', async (context) => {
+    const place = await prepared('compose', 'large');
+    const { SVC_NATS_URL } = await settingsIn(join(place, 'agent-hosta-fra.env'));
+    expect(SVC_NATS_URL?.split(',')).toEqual(
+      [4222, 4223, 4224].map((port) => `tls://nats.example.com:${port}`),
+    );
+    const network = await networkOf(context);
+    for (const [name, address] of SERVERS) {
+      const file = join(place, `nats/nats-${name}.conf`);
+      await writeFile(file, (await readFile(file, 'utf8')).replaceAll('0.0.0.0', address));
     }
-    await checkService(context, containers);
+    const database = await network.start(
+      process.execPath,
+      ...[join(ROOT, 'test/support/deployed/postgres-process.ts'), join(place, 'database/url')],
+    );
+    context.onTestFinished(() => database.close());
+    const services = mergedServices(join(place, 'compose.yaml'), join(place, 'large.yaml'));
+    const { postgres: _, ...others } = services as Record<string, Service>;
+    await checkService(context, await describedIn(place, others), network);
   });
 
   test('runs from the manifests', async (context) => {
@@ -319,9 +302,51 @@ describe.skipIf(isSkipped)('the whole service', () => {
         mounts,
       });
     }
-    await checkService(context, containers);
+    await checkService(context, containers, await networkOf(context));
   });
 });
+
+/** The containers of the services of a compose file in the folder `place`. */
+async function describedIn(
+  place: string,
+  services: Readonly<Record<string, Service>>,
+): Promise<ReadonlyMap<string, Described>> {
+  const containers = new Map<string, Described>();
+  const volumes = new Map<string, string>();
+  for (const [name, service] of Object.entries(services)) {
+    const mounts: Mount[] = [];
+    for (const { from, to, isWritable } of (service.volumes ?? []).map(volumeIn)) {
+      if (from.startsWith('.')) {
+        mounts.push({ from: join(place, from), to, isWritable });
+        continue;
+      }
+      const path = volumes.get(from) ?? (await namedVolume(from, await imageIn(service), to));
+      volumes.set(from, path);
+      mounts.push({ from: path, to, isWritable });
+    }
+    const files = await Promise.all((service.env_file ?? []).map((file) => settingsIn(join(place, file))));
+    const environment = { ...Object.assign({}, ...files), ...service.environment };
+    // The default of a variable of the file.
+    for (const [key, value] of Object.entries<string>(environment)) environment[key] = withDefault(value);
+    const [uid = 0, gid = 0] = service.user.split(':').map(Number);
+    const preparesAs = service.restart === 'no' ? { preparesAs: { uid, gid } } : {};
+    const { image, command } = service;
+    containers.set(name, {
+      image: withDefault(image),
+      ...(command === undefined ? {} : { command }),
+      environment,
+      mounts,
+      ...preparesAs,
+    });
+  }
+  return containers;
+}
+
+async function networkOf(context: TestContext): Promise<LoopbackNetwork> {
+  const network = await LoopbackNetwork.create();
+  context.onTestFinished(() => network.close());
+  return network;
+}
 
 /** The members of a compose file's service that say how its container is started. */
 type Service = {
