@@ -114,11 +114,15 @@ export type AgentLoad = {
 };
 
 /**
- * Whether a region's agents cannot run all of its checks. While slots are left out, checks that do not begin
- * in time are refused, so no check waits for seconds. Overload then shows in another way: more than half of
- * the checks are late although no other program takes the CPU. In a trial, a tenth of late checks shows that
- * the halving was too early. In all other cases late checks prove nothing: checks also begin late because of
- * other programs on the machine, and thinning does not help against these.
+ * Whether a region's agents cannot run all of its checks. One of these shows it:
+ *
+ * - More than a tenth of the checks are behind.
+ * - Slots are left out, more than half of the checks are late, and no other program takes the CPU. While slots
+ *   are left out, late checks are refused early, so few checks are behind.
+ * - The thinning factor was halved for a trial, and more than a tenth of the checks are late.
+ *
+ * In all other cases late checks prove nothing: checks also begin late because of other programs on the
+ * machine, and thinning does not help against these.
  */
 export function isRegionOverloaded(
   { begun, late, behind, isStarved }: AgentLoad,

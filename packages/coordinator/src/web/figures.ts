@@ -33,7 +33,7 @@ function keyOf(language: string, options: object): string {
  */
 export function percentage(share: number | null, language = 'en'): string {
   if (share === null) return '–';
-  // The binary number for 0.9998 is 0.99979999…, whose last digit would be lost.
+  // 1e-7 absorbs binary rounding: 99.99 / 100 is 0.99989999…, which would be shown as 99.98 %.
   const exact = Math.floor(share * 10_000 + 1e-7) / 10_000;
   return numberFormat(language, { style: 'percent', minimumFractionDigits: 2 }).format(exact);
 }

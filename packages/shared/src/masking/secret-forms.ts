@@ -8,8 +8,8 @@ const SHORTEST = 4;
  */
 const MOST_WORDS = 4;
 /**
- * Maximum number of characters that are compared for one text; this takes 20 ms at most. Text beyond them
- * counts as secret.
+ * Budget of the search in one text, in compared characters; it takes 20 ms at most. From the place where the
+ * budget is used up, the rest of the text counts as secret.
  */
 const MOST_COMPARED = 500_000;
 /**

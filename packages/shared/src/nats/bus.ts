@@ -124,7 +124,7 @@ export interface ResultStreams {
  */
 export const READ_AHEAD_BYTES = 264 * 1_024;
 
-/** The same maximum for one reading of heartbeats. */
+/** Maximum number of bytes that one reading of heartbeats has requested and not yet handled. */
 export const HEARTBEATS_AHEAD_BYTES = 16 * 1_024;
 
 /**

@@ -26,9 +26,9 @@ export type TrialParts = Omit<BusParts, 'log'> & {
 };
 
 /**
- * The answer of a subject's stream to a message that it must not store. `refused`: the server refuses the
- * key. `unanswered`: there is no stream, or the stream does not answer; these two cases cannot be
- * distinguished from another account.
+ * How a subject's stream answers a message that it must refuse. `reached`: it answered. `refused`: the server
+ * forbids the key to publish on the subject. `unanswered`: there is no stream, or it does not answer; a client
+ * of another account cannot tell which.
  */
 export type StreamAnswer = 'reached' | 'refused' | 'unanswered';
 

@@ -1,10 +1,12 @@
 import { z } from 'zod';
 import { nearest } from '../text/nearest.ts';
 
-/**
- * Messages about values of the wrong type. They follow the attribute's name: `timeout: must be a number, not
- * a string`.
+/*
+ * Messages about values of the wrong type. A message is shown after the attribute's name: `timeout: must be a
+ * number, not a string`.
  */
+
+/** How messages name the type of a value. */
 type Article = 'a string' | 'a number' | 'a boolean' | 'a list' | 'a mapping';
 
 /** The message for a value of another type, or for a required value that is missing. */

@@ -173,13 +173,13 @@ function optionsOf({ host, port, tls }: SmtpRelay, { secureContext }: SessionPar
     connectionTimeout: NEVER_LONGER_MS,
     greetingTimeout: NEVER_LONGER_MS,
     socketTimeout: NEVER_LONGER_MS,
-    // Without this setting, a relay that does not close its side would keep the connection open.
+    // 0: `close()` destroys the socket at once. By default, nodemailer waits 5 s for the relay to close its side.
     socketCloseTimeout: 0,
     maxResponseSize: MOST_OF_AN_ANSWER,
   };
 }
 
-/** Opens the connection. nodemailer would resolve the name itself, outside the limit on lookup threads. */
+/** Opens the connection. nodemailer would resolve the name itself, outside of the resolver that all connections share. */
 async function dial({ host, port }: SmtpRelay, resolve: Resolve, signal: AbortSignal): Promise<Socket> {
   const lookup: LookupFunction = (name, options, callback) => {
     resolve(name).then(

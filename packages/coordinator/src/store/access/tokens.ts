@@ -77,9 +77,9 @@ export class Tokens {
   /** When each token was last used, epoch ms, by token id. */
   readonly #lastUsed = new Map<number, number>();
   readonly #unsavedUses = new Set<number>();
-  /** Number of reads and of own changes so far. */
+  /** Sequence number of the newest read, or change by this process. Both are counted together. */
   #newest = 0;
-  /** Number of the read or own change whose result {@link #byHash} shows. */
+  /** Sequence number of the read or change whose result {@link #byHash} shows. */
   #shown = 0;
 
   private constructor(store: Store) {

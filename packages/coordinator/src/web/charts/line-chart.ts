@@ -22,7 +22,7 @@ export type Strip = {
   readonly whole: string;
   /** The share of each column, 0 to 1. */
   readonly shares: readonly number[];
-  /** The text of each column in the table of figures. */
+  /** For each column of the chart, the text that the table of figures shows. */
   readonly texts: readonly string[];
 };
 
