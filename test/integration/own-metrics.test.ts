@@ -78,6 +78,8 @@ test.each(['protobuf', 'json'] as const)(
       await receiver.until(
         () =>
           numberOf(pointsOf(receiver, 'svc-coordinator', 'svc_results')[0]) > 0 &&
+          // The streams are looked at now and then.
+          pointsOf(receiver, 'svc-coordinator', 'svc_stream').length > 0 &&
           numberOf(pointsOf(receiver, 'svc-agent', 'svc_agent_batches_acknowledged')[0]) > 0,
       );
       expect(receiver.errors).toEqual([]);

@@ -137,10 +137,8 @@ test('reading ends, and reports it once, when the server is lost; then the strea
   const { ended } = await read(A);
   await server.kill();
   await ended.count(1);
-  const back = collector<boolean>();
-  for (const each of [bus, agents]) each.onConnection(back.handle);
   await server.restart();
-  await back.count(2);
+  await expect.poll(() => bus.isConnected && agents.isConnected).toBe(true);
   const { seen } = await read(A);
   beat(A, 'one', '1');
   expect(await seen.count(1)).toEqual([['one', '1']]);
