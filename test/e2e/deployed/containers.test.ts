@@ -178,6 +178,14 @@ function never(name: string): never {
 /** An image by its name. The image of NATS is a root folder with the NATS server of this machine. */
 async function imageOf(name: string): Promise<Image> {
   if (!name.includes('/nats:')) return images.get(name.replace(/^svc-/, '')) ?? never(name);
+  natsImage ??= makeNatsImage();
+  return natsImage;
+}
+
+/** Made once: a program that is written while a container starts it cannot be executed. */
+let natsImage: Promise<Image> | undefined;
+
+async function makeNatsImage(): Promise<Image> {
   const root = join(folder, 'images', 'nats');
   await mkdir(join(root, 'usr/local/bin'), { recursive: true });
   await cp((await findNatsServer()).path, join(root, 'usr/local/bin/nats-server'));
