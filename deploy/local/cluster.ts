@@ -74,6 +74,8 @@ export class LocalCluster {
     if (user !== null) openDataFolder(dataDir);
     const database = await preparePostgres(postgres, dataDir, user);
     const nats = await this.#prepareNats();
+    // The first start makes a database, which takes seconds.
+    if (this.isStopping) return;
     this.#postgres = this.#parts.server(database.server);
     this.#nats = nats.configFiles.map((file, index) =>
       this.#parts.server({

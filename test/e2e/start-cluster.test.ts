@@ -90,3 +90,11 @@ test('a cluster does not take servers of the environment for its own', async () 
   expect(await refused.ended()).toBe(1);
   expect(refused.lines.join()).toContain('unset SVC_DATABASE_URL');
 });
+
+test('a stop while the database is made for the first time leaves nothing running', async (context) => {
+  const place = await placeIn(openedIn(context), {});
+  const stopped = place.start();
+  await stopped.line('svc is starting as a cluster');
+  expect(await stopped.end('SIGINT')).toBe(0);
+  expect(stopped.lines.at(-1)).toBe('stopped');
+});
