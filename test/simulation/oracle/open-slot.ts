@@ -112,6 +112,12 @@ export class OpenSlots implements Iterable<OpenSlot> {
     this.#decidedSlot = this.endedSlot;
     this.#open.length = 0;
   }
+
+  /** No report about this slot or an older one votes any more. Nothing is open. */
+  endAt(slot: number): void {
+    this.endedSlot = Math.max(this.endedSlot, slot);
+    this.#decidedSlot = Math.max(this.#decidedSlot, slot);
+  }
 }
 
 /** The region has said something about the slot, which was given to it therefore. */

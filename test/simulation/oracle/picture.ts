@@ -230,6 +230,8 @@ export class Picture {
   }
 
   #opened({ slot, version, regions }: Told & { is: 'opened' }, now: Now): void {
+    // "`active: false`: votes end", also those of a slot that dispatch gives before it knows.
+    if (this.monitor?.active === false) this.#open.endAt(slot);
     if (!this.isActive || this.monitor?.version !== version || this.#open.isOver(slot)) return;
     const open = this.#openSlot(slot, now);
     // "A removed region's vote goes at once", and it enters again "from the first slot it was given" since.

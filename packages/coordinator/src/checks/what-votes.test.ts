@@ -229,6 +229,18 @@ test('a result about a slot far ahead is counted once', async () => {
   expect(it.recorder.counts).toMatchObject({ results: 5, duplicates: 1 });
 });
 
+test('a slot that dispatch gives before it learns of a deactivation never votes, also after the next activation', async () => {
+  await it.slot(1, all('passed'));
+  await it.declare(liveMonitor(1, { active: false }));
+  const slot = it.clock.wall() + 1;
+  it.recorder.opened(liveMonitor(1), slot, THREE);
+  await it.declare(liveMonitor(1));
+  await it.pass(1_000);
+  for (const region of THREE) await it.report(1, slot, region, 'failed');
+  expect(votes()).toEqual([]);
+  expect(it.status(1)).toBe('unknown');
+});
+
 test('an incident that was not announced to any channel ends with its monitor', async () => {
   await it.slot(1, all('failed'));
   await it.declare(liveMonitor(1, { active: false }));

@@ -134,8 +134,21 @@ export class Evaluation {
   /** Handles a slot that was given to the regions `given`. */
   opened({ id, version }: LiveMonitor, slot: number, given: RegionSet): void {
     const evaluated = this.#evaluated(id, version);
+    if (evaluated === null) this.#closeWhileInactive(id, slot);
     if (evaluated === null || isOver(evaluated.state, slot)) return;
     giveSlot(this.frame, evaluated.state, evaluated.monitor, slot, given);
+  }
+
+  /**
+   * Closes a slot that dispatch gave before it learned of the deactivation. Its reports may come after the
+   * monitor is activated again, and its votes ended with the deactivation.
+   */
+  #closeWhileInactive(id: number, slot: number): void {
+    const known = this.#known(id);
+    if (known === null || known.monitor.active || slot <= known.state.floorSlot) return;
+    known.state.floorSlot = slot;
+    known.state.decidedSlot = slot;
+    this.frame.unwritten.add(known.state);
   }
 
   /**
