@@ -279,6 +279,25 @@ test('what a file exports, another one uses', () => {
   expect(wrong.map(({ file, line, name }) => `${file}:${line} exports ${name}`)).toEqual([]);
 });
 
+/** The links in comments that a line end breaks or whose name the file does not contain. */
+function wrongLinks(text: string): string[] {
+  const code = text.replaceAll(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '');
+  const names = new Set(code.match(/#?[\w$]+/g));
+  const links = text.matchAll(/\{@link(?:[^}]*\n[^}]*| (?!https?:)(#?[\w$]+)[^}\n]*)\}/g);
+  return [...links].filter(([, name]) => name === undefined || !names.has(name)).map(([link]) => link);
+}
+
+test('a link in a comment names something in its file, and stands in one line', () => {
+  const link = (name: string) => `/** See {@${'link'} ${name}}. */\nclass Known { #member = 1; }`;
+  expect(wrongLinks(link('Known.member') + link('#member'))).toEqual([]);
+  for (const name of ['Unknown', '#known', '\n * Known']) expect(wrongLinks(link(name))).toHaveLength(1);
+  const found = globSync('{packages,deploy,docs,test}/**/*.{ts,mjs}', {
+    cwd: ROOT,
+    exclude: isNotKept,
+  }).flatMap((file) => wrongLinks(textOf(file)).map((wrong) => `${file}: ${wrong}`));
+  expect(found).toEqual([]);
+});
+
 /** Words of the domain, as types are named by them. Each means one thing in all packages. */
 const WORDS = [
   'Agent',

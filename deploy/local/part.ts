@@ -47,13 +47,13 @@ const LONGEST_RESTART_MS = 10_000;
 const WELL_AFTER_MS = 10_000;
 
 /**
- * One child process that is kept running: it is restarted with growing waits when it dies, and {@link
- * Part.stop} stops it finally.
+ * One child process that is kept running. When it dies, it is restarted after
+ * a wait, which grows with each restart. {@link Part.stop} ends it for good.
  *
  *     idle → running → (died) → waiting → running → … → stopped
  *
- * It runs in a session of its own, so that Ctrl-C in the terminal reaches only the supervisor, which then
- * stops the parts in order.
+ * The process runs in a session of its own, so that Ctrl-C in the terminal
+ * reaches only the supervisor, which then stops the parts in order.
  */
 export class Part {
   readonly name: string;

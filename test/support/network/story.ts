@@ -1,6 +1,6 @@
 /**
  * The whole service in a network namespace of its own, behind a gateway to another one, while its network
- * fails in every way. {@link OwnNetwork} starts it; it prints a line for each step.
+ * fails in every way. `OwnNetwork` starts it; it prints a line for each step.
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';

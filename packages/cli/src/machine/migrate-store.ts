@@ -58,7 +58,11 @@ ${describeOptions(OPTIONS)}
   },
 };
 
-/** The address of the coordinator's database. @throws UsageError where no setting names one */
+/**
+ * The address of the coordinator's database.
+ *
+ * @throws UsageError where no setting names one
+ */
 function databaseOfSettings(environment: NodeJS.ProcessEnv): string {
   const { databaseUrl } = readEnvironment(
     { databaseUrl: COORDINATOR_SETTINGS.databaseUrl },
@@ -69,7 +73,10 @@ function databaseOfSettings(environment: NodeJS.ProcessEnv): string {
   return databaseUrl.reveal();
 }
 
-/** The database that an option names. The path of a file begins in the folder where the user is. */
+/**
+ * The database that an option names. A relative path of a file
+ * starts from the folder in which the user called the command.
+ */
 function databaseAt(text: string, environment: NodeJS.ProcessEnv): Secret {
   if (!COORDINATOR_SETTINGS.databaseUrl.schema.safeParse(text).success)
     throw new UsageError('a database is sqlite:<path> or postgres://…');

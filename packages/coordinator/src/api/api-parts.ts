@@ -187,9 +187,9 @@ export type DeclaredFileState = {
   readonly waiting: { readonly reason: string; readonly tries: number; readonly nextAt: number } | null;
 };
 
-/** The exports of metrics over OTLP. `MetricsExport` implements this. */
+/** The exports of metrics over OTLP. */
 export interface ExportDirectory {
-  /** Returns the state of each endpoint to which svc exports. A state is at most a second old. */
+  /** Returns the state of each endpoint to which svc exports. */
   endpoints(): readonly EndpointState[];
   /**
    * Sends the metrics of a monitor to the endpoint of the monitor now.

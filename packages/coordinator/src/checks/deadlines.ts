@@ -6,17 +6,17 @@ import type { RecorderParts } from './recorder-parts.ts';
 /** Instants that are closer together than this share one timer, ms. */
 const COARSENESS_MS = 100;
 /**
- * Maximum number of alarms in one turn of the event loop. The bound is needed because all alarms may be due
- * at once after an outage.
+ * Maximum number of calls of `onDue` in one turn of the event loop. The
+ * bound is needed because after an outage all ids may be due at once.
  */
 const ALARMS_PER_TURN = 2_000;
-/** Instant of an id while its alarm is handled: no new instant is armed yet. */
+/** Instant of an id while `onDue` runs for it: no new instant is armed yet. */
 const NONE_YET = Number.POSITIVE_INFINITY;
 
 /**
- * One alarm for each id on one shared timer. An alarm may come early: if the id is armed again for a later
- * instant, the earlier alarm stays. An alarm comes up to `COARSENESS_MS` late, and later if more than
- * `ALARMS_PER_TURN` are due at once. `onDue` checks what is really due, and arms the id again.
+ * A deadline for each id, all on one shared timer. `onDue` may be called early: if an id is armed again for
+ * a later instant, its earlier deadline stays. It may be called up to `COARSENESS_MS` late, and later if
+ * more than `ALARMS_PER_TURN` ids are due at once. `onDue` checks what is really due, and arms the id again.
  */
 export class Deadlines {
   readonly #clock: Clock;
@@ -33,7 +33,7 @@ export class Deadlines {
     this.#onDue = onDue;
   }
 
-  /** Starts the alarms. No alarm comes before this call. */
+  /** Starts the timer. `onDue` is not called before this call. */
   start(): void {
     this.#isRunning = true;
     this.#schedule();
@@ -80,8 +80,8 @@ export class Deadlines {
   }
 
   /**
-   * Usually the handling of the alarm arms the id again. So the id is not deleted first: that would make the
-   * map rebuild its table again and again.
+   * `onDue` usually arms the id again. So the id is not deleted first: deleting
+   * and adding it would make the map rebuild its table again and again.
    */
   #alarm(id: number): void {
     this.#armed.set(id, NONE_YET);
@@ -214,7 +214,8 @@ export class MonitorDeadlines {
   /**
    * Arms a monitor after its state has changed.
    *
-   * @param now the present, ms on the clock of `Vote.expiresAt`; votes that expired earlier cause no alarm
+   * @param now the present, ms on the clock of `Vote.expiresAt`;
+   *   a vote that expired earlier sets no deadline
    */
   arm(state: Readonly<MonitorState>, now: number): void {
     const at = nextInstant(state, now, this.#parts.slotClock.jumpedMs);

@@ -83,10 +83,10 @@ export class MaintenanceHold {
   }
 
   /**
-   * Sets the alarm for the next end of an occurrence of the window.
+   * Arms the deadline for the next end of an occurrence of the window.
    *
-   * @param since epoch ms on the slots' clock. If no end is known for the window,
-   *   the first end after this instant is used
+   * @param since epoch ms on the slots' clock. If no end is known
+   *   for the window, the first end after this instant is used
    */
   #arm(windowId: number, since = this.#parts.slotClock.now()): void {
     const window = this.#windows.get(windowId);

@@ -156,7 +156,7 @@ export class MetricsExport {
   readonly #forgotten = new Set<number>();
   readonly #posts = new Map<boolean, HttpPost>();
   readonly #reloading: GrowingWaits;
-  /** Id of the newest note that was stored when {@link #load} read the totals. */
+  /** Id of the newest note that was stored when {@link load} read the totals. */
   #lastAtStart = 0;
   /** Id of the last note that was made. */
   #lastMade = 0;

@@ -84,7 +84,7 @@ type CopiedTable = (typeof COPIED_TABLES)[number];
 const SHOWN = { status_pages: 'id', monitor_states: 'monitor_id' } as const;
 
 const PAGE_ROWS = 1_000;
-/** Interval at which the leases are renewed: less than a third of {@link LEASE_MS}, ms. */
+/** Interval at which the leases are renewed, ms: less than a third of the duration of a lease. */
 const RENEW_EVERY_MS = 1_000;
 
 const progress = z.object({
@@ -98,7 +98,7 @@ type Progress = z.infer<typeof progress>;
 
 type Row = Record<string, SqlValue>;
 
-/** Number of rows by table. */
+/** Number of copied rows, by table. */
 export type Copied = Readonly<Record<string, number>>;
 
 export type CopyParts = {
@@ -136,8 +136,8 @@ export async function copyStore({ from, to, log, onPage = () => {} }: CopyParts)
 }
 
 /**
- * The id of the installation in a database. It only reads: whatever a mistyped address names, nothing is created
- * or changed there.
+ * The id of the installation in a database. This function only reads:
+ * even if the address is mistyped, nothing is created or changed there.
  *
  * @throws StoreError `store-foreign`
  */
@@ -300,8 +300,8 @@ function withoutNul(row: Row): Row {
 type PageOfRows = { readonly rows: readonly Row[]; readonly last: (string | number)[] };
 
 /**
- * The rows after this key in pages, in the order of the primary key. The fact with the progress of the copy
- * is left out.
+ * Pages of the rows whose primary key is greater than `after`, in the order of
+ * that key; null: of all rows. The fact with the progress of the copy is left out.
  */
 async function* pagesOf(
   { read }: Store,

@@ -120,10 +120,14 @@ export const LAST_IDS = eachIn({
     WHERE s.relkind = 'S' AND s.relnamespace = CAST(current_schema() AS regnamespace)`,
 });
 
-/** Statement to run before {@link writeLastId}: deletes SQLite's last ids. */
+/** Statement to run before {@link writeLastId}: deletes SQLite's last ids. PostgreSQL needs no such step. */
 export const FORGET_LAST_IDS = eachIn({ sqlite: sql`DELETE FROM sqlite_sequence`, postgres: sql`SELECT` });
 
-/** Statement: sets the last assigned id of a table, so that new ids are greater. @param id > 0 */
+/**
+ * Statement: sets the last assigned id of a table, so that new ids are greater.
+ *
+ * @param id > 0
+ */
 export function writeLastId(table: string, id: number): RawBuilder<unknown> {
   return eachIn({
     sqlite: sql`INSERT INTO sqlite_sequence (name, seq) VALUES (${table}, ${id})`,
@@ -176,7 +180,10 @@ export function pairsAs(
   });
 }
 
-/** For FROM: the same as {@link pairsAs}, with a column `third`, and in the given order. */
+/**
+ * For FROM: triples of whole numbers as a table with the
+ * columns `first`, `second` and `third`, in the given order.
+ */
 export function triplesAs(
   triples: readonly (readonly [first: number, second: number, third: number])[],
   alias: string,
@@ -193,8 +200,8 @@ export function triplesAs(
 }
 
 /**
- * Aggregate: makes a JSON array from the values of each row, and the text of one JSON array from all of these
- * arrays, in the order of `orderedBy`.
+ * Aggregate: makes a JSON array from the named columns of each row, and collects these
+ * arrays, in the order of `orderedBy`, in one JSON array, which it answers as text.
  */
 export function jsonRows(values: readonly string[], orderedBy: readonly string[] = []): RawBuilder<string> {
   const columns = (names: readonly string[]) => sql.join(names.map((name) => sql.ref(name)));
@@ -205,13 +212,19 @@ export function jsonRows(values: readonly string[], orderedBy: readonly string[]
   });
 }
 
-/** The greatest of the values in one row. */
+/**
+ * The greatest of the values in one row. No value may be NULL:
+ * SQLite would answer NULL, and PostgreSQL would ignore it.
+ */
 export function greatest(...values: readonly RawBuilder<number>[]): RawBuilder<number> {
   const all = sql.join(values);
   return eachIn({ sqlite: sql<number>`max(${all})`, postgres: sql<number>`greatest(${all})` });
 }
 
-/** The least of the values in one row. */
+/**
+ * The least of the values in one row. No value may be NULL:
+ * SQLite would answer NULL, and PostgreSQL would ignore it.
+ */
 export function least(...values: readonly RawBuilder<number>[]): RawBuilder<number> {
   const all = sql.join(values);
   return eachIn({ sqlite: sql<number>`min(${all})`, postgres: sql<number>`least(${all})` });
@@ -225,7 +238,11 @@ export function containsText(text: RawBuilder<unknown>, part: string): RawBuilde
   });
 }
 
-/** A member of the JSON object in `column`, as text. @param member a plain name */
+/**
+ * A member of the JSON object in `column`, as text.
+ *
+ * @param member a plain name
+ */
 export function jsonMember(column: RawBuilder<unknown>, member: string): RawBuilder<string | null> {
   return eachIn({
     sqlite: sql<string | null>`json_extract(${column}, ${sql.lit(`$.${member}`)})`,
@@ -233,7 +250,11 @@ export function jsonMember(column: RawBuilder<unknown>, member: string): RawBuil
   });
 }
 
-/** Whether a member of the JSON object in `column` is true: 1, else 0. @param member a plain name */
+/**
+ * Whether a member of the JSON object in `column` is true: 1, else 0.
+ *
+ * @param member a plain name
+ */
 export function jsonFlag(column: RawBuilder<unknown>, member: string): RawBuilder<number> {
   return eachIn({
     sqlite: sql<number>`coalesce(json_extract(${column}, ${sql.lit(`$.${member}`)}), 0)`,
@@ -242,17 +263,17 @@ export function jsonFlag(column: RawBuilder<unknown>, member: string): RawBuilde
 }
 
 /**
- * The JSON text in `column` as PostgreSQL's type. PostgreSQL reads no member of an object with the character
- * NUL in any of its texts, so U+FFFD is read instead.
+ * The JSON text in `column` as PostgreSQL's type. PostgreSQL cannot read a member of an object
+ * while one of its texts contains the character NUL, so each NUL is replaced by U+FFFD first.
  */
 function json(column: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`CAST(replace(${column}, '\\u0000', '\\ufffd') AS json)`;
 }
 
 /**
- * The answer of an aggregate over reports. Only the function defined beside the aggregate can read the
- * answer. SQLite sums the reports up on the reading thread. PostgreSQL answers the reports themselves, in
- * hexadecimal digits, and that function sums them up.
+ * The answer of an aggregate over reports, for {@link readReportSums} or
+ * {@link readPhaseSums}. SQLite sums the reports up on the reading thread. PostgreSQL answers
+ * the reports themselves, in hexadecimal digits, and the reading function sums them up.
  */
 export type SummedUp = string;
 

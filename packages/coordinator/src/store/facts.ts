@@ -40,7 +40,11 @@ export async function factOrNew(db: Kysely<Database>, key: string, make: () => s
 /** Key of the fact with the progress of copying another database into this database; see `copy-store.ts`. */
 export const COPYING = 'copying';
 
-/** Refuses a database into which a copy is unfinished. @throws StoreError `store-foreign` */
+/**
+ * Refuses a database into which a copy is unfinished.
+ *
+ * @throws StoreError `store-foreign`
+ */
 export async function refuseUnfinishedCopy({ read }: Pick<Store, 'read'>): Promise<void> {
   if ((await readFact(read, COPYING)) === null) return;
   throw new StoreError('store-foreign', 'the database is an unfinished copy: call "svc migrate-store" again');

@@ -53,8 +53,8 @@ export async function takeShard(
 }
 
 /**
- * Whether nobody holds a lease that has not expired, so that
- * {@link takeShard} may succeed. This function only reads.
+ * Whether no coordinator holds a lease that has not expired, so
+ * that {@link takeShard} may succeed. This function only reads.
  */
 export async function isShardFree({ work }: Pick<Store, 'work'>): Promise<boolean> {
   const { rows } =
@@ -94,11 +94,17 @@ export type LeaseHolder = ShardTerm & {
   readonly now: () => number;
   /** Called after each renewal, with the instant at which the renewal was begun, on the clock of `now`. */
   readonly onRenewed: (begunAt: number) => void;
-  /** Called when a write was refused because another coordinator has taken the shard. */
+  /**
+   * Called when another coordinator has taken the shard, so that
+   * the write was refused, and when the shard's row is missing.
+   */
   readonly onLost: () => void;
 };
 
-/** The store of a leader: each of its transactions renews the lease, or writes nothing. */
+/**
+ * The store of a leader. Each of its transactions renews the
+ * lease, and writes nothing if another coordinator has taken it.
+ */
 export class FencedStore implements Store {
   readonly read: Kysely<Database>;
   readonly work: Kysely<Database>;

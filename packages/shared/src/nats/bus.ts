@@ -1,18 +1,18 @@
 import type { Region } from '../regions.ts';
 
 /**
- * The message bus as all other code sees it. Only the files of this folder know the NATS client.
+ * The message bus. All code outside this folder reaches NATS through it.
  *
- * Core publishing is at most once. Nothing is kept while the connection is down: `publish` then throws {@link
- * BusDisconnected}, because the client would throw its buffer away.
+ * A published message arrives at most once, because core NATS stores nothing. Without a connection,
+ * `publish` throws `BusDisconnected`; the client would buffer the message and might lose it.
  */
 export interface Bus {
   readonly isConnected: boolean;
   /** @throws BusDisconnected when there is no connection. */
   publish(subject: string, data: Uint8Array | string, options?: PublishOptions): void;
   /**
-   * Calls `handler` synchronously for each message, in order. An error that it throws is logged and goes no
-   * further.
+   * Calls `handler` synchronously for each message, in order. An
+   * error that `handler` throws is logged and goes no further.
    */
   subscribe(
     subject: string,
@@ -20,13 +20,13 @@ export interface Bus {
     options?: SubscribeOptions,
   ): BusSubscription;
   /**
-   * Reads the heartbeats of a region's agents: first the newest of each agent that NATS
-   * keeps, then those that arrive.
+   * Reads the heartbeats of a region's agents: first the newest heartbeat
+   * of each agent, which NATS keeps, and then each new heartbeat.
    *
-   * `handler` is called for each heartbeat. While its promise is pending, no further heartbeat is
-   * handled or asked for, and NATS keeps only the newest of each agent. `onEnd` is called once, when
-   * the reading ends for any other reason than `close`: connection lost, stream or consumer gone. The
-   * caller then starts another reading.
+   * `handler` is called for each heartbeat. While its promise is pending, no further
+   * heartbeat is handled or requested, and NATS keeps only the newest of each agent.
+   * `onEnd` is called once, when the reading ends for any other reason than `close`:
+   * connection lost, stream or consumer gone. The caller then starts another reading.
    *
    * @throws BusDisconnected, or the error that the server answered
    */
@@ -36,13 +36,16 @@ export interface Bus {
     onEnd: (error: unknown) => void,
   ): Promise<StreamReading>;
   /**
-   * Resolves when the server has answered a round trip: every message that it had sent before was handled.
-   * Rejects when the connection is lost.
+   * Sends a ping, and resolves at the server's answer. All messages that the server sent
+   * before its answer have been handled by then. Rejects when the connection is lost.
    */
   flush(): Promise<void>;
   /** A fresh subject below this connection's inbox prefix. */
   inbox(): string;
-  /** Called at every change, not at registration. Returns a function that unregisters. */
+  /**
+   * Calls `listener` at every change of `isConnected`, but not at
+   * registration. Returns a function that unregisters the listener.
+   */
   onConnection(listener: (isConnected: boolean) => void): () => void;
   /** Drains subscriptions, flushes pending publishes and closes the connection. Never rejects. */
   close(): Promise<void>;
@@ -60,7 +63,9 @@ export type BusMessage = {
   reply: string;
   /** Size of the data and of the headers together, bytes. The headers are not read. */
   bytes: number;
-  /** True for the server's immediate 503: the subject that the message was published to has no subscriber. */
+  /**
+   * Whether this is the server's answer 503: the subject that a request was published to has no subscriber.
+   */
   isNoResponders: boolean;
 };
 
@@ -79,16 +84,16 @@ export interface BusSubscription {
  * `resultsStream(region)` names a stream.
  */
 export interface ResultStreams {
-  /** The existing streams of results by name, as they were at one moment after the call. */
+  /** The existing streams of results, by name. */
   list(): Promise<ReadonlyMap<string, StreamInfo>>;
   /**
    * Creates the region's stream where it is missing, and sets its limit.
    *
-   * The limit is never lowered below what the stream holds: call again when the stream holds less. Where NATS
-   * has no room for the limit, an existing stream keeps its old limit. A new stream then gets half of the
-   * limit, a quarter and so on, down to 4 MiB, because results in a small stream are better than none.
+   * The limit is never lowered below what the stream holds: call again when the stream holds less. Where
+   * NATS has no room for the limit, an existing stream keeps its old limit, and a new stream gets half of
+   * the limit, a quarter and so on, down to 4 MiB, because results in a small stream are better than none.
    *
-   * @throws StreamTooLarge
+   * @throws StreamTooLarge, TooFewServers
    */
   ensure(region: Region, limits: { maxBytes: number }): Promise<StreamInfo>;
   /** The stored message, or null when it is gone. */
@@ -96,13 +101,13 @@ export interface ResultStreams {
   /**
    * Reads in order from `fromSequence` on, without acknowledgements.
    *
-   * `handler` is called for each message. While its promise is pending, no further message is handled or
-   * asked for. At most {@link READ_AHEAD_BYTES} are asked for and not handled. `onEnd` is called when the
-   * reading ends for any other reason than `close`: connection lost, stream deleted or emptied, consumer
-   * lost. The caller then looks at the stream again and starts another reading.
+   * `handler` is called for each message. While its promise is pending, no further message is handled
+   * or requested. At most {@link READ_AHEAD_BYTES} are requested and not yet handled. `onEnd` is
+   * called when the reading ends for any other reason than `close`: connection lost, stream deleted
+   * or emptied, consumer lost. The caller then looks at the stream again and starts another reading.
    *
-   * @param created when the stream that `fromSequence` belongs to was created. A stream that was created at
-   *   another time is not read. Left out: any stream of the name is read
+   * @param created creation time of the stream that `fromSequence` belongs to. If the stream
+   *   was created at another time, it is not read. Left out: any stream of the name is read
    * @throws SvcError `stream-read-ended` when the stream is another one
    */
   read(
@@ -112,7 +117,7 @@ export interface ResultStreams {
     onEnd: (error: unknown) => void,
     created?: string,
   ): Promise<StreamReading>;
-  /** Drops messages below `sequence`. A `sequence` of 1 or less drops nothing. */
+  /** Deletes the messages below `belowSequence`. A `belowSequence` of 1 or less deletes nothing. */
   purge(stream: string, belowSequence: number): Promise<void>;
 }
 
@@ -128,8 +133,8 @@ export const READ_AHEAD_BYTES = 264 * 1_024;
 export const HEARTBEATS_AHEAD_BYTES = 16 * 1_024;
 
 /**
- * `bytes`: present size of the stream. `maxBytes`: limit of its size, beyond which
- * the oldest messages are dropped.
+ * `bytes`: present size of the stream. `maxBytes`: limit
+ * of its size; beyond it, the oldest messages are deleted.
  */
 export type StreamInfo = {
   created: string;
@@ -147,7 +152,10 @@ export type StreamMessage = {
   time: number;
   /** `Nats-Msg-Id` of the message; '' when it has none. */
   messageId: string;
-  /** Number of messages after this one in the stream; 0 when that is unknown. */
+  /**
+   * Number of messages that the stream had after this one
+   * at delivery. Left out by {@link ResultStreams.message}.
+   */
   pending?: number;
 };
 

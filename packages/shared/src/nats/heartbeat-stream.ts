@@ -19,7 +19,9 @@ import { replicasAt } from './stream-replicas.ts';
  * server's overhead.
  */
 const MAX_BYTES = 1_024 ** 2;
-/** Age at which NATS forgets a heartbeat, ms. An agent counts as gone after three missed heartbeats. */
+/**
+ * Age at which NATS forgets a heartbeat, ms. An agent counts as gone earlier, after three missed heartbeats.
+ */
 const MAX_AGE_MS = 10_000;
 /** Minimum time that servers accept for remembering message ids, ms. Heartbeats have no ids. */
 const DUPLICATE_WINDOW_MS = 100;
@@ -28,11 +30,12 @@ const DUPLICATE_WINDOW_MS = 100;
 const STREAM_NAME_TAKEN = 10058;
 
 /**
- * The stream with a region's heartbeats keeps one message for each subject. So a reader finds one heartbeat
- * for each agent, whatever a region's key sends, and however often.
+ * The configuration of the stream with a region's heartbeats. The stream
+ * keeps one message for each subject, so a reader finds one heartbeat for
+ * each agent, whatever the holder of a region's key sends, and however often.
  *
- * A full stream refuses new subjects, but known agents can still replace their heartbeats. A flood under
- * invented names therefore removes no agent; it only keeps further agents of its own region out.
+ * A full stream refuses new subjects, but known agents can still replace their heartbeats. A flood
+ * under invented names therefore removes no agent; it only keeps further agents of its own region out.
  */
 const configOf = (region: Region) =>
   ({
@@ -51,8 +54,8 @@ const configOf = (region: Region) =>
   }) satisfies Partial<StreamConfig>;
 
 /**
- * The contract is that of `Bus.readHeartbeats`. The stream is in memory, so it is created
- * again when a server has lost it.
+ * The contract is that of `Bus.readHeartbeats`. The stream is created if
+ * it is missing: it is in memory, and a server that restarts loses it.
  */
 export async function readHeartbeats(
   bus: ReadableBus,

@@ -32,7 +32,10 @@ import { headerBytes, isNoResponders } from './headers.ts';
 import { readHeartbeats } from './heartbeat-stream.ts';
 import { type NatsServers, parseNatsServers, shownServers } from './servers.ts';
 
-/** There is no connection, and nothing was sent. `publish` and `flush` throw this error. */
+/**
+ * There is no connection, or it was lost before the server
+ * answered. `publish` throws this error only when nothing was sent.
+ */
 export class BusDisconnected extends SvcError {
   readonly retryable = true;
 
@@ -67,9 +70,9 @@ export type BusParts = {
 /**
  * Connects to NATS and keeps connecting: it waits for a server that is not up yet, and reconnects for ever.
  *
- * The options follow measurements against servers 2.9 to 2.15. A dead connection is noticed after two missed
- * pings (20 s). Reconnects come twice a second. An authentication error does not end the client, because the
- * operator may be replacing keys.
+ * The options follow measurements against servers 2.9 to 2.15. A dead connection is noticed when two pings in
+ * a row had no answer, 20 to 30 s after it died. The client tries to reconnect every 0.5 to 1 s (with TLS:
+ * 0.5 to 1.5 s). An authentication error does not end the client, because the operator may be replacing keys.
  */
 export async function connectBus(parts: BusParts): Promise<NatsBus> {
   const connectionOptions = connectionOptionsOf(parts);
@@ -111,8 +114,8 @@ const EXPLAIN_AFTER_MS = 1_000;
 const EXPLAIN_EVERY_MS = 30_000;
 
 /**
- * Logs why the first connection is still missing, because the client waits for it in silence. From time to
- * time it tries a second connection, only to learn why that attempt fails.
+ * Logs why the first connection is still missing, because the client waits for it in
+ * silence. To learn the reason, this function tries a second connection from time to time.
  *
  * @returns a function to call when the wait is over
  */
@@ -182,8 +185,8 @@ function authenticatorOf(parts: Pick<BusParts, 'credentialsFile' | 'nkeySeed'>):
 }
 
 /**
- * Whether the client gave up a question because its connection was lost. The client usually does
- * so before it reports the loss.
+ * Whether the client gave up a request because its connection was lost.
+ * The client usually gives up its requests before it reports the loss.
  */
 function isLoss(error: unknown): boolean {
   return error instanceof NatsError && error.code === ErrorCode.Disconnect;
@@ -196,7 +199,10 @@ export class NatsBus implements Bus {
   readonly #options: ConnectionOptions;
   readonly #log: Logger;
   readonly #listeners = new Set<(isConnected: boolean) => void>();
-  /** Functions that reject the questions that wait for an answer, for when the connection is lost. */
+  /**
+   * For each request that waits for an answer: the function
+   * that rejects it, called when the connection is lost.
+   */
   readonly #asked = new Set<(reason: unknown) => void>();
   #isConnected = true;
 
@@ -263,15 +269,15 @@ export class NatsBus implements Bus {
   }
 
   /**
-   * Asks the server and resolves with its answer. For `heartbeat-stream.ts`, `result-streams.ts` and
-   * `stream-reading.ts` only, beside this file.
+   * Sends a request with `ask`, and resolves with the server's answer. Only
+   * `heartbeat-stream.ts`, `result-streams.ts`, `stream-reading.ts` and this file may call it.
    *
-   * @throws BusDisconnected without a connection, and as soon as it is lost, because the client would wait
-   *   for an answer that can no longer come
+   * @throws BusDisconnected without a connection, and as soon as it is lost,
+   *   because the client would wait for an answer that can no longer come
    */
   async unlessLost<T>(ask: () => Promise<T>): Promise<T> {
     if (!this.#isConnected) throw new BusDisconnected();
-    // Promise.race with one long-lived promise would keep a reaction for every question ever asked.
+    // Promise.race with one long-lived promise would keep a reaction for every request ever sent.
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     this.#asked.add(reject);
     ask().then(resolve, (error: unknown) => reject(isLoss(error) ? new BusDisconnected() : error));
@@ -313,8 +319,8 @@ export class NatsBus implements Bus {
   }
 
   /**
-   * Refuses a message that the server would not accept. The server's own maximum is 1 MB; if its operator set
-   * a smaller maximum, messages beyond that are refused for ever.
+   * Logs an error when the server refuses messages of the size that svc sends. A server
+   * accepts 1 MB by default. Under a smaller maximum, larger messages are refused for ever.
    */
   #checkPayload(): void {
     const maxPayload = this.connection.info?.max_payload ?? 0;

@@ -62,7 +62,7 @@ export const checkNatsSettings: SettingsCheck<NatsConfig> = ({ natsUrl, natsCa, 
   return { problems: [problem], warnings: [] };
 };
 
-/** Converts the settings to options of {@link connectBus}. */
+/** Converts the settings to options of `connectBus`. */
 export function busOptionsOf(
   config: NatsConfig,
 ): Pick<BusParts, 'url' | 'credentialsFile' | 'nkeySeed' | 'ca'> {

@@ -94,14 +94,14 @@ const TOO_FEW_PEERS = 10005;
  * larger ones, so that they cannot fill a stream.
  */
 const MAX_MESSAGE_BYTES = LIMITS.messageBytes + 1_024;
-/** Minimum size of a stream, bytes. A region for which NATS has less room has no stream. */
+/** Minimum size of a new stream, bytes. If NATS has less room, the region gets no stream. */
 const LEAST_STREAM_BYTES = 4 * 1024 ** 2;
 /**
  * How long the server remembers a message id, ms.
  *
- * This drops most repetitions of agents; the primary key of the database drops the rest. The time must not be
- * longer: the server keeps whole ids in memory, and only the connection of a region limits the number and the
- * length of its ids.
+ * Within this time, the server drops results that an agent sends again; the primary key of the
+ * database drops the others. The time must not be longer: the server keeps whole ids in memory,
+ * and only the bandwidth of a region's connection limits the number and the length of its ids.
  */
 const DUPLICATE_WINDOW_MS = 5_000;
 
@@ -246,8 +246,8 @@ export class NatsResultStreams implements ResultStreams {
   }
 
   /**
-   * Asks JetStream. It rejects as soon as the connection is lost, and does not wait for the client's
-   * time-out.
+   * Sends JetStream a request. The promise rejects as soon as the
+   * connection is lost, without waiting for the client's time-out.
    */
   #asked<T>(ask: (manager: JetStreamManager) => Promise<T>): Promise<T> {
     return this.#bus.unlessLost(async () => {

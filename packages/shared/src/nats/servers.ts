@@ -5,7 +5,7 @@ import { unescapePercent } from '../url-secrets.ts';
 export type NatsServers = {
   /** `host:port`, without scheme and credentials. */
   readonly addresses: readonly string[];
-  /** Names and addresses of the servers. IPv6 addresses have no brackets. */
+  /** Host name or IP address of each server. IPv6 addresses have no brackets. */
   readonly hosts: readonly string[];
   /** Whether the servers were written with `tls://`. */
   readonly requiresTls: boolean;
@@ -55,7 +55,7 @@ export function parseNatsServers(text: string): NatsServers {
   };
 }
 
-/** The servers in a form that people may see: with their scheme, without credentials. */
+/** The servers as people may see them: with their scheme, without credentials. */
 export function shownServers({
   addresses,
   requiresTls,

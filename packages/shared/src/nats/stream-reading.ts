@@ -23,7 +23,7 @@ class StreamReadEnded extends SvcError {
   }
 }
 
-/** Maximum number of messages of one request. Another maximum is `READ_AHEAD_BYTES`. */
+/** Maximum number of messages of one request. Their bytes are limited too, see {@link ReadingOptions}. */
 const MOST_MESSAGES = 256;
 /** Time for which the server keeps one request open, ms. */
 const EXPIRES_MS = 30_000;
@@ -75,17 +75,17 @@ export type MessageHandler = (message: StreamMessage) => Promise<void> | void;
  *
  * A reading asks a consumer without acknowledgements for messages, with one request at a time:
  *
- *     asking ── as many messages or bytes as asked for, or the request expired ──▶ working
- *        ▲                                                                            │
- *        └──────────────────── all of them are handled ───────────────────────────────┘
+ *     asking ── as many messages or bytes as requested came, or the request expired ──▶ working
+ *        ▲                                                                                 │
+ *        └────────────────────── all of the messages are handled ──────────────────────────┘
  *
- * The client's own ordered consumer is not used. It asks for more whenever messages arrive, handled or not. A
- * backlog then came as fast as the server could send and filled the server's buffer for this connection, and
- * the server cut the connection off.
+ * The client's own ordered consumer is not used. It requests more whenever messages
+ * arrive, handled or not. So a backlog came as fast as the server could send it, the
+ * server's buffer for this connection filled up, and the server cut the connection off.
  *
  * A durable consumer that skips messages below the position is not used either. It lost results in tests,
- * because new messages arrive before the unacknowledged old ones after a restart. So the reader's own stored
- * position decides. A reading ends at the first sign of trouble, and its owner starts the next one.
+ * because new messages arrive before the unacknowledged old ones after a restart. So the reader's own
+ * stored position decides. A reading ends at the first sign of trouble, and its owner starts the next one.
  *
  * @throws NatsError when the stream does not exist
  * @throws StreamReadEnded when the stream was not created at `created`
@@ -152,8 +152,8 @@ class Reading implements StreamReading {
   /** Maximum number of messages that the last request may still bring. */
   #wanted = 0;
   /**
-   * Number of bytes of messages that the last request may still bring. The server reports when the next
-   * message is larger than that. It sends no report when no bytes are left.
+   * Number of bytes of messages that the last request may still bring. When the next message is
+   * larger than this number, the server reports so. When no bytes are left, it reports nothing.
    */
   #wantedBytes = 0;
   /** Whether the last request has brought a message. */
@@ -178,7 +178,7 @@ class Reading implements StreamReading {
       callback: (error, message) => this.#takeMessage(error, message),
     });
     this.#unsubscribe = () => subscription.unsubscribe();
-    // After a reconnect the stream may be another one.
+    // After a reconnect, the stream of this name may be a new one.
     this.#stopWatching = bus.onConnection((isConnected) => {
       if (!isConnected) this.#fail('the connection was lost');
     });
@@ -228,7 +228,7 @@ class Reading implements StreamReading {
       this.#fail('a message is larger than any of ours');
       return;
     }
-    // The request has expired, or the next message does not fit into the rest of it.
+    // The request has expired, or the next message is larger than the bytes that are left of the request.
     this.#isAsking = false;
     this.#askAgain();
   }
@@ -275,8 +275,8 @@ class Reading implements StreamReading {
   }
 
   /**
-   * Ends the reading after too long a silence. While messages are handled, no request is
-   * open, so the server may be silent.
+   * Ends the reading after too long a silence. Silence counts
+   * only while a request is open and no message is being handled.
    */
   #checkSilence(): void {
     if (!this.#isAsking || this.#isWorking) this.#heardAt = performance.now();
@@ -302,11 +302,11 @@ class Reading implements StreamReading {
     if (!this.#isClosed) this.#parts.onEnd(error);
   }
 
-  /** Removes the consumer. The server would do so some time later. */
+  /** Removes the consumer. Without this, the server removes it after {@link INACTIVE_MS}. */
   #removeConsumer(): void {
     const { bus, manager, stream, consumer } = this.#parts;
     if (!bus.isConnected) return;
-    // Nothing is left to do when the consumer is gone already or the connection is lost meanwhile.
+    // An error is ignored: the consumer is gone already, or the connection was lost meanwhile.
     manager.consumers.delete(stream, consumer).catch(() => {});
   }
 }

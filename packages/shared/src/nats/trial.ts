@@ -34,7 +34,7 @@ export type StreamAnswer = 'reached' | 'refused' | 'unanswered';
 
 /**
  * One connection that tries out what the key of the settings may do, for the command line. Only one attempt
- * to connect is made. No stream stores a message of this connection, and no part of svc reads one.
+ * to connect is made. Callers must send only messages that no stream stores and no part of svc reads.
  */
 export class NatsTrial {
   readonly #connection: NatsConnection;
@@ -47,8 +47,10 @@ export class NatsTrial {
   }
 
   /**
-   * @throws SvcError `nats-refused` (the server knows no such key) or `nats-unreachable`, with the reason for
-   *   people
+   * Connects once to each server until one accepts the connection.
+   *
+   * @throws SvcError `nats-refused` (the server knows no
+   *   such key) or `nats-unreachable`; the message says why
    */
   static async open(parts: TrialParts): Promise<NatsTrial> {
     const usual = connectionOptionsOf(parts);
@@ -82,7 +84,11 @@ export class NatsTrial {
     };
   }
 
-  /** Time of one round trip, ms. @throws SvcError `nats-unreachable` when the server does not answer */
+  /**
+   * Time of one round trip, ms.
+   *
+   * @throws SvcError `nats-unreachable` when the server does not answer
+   */
   async roundTripMs(): Promise<number> {
     return await answered(this.#connection.rtt());
   }
@@ -117,7 +123,7 @@ export class NatsTrial {
     return !isRefused && !this.#refused.has(`subscription ${subject}`);
   }
 
-  /** Asks whether the stream of the subject exists, by a message that the stream must refuse. */
+  /** Sends a message that the stream of the subject must refuse, and returns how it answers. */
   async streamAnswer(subject: string): Promise<StreamAnswer> {
     const conditions = headers();
     conditions.set('Nats-Expected-Stream', 'svc-doctor-expects-no-such-stream');
@@ -152,7 +158,7 @@ export class NatsTrial {
     return answers;
   }
 
-  /** Resolves when the server has judged what was sent, and its refusals were read. */
+  /** Resolves when the server has checked all that was sent, and its refusals have been read. */
   async #answered(): Promise<void> {
     await answered(this.#connection.flush());
     await setImmediate();
@@ -186,5 +192,5 @@ async function answered<T>(answer: Promise<T>): Promise<T> {
   }
 }
 
-/** The client has no type for it; Node's TLS socket takes it. */
+/** The client's type does not have this option, but the client passes it on to Node's TLS socket. */
 const ANY_SERVER = { rejectUnauthorized: false } as NonNullable<ConnectionOptions['tls']>;

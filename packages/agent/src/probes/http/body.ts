@@ -11,8 +11,8 @@ export type BodyEnd =
 
 export interface BodyListener {
   /**
-   * Called when the body needs no more bytes, although more come. The listener must write no more. {@link
-   * onBodyEnd} follows.
+   * Called when the body needs no more bytes, although more come. The
+   * listener must write no more. A call of {@link onBodyEnd} follows.
    */
   onBodyFull(): void;
   /** Called once, when the body has ended, possibly from within `write` or `end`. */

@@ -14,7 +14,7 @@ export const LOCK_LIMIT_MS = 5_000;
  * shorter than a lease.
  */
 const IDLE_LIMIT_MS = 3_000;
-/** Maximum wait for the answers to one exchange, ms. After this time the client gives the connection up. */
+/** Maximum wait for all answers of one exchange, ms. After this time the client gives the connection up. */
 const ANSWER_LIMIT_MS = 60_000;
 const DIAL_LIMIT_MS = 5_000;
 /**
@@ -38,7 +38,7 @@ const SETTINGS = {
   // The forms in which values are read: bytes in hexadecimal digits, and fractions with all of their digits.
   bytea_output: 'hex',
   extra_float_digits: 1,
-  // Compiling a query takes longer than running any of our queries.
+  // Compiling a query (JIT) takes longer than running any of our queries.
   jit: 'off',
 } as const;
 
@@ -93,7 +93,7 @@ export class Connection {
     });
     await this.runAll([
       { sql: 'SELECT set_config(?, ?, false)', rows: settings.map(([name, value]) => [name, String(value)]) },
-      // The server answers a commit only when it is on the disk, whatever the server's default is.
+      // With `off` as its default, the server would answer a commit before the commit is on the disk.
       {
         sql: "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'",
         rows: [[]],

@@ -65,12 +65,13 @@ type StepAnswer = {
 };
 
 /**
- * Runs statements, each for many rows of parameters, in one round trip. All messages of PostgreSQL's extended
- * query protocol are sent at once, with one Sync at the end. The server runs them in order, and skips the
- * rest after an error. (https://www.postgresql.org/docs/current/protocol-flow.html#PROTOCOL-FLOW-PIPELINING)
+ * Runs statements, each for many rows of parameters, in one round trip. All messages
+ * of PostgreSQL's extended query protocol are sent at once, with one Sync at the end.
+ * The server runs them in order. After an error it skips the remaining messages.
+ * (https://www.postgresql.org/docs/current/protocol-flow.html#PROTOCOL-FLOW-PIPELINING)
  *
  * This class implements the interface `Submittable` of `pg`, as cursors and COPY do: the client calls
- * `submit` when its connection is free, and then the handlers of messages.
+ * `submit` when its connection is free, and then one of the `handle…` methods for each message of the server.
  */
 export class Exchange implements pg.Submittable {
   readonly answers: Promise<readonly StepAnswer[]>;
@@ -79,11 +80,11 @@ export class Exchange implements pg.Submittable {
   readonly #keepRows: boolean;
   readonly #made: StepAnswer[];
   readonly #settle: PromiseWithResolvers<readonly StepAnswer[]>;
-  /** The statement of each step with rows, and the step's place. */
+  /** For each step that has rows: its statement, and its index in {@link #steps}. */
   readonly #running: { readonly statement: Statement; readonly step: number }[] = [];
-  /** The place in {@link #running} of the statement whose answers arrive. */
+  /** The index in {@link #running} of the statement whose answers arrive. */
   #at = 0;
-  /** The `id` in the row that the running statement answered. */
+  /** The `id` in the row that the running statement answered; 0: it answered none so far. */
   #id = 0;
   #connection: pg.Connection | null = null;
 
@@ -100,7 +101,7 @@ export class Exchange implements pg.Submittable {
     this.#connection = connection;
     connection.stream.cork();
     try {
-      // These come first, because the server skips what comes after an error.
+      // These messages come first, because the server skips what comes after an error.
       for (const name of this.#statements.takeForgotten()) connection.close({ type: 'S', name }, true);
       for (const [step, { sql, rows }] of this.#steps.entries()) this.#send(connection, step, sql, rows);
       connection.sync();
@@ -109,7 +110,7 @@ export class Exchange implements pg.Submittable {
     }
   }
 
-  /** Destroys the connection. It is called when the server does not answer. */
+  /** Destroys the connection. Call this when the server does not answer. */
   giveUp(): void {
     this.#connection?.stream.destroy();
   }

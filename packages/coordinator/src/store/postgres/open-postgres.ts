@@ -9,11 +9,9 @@ import { postgresDialect } from './postgres-dialect.ts';
 import { PostgresReader } from './postgres-reader.ts';
 import { PostgresWriter } from './postgres-writer.ts';
 
-/**
- * Maximum number of connections that read for pages and the API, and of connections that read for {@link
- * Store.work}.
- */
+/** Maximum number of connections that read for pages and the API. */
 const READERS = 4;
+/** Maximum number of connections that read for {@link Store.work}. */
 const WORK_READERS = 2;
 
 /**

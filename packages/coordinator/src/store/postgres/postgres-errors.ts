@@ -20,8 +20,8 @@ const CODE_OF: ReadonlyMap<string, StoreErrorCode> = new Map([
 ]);
 
 /**
- * Codes of a lost connection: the server ends its connections or this one (25P03: its transaction was idle for
- * too long), or accepts none (53300: it has too many).
+ * Codes of a lost connection: the server ends all connections, or only this one (25P03:
+ * its transaction was idle for too long), or accepts no more (53300: it has too many).
  */
 const LOST = /^(?:08|57P0|25P03|53300)/;
 /** Errors of this class have values in their messages. */
@@ -46,8 +46,8 @@ export function isReadOnly(error: unknown): boolean {
 }
 
 /**
- * The StoreError for an error of PostgreSQL. PostgreSQL's messages name tables and columns. A message that
- * also contains values is left out.
+ * The StoreError for an error of PostgreSQL. PostgreSQL's messages name tables
+ * and columns. A message that also contains values is replaced by its code.
  */
 export function postgresErrorOf(error: unknown, does: 'reads' | 'writes'): StoreError {
   if (error instanceof StoreError) return error;

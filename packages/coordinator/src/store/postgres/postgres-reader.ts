@@ -73,8 +73,8 @@ export class PostgresReader implements StoreReader {
     const known = this.#connections.get(client);
     if (known !== undefined) return known;
     const connection = new Connection(client);
-    // A client whose connection breaks during a query also emits `error`, and the query fails with it. Without
-    // a listener that would end the process, and the pool listens to idle clients only.
+    // A client whose connection breaks during a query emits `error` in addition to failing the query.
+    // Without a listener, that event would end the process. The pool listens to idle clients only.
     client.on('error', () => {});
     this.#connections.set(client, connection);
     return connection;

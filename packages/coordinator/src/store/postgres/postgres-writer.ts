@@ -12,7 +12,7 @@ import { Connection, clientSettings, type Dialled, LOCK_LIMIT_MS } from './conne
 import { postgresDialect } from './postgres-dialect.ts';
 import { isConnectionLost, isReadOnly, lostError, postgresErrorOf } from './postgres-errors.ts';
 
-/** The key of the lock that each transaction holds: the bytes of `svc-writ`. */
+/** The key of the lock that each transaction holds. It is an arbitrary number that must never change. */
 const WRITER_LOCK = '8319394187178928500';
 
 /** The oldest supported version of PostgreSQL, in the form of `server_version_num`: 15. */
@@ -21,7 +21,7 @@ const OLDEST_VERSION = 150_000;
 /** Time between two tries to take the lock of the process, or to learn whether a commit was durable, ms. */
 const AGAIN_MS = 250;
 
-/** Begins a transaction, after waiting until no transaction of any coordinator runs. */
+/** Begins a transaction, and waits until no other transaction of any coordinator runs. */
 const BEGIN: readonly SqlStep[] = [
   { sql: 'BEGIN', rows: [[]] },
   { sql: 'SELECT pg_advisory_xact_lock(CAST(? AS bigint))', rows: [[WRITER_LOCK]] },
@@ -64,7 +64,7 @@ export class PostgresWriter implements StoreWriter {
     this.#parts = parts;
   }
 
-  /** Runs a statement outside the transactions of {@link transaction} and {@link commit}: for migrations. */
+  /** Runs a statement outside of transactions: for migrations, and for the marks of commits. */
   readonly run: Execute = async (sql, parameters) => {
     const connection = await this.#connected();
     return this.#watched(connection, () => connection.run(sql, parameters));
@@ -169,8 +169,8 @@ export class PostgresWriter implements StoreWriter {
   }
 
   /**
-   * Opens a connection, and takes the lock of this process. It waits for the lock at most {@link
-   * LOCK_LIMIT_MS}, because the server may not have noticed yet that the former connection has ended.
+   * Opens a connection, and takes the lock of this process. The wait for the lock lasts at most
+   * {@link LOCK_LIMIT_MS}: the server may not have noticed yet that the former connection has ended.
    *
    * @throws StoreError `store-writer-lost`
    */

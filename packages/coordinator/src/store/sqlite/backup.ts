@@ -91,8 +91,7 @@ function checkKeys(database: DatabaseSync, path: string, { key, previous }: Secr
   try {
     secrets.open('facts.secret_probe', Buffer.from(String(row.value), 'base64'));
   } catch (error) {
-    throw new SvcError('bad-backup', `the secret key is not the one of ${path}: give the key of its time`, {
-      cause: error,
-    });
+    const message = `the secret key is not the one of ${path}: give the key that the coordinator had when this backup was made`;
+    throw new SvcError('bad-backup', message, { cause: error });
   }
 }
