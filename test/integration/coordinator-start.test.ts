@@ -44,6 +44,7 @@ async function placeFor(context: TestContext) {
           chatHosts: [],
           probeCa: undefined,
           channelProxy: undefined,
+          deadmanUrl: undefined,
           noProxy: () => true,
           mailHelo: undefined,
           retentionDays: 14,

@@ -32,6 +32,8 @@ export type LocalServiceOptions = LocalAgentOptions & {
   observe?: { bus(bus: Bus): Bus; clock(clock: Clock): Clock };
   /** The operator's settings of exports over OTLP. */
   exports?: Partial<ExportSettings>;
+  /** The address that the leader calls each minute. */
+  deadmanUrl?: string;
   /** Limit of all streams of results together, bytes. */
   resultsMaxBytes?: number;
   /** The NATS servers to use, which the test runs. Left out: the service has a server of its own. */
@@ -138,6 +140,7 @@ export class LocalService {
         chatHosts: ['*'],
         probeCa: undefined,
         channelProxy: undefined,
+        deadmanUrl: this.#options.deadmanUrl === undefined ? undefined : new Secret(this.#options.deadmanUrl),
         noProxy: () => true,
         mailHelo: undefined,
         retentionDays: 14,

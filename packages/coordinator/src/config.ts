@@ -140,6 +140,12 @@ export const COORDINATOR_SETTINGS = {
     schema: proxyUrl,
   },
   ...NO_PROXY_SETTINGS,
+  deadmanUrl: {
+    name: 'SVC_DEADMAN_URL',
+    description:
+      'address that svc calls with GET each minute while it gives out checks and records their results. A service for cron jobs behind it tells you when the calls stop',
+    schema: urlOf(['https:', 'http:']).optional(),
+  },
   ...OTLP_SETTINGS,
   ...CHANNEL_OPERATOR_SETTINGS,
   mailHelo: {

@@ -52,6 +52,7 @@ import type { DerivedIds } from '../verdict/derived-ids.ts';
 import type { SlotOutcome, SlotOutcomes } from '../verdict/slots.ts';
 import { States } from '../verdict/state.ts';
 import type { Backlog } from '../verdict/thinning.ts';
+import { Deadman } from './deadman.ts';
 
 /** Rules of the egress guard for addresses that the operator has set. They allow all addresses. */
 const OPERATORS_ADDRESSES = { base: 'agent', deny: [], allow: ['0.0.0.0/0', '::/0'] } as const;
@@ -65,6 +66,7 @@ export type LeadershipSettings = Pick<
   | 'chatHosts'
   | 'probeCa'
   | 'channelProxy'
+  | 'deadmanUrl'
   | 'noProxy'
   | 'mailHelo'
   | 'retentionDays'
@@ -116,6 +118,8 @@ export type BuiltLeadership = Pick<Loaded, 'monitors' | 'newestSlots' | 'slotClo
   readonly news: PageNews;
   readonly domainChecks: DomainChecks;
   readonly iconFetches: IconFetches;
+  /** Null: `SVC_DEADMAN_URL` is not set. */
+  readonly deadman: Deadman | null;
   readonly applier: ChangeApplier;
   readonly configuration: StoredConfiguration;
 };
@@ -201,6 +205,7 @@ export async function buildLeadership(parts: LeadershipParts): Promise<BuiltLead
     news: createNews(parts, deliverer, (monitorId) => recorder.holdsAnnouncements(monitorId)),
     domainChecks: domainChecksOf(parts, config.publicUrl),
     iconFetches: createIconFetches(parts),
+    deadman: createDeadman(parts, monitors, recorder, consumer, dispatch),
     newestSlots: loaded.newestSlots,
     applier,
     configuration,
@@ -405,6 +410,36 @@ export function createDeclaredFile(
 function createIconFetches(parts: LeadershipParts): IconFetches {
   const { guard } = urlRules(parts.config);
   return new IconFetches({ ...parts, request: createHttpPost({ ...postingOf(parts), guard }) });
+}
+
+/** Age of the oldest result that is not recorded from which on recording counts as stopped, ms. */
+const NOT_RECORDING_MS = 60_000;
+
+function createDeadman(
+  parts: LeadershipParts,
+  monitors: MonitorsInMemory,
+  recorder: Recorder,
+  consumer: ResultConsumer,
+  dispatch: Dispatch,
+): Deadman | null {
+  const { config, bus, maySend, clock, log } = parts;
+  const url = config.deadmanUrl?.reveal();
+  if (url === undefined) return null;
+  const dispatches = () =>
+    maySend() && bus.isConnected && (dispatch.agents.live().length > 0 || !hasActive(monitors));
+  const records = () => !recorder.isFailing && backlogOf(recorder, consumer).oldestMs < NOT_RECORDING_MS;
+  return new Deadman({
+    url,
+    request: createHttpPost({ ...postingOf(parts), guard: createEgressGuard(OPERATORS_ADDRESSES) }),
+    isWorking: () => dispatches() && records(),
+    clock,
+    log,
+  });
+}
+
+function hasActive(monitors: MonitorsInMemory): boolean {
+  for (const { active } of monitors.values()) if (active) return true;
+  return false;
 }
 
 function postingOf({ config, clock, maySend }: LeadershipParts) {

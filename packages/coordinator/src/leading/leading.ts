@@ -305,6 +305,7 @@ class Leadership {
       news,
       domainChecks,
       iconFetches,
+      deadman,
       applier,
       newestSlots,
     } = parts;
@@ -331,8 +332,13 @@ class Leadership {
     // start takes as long as the slower of the two, not as long as both together.
     await this.#begin('dispatch', dispatch, () => dispatch.listen());
     await this.#declare(parts);
+    if (deadman !== null) this.#started.add("dead man's switch", () => deadman.stop());
     this.#isLeading = true;
-    return { dispatching: dispatch.start().then(() => newestSlots.clear()) };
+    const dispatching = dispatch.start().then(() => {
+      newestSlots.clear();
+      deadman?.start();
+    });
+    return { dispatching };
   }
 
   /** Applies the changes that other coordinators log, and sends the mails that they queue. */

@@ -1,0 +1,78 @@
+import type { Clock } from '@svc/shared/clock.ts';
+import type { Logger } from '@svc/shared/log.ts';
+import type { HttpPost, PostResult } from '../outgoing/http-post.ts';
+
+/** Interval of the calls, ms. */
+const CALL_EVERY_MS = 60_000;
+
+export type DeadmanParts = {
+  /** The address of `SVC_DEADMAN_URL`. It usually contains a token, so no message shows it. */
+  readonly url: string;
+  readonly request: HttpPost;
+  /** Whether checks are given out and their results are recorded at this moment. */
+  readonly isWorking: () => boolean;
+  readonly clock: Clock;
+  readonly log: Logger;
+};
+
+/**
+ * Calls an address each minute while this coordinator does its work, so that a service outside svc notices
+ * when it does not: the calls stop. A failed call is not repeated before the next minute, and nothing is ever
+ * sent that says a failure.
+ */
+export class Deadman {
+  readonly #parts: DeadmanParts;
+  readonly #stopping = new AbortController();
+  #cancelTimer: () => void = () => {};
+  #calling: Promise<void> | null = null;
+  #isFailing = false;
+
+  constructor(parts: DeadmanParts) {
+    this.#parts = parts;
+  }
+
+  /** Calls now, and then each minute. */
+  start(): void {
+    if (this.#stopping.signal.aborted) return;
+    this.#cancelTimer = this.#parts.clock.every(CALL_EVERY_MS, () => this.#callIfWorking());
+    this.#callIfWorking();
+  }
+
+  /** Resolves when the call in progress has ended. */
+  async callEnded(): Promise<void> {
+    await this.#calling;
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    this.#cancelTimer();
+    await this.#calling;
+  }
+
+  #callIfWorking(): void {
+    if (!this.#parts.isWorking()) return;
+    this.#calling ??= this.#call().finally(() => {
+      this.#calling = null;
+    });
+  }
+
+  async #call(): Promise<void> {
+    const { url, request } = this.#parts;
+    const { signal } = this.#stopping;
+    const problem = problemOf(
+      await request({ method: 'GET', url, headers: [], secrets: [url, new URL(url).pathname], signal }),
+    );
+    if (signal.aborted || (problem !== null) === this.#isFailing) return;
+    this.#isFailing = problem !== null;
+    const { log } = this.#parts;
+    if (problem === null) log.info('the calls to SVC_DEADMAN_URL are accepted again');
+    else log.warn({ problem }, 'SVC_DEADMAN_URL does not accept the calls: svc goes on calling each minute');
+  }
+}
+
+/** Why the call did not count; null: the receiver accepted it. */
+function problemOf(result: PostResult): string | null {
+  if (result.kind === 'unanswered') return result.error;
+  const { statusCode } = result;
+  return statusCode >= 200 && statusCode < 300 ? null : `it answered with status ${statusCode}`;
+}

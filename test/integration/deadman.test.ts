@@ -1,0 +1,44 @@
+import { expect, test } from 'vitest';
+import { openedIn, receiverIn, serviceIn, targetIn } from '../support/opened.ts';
+
+const REGIONS = ['hosta-fra', 'hostb-par'] as const;
+const MINUTE_MS = 60_000;
+/** Slots in which three calls are due, and one more: a call may just have been due before the first of them. */
+const SLOTS = 7;
+
+test("the dead man's switch is called while checks are given out and recorded, and not while they are not", async (context) => {
+  const opened = openedIn(context);
+  const [web, watcher] = [await targetIn(opened), await receiverIn(opened)];
+  const service = await serviceIn(opened, {
+    scale: 20,
+    regions: REGIONS,
+    deadmanUrl: `${watcher.url}/ping`,
+    declared: {
+      svc_http_monitor: {
+        web: { name: 'Web', url: web.url, periodicity: '30s', retry: 0, active: true, regions: REGIONS },
+      },
+    },
+  });
+  await watcher.received(2);
+  const slotsPass = async (count: number) => {
+    const from = web.hits;
+    await service.until(() => web.hits >= from + count * REGIONS.length);
+  };
+
+  const held = await service.holdDatabase();
+  // The oldest result that waits is older than a minute by then.
+  await slotsPass(4);
+  const beforeHold = watcher.requests.length;
+  await slotsPass(SLOTS);
+  expect(watcher.requests).toHaveLength(beforeHold);
+  held.release();
+  await watcher.received(beforeHold + 1);
+
+  for (const region of REGIONS) await service.stopAgent(region);
+  await service.until(
+    () => service.said.get('a region that monitors declare has lost its last agent') === REGIONS.length,
+  );
+  const withoutAgents = watcher.requests.length;
+  await new Promise<void>((resolve) => service.clock.after(3 * MINUTE_MS, resolve));
+  expect(watcher.requests).toHaveLength(withoutAgents);
+});
