@@ -13,7 +13,7 @@ const FINISHED_MS = 300_000;
  */
 export class HeldJobs {
   readonly #clock: Clock;
-  /** The bytes that each held job took in its message, by `monitor:slot`. */
+  /** Size of each held job in its message, bytes, by `monitor:slot`. */
   readonly #held = new Map<string, number>();
   #bytes = 0;
   // The last finished slot of each monitor, in two generations. The older generation is
@@ -31,7 +31,7 @@ export class HeldJobs {
     return this.#held.size;
   }
 
-  /** Total of the bytes that the held jobs took in their messages. */
+  /** Total size of the held jobs in their messages, bytes. */
   get bytes(): number {
     return this.#bytes;
   }

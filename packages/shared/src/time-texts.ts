@@ -37,7 +37,11 @@ export function durationText(ms: number): string {
   return parts.length === 0 ? 'less than 1 s' : parts.join(' ');
 }
 
-/** An instant in UTC with whole seconds: `2026-01-01 00:00:01 UTC`. @param at epoch ms */
+/**
+ * An instant in UTC with whole seconds: `2026-01-01 00:00:01 UTC`.
+ *
+ * @param at epoch ms
+ */
 export function utcText(at: number): string {
   return `${new Date(at).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
 }

@@ -18,8 +18,8 @@ export type Fact = {
   /** Whether the fact names one monitor of a group. */
   readonly isMonitor?: boolean;
   /**
-   * Number of further monitors of a group, which are not named in any fact. Only the fact
-   * that states this number has this attribute. The fact stands after those about monitors.
+   * Number of monitors of a group that no fact names. Only the fact that states
+   * this number has this attribute; it comes after the facts that name monitors.
    */
   readonly others?: number;
 };

@@ -88,9 +88,8 @@ export function isGroupable(
 }
 
 /**
- * The open interval in which the other members of a delivery's group were
- * queued, epoch ms. If the group is sent again, another member may have been
- * the first at the first attempt. So the interval is then twice as long.
+ * The open interval in which the other members of a delivery's group were queued, epoch ms. It is twice as
+ * long if the group is sent again, because another member may have been the oldest one at the first attempt.
  */
 export function groupWindow({ createdAt, groupUid }: QueuedDelivery): { after: number; before: number } {
   const windowMs = (groupUid === null ? 1 : 2) * GROUP_WINDOW_MS;
@@ -109,7 +108,7 @@ export function messageIdOf(members: readonly QueuedDelivery[]): string {
   return first !== undefined && uids.length === 1 ? first : derivedUuid(uids);
 }
 
-/** The `thread` of these deliveries if all have the same one, otherwise null. */
+/** The `thread` that all of these deliveries have; null: their threads differ, or they have none. */
 export function threadOf(members: readonly QueuedDelivery[]): string | null {
   const thread = members[0]?.thread ?? null;
   return members.every((delivery) => delivery.thread === thread) ? thread : null;

@@ -46,8 +46,8 @@ export type EndpointAnswer<A = unknown> = {
 };
 
 /**
- * A schema in the OpenAPI document: a zod schema, or the schema of a declared resource of one
- * of the kinds in `resource`, or of a page of a list of resources of the kinds in `resources`.
+ * A schema in the OpenAPI document: a zod schema, the schema of a declared resource (`resource`: its
+ * possible kinds), or the schema of a page of declared resources (`resources`: their possible kinds).
  */
 export type DocumentedSchema =
   | z.ZodType

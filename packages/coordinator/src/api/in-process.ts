@@ -73,8 +73,8 @@ export interface ApiCalls {
   /** Adds an audit line about a logout. */
   noteLogout(token: Token, from: Login): void;
   /**
-   * Adds an audit line about a request that the dashboard itself
-   * refuses, or drops and counts it: see `AuditTrail.addRefusal`.
+   * Adds an audit line about a request that the dashboard itself refuses. If refusals
+   * come too fast, the line is dropped and counted: see `AuditTrail.addRefusal`.
    */
   noteRefusal(refusal: PageRefusal, from: Login): void;
 }

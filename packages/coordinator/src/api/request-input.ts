@@ -55,7 +55,7 @@ function longListIn(value: unknown, path: readonly string[] = []): readonly stri
   return null;
 }
 
-/** Removes the members that only the answer has from the body, because they cannot be written. */
+/** Removes from the body the members that only the answer has, because they cannot be written. */
 function withoutRepeated({ body: schema, repeats }: Endpoint, body: unknown): unknown {
   if (repeats === undefined || !(schema instanceof z.ZodObject)) return body;
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return body;
@@ -218,7 +218,7 @@ const TYPES: Readonly<Record<string, string>> = {
   null: 'must be null',
 };
 
-/** Nouns for what the bounds of a value count, by the type of the value. */
+/** What a bound of a value counts, as a noun for messages, by the type of the value. */
 const COUNTED: Readonly<Record<string, string>> = { string: 'characters', array: 'members', set: 'members' };
 
 /**

@@ -81,8 +81,8 @@ function createListener(
   answer: RequestListener,
   { tls = null, timeouts = DEFAULT_TIMEOUTS, maxConnections = connectionLimit() }: ApiParts,
 ): Server | TlsServer {
-  // By default Node checks its time limits only every 30 s.
-  // Then a client could take 40 s for the headers of a request.
+  // By default, Node checks its time limits only every 30 s,
+  // so a client could take 40 s for the headers of a request.
   const connectionsCheckingInterval = timeouts.checkEvery;
   const server: Server | TlsServer =
     tls === null

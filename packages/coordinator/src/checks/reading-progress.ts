@@ -11,8 +11,8 @@ const GOOD_FOR_MS = 1_500;
 /** The consumer of results. A caller can wait until it has recorded what the streams contain now. */
 type Consumer = {
   /**
-   * Resolves when all messages that the region's stream contains now are recorded;
-   * without `region`, when the messages of all streams are.
+   * Resolves when all messages that the region's stream contains now
+   * are recorded. Without `region`, the messages of all streams count.
    */
   caughtUp(region?: Region): Promise<void>;
 };

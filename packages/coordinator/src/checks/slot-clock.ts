@@ -37,9 +37,9 @@ export class SlotClock {
    */
   readonly aheadSlot: number | null;
   /**
-   * Shift of the grids of all monitors, ms. It keeps new slots apart from recorded slots in the future, whose
-   * results would count as repetitions. The shift depends on the instant of the start, so that it differs
-   * from the shifts of earlier starts.
+   * Shift of the grids of all monitors, ms. Without it, new slots could coincide with recorded
+   * slots in the future, and their results would count as repetitions. The shift depends on
+   * the instant of the start, so that it differs from the shifts of earlier starts.
    */
   readonly gridShiftMs: number;
   /** Number of forward jumps so far. */

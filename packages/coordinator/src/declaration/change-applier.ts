@@ -85,10 +85,10 @@ export class ChangeApplier implements ChangeEffects {
   }
 
   /**
-   * Applies all changes in the log. The leader calls `applyRemaining` at its start, for changes that were
-   * logged while no process was leading, and then regularly, for changes that other coordinators log. Calls
-   * that come before one of them has its turn share that turn, so they do not pile up while the database
-   * does not answer.
+   * Applies all changes in the log. The leader calls `applyRemaining` at its start,
+   * for changes that were logged while no process was leading, and then regularly, for
+   * changes that other coordinators log. While a call waits for its turn, further
+   * calls share that turn, so calls do not pile up while the database does not answer.
    */
   applyRemaining(): Promise<void> {
     this.#nextRemaining ??= this.#inTurn(() => {

@@ -33,7 +33,10 @@ export class NotFound extends ConfigurationError {
 }
 
 const CONFLICT_REASONS = [
-  /** The slug or custom domain belongs to another status page, in any workspace. */
+  /**
+   * The slug belongs to another status page, in any workspace, or the
+   * custom domain belongs to another status page of the workspace.
+   */
   'taken',
   /** The declared file owns the resource, and a request of the API tried to change the resource. */
   'declared-in-file',

@@ -309,7 +309,7 @@ function referencesOf(kind: ResourceKind): Reference[] {
   });
 }
 
-/** For each table, the ids in attributes that exist in the workspace. Ids that do not exist are left out. */
+/** For each table, the ids that attributes contain and that exist in the workspace. */
 export type Existing = ReadonlyMap<ResourceTable, ReadonlySet<number>>;
 
 type Referring = { readonly kind: ResourceKind; readonly attributes: object };

@@ -94,8 +94,8 @@ export async function readSeries(
 async function addRolledUp(reading: Reading, now: number): Promise<number> {
   const { store, monitorId, region, buckets } = reading;
   const { from, bucketMs } = buckets;
-  // The progress is read before the rows. Results or hours that are
-  // rolled up in between are still stored themselves.
+  // The progress is read before the rows. Results and hours that
+  // are rolled up in between stay stored, so no row is missed.
   const { hour, day: wholeDaysUntil } = await rolledUpUntil(store, now);
   const day = bucketMs === DAY_MS ? Math.max(from, wholeDaysUntil) : from;
   const spans: [RollupTable, TimeSpan][] = [

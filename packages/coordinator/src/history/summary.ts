@@ -51,8 +51,8 @@ export async function readSummary(
   };
   const addToRegion = (region: string, row: Counts) => addCounts(tallyOf(regions, region), row);
 
-  // The progress is read before the rows. Results or hours that are
-  // rolled up in between are still stored themselves.
+  // The progress is read before the rows. Results and hours that
+  // are rolled up in between stay stored, so no row is missed.
   const { hour, day } = await rolledUpUntil(store, now);
   const daysUntil = bucketMs === DAY_MS ? Math.max(from, day) : from;
   const spans = {

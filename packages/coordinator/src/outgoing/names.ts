@@ -113,5 +113,8 @@ class Places {
   }
 }
 
-/** Resolves names for all connections of the coordinator that leave it, because they share the process's threads. */
+/**
+ * Resolves names for all outgoing connections of the coordinator. They share
+ * one resolver, because all look-ups share the threads of the process.
+ */
 export const resolveFairly = fairly(resolveAsSystem, silentNames());

@@ -38,8 +38,8 @@ import { noWrites, type StoredVote, type Writes, type WrittenVotes } from './wri
  *                 ├── a region reports an outcome: kept for the decision
  *                 └── a region reports `not_run`, abstains, is skipped or left out: answered, without a vote
  *
- *     decided ◀── a late report: becomes its region's vote at once, unless the region has voted about a newer
- *                 slot; then the open slots are judged again
+ *     decided ◀── a late report: replaces its region's vote if the report is newer and young enough, or corrects
+ *                 the beginning of that vote's run of failures; open slots and the status then follow the votes
  *
  * Each slot is decided by itself. Several are open if a check takes longer than its period. Votes expire, and
  * when too few are left, the status becomes `unknown`. A deactivation or a change of the probed attributes
@@ -298,7 +298,7 @@ export class Evaluation {
     return isOutcomeUnknown(this.frame, state, monitor, slot, region);
   }
 
-  /** Adds the changed states to the writes. It must be the last call. */
+  /** Adds the changed states to the writes. This must be the last call of an evaluation. */
   finish(): void {
     addStateWrites(this.frame, this.drafts, (id) => this.monitor(id));
   }

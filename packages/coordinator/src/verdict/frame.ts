@@ -27,7 +27,7 @@ export type StatusChange = ChangeOfStatus & { readonly monitor: LiveMonitor };
 /** The data that the parts of one evaluation share. */
 export type Frame = {
   readonly instants: Instants;
-  /** The present on the clock on which votes expire, ms (see `Vote.expiresAt`). */
+  /** The current time on the clock by which votes expire, ms (see `Vote.expiresAt`). */
   readonly now: number;
   /**
    * End of the last jump of the slots' clock, ms on the clock on which votes expire;

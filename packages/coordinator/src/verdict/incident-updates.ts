@@ -32,10 +32,10 @@ export function resolvedAt(updates: readonly ToldState[]): number | null {
 }
 
 /**
- * The state of a monitor's incident. When the monitor recovers, its incident is resolved, whatever the
- * updates say. An update may resolve the incident before the monitor recovers.
+ * The state of a monitor's incident. When the monitor recovers, its incident is resolved,
+ * whatever the updates say. An update may resolve the incident before the monitor recovers.
  *
- * @param isClosed whether the incident has ended, by the recovery or without it
+ * @param isClosed whether the incident has ended, with or without a recovery
  */
 export function stateOf(isClosed: boolean, updates: readonly ToldState[]): UpdateState {
   if (isClosed) return 'resolved';

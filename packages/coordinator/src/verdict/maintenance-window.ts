@@ -278,8 +278,8 @@ export class Windows {
   }
 
   /**
-   * Returns a copy in which `window` replaces the window with this id, if there is
-   * one. Null: a copy without that window.
+   * Returns a copy with `window` under this id, in place of an earlier window
+   * with this id if there is one. `window` null: a copy without such a window.
    */
   with(id: number, window: LiveWindow | null): Windows {
     const byId = new Map(this.#byId);

@@ -25,8 +25,10 @@ export type WaitingAlert = {
 export type Folding = { readonly closesIncidents: boolean; readonly dropsOld: boolean };
 
 /**
- * - `newer`: the receiver keeps one state for each incident, and a newer alert of
- *   the incident waits behind the alert.
+ * Why an alert is left out.
+ *
+ * - `newer`: the receiver keeps one state for each incident,
+ *   and a newer alert of the incident waits behind the alert.
  * - `old`: the alert waited so long that a newer alert behind it is more useful.
  * - `never-announced`: the alert ends an incident that was never announced to the receiver.
  */

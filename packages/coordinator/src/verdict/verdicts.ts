@@ -146,7 +146,8 @@ export function areTooFew(
 /**
  * The reason of the status `unknown`.
  *
- * @param expiredAt null: there were never enough votes for the electorate, because the electorate has grown
+ * @param expiredAt the expiry after which too few votes were left; null: there
+ *   were never enough votes for the electorate, because the electorate has grown
  */
 function unknownReason(electorate: RegionSet, expiredAt: number | null): TransitionReason {
   if (electorate === NO_REGIONS) return 'no-electorate';

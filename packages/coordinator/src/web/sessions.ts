@@ -77,7 +77,11 @@ export class Sessions {
     await this.#store.transaction((tx) => removeSession(tx, hashOfSecret(secret)));
   }
 
-  /** Ends every session of a subject. @throws StoreError */
+  /**
+   * Ends every session of a subject.
+   *
+   * @throws StoreError
+   */
   async endSessionsOf(subject: SessionSubject): Promise<void> {
     await this.#store.transaction((tx) => removeSessionsOf(tx, subject));
   }

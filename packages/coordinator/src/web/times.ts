@@ -45,7 +45,11 @@ export function ageText(at: number, now: number, language = 'en'): string {
   return format.format(Math.trunc(passed / ms), unit);
 }
 
-/** A duration in its two largest units: `3 days 4 hr`. @param ms at least 0 */
+/**
+ * A duration in its two largest units: `3 days 4 hr`.
+ *
+ * @param ms at least 0
+ */
 export function durationText(ms: number, language = 'en'): string {
   const parts = largestUnits(ms).map(({ unit, count }) => amount(count, unit, language));
   return parts.length === 0 ? amount(0, 'second', language) : parts.join(' ');

@@ -12,7 +12,10 @@ export type ApiErrorCode = ProblemCode | keyof typeof API_CLIENT_CODES | 'bad-se
 
 export type ProblemDetail = { readonly pointer: string; readonly message: string };
 
-/** What is wrong with a member of the body, or with the parameter of the query that the message then begins with. */
+/**
+ * What is wrong with a member of the body, or with a parameter of
+ * the query. A message about a parameter begins with its name.
+ */
 const problemDetail = z
   .looseObject({
     pointer: z.string().catch(''),

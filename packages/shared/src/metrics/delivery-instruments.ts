@@ -2,7 +2,7 @@ import { counter, gauge, histogram } from './instrument.ts';
 
 /** Counters of the delivery of alerts. They count from the moment when the coordinator began to lead. */
 export const DELIVERY_COUNTERS = {
-  /** These are the outcomes that the ledger keeps, and the API answers, for each attempt. */
+  /** The label has the outcomes that the ledger keeps, and the API answers, for each attempt. */
   attempts: counter('svc_delivery_attempts_total', 'Attempts to deliver an alert, or a test of a channel.', {
     label: {
       name: 'outcome',

@@ -70,7 +70,7 @@ function placesIn(
   return Object.hasOwn(value, step) ? below(step, (value as Record<string, unknown>)[step], rest) : [];
 }
 
-/** The value as tokens see it that may not read the secret. */
+/** The value as it is shown to tokens that may not read the secret. */
 export function maskOf({ value, part }: Pick<SecretPlace, 'value' | 'part'>): string {
   return part === undefined || typeof value !== 'string' ? MASK : part.replaced(value, MASK);
 }

@@ -113,8 +113,9 @@ function formOfValue({ type, oneOf, attributes = {} }: Value): z.ZodType {
 }
 
 /*
- * Whether a value has the form of stored attributes. It makes no copy, unlike the parser above, which takes
- * five times as long (decision 0010). It returns true only for values that the parser would return unchanged.
+ * Tests whether a value has the form of stored attributes. A test makes no copy,
+ * unlike the parser above, which takes five times as long (decision 0010). It
+ * returns true only for values that the parser would return unchanged.
  */
 
 type Test = (value: unknown) => boolean;

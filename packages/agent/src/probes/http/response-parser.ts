@@ -277,7 +277,10 @@ const STATE_OF_FRAMING = {
   'until-close': 'until-close',
 } as const satisfies Record<Framing['kind'], State>;
 
-/** The end of a line, followed by an empty line. A CR before these bytes ends the first of the two lines. */
+/**
+ * The line feed that ends the last header line, and the empty line after
+ * it. If CR LF ends the header line, its CR comes before these bytes.
+ */
 const END_OF_HEAD = Buffer.from('\n\r\n');
 const LONE_END_OF_HEAD = Buffer.from('\n\n');
 const LINE_FEED = 0x0a;

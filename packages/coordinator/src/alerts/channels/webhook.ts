@@ -48,8 +48,8 @@ export const webhook: Channel<'webhook'> = {
 };
 
 /**
- * Returns the body. It has no other attributes than these.
- * It has an optional attribute only if the alert has it.
+ * Returns the body, which has only the attributes below. An
+ * optional attribute is present only if the alert has it.
  */
 function renderWebhook(alert: Alert) {
   return {

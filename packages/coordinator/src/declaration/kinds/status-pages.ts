@@ -33,8 +33,8 @@ export const statusPages: Kind<'status_pages'> = {
     return { kind: PAGE, ...metadataOf(row), attributes, published: row.published === 1, theme, latency };
   },
   /**
-   * Slugs and custom domains are unique across workspaces. The message of
-   * a refusal does not reveal which page has the slug or domain already.
+   * A slug is unique across workspaces, and a custom domain only within its workspace.
+   * The message of a refusal does not reveal which page has the slug or domain already.
    */
   checkFor:
     ({ tx, context }) =>

@@ -179,8 +179,8 @@ function readEntry(
     document.report(offset, `${[entry.kind, entry.key, ...where].join('.')}: ${message}`);
   };
   /**
-   * How many uses of a reference, by its offset, are in attributes that
-   * accept no references. A string with an anchor may be used several times.
+   * For each reference, by its offset: how many of its uses are in attributes
+   * that accept no references. A string with an anchor may be used several times.
    */
   const misplaced = new Map<number, number>();
   const count = (offset: number, by: number) => misplaced.set(offset, (misplaced.get(offset) ?? 0) + by);

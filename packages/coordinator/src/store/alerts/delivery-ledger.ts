@@ -61,9 +61,11 @@ export type DeliveryStep = {
 export type AnnouncedIncident = { readonly incident: string; readonly thread: string | null };
 
 /**
+ * The new state of a channel.
+ *
  * - `ok`, `failing`: the result of an attempt. Neither changes a stopped channel.
- * - `stopped`: the channel's address is dead. The state lasts until the channel is changed or a test is
- *   delivered.
+ * - `stopped`: the channel's address is dead. The state
+ *   lasts until the channel is changed or a test is delivered.
  * - `taken-up`: a test was delivered.
  */
 export type ChannelState = { state: 'ok' | 'failing' | 'stopped' | 'taken-up'; reason: string | null };

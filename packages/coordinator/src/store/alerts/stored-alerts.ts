@@ -62,6 +62,6 @@ function openedUrl(secrets: Secrets, stored: unknown): string | null {
   try {
     return secrets.open(PURPOSE, Buffer.from(data.sealed_url, 'base64')).reveal();
   } catch {
-    return null; // The alert is sent with the masked address.
+    return null; // The sealed address does not open, so the alert is sent with the masked address.
   }
 }

@@ -231,8 +231,8 @@ async function linksBetween(store: Store, after: number, until: number): Promise
 }
 
 /**
- * The intervals that may still be extended. Each reason of the present status has at most one: its newest
- * interval, if the reason is the present reason or if the interval ended recently.
+ * The intervals that may still be extended, at most one for each reason of the present status: the
+ * newest interval of the reason, if the status has this reason now or if the interval ended recently.
  */
 async function intervalsBetween(
   store: Store,

@@ -40,7 +40,11 @@ export function statePath(state: State): string {
   return SHAPES[state];
 }
 
-/** The shape and word of a state in its colour. @param word in the language of the page */
+/**
+ * The shape and word of a state in its colour.
+ *
+ * @param word in the language of the page
+ */
 export function stateLabel(state: State, word: string): Html {
   return html`<span class="state state-${state}">${stateMark(state)}${word}</span>`;
 }
