@@ -157,7 +157,9 @@ export class Leading implements ChangeEffects {
     const led = { leadership, lease };
     this.#led = led;
     void ended.promise.then(() => {
-      log.warn('another coordinator has taken the lease: this one stops leading');
+      log.warn(
+        'another coordinator has taken the lease, or the database has lost writes: this one stops leading',
+      );
       return this.#end(led);
     });
     try {

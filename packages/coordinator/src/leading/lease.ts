@@ -52,7 +52,7 @@ export type LeaseParts = {
   readonly isAlone: boolean;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Called once, when another coordinator has taken the lease. */
+  /** Called once, when a write was refused: see {@link FencedStore}. */
   readonly onLost: () => void;
 };
 

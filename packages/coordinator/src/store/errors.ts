@@ -53,7 +53,8 @@ const ADVICE: Partial<Record<StoreErrorCode, string>> = {
  * Returns the error of a write by a coordinator that does not lead, or no longer leads. Nothing was written.
  */
 export function notLeading(cause?: unknown): StoreError {
-  const message = 'another coordinator leads: nothing was written';
+  const message =
+    'another coordinator leads, or the database has lost the last writes of this one: nothing was written';
   return new StoreError('not-leading', message, cause === undefined ? {} : { cause });
 }
 

@@ -229,7 +229,7 @@ export interface Database {
     message_id: string;
     message_time: number;
   };
-  shards: { id: number; holder: string; term: string; epoch: number; expires_at: number };
+  shards: { id: number; holder: string; term: string; writes: number; epoch: number; expires_at: number };
   region_presence: { region: string; last_seen_at: number };
   region_absences: { id: Generated<number>; region: string; started_at: number; ended_at: number | null };
   facts: { key: string; value: string };

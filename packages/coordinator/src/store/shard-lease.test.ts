@@ -27,6 +27,12 @@ const row = async () => {
 
 const expire = () => store.commit([{ sql: 'UPDATE shards SET expires_at = database_now() - 1', rows: [[]] }]);
 
+const rows = () => store.transaction((tx) => tx.query<{ writes: number }>('SELECT * FROM shards'));
+
+/** Sets the row of the shard to what it was, as after a fail-over to a replica that lagged behind. */
+const goBackTo = (earlier: { writes: number } | undefined) =>
+  store.commit([{ sql: 'UPDATE shards SET writes = ?', rows: [[earlier?.writes ?? 0]] }]);
+
 /** The store of a leader, and the calls that its holder has received. */
 function leaderOf(term: string) {
   const told: (number | 'lost')[] = [];
@@ -130,6 +136,18 @@ describe('a leader', () => {
     await leader.renew();
     expect(told).toContain('lost');
     expect(await errorCodeOf(leader.transaction(insertWorkspace('written')))).toBe('not-leading');
+  });
+
+  test.each(writes)('whose last writes the database has lost writes nothing with %s', async (_, write) => {
+    await take('a');
+    const { leader, told } = leaderOf('a');
+    await leader.renew();
+    const [earlier] = await rows();
+    await leader.renew();
+    await goBackTo(earlier);
+    expect(await errorCodeOf(write(leader))).toBe('not-leading');
+    expect(await workspaceNames(store)).toEqual([]);
+    expect(told).toEqual([0, 0, 'lost']);
   });
 
   test('is not told of a write that failed for another reason', async () => {

@@ -14,6 +14,11 @@ import type { RowOutcome, SqlStep, Store, Transaction } from './store.ts';
  * Every transaction of a leader renews the lease, and is rolled back if the row has another term. So a leader
  * that was replaced while it was frozen or cut off cannot write, even if it believes that it still leads. An
  * expired lease that nobody has taken is renewed like any other lease.
+ *
+ * The row also counts the writes under its term. A fail-over to a replica that lagged behind loses the last
+ * commits, but the row may still have the leader's term. The memory of this leader is ahead of the database:
+ * if it wrote on, its next position in a stream would skip the lost results. So it is refused too, and the
+ * next leadership begins with what the database holds.
  */
 
 /** Time after which a lease that is not renewed may be taken, ms. */
@@ -42,8 +47,9 @@ export async function takeShard(
 ): Promise<boolean> {
   const [taken] = await store.commit([
     {
-      sql: `INSERT INTO shards (id, holder, term, epoch, expires_at) VALUES (?, ?, ?, 1, database_now() + ?)
-        ON CONFLICT (id) DO UPDATE SET holder = excluded.holder, term = excluded.term,
+      sql: `INSERT INTO shards (id, holder, term, writes, epoch, expires_at)
+        VALUES (?, ?, ?, 0, 1, database_now() + ?)
+        ON CONFLICT (id) DO UPDATE SET holder = excluded.holder, term = excluded.term, writes = 0,
           epoch = shards.epoch + 1, expires_at = excluded.expires_at
         WHERE shards.expires_at <= database_now() OR ? = 1`,
       rows: [[shard, holder, term, LEASE_MS, Number(isAlone)]],
@@ -73,14 +79,16 @@ export async function resignShard(store: Store, { shard, term }: ShardTerm): Pro
 }
 
 /**
- * Returns the step that renews the lease. If the row has another term,
- * the step violates the constraint `not_leading`.
+ * Returns the step that renews the lease and counts the write. If the row has another term, or fewer writes
+ * than the leader knows of, the step violates the constraint `not_leading`.
+ *
+ * @param writes number of the leader's writes under this term that are known to be durable
  */
-function fenceOf({ shard, term }: ShardTerm): SqlStep {
+function fenceOf({ shard, term }: ShardTerm, writes: number): SqlStep {
   return {
-    sql: `UPDATE shards SET term = CASE WHEN term = ? THEN term END, expires_at = database_now() + ?
-      WHERE id = ?`,
-    rows: [[term, LEASE_MS, shard]],
+    sql: `UPDATE shards SET term = CASE WHEN term = ? AND writes >= ? THEN term END, writes = writes + 1,
+      expires_at = database_now() + ? WHERE id = ?`,
+    rows: [[term, writes, LEASE_MS, shard]],
   };
 }
 
@@ -110,12 +118,12 @@ export class FencedStore implements Store {
   readonly work: Kysely<Database>;
   readonly #store: Store;
   readonly #holder: LeaseHolder;
-  readonly #fence: SqlStep;
+  /** Number of writes under this term that are known to be durable. */
+  #writes = 0;
 
   constructor(store: Store, holder: LeaseHolder) {
     this.#store = store;
     this.#holder = holder;
-    this.#fence = fenceOf(holder);
     this.read = store.read;
     this.work = store.work;
   }
@@ -135,7 +143,7 @@ export class FencedStore implements Store {
   commit(steps: readonly SqlStep[]): Promise<readonly Iterable<RowOutcome>[]> {
     return this.#renewing(async (begin) => {
       begin();
-      const outcomes = await this.#store.commit([...steps, this.#fence]);
+      const outcomes = await this.#store.commit([...steps, fenceOf(this.#holder, this.#writes)]);
       // If the row of the shard is missing, the database was restored from a backup made before the first
       // leader, and nobody leads the shard.
       if (changesOf(outcomes.at(-1)) === 0) this.#holder.onLost();
@@ -163,7 +171,8 @@ export class FencedStore implements Store {
   ): Promise<T> {
     const outcome = await work(tx);
     begin();
-    const [fenced] = await tx.runEach(this.#fence.sql, this.#fence.rows);
+    const fence = fenceOf(this.#holder, this.#writes);
+    const [fenced] = await tx.runEach(fence.sql, fence.rows);
     if (fenced?.changes !== 1) throw notLeading();
     return outcome;
   }
@@ -179,10 +188,13 @@ export class FencedStore implements Store {
       const outcome = await write(() => {
         begunAt = now();
       });
+      this.#writes += 1;
       if (begunAt !== null) onRenewed(begunAt);
       return outcome;
     } catch (error) {
-      if (error instanceof StoreError && error.code === 'not-leading') onLost();
+      const code = error instanceof StoreError ? error.code : null;
+      if (code === 'not-leading') onLost();
+      if (code === 'store-unanswered') this.#writes += 1;
       throw error;
     }
   }

@@ -186,11 +186,11 @@ const EVALUATION = [
     message_id TEXT NOT NULL, message_time INTEGER NOT NULL) WITHOUT ROWID`,
   // The lease of a shard, see `shard-lease.ts`. `term` is drawn at random each time a coordinator takes the
   // lease; '': the holder has resigned. When the row has got another term, the constraint refuses the writes
-  // of the former leader. `holder` and `epoch` (how often the lease was taken) are only for people.
-  // `expires_at` is an instant of the database's clock.
+  // of the former leader. `writes` counts the transactions of this term. `holder` and `epoch` (how often the
+  // lease was taken) are only for people. `expires_at` is an instant of the database's clock.
   `CREATE TABLE shards (
     id INTEGER PRIMARY KEY, holder TEXT NOT NULL, term TEXT CONSTRAINT not_leading CHECK (term IS NOT NULL),
-    epoch INTEGER NOT NULL, expires_at INTEGER NOT NULL)`,
+    writes INTEGER NOT NULL, epoch INTEGER NOT NULL, expires_at INTEGER NOT NULL)`,
   // `last_seen_at`: the last time at which the region had a live agent. It is written at
   // least once a minute while the region has a live agent.
   'CREATE TABLE region_presence (region TEXT PRIMARY KEY, last_seen_at INTEGER NOT NULL) WITHOUT ROWID',
