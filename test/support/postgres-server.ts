@@ -38,6 +38,10 @@ export type PostgresServer = {
   kill(): Promise<void>;
   /** Starts it again on the same port after `stop` or `kill`. */
   restart(): Promise<void>;
+  /** Restarts it. From then on, {@link goBack} brings back the data that it has now. */
+  keepData(): Promise<void>;
+  /** Kills it, and starts it again with the data of {@link keepData}: later commits are lost. */
+  goBack(): Promise<void>;
   /** Stops it and deletes its data. */
   dispose(): Promise<void>;
 };
@@ -85,6 +89,18 @@ export async function startPostgres({ isDurable = false } = {}): Promise<Postgre
     await exited;
   }
 
+  async function restart(): Promise<void> {
+    // The processes of a server that was killed end a moment later, and it does not start before.
+    for (let tries = 0; ; tries += 1) {
+      try {
+        return await start();
+      } catch (error) {
+        if (tries === 100) throw error;
+        await delay(50);
+      }
+    }
+  }
+
   const url = (database: string) => new Secret(`postgres://svc@127.0.0.1:${port}/${database}`);
   await start();
   return {
@@ -111,16 +127,17 @@ export async function startPostgres({ isDurable = false } = {}): Promise<Postgre
     // A fast shutdown: it does not wait for clients.
     stop: () => end('SIGINT'),
     kill: () => end('SIGKILL'),
-    async restart() {
-      // The processes of a server that was killed end a moment later, and it does not start before.
-      for (let tries = 0; ; tries += 1) {
-        try {
-          return await start();
-        } catch (error) {
-          if (tries === 100) throw error;
-          await delay(50);
-        }
-      }
+    restart,
+    async keepData() {
+      await end('SIGINT');
+      await execute('cp', ['-a', data, `${data}-kept`]);
+      await restart();
+    },
+    async goBack() {
+      await end('SIGQUIT');
+      await execute('rm', ['-r', data]);
+      await execute('mv', [`${data}-kept`, data]);
+      await restart();
     },
     async dispose() {
       await end('SIGQUIT');

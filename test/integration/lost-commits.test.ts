@@ -1,0 +1,105 @@
+/**
+ * A PostgreSQL that lost its last commits while two coordinators run: an asynchronous standby has taken the place of
+ * its primary. The leader's memory is ahead of the database then.
+ */
+
+import { readReports } from '@svc/coordinator/store/results/report-bytes.ts';
+import pg from 'pg';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { LocalService } from '../support/local-service.ts';
+import { startNatsServer } from '../support/nats-server.ts';
+import { hookOf, openedIn, receiverIn, serviceIn, targetIn } from '../support/opened.ts';
+import { type PostgresServer, startPostgres } from '../support/postgres-server.ts';
+import { ScaledClock } from '../support/scaled-clock.ts';
+
+const REGIONS = ['hosta-fra', 'hostb-par', 'hostc-us-east4'] as const;
+
+let postgres: PostgresServer;
+beforeAll(async () => {
+  postgres = await startPostgres();
+});
+afterAll(() => postgres.dispose());
+
+async function rows<Row extends object>(sql: string): Promise<Row[]> {
+  const client = new pg.Client({ connectionString: postgres.url('svc').reveal() });
+  await client.connect();
+  try {
+    return (await client.query<Row>(sql)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+async function results(): Promise<string[]> {
+  const found = await rows<{ slot: string; monitor_id: string; reports: Buffer }>(
+    'SELECT slot, monitor_id, reports FROM slot_results ORDER BY slot, monitor_id',
+  );
+  return found.flatMap(({ slot, monitor_id, reports }) =>
+    readReports(Number(slot), reports)
+      .filter(({ outcome }) => outcome !== 'not_run')
+      .map(({ region, outcome }) => `${monitor_id} ${slot} ${region} ${outcome}`),
+  );
+}
+
+const idOf = async (service: LocalService, path: string, name: string) => {
+  const { data } = await service.get<{ data: { id: string; name: string }[] }>(path);
+  return data.find((one) => one.name === name)?.id ?? '';
+};
+
+test('the leader begins anew from what the database has', async (context) => {
+  const opened = openedIn(context);
+  const [web, hook] = [await targetIn(opened), await receiverIn(opened)];
+  const monitorOf = (name: string) => ({
+    ...{ name, url: `${web.url}/${name}`, regions: REGIONS },
+    ...{ periodicity: '30s', active: true, retry: 0 },
+  });
+  const declared = {
+    svc_http_monitor: { steady: monitorOf('Steady'), failing: monitorOf('Failing') },
+    svc_notification: { hook: hookOf(hook, 'svc_http_monitor.steady', 'svc_http_monitor.failing') },
+  };
+  await postgres.run('CREATE DATABASE svc');
+  const nats = await startNatsServer();
+  opened.push({ close: () => nats.dispose() });
+  const shared = { natsUrl: nats.url, clock: new ScaledClock(10), database: postgres.url('svc') };
+  const first = await serviceIn(opened, { ...shared, declared, regions: REGIONS });
+  const second = await serviceIn(opened, { ...shared, declared, regions: [] });
+  await Promise.all([first.changed('Steady', 'active'), first.changed('Failing', 'active')]);
+  await postgres.keepData();
+
+  web.answerWith((response, path) => void response.writeHead(path === '/Failing' ? 503 : 200).end());
+  await hook.received(1);
+  const later = await second.request('POST', '/v1/monitors', { ...monitorOf('Later'), type: 'http' });
+  expect(later.status).toBe(201);
+  const lostId = Number((later.body as { id: string }).id);
+  const { svc_http_monitor } = declared;
+  const withAdded = { ...declared, svc_http_monitor: { ...svc_http_monitor, added: monitorOf('Added') } };
+  await second.declare(withAdded);
+  await first.reload(withAdded);
+  await first.changed('Added', 'active');
+  const before = (await results()).filter((result) => Number(result.split(' ')[0]) < lostId);
+  const facts = async () => ({
+    incidents: await rows('SELECT key, monitor_id FROM incidents WHERE closed_at IS NULL'),
+    alerts: await rows("SELECT uid, status FROM deliveries WHERE state = 'delivered'"),
+  });
+  const factsBefore = await facts();
+  expect(factsBefore).toMatchObject({ incidents: [{}], alerts: [{ status: 'error' }] });
+
+  await postgres.goBack();
+  await hook.received(2);
+  await expect.poll(facts).toEqual(factsBefore);
+  // The declared file is applied again.
+  await expect.poll(async () => idOf(first, '/v1/monitors', 'Added')).not.toBe('');
+  const kept = new Set(await results());
+  expect(before.filter((result) => !kept.has(result))).toEqual([]);
+
+  web.answerWith((response) => response.end());
+  const alerts = await hook.received(3);
+  expect(alerts.map(({ json }) => (json as { status: string }).status)).toEqual([
+    'error',
+    'error',
+    'recovered',
+  ]);
+  const [one, again, recovered] = alerts.map(({ headers }) => headers['webhook-id']);
+  expect(again).toBe(one);
+  expect(recovered).not.toBe(one);
+});
