@@ -63,6 +63,7 @@ test('optional members are left out when they do not apply; the headers are svcâ
       { key: 'Content-Length', value: '3' },
       // Receivers recognise repetitions by svc's own header, so the settings cannot replace it.
       { key: 'Webhook-Id', value: 'always-the-same' },
+      { key: 'Svc-Test', value: 'false' },
     ],
   };
   expect(await loopbackSender()(channelTo(settings), alert, sendContext())).toEqual({
@@ -84,6 +85,13 @@ test('optional members are left out when they do not apply; the headers are svcâ
     'user-agent': 'svc',
     'webhook-id': 'c0ffee00-0000-4000-8000-000000000001',
     'webhook-timestamp': '1767225602',
+    'svc-test': 'true',
     'content-length': String(Buffer.byteLength(request?.text ?? '')),
   });
+});
+
+test('an alert that is no test has no header about tests', async () => {
+  const settings = { endpoint: receiver.url, headers: [{ key: 'svc-test', value: 'true' }] };
+  await loopbackSender()(channelTo(settings), FULL_ALERT, sendContext());
+  expect(receiver.requests[0]?.headers).not.toHaveProperty('svc-test');
 });

@@ -10,6 +10,8 @@ import { judged, passing, refused } from '../vendor-api.ts';
  * Name of the header by which receivers recognise repetitions. A header in the settings cannot replace it.
  */
 const DELIVERY_ID = 'webhook-id';
+/** Name of the header that only tests have. Its value is `true`. A header in the settings cannot replace it. */
+const TEST = 'svc-test';
 
 /**
  * A custom HTTP endpoint. svc posts a JSON object to it, with the configured headers and without a signature.
@@ -33,8 +35,9 @@ export const webhook: Channel<'webhook'> = {
         // on all attempts. The timestamp is the start of the attempt, in seconds since the epoch.
         [DELIVERY_ID]: deliveryId,
         'webhook-timestamp': String(Math.floor(attemptAt / 1_000)),
+        ...(alert.test === true ? { [TEST]: 'true' } : {}),
       },
-      (settings.headers ?? []).filter(({ key }) => key.toLowerCase() !== DELIVERY_ID),
+      (settings.headers ?? []).filter(({ key }) => ![DELIVERY_ID, TEST].includes(key.toLowerCase())),
     );
     const result = await post({
       url: settings.endpoint,
