@@ -28,7 +28,7 @@ test('the components and channels that refer to a monitor, and no others', async
   expect(body).toEqual({
     components: [{ id: component, page_id: page, page_slug: 'used-by' }],
     component_count: 1,
-    notifications: [{ id: channel, name: 'Ops', provider_type: 'email' }],
+    notifications: [{ id: channel, name: 'Ops', provider_type: 'email', state: 'ok', stopped_at: null }],
     notification_count: 1,
   });
 });

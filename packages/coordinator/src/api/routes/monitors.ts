@@ -11,7 +11,12 @@ import { MASK } from '@svc/shared/secret.ts';
 import { urlSecrets, userInfoApart } from '@svc/shared/url-secrets.ts';
 import { z } from 'zod';
 import type { StoredMonitor } from '../../declaration/stored.ts';
-import { type FailingChannel, type FailingChannels, failingChannels } from '../../store/declaration/links.ts';
+import {
+  type FailingChannel,
+  type FailingChannels,
+  failingChannels,
+  failingChannelsOf,
+} from '../../store/declaration/links.ts';
 import {
   monitorOverview,
   OVERVIEW_ORDERS,
@@ -21,8 +26,9 @@ import {
 import { monitorCreatedAt, usesOfMonitor } from '../../store/declaration/monitors.ts';
 import { MaintenanceNow } from '../../store/incidents/maintenance-windows.ts';
 import { type LiveMonitor, MONITOR_STATUSES } from '../../verdict/monitor.ts';
-import { id } from '../answers.ts';
+import { id, instant } from '../answers.ts';
 import type { ApiParts, KnownVerdict } from '../api-parts.ts';
+import { instantTextOrNull } from '../body-members.ts';
 import { defineResources, resourceView, serveResources } from '../collection.ts';
 import { endpoint, idOf, ok, type ServedEndpoint, serve, workspaceOf } from '../endpoint.ts';
 import { idsFilter, listOf, nameFilter, offsetPage, typeFilter } from '../lists.ts';
@@ -120,6 +126,9 @@ const monitorStateView = z
   });
 export type MonitorStateView = z.infer<typeof monitorStateView>;
 
+/** Maximum number of failing channels that an overview names. */
+const MOST_FAILING = 5;
+
 const COUNTS = { error: 0, degraded: 0, unknown: 0, active: 1, paused: 0 };
 
 const page = listOf(monitorStateView);
@@ -142,10 +151,25 @@ const statesView = z
       description:
         'Number of monitors under maintenance, among those that pass the filters `ids`, `name` and `type`.',
     }),
+    failing_channels: z
+      .array(z.object({ id, name: z.string().nullable(), reason: z.string().nullable() }))
+      .meta({
+        description: `The first ${MOST_FAILING} notification channels of the workspace whose alerts are not delivered, and why.`,
+      }),
+    failing_channel_count: z
+      .number()
+      .int()
+      .meta({ description: 'Number of channels whose alerts are not delivered.' }),
   })
   .meta({
     examples: [
-      { ...(page.meta()?.examples as object[] | undefined)?.[0], counts: COUNTS, under_maintenance: 0 },
+      {
+        ...(page.meta()?.examples as object[] | undefined)?.[0],
+        counts: COUNTS,
+        under_maintenance: 0,
+        failing_channels: [],
+        failing_channel_count: 0,
+      },
     ],
   });
 export type MonitorStatesView = z.infer<typeof statesView>;
@@ -219,8 +243,14 @@ export function monitorStateEndpoints({ store, monitors, slotNow }: Parts): Serv
         state === undefined ? Object.values(counts).reduce((sum, count) => sum + count, 0) : counts[state];
       const known = await monitors.findMonitors(rows.map(({ id }) => id));
       const data = rows.map((row) => viewOf(row, known.get(row.id)));
-      const page = { data, total, limit, offset };
-      return ok({ ...page, counts, under_maintenance: underMaintenance } satisfies MonitorStatesView);
+      const failing = await failingChannelsOf(store, workspaceId, MOST_FAILING);
+      return ok({
+        ...{ data, total, limit, offset },
+        counts,
+        under_maintenance: underMaintenance,
+        failing_channels: failing.first.map(({ id, ...channel }) => ({ ...channel, id: String(id) })),
+        failing_channel_count: failing.total,
+      } satisfies MonitorStatesView);
     }),
   ];
 }
@@ -240,7 +270,15 @@ const usesView = z
     }),
     component_count: count,
     notifications: z
-      .array(z.object({ id, name: z.string().nullable(), provider_type: z.string() }))
+      .array(
+        z.object({
+          id,
+          name: z.string().nullable(),
+          provider_type: z.string(),
+          state: z.enum(['ok', 'failing']),
+          stopped_at: instant.nullable(),
+        }),
+      )
       .meta({ description: `The first ${MOST_USES} channels that receive its alerts.` }),
     notification_count: count,
   })
@@ -249,7 +287,7 @@ const usesView = z
       {
         components: [{ id: '7', page_id: '2', page_slug: 'example' }],
         component_count: 1,
-        notifications: [{ id: '3', name: 'Ops', provider_type: 'webhook' }],
+        notifications: [{ id: '3', name: 'Ops', provider_type: 'webhook', state: 'ok', stopped_at: null }],
         notification_count: 1,
       },
     ],
@@ -276,10 +314,12 @@ export function monitorUsesEndpoints({ store }: Pick<ApiParts, 'store'>): Served
           page_slug: slug,
         })),
         component_count: components.total,
-        notifications: notifications.first.map(({ id, name, providerType }) => ({
+        notifications: notifications.first.map(({ id, name, providerType, state, stoppedAt }) => ({
           id: String(id),
           name,
           provider_type: providerType,
+          state,
+          stopped_at: instantTextOrNull(stoppedAt),
         })),
         notification_count: notifications.total,
       });

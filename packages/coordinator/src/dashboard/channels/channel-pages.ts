@@ -59,25 +59,32 @@ function channelRow(channel: ChannelView): Html {
 /** The forms in which channels are created and changed. */
 const channelForms: readonly DashboardPage[] = [
   ...newPagesByKind('/channels/new', editorOfKind, chooseKind),
-  ...editPages('/channels/{id}/edit', 'id', () => editorOf(null)),
+  ...editPages('/channels/{id}/edit', 'id', (request) => editorOf(null, monitorIn(request))),
 ];
 
 /** The form of a new channel whose kind the URL names; null: the URL names no kind. */
 function editorOfKind(request: DashboardRequest): Editor | null {
   const kind = kindIn(request);
-  return kind === null ? null : editorOf(kind);
+  return kind === null ? null : editorOf(kind, monitorIn(request));
 }
 
 function kindIn({ query }: DashboardRequest): ChannelKind | null {
   return CHANNEL_KINDS.find((kind) => kind === query.get('type')) ?? null;
 }
 
+/** Id of the monitor that the form links to the channel; null: the URL names none. */
+function monitorIn({ query }: DashboardRequest): string | null {
+  const id = query.get('monitor') ?? '';
+  return isId(id) ? id : null;
+}
+
 /**
  * The form of a channel.
  *
- * @param kind the kind of a new channel; null: the channel exists already
+ * @param kind    the kind of a new channel; null: the channel exists already
+ * @param monitor id of a monitor that the form has among the linked monitors from the beginning
  */
-function editorOf(kind: ChannelKind | null): Editor {
+function editorOf(kind: ChannelKind | null, monitor: string | null): Editor {
   return {
     form: CHANNEL_FORM,
     objects: CHANNEL,
@@ -85,19 +92,31 @@ function editorOf(kind: ChannelKind | null): Editor {
     list: { href: '/channels', label: 'Channels' },
     nameOf: channelName,
     newTitle: kind === null ? 'New channel' : `New channel: ${nameOfKind(kind)}`,
-    initial: { provider_type: kind, ...(kind === null ? {} : { [kind]: {} }) },
+    initial: {
+      provider_type: kind,
+      ...(kind === null ? {} : { [kind]: {} }),
+      ...(monitor === null ? {} : { monitor_ids: [monitor] }),
+    },
+    ...(monitor === null ? {} : { toForm: (channel) => withMonitor(channel, monitor) }),
     newPath: `/channels/new?type=${kind ?? 'email'}`,
     editPath: (id) => `/channels/${id}/edit`,
     after: (id) => (id === null ? '/channels' : `/channels/${id}`),
   };
 }
 
-function chooseKind() {
+function withMonitor(channel: Readonly<Record<string, unknown>>, monitor: string) {
+  const linked = Array.isArray(channel.monitor_ids) ? channel.monitor_ids : [];
+  return { ...channel, monitor_ids: [...new Set([...linked, monitor])] };
+}
+
+function chooseKind(request: DashboardRequest) {
+  const monitor = monitorIn(request);
+  const chosen = monitor === null ? '' : `&monitor=${monitor}`;
   return kindChoice({
     title: 'New channel',
     question: 'Where should alerts be sent?',
     kinds: CHANNEL_KINDS.map((kind) => ({
-      href: `/channels/new?type=${kind}`,
+      href: `/channels/new?type=${kind}${chosen}`,
       label: nameOfKind(kind),
       help: '',
       name: kind,

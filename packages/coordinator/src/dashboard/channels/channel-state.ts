@@ -10,7 +10,10 @@ import { firstPhrase, formOf } from '../forms/fields.ts';
 export type ChannelView = AnswerOf<typeof CHANNEL.read>;
 
 /** Shape, word and colour of a channel's state. */
-export function channelState({ state, stopped_at: stoppedAt }: ChannelView): Html {
+export function channelState({
+  state,
+  stopped_at: stoppedAt,
+}: Pick<ChannelView, 'state' | 'stopped_at'>): Html {
   if (stoppedAt !== null) return stateLabel('down', 'Stopped');
   return state === 'ok' ? stateLabel('operational', 'Delivers') : stateLabel('degraded', 'Failing');
 }

@@ -46,3 +46,50 @@ test('the page of a monitor says which window holds its alerts, until when, and 
   const free = await session.get(`/monitors/${other}`);
   expect(free.text).not.toContain('Until then alerts are held');
 });
+
+test('the page of a monitor says who is alerted; nobody until a channel is linked, which is one form away', async () => {
+  const monitor = { type: 'tcp', uri: 'db.example:5432', periodicity: '1m', active: true };
+  const id = await api.create('/v1/monitors', { ...monitor, name: 'Alone' });
+  const endpoint = 'https://hooks.example/secret-path';
+  const hook = { name: 'Hook <b>', provider_type: 'webhook', webhook: { endpoint }, monitor_ids: [held] };
+  const channel = await api.create('/v1/notifications', hook);
+  const alone = await session.get(`/monitors/${id}`);
+  expect(alone.text).toContain('Nobody: no channel is linked to this monitor');
+  expect(alone.text).toContain(`href="/channels/${channel}/edit?monitor=${id}">Alert Hook &lt;b&gt;</a>`);
+  expect(alone.text).toContain(`href="/channels/new?monitor=${id}"`);
+
+  const kinds = await session.get(`/channels/new?monitor=${id}`);
+  expect(kinds.text).toContain(`href="/channels/new?type=webhook&amp;monitor=${id}"`);
+  const create = '/channels/new?type=webhook';
+  const made = await session.filled(`${create}&monitor=${id}`, create, {});
+  expect(made.getAll('monitor_ids')).toEqual([id]);
+  const [page, edit] = [`/channels/${channel}/edit?monitor=${id}`, `/channels/${channel}/edit`];
+  const edited = await session.filled(page, edit, {});
+  expect(edited.getAll('monitor_ids').toSorted()).toEqual([held, id].toSorted());
+  expect(await session.post(edit, edited)).toMatchObject({ status: 303, location: `/channels/${channel}` });
+  const told = await session.get(`/monitors/${id}`);
+  expect(told.text).toMatch(
+    new RegExp(`<a href="/channels/${channel}">Hook &lt;b&gt;</a> <span[^>]*operational`),
+  );
+  expect(told.text).not.toContain('Nobody:');
+});
+
+test('a channel whose alerts are not delivered is named on the list of monitors, and its page shows where it posts', async () => {
+  const path = (name: string) => ({
+    name,
+    provider_type: 'chat_b',
+    chat_b: { webhook_url: 'https://hooks.slack.com/services/secret' },
+  });
+  const id = await api.create('/v1/notifications', path('Chat <b>'));
+  expect((await session.get('/')).text).not.toContain('Alerts are not delivered');
+  await api.store.transaction(async ({ db }) => {
+    const failing = { state: 'failing', state_reason: 'the answer was 500' } as const;
+    await db.updateTable('notifications').set(failing).where('id', '=', Number(id)).execute();
+  });
+  expect((await session.get('/')).text).toContain(
+    `<li><a href="/channels/${id}">Chat &lt;b&gt;</a>: the answer was 500</li>`,
+  );
+  const { text } = await session.get(`/channels/${id}`);
+  expect(text).toContain('<dd>https://hooks.slack.com/********</dd>');
+  expect(text).not.toContain('services/secret');
+});

@@ -8,6 +8,7 @@ import {
 import { stateMark } from '../../web/design/states.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
 import { age } from '../../web/times.ts';
+import { channelName } from '../channels/channel-state.ts';
 import type { DashboardPage, DashboardRequest } from '../dashboard-page.ts';
 import { numberIn, offsetPaging, pageHead, pathWith } from '../page-parts.ts';
 import { MONITOR_STATES, maintenanceLabel, monitorState } from '../state-labels.ts';
@@ -34,6 +35,7 @@ export const overviewPage: DashboardPage = {
       title: titleOf(found),
       isLive: true,
       body: html`${pageHead('Monitors', { actions })}
+<div id="failing-channels" data-live>${failingNotice(found)}</div>
 ${
   isNew
     ? firstSteps(request)
@@ -86,6 +88,20 @@ ${kept.map((name) => html`<input type="hidden" name="${name}" value="${query.get
   )}</select></div>
 <button>Search</button>
 </form>`;
+}
+
+/** Names and links the channels whose alerts are not delivered. */
+function failingNotice({
+  failing_channels: failing,
+  failing_channel_count: count,
+}: Pick<MonitorStatesView, 'failing_channels' | 'failing_channel_count'>): Html {
+  if (count === 0) return NO_HTML;
+  const more = count - failing.length;
+  return html`<div class="notice notice-warning"><p>Alerts are not delivered by ${count === 1 ? 'this channel' : 'these channels'}:</p>
+<ul>${failing.map(
+    (channel) =>
+      html`<li><a href="/channels/${channel.id}">${channelName(channel)}</a>${channel.reason === null ? NO_HTML : html`: ${channel.reason}`}</li>`,
+  )}${more > 0 ? html`<li><a href="/channels">and ${more} more</a></li>` : NO_HTML}</ul></div>`;
 }
 
 function nothingFound(query: URLSearchParams): Html {

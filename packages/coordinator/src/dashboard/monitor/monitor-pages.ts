@@ -1,7 +1,7 @@
 import { idOf } from '../../api/endpoint.ts';
 import { monitorDeliveries } from '../../api/routes/deliveries.ts';
 import { WINDOW, type WindowView } from '../../api/routes/maintenance.ts';
-import { MONITOR } from '../../api/routes/monitors.ts';
+import { MONITOR, monitorUses } from '../../api/routes/monitors.ts';
 import { monitorResults, monitorTransitions } from '../../api/routes/results.ts';
 import { monitorPhases, monitorSeries, monitorUptime, type UptimeView } from '../../api/routes/series.ts';
 import { CHARTS_SCRIPT } from '../../web/charts/chart.ts';
@@ -15,6 +15,7 @@ import type { DashboardAnswer, DashboardPage, DashboardRequest, PageApi } from '
 import { channelNames, deliveriesList } from '../deliveries-list.ts';
 import { cursorPaging } from '../page-parts.ts';
 import { monitorWord, stateOfStatus } from '../state-labels.ts';
+import { alertedSection } from './alerted-channels.ts';
 import {
   chartControls,
   chosenCharts,
@@ -37,7 +38,7 @@ async function overviewOfMonitor(request: DashboardRequest): Promise<DashboardAn
   const id = idOf(request);
   const choice = chosenCharts(query);
   const monitor = await api.read(MONITOR.read, { id });
-  const [uptime, series, phases, changes, deliveries, results, maintenance] = await Promise.all([
+  const [uptime, series, phases, changes, deliveries, results, maintenance, uses] = await Promise.all([
     api.read(monitorUptime, { id }),
     api.read(monitorSeries, { id, ...choice }),
     api.read(monitorPhases, { id, ...choice }),
@@ -45,6 +46,7 @@ async function overviewOfMonitor(request: DashboardRequest): Promise<DashboardAn
     api.read(monitorDeliveries, { id, limit: NEWEST }),
     api.read(monitorResults, { id, limit: NEWEST }),
     maintenanceAround(api, id),
+    api.read(monitorUses, { id }),
   ]);
   const channels = await channelNames(
     api,
@@ -67,6 +69,7 @@ ${latencyChart(series)}
 ${phasesChart(phases)}
 </section>
 <section aria-labelledby="regions" class="stack"><h2 id="regions">Regions</h2><div id="region-figures" data-live>${regionsSection(monitor, series, now)}</div></section>
+${await alertedSection(request, monitor, uses)}
 ${newest('Changes', changesList(changes.data), changes, id)}
 ${newest('Deliveries', deliveriesList(deliveries.data, channels), deliveries, id)}
 ${newest('Results', resultsList(results.data), results, id)}

@@ -1,5 +1,6 @@
 import { isResourceKind } from '@svc/shared/resources/registry.ts';
 import { masked } from '@svc/shared/resources/secrets.ts';
+import { MASK } from '@svc/shared/secret.ts';
 import type { Called } from '../../api/in-process.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
 import type { DashboardAnswer } from '../dashboard-page.ts';
@@ -78,21 +79,32 @@ export function withoutSecrets({ kind }: ResourceForm, resource: Json): Json {
   return masked(kind, resource);
 }
 
-/** A list of the attributes of a resource that have a value. Secrets are masked. */
+/**
+ * A list of the attributes of a resource that have a value. Secrets are masked. Of a secret URL, scheme and host are
+ * shown, unless the API has masked it already because the visitor may only read.
+ */
 export function facts(form: ResourceForm, resource: Json, leftOut: readonly string[] = []): Html {
   const shown = withoutSecrets(form, resource);
   const fields = form.fields.filter(({ name }) => !leftOut.includes(name));
-  return html`<dl class="facts">${factsOf(fields, shown)}</dl>`;
+  return html`<dl class="facts">${factsOf(fields, shown, resource)}</dl>`;
 }
 
-function factsOf(fields: readonly Field[], object: Json): Html[] {
+function factsOf(fields: readonly Field[], object: Json, clear: Json): Html[] {
   return fields.flatMap((field) => {
     const value = object[field.name] ?? null;
     const { control, label } = field;
     if (isUnset(value)) return [];
-    if (control.type === 'group') return factsOf(control.fields, value as Json);
-    return [html`<dt>${label}</dt><dd>${shownValue(field, value)}</dd>`];
+    if (control.type === 'group') return factsOf(control.fields, value as Json, clear[field.name] as Json);
+    const shown = value === MASK ? maskedValue(clear[field.name]) : shownValue(field, value);
+    return [html`<dt>${label}</dt><dd>${shown}</dd>`];
   });
+}
+
+/** The mask of a secret. Before it stand scheme and host, if the secret is an http(s) URL. */
+function maskedValue(secret: unknown): string {
+  const url = URL.parse(String(secret));
+  const isWeb = url !== null && ['http:', 'https:'].includes(url.protocol);
+  return isWeb ? `${url.origin}/${MASK}` : MASK;
 }
 
 function isUnset(value: unknown): boolean {

@@ -60,7 +60,7 @@ export function editPages(path: string, idName: string, editorOf: EditorOf): Das
 export function newPagesByKind(
   path: string,
   editorOf: (request: DashboardRequest) => Editor | null,
-  choose: () => DashboardAnswer,
+  choose: (request: DashboardRequest) => DashboardAnswer,
 ): DashboardPage[] {
   const pageOf = (
     method: DashboardPage['method'],
@@ -71,7 +71,7 @@ export function newPagesByKind(
     scope: 'write',
     async handle(request) {
       const editor = editorOf(request);
-      return editor === null ? choose() : answer(request, editor);
+      return editor === null ? choose(request) : answer(request, editor);
     },
   });
   return [pageOf('GET', openNewForm), pageOf('POST', (request, editor) => handleForm(request, editor, null))];

@@ -88,6 +88,27 @@ export async function failingChannels(
   return failing;
 }
 
+/**
+ * The failing channels of a workspace.
+ *
+ * @param most maximum number of channels in `first`
+ */
+export async function failingChannelsOf(
+  source: Readable,
+  workspaceId: number,
+  most: number,
+): Promise<FailingChannels> {
+  const failing = readingOf(source)
+    .selectFrom('notifications')
+    .where('workspace_id', '=', workspaceId)
+    .where('state', '=', 'failing');
+  const [first, { total }] = await Promise.all([
+    failing.select(['id', 'name', 'state_reason as reason']).orderBy('id').limit(most).execute(),
+    failing.select(({ fn }) => fn.countAll<number>().as('total')).executeTakeFirstOrThrow(),
+  ]);
+  return { first, total };
+}
+
 /** A channel's link to a monitor. */
 export type ChannelLink = {
   readonly monitorId: number;

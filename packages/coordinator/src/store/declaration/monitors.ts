@@ -117,6 +117,9 @@ export type MonitorUses = {
       readonly id: number;
       readonly name: string | null;
       readonly providerType: string;
+      readonly state: 'ok' | 'failing';
+      /** When the channel was stopped, epoch ms; null: it is not stopped. */
+      readonly stoppedAt: number | null;
     }[];
     readonly total: number;
   };
@@ -141,7 +144,7 @@ export async function usesOfMonitor(source: Readable, monitorId: number, most: n
     components.select(['c.id', 'c.page_id as pageId', 'p.slug']).orderBy('c.id').limit(most).execute(),
     components.select(({ fn }) => fn.countAll<number>().as('total')).executeTakeFirstOrThrow(),
     notifications
-      .select(['n.id', 'n.name', 'n.provider_type as providerType'])
+      .select(['n.id', 'n.name', 'n.provider_type as providerType', 'n.state', 'n.stopped_at as stoppedAt'])
       .orderBy('n.id')
       .limit(most)
       .execute(),
