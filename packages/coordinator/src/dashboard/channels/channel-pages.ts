@@ -24,7 +24,14 @@ import type { Editor } from '../resources/editor.ts';
 import { editPages, kindChoice, newPagesByKind } from '../resources/form-pages.ts';
 import { type Removal, removalPages } from '../resources/removal.ts';
 import { searchedList } from '../resources/searched-list.ts';
-import { CHANNEL_FORM, type ChannelView, channelName, channelState, nameOfKind } from './channel-state.ts';
+import {
+  CHANNEL_FORM,
+  type ChannelView,
+  channelName,
+  channelState,
+  nameOfKind,
+  servicesOf,
+} from './channel-state.ts';
 
 /** The page that lists the channels with their states. */
 const channelList: DashboardPage = {
@@ -52,7 +59,7 @@ function channelRow(channel: ChannelView): Html {
   const kind = CHANNEL_KINDS.find((each) => each === type);
   return html`<tr><th scope="row"><a href="/channels/${id}">${channelName(channel)}</a></th>
 <td>${channelState(channel)}${reason === null ? NO_HTML : html`<p class="hint">${reason}</p>`}</td>
-<td>${kind === undefined ? type : nameOfKind(kind)}</td>
+<td>${kind === undefined ? type : html`${nameOfKind(kind)}<p class="hint">${servicesOf(kind)}</p>`}</td>
 <td class="number">${monitors.length}</td></tr>`;
 }
 
@@ -118,7 +125,7 @@ function chooseKind(request: DashboardRequest) {
     kinds: CHANNEL_KINDS.map((kind) => ({
       href: `/channels/new?type=${kind}${chosen}`,
       label: nameOfKind(kind),
-      help: '',
+      help: servicesOf(kind),
       name: kind,
     })),
     cancel: '/channels',

@@ -25,6 +25,27 @@ export function channelName({ id, name }: { readonly id?: unknown; readonly name
 
 export const CHANNEL_FORM = formOf(notification);
 
+/** The services that a kind of channel posts to, under the names that people know. */
+const SERVICES: Readonly<Record<ChannelKind, string>> = {
+  email: 'any mailbox, by SMTP',
+  webhook: 'any address that takes JSON',
+  sms: 'Twilio',
+  messenger_b: 'WhatsApp, by Twilio',
+  messenger_a: 'Telegram',
+  chat_a: 'Discord',
+  chat_b: 'Slack',
+  chat_c: 'Google Chat',
+  incident_a: 'PagerDuty',
+  incident_b: 'Opsgenie, Jira Service Management',
+  incident_c: 'Grafana OnCall, Grafana Cloud IRM',
+  push_a: 'ntfy',
+};
+
+/** The services of a kind for people: `Discord`. */
+export function servicesOf(kind: ChannelKind): string {
+  return SERVICES[kind];
+}
+
 /** The name of a kind for people: `Custom HTTP endpoint`. */
 export function nameOfKind(kind: ChannelKind): string {
   return firstPhrase(CHANNEL_BLOCKS[kind].description);

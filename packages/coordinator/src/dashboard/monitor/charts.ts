@@ -81,9 +81,23 @@ const PERCENTILES = [
   { name: 'p99', style: 'dotted' },
 ] as const;
 
+/** Minimum number of columns of a chart, so that a young monitor does not have one wide column. */
+const LEAST_COLUMNS = 12;
+
+/** The buckets of a chart, from the first bucket with data on. */
+export function fromFirstData<T extends { readonly at: number }>(
+  buckets: readonly T[],
+  hasData: (bucket: T) => boolean,
+): readonly T[] {
+  const first = buckets.findIndex(hasData);
+  return first < 0 ? buckets : buckets.slice(Math.min(first, Math.max(0, buckets.length - LEAST_COLUMNS)));
+}
+
 /** The chart of latency percentiles over time, with a strip of the shares of failed results below. */
 export function latencyChart(view: SeriesView): Html {
-  const { from, bucket_ms: bucketMs, series, latency } = view;
+  const { bucket_ms: bucketMs, latency } = view;
+  const series = fromFirstData(view.series, ({ results }) => countOf(results) > 0);
+  const from = series[0]?.at ?? view.from;
   const lines = PERCENTILES.map(
     ({ name, style }): Line => ({
       name,
@@ -92,9 +106,9 @@ export function latencyChart(view: SeriesView): Html {
       values: series.map((bucket) => bucket.latency[name]),
     }),
   );
-  const buckets = series.map(({ results: { passed, degraded, failed } }) => ({
-    failed,
-    all: passed + degraded + failed,
+  const buckets = series.map(({ results }) => ({
+    failed: results.failed,
+    all: countOf(results),
   }));
   return renderLineChart({
     title: 'Latency',
@@ -110,6 +124,11 @@ export function latencyChart(view: SeriesView): Html {
       texts: buckets.map(({ failed, all }) => (all === 0 ? '–' : `${failed} of ${all}`)),
     },
   });
+}
+
+/** Number of results that have an outcome. */
+function countOf({ passed, degraded, failed }: SeriesView['results']): number {
+  return passed + degraded + failed;
 }
 
 function summaryOf({ series, results: { passed, degraded, failed } }: SeriesView): string {
@@ -140,7 +159,10 @@ const FILLS = [1, 2, 3, 4, 5] as const;
  * The chart of the mean phases of checks over time. A phase without
  * values is left out: a TCP monitor, for example, has no TLS.
  */
-export function phasesChart({ from, bucket_ms: bucketMs, series, range, region, every }: PhasesView): Html {
+export function phasesChart(view: PhasesView): Html {
+  const { bucket_ms: bucketMs, range, region, every } = view;
+  const series = fromFirstData(view.series, ({ results }) => results > 0);
+  const from = series[0]?.at ?? view.from;
   const results = series.reduce((sum, bucket) => sum + bucket.results, 0);
   if (results === 0)
     return html`<p class="soft">No result of this time has phases: they were deleted already, or no check passed.</p>`;
@@ -162,7 +184,7 @@ export function phasesChart({ from, bucket_ms: bucketMs, series, range, region, 
 }
 
 /** The mean of a phase over all results of the series, ms. */
-function meanOf(series: PhasesView['series'], phase: keyof Phases): number {
+function meanOf(series: Readonly<PhasesView['series']>, phase: keyof Phases): number {
   let [sum, results] = [0, 0];
   for (const bucket of series) {
     sum += (bucket.phases?.[phase] ?? 0) * bucket.results;

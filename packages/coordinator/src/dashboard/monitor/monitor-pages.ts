@@ -19,6 +19,7 @@ import { alertedSection } from './alerted-channels.ts';
 import {
   chartControls,
   chosenCharts,
+  fromFirstData,
   latencyChart,
   phasesChart,
   regionsOf,
@@ -126,16 +127,21 @@ const DAY = new Intl.DateTimeFormat('en-GB', {
   timeZone: 'UTC',
 });
 
-/** The uptime of the monitor over the usual ranges, and on each of the last 90 days. */
-function uptimeSection({ ranges, days }: UptimeView): Html {
+/** The uptime of the monitor over the usual ranges, and on each of the last 90 days, as far as there is data. */
+function uptimeSection({ ranges, days: last90 }: UptimeView): Html {
+  const hasData = ({ time }: Day) => measured(time) > 0;
+  const days = fromFirstData(last90, hasData);
+  const firstDay = last90.findIndex(hasData);
+  const since =
+    firstDay < 0 ? null : firstDay === last90.length - 1 ? 'today' : DAY.format(last90[firstDay]?.at);
   return html`<section aria-labelledby="uptime" class="stack">
 <h2 id="uptime">Uptime</h2>
-<dl id="uptime-figures" class="figures" data-live>${ranges.map(
-    ({ range, uptime, time }) =>
-      html`<div><dt>${RANGE_WORDS[range]}</dt><dd>${percentText(uptime)}</dd><dd class="soft small">${downText(time)}</dd></div>`,
+<dl id="uptime-figures" class="figures" data-live>${figuresOf(ranges, since).map(
+    ({ label, uptime, time }) =>
+      html`<div><dt>${label}</dt><dd>${percentText(uptime)}</dd><dd class="soft small">${downText(time)}</dd></div>`,
   )}</dl>
 ${renderStatusBars(days.map(stateOfDay), summaryOf(days))}
-<p class="row status-bars-ends soft small"><span>89 days ago</span><span>Today</span></p>
+<p class="row status-bars-ends soft small"><span>${days.length - 1} days ago</span><span>Today</span></p>
 <details class="chart-table">
 <summary>Uptime: days as a table</summary>
 <div class="table-frame chart-frame" role="region" tabindex="0" aria-label="Uptime: days">
@@ -147,6 +153,32 @@ ${renderStatusBars(days.map(stateOfDay), summaryOf(days))}
 }
 
 type Day = UptimeView['days'][number];
+type Range = UptimeView['ranges'][number];
+
+/**
+ * The figures of the ranges. A range that begins before the first data has the same figure as all longer ones, so
+ * it is the last one, and its label says when the data began.
+ *
+ * @param since the day on which the data began; null: there is no data
+ */
+export function figuresOf(
+  ranges: readonly Range[],
+  since: string | null,
+): readonly (Pick<Range, 'uptime' | 'time'> & { readonly label: string })[] {
+  const longest = ranges.at(-1);
+  const whole = ranges.findIndex(
+    ({ time }) => longest !== undefined && measured(time) === measured(longest.time),
+  );
+  return ranges.slice(0, whole + 1).map(({ range, ...figure }, index) => {
+    const isShort = index === whole && index < ranges.length - 1 && since !== null;
+    return { ...figure, label: isShort ? `Since ${since}` : RANGE_WORDS[range] };
+  });
+}
+
+/** The time with data, ms. */
+function measured({ active, degraded, error, maintenance }: Range['time']): number {
+  return active + degraded + error + maintenance;
+}
 
 /** The state of a day. A day without data is shown as maintenance if it had maintenance. */
 function stateOfDay({ status, time }: Day): State {

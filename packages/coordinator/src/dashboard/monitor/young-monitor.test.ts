@@ -1,0 +1,46 @@
+import { describe, expect, test } from 'vitest';
+import { fromFirstData } from './charts.ts';
+import { figuresOf } from './monitor-pages.ts';
+
+const HOUR_MS = 3_600_000;
+
+/** The ranges of a monitor that has had data for this time until now, ms. */
+function rangesAfter(ms: number) {
+  const lengths = { '24h': 24, '7d': 168, '30d': 720, '90d': 2_160 } as const;
+  return (['24h', '7d', '30d', '90d'] as const).map((range) => {
+    const active = Math.min(ms, lengths[range] * HOUR_MS);
+    const time = {
+      active,
+      degraded: 0,
+      error: 0,
+      maintenance: 0,
+      unknown: lengths[range] * HOUR_MS - active,
+    };
+    return { range, from: 0, uptime: ms === 0 ? null : 100, time };
+  });
+}
+const labels = (ms: number, since: string | null) =>
+  figuresOf(rangesAfter(ms), since).map(({ label }) => label);
+
+describe('the uptime of a young monitor', () => {
+  test('is shown once, with the day on which its data began', () => {
+    expect(labels(2 * HOUR_MS, 'today')).toEqual(['Since today']);
+    expect(labels(72 * HOUR_MS, 'Thu, 26 Nov 2026')).toEqual(['24 hours', 'Since Thu, 26 Nov 2026']);
+  });
+
+  test('is shown for each range that is longer than another', () => {
+    expect(labels(40 * 24 * HOUR_MS, 'a day')).toEqual(['24 hours', '7 days', '30 days', '90 days']);
+    expect(labels(90 * 24 * HOUR_MS, 'a day')).toEqual(['24 hours', '7 days', '30 days', '90 days']);
+  });
+
+  test('without data is one range', () => expect(labels(0, null)).toEqual(['24 hours']));
+});
+
+describe('a chart begins', () => {
+  const buckets = Array.from({ length: 40 }, (_, at) => ({ at }));
+  const columns = (first: number) => fromFirstData(buckets, ({ at }) => at >= first).map(({ at }) => at);
+
+  test('with its first data', () => expect(columns(15)).toEqual(buckets.slice(15).map(({ at }) => at)));
+  test('with twelve columns at least', () => expect(columns(38)).toHaveLength(12));
+  test('with its range, where there is no data', () => expect(columns(99)).toHaveLength(40));
+});
