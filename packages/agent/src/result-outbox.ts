@@ -7,11 +7,20 @@ import { ThrottledLog } from '@svc/shared/throttled-log.ts';
 import { z } from 'zod';
 import type { Metrics } from './metrics.ts';
 
-/** Wait for an acknowledgement before the first repetition, ms. The wait doubles with each repetition. */
-const FIRST_WAIT_MS = 2_000;
-const LONGEST_WAIT_MS = 30_000;
-/** Interval at which batches whose wait is over are sent again, ms. */
+/**
+ * Time after which an unacknowledged batch is sent again, ms. It is constant, because a wait that grows while
+ * the servers of a cluster choose a leader delays the results after the election. {@link MOST_SENT_BYTES}
+ * bounds what the repetitions cost.
+ */
+const REPEAT_MS = 1_000;
+/** Interval at which overdue batches are sent again, ms. */
 const SWEEP_MS = 500;
+/**
+ * Bound on the text of the batches that are sent and not acknowledged, bytes; one batch is always sent. So a
+ * backlog never fills the connection: heartbeats and answers to pings wait behind 1 MiB at most. With a
+ * round trip of 200 ms, 5 MiB/s are sent, which are some 15,000 results/s.
+ */
+const MOST_SENT_BYTES = 1_024 * 1_024;
 /**
  * Bound on the text of all unacknowledged batches, bytes. It is enough
  * for some 100,000 results; an agent holds at most 16,000 jobs.
@@ -63,14 +72,20 @@ type Entry = Batch & {
   readonly addedAt: number;
   /** Number of times that the batch was sent under this id. */
   sends: number;
-  waitMs: number;
-  resendAt: number;
+  /** When the batch was last sent over the present connection, monotonic ms; null: it waits to be sent. */
+  sentAt: number | null;
 };
 
 /**
  * Keeps batches and sends them again until the stream has acknowledged them.
  *
- * A batch is repeated after growing waits, and at once after a reconnect. It keeps its message
+ *             ┌──── connection lost ────┐
+ *             ▼                         │
+ *     waits to be sent ── room ──▶ sent, unanswered ── acknowledged ──▶ kept
+ *                                   ▲          │
+ *                                   └── 1 s ───┘
+ *
+ * Batches are sent in their order, as far as {@link MOST_SENT_BYTES} allows. A batch keeps its message
  * id, so that the stream drops repetitions. When the stream calls a first send a repetition,
  * another client has used the id, and the stream does not have the batch. The batch is then
  * sent again under another id, and the agent logs a warning and counts the batch as disowned.
@@ -86,6 +101,9 @@ export class ResultOutbox {
   /** Unacknowledged batches by number, the oldest first. */
   readonly #entries = new Map<number, Entry>();
   #bytes = 0;
+  /** Bytes of the entries that are sent. */
+  #sentBytes = 0;
+  #isRepeating = false;
   #count = 0;
   #subscription: BusSubscription | null = null;
   #stopSweep: () => void = () => {};
@@ -113,9 +131,10 @@ export class ResultOutbox {
   start(): void {
     const { bus, clock } = this.#parts;
     this.#subscription = bus.subscribe(`${this.#inbox}.*`, (message) => this.#onAnswer(message));
-    this.#stopSweep = clock.every(SWEEP_MS, () => this.#sweep());
+    this.#stopSweep = clock.every(SWEEP_MS, () => void this.#repeatOverdue());
     this.#stopListening = bus.onConnection((isConnected) => {
-      if (isConnected) this.#sendAll();
+      if (isConnected) this.#sendWaiting();
+      else for (const entry of this.#entries.values()) this.#takeBack(entry);
     });
   }
 
@@ -126,13 +145,12 @@ export class ResultOutbox {
       id: randomUUID(),
       addedAt: this.#parts.clock.monotonic(),
       sends: 0,
-      waitMs: FIRST_WAIT_MS,
-      resendAt: Number.POSITIVE_INFINITY,
+      sentAt: null,
     };
     this.#entries.set(number, entry);
     this.#bytes += entry.bytes;
     this.#makeRoom(number);
-    this.#send(number, entry);
+    this.#sendWaiting();
   }
 
   /**
@@ -160,10 +178,19 @@ export class ResultOutbox {
     for (const number of [...this.#entries.keys()]) this.#settleMessage(number, 'dropped');
   }
 
+  /** Sends the batches that wait, the oldest first, while there is room. Without a connection, it sends nothing. */
+  #sendWaiting(): void {
+    if (!this.#parts.bus.isConnected) return;
+    for (const [number, entry] of this.#entries) {
+      if (entry.sentAt !== null) continue;
+      if (this.#sentBytes > 0 && this.#sentBytes + entry.bytes > MOST_SENT_BYTES) return;
+      this.#sentBytes += entry.bytes;
+      this.#send(number, entry);
+    }
+  }
+
   #send(number: number, entry: Entry): void {
     const { bus, clock, metrics } = this.#parts;
-    // While the connection is down, nothing is sent. After the reconnect, the batch is sent.
-    if (!bus.isConnected) return;
     try {
       bus.publish(entry.subject, entry.text, { reply: `${this.#inbox}.${number}`, messageId: entry.id });
       metrics.batchesSent += 1;
@@ -172,23 +199,35 @@ export class ResultOutbox {
     } catch (error) {
       this.#warnings.warn('cannot send results now; they stay in the outbox', { error: messageOf(error) });
     }
-    entry.resendAt = clock.monotonic() + entry.waitMs;
-    entry.waitMs = Math.min(LONGEST_WAIT_MS, 2 * entry.waitMs);
+    entry.sentAt = clock.monotonic();
   }
 
-  #sendAll(): void {
-    for (const [number, entry] of this.#entries) {
-      entry.waitMs = FIRST_WAIT_MS;
-      this.#send(number, entry);
-    }
+  /** The batch is no longer on its way: it waits to be sent, or it is settled. */
+  #takeBack(entry: Entry): void {
+    if (entry.sentAt !== null) this.#sentBytes -= entry.bytes;
+    entry.sentAt = null;
   }
 
-  #sweep(): void {
-    if (!this.#parts.bus.isConnected) return;
-    const now = this.#parts.clock.monotonic();
-    for (const [number, entry] of this.#entries) {
-      if (entry.resendAt <= now) this.#send(number, entry);
+  /**
+   * Sends overdue batches again, after the server has read what was sent before. On a slow connection, the
+   * first copies may still be in this process, and repetitions would only make it slower.
+   */
+  async #repeatOverdue(): Promise<void> {
+    const { bus, clock } = this.#parts;
+    const sentBy = clock.monotonic() - REPEAT_MS;
+    const overdue = [...this.#entries].filter(([, { sentAt }]) => sentAt !== null && sentAt <= sentBy);
+    if (overdue.length === 0 || this.#isRepeating) return;
+    this.#isRepeating = true;
+    try {
+      await bus.flush();
+      for (const [number, entry] of overdue) {
+        if (this.#entries.has(number) && entry.sentAt !== null && entry.sentAt <= sentBy)
+          this.#send(number, entry);
+      }
+    } catch {
+      // The connection was lost: all batches are sent again after the reconnect.
     }
+    this.#isRepeating = false;
   }
 
   #onAnswer(message: BusMessage): void {
@@ -207,6 +246,7 @@ export class ResultOutbox {
       this.#parts.metrics.batchesAcknowledged += 1;
       this.#settleMessage(number, 'kept');
     }
+    this.#sendWaiting();
   }
 
   #idWasTaken(number: number, entry: Entry): void {
@@ -219,7 +259,6 @@ export class ResultOutbox {
     );
     entry.id = randomUUID();
     entry.sends = 0;
-    entry.waitMs = FIRST_WAIT_MS;
     this.#send(number, entry);
   }
 
@@ -236,6 +275,7 @@ export class ResultOutbox {
     if (entry === undefined) return;
     this.#entries.delete(number);
     this.#bytes -= entry.bytes;
+    this.#takeBack(entry);
     if (how === 'dropped') this.#parts.metrics.resultsDropped += entry.results;
     entry.onSettled(how);
     if (this.#entries.size === 0) this.#onEmpty();
