@@ -2,7 +2,7 @@
  * The API behind the proxies of `deploy/proxy`, with the real programs as far as they are installed
  * (`.ci/run` installs them).
  */
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { type IncomingMessage, type OutgoingHttpHeaders, request as plainRequest } from 'node:http';
@@ -18,6 +18,7 @@ import { guardProcess } from '../../deploy/local/guard.ts';
 import { type RunningApi, startApi } from '../support/api.ts';
 import { createResource } from '../support/declared-resources.ts';
 import { freePort } from '../support/free-port.ts';
+import { endChild } from '../support/process.ts';
 import { findProgram } from '../support/real-dns-server.ts';
 import { TRUSTED } from '../support/tls/certificates.ts';
 
@@ -42,14 +43,7 @@ async function started(
   });
   await Promise.race([untilListening(port), ended]);
   ended.catch(() => {}); // It is rejected when the test stops the proxy.
-  return () => end(child);
-}
-
-async function end(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  const exited = once(child, 'exit');
-  child.kill('SIGTERM');
-  await exited;
+  return async () => void (await endChild(child, 'SIGTERM'));
 }
 
 async function untilListening(port: number): Promise<void> {

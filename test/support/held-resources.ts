@@ -53,6 +53,7 @@ export class HeldResources {
         const reading = await bus.readHeartbeats(...parts);
         const release = hold(this.#subscriptions);
         return {
+          ...reading,
           close: async () => {
             release();
             await reading.close();

@@ -3,9 +3,9 @@ import type {
   Bus,
   BusMessage,
   BusSubscription,
+  HeartbeatReading,
   PublishOptions,
   StreamMessage,
-  StreamReading,
   SubscribeOptions,
 } from '@svc/shared/nats/bus.ts';
 import { BusDisconnected } from '@svc/shared/nats/nats-bus.ts';
@@ -25,6 +25,8 @@ export class MemoryBus implements Bus {
   #inboxes = 0;
   #frozen: (() => void)[] | null = null;
   isConnected = true;
+  /** The leader of the streams of heartbeats. */
+  leader = 1;
   /** Every message that was published, oldest first. */
   readonly published: { subject: string; text: string }[] = [];
   /** Whether {@link published} is kept. */
@@ -57,7 +59,7 @@ export class MemoryBus implements Bus {
     region: Region,
     handler: (message: StreamMessage) => Promise<void> | void,
     onEnd: (error: unknown) => void,
-  ): Promise<StreamReading> {
+  ): Promise<HeartbeatReading> {
     await Promise.resolve();
     if (!this.isConnected) throw new BusDisconnected();
     let sequence = 0;
@@ -74,7 +76,8 @@ export class MemoryBus implements Bus {
       subscription.close();
       stopListening();
     };
-    return { close };
+    const { leader } = this;
+    return { close, isGapless: async () => this.leader === leader };
   }
 
   /** Messages wait in the socket, as while the event loop stands still, until {@link thaw}. */

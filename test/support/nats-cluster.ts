@@ -8,6 +8,7 @@ import { connect } from 'nats';
 import { guardProcess } from '../../deploy/local/guard.ts';
 import { findNatsServer } from '../../deploy/local/nats-server.mjs';
 import { freePort } from './free-port.ts';
+import { endChild } from './process.ts';
 
 /** Real NATS servers on loopback that form one cluster. */
 export type NatsCluster = {
@@ -21,11 +22,19 @@ export type NatsCluster = {
   kill(index: number): Promise<void>;
   /** Number of servers that hold everything of the stream; 0 while it has no leader or cannot be asked about. */
   currentServersOf(stream: string): Promise<number>;
+  /** Index of the server that leads the stream; -1 while there is none, or it cannot be asked. */
+  leaderOf(stream: string): Promise<number>;
   /** Kills all servers and deletes their stores. */
   dispose(): Promise<void>;
 };
 
-/** @param running number of the servers that are started at once; the others join by {@link NatsCluster.start} */
+/** The beginning of the servers' names, before their indices. */
+const SERVER = 'server-';
+
+/**
+ * @param servers number of the servers that know each other
+ * @param running number of those that are started at once; the others join by {@link NatsCluster.start}
+ */
 export async function startNatsCluster(
   options: { servers?: number; running?: number } = {},
 ): Promise<NatsCluster> {
@@ -44,7 +53,7 @@ export async function startNatsCluster(
     const file = join(directory, `${index}.conf`);
     await writeFile(
       file,
-      `server_name: server-${index}
+      `server_name: ${SERVER}${index}
 listen: 127.0.0.1:${client}
 jetstream { store_dir: ${JSON.stringify(join(directory, String(index)))} }
 cluster { name: test, listen: 127.0.0.1:${route}, routes: [${routes}], no_advertise: true }
@@ -59,22 +68,18 @@ cluster { name: test, listen: 127.0.0.1:${route}, routes: [${routes}], no_advert
 
   async function kill(index: number): Promise<void> {
     const child = children[index];
-    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
-    const exited = once(child, 'exit');
-    child.kill('SIGKILL');
-    await exited;
+    if (child !== undefined) await endChild(child, 'SIGKILL');
   }
 
   const url = ports.map(({ client }) => `nats://127.0.0.1:${client}`).join(',');
 
-  async function currentServersOf(stream: string): Promise<number> {
+  /** The servers of the stream as its leader sees them; null while the stream has no leader or cannot be asked about. */
+  async function serversOf(stream: string) {
     const connection = await connect({ servers: url.split(',') });
     try {
-      const { cluster } = await (await jetStreamManager(connection)).streams.info(stream);
-      if (cluster?.leader === undefined) return 0;
-      return 1 + (cluster.replicas ?? []).filter(({ current }) => current).length;
+      return (await (await jetStreamManager(connection)).streams.info(stream)).cluster ?? null;
     } catch {
-      return 0;
+      return null;
     } finally {
       await connection.close();
     }
@@ -86,7 +91,14 @@ cluster { name: test, listen: 127.0.0.1:${route}, routes: [${routes}], no_advert
     urlOf: (index) => `nats://127.0.0.1:${ports[index]?.client}`,
     start,
     kill,
-    currentServersOf,
+    async currentServersOf(stream) {
+      const { leader, replicas = [] } = (await serversOf(stream)) ?? {};
+      return leader === undefined ? 0 : 1 + replicas.filter(({ current }) => current).length;
+    },
+    async leaderOf(stream) {
+      const { leader = `${SERVER}-1` } = (await serversOf(stream)) ?? {};
+      return Number(leader.slice(SERVER.length));
+    },
     async dispose() {
       await Promise.all(children.map((_, index) => kill(index)));
       await rm(directory, { recursive: true, force: true });

@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { guardProcess } from '../../deploy/local/guard.ts';
 import { findNatsServer } from '../../deploy/local/nats-server.mjs';
 import { freePort } from './free-port.ts';
+import { endChild } from './process.ts';
 
 export type NatsServer = {
   /** `nats://127.0.0.1:<port>`; the port stays the same over {@link NatsServer.restart}. */
@@ -51,13 +51,6 @@ export async function startNatsServer(configuration = ''): Promise<NatsServer> {
     await untilReady(child);
   }
 
-  async function end(signal: NodeJS.Signals): Promise<void> {
-    if (child.exitCode !== null || child.signalCode !== null) return;
-    const exited = once(child, 'exit');
-    child.kill(signal);
-    await exited;
-  }
-
   await start();
   return {
     url: `nats://127.0.0.1:${port}`,
@@ -66,21 +59,21 @@ export async function startNatsServer(configuration = ''): Promise<NatsServer> {
       return child.pid ?? -1;
     },
     storeDir,
-    stop: () => end('SIGTERM'),
-    kill: () => end('SIGKILL'),
+    stop: async () => void (await endChild(child, 'SIGTERM')),
+    kill: async () => void (await endChild(child, 'SIGKILL')),
     async restart(beforeStart) {
       await beforeStart?.(storeDir);
       await start();
     },
     async dispose() {
-      await end('SIGKILL');
+      await endChild(child, 'SIGKILL');
       await rm(directory, { recursive: true, force: true });
     },
   };
 }
 
 /** The server writes to stderr when it takes connections. If it ends instead, the text before is the error. */
-function untilReady(child: ChildProcess): Promise<void> {
+export function untilReady(child: ChildProcess): Promise<void> {
   return new Promise((resolve, reject) => {
     let said = '';
     child.stderr?.on('data', (chunk: Buffer) => {

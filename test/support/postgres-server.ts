@@ -12,6 +12,7 @@ import { postgresUser } from '../../deploy/local/postgres.ts';
 import { findPostgres } from '../../deploy/local/postgres-server.mjs';
 import { freePort } from './free-port.ts';
 import { runIn } from './postgres-store.ts';
+import { endChild } from './process.ts';
 
 const execute = promisify(execFile);
 
@@ -82,12 +83,7 @@ export async function startPostgres({ isDurable = false } = {}): Promise<Postgre
     await untilReady(child);
   }
 
-  async function end(signal: NodeJS.Signals): Promise<void> {
-    if (child.exitCode !== null || child.signalCode !== null) return;
-    const exited = once(child, 'exit');
-    child.kill(signal);
-    await exited;
-  }
+  const end = async (signal: NodeJS.Signals) => void (await endChild(child, signal));
 
   async function restart(): Promise<void> {
     // The processes of a server that was killed end a moment later, and it does not start before.

@@ -12,6 +12,18 @@ export const compileCacheOf = (root: string): { NODE_COMPILE_CACHE: string } => 
   NODE_COMPILE_CACHE: join(root, 'node_modules', '.cache', 'node'),
 });
 
+/** Ends a process. Resolves with its exit code, or the signal's name; null: it had ended before. */
+export async function endChild(
+  child: ChildProcess,
+  signal: NodeJS.Signals,
+): Promise<number | NodeJS.Signals | null> {
+  if (child.exitCode !== null || child.signalCode !== null) return null;
+  const exited = once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]>;
+  child.kill(signal);
+  const [code, by] = await exited;
+  return code ?? by;
+}
+
 export type LogLine = { level: number; msg: string; event?: string } & Record<string, unknown>;
 
 /**
@@ -57,12 +69,7 @@ export class LoggedProcess {
 
   /** Resolves with the exit code, or the signal's name. */
   async end(signal: NodeJS.Signals): Promise<number | NodeJS.Signals | null> {
-    const child = this.#child;
-    if (child === null || child.exitCode !== null || child.signalCode !== null) return null;
-    const exited = once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]>;
-    child.kill(signal);
-    const [code, by] = await exited;
-    return code ?? by;
+    return this.#child === null ? null : endChild(this.#child, signal);
   }
 
   lastLines(): string {

@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { guardProcess } from '../../deploy/local/guard.ts';
 import { freePort } from './free-port.ts';
+import { endChild } from './process.ts';
 import { findProgram } from './real-dns-server.ts';
 
 /** Interval of the checks while a state is awaited, ms. */
@@ -97,11 +97,7 @@ export async function startPrometheus(program: string, rules = ''): Promise<Prom
       return new Set(fired.map(({ labels }) => labels.alertname ?? ''));
     },
     async stop() {
-      if (child.exitCode === null && child.signalCode === null) {
-        const exited = once(child, 'exit');
-        child.kill('SIGTERM');
-        await exited;
-      }
+      await endChild(child, 'SIGTERM');
       await rm(folder, { recursive: true, force: true });
     },
   };

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { guardProcess } from '../../deploy/local/guard.ts';
 import { freePort } from './free-port.ts';
+import { endChild } from './process.ts';
 
 /** A message as `GET /<topic>/json` gives it. */
 export type NtfyMessage = {
@@ -72,11 +73,7 @@ export async function startNtfy(program: string): Promise<RealNtfy> {
       return lines.map((line) => JSON.parse(line) as NtfyMessage);
     },
     async stop() {
-      if (child.exitCode === null && child.signalCode === null) {
-        const exited = once(child, 'exit');
-        child.kill('SIGTERM');
-        await exited;
-      }
+      await endChild(child, 'SIGTERM');
       await rm(folder, { recursive: true, force: true });
     },
   };

@@ -1,5 +1,4 @@
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,6 +6,7 @@ import type { TestContext } from 'vitest';
 import { guardProcess } from '../../deploy/local/guard.ts';
 import { freePort } from './free-port.ts';
 import type { Opened } from './opened.ts';
+import { endChild } from './process.ts';
 import { findProgram } from './real-dns-server.ts';
 
 const PROGRAM = findProgram('victoria-metrics');
@@ -80,11 +80,7 @@ async function startVictoriaMetrics(program: string): Promise<VictoriaMetrics> {
       return data.result.map(({ metric, value }) => ({ labels: metric, value: Number(value[1]) }));
     },
     async stop() {
-      if (child.exitCode === null && child.signalCode === null) {
-        const exited = once(child, 'exit');
-        child.kill('SIGTERM');
-        await exited;
-      }
+      await endChild(child, 'SIGTERM');
       await rm(folder, { recursive: true, force: true });
     },
   };

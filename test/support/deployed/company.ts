@@ -1,8 +1,8 @@
-import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'vitest';
-import { type LoggedProcess, ROOT } from '../process.ts';
+import { untilReady } from '../nats-server.ts';
+import { endChild, type LoggedProcess, ROOT } from '../process.ts';
 import { startConfined } from './confined.ts';
 import { type Dist, sharedDist } from './dist.ts';
 import { LoopbackNetwork, Machine } from './machine.ts';
@@ -71,22 +71,8 @@ export class Company {
 
   async #startNats(machine: Machine): Promise<void> {
     const child = startConfined(machine.confinementOf('svc-nats.service'));
-    this.#note(machine, 'svc-nats', {
-      async end(signal) {
-        if (child.exitCode !== null || child.signalCode !== null) return;
-        const ended = once(child, 'exit');
-        child.kill(signal);
-        await ended;
-      },
-    });
-    let said = '';
-    await new Promise<void>((resolve, reject) => {
-      child.stderr?.on('data', (chunk: Buffer) => {
-        said += chunk.toString();
-        if (said.includes('Server is ready')) resolve();
-      });
-      child.once('exit', () => reject(new Error(`nats-server has ended:\n${said}`)));
-    });
+    this.#note(machine, 'svc-nats', { end: (signal) => endChild(child, signal) });
+    await untilReady(child);
   }
 
   /** Keeps a unit for {@link Company.end}. It ends with the test. */

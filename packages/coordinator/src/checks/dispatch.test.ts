@@ -261,6 +261,19 @@ describe('silence', () => {
     expect(other.offers.map(({ slot }) => slot)).toEqual([rig.sink.opens[0]?.slot]);
   });
 
+  test('says nothing while the stream of heartbeats may have lost some', async () => {
+    await begin([liveMonitor(1)], []);
+    const agent = new TestAgent(rig.bus, FRA);
+    agent.beat();
+    await rig.clock.advanceSettling(100);
+    rig.bus.leader = 2;
+    // From the next reading on, an agent has the usual time to be heard.
+    await rig.clock.advanceSettling(12_000);
+    expect(rig.dispatch.agents.isLive(FRA)).toBe(true);
+    await rig.clock.advanceSettling(3_000);
+    expect(rig.dispatch.agents.isLive(FRA)).toBe(false);
+  });
+
   test('of an agent that has drained causes no further job', async () => {
     await begin([liveMonitor(1, { longestCheckMs: 60_000 })], []);
     const agent = new TestAgent(rig.bus, FRA);

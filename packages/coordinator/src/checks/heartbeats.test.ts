@@ -63,7 +63,7 @@ function beat(region: Region, agent: string): void {
 test('each region is read, and begins to be read again when its reading has ended', async () => {
   await readers.open();
   expect(begun).toEqual(REGIONS);
-  expect(readers.isRead(FRA)).toBe(true);
+  expect(await readers.isGapless(FRA)).toBe(true);
   beat(FRA, 'one');
   beat(PAR, 'two');
   await clock.advanceSettling(0);
@@ -73,20 +73,31 @@ test('each region is read, and begins to be read again when its reading has ende
   ]);
   bus.setConnected(false);
   await clock.advanceSettling(0);
-  expect(readers.isRead(FRA)).toBe(false);
+  expect(await readers.isGapless(FRA)).toBe(false);
   await clock.advanceSettling(2_000);
   expect(begun).toHaveLength(REGIONS.length);
   bus.setConnected(true);
   await clock.advanceSettling(500);
   expect(begun).toHaveLength(2 * REGIONS.length);
-  expect(readers.isRead(FRA)).toBe(true);
+  expect(await readers.isGapless(FRA)).toBe(true);
+});
+
+test('a reading whose stream has another leader has a gap, and another reading begins', async () => {
+  await readers.open();
+  bus.leader = 2;
+  expect(await readers.isGapless(FRA)).toBe(false);
+  await clock.advanceSettling(0);
+  expect(await readers.isGapless(FRA)).toBe(false);
+  await clock.advanceSettling(500);
+  expect(begun.slice(REGIONS.length)).toEqual([FRA]);
+  expect(await readers.isGapless(FRA)).toBe(true);
 });
 
 test('without a connection the start does not wait for one', async () => {
   bus.setConnected(false);
   await readers.open();
   expect(begun).toEqual([]);
-  expect(readers.isRead(FRA)).toBe(false);
+  expect(await readers.isGapless(FRA)).toBe(false);
 });
 
 test('no more heartbeats of a region are read in 2 s than NATS keeps, and others are read meanwhile', async () => {

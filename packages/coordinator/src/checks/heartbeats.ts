@@ -8,7 +8,7 @@ import {
   MAX_KEPT_HEARTBEATS,
 } from '@svc/shared/messages/heartbeat.ts';
 import type { DispatchCounters } from '@svc/shared/metrics/dispatch-instruments.ts';
-import type { Bus, StreamMessage } from '@svc/shared/nats/bus.ts';
+import type { Bus, HeartbeatReading, StreamMessage } from '@svc/shared/nats/bus.ts';
 import { REGIONS, type Region } from '@svc/shared/regions.ts';
 import { ThrottledLog } from '@svc/shared/throttled-log.ts';
 import { aborted, pause } from '@svc/shared/waiting.ts';
@@ -38,8 +38,8 @@ export class HeartbeatReaders {
   readonly #parts: HeartbeatReadersParts;
   readonly #log: ThrottledLog;
   readonly #stopping = new AbortController();
-  /** Regions whose heartbeats are read now. */
-  readonly #read = new Set<Region>();
+  /** The present readings. */
+  readonly #readings = new Map<Region, { readonly reading: HeartbeatReading; readonly end: () => void }>();
   #running: readonly Promise<void>[] = [];
 
   constructor(parts: HeartbeatReadersParts) {
@@ -54,9 +54,16 @@ export class HeartbeatReaders {
     await Promise.all(firsts.map(({ promise }) => promise));
   }
 
-  /** Whether the region's heartbeats are being read. Only then does silence show that an agent is gone. */
-  isRead(region: Region): boolean {
-    return this.#read.has(region);
+  /**
+   * Whether every heartbeat that the region's agents have sent since the last `onReading` was handled or is on its
+   * way. Only then does silence show that an agent is gone. A reading with a gap is replaced by another one.
+   */
+  async isGapless(region: Region): Promise<boolean> {
+    const current = this.#readings.get(region);
+    if (current === undefined) return false;
+    const isGapless = await current.reading.isGapless().catch(() => false);
+    if (!isGapless) current.end();
+    return isGapless && this.#readings.get(region) === current;
   }
 
   async close(): Promise<void> {
@@ -100,11 +107,11 @@ export class HeartbeatReaders {
       },
       () => over.abort(),
     );
-    this.#read.add(region);
+    this.#readings.set(region, { reading, end: () => over.abort() });
     this.#parts.onReading(region);
     onReading();
     await aborted(ends);
-    this.#read.delete(region);
+    this.#readings.delete(region);
     await reading.close();
   }
 
@@ -136,7 +143,7 @@ const UNREAD =
 export type SilenceJudgeParts = {
   readonly bus: Pick<Bus, 'isConnected' | 'flush'>;
   readonly log: Logger;
-  readonly readers: Pick<HeartbeatReaders, 'isRead'>;
+  readonly readers: Pick<HeartbeatReaders, 'isGapless'>;
   readonly agents: Agents;
   /** Aborts when dispatch stops. No agent is judged after that. */
   readonly signal: AbortSignal;
@@ -187,14 +194,14 @@ export class SilenceJudge {
 
   /**
    * Waits for a round trip to the server before it judges: after the round trip, every message that was sent
-   * in time has been handled.
+   * in time has been handled. The stream may have had no leader although this process was connected.
    */
   async #judgeRegion(region: Region, asOf: number, flushed: Promise<void>): Promise<void> {
     const { bus, log, readers, agents, signal } = this.#parts;
     this.#judging.add(region);
     try {
-      await flushed;
-      if (!readers.isRead(region) || signal.aborted || asOf < this.#from) return;
+      const [isGapless] = await Promise.all([readers.isGapless(region), flushed]);
+      if (!isGapless || signal.aborted || asOf < this.#from) return;
       agents.forgetSilentAgents(region, asOf);
     } catch (error) {
       // The bus itself reports a lost connection, somewhat later.

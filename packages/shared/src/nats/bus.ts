@@ -34,7 +34,7 @@ export interface Bus {
     region: Region,
     handler: (message: StreamMessage) => Promise<void> | void,
     onEnd: (error: unknown) => void,
-  ): Promise<StreamReading>;
+  ): Promise<HeartbeatReading>;
   /**
    * Sends a ping, and resolves at the server's answer. All messages that the server sent
    * before its answer have been handled by then. Rejects when the connection is lost.
@@ -161,4 +161,15 @@ export type StreamMessage = {
 
 export interface StreamReading {
   close(): Promise<void>;
+}
+
+export interface HeartbeatReading extends StreamReading {
+  /**
+   * Whether NATS has taken heartbeats ever since the reading began. False: the servers of a cluster have
+   * chosen another leader of the stream meanwhile, and heartbeats that were sent without a leader are lost,
+   * although the reading itself goes on.
+   *
+   * @throws BusDisconnected, or an error while the stream has no leader
+   */
+  isGapless(): Promise<boolean>;
 }

@@ -13,8 +13,10 @@ const log = pino({ level: 'silent' });
 const REGION: Region = 'hosta-fra';
 const LIMITS = { maxBytes: 64 * 1024 ** 2 };
 
-async function busAt(cluster: NatsCluster, index: number): Promise<NatsBus> {
-  const bus = await connectBus({ url: cluster.urlOf(index), name: 'test', log });
+/** A connection that knows one server only, or all servers. */
+async function busAt(cluster: NatsCluster, index: number | 'all'): Promise<NatsBus> {
+  const url = index === 'all' ? cluster.url : cluster.urlOf(index);
+  const bus = await connectBus({ url, name: 'test', log });
   onTestFinished(() => bus.close());
   return bus;
 }
@@ -57,9 +59,31 @@ test('a stream that a single server made gets its replicas when the server joins
   await expect.poll(() => cluster.currentServersOf(config.name)).toBe(3);
 });
 
-test('what was acknowledged survives each server: killed, and back with an empty disk', async () => {
+test('a reading of heartbeats has a gap when its stream got another leader', async () => {
   const cluster = await clusterOf(3);
-  const bus = await busAt(cluster, 0);
+  const stream = heartbeatsStream(REGION);
+  const readingOver = async (bus: NatsBus) => {
+    const reading = await bus.readHeartbeats(
+      REGION,
+      () => {},
+      () => {},
+    );
+    onTestFinished(() => reading.close());
+    return reading;
+  };
+  const first = await busAt(cluster, 0);
+  await expect.poll(() => readingOver(first).then(() => 'begun', String)).toBe('begun');
+  await expect.poll(() => cluster.currentServersOf(stream)).toBe(3);
+  const leader = await cluster.leaderOf(stream);
+  const reading = await readingOver(leader === 0 ? await busAt(cluster, 1) : first);
+  expect(await reading.isGapless()).toBe(true);
+  await cluster.kill(leader);
+  await expect.poll(() => reading.isGapless().catch(() => 'no leader')).toBe(false);
+});
+
+test('what was acknowledged survives the death of each leader, who comes back with an empty disk', async () => {
+  const cluster = await clusterOf(3);
+  const bus = await busAt(cluster, 'all');
   const stream = resultsStream(REGION);
   await expect.poll(() => ensured(bus)).toBe('ensured');
   const sent: string[] = [];
@@ -76,12 +100,13 @@ test('what was acknowledged survives each server: killed, and back with an empty
   const untilAllHaveIt = () => expect.poll(() => cluster.currentServersOf(stream)).toBe(3);
   await untilAllHaveIt();
   await send('before');
-  await cluster.kill(2);
-  await send('without 2');
-  await cluster.start(2, 'with an empty disk');
+  const first = await cluster.leaderOf(stream);
+  await cluster.kill(first);
+  await send('without the first leader');
+  await cluster.start(first, 'with an empty disk');
   await untilAllHaveIt();
-  await cluster.kill(1);
-  await send('without 1');
+  await cluster.kill(await cluster.leaderOf(stream));
+  await send('without the second one');
 
   const read: string[] = [];
   const collect = ({ data }: StreamMessage) => void read.push(Buffer.from(data).toString());
@@ -93,6 +118,6 @@ test('what was acknowledged survives each server: killed, and back with an empty
   };
   await expect.poll(() => begun().catch(String)).toBe('begun');
   // A request whose answer was lost with the leader may have been stored, too.
-  await expect.poll(() => read.at(-1)).toBe('without 1');
+  await expect.poll(() => read.at(-1)).toBe('without the second one');
   expect([...new Set(read)]).toEqual(sent);
 });

@@ -6,11 +6,12 @@ import {
   RetentionPolicy,
   StorageType,
   type StreamConfig,
+  type StreamInfo,
 } from 'nats';
 import { MAX_HEARTBEAT_BYTES, MAX_KEPT_HEARTBEATS } from '../messages/heartbeat.ts';
 import { heartbeatSubject, heartbeatsStream } from '../messages/subjects.ts';
 import type { Region } from '../regions.ts';
-import { HEARTBEATS_AHEAD_BYTES, type StreamReading } from './bus.ts';
+import { HEARTBEATS_AHEAD_BYTES, type HeartbeatReading } from './bus.ts';
 import { jetStreamManager, type MessageHandler, type ReadableBus, readStream } from './stream-reading.ts';
 import { replicasAt } from './stream-replicas.ts';
 
@@ -62,26 +63,33 @@ export async function readHeartbeats(
   region: Region,
   handler: MessageHandler,
   onEnd: (error: unknown) => void,
-): Promise<StreamReading> {
+): Promise<HeartbeatReading> {
   const manager = await jetStreamManager(bus.connection);
   const config = { ...configOf(region), num_replicas: replicasAt(bus.connection) };
-  await bus.unlessLost(() => ensureStream(manager, config));
-  return readStream(bus, heartbeatsStream(region), 1, handler, onEnd, {
+  const { cluster } = await bus.unlessLost(() => ensureStream(manager, config));
+  const reading = await readStream(bus, config.name, 1, handler, onEnd, {
     readAheadBytes: HEARTBEATS_AHEAD_BYTES,
   });
+  return {
+    close: () => reading.close(),
+    async isGapless() {
+      const now = await bus.unlessLost(() => manager.streams.info(config.name));
+      return now.cluster?.leader === cluster?.leader;
+    },
+  };
 }
 
 async function ensureStream(
   { streams }: JetStreamManager,
   config: Partial<StreamConfig> & { name: string },
-): Promise<void> {
+): Promise<StreamInfo> {
   try {
-    await streams.add(config);
+    return await streams.add(config);
   } catch (error) {
     if (!(error instanceof NatsError) || error.api_error?.err_code !== STREAM_NAME_TAKEN) throw error;
     // Another version of svc created the stream with another configuration. The agents send
     // their heartbeats again within 2 s.
     await streams.delete(config.name);
-    await streams.add(config);
+    return streams.add(config);
   }
 }

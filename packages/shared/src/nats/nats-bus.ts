@@ -23,9 +23,9 @@ import type {
   Bus,
   BusMessage,
   BusSubscription,
+  HeartbeatReading,
   PublishOptions,
   StreamMessage,
-  StreamReading,
   SubscribeOptions,
 } from './bus.ts';
 import { headerBytes, isNoResponders } from './headers.ts';
@@ -250,7 +250,7 @@ export class NatsBus implements Bus {
     region: Region,
     handler: (message: StreamMessage) => Promise<void> | void,
     onEnd: (error: unknown) => void,
-  ): Promise<StreamReading> {
+  ): Promise<HeartbeatReading> {
     return readHeartbeats(this, region, handler, onEnd);
   }
 
