@@ -147,6 +147,13 @@ test('the oldest delivery of a pair is due, then the next, and no delivery that 
   ]);
 });
 
+test('a delivery whose attempt failed waits until an instant of these years', async () => {
+  const [first] = await queue([row('a')]);
+  const at = Date.UTC(2026, 0, 1);
+  await record(stepOf(first?.id, 'pending', { at: 1_500, nextAttemptAt: at }));
+  expect(await nextIds()).toEqual([`a ${at}`]);
+});
+
 test('a younger delivery makes the older one due, even if it was queued during the attempt', async () => {
   const [first] = await queue([row('a')]);
   await record(stepOf(first?.id, 'pending', { at: 900 }));

@@ -95,7 +95,7 @@ export async function recordSteps(
     `UPDATE deliveries SET state = ?, attempts = coalesce(?, attempts), tries = tries + ?, next_attempt_at = ?, last_error = ?,
        finished_at = ?, group_uid = CASE WHEN ? = 1 THEN group_uid END,
        hastened = CASE WHEN due_at = 0 THEN hastened ELSE 0 END,
-       due_at = CASE WHEN EXISTS (${older}) THEN NULL WHEN ? = 1 AND EXISTS (${younger}) THEN 0 ELSE ? END
+       due_at = CASE WHEN EXISTS (${older}) THEN NULL WHEN ? = 1 AND EXISTS (${younger}) THEN 0 ELSE ?::bigint END
      WHERE id = ?`,
     steps.map((step) => {
       const { deliveryId, newestId, attempt, state, nextAttemptAt: dueAt, error, isGroupKept } = step;
