@@ -103,6 +103,7 @@ function monitorOf(id: number): LiveMonitor {
     periodMs: PERIOD_MS,
     regions: REGIONS,
     version: 1,
+    quorum: 'majority',
     degradedAtMs: 0,
     longestCheckMs: 46_000,
     activatedAt: 0,

@@ -37,6 +37,7 @@ const RUNNING = {
   timeout: 5000,
   degraded_at: 800.5,
   retry: 1,
+  quorum: '2',
   public: true,
   active: true,
 };

@@ -35,6 +35,7 @@ const MONITOR: LiveMonitor = {
   periodMs: PERIOD,
   regions: [A, B],
   version: 1,
+  quorum: 'majority',
   degradedAtMs: 0,
   longestCheckMs: 10_000,
   activatedAt: NOW,

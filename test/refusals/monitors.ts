@@ -101,6 +101,23 @@ const EVERY_MONITOR: readonly Row[] = [
     { regions: ['HOSTB-PAR'] },
     `regions.0: "HOSTB-PAR" is not one of ${REGIONS}: did you mean "hostb-par"?`,
   ],
+  [MONITORS, { quorum: 'most' }, 'quorum: must be majority, any, all or a number from 1 to 28'],
+  [MONITORS, { quorum: '29' }, 'quorum: must be majority, any, all or a number from 1 to 28'],
+  [MONITORS, { quorum: '02' }, 'quorum: must be majority, any, all or a number from 1 to 28'],
+  [
+    MONITORS,
+    { quorum: 0 },
+    'quorum: is 0, but must be from 1 to 28',
+    // It makes a string of it.
+    { terraform: 'quorum: must be majority, any, all or a number from 1 to 28' },
+  ],
+  [
+    MONITORS,
+    { quorum: 1.5 },
+    'quorum: is 1.5, but must be a whole number',
+    { terraform: 'quorum: must be majority, any, all or a number from 1 to 28' },
+  ],
+  [MONITORS, { quorum: [2] }, 'quorum: must be a string, not a list', { terraform: /string required/ }],
   [
     MONITORS,
     { otlp_endpoint: 'collector:4318' },
@@ -177,13 +194,13 @@ const TCP_MONITORS: readonly Row[] = [
   [
     TCP,
     { headers: [header] },
-    'headers: is unknown: allowed are name, uri, periodicity, timeout, degraded_at, retry, active, public, description, regions, otlp_endpoint, otlp_headers',
+    'headers: is unknown: allowed are name, uri, periodicity, timeout, degraded_at, retry, active, public, description, regions, quorum, otlp_endpoint, otlp_headers',
     { terraform: /No argument or block type is named "headers"/ },
   ],
   [
     TCP,
     { certificate_expiry_days: 7 },
-    'certificate_expiry_days: is unknown: allowed are name, uri, periodicity, timeout, degraded_at, retry, active, public, description, regions, otlp_endpoint, otlp_headers',
+    'certificate_expiry_days: is unknown: allowed are name, uri, periodicity, timeout, degraded_at, retry, active, public, description, regions, quorum, otlp_endpoint, otlp_headers',
     { terraform: /No argument or block type is named "certificate_expiry_days"/ },
   ],
 ];

@@ -133,7 +133,7 @@ export function countAlarms(setting: AlarmSetting): AlarmResult {
     const isOneSlot = () =>
       [...said.values()].flat().some(({ slot: about }) => failedAbout(about, said) * 2 > votes.length);
     withRule.become(state.status, at, isOneSlot);
-    without.become(statusOf(failed, degraded, total, sizeOf(ALL)), at, isOneSlot);
+    without.become(statusOf(failed, degraded, total, sizeOf(ALL), monitor.quorum), at, isOneSlot);
   };
 
   for (let index = 0; index < slots; index += 1) {
@@ -229,6 +229,7 @@ function aMonitor(): LiveMonitor {
     periodMs: PERIOD_MS,
     regions: REGIONS,
     version: 1,
+    quorum: 'majority',
     degradedAtMs: 0,
     longestCheckMs: 10_000,
     activatedAt: 0,

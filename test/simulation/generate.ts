@@ -1,4 +1,5 @@
 import { PERIODICITIES, periodMs } from '@svc/shared/periodicity.ts';
+import type { Quorum } from '@svc/shared/quorum.ts';
 import { REGIONS, type Region } from '@svc/shared/regions.ts';
 import { Random } from './random.ts';
 import type { Commits, Limit, Mishaps, Move, Trouble, World } from './world.ts';
@@ -21,7 +22,9 @@ export function generateWorld(seed: number): World {
   const world = someWorld(seed, random);
   // They are made last of all, for the same reason as windows and commits.
   const limits = random.chance(0.15) ? someLimits(random, world) : [];
-  return { ...world, limits, isDeclaredMeanwhile: random.chance(0.3) };
+  const isDeclaredMeanwhile = random.chance(0.3);
+  const quorum = someQuorum(random);
+  return { ...world, limits, isDeclaredMeanwhile, quorum };
 }
 
 function someWorld(seed: number, random: Random): World {
@@ -54,6 +57,7 @@ function someWorld(seed: number, random: Random): World {
     moves: someMoves(random, frame),
     commits: null,
     isDeclaredMeanwhile: false,
+    quorum: 'majority',
   };
   // They are made last, so that all else of a seed's world is what it would be without them.
   const windows = random.chance(0.4) ? someWindows(random, world) : [];
@@ -209,6 +213,8 @@ function someMove(random: Random, frame: Frame, at: number): Move[] {
       return [{ at, do: 'change-probe' }];
     case 'change-period':
       return [{ at, do: 'change-period', periodMs: periodMs(random.pick(PERIODICITIES)) }];
+    case 'change-quorum':
+      return [{ at, do: 'change-quorum', quorum: someQuorum(random) }];
     case 'change-regions':
       return changeOfRegions(random, frame, at);
     case 'join':
@@ -231,6 +237,11 @@ function someMove(random: Random, frame: Frame, at: number): Move[] {
   }
 }
 
+/** Most monitors have the default. */
+function someQuorum(random: Random): Quorum {
+  return random.chance(0.7) ? 'majority' : random.pick<Quorum>(['any', 'all', 1, 2, 3, MOST_REGIONS]);
+}
+
 /** Regions that are new in the declaration may get agents some time before or after it. */
 function changeOfRegions(random: Random, { periodMs }: Frame, at: number): Move[] {
   const change: Move = { at, do: 'change-regions', regions: random.chance(0.1) ? null : someRegions(random) };
@@ -249,6 +260,7 @@ const MOVES = [
   'roll-agent',
   'change-probe',
   'change-period',
+  'change-quorum',
   'change-regions',
   'change-regions',
   'join',

@@ -56,6 +56,7 @@ function* smallerWorlds(world: World): Generator<World> {
   }
   if (world.commits !== null) yield* withFasterCommits(world, world.commits);
   if (world.isDeclaredMeanwhile) yield { ...world, isDeclaredMeanwhile: false };
+  if (world.quorum !== 'majority') yield { ...world, quorum: 'majority' };
   if (world.retry > 0) yield { ...world, retry: 0 };
 }
 

@@ -1,4 +1,5 @@
 import type { ChannelKind } from '@svc/shared/channels/settings.ts';
+import type { Quorum } from '@svc/shared/quorum.ts';
 import type { Region } from '@svc/shared/regions.ts';
 
 /** What a probe meets. `hung`: nothing answers until the time-out. */
@@ -56,6 +57,7 @@ export type Move = { readonly at: number } & (
   /** Another time-out and number of retries, which change what is probed. */
   | { readonly do: 'change-effort'; readonly timeoutMs: number; readonly retry: number }
   | { readonly do: 'change-period'; readonly periodMs: number }
+  | { readonly do: 'change-quorum'; readonly quorum: Quorum }
   | { readonly do: 'change-regions'; readonly regions: readonly Region[] | null }
   | { readonly do: 'switch-off' }
   | { readonly do: 'switch-on' }
@@ -132,6 +134,7 @@ export type World = {
   readonly commits: Commits | null;
   /** People change rows also while no coordinator runs, or before it has resumed. Otherwise they wait for it. */
   readonly isDeclaredMeanwhile: boolean;
+  readonly quorum: Quorum;
 };
 
 /** Nothing goes wrong. */
@@ -164,4 +167,5 @@ export const QUIET: World = {
   moves: [],
   commits: null,
   isDeclaredMeanwhile: false,
+  quorum: 'majority',
 };

@@ -20,6 +20,7 @@ export const MONITOR_DEFAULTS = {
   public: false,
   description: null,
   regions: null,
+  quorum: 'majority',
   otlp_endpoint: null,
   otlp_headers: null,
 };

@@ -314,6 +314,24 @@ export const MUTATIONS: readonly Mutation[] = [
     to: 'total * 2 <= size',
   },
   {
+    name: 'a monitor with a number of regions as its quorum is judged by the majority',
+    file: 'verdict/status.ts',
+    from: 'return quorum > size ? total : quorum;',
+    to: 'return Math.floor(total / 2) + 1;',
+  },
+  {
+    name: 'an error by one region waits for the votes of half of the electorate',
+    file: 'verdict/status.ts',
+    from: "return quorum === 'any' || (typeof quorum === 'number' && quorum <= size);",
+    to: 'return size < 0;',
+  },
+  {
+    name: 'degraded needs more than half of the votes, whatever the quorum is',
+    file: 'verdict/status.ts',
+    from: "if (failed + degraded >= needed) return 'degraded';",
+    to: "if ((failed + degraded) * 2 > total) return 'degraded';",
+  },
+  {
     name: 'a report that comes after its slot was decided is recorded only',
     file: 'verdict/slot-life.ts',
     from: '    reportLate(frame, state, monitor, vote);\n',

@@ -1,7 +1,9 @@
 import type { MonitorStatus } from '@svc/coordinator/verdict/monitor.ts';
 import type { Alert } from '@svc/shared/channels/alert.ts';
+import type { Quorum } from '@svc/shared/quorum.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import type { Announcement, Told } from '../told.ts';
+import { isQuorum } from './rule.ts';
 
 type Outcome = 'passed' | 'degraded' | 'failed';
 
@@ -11,6 +13,8 @@ export type Known = {
   readonly begins: readonly Began[] | null;
   /** When the incident of the key began, epoch ms; undefined: there was none; null: a start may not know it. */
   readonly beginOf: (key: string) => number | undefined | null;
+  readonly quorum: Quorum;
+  readonly electorate: ReadonlySet<Region>;
 };
 
 /** A status, and when it began, epoch ms. `isNew`: with what was evaluated together with the alert, and none came after it. */
@@ -78,7 +82,10 @@ function beginFault({ since, at }: Alert): string | null {
   return (since ?? 0) > at ? `the incident since ${since}, dated ${at}` : null;
 }
 
-function statusFault({ status, at, regions, cronTimestamp }: Alert, { begins }: Known): string | null {
+function statusFault(
+  { status, at, regions, cronTimestamp }: Alert,
+  { begins, quorum, electorate }: Known,
+): string | null {
   const told = status === 'recovered' ? 'active' : status;
   const began = (begins ?? []).filter((each) => each.status === told);
   const begin = began.find((each) => each.at === at);
@@ -86,8 +93,9 @@ function statusFault({ status, at, regions, cronTimestamp }: Alert, { begins }: 
     return `dated ${at}, it was so since ${began.map((each) => each.at).join(' and ') || 'never'}`;
   const count = (outcome: Outcome) => regions.filter((each) => each.outcome === outcome).length;
   const [failed, troubled] = [count('failed'), count('failed') + count('degraded')];
-  const half = regions.length / 2;
-  const isMade = status === 'recovered' ? troubled <= half : (status === 'error' ? failed : troubled) > half;
+  const isEnough = (votes: number) => isQuorum(votes, regions.length, { quorum, electorate });
+  const isMade =
+    status === 'recovered' ? !isEnough(troubled) : status === 'error' ? isEnough(failed) : isEnough(troubled);
   // Later, some of the votes may have aged.
   if (begin?.isNew === true && !isMade)
     return `by ${failed} failed and ${troubled - failed} degraded of ${regions.length}`;

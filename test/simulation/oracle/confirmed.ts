@@ -2,7 +2,7 @@ import type { MonitorStatus } from '@svc/coordinator/verdict/monitor.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import type { Now, Told } from '../told.ts';
 import type { Picture } from './picture.ts';
-import { isFresh, SET_ASIDE_MS, votableMs } from './rule.ts';
+import { isFresh, isQuorum, SET_ASIDE_MS, votableMs } from './rule.ts';
 
 /** "Within 1 s of the report that makes it certain." */
 export const IN_TIME_MS = 1_000;
@@ -10,7 +10,7 @@ export const IN_TIME_MS = 1_000;
 /**
  * "A majority's failure about one slot is announced within 1 s of the report that makes it certain, whatever the
  * period, time-out and retries, unless one of its regions has since voted otherwise." It looks at reports alone, and
- * does not know which slots are open or decided.
+ * does not know which slots are open or decided. It judges monitors whose quorum is a majority or less.
  */
 export class ConfirmedOutages {
   /**
@@ -92,6 +92,7 @@ export class ConfirmedOutages {
       const vote = picture.votes.get(region);
       if (vote === undefined || isFresh(vote, now.age)) failed += 1;
     }
-    return failed > electorate.size / 2;
+    const quorum = picture.monitor?.quorum ?? 'majority';
+    return isQuorum(failed, electorate.size, { quorum, electorate });
   }
 }

@@ -167,8 +167,7 @@ export function isCertain(
   { monitor, votes: before, electorate, status: standing }: Standing,
   now: Now,
 ): boolean {
-  // More than half may all pass, and may all fail together.
-  if (missing.filter((region) => electorate.has(region)).length > electorate.size / 2) return false;
+  const quorum = monitor?.quorum ?? 'majority';
   const cast = new Map(before);
   // They count from when they become votes.
   const freshUntil = Number.POSITIVE_INFINITY;
@@ -179,7 +178,7 @@ export function isCertain(
       if (extreme === 'aged') votes.delete(region);
       else if (extreme !== 'kept') castInto(votes, supposed(region, extreme, open.slot), monitor, now);
     }
-    return statusOf({ votes: [...votes.values()], electorate, age: now.age, standing });
+    return statusOf({ votes: [...votes.values()], electorate, age: now.age, standing, quorum });
   };
   const status = statusWith('passed');
   if (!EXTREMES.every((extreme) => statusWith(extreme) === status)) return false;
@@ -193,6 +192,6 @@ export function isCertain(
   return [...failing.values()].every(
     ({ outcome, downFrom }) =>
       outcome !== 'failed' ||
-      statusOf({ votes: votesAt(downFrom), electorate, age: now.age, standing }) === status,
+      statusOf({ votes: votesAt(downFrom), electorate, age: now.age, standing, quorum }) === status,
   );
 }

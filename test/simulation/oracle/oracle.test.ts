@@ -35,6 +35,7 @@ function monitor(): LiveMonitor {
     periodMs: PERIOD,
     regions: [FRA, PAR, EAST],
     version: 1,
+    quorum: 'majority',
     degradedAtMs: 0,
     longestCheckMs: 181_000,
     activatedAt: 0,

@@ -330,6 +330,8 @@ export class Oracle {
     const known = {
       begins: this.#history.beginsOf(seen.transitions),
       beginOf: (key: string) => this.#incidents.beginOf(key),
+      quorum: this.#picture.monitor?.quorum ?? 'majority',
+      electorate: this.#picture.electorate(),
     };
     for (const each of announcements)
       this.#violated('announcement', this.#alertFacts.fault(each, known), now);

@@ -114,10 +114,11 @@ export class Picture {
   }
 
   /**
-   * The service has started over rows whose period may not be in effect yet: the votes count by it from now on. Returns
-   * whether they count for another time than before.
+   * The service has started over rows whose period and quorum may not be in effect yet: the votes count by them from now
+   * on. Returns whether they count for another time than before.
    */
   countBy(rows: LiveMonitor | null, now: Now): boolean {
+    if (rows !== null && this.monitor !== null) this.monitor = { ...this.monitor, quorum: rows.quorum };
     return rows !== null && this.votes.startWith(freshMs(rows.periodMs, rows.longestCheckMs), now);
   }
 
@@ -216,6 +217,10 @@ export class Picture {
     const electorate = this.#electorate.now(this.#open.given());
     if (this.expected === 'error' || electorate.size === this.#electorate.now().size) return false;
     return isSureError({ ...this.#question(now), electorate });
+  }
+
+  electorate(): Set<Region> {
+    return this.#electorate.now();
   }
 
   /** The electorate with the regions of slots that are not decided, because they may still vote otherwise. */
@@ -368,6 +373,7 @@ export class Picture {
       electorate: this.#electorate.now(),
       age: now.age,
       standing: this.expected,
+      quorum: this.monitor?.quorum ?? 'majority',
     };
   }
 

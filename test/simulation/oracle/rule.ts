@@ -1,5 +1,6 @@
 import type { MonitorStatus } from '@svc/coordinator/verdict/monitor.ts';
 import type { CheckResult } from '@svc/shared/messages/check-result.ts';
+import type { Quorum } from '@svc/shared/quorum.ts';
 import type { Region } from '@svc/shared/regions.ts';
 
 /* The rule of the verdict. It is written from the sentences of the decisions, not from the code that it judges. */
@@ -27,6 +28,7 @@ export type Question = {
   readonly age: number;
   /** The status there is. */
   readonly standing: MonitorStatus;
+  readonly quorum: Quorum;
 };
 
 /** "3 periods, or period + longest possible check + 10 s, the larger." */
@@ -56,28 +58,34 @@ export function statusOf(question: Question): MonitorStatus {
   const fresh = freshVotes(question);
   const failed = fresh.filter((vote) => vote.outcome === 'failed');
   const degraded = fresh.filter((vote) => vote.outcome === 'degraded');
-  // "With fresh votes from fewer than half of it: unknown."
-  if (fresh.length === 0 || fresh.length < question.electorate.size / 2) return 'unknown';
-  // "Else error when more than half of the votes failed."
-  if (failed.length > fresh.length / 2) {
+  if (isTooFew(question)) return 'unknown';
+  // "It replaces more than half": "else error when more than half of the votes failed".
+  if (isQuorum(failed.length, fresh.length, question)) {
     // "error begins only where the failures of that majority share a moment; apart, the status stays."
-    if (question.standing === 'error' || shareAMoment(failed, fresh.length)) return 'error';
+    if (question.standing === 'error' || shareAMoment(failed, fresh.length, question)) return 'error';
     return question.standing;
   }
   // "Else degraded when more than half failed or degraded; else active."
-  return failed.length + degraded.length > fresh.length / 2 ? 'degraded' : 'active';
+  return isQuorum(failed.length + degraded.length, fresh.length, question) ? 'degraded' : 'active';
 }
 
-/** Fewer than half of the electorate have a fresh vote. */
+/**
+ * "Fewer fresh votes than half of the electorate are unknown, except that `any` and a number may say `error` as soon as
+ * that many fresh votes failed and share a moment."
+ */
 export function isTooFew(question: Question): boolean {
-  const count = freshVotes(question).length;
-  return count === 0 || count < question.electorate.size / 2;
+  const fresh = freshVotes(question);
+  if (fresh.length > 0 && fresh.length >= question.electorate.size / 2) return false;
+  const { quorum, electorate } = question;
+  const isExcepted = quorum === 'any' || (typeof quorum === 'number' && quorum <= electorate.size);
+  const failed = fresh.filter((vote) => vote.outcome === 'failed');
+  return !(isExcepted && shareAMoment(failed, fresh.length, question));
 }
 
-/** The votes are an error whatever those say who have not voted: more than half of the electorate failed at one moment. */
+/** The votes are an error whatever those say who have not voted: enough of the electorate failed at one moment. */
 export function isSureError(question: Question): boolean {
   const failed = freshVotes(question).filter((vote) => vote.outcome === 'failed');
-  return failed.length > question.electorate.size / 2 && statusOf(question) === 'error';
+  return isQuorum(failed.length, question.electorate.size, question) && statusOf(question) === 'error';
 }
 
 /** Whether the vote has not aged at `age`: what is cast in the instant in which it expires takes its place without a gap. */
@@ -89,10 +97,25 @@ function freshVotes({ votes, electorate, age }: Question): Vote[] {
   return votes.filter((vote) => isFresh(vote, age) && electorate.has(vote.region));
 }
 
-/** More than half of `count` votes failed at one moment. The beginning of some failure is such a moment, if there is one. */
-function shareAMoment(failed: readonly Vote[], count: number): boolean {
+/**
+ * "`majority`, `any`, `all`, or a number of regions (more than the electorate counts as all)": whether so many of `count`
+ * votes are enough.
+ */
+export function isQuorum(
+  votes: number,
+  count: number,
+  { quorum, electorate }: Pick<Question, 'quorum' | 'electorate'>,
+): boolean {
+  if (quorum === 'majority') return votes > count / 2;
+  if (quorum === 'any') return votes > 0;
+  const isAll = quorum === 'all' || quorum > electorate.size;
+  return votes > 0 && (isAll ? votes === count : votes >= quorum);
+}
+
+/** Enough of `count` votes failed at one moment. The beginning of some failure is such a moment, if there is one. */
+function shareAMoment(failed: readonly Vote[], count: number, question: Question): boolean {
   return failed.some(({ downFrom: moment }) => {
     const together = failed.filter(({ downFrom, endedAt }) => downFrom <= moment && moment <= endedAt);
-    return together.length > count / 2;
+    return isQuorum(together.length, count, question);
   });
 }

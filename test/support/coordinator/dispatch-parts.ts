@@ -34,6 +34,7 @@ export function liveMonitor(id: number, changes: Partial<LiveMonitor> = {}): Liv
     periodMs: 30_000,
     regions: [FRA],
     version: 1,
+    quorum: 'majority',
     degradedAtMs: 0,
     longestCheckMs: 1_000,
     activatedAt: 0,

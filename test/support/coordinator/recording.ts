@@ -53,6 +53,7 @@ export function liveMonitor(id: number, changes: Partial<LiveMonitor> = {}): Liv
     periodMs: PERIOD,
     regions: THREE,
     version: 1,
+    quorum: 'majority',
     degradedAtMs: 0,
     longestCheckMs: 10_000,
     activatedAt: 0,

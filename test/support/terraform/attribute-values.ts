@@ -17,6 +17,7 @@ const EVERY_MONITOR: Values = {
   public: [true, false],
   description: ['Text', '', 'Two\nlines "quoted" \\ ü'],
   regions: [['hostb-par', 'hosta-fra'], ['hosta-fra'], [], ['hostc-us-east4', 'hosta-ams', 'hostb-tyo']],
+  quorum: ['2', 'majority', '28'],
   otlp_endpoint: ['https://otlp.example.com/v1/metrics', 'http://127.0.0.1:4318'],
   otlp_headers: [{ 'X-Tenant': 'a' }, { 'X-Tenant': 'b', Authorization: 'Bearer c' }, {}],
 };

@@ -28,6 +28,8 @@ const ROWS: readonly ValidRow[] = [
   [TCP, 'an empty description', { description: '' }],
   [HTTP, 'all regions', { regions: REGION_NAMES }],
   [DNS, 'no regions', { regions: [] }],
+  [TCP, 'a quorum of one region', { quorum: '1' }],
+  [HTTP, 'a quorum as a number', { quorum: 28 }],
   [
     TCP,
     'export',

@@ -180,11 +180,15 @@ export type ResultView = z.infer<typeof resultView>;
  */
 const REASONS: Readonly<Record<TransitionReason, string>> = {
   'majority-failed': 'more than half of the votes failed, at one moment',
-  'failures-apart':
-    'more than half of the votes failed, but never more than half at one moment, so the status stays',
+  'quorum-failed':
+    'as many votes failed as the `quorum` of the monitor says (another one than `majority`), at one moment',
+  'failures-apart': 'enough votes failed for `error`, but too few of them at one moment, so the status stays',
   'majority-degraded': 'more than half of the votes failed or were degraded',
-  'minority-failed': 'some votes failed, but not more than half',
-  'minority-degraded': 'some votes were degraded, but not more than half, and none failed',
+  'quorum-degraded':
+    'as many votes failed or were degraded as the `quorum` of the monitor says (another one than `majority`)',
+  'minority-failed': 'some votes failed, but too few for the `quorum` (by default not more than half)',
+  'minority-degraded':
+    'some votes were degraded, but too few for the `quorum` (by default not more than half), and none failed',
   'all-passed': 'all votes passed',
   'too-few-votes': 'fewer than half of the regions have a vote that counts',
   'votes-expired': 'votes grew too old, and those of fewer than half of the regions are left',

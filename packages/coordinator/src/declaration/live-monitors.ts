@@ -1,4 +1,5 @@
 import { periodMs } from '@svc/shared/periodicity.ts';
+import { quorumOf } from '@svc/shared/quorum.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { targetOf, toCheck } from '@svc/shared/resources/check.ts';
 import { Secret } from '@svc/shared/secret.ts';
@@ -96,6 +97,7 @@ function monitorOfRow(secrets: Secrets, row: Row<'monitors'>): LiveMonitor {
     active: attributes.active,
     periodMs: periodMs(attributes.periodicity),
     regions: sharedRegions(attributes.regions),
+    quorum: quorumOf(attributes.quorum),
     version: row.probe_version,
     degradedAtMs: check.degraded_at,
     longestCheckMs: longestCheckMs(check.timeout, check.retry),

@@ -1,3 +1,4 @@
+import type { Quorum } from '@svc/shared/quorum.ts';
 import { REGIONS, type Region } from '@svc/shared/regions.ts';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -37,13 +38,18 @@ const decisionAt = (
   electorate: RegionSet,
   now: number,
   status: MonitorStatus = 'active',
-) => slotDecision(slot, { votes, electorate, status, now, monotonic: now, oldestSlot: 0 });
+  quorum: Quorum = 'majority',
+) => slotDecision(slot, { votes, electorate, status, quorum, now, monotonic: now, oldestSlot: 0 });
 
 const cast = (votes: readonly Vote[], news: readonly Vote[]) =>
   castVotes(votes, news, { now: 0, oldestSlot: 0 });
 
-const statusAfter = (votes: readonly Vote[], electorate: RegionSet, standing: MonitorStatus) =>
-  verdict(votes, electorate, standing, 0).status;
+const statusAfter = (
+  votes: readonly Vote[],
+  electorate: RegionSet,
+  standing: MonitorStatus,
+  quorum: Quorum = 'majority',
+) => verdict(votes, electorate, standing, 0, quorum).status;
 
 const old = (...outcomes: VoteOutcome[]) =>
   outcomes.map((outcome, index) => vote(REGIONS[index] as Region, outcome, 1));
@@ -95,6 +101,16 @@ describe('a slot is', () => {
     const slot = open([A, B, C], [vote(A, 'failed')]);
     expect(decisionAt(slot, [], THREE, 99)).toBeNull();
     expect(decisionAt(slot, [], THREE, 100)).toBe('period-over');
+  });
+
+  test('decided by as many failures as the quorum says, where the others cannot take them back', () => {
+    const one = open([A, B, C], [vote(A, 'failed')]);
+    expect(decisionAt(one, [], THREE, 0, 'active', 'any')).toBe('outcome-certain');
+    expect(decisionAt(one, [], THREE, 0, 'active', 1)).toBe('outcome-certain');
+    expect(decisionAt(one, [], THREE, 0, 'active', 2)).toBeNull();
+    const two = open([A, B, C], [vote(A, 'failed'), vote(B, 'passed')]);
+    expect(decisionAt(two, [], THREE, 0, 'active', 'all')).toBe('outcome-certain');
+    expect(decisionAt(two, [], THREE, 0, 'active', 2)).toBeNull();
   });
 
   test('not decided by one of three regions, whatever the others reported before', () => {
@@ -201,6 +217,7 @@ describe('for every electorate', () => {
         maxLength: size,
       }),
       standing: fc.constantFrom(...MONITOR_STATUSES),
+      quorum: fc.constantFrom<Quorum>('majority', 'majority', 'any', 'all', 1, 2, 3, 5, 28),
       order: fc.shuffledSubarray([...Array(size).keys()], { minLength: size, maxLength: size }),
     }),
   );
@@ -213,18 +230,18 @@ describe('for every electorate', () => {
 
   test('the order of reports does not matter to the status that is decided', () => {
     fc.assert(
-      fc.property(scene, ({ regions, before, now, order, standing }) => {
+      fc.property(scene, ({ regions, before, now, order, standing, quorum }) => {
         const electorate = regionSet(regions);
         const votes = votesOf(regions, before, 1);
-        const complete = statusAfter(cast(votes, votesOf(regions, now, 2)), electorate, standing);
+        const complete = statusAfter(cast(votes, votesOf(regions, now, 2)), electorate, standing, quorum);
         const slot = open(regions, []);
         for (const index of order) {
           const region = regions[index] as Region;
           const outcome = now[index] ?? null;
           slot.answered |= bitOf(region);
           if (outcome !== null) slot.reports = [...slot.reports, vote(region, outcome)];
-          if (decisionAt(slot, votes, electorate, 0, standing) === null) continue;
-          expect(statusAfter(cast(votes, slot.reports), electorate, standing)).toBe(complete);
+          if (decisionAt(slot, votes, electorate, 0, standing, quorum) === null) continue;
+          expect(statusAfter(cast(votes, slot.reports), electorate, standing, quorum)).toBe(complete);
         }
         expect(slot.answered).toBe(electorate);
       }),
@@ -244,7 +261,7 @@ describe('for every electorate', () => {
         [[]],
       );
     fc.assert(
-      fc.property(scene, fc.nat(6), ({ regions, before, now, standing }, answered) => {
+      fc.property(scene, fc.nat(6), ({ regions, before, now, standing, quorum }, answered) => {
         const electorate = regionSet(regions);
         const missing = regions.slice(answered);
         const present = regions.slice(0, answered);
@@ -252,11 +269,11 @@ describe('for every electorate', () => {
         const certain = cast(votesOf(present, before, 1), slot.reports);
         // The status counts as `error` before, because a new `error` also needs a shared moment.
         const statuses = new Set(
-          combinations(missing).map((more) => statusAfter(cast(certain, more), electorate, 'error')),
+          combinations(missing).map((more) => statusAfter(cast(certain, more), electorate, 'error', quorum)),
         );
         const isError = statuses.has('error') && standing !== 'error';
         if (statuses.size > 1 || isError) return;
-        expect(decisionAt(slot, votesOf(regions, before, 1), electorate, 0, standing)).not.toBeNull();
+        expect(decisionAt(slot, votesOf(regions, before, 1), electorate, 0, standing, quorum)).not.toBeNull();
       }),
       { numRuns: 500 },
     );
@@ -269,7 +286,7 @@ describe('for every electorate', () => {
         fc.nat(6),
         fc.array(fc.constantFrom(2, 3), { minLength: 7, maxLength: 7 }),
         fc.array(fc.constantFrom(null, 'kept', ...OUTCOMES), { minLength: 7, maxLength: 7 }),
-        ({ regions, before, now, standing }, answered, ends, said) => {
+        ({ regions, before, now, standing, quorum }, answered, ends, said) => {
           const electorate = regionSet(regions);
           const present = regions.slice(0, answered);
           // Some failures of the slot before last into this slot.
@@ -278,7 +295,7 @@ describe('for every electorate', () => {
             endedAt: ends[index] ?? 2,
           }));
           const slot = open(regions, votesOf(present, now, 2), present);
-          if (decisionAt(slot, votes, electorate, 0, standing) !== 'outcome-certain') return;
+          if (decisionAt(slot, votes, electorate, 0, standing, quorum) !== 'outcome-certain') return;
           const later = (answers: typeof said) => {
             const isKept = ({ region }: Vote) => {
               const index = regions.indexOf(region);
@@ -288,7 +305,12 @@ describe('for every electorate', () => {
               const answer = answers[index] ?? null;
               return index < answered || answer === null || answer === 'kept' ? [] : [vote(region, answer)];
             });
-            return statusAfter(cast(votes.filter(isKept), [...slot.reports, ...more]), electorate, standing);
+            return statusAfter(
+              cast(votes.filter(isKept), [...slot.reports, ...more]),
+              electorate,
+              standing,
+              quorum,
+            );
           };
           expect(later(said)).toBe(later(said.map(() => 'passed')));
         },
@@ -308,11 +330,12 @@ describe('for every electorate', () => {
         scene,
         fc.array(earlier, { minLength: 7, maxLength: 7 }),
         fc.nat(6),
-        ({ regions, now, standing }, before, answered) => {
+        ({ regions, now, standing, quorum }, before, answered) => {
           const electorate = regionSet(regions);
           const present = regions.slice(0, answered);
           const missing = regions.slice(answered);
-          if (missing.length === 0) return;
+          // With five the combinations take seconds.
+          if (missing.length === 0 || missing.length > 4) return;
           const votes = regions.flatMap((region, index) => {
             const { outcome, slot, tookMs } = before[index] as (typeof before)[number];
             return outcome === null ? [] : [{ ...vote(region, outcome, slot), endedAt: slot + tookMs }];
@@ -326,14 +349,16 @@ describe('for every electorate', () => {
               const answer = answers[index] ?? null;
               return answer === null || answer === 'kept' ? [] : [vote(region, answer, 100_000)];
             });
-            return statusAfter(cast(kept, [...slot.reports, ...more]), electorate, standing);
+            return statusAfter(cast(kept, [...slot.reports, ...more]), electorate, standing, quorum);
           };
           let all: (typeof said)[number][][] = [[]];
           for (const _ of missing) all = all.flatMap((answers) => said.map((answer) => [...answers, answer]));
-          // More than half of the electorate may all pass, and may all fail together.
-          const isMost = missing.length * 2 > regions.length;
-          const statuses = new Set(isMost ? [after(missing.map(() => 'passed')), 'error'] : all.map(after));
-          expect(decisionAt(slot, votes, electorate, 0, standing)).toBe(
+          // Without the votes of more than half of the electorate the status is `unknown`, unless failures alone
+          // make the quorum.
+          const isAlone = quorum === 'any' || (typeof quorum === 'number' && quorum <= regions.length);
+          const isMost = missing.length * 2 > regions.length && !isAlone;
+          const statuses = new Set(isMost ? [after(missing.map(() => 'passed')), 'unknown'] : all.map(after));
+          expect(decisionAt(slot, votes, electorate, 0, standing, quorum)).toBe(
             statuses.size === 1 ? 'outcome-certain' : null,
           );
         },
@@ -344,7 +369,7 @@ describe('for every electorate', () => {
 
   test('while a missing report could make a difference, the slot stays open', () => {
     fc.assert(
-      fc.property(scene, fc.nat(6), ({ regions, before, now, standing }, hidden) => {
+      fc.property(scene, fc.nat(6), ({ regions, before, now, standing, quorum }, hidden) => {
         const electorate = regionSet(regions);
         const votes = votesOf(regions, before, 1);
         const missing = regions[hidden % regions.length] as Region;
@@ -356,10 +381,10 @@ describe('for every electorate', () => {
         );
         const statuses = new Set(
           OUTCOMES.map((outcome) =>
-            statusAfter(cast(votes, [...reports, vote(missing, outcome)]), electorate, standing),
+            statusAfter(cast(votes, [...reports, vote(missing, outcome)]), electorate, standing, quorum),
           ),
         );
-        if (statuses.size > 1) expect(decisionAt(slot, votes, electorate, 0, standing)).toBeNull();
+        if (statuses.size > 1) expect(decisionAt(slot, votes, electorate, 0, standing, quorum)).toBeNull();
       }),
       { numRuns: 500 },
     );

@@ -1,7 +1,18 @@
+import type { Quorum } from '@svc/shared/quorum.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import type { MonitorStatus } from './monitor.ts';
 import { hasRegion, NO_REGIONS, type RegionSet, regionsOf, sizeOf } from './region-set.ts';
-import { failedIn, failuresCoincide, isFresh, statusOf, tally, type Vote } from './status.ts';
+import {
+  failedIn,
+  failuresCoincide,
+  isBelowHalf,
+  isFresh,
+  needsNoOthers,
+  statusOf,
+  tally,
+  type Vote,
+  votesNeeded,
+} from './status.ts';
 
 /** A slot whose results are not votes yet. */
 export type OpenSlot = {
@@ -125,6 +136,7 @@ export type DecisionInput = CastingTime & {
   /** Regions whose votes count, including the regions that were given this slot. */
   readonly electorate: RegionSet;
   readonly status: MonitorStatus;
+  readonly quorum: Quorum;
   /**
    * The present, monotonic ms, so that a jump of the wall clock does not shorten the time that regions have
    * to report. -Infinity: the slot's deadline does not apply yet.
@@ -147,16 +159,16 @@ export function slotDecision(open: OpenSlot, standing: DecisionInput): SlotDecis
  *
  * Four cases give every status that the numbers of votes can give: the missing regions all fail, are all
  * degraded, all pass, or do not vote (their earlier votes may expire meanwhile). For an `error` the numbers
- * are not enough: more than half of the votes must have failed at one moment. So a new `error` is certain
+ * are not enough: as many votes as the quorum needs must have failed at one moment. So a new `error` is certain
  * only if the failed votes share such a moment already, whichever missing regions vote. If no reports of
- * missing regions can make such a moment, a majority of failures leaves the status as it is.
+ * missing regions can make such a moment, failures leave the status as it is.
  */
 function isCertain(open: OpenSlot, standing: DecisionInput, missing: RegionSet): boolean {
-  const { electorate, now } = standing;
+  const { electorate, now, quorum } = standing;
   const absent = sizeOf(missing);
   const size = sizeOf(electorate);
-  // If more than half of the votes are missing, they can always make or prevent an error.
-  if (absent * 2 > size) return false;
+  // If more than half of the votes are missing, the status is `unknown` without them and another one with them.
+  if (absent * 2 > size && !needsNoOthers(quorum, size)) return false;
   // Reports expire only after they have become votes, however long the slot has been open.
   const reports = areFresh(open.reports, now)
     ? open.reports
@@ -164,20 +176,26 @@ function isCertain(open: OpenSlot, standing: DecisionInput, missing: RegionSet):
   const cast = castVotes(standing.votes, reports, standing);
   const present = electorate & ~missing;
   const { failed, degraded, total } = tally(cast, present, now);
-  const allFailed = statusOf(failed + absent, degraded, total + absent, size);
-  const allPassed = statusOf(failed, degraded, total + absent, size);
-  const noneVoted = statusOf(failed, degraded, total, size);
+  const statusWith = (failing: number, slow: number, voting: number) =>
+    statusOf(failed + failing, degraded + slow, total + voting, size, quorum);
+  const doCoincide = (voting: number) =>
+    failuresCoincide(failedIn(cast, present, now), votesNeeded(quorum, total + voting, size));
+  const allFailed = statusWith(absent, 0, absent);
+  const allPassed = statusWith(0, 0, absent);
+  let noneVoted = statusWith(0, 0, 0);
+  // So few votes are an `error` only if their failures share a moment, also where the status is `error` already.
+  if (noneVoted === 'error' && isBelowHalf(total, size) && !doCoincide(0)) noneVoted = 'unknown';
   const isSame = allFailed === allPassed && allFailed === noneVoted;
   if (allFailed !== 'error' || standing.status === 'error') return isSame;
-  if (isSame && failuresCoincide(failedIn(cast, present, now), total + absent)) return true;
-  const allDegraded = statusOf(failed, degraded + absent, total + absent, size);
+  if (isSame && doCoincide(absent)) return true;
+  const allDegraded = statusWith(0, absent, absent);
   const isOther = (status: MonitorStatus) => status !== 'error' && status !== standing.status;
   if (isOther(allPassed) || isOther(noneVoted) || isOther(allDegraded)) return false;
   return !mayCoincide(open.slot, cast, standing, missing);
 }
 
 /**
- * Whether more than half of the votes may have failed at one moment, if some missing regions report failures
+ * Whether enough votes for an `error` may have failed at one moment, if some missing regions report failures
  * of `slot`. A missing region whose failure would not include that moment counts as not voting, because its
  * vote would only raise the number that is needed.
  *
@@ -189,7 +207,7 @@ function mayCoincide(
   standing: DecisionInput,
   missing: RegionSet,
 ): boolean {
-  const { electorate, now } = standing;
+  const { electorate, now, quorum } = standing;
   const { total } = tally(cast, electorate & ~missing, now);
   const supposed = regionsOf(missing).map((region) => failureOf(region, slot));
   const failures = failedIn(castVotes(cast, supposed, standing), electorate, now);
@@ -202,7 +220,7 @@ function mayCoincide(
       down += 1;
       if (hasRegion(missing, region)) joining += 1;
     }
-    return down * 2 > total + joining;
+    return down >= votesNeeded(quorum, total + joining, sizeOf(electorate));
   });
 }
 

@@ -1,4 +1,5 @@
 import type { Check } from '@svc/shared/messages/check.ts';
+import type { Quorum } from '@svc/shared/quorum.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import type { Secret } from '@svc/shared/secret.ts';
 
@@ -30,6 +31,7 @@ export type LiveMonitor = {
   readonly periodMs: number;
   /** Declared regions in the fixed order; null: every region with a live agent. */
   readonly regions: readonly Region[] | null;
+  readonly quorum: Quorum;
   /**
    * Version of the probed attributes. It grows when an attribute changes that affects the check, such as
    * target, method, assertions, time-out or retry. A change of the name does not change it.

@@ -6,7 +6,7 @@ import type { Frame } from './frame.ts';
 import type { LiveMonitor } from './monitor.ts';
 import { ALL_REGIONS, bitOf, NO_REGIONS, type RegionSet, regionSet, sizeOf } from './region-set.ts';
 import { type MonitorState, openSlotOf } from './state.ts';
-import { freshForMs, isCounted, tally, type Vote, verdict } from './status.ts';
+import { freshForMs, isCounted, tally, type Vote, votesNeeded } from './status.ts';
 import {
   ageByJump,
   ageVotes,
@@ -16,6 +16,7 @@ import {
   hasAgedVote,
   judgeVotes,
   standingStatus,
+  verdictOn,
 } from './verdicts.ts';
 
 /*
@@ -172,6 +173,7 @@ function decisionOf(
     votes: state.votes,
     electorate: electorateFor(frame, state, monitor, joining),
     status: standingStatus(frame, state, monitor),
+    quorum: monitor.quorum,
     now: frame.now,
     oldestSlot: oldestVotable(frame, monitor),
     monotonic: frame.isResumed ? frame.instants.monotonic : Number.NEGATIVE_INFINITY,
@@ -243,17 +245,19 @@ function castNews(
 }
 
 /**
- * Whether regions may enter the electorate before their first slot is decided. They may if their late reports
- * show that more than half of all regions that would count have failed at one moment. The result is then an
- * `error`, whatever is reported about the slot.
+ * Whether regions may enter the electorate before their first slot is decided. They may if late reports show
+ * that as many of all regions that would count have failed at one moment as the quorum needs if all of them
+ * vote. The result is then an `error`, whatever is reported about the slot.
  */
 function canEnter(frame: Frame, state: Readonly<MonitorState>, monitor: LiveMonitor): boolean {
   if (state.votes.length === 0 || state.status === 'error') return false;
   const given = givenNow(state);
   if ((given & ~state.entered) === NO_REGIONS) return false;
   const electorate = electorateFor(frame, state, monitor, given);
-  if (tally(state.votes, electorate, frame.now).failed * 2 <= sizeOf(electorate)) return false;
-  return verdict(state.votes, electorate, state.status, frame.now).status === 'error';
+  const size = sizeOf(electorate);
+  const { failed } = tally(state.votes, electorate, frame.now);
+  if (failed < votesNeeded(monitor.quorum, size, size)) return false;
+  return verdictOn(frame, state, monitor, electorate).status === 'error';
 }
 
 /**

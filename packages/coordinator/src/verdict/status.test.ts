@@ -1,3 +1,4 @@
+import type { Quorum } from '@svc/shared/quorum.ts';
 import { REGIONS, type Region } from '@svc/shared/regions.ts';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -69,17 +70,46 @@ describe('the verdict', () => {
     ['...', 'unknown', 'too-few-votes'],
   ])('of %j is %s: %s', (letters, status, reason) => {
     const electorate = regionSet(REGIONS.slice(0, letters.length));
-    expect(verdict(votesOf(letters), electorate, 'active', 0)).toEqual({ status, reason });
+    expect(verdict(votesOf(letters), electorate, 'active', 0, 'majority')).toEqual({ status, reason });
+  });
+
+  test.each([
+    ['any', 'p', 'active', 'all-passed'],
+    ['any', 'fppp', 'error', 'quorum-failed'],
+    ['any', 'dppp', 'degraded', 'quorum-degraded'],
+    ['any', 'f...', 'error', 'quorum-failed'],
+    ['any', 'd...', 'unknown', 'too-few-votes'],
+    ['any', '....', 'unknown', 'too-few-votes'],
+    ['any', '', 'unknown', 'no-electorate'],
+    [1, 'fppp', 'error', 'quorum-failed'],
+    [2, 'fppp', 'active', 'minority-failed'],
+    [2, 'fdppp', 'degraded', 'quorum-degraded'],
+    [2, 'ffppp', 'error', 'quorum-failed'],
+    [2, 'ff...', 'error', 'quorum-failed'],
+    [2, 'f.', 'active', 'minority-failed'],
+    [3, 'fff', 'error', 'quorum-failed'],
+    [3, 'ff.', 'active', 'minority-failed'],
+    [4, 'ff.', 'error', 'quorum-failed'],
+    [4, 'f..', 'unknown', 'too-few-votes'],
+    ['all', 'fff', 'error', 'quorum-failed'],
+    ['all', 'ffp', 'active', 'minority-failed'],
+    ['all', 'ffd', 'degraded', 'quorum-degraded'],
+    ['all', 'ff.', 'error', 'quorum-failed'],
+    ['all', 'f..', 'unknown', 'too-few-votes'],
+  ] as const)('with a quorum of %s, of %j is %s: %s', (quorum, letters, status, reason) => {
+    const electorate = regionSet(REGIONS.slice(0, letters.length));
+    expect(verdict(votesOf(letters), electorate, 'active', 0, quorum)).toEqual({ status, reason });
   });
 
   test('counts neither votes that are too old nor votes of regions outside the electorate', () => {
     const [a, b, c] = REGIONS;
     const votes = [vote(a, 'passed'), vote(b, 'failed', 500), vote(c, 'failed')];
-    const verdictAt = (now: number) => verdict(votes, regionSet([a, b]), 'active', now);
+    const verdictAt = (now: number) => verdict(votes, regionSet([a, b]), 'active', now, 'majority');
     expect(verdictAt(500)).toEqual({ status: 'active', reason: 'minority-failed' });
     expect(verdictAt(501)).toEqual({ status: 'active', reason: 'all-passed' });
   });
 
+  const quorums = fc.constantFrom<Quorum>('majority', 'any', 'all', 1, 2, 3, 28);
   const votes = fc
     .uniqueArray(fc.constantFrom(...REGIONS), { maxLength: 9 })
     .chain((regions) =>
@@ -94,7 +124,9 @@ describe('the verdict', () => {
         const electorate = regionSet(REGIONS.slice(0, 9));
         const keys = new Map(cast.map((one) => [one, random.next().value]));
         const shuffled = [...cast].sort((x, y) => (keys.get(x) ?? 0) - (keys.get(y) ?? 0));
-        expect(verdict(shuffled, electorate, 'active', 0)).toEqual(verdict(cast, electorate, 'active', 0));
+        expect(verdict(shuffled, electorate, 'active', 0, 'majority')).toEqual(
+          verdict(cast, electorate, 'active', 0, 'majority'),
+        );
       }),
     );
   });
@@ -102,7 +134,13 @@ describe('the verdict', () => {
   test('is never an error while half of the votes or more did not fail', () => {
     fc.assert(
       fc.property(votes, (cast) => {
-        const { status } = verdict(cast, regionSet(cast.map(({ region }) => region)), 'active', 0);
+        const { status } = verdict(
+          cast,
+          regionSet(cast.map(({ region }) => region)),
+          'active',
+          0,
+          'majority',
+        );
         const failed = cast.filter(({ outcome }) => outcome === 'failed').length;
         expect(status === 'error').toBe(failed * 2 > cast.length);
       }),
@@ -112,12 +150,12 @@ describe('the verdict', () => {
   test('gets no better when a vote gets worse', () => {
     const rank = { unknown: -1, active: 0, degraded: 1, error: 2 };
     fc.assert(
-      fc.property(fc.nat(9), fc.nat(9), fc.nat(9), (failed, degraded, passed) => {
+      fc.property(fc.nat(9), fc.nat(9), fc.nat(9), quorums, (failed, degraded, passed, quorum) => {
         const total = failed + degraded + passed;
         if (passed === 0) return;
-        const before = rank[statusOf(failed, degraded, total, total)];
-        expect(rank[statusOf(failed, degraded + 1, total, total)]).toBeGreaterThanOrEqual(before);
-        expect(rank[statusOf(failed + 1, degraded, total, total)]).toBeGreaterThanOrEqual(before);
+        const before = rank[statusOf(failed, degraded, total, total, quorum)];
+        expect(rank[statusOf(failed, degraded + 1, total, total, quorum)]).toBeGreaterThanOrEqual(before);
+        expect(rank[statusOf(failed + 1, degraded, total, total, quorum)]).toBeGreaterThanOrEqual(before);
       }),
     );
   });
@@ -147,10 +185,10 @@ describe('ageing', () => {
     const [a, b, c] = REGIONS;
     const electorate = regionSet([a, b, c]);
     const votes = [vote(a, 'passed', 300), vote(b, 'passed', 100), vote(c, 'passed', 200)];
-    const end = tooFewVotesAt(votes, electorate);
+    const end = tooFewVotesAt(votes, electorate, 'majority');
     expect(end).toBe(200);
-    expect(verdict(votes, electorate, 'active', 200).status).toBe('active');
-    expect(verdict(votes, electorate, 'active', 201).status).toBe('unknown');
+    expect(verdict(votes, electorate, 'active', 200, 'majority').status).toBe('active');
+    expect(verdict(votes, electorate, 'active', 201, 'majority').status).toBe('unknown');
   });
 
   test('the verdict turns unknown right after votes become too few', () => {
@@ -162,9 +200,9 @@ describe('ageing', () => {
       fc.property(aged, (entries) => {
         const votes = entries.map(([region, expiresAt]) => vote(region, 'passed', expiresAt));
         const electorate = regionSet(REGIONS.slice(0, 6));
-        const end = tooFewVotesAt(votes, electorate);
+        const end = tooFewVotesAt(votes, electorate, 'majority');
         for (let now = 0; now <= 51; now += 1) {
-          expect(verdict(votes, electorate, 'active', now).status === 'unknown').toBe(
+          expect(verdict(votes, electorate, 'active', now, 'majority').status === 'unknown').toBe(
             end === null || now > end,
           );
         }
@@ -190,9 +228,9 @@ describe('failures', () => {
     ['lie one within the other', failed(a, 10, 40), failed(b, 20, 30), true],
     ['follow each other', failed(a, 10, 19), failed(b, 20, 40), false],
   ])('that %s', (_name, one, other, coincide) => {
-    expect(failuresCoincide([one, other], 3)).toBe(coincide);
-    expect(failuresCoincide([other, one], 3)).toBe(coincide);
-    expect(verdict([one, other, passed], electorate, 'active', 0)).toEqual(
+    expect(failuresCoincide([one, other], 2)).toBe(coincide);
+    expect(failuresCoincide([other, one], 2)).toBe(coincide);
+    expect(verdict([one, other, passed], electorate, 'active', 0, 'majority')).toEqual(
       coincide
         ? { status: 'error', reason: 'majority-failed' }
         : { status: 'active', reason: 'failures-apart' },
@@ -201,24 +239,56 @@ describe('failures', () => {
 
   test.each(['active', 'degraded', 'unknown'] as const)('apart do not change %s', (standing) => {
     const votes = [failed(a, 10, 11), failed(b, 20, 21), passed];
-    expect(verdict(votes, electorate, standing, 0)).toEqual({ status: standing, reason: 'failures-apart' });
+    expect(verdict(votes, electorate, standing, 0, 'majority')).toEqual({
+      status: standing,
+      reason: 'failures-apart',
+    });
+  });
+
+  test('of as many regions as the quorum says must share a moment too', () => {
+    const [one, other] = [failed(a, 10, 11), failed(b, 20, 21)];
+    const apart = { status: 'active', reason: 'failures-apart' };
+    expect(verdict([one, other, passed], electorate, 'active', 0, 2)).toEqual(apart);
+    expect(verdict([one, other, passed], electorate, 'active', 0, 'any').status).toBe('error');
+  });
+
+  test.each(['active', 'error'] as const)('apart, of fewer than half, are unknown after %s', (standing) => {
+    const votes = [failed(a, 10, 11), failed(b, 20, 21)];
+    const five = regionSet(REGIONS.slice(0, 5));
+    expect(verdict(votes, five, standing, 0, 2)).toEqual({ status: 'unknown', reason: 'too-few-votes' });
+  });
+
+  test('of few votes count until the first of them expires', () => {
+    const votes = [vote(a, 'failed', 300), vote(b, 'failed', 100)];
+    expect(tooFewVotesAt(votes, regionSet(REGIONS.slice(0, 5)), 2)).toBe(100);
+    expect(tooFewVotesAt(votes, regionSet(REGIONS.slice(0, 5)), 'any')).toBe(300);
+    expect(tooFewVotesAt(votes, regionSet(REGIONS.slice(0, 5)), 'all')).toBeNull();
   });
 
   test('apart do not end an error', () => {
     const votes = [failed(a, 10, 11), failed(b, 20, 21), passed];
-    expect(verdict(votes, electorate, 'error', 0)).toEqual({ status: 'error', reason: 'majority-failed' });
+    expect(verdict(votes, electorate, 'error', 0, 'majority')).toEqual({
+      status: 'error',
+      reason: 'majority-failed',
+    });
   });
 
-  test('coincide exactly when some instant lies within more than half of all votes', () => {
+  test('coincide exactly when some instant lies within as many of them as are needed', () => {
     const interval = fc.tuple(fc.nat(20), fc.nat(5)).map(([from, length]) => [from, from + length] as const);
     fc.assert(
-      fc.property(fc.array(interval, { minLength: 1, maxLength: 9 }), fc.nat(5), (intervals, others) => {
-        const votes = intervals.map(([from, until], index) => failed(REGIONS[index] as Region, from, until));
-        const total = votes.length + others;
-        const isDown = (at: number) => intervals.filter(([from, until]) => from <= at && at <= until).length;
-        const most = Math.max(...Array.from({ length: 26 }, (_, at) => isDown(at)));
-        expect(failuresCoincide(votes, total)).toBe(most * 2 > total);
-      }),
+      fc.property(
+        fc.array(interval, { minLength: 1, maxLength: 9 }),
+        fc.integer({ min: 1, max: 9 }),
+        (intervals, needed) => {
+          const votes = intervals.map(([from, until], index) =>
+            failed(REGIONS[index] as Region, from, until),
+          );
+          const isDown = (at: number) =>
+            intervals.filter(([from, until]) => from <= at && at <= until).length;
+          const most = Math.max(...Array.from({ length: 26 }, (_, at) => isDown(at)));
+          expect(failuresCoincide(votes, needed)).toBe(most >= needed);
+        },
+      ),
     );
   });
 });

@@ -1,3 +1,4 @@
+import type { Quorum } from '@svc/shared/quorum.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import type { MonitorStatus } from './monitor.ts';
 import { bitOf, type RegionSet, sizeOf } from './region-set.ts';
@@ -42,13 +43,17 @@ const VERDICT_REASONS = [
    * More than half of the votes failed: `error`. They failed at one moment, or the status was `error` before.
    */
   'majority-failed',
-  /** More than half of the votes failed, but never more than half at one moment. The status stays. */
+  /** The same for a monitor whose quorum is not `majority`: as many votes failed as its quorum says. */
+  'quorum-failed',
+  /** Enough votes failed for `error`, but never enough at one moment. The status stays. */
   'failures-apart',
   /** More than half of the votes failed or were degraded: `degraded`. */
   'majority-degraded',
-  /** Some votes failed, but not more than half: `active`. */
+  /** As many votes failed or were degraded as the monitor's quorum says: `degraded`. */
+  'quorum-degraded',
+  /** Some votes failed, but fewer than the quorum: `active`. */
   'minority-failed',
-  /** Some votes were degraded and none failed, but not more than half: `active`. */
+  /** Some votes were degraded and none failed, but fewer than the quorum: `active`. */
   'minority-degraded',
   'all-passed',
   /** Fewer than half of the electorate have fresh votes: `unknown`. */
@@ -130,25 +135,69 @@ export function failedIn(votes: readonly Vote[], electorate: RegionSet, now: num
   return votes.filter((vote) => vote.outcome === 'failed' && isCounted(vote, electorate, now));
 }
 
-/** The status that these numbers of votes give in an electorate of `size` regions. */
-export function statusOf(failed: number, degraded: number, total: number, size: number): MonitorStatus {
-  if (total === 0 || total * 2 < size) return 'unknown';
-  if (failed * 2 > total) return 'error';
-  if ((failed + degraded) * 2 > total) return 'degraded';
+/**
+ * Fewest votes that make an `error` if they failed, and a `degraded` if they failed or were degraded. A number
+ * of regions is not reached while regions are silent; a number above the electorate counts as `all`, which is
+ * all of the votes.
+ *
+ * @param total number of all votes that count
+ * @param size  number of regions in the electorate
+ */
+export function votesNeeded(quorum: Quorum, total: number, size: number): number {
+  switch (quorum) {
+    case 'majority':
+      return Math.floor(total / 2) + 1;
+    case 'any':
+      return 1;
+    case 'all':
+      return total;
+    default:
+      return quorum > size ? total : quorum;
+  }
+}
+
+/**
+ * Whether enough failures make an `error` however few votes there are beside them: no further vote can take
+ * the quorum away.
+ */
+export function needsNoOthers(quorum: Quorum, size: number): boolean {
+  return quorum === 'any' || (typeof quorum === 'number' && quorum <= size);
+}
+
+/** Whether fewer than half of an electorate of `size` regions have voted, or nobody has. */
+export function isBelowHalf(total: number, size: number): boolean {
+  return total === 0 || total * 2 < size;
+}
+
+/**
+ * The status that these numbers of votes give in an electorate of `size` regions, if the failures share a
+ * moment.
+ */
+export function statusOf(
+  failed: number,
+  degraded: number,
+  total: number,
+  size: number,
+  quorum: Quorum,
+): MonitorStatus {
+  const needed = votesNeeded(quorum, total, size);
+  if (isBelowHalf(total, size)) return needsNoOthers(quorum, size) && failed >= needed ? 'error' : 'unknown';
+  if (failed >= needed) return 'error';
+  if (failed + degraded >= needed) return 'degraded';
   return 'active';
 }
 
 /**
- * Whether more than half of `total` votes failed at one moment. A region's failure lasts from `failedSince`
- * to the end of its last failed check.
+ * Whether at least `needed` votes failed at one moment. A region's failure lasts from `failedSince` to the end
+ * of its last failed check.
  *
  * Without this rule, a region that fails now and a region that failed in an older slot and has not answered
- * since could make an `error` together, although a majority never saw the target down.
+ * since could make an `error` together, although they never saw the target down at once.
  *
  * @param failed the counted votes that failed
- * @param total  number of all votes that count, > 0
+ * @param needed see {@link votesNeeded}
  */
-export function failuresCoincide(failed: readonly Vote[], total: number): boolean {
+export function failuresCoincide(failed: readonly Vote[], needed: number): boolean {
   // If such a moment exists, the failures of that moment also share the instant at which the last of them
   // began. So it is enough to try the beginnings.
   return failed.some(({ failedSince: moment, slot }) => {
@@ -157,14 +206,32 @@ export function failuresCoincide(failed: readonly Vote[], total: number): boolea
     for (const other of failed) {
       if ((other.failedSince ?? other.slot) <= at && at <= other.endedAt) down += 1;
     }
-    return down * 2 > total;
+    return down >= needed;
   });
 }
 
 /**
- * The verdict of `votes` at `now`: `unknown` without fresh votes from half of the
- * electorate, otherwise what the majority of the fresh votes says. If a majority
- * failed, but not at one moment, the status stays as it is.
+ * Whether the votes at `now` (ms, on the clock of their `expiresAt`) are too few for any status but `unknown`:
+ * fewer than half of the electorate have a fresh vote, and the quorum is not one that failures at one moment
+ * make without the others.
+ */
+export function areVotesTooFew(
+  votes: readonly Vote[],
+  electorate: RegionSet,
+  now: number,
+  quorum: Quorum,
+): boolean {
+  const { failed, total } = tally(votes, electorate, now);
+  const size = sizeOf(electorate);
+  if (!isBelowHalf(total, size)) return false;
+  const needed = votesNeeded(quorum, total, size);
+  if (!needsNoOthers(quorum, size) || failed < needed) return true;
+  return !failuresCoincide(failedIn(votes, electorate, now), needed);
+}
+
+/**
+ * The verdict of `votes` at `now`: `unknown` where they are too few ({@link areVotesTooFew}), otherwise what the
+ * quorum of the fresh votes says. If enough of them failed, but not at one moment, the status stays as it is.
  *
  * @param standing the status until now
  * @param now      ms, on the clock of the votes' `expiresAt`
@@ -174,19 +241,26 @@ export function verdict(
   electorate: RegionSet,
   standing: MonitorStatus,
   now: number,
+  quorum: Quorum,
 ): Verdict {
+  if (areVotesTooFew(votes, electorate, now, quorum)) {
+    return { status: 'unknown', reason: electorate === 0 ? 'no-electorate' : 'too-few-votes' };
+  }
   const { failed, degraded, total } = tally(votes, electorate, now);
-  const status = statusOf(failed, degraded, total, sizeOf(electorate));
+  const size = sizeOf(electorate);
+  const status = statusOf(failed, degraded, total, size, quorum);
   switch (status) {
     case 'unknown':
-      return { status, reason: electorate === 0 ? 'no-electorate' : 'too-few-votes' };
-    case 'error':
-      if (standing !== 'error' && !failuresCoincide(failedIn(votes, electorate, now), total)) {
+      return { status, reason: 'too-few-votes' };
+    case 'error': {
+      const needed = votesNeeded(quorum, total, size);
+      if (standing !== 'error' && !failuresCoincide(failedIn(votes, electorate, now), needed)) {
         return { status: standing, reason: 'failures-apart' };
       }
-      return { status, reason: 'majority-failed' };
+      return { status, reason: quorum === 'majority' ? 'majority-failed' : 'quorum-failed' };
+    }
     case 'degraded':
-      return { status, reason: 'majority-degraded' };
+      return { status, reason: quorum === 'majority' ? 'majority-degraded' : 'quorum-degraded' };
     case 'active':
       if (failed > 0) return { status, reason: 'minority-failed' };
       return { status, reason: degraded > 0 ? 'minority-degraded' : 'all-passed' };
@@ -194,16 +268,12 @@ export function verdict(
 }
 
 /**
- * The instant, on the clock of the votes' `expiresAt`, after which fewer than half of the electorate have a
- * vote. Without an electorate it is the expiry of the last vote, because an electorate existed before. Null:
- * there were never enough votes.
+ * The instant, on the clock of the votes' `expiresAt`, after which the votes are too few
+ * ({@link areVotesTooFew}). Without an electorate it is the expiry of the last vote, because an electorate
+ * existed before. Null: there were never enough votes.
  */
-export function tooFewVotesAt(votes: readonly Vote[], electorate: RegionSet): number | null {
-  const needed = Math.ceil(sizeOf(electorate) / 2);
-  const expiries: number[] = [];
-  for (const vote of votes) {
-    if (needed === 0 || (electorate & bitOf(vote.region)) !== 0) expiries.push(vote.expiresAt);
-  }
-  expiries.sort((a, b) => b - a);
-  return expiries[Math.max(1, needed) - 1] ?? null;
+export function tooFewVotesAt(votes: readonly Vote[], electorate: RegionSet, quorum: Quorum): number | null {
+  const expiries = votes.map(({ expiresAt }) => expiresAt).sort((a, b) => b - a);
+  if (electorate === 0) return expiries[0] ?? null;
+  return expiries.find((then) => !areVotesTooFew(votes, electorate, then, quorum)) ?? null;
 }

@@ -1,14 +1,14 @@
 import type { Frame } from './frame.ts';
 import type { LiveMonitor, MonitorStatus } from './monitor.ts';
-import { NO_REGIONS, type RegionSet, regionSet, sizeOf } from './region-set.ts';
+import { NO_REGIONS, type RegionSet, regionSet } from './region-set.ts';
 import type { MonitorState } from './state.ts';
 import {
+  areVotesTooFew,
   electorateOf,
   isCounted,
   isFresh,
-  statusOf,
-  tally,
   tooFewVotesAt,
+  type Verdict,
   type Vote,
   verdict,
 } from './status.ts';
@@ -40,6 +40,17 @@ export function countedVotes(frame: Frame, state: Readonly<MonitorState>, monito
   return state.votes.filter((vote) => isCounted(vote, electorate, frame.now));
 }
 
+/** The verdict on the present votes, if the monitor's status is `standing`. */
+export function verdictOn(
+  frame: Frame,
+  state: Readonly<MonitorState>,
+  monitor: LiveMonitor,
+  electorate: RegionSet,
+  standing = state.status,
+): Verdict {
+  return verdict(state.votes, electorate, standing, frame.now, monitor.quorum);
+}
+
 /**
  * Judges the present votes. `slot` is the slot whose decision or report causes the judgement; null: no slot
  * causes it.
@@ -51,7 +62,7 @@ export function judgeVotes(
   slot: number | null,
 ): void {
   const electorate = electorateFor(frame, state, monitor);
-  const { status, reason } = verdict(state.votes, electorate, state.status, frame.now);
+  const { status, reason } = verdictOn(frame, state, monitor, electorate);
   const at = frame.instants.slotNow;
   if (changeStatus(frame, state, monitor, { status, reason, at, slot, electorate })) {
     frame.unwritten.add(state);
@@ -74,7 +85,7 @@ export function ageVotes(
   const { now, instants } = frame;
   if (!areTooFew(frame, state, monitor, now)) return;
   const electorate = electorateFor(frame, state, monitor);
-  const expiredAt = tooFewVotesAt(state.votes, electorate);
+  const expiredAt = tooFewVotesAt(state.votes, electorate, monitor.quorum);
   const at = Math.max(notBefore, Math.floor(instants.slotNow - Math.max(0, now - (expiredAt ?? now))));
   const reason = unknownReason(electorate, expiredAt);
   changeStatus(frame, state, monitor, { status: 'unknown', reason, at, slot: null, electorate });
@@ -118,8 +129,8 @@ export function followsAgeing(
   joining: RegionSet,
 ): boolean {
   const electorate = electorateFor(frame, state, monitor, joining);
-  const { status } = verdict(state.votes, electorate, state.status, frame.now);
-  return status === 'unknown' || status !== verdict(state.votes, electorate, 'unknown', frame.now).status;
+  const { status } = verdictOn(frame, state, monitor, electorate);
+  return status === 'unknown' || status !== verdictOn(frame, state, monitor, electorate, 'unknown').status;
 }
 
 /** Whether a vote has expired at `then` (ms, on the clock of its `expiresAt`). */
@@ -131,16 +142,14 @@ export function hasAgedVote({ votes }: Readonly<MonitorState>, then: number): bo
   return false;
 }
 
-/** Whether fewer than half of the electorate have a vote that counts at `then`. */
+/** Whether too few votes count at `then` (`areVotesTooFew`). */
 export function areTooFew(
   frame: Frame,
   state: Readonly<MonitorState>,
   monitor: LiveMonitor,
   then: number,
 ): boolean {
-  const electorate = electorateFor(frame, state, monitor);
-  const { failed, degraded, total } = tally(state.votes, electorate, then);
-  return statusOf(failed, degraded, total, sizeOf(electorate)) === 'unknown';
+  return areVotesTooFew(state.votes, electorateFor(frame, state, monitor), then, monitor.quorum);
 }
 
 /**

@@ -17,6 +17,7 @@ const ACCEPTED: Accepted[] = [
     ...each(kind, 'name', [x(256), 'Prüfung – 検査']),
     ...each(kind, 'description', ['', x(1_024), null]),
     ...each(kind, 'regions', [REGION_NAMES, [], null]),
+    ...each(kind, 'quorum', ['majority', 'any', 'all', '1', '28', 1, 28, null]),
     ...each(kind, 'otlp_endpoint', ['http://localhost:4318/v1/metrics', 'https://otlp.example.com']),
     ...each(kind, 'otlp_headers', [{}, { Authorization: 'Bearer x' }]),
   ]),

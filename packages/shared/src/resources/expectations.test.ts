@@ -18,6 +18,8 @@ const MONITOR: Row[] = [
   ['public', 'bool', 'default', false],
   ['description', 'string', 'optional'],
   ['regions', 'set', 'optional'],
+  // An addition to the format that declarations had at first.
+  ['quorum', 'string', 'default', 'majority'],
   ['otlp_endpoint', 'string', 'optional'],
   ['otlp_headers', 'map', 'optional'],
   ['id', 'string', 'computed'],

@@ -1,13 +1,36 @@
+import { z } from 'zod';
 import { LIMITS } from '../limits.ts';
 import { otlpEndpoint } from '../otlp/endpoint.ts';
 import { PERIODICITIES } from '../periodicity.ts';
+import { QUORUM_WORDS } from '../quorum.ts';
 import { REGIONS } from '../regions.ts';
 import { urlSecrets } from '../url-secrets.ts';
-import { computed, optional, required, withDefault } from './definition.ts';
+import { computed, optional, required, type Value, withDefault } from './definition.ts';
 import { headerValue, lines, oneLine, outgoingHeaderName } from './texts.ts';
 import { bool, choice, choiceSet, number, text, textMap } from './values.ts';
+import { expected } from './wording.ts';
 
 export const MONITOR_STATUS_VALUES = ['active', 'degraded', 'error', 'unknown'] as const;
+
+/**
+ * The quorum as users declare it. An attribute of Terraform has one type, so the normalized value is text, and
+ * a number is taken as its digits.
+ */
+const quorum: Value<string> = {
+  type: 'string',
+  schema: z
+    .union([number({ min: 1, max: REGIONS.length }).schema, text({ check: wrongQuorum }).schema], {
+      error: expected('a string'),
+    })
+    .transform(String),
+  form: `\`majority\`, \`any\`, \`all\`, or a number from 1 to ${REGIONS.length}`,
+};
+
+function wrongQuorum(given: string): string | null {
+  if (QUORUM_WORDS.some((word) => word === given)) return null;
+  if (/^[1-9]\d?$/.test(given) && Number(given) <= REGIONS.length) return null;
+  return `must be majority, any, all or a number from 1 to ${REGIONS.length}`;
+}
 
 /**
  * The attributes that all kinds of monitor share. In a definition, `naming` comes before a kind's own
@@ -49,6 +72,12 @@ export const running = {
   regions: optional(
     choiceSet(REGIONS),
     'Regions that the monitor is checked from. The default is every region that has a live agent.',
+  ),
+  quorum: withDefault(
+    quorum,
+    'majority',
+    'How many regions must fail for the status `error`, and fail or be slow for `degraded`: more than half of those that reported (`majority`), one (`any`), `all` of those that reported, or a number of regions. A number above the number of regions means `all`. A region that could not probe has not failed.',
+    { label: 'Regions that must fail' },
   ),
   otlp_endpoint: optional(
     text({ min: 1, max: LIMITS.target, check: otlpEndpoint, form: 'http(s) URL', secretPart: urlSecrets }),

@@ -159,6 +159,7 @@ describe('an update', () => {
     public: null,
     description: null,
     regions: null,
+    quorum: null,
     otlp_endpoint: null,
     otlp_headers: null,
     id: null,
@@ -169,6 +170,7 @@ describe('an update', () => {
 
   test.each<[what: string, before: TerraformObject, after: TerraformObject, expected: TerraformObject]>([
     ['resets a default', { timeout: 1_000 }, {}, { timeout: 45_000 }],
+    ['resets the quorum', { quorum: '2' }, {}, { quorum: 'majority' }],
     ['keeps a zero apart from a default', { retry: 0 }, { retry: 3 }, { retry: 3 }],
     ['clears a description', { description: 'a' }, {}, { description: null }],
     ['tells the empty description from none', { description: 'a' }, { description: '' }, { description: '' }],

@@ -18,6 +18,7 @@ const MONITOR = `
   public: bool optional+computed
   description: string optional
   regions: set(string) optional
+  quorum: string optional+computed
   otlp_endpoint: string optional
   otlp_headers: map(string) optional sensitive
   id: string computed

@@ -413,7 +413,7 @@ const SECTIONS: readonly { readonly title: string; readonly names: readonly stri
       'certificate_expiry_days',
     ],
   },
-  { title: 'When and where', names: ['active', 'periodicity', 'timeout', 'retry', 'regions'] },
+  { title: 'When and where', names: ['active', 'periodicity', 'timeout', 'retry', 'regions', 'quorum'] },
   { title: 'Export of metrics', names: ['otlp_endpoint', 'otlp_headers'] },
   { title: 'Who may see it', names: ['public', 'access_type', 'password', 'auth_email_domains'] },
   { title: 'Links', names: ['homepage_url', 'contact_url', 'icon', 'custom_domain'] },

@@ -100,7 +100,7 @@ ${data.length === 0 ? html`<p class="soft">${EMPTY[title]}</p>` : html`${list}<p
 }
 
 function settings(monitor: MonitorView): Html {
-  const { description, periodicity, timeout, retry, degraded_at: degradedAt, regions } = monitor;
+  const { description, periodicity, timeout, retry, degraded_at: degradedAt, regions, quorum } = monitor;
   return html`<section aria-labelledby="settings" class="stack"><h2 id="settings">Settings</h2>
 <dl class="facts">
 ${description === null ? NO_HTML : html`<dt>Description</dt><dd>${description}</dd>`}
@@ -109,6 +109,7 @@ ${description === null ? NO_HTML : html`<dt>Description</dt><dd>${description}</
 <dt>Retries</dt><dd>${retry}</dd>
 <dt>Degraded above</dt><dd>${degradedAt === 0 ? 'never' : latencyText(degradedAt)}</dd>
 <dt>Regions</dt><dd>${regions === null ? 'every region with an agent' : regions.join(', ')}</dd>
+<dt>Regions that must fail</dt><dd>${quorum === 'majority' ? 'more than half' : quorum}</dd>
 </dl></section>`;
 }
 

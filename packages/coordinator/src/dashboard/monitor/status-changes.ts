@@ -67,27 +67,30 @@ function isKnown(reason: string): reason is TransitionReason {
 const WORDS: Readonly<Record<TransitionReason, (votes: readonly CountedVote[]) => string>> = {
   'majority-failed': (votes) =>
     sentenceOf(votes, ['failed'], (some) => `${some} failed`, 'More than half of the regions failed.'),
+  'quorum-failed': (votes) =>
+    sentenceOf(votes, ['failed'], (some) => `${some} failed`, 'As many regions failed as the quorum says.'),
   'failures-apart': (votes) =>
     sentenceOf(
       votes,
       ['failed'],
-      (some) => `${some} failed, but never more than half at one moment, so the status stayed`,
-      'More than half of the regions failed, but never at one moment, so the status stayed.',
+      (some) => `${some} failed, but too few of them at one moment, so the status stayed`,
+      'Enough regions failed, but too few of them at one moment, so the status stayed.',
     ),
-  'majority-degraded': majorityDegraded,
+  'majority-degraded': (votes) => troubled(votes, 'More than half of the regions were degraded.'),
+  'quorum-degraded': (votes) => troubled(votes, 'As many regions were degraded as the quorum says.'),
   'minority-failed': (votes) =>
     sentenceOf(
       votes,
       ['failed'],
-      (some) => `${some} failed, which is not more than half`,
-      'Some regions failed, but not more than half.',
+      (some) => `${some} failed, which is too few for an error`,
+      'Some regions failed, but too few for an error.',
     ),
   'minority-degraded': (votes) =>
     sentenceOf(
       votes,
       ['degraded'],
-      (some, isOne) => `${some} ${isOne ? 'was' : 'were'} degraded, which is not more than half`,
-      'Some regions were degraded, but not more than half.',
+      (some, isOne) => `${some} ${isOne ? 'was' : 'were'} degraded, which is too few`,
+      'Some regions were degraded, but too few.',
     ),
   'all-passed': ({ length }) => {
     if (length === 0) return 'All regions passed.';
@@ -103,10 +106,13 @@ const WORDS: Readonly<Record<TransitionReason, (votes: readonly CountedVote[]) =
   deactivated: () => 'The monitor was deactivated.',
 };
 
-/** Makes the sentence for a degraded majority. A vote of this majority may be `degraded` or `failed`. */
-function majorityDegraded(votes: readonly CountedVote[]): string {
+/**
+ * Makes the sentence for the status `degraded`, which votes that failed may have made too.
+ *
+ * @param otherwise the sentence if no such vote is stored
+ */
+function troubled(votes: readonly CountedVote[], otherwise: string): string {
   const failed = votes.filter(({ outcome }) => outcome === 'failed').length;
-  const otherwise = 'More than half of the regions were degraded.';
   if (failed === 0) {
     const were = (some: string, isOne: boolean) => `${some} ${isOne ? 'was' : 'were'} degraded`;
     return sentenceOf(votes, ['degraded'], were, otherwise);
