@@ -22,7 +22,7 @@ export async function allRecorded(service: Running): Promise<void> {
     const unrecorded = () => {
       const positions = service.query<Position>('SELECT stream, sequence FROM stream_positions');
       const recorded = new Map(positions.map(({ stream, sequence }) => [stream, sequence]));
-      return streams.filter(([name, { lastSequence }]) => (recorded.get(name) ?? 0) < lastSequence);
+      return streams.filter(([name, info]) => (recorded.get(name) ?? 0) < (info?.lastSequence ?? 0));
     };
     await expect.poll(unrecorded).toEqual([]);
   } finally {

@@ -22,7 +22,7 @@ export class RegionStream {
 
   async info(): Promise<StreamInfo> {
     const info = (await this.#streams.list()).get(this.name);
-    if (info === undefined) throw new Error(`there is no stream ${this.name}`);
+    if (!info) throw new Error(`there is no stream ${this.name}`);
     return info;
   }
 

@@ -90,7 +90,7 @@ async function fill(region: Region, bytes: number, message: (index: number) => s
 }
 
 const limits = async () =>
-  new Map([...(await streams.list())].map(([name, { maxBytes }]) => [name, maxBytes / MEBIBYTE]));
+  new Map([...(await streams.list())].map(([name, info]) => [name, (info?.maxBytes ?? 0) / MEBIBYTE]));
 
 describe('a region', () => {
   test('with an agent has a stream, and an equal part of the limit; one that joins gets its part', async () => {

@@ -51,8 +51,8 @@ export class ResultConsumer {
   #join: Promise<void> | null = null;
   /** Whether the streams of regions are read. */
   #isReading = false;
-  /** The streams, by name, from the last listing. */
-  #listing: ReadonlyMap<string, StreamInfo> = new Map();
+  /** The streams, by name, from the last listing. Null: NATS did not answer for the stream. */
+  #listing: ReadonlyMap<string, StreamInfo | null> = new Map();
   #running: Promise<void> = Promise.resolve();
   #cancelMaintenance: () => void = () => {};
   #stopListening: () => void = () => {};
@@ -105,8 +105,8 @@ export class ResultConsumer {
     readonly maxBytes: number;
   }[] {
     return REGIONS.flatMap((region) => {
-      const info = this.#listing.get(resultsStream(region));
-      return info === undefined ? [] : [{ region, bytes: info.bytes, maxBytes: info.maxBytes }];
+      const info = this.#listing.get(resultsStream(region)) ?? null;
+      return info === null ? [] : [{ region, bytes: info.bytes, maxBytes: info.maxBytes }];
     });
   }
 
@@ -158,14 +158,31 @@ export class ResultConsumer {
   /** Reads all streams until the signal aborts. */
   async #readWhile(signal: AbortSignal): Promise<void> {
     if (signal.aborted) return;
-    const existing = await this.#parts.streams.list();
-    await this.#divide(existing);
-    if (signal.aborted) return;
     this.#isReading = true;
-    for (const region of REGIONS) {
-      if (existing.has(resultsStream(region)) || this.#parts.hadAgentWithin24h(region)) this.#read(region);
-    }
+    this.#readKnown();
+    await this.#maintainLimits();
     await aborted(signal);
+  }
+
+  /**
+   * Reads the streams of the last listing and of the regions with a recent agent. It does not wait for a new
+   * listing: a cluster that chooses its leader lists nothing, although it may already deliver results.
+   */
+  #readKnown(): void {
+    for (const region of REGIONS) {
+      if (this.#listing.has(resultsStream(region)) || this.#parts.hadAgentWithin24h(region))
+        this.#read(region);
+    }
+  }
+
+  /** Lists the streams, sets their limits, and reads those that are new. A failure is only logged. */
+  async #maintainLimits(): Promise<void> {
+    try {
+      await this.#divide(await this.#parts.streams.list());
+    } catch (error) {
+      this.#failed(error);
+    }
+    if (this.#isReading) this.#readKnown();
   }
 
   #read(region: Region): void {
@@ -246,27 +263,22 @@ export class ResultConsumer {
 
   async #maintain(): Promise<void> {
     for (const [stream, reader] of this.#readers) {
-      const info = this.#listing.get(stream);
-      await reader.purge(info !== undefined && 2 * info.bytes > info.maxBytes);
+      const info = this.#listing.get(stream) ?? null;
+      await reader.purge(info !== null && 2 * info.bytes > info.maxBytes);
     }
-    if (!this.#isReading) return;
-    try {
-      await this.#divide(await this.#parts.streams.list());
-    } catch (error) {
-      this.#failed(error);
-    }
+    if (this.#isReading) await this.#maintainLimits();
   }
 
   /**
    * Gives the existing streams their parts of the limit. Streams that shrink come first, so that the other
    * streams have room to grow.
    */
-  async #divide(existing: ReadonlyMap<string, StreamInfo>): Promise<void> {
+  async #divide(existing: ReadonlyMap<string, StreamInfo | null>): Promise<void> {
     this.#listing = existing;
     const changes: { region: Region; growth: number }[] = [];
     for (const region of REGIONS) {
-      const info = existing.get(resultsStream(region));
-      const growth = info === undefined ? 0 : this.#limitOf(region) - info.maxBytes;
+      const info = existing.get(resultsStream(region)) ?? null;
+      const growth = info === null ? 0 : this.#limitOf(region) - info.maxBytes;
       if (growth !== 0) changes.push({ region, growth });
     }
     changes.sort((a, b) => a.growth - b.growth);
@@ -285,7 +297,7 @@ export class ResultConsumer {
     }
   }
 
-  async #listed(): Promise<ReadonlyMap<string, StreamInfo> | null> {
+  async #listed(): Promise<ReadonlyMap<string, StreamInfo | null> | null> {
     try {
       return await this.#parts.streams.list();
     } catch {
@@ -298,7 +310,7 @@ export class ResultConsumer {
    * Whether all messages of the streams are recorded; false if a reading ended meanwhile or has not begun.
    */
   async #isRecorded(
-    streams: ReadonlyMap<string, StreamInfo> | null,
+    streams: ReadonlyMap<string, StreamInfo | null> | null,
     regions: readonly Region[],
   ): Promise<boolean> {
     if (streams === null) return false;
@@ -306,6 +318,7 @@ export class ResultConsumer {
       const stream = resultsStream(region);
       const info = streams.get(stream);
       if (info === undefined) continue;
+      if (info === null) return false;
       const reader = this.#readers.get(stream);
       if (reader === undefined || !(await reader.recordedUpTo(lastOf(info)))) return false;
     }

@@ -84,8 +84,11 @@ export interface BusSubscription {
  * `resultsStream(region)` names a stream.
  */
 export interface ResultStreams {
-  /** The existing streams of results, by name. */
-  list(): Promise<ReadonlyMap<string, StreamInfo>>;
+  /**
+   * The existing streams of results, by name. Null: NATS does not answer for the stream now, mostly because the
+   * servers of a cluster choose the stream's leader.
+   */
+  list(): Promise<ReadonlyMap<string, StreamInfo | null>>;
   /**
    * Creates the region's stream where it is missing, and sets its limit.
    *

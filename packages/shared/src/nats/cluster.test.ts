@@ -59,6 +59,23 @@ test('a stream that a single server made gets its replicas when the server joins
   await expect.poll(() => cluster.currentServersOf(config.name)).toBe(3);
 });
 
+test('streams are listed while one of them has no leader', async () => {
+  const cluster = await clusterOf(3);
+  const bus = await busAt(cluster, 'all');
+  const [there, without] = [resultsStream(REGION), resultsStream('hostb-par')];
+  await expect.poll(() => ensured(bus)).toBe('ensured');
+  const { streams } = await jetStreamManager(bus.connection);
+  await streams.add({ name: without, subjects: [resultsSubject('hostb-par')], num_replicas: 1 });
+  await cluster.kill(await cluster.leaderOf(without));
+  const listed = async () =>
+    [...(await new NatsResultStreams(bus).list())].map(([name, info]) => [name, info !== null]).sort();
+  const expected = [
+    [there, true],
+    [without, false],
+  ];
+  await expect.poll(() => listed().catch(String)).toEqual(expected);
+});
+
 test('a reading of heartbeats has a gap when its stream got another leader', async () => {
   const cluster = await clusterOf(3);
   const stream = heartbeatsStream(REGION);

@@ -122,15 +122,26 @@ export class NatsResultStreams implements ResultStreams {
     this.#bus = bus;
   }
 
-  async list(): Promise<ReadonlyMap<string, StreamInfo>> {
-    return this.#asked(async (manager) => {
-      const infos = new Map<string, StreamInfo>();
-      for await (const info of manager.streams.list()) {
-        const { name } = info.config;
-        if (name.startsWith(RESULTS_STREAMS)) infos.set(name, toStreamInfo(info));
-      }
-      return infos;
+  async list(): Promise<ReadonlyMap<string, StreamInfo | null>> {
+    // Only names are listed: a cluster does not answer for all streams while one of them has no leader.
+    const names = await this.#asked(async ({ streams }) => {
+      const found: string[] = [];
+      for await (const name of streams.names()) if (name.startsWith(RESULTS_STREAMS)) found.push(name);
+      return found;
     });
+    const infos = new Map<string, StreamInfo | null>();
+    await Promise.all(
+      names.map(async (name) => {
+        try {
+          const info = await this.#info(name);
+          if (info !== null) infos.set(name, toStreamInfo(info));
+        } catch (error) {
+          if (!(error instanceof NatsError)) throw error;
+          infos.set(name, null);
+        }
+      }),
+    );
+    return infos;
   }
 
   async ensure(region: Region, limits: { maxBytes: number }): Promise<StreamInfo> {
