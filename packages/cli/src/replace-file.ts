@@ -18,8 +18,8 @@ export async function replaceFile(path: string, text: string, mode = 0o600): Pro
   const draft = `${path}.${randomBytes(6).toString('hex')}`;
   const file = await open(draft, 'wx', mode);
   try {
-    // `chmod` sets the mode whatever the umask is. A file
-    // that root replaces still belongs to the service's user.
+    // `chmod` sets the mode whatever the umask is. If root replaces
+    // a file, the file keeps its owner, the service's user.
     await file.chmod(mode);
     const former = await stat(path).catch(() => null);
     if (former !== null && process.getuid?.() === 0) await file.chown(former.uid, former.gid);

@@ -31,7 +31,7 @@ export type PipelineState = {
   readonly bufferedBytes: number;
 };
 
-/** The answer of an endpoint to a test request in this encoding. */
+/** The answer of an endpoint to a test request. `encoding` is the encoding of the request. */
 export type TestAnswer = {
   readonly encoding: Encoding;
   readonly points: number;

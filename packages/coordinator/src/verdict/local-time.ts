@@ -29,7 +29,10 @@ export function isTimeZone(name: string): boolean {
   }
 }
 
-/** The local time of the zone at an instant (epoch ms). */
+/**
+ * The local time of the zone at an instant (epoch ms). It is returned as
+ * the epoch ms of the instant at which a clock in UTC shows this time.
+ */
 export function localAt(zone: string, instant: number): number {
   return instant + offsetAt(zone, instant);
 }

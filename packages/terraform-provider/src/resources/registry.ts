@@ -10,7 +10,7 @@ import { notificationAtApi } from './notification.ts';
 import type { ResourceAtApi } from './resource-at-api.ts';
 import { statusPageAtApi } from './status-page.ts';
 
-/** All kinds of resource, one line each. */
+/** How the provider reads and writes each kind of resource over the API. */
 export const RESOURCES_AT_API = {
   ...forMonitors(monitorAtApi),
   svc_notification: notificationAtApi,

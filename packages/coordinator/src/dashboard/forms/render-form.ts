@@ -352,8 +352,8 @@ type Rows = Extract<Control, { type: 'rows' }>;
 type RenderField = (view: FormView, field: Field, path: string) => Html;
 
 /**
- * A list of objects, one row for each. The buttons of the list send the
- * draft. The server answers with the form, which has one row more or less.
+ * A list of objects, one row for each. The buttons that add and remove rows send the form
+ * as it is filled in. The server answers with the form, which has one row more or less.
  *
  * @param inner renders the fields of a row
  */

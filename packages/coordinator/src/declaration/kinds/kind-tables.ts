@@ -69,9 +69,9 @@ const REPLACING: ReadonlyMap<ResourceKind, readonly string[]> = new Map(
 
 /** Maximum number of resources in one batch, by table. */
 export const MOST_TOGETHER: { readonly [T in ResourceTable]: number } = {
-  // Each monitor takes a few kilobytes.
+  // The row of a monitor has a few kilobytes.
   monitors: 250,
-  // Each channel may name all monitors.
+  // The declaration of a channel may name all monitors.
   notifications: 10,
   // Each page is written alone, because its slug must differ
   // from the slugs of all pages that were written before.

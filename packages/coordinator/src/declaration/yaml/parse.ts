@@ -35,10 +35,10 @@ type WrittenEntry = Member & { readonly kind: ResourceKind };
 const TOGETHER = 100;
 
 /**
- * Reads a declaration: its syntax, insertions, resources, and the references between
- * them. All errors are found in one reading, with two exceptions: errors of syntax hide
- * all others, and the transaction finds conflicts with resources outside the file. The
- * function is pure except for its reads of `sources`. It may read a source several times.
+ * Reads a declaration: its syntax, insertions, resources, and the references between them. All
+ * errors are found in one reading, with two exceptions: errors of syntax hide all others, and
+ * conflicts with resources outside the file are found later, when the resources are written.
+ * The function is pure except for its reads of `sources`. It may read a source several times.
  *
  * The text is read piece by piece, because the positions of all values would take much memory.
  * While one piece is read, only the addresses of the entries in earlier pieces are known.

@@ -46,7 +46,7 @@ export function isPassword(password: Secret, given: string): boolean {
 }
 
 /**
- * Makes the version of the access to a page: of its type, with its password or its mail domains. A
+ * Makes the version of the access to a page from its access type and its password or mail domains. A
  * session stores the version at which it was opened, and is valid while the page still has this
  * version. So a new password, a new list of domains or a new access type ends all sessions of the page.
  *

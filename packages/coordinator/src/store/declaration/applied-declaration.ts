@@ -11,7 +11,7 @@ const SOURCES = 'declared_sources';
 const sources = z.object({
   /** SHA-256 of the file, hex. */
   digest: z.string(),
-  /** Names of the files that the declared file inserts, as it writes them. */
+  /** Names of the files that the declared file inserts, as the declared file writes them. */
   files: z.array(z.string()).readonly(),
   /** Names of the environment variables that the declared file inserts. */
   variables: z.array(z.string()).readonly(),
