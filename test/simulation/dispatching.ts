@@ -87,7 +87,7 @@ export class Dispatching {
     const now = this.#parts.clock.monotonic();
     this.#scheduler?.tick(now);
     // A shortcut: many turns find no open job, and there are many regions.
-    if (this.#jobs.jobOf === 0) return this.#untilNextSlot();
+    if (this.#jobs.size === 0) return this.#untilNextSlot();
     this.#jobs.judgeSilentJobs(now);
     for (const region of this.#regionsWithJobs()) {
       for (const job of this.#jobs.takeQueuedJobs(region, now)) {

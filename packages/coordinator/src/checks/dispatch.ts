@@ -11,10 +11,9 @@ import type { SlotEvents, SlotOutcome, SlotOutcomes, SlotRecovery } from '../ver
 import type { Backlog } from '../verdict/thinning.ts';
 import { Agents, HEARTBEAT_ROUND_MS, type KnownAgent } from './agents.ts';
 import { HeartbeatReaders, SilenceJudge } from './heartbeats.ts';
-import { jobKey } from './job.ts';
 import type { JobTokens } from './job-tokens.ts';
 import { ManualRuns, type RegionAnswer } from './manual-runs.ts';
-import { OpenJobs } from './open-jobs.ts';
+import { jobKey, OpenJobs } from './open-jobs.ts';
 import { Overload } from './overload.ts';
 import { Publisher, SlowChecks } from './publisher.ts';
 import { AbsentRegions, type RegionPresence } from './region-presence.ts';
@@ -156,7 +155,7 @@ export class Dispatch implements SlotOutcomes {
 
   /** Number of jobs that regions have not answered yet. */
   get inFlight(): number {
-    return this.#jobs.jobOf;
+    return this.#jobs.size;
   }
 
   /** The regions that active monitors declare or that have a live agent, in the fixed order. */

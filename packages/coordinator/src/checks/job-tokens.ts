@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { SvcError } from '@svc/shared/errors.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import type { Secret } from '@svc/shared/secret.ts';
-import { regionIndex } from './job.ts';
+import { regionIndex } from '../verdict/region-set.ts';
 
 const KEY_BYTES = 32;
 /** Length of a token in base64url characters: 132 bits. */

@@ -56,7 +56,7 @@ describe('a region that is silent', () => {
     expect(sink.abstentions).toEqual([]);
     jobs.judgeSilentJobs(22_000);
     expect(sink.abstentions).toEqual([{ id: 1, slot: SLOT, region: FRA, reason: 'job-lost' }]);
-    expect(jobs.jobOf).toBe(0);
+    expect(jobs.size).toBe(0);
   });
 
   test('abstains when less than half of the period is left', () => {
@@ -118,7 +118,7 @@ describe('a job that is given back', () => {
     expect(jobs.isAskedAgain(1, SLOT - 30_000, FRA, 0)).toBe(false);
     jobs.jobGivenBack(1, SLOT - 30_000, FRA, 0);
     jobs.jobGivenBack(2, SLOT, FRA, 0);
-    expect(jobs.jobOf).toBe(1);
+    expect(jobs.size).toBe(1);
   });
 });
 
@@ -169,5 +169,5 @@ test('a job that cannot be published abstains', () => {
   jobs.openJob(MONITOR, SLOT, FRA, 0, 0);
   for (const job of jobs.takeQueuedJobs(FRA, 0)) jobs.giveUpUnpublishable(job);
   expect(sink.abstentions).toMatchObject([{ reason: 'internal-error' }]);
-  expect(jobs.jobOf).toBe(0);
+  expect(jobs.size).toBe(0);
 });

@@ -2,10 +2,12 @@ import type { NotRunReason } from '@svc/shared/messages/check-result.ts';
 import type { DispatchCounters } from '@svc/shared/metrics/dispatch-instruments.ts';
 import { REGIONS, type Region } from '@svc/shared/regions.ts';
 import type { LiveMonitor } from '../verdict/monitor.ts';
+import { regionIndex } from '../verdict/region-set.ts';
 import type { SlotEvents } from '../verdict/slots.ts';
 import { type Due, DueQueue } from './due-queue.ts';
-import { jobKey, regionIndex } from './job.ts';
 
+/** Factor by which a key multiplies the monitor's id. It is larger than the number of regions. */
+const KEYS_PER_MONITOR = 32;
 /**
  * A region counts as silent when its result is missing this long after the longest possible check, ms. This
  * time covers waiting in the agent, reporting and transport.
@@ -101,7 +103,7 @@ export class OpenJobs {
     this.#parts = parts;
   }
 
-  get jobOf(): number {
+  get size(): number {
     return this.#jobs.size;
   }
 
@@ -301,4 +303,9 @@ export class OpenJobs {
 
 function mostLateMs({ periodMs }: LiveMonitor): number {
   return Math.min(MOST_LATE_MS, periodMs / 3);
+}
+
+/** A number that identifies the pair of the monitor and the region. */
+export function jobKey(monitorId: number, region: Region): number {
+  return monitorId * KEYS_PER_MONITOR + regionIndex(region);
 }

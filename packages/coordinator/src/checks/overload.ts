@@ -3,6 +3,7 @@ import type { Logger } from '@svc/shared/log.ts';
 import type { DispatchCounters } from '@svc/shared/metrics/dispatch-instruments.ts';
 import { REGIONS, type Region } from '@svc/shared/regions.ts';
 import type { LiveMonitor } from '../verdict/monitor.ts';
+import { regionIndex } from '../verdict/region-set.ts';
 import {
   type Backlog,
   factorOfWorkspace,
@@ -16,7 +17,6 @@ import {
   unthinned,
 } from '../verdict/thinning.ts';
 import type { Agents } from './agents.ts';
-import { regionIndex } from './job.ts';
 import type { AskingSlot, Shedding } from './scheduler.ts';
 
 /** Interval at which the signs of overload are checked, ms. */

@@ -6,9 +6,9 @@ import type { DispatchCounters } from '@svc/shared/metrics/dispatch-instruments.
 import type { Bus } from '@svc/shared/nats/bus.ts';
 import { REGIONS, type Region } from '@svc/shared/regions.ts';
 import { TextBytes } from '@svc/shared/text/text-bytes.ts';
-import { jobKey, regionIndex } from './job.ts';
+import { regionIndex } from '../verdict/region-set.ts';
 import type { JobTokens } from './job-tokens.ts';
-import type { Job, OpenJobs } from './open-jobs.ts';
+import { type Job, jobKey, type OpenJobs } from './open-jobs.ts';
 import type { Overload } from './overload.ts';
 
 /** Text that ends a message of jobs. */

@@ -15,8 +15,9 @@ export const resolveAsSystem: Resolve = (hostname) =>
   });
 
 /**
- * Maximum number of lookups of suspects at once. A suspect is a name whose last query failed, or whose name servers do
- * not answer. libuv runs at most 2 lookups of a process at once, on half of its 4 threads, so one thread stays free.
+ * Maximum number of lookups of suspects at once. A suspect is a name whose last query
+ * failed, or whose name servers do not answer. libuv runs at most 2 lookups of a process
+ * at once, on half of its 4 threads, so suspects leave one of the two for other names.
  */
 const SUSPECTS_AT_ONCE = 1;
 /**

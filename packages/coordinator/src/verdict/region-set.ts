@@ -15,6 +15,13 @@ export function bitOf(region: Region): RegionSet {
   return BITS.get(region) ?? NO_REGIONS;
 }
 
+const INDEX: ReadonlyMap<Region, number> = new Map(REGIONS.map((region, index) => [region, index]));
+
+/** Index of the region in the fixed order, 0 to 27. */
+export function regionIndex(region: Region): number {
+  return INDEX.get(region) ?? -1;
+}
+
 export function regionSet(regions: readonly Region[]): RegionSet {
   let set = NO_REGIONS;
   // Loops by index, because an iterator would be created several times for each report.

@@ -109,7 +109,7 @@ export class PageNews {
     });
   }
 
-  /** Resolves when the mails of all news that were searched for by now are queued. */
+  /** Resolves when all searches for news that were requested so far have queued their mails. */
   async newsQueued(): Promise<void> {
     await this.#looking;
   }
