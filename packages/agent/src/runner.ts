@@ -1,5 +1,4 @@
 import { setMaxListeners } from 'node:events';
-import { Heap } from '@svc/agent/heap.ts';
 import type { Clock } from '@svc/shared/clock.ts';
 import { messageOf, SvcError } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
@@ -18,6 +17,7 @@ import {
   resultOf,
 } from './check-run.ts';
 import { afterReading } from './deadline.ts';
+import { Heap } from './heap.ts';
 import type { Metrics } from './metrics.ts';
 import type { NetworkWatch } from './network/watch.ts';
 import type { ProbeOutcome } from './probes/probe.ts';

@@ -1,7 +1,7 @@
 import { periodMs } from '@svc/shared/periodicity.ts';
 import { quorumOf } from '@svc/shared/quorum.ts';
 import type { Region } from '@svc/shared/regions.ts';
-import { targetOf, toCheck } from '@svc/shared/resources/check.ts';
+import { targetOf, toCheck } from '@svc/shared/resources/monitors.ts';
 import { Secret } from '@svc/shared/secret.ts';
 import { monitorsAfter, monitorsOf } from '../store/declaration/monitors.ts';
 import type { Row } from '../store/declaration/resources.ts';

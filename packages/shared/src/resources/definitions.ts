@@ -5,8 +5,6 @@ import { forMonitors, type KindOfType, MONITORS, type Monitors } from './monitor
 import { type Notification, notification } from './notification.ts';
 import { type StatusPage, statusPage } from './status-page.ts';
 
-export type Monitor = Monitors[keyof Monitors];
-
 type MonitorResources = { [T in keyof Monitors as KindOfType<T>]: Monitors[T] };
 
 /** Normalized attributes by kind of resource, named as in Terraform and the declared file. */

@@ -1,4 +1,5 @@
-import type { Attempts, CheckKind, CheckOf } from '../messages/check.ts';
+import { LIMITS } from '../limits.ts';
+import type { Attempts, Check, CheckKind, CheckOf } from '../messages/check.ts';
 import { withoutUserInfo } from '../url-secrets.ts';
 import type { ResourceDefinition } from './definition.ts';
 import { type DnsMonitor, dnsCheckOf, dnsMonitor } from './dns-monitor.ts';
@@ -7,6 +8,8 @@ import { type TcpMonitor, tcpCheckOf, tcpMonitor } from './tcp-monitor.ts';
 
 /** Normalized monitors by the type of their checks. */
 export type Monitors = { http: HttpMonitor; tcp: TcpMonitor; dns: DnsMonitor };
+
+export type Monitor = Monitors[keyof Monitors];
 
 /** A kind of monitor: its definition for users, and the functions that depend on the kind. */
 type MonitorEntry<T extends CheckKind> = {
@@ -42,4 +45,41 @@ export const MONITOR_KINDS = MONITOR_TYPES.map(kindOfType) as [MonitorKind, ...M
 export function forMonitors<V>(line: (type: CheckKind) => V): { readonly [K in MonitorKind]: V } {
   const lines = MONITOR_TYPES.map((type) => [kindOfType(type), line(type)]);
   return Object.fromEntries(lines) as { [K in MonitorKind]: V };
+}
+
+/**
+ * The part of a monitor that probes need, as it travels in jobs. The default time-out is resolved, and
+ * international names are in their ASCII form. The check contains secrets in clear text: header values,
+ * bodies and user information.
+ */
+export function toCheck(monitor: Monitor): Check {
+  return checkOf(monitor.type, monitor);
+}
+
+function checkOf<T extends CheckKind>(type: T, monitor: Monitors[T]): Check {
+  const { timeout, retry, degraded_at } = monitor;
+  const attempts = { timeout: timeout === 0 ? LIMITS.defaultTimeoutMs : timeout, retry, degraded_at };
+  return MONITORS[type].checkOf(monitor, attempts);
+}
+
+/**
+ * The target as alerts show it: the URL of an HTTP monitor without user information, the URI of any other.
+ */
+export function targetOf(monitor: Monitor): string {
+  return targetOfType(monitor.type, monitor);
+}
+
+function targetOfType<T extends CheckKind>(type: T, monitor: Monitors[T]): string {
+  return MONITORS[type].targetOf(monitor);
+}
+
+/**
+ * All attributes that decide what is probed and how the answer is judged, as one text. When this text
+ * changes, the monitor's version grows and earlier votes end.
+ *
+ * The text does not contain name, description, visibility, export and `active`, nor periodicity and regions,
+ * which decide when and where the probe runs, nor the quorum, which judges votes. It contains secrets in clear text, such as header values.
+ */
+export function probeFingerprint(monitor: Monitor): string {
+  return JSON.stringify(toCheck(monitor));
 }

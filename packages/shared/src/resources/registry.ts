@@ -6,9 +6,10 @@ import { maskIssues } from './secrets.ts';
 
 export type { StatusPageComponent } from './component.ts';
 export type { StatusPageComponentGroup } from './component-group.ts';
-export type { Monitor, ResourceKind, Resources } from './definitions.ts';
+export type { ResourceKind, Resources } from './definitions.ts';
 export { DEFINITIONS, isResourceKind, RESOURCE_KINDS } from './definitions.ts';
 export type { Issue, Surface } from './input.ts';
+export type { Monitor } from './monitors.ts';
 export type { Notification } from './notification.ts';
 export type { StatusPage } from './status-page.ts';
 

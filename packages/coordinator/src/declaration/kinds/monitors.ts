@@ -1,6 +1,5 @@
 import { deniedHost, type EgressGuard } from '@svc/shared/egress.ts';
-import { probeFingerprint, targetOf } from '@svc/shared/resources/check.ts';
-import { kindOfType, MONITOR_TYPES } from '@svc/shared/resources/monitors.ts';
+import { kindOfType, MONITOR_TYPES, probeFingerprint, targetOf } from '@svc/shared/resources/monitors.ts';
 import { reviseChannels } from '../../store/declaration/channels.ts';
 import { alertedStatesOf } from '../../store/declaration/monitors.ts';
 import type { Row } from '../../store/declaration/resources.ts';

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { VALID } from '../../../../test/support/resources.ts';
 import { check } from '../messages/check.ts';
-import { probeFingerprint, toCheck } from './check.ts';
-import { MONITOR_KINDS } from './monitors.ts';
+import { MONITOR_KINDS, probeFingerprint, toCheck } from './monitors.ts';
 import { type Monitor, parseResource, type ResourceKind } from './registry.ts';
 
 function monitor(kind: ResourceKind, members: Record<string, unknown> = {}): Monitor {
