@@ -73,7 +73,7 @@ function textOf(path: string): string | null {
     return readFileSync(path, 'utf8');
   } catch (error) {
     const { code = '' } = error as NodeJS.ErrnoException;
-    // With any other error, the file is missing or unreadable, and counts as empty.
+    // If neither descriptors nor memory were missing, the file is missing or unreadable, and counts as empty.
     return localFailureOf(code, 4) === 'used-up' ? null : '';
   }
 }

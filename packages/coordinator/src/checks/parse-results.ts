@@ -25,9 +25,10 @@ export type ParsedResults = {
 const LOOK_FROM_BYTES = 64 * 1_024;
 
 /**
- * Maximum number of parts of a batch from a real agent: 512 results, each with a list, phases and eleven
- * attempts. A string in it takes thirteen bytes on average, a member eight bytes. The limits leave room for
- * members that newer agents may add.
+ * Maximum numbers of the parts of a message. A batch of an agent has at most 512 results,
+ * each with a list, phases and eleven attempts. In a batch, a string takes 13 bytes on
+ * average and a member 8 bytes, so the longest message (256 KiB) has some 20,000 strings
+ * and 33,000 members. The limits leave room for members that newer agents may add.
  */
 const MOST: Outline = { lists: 4_096, objects: 8_192, texts: 22_000, commas: 40_000 };
 

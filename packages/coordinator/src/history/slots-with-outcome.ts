@@ -23,7 +23,8 @@ export async function slotsWithOutcome(
 ): Promise<(slot: number) => boolean> {
   const progress = await readProgress(store, now);
   const from = progress.day - KEPT_HOURS_MS;
-  // Later hours were rolled up while the clock was ahead, and may get more results.
+  // If hours after `closedUntil(now)` are rolled up, the clock was
+  // ahead then. They may get more results, so they are not searched.
   const until = Math.min(progress.hour, closedUntil(now));
   // The marks are read before the hours. So an hour that is repaired in between is found among the hours.
   const marked = await markedHours(store, search.monitorId);

@@ -22,7 +22,8 @@ class NodeSqliteAdapter extends SqliteAdapter {
   }
 
   /**
-   * `execute` has its own bounded queue. Without this feature, Kysely would put an unbounded queue before it.
+   * Statements wait in a bounded queue behind `execute`. If Kysely assumed
+   * a single connection, it would put an unbounded queue in front of it.
    */
   override get supportsMultipleConnections(): boolean {
     return true;
