@@ -8,7 +8,7 @@ import { guardProcess } from '../../deploy/local/guard.ts';
 import { freePort } from './free-port.ts';
 
 export type Alertmanager = {
-  /** Sends it an alert that fires, or the end of one. */
+  /** Sends Alertmanager an alert that fires, or the end of an alert. */
   tell(name: string, state: 'firing' | 'over'): Promise<void>;
   stop(): Promise<void>;
 };

@@ -22,7 +22,7 @@ export type Treatment =
 
 export type ApiProxy = {
   readonly url: string;
-  /** In order of arrival. */
+  /** The requests so far, in order of arrival. */
   readonly requests: readonly ProxiedRequest[];
   /** Resolves with the first `count` requests when they have come. */
   received(count: number): Promise<readonly ProxiedRequest[]>;

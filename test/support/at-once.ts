@@ -1,13 +1,13 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 
-/** A command of a shell, and what it is called. */
+/** A shell command, and its name in messages. */
 export type Part = {
   readonly name: string;
   readonly command: string;
   /**
-   * Whether its output is written at once, line by line, like the output of this process: for the one part
-   * that takes minutes.
+   * Whether the output of the command is written at once, line
+   * by line. It is set for the one command that takes minutes.
    */
   readonly isShown?: boolean;
 };
@@ -24,7 +24,7 @@ export async function runAtOnce(parts: readonly Part[], write: (text: string) =>
   return parts.filter((_, index) => outcomes[index] !== 0).map(({ name }) => name);
 }
 
-/** The exit code; null: a signal ended it. */
+/** Resolves with the exit code; null: a signal ended the command. */
 async function run(
   { name, command, isShown = false }: Part,
   write: (text: string) => void,

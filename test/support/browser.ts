@@ -68,7 +68,7 @@ type Sessions = Map<string, ReadonlyMap<string, string>>;
 /** A visitor with cookies of their own. */
 export class BrowserVisitor {
   readonly context: BrowserContext;
-  /** Cookies of sessions that any visitor of this browser may use, by the subject of the session. */
+  /** Cookies of sessions, by the subject of the session. Every visitor of this browser may use them. */
   readonly sessions: Sessions;
   readonly #window: Window;
   readonly #pages: Page[] = [];

@@ -1,8 +1,8 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /**
- * Vitest's own order, in which the files of a project stay together: they share its workers, which load the sources once.
- * Files that have workers of their own precede them.
+ * Orders the test files as Vitest does: the files of a project stay together, because they share the
+ * project's workers, which load the sources once. Files that have workers of their own come first.
  */
 export class ByProject extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

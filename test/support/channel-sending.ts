@@ -43,7 +43,7 @@ export function sendContext(signal = new AbortController().signal): SendContext 
   };
 }
 
-/** Channels may post to loopback, and chat kinds too. */
+/** Rules that let all kinds of channel post to loopback, the kinds with `SVC_CHAT_HOSTS` too. */
 const LOOPBACK_URLS = urlRules({ channelEgressAllow: ['127.0.0.1'], chatHosts: ['127.0.0.1'] });
 
 /** The parts of a sender, for tests that need only some of them. */

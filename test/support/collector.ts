@@ -1,4 +1,4 @@
-/** A handler that keeps what it is given, and a promise of the n-th message. */
+/** Makes a handler that keeps all messages. `count(n)` resolves with them when at least `n` have come. */
 export function collector<T>() {
   const messages: T[] = [];
   let wanted = Number.POSITIVE_INFINITY;

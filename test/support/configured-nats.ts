@@ -7,7 +7,7 @@ import { endChild } from './process.ts';
 /** A real nats-server with a configuration file, started as an operator starts it. */
 export type ConfiguredNats = {
   readonly pid: number;
-  /** SIGTERM, and waits for the end. */
+  /** Sends SIGTERM, and resolves when the server has ended. */
   close(): Promise<void>;
 };
 

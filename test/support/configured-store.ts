@@ -23,7 +23,7 @@ export const silentLog = createLogger('test', 'silent');
 /** Whether the stores of tests are databases of PostgreSQL, see `vitest.config.ts`. */
 export const IS_POSTGRES = process.env.TESTS_STORE === 'postgres';
 
-/** A folder of its own, in memory where the system has room for it: no test of a store depends on a disk. */
+/** Makes a folder in memory, if the system has room there. No test of a store depends on a disk. */
 export async function temporaryFolder(): Promise<{ path: string; remove(): Promise<void> }> {
   const path = await mkdtemp(join(folderInMemory(), 'svc-store-'));
   return { path, remove: () => rm(path, { recursive: true, force: true }) };

@@ -5,7 +5,7 @@ export type Resources = Readonly<Record<string, Readonly<Record<string, object>>
 
 type Kind = { path: string; type?: string };
 
-/** In the order in which they are made. */
+/** The kinds in the order in which their resources are created. */
 const KINDS: Readonly<Record<string, Kind>> = {
   svc_http_monitor: { path: '/v1/monitors', type: 'http' },
   svc_tcp_monitor: { path: '/v1/monitors', type: 'tcp' },
@@ -53,7 +53,7 @@ export class DeclareByApi {
     this.#made.set(key, { path, id, sent });
   }
 
-  /** The attributes, with ids in place of `${kind.name.id}`. */
+  /** Returns the attributes with ids in the place of references such as `${kind.name.id}`. */
   #resolved(attributes: object): object {
     const text = JSON.stringify(attributes, (_key, value: unknown) =>
       Array.isArray(value) ? value.map((each) => this.#idIn(each)) : value,

@@ -38,10 +38,10 @@ export function liveResources({ url, operator }: RunningApi): Promise<LiveResour
   return liveConfiguration(new ApiClient({ baseUrl: url, token: new Secret(operator), userAgent: 'test' }));
 }
 
-/** Names an object: the declared file's `svc_http_monitor.api`. */
+/** Returns the name of an object, such as `svc_http_monitor.api`. */
 export type NameOf = (kind: ResourceKind, id: string) => string;
 
-/** The names that the declared file gave. */
+/** Returns a function that names stored objects as the declared file does. */
 export async function declaredNames({ store, workspaceId }: RunningApi): Promise<NameOf> {
   const named = await resourcesNamedByFile(store, workspaceId);
   const names = new Map(named.map(({ kind, id, localName }) => [`${kind} ${id}`, `${kind}.${localName}`]));

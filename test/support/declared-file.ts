@@ -9,7 +9,7 @@ import { STORE_IN_PROCESS } from './store-in-process.ts';
 export type DeclaredFiles = {
   readonly store: ConfiguredStore;
   readonly folder: string;
-  /** `svc.yaml` in the folder; nothing is there yet. */
+  /** Path of `svc.yaml` in the folder. The file does not exist at first. */
   readonly path: string;
   /** A declared file that is not started. It is stopped with the others. */
   declaredFile(changes?: Partial<DeclaredFileParts>): DeclaredFile;
@@ -38,7 +38,7 @@ export async function declaredFiles(
         env,
         allowsDelete: false,
         channelProblem: () => null,
-        // 500 ms to settle pass in 25.
+        // With this factor, the 500 ms for which a changed file must be quiet pass in 25 ms.
         clock: new ScaledClock(20),
         log: silentLog,
         // Reads on this thread, because starting a thread for every case takes long. One test uses the thread

@@ -8,11 +8,11 @@ type Options = {
   readonly page?: Partial<Resources['svc_status_page']>;
 };
 
-/** A status page in a store, with what tests change of it. */
+/** A status page in a store, with functions that change the page and its monitors. */
 export class DeclaredPage {
   readonly id: number;
   readonly #configured: ConfiguredStore;
-  /** By name. */
+  /** Ids of the monitors by name. */
   readonly #monitors = new Map<string, number>();
   readonly #components = new Map<string, number>();
 

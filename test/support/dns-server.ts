@@ -10,7 +10,7 @@ export type ServedRecord = { name: string; type: string; ttl?: number; data: Buf
 
 export type DnsRequest = {
   id: number;
-  /** Lower case, without trailing dot. */
+  /** The name in lower case, without a trailing dot. */
   name: string;
   type: string;
   hasEdns: boolean;
@@ -27,7 +27,7 @@ export type DnsResponse =
       isTruncated?: boolean;
       id?: number;
       questionName?: string;
-      /** Over TCP: one byte at a time. */
+      /** Whether an answer over TCP is sent one byte at a time. */
       isDripped?: boolean;
     }
   | Buffer

@@ -55,7 +55,7 @@ export class FakeClock implements Clock {
     await settle();
   }
 
-  /** The process was frozen: both clocks jump, and no timer has run yet. */
+  /** Simulates a process that was frozen: both clocks jump by `ms`, and no timer has run yet. */
   stepBoth(ms: number): void {
     this.#moveTo(this.#monotonic + ms);
   }

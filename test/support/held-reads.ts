@@ -10,34 +10,34 @@ const IO_ERROR = { message: 'disk I/O error', errcode: 10 };
 export class HeldReads {
   readonly workers: StoreWorkers = storeInProcess(systemClock, (port) => this.#before(port));
   #mode: 'answer' | 'hold' | 'fail' = 'answer';
-  /** Threads that have started. */
+  /** Number of threads that have started. */
   #threads = 0;
   /** Number of threads, from the first on, that hold reads. */
   #holding = 0;
   #held: (() => void)[] = [];
-  /** Reads that came. */
+  /** Number of reads that were requested. */
   count = 0;
   /** Called when a read is held. */
   onHeld: () => void = () => {};
 
-  /** Reads wait until {@link release}. */
+  /** Makes reads wait until {@link release}. */
   hold(): void {
     this.#mode = 'hold';
     this.#holding = Number.POSITIVE_INFINITY;
   }
 
-  /** The same as {@link hold}, on the thread that started first. */
+  /** Makes the reads of the thread that started first wait until {@link release}. */
   holdFirst(): void {
     this.#mode = 'hold';
     this.#holding = 1;
   }
 
-  /** Reads fail at once until {@link release}. */
+  /** Makes reads fail at once until {@link release}. */
   fail(): void {
     this.#mode = 'fail';
   }
 
-  /** Reads are answered again, waiting ones first. */
+  /** Answers reads again, the waiting ones first. */
   release(): void {
     this.#mode = 'answer';
     const held = this.#held;

@@ -75,7 +75,7 @@ export class HeldResources {
   }
 }
 
-/** Returns a function that ends it, which may be called twice. */
+/** Adds an item to `held`. Returns a function that removes the item; it may be called twice. */
 function hold(held: Set<object>): () => void {
   const one = {};
   held.add(one);

@@ -6,7 +6,7 @@ export type HttpTarget = {
   readonly port: number;
   /** Requests answered so far. */
   readonly hits: number;
-  /** Decides every following answer; the default answers 200 `ok`. */
+  /** Sets the handler of all following requests. Without a handler, the answer is 200 `ok`. */
   answerWith(handler: (response: ServerResponse, path: string) => void): void;
   close(): Promise<void>;
 };

@@ -75,7 +75,7 @@ export class LocalService {
   readonly warnings: Warning[] = [];
   /** Number of log lines by message, at level info or above. */
   readonly said = new Map<string, number>();
-  /** The operator's. */
+  /** The operator's API token. */
   readonly token = TOKEN;
   url = '';
   readonly #options: LocalServiceOptions;
@@ -115,7 +115,7 @@ export class LocalService {
     return service;
   }
 
-  /** The service's own server. */
+  /** The NATS server that the service started for itself. */
   get nats(): NatsServer {
     if (this.#nats === null) throw new Error('the servers are run by the test');
     return this.#nats;
@@ -159,7 +159,7 @@ export class LocalService {
       bus: observe?.bus(bus) ?? bus,
       streams: new NatsResultStreams(bus),
       clock: observe?.clock(this.clock) ?? this.clock,
-      // A database has real time.
+      // The lease has real time, because the database has.
       leaseClock: systemClock,
       log: this.#log,
       memory: SHARED_MEMORY,
@@ -182,7 +182,7 @@ export class LocalService {
     await this.#coordinator?.lead();
   }
 
-  /** The coordinator only serves from now on. */
+  /** Makes the coordinator stop leading. It still serves the API and the pages. */
   async stopLeading(): Promise<void> {
     await this.#coordinator?.stopLeading();
   }

@@ -42,7 +42,7 @@ async function fill(
 ): Promise<void> {
   // Another file has made it since the last check.
   if (existsSync(answer)) return;
-  // The remains of a file that failed.
+  // Removes what a failed attempt of another file has left.
   await rm(folder, { recursive: true, force: true });
   await mkdir(folder);
   await writeFile(`${answer}.part`, JSON.stringify((await make(folder)) ?? null));

@@ -18,7 +18,7 @@ export type NatsCluster = {
   urlOf(index: number): string;
   /** Starts a server that does not run, for the first time or again. It keeps its store unless its disk is empty. */
   start(index: number, disk?: 'with an empty disk'): Promise<void>;
-  /** SIGKILL, and waits for the end. */
+  /** Kills the server with SIGKILL, and resolves when it has ended. */
   kill(index: number): Promise<void>;
   /** Number of servers that hold everything of the stream; 0 while it has no leader or cannot be asked about. */
   currentServersOf(stream: string): Promise<number>;

@@ -3,7 +3,10 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
 export type NatsProxy = {
   readonly port: number;
-  /** The server for new connections, and the change to the first message of the server. */
+  /**
+   * Connects new clients to the server on this port from
+   * now on. `rewrite` changes the server's first message.
+   */
   lead(toPort: number, rewrite?: (info: string) => string): void;
   /**
    * Does the work before the first bytes with this text are passed from a client to the server. Resolves when

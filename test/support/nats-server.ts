@@ -13,13 +13,16 @@ export type NatsServer = {
   readonly port: number;
   readonly pid: number;
   readonly storeDir: string;
-  /** SIGTERM, and waits for the end. */
+  /** Sends SIGTERM, and resolves when the server has ended. */
   stop(): Promise<void>;
-  /** SIGKILL, and waits for the end. */
+  /** Kills the server with SIGKILL, and resolves when it has ended. */
   kill(): Promise<void>;
-  /** Starts it again on the same port and store after `stop` or `kill`. `beforeStart` may change the store. */
+  /**
+   * Starts the server again on the same port and store after
+   * `stop` or `kill`. `beforeStart` may change the store.
+   */
   restart(beforeStart?: (storeDir: string) => Promise<void>): Promise<void>;
-  /** Stops it and deletes the store. */
+  /** Stops the server and deletes its store. */
   dispose(): Promise<void>;
 };
 

@@ -4,7 +4,7 @@ import { STORE_IN_PROCESS } from './store-in-process.ts';
 
 /** Notes the texts of the statements that a store runs, for tests of how the database carries them out. */
 export class NotedStatements {
-  /** Open the store with these. */
+  /** The workers with which the test opens the store. */
   readonly workers: StoreWorkers = {
     writer: (data) => this.#noted(STORE_IN_PROCESS.writer(data)),
     reader: (data) => this.#noted(STORE_IN_PROCESS.reader(data)),

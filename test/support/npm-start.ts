@@ -5,7 +5,7 @@ import { compileCacheOf, ROOT } from './process.ts';
 
 /** The supervisor of `npm start` or `npm run start:cluster` as a process, without npm, and its lines for people. */
 export class NpmStart {
-  /** All lines so far. */
+  /** All lines that the supervisor has written so far. */
   readonly lines: string[] = [];
   readonly #child: ChildProcess;
   readonly #closed: Promise<unknown>;

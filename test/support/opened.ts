@@ -3,10 +3,13 @@ import { type HttpTarget, startHttpTarget } from './http-target.ts';
 import { LocalService, type LocalServiceOptions } from './local-service.ts';
 import { type Receiver, startReceiver } from './receiver.ts';
 
-/** Closed when the test has ended, the service before its peers. */
+/** What a test has opened. It is closed when the test has ended, the last opened first. */
 export type Opened = { close(): Promise<void> }[];
 
-/** For tests that run side by side: they share nothing, and everything ends with its test. */
+/**
+ * Returns a list whose members are closed at the end of the test.
+ * Tests that run side by side share nothing, so each has its own list.
+ */
 export function openedIn(context: TestContext): Opened {
   const opened: Opened = [];
   context.onTestFinished(async () => {

@@ -109,7 +109,7 @@ export type Received = { headers: IncomingHttpHeaders; path: string; request: Ot
 /** An endpoint of OTLP on loopback, which reads every request with OpenTelemetry's definitions. */
 export class OtlpReceiver {
   readonly requests: Received[] = [];
-  /** Called before anything is read; true: it has answered. */
+  /** Called before the receiver reads the request; true: the function has answered. */
   intercept: (message: IncomingMessage, response: ServerResponse) => boolean = () => false;
   /** The requests that could not be read. */
   readonly errors: string[] = [];
@@ -123,7 +123,7 @@ export class OtlpReceiver {
     return receiver;
   }
 
-  /** A base URL. */
+  /** The base URL of the receiver. */
   get url(): string {
     return `http://127.0.0.1:${this.#port}`;
   }
@@ -156,7 +156,7 @@ export class OtlpReceiver {
     if (this.#server.listening) await endServer(this.#server);
   }
 
-  /** On the same port. */
+  /** Listens again on the same port. */
   async restart(): Promise<void> {
     this.#server = this.#create();
     await this.#listen();

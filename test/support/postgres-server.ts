@@ -33,17 +33,20 @@ export type PostgresServer = {
     statement: string,
     released: Promise<void>,
   ): { readonly isHeld: Promise<void>; readonly done: Promise<void> };
-  /** Ends all connections and stops. */
+  /** Ends all connections and stops the server. */
   stop(): Promise<void>;
-  /** SIGKILL to the server's first process; the others end with it. */
+  /** Kills the server's first process with SIGKILL. The other processes end with it. */
   kill(): Promise<void>;
   /** Starts it again on the same port after `stop` or `kill`. */
   restart(): Promise<void>;
-  /** Restarts it. From then on, {@link goBack} brings back the data that it has now. */
+  /**
+   * Stops the server, keeps a copy of its data, and starts
+   * the server again. {@link goBack} brings these data back.
+   */
   keepData(): Promise<void>;
   /** Kills it, and starts it again with the data of {@link keepData}: later commits are lost. */
   goBack(): Promise<void>;
-  /** Stops it and deletes its data. */
+  /** Stops the server and deletes its data. */
   dispose(): Promise<void>;
 };
 
@@ -108,7 +111,7 @@ export async function startPostgres({ isDurable = false } = {}): Promise<Postgre
     run: (statement) => runIn(url('postgres'), statement),
     async copy(from, to) {
       const dump = join(folder, `${to}.dump`);
-      // They lie beside the server's programs.
+      // The other programs are beside the server's program.
       const program = (name: string) => join(dirname(programs.initdb), name);
       await execute(program('pg_dump'), ['--format=custom', `--file=${dump}`, url(from).reveal()]);
       await runIn(url('postgres'), `CREATE DATABASE ${to}`);

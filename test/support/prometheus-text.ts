@@ -1,6 +1,6 @@
 /** A sample as it is printed: `name{label="value"}`, and its value. */
 export type Sample = {
-  /** With its labels. */
+  /** The name of the series with its labels. */
   readonly series: string;
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
@@ -63,7 +63,7 @@ function sampleIn(line: string): Sample {
   };
 }
 
-/** Null: it is no number. */
+/** The number that the text states; null: the text is not a number. */
 function numberIn(text: string): number | null {
   const named: Readonly<Record<string, number>> = {
     NaN: Number.NaN,

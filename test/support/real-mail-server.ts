@@ -14,7 +14,7 @@ import { TRUSTED } from './tls/certificates.ts';
 const mail = z.object({
   headers: z.record(z.string(), z.string()),
   parts: z.array(z.object({ type: z.string(), text: z.string() })),
-  /** The defects that Python finds in it. */
+  /** The defects that Python's library finds in the mail. */
   defects: z.array(z.string()),
 });
 export type MailByPython = z.infer<typeof mail>;

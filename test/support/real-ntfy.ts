@@ -96,7 +96,7 @@ async function run(
   return said;
 }
 
-/** It says that it listens before it does. */
+/** Resolves when the server answers. It logs that it listens before it does. */
 async function answering(url: string): Promise<void> {
   for (;;) {
     const answer = await fetch(`${url}/v1/health`).catch(() => null);

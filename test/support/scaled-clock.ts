@@ -18,7 +18,7 @@ export class ScaledClock implements Clock {
   readonly #wallOrigin = Date.now();
   #scale: number;
   #offset = 0;
-  /** ms of this clock since the beginning. */
+  /** Time on this clock since its creation, ms. */
   #passed = 0;
   #readAt = performance.now();
   /** Set the timers that wait again, each its own. */

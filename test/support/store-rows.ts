@@ -34,7 +34,7 @@ export function addRows<T extends keyof Database>(
   });
 }
 
-/** Of a table with ids. */
+/** Changes a row of a table with ids. */
 export async function changeRow<T extends 'deliveries' | 'monitors' | 'notifications'>(
   store: Store,
   table: T,
@@ -50,7 +50,7 @@ export async function changeRow<T extends 'deliveries' | 'monitors' | 'notificat
   );
 }
 
-/** Answers its id. */
+/** Adds a workspace. Returns its id. */
 export function addWorkspace(store: Store, name: string): Promise<number> {
   return addRows(store, 'workspaces', { name, created_at: 0 });
 }

@@ -23,7 +23,7 @@ export type SystemOptions = {
   root?: string;
 };
 
-/** Checkouts of before have flags only. */
+/** The flags of Node in a checkout. Older checkouts have flags only, and no environment. */
 type NodeFlags = Omit<
   typeof import('../../deploy/local/node-flags.ts'),
   'COORDINATOR_ENVIRONMENT' | 'AGENT_ENVIRONMENT'

@@ -6,7 +6,7 @@ const FILE = fileURLToPath(new URL('../bench/target-process.ts', import.meta.url
 
 export type TargetProcess = {
   readonly url: string;
-  /** Makes it answer 503 to requests for `/fragile` from now on. */
+  /** Makes the target answer 503 to requests for `/fragile` from now on. */
   goDown(): void;
   close(): Promise<void>;
 };

@@ -5,7 +5,7 @@ import type { Store, Transaction } from '@svc/coordinator/store/store.ts';
 export const insertWorkspace = (name: string) => (tx: Transaction) =>
   tx.db.insertInto('workspaces').values({ name, created_at: 1 }).execute();
 
-/** In the order of their ids. */
+/** The names of all workspaces, in the order of their ids. */
 export async function workspaceNames(store: Store): Promise<string[]> {
   const rows = await store.read.selectFrom('workspaces').select('name').orderBy('id').execute();
   return rows.map(({ name }) => name);

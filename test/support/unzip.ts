@@ -28,7 +28,11 @@ export function unzip(file: Buffer): Unzipped[] {
   });
 }
 
-/** @param header where the file's own header begins */
+/**
+ * Returns the content of a file in the zip.
+ *
+ * @param header position of the file's own header
+ */
 function contentAt(file: Buffer, header: number, compressedSize: number): Buffer {
   const start = header + 30 + file.readUInt16LE(header + 26) + file.readUInt16LE(header + 28);
   return inflateRawSync(file.subarray(start, start + compressedSize));

@@ -18,7 +18,7 @@ if (PROGRAM === null) console.warn('SKIPPED: victoria-metrics is not installed')
 export type VictoriaMetrics = {
   /** The URL for OTLP. */
   readonly endpoint: string;
-  /** Versions before 1.92 do not. */
+  /** Whether the program takes OTLP. Versions before 1.92 do not. */
   takesOtlp(): Promise<boolean>;
   /** The values of a query of PromQL at this moment, by their labels as JSON. */
   query(text: string): Promise<{ labels: Record<string, string>; value: number }[]>;
@@ -36,7 +36,7 @@ export async function victoriaMetricsIn(opened: Opened, context: TestContext): P
   return database;
 }
 
-/** It listens on a free loopback port. */
+/** Starts the program on a free loopback port. */
 async function startVictoriaMetrics(program: string): Promise<VictoriaMetrics> {
   const folder = await mkdtemp(join(tmpdir(), 'svc-victoria-'));
   const port = await freePort();

@@ -9,7 +9,7 @@ export type Answered = { readonly status: number; readonly headers: Headers; rea
 
 type Asking = {
   readonly method?: 'GET' | 'POST' | 'HEAD';
-  /** Fields of a form. */
+  /** The fields of the form that the request sends. */
   readonly form?: Readonly<Record<string, string>>;
   readonly headers?: Readonly<Record<string, string>>;
 };

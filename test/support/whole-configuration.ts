@@ -219,7 +219,7 @@ export const WHOLE_CONFIGURATION: Resources = {
 
 const REFERENCE = /^\$\{svc_[a-z_]+\.[a-z_]+\.id\}$/;
 
-/** The same with every text changed except references. */
+/** Returns the resources with every text changed, except references. */
 function withTexts<T>(value: T, change: (text: string) => string): T {
   if (typeof value === 'string') return (REFERENCE.test(value) ? value : change(value)) as T;
   if (typeof value !== 'object' || value === null) return value;
@@ -229,12 +229,12 @@ function withTexts<T>(value: T, change: (text: string) => string): T {
   ) as T;
 }
 
-/** As a declared file (JSON). */
+/** Returns the resources as a declared file in JSON. */
 export function asDeclaredFile(resources: Resources): string {
   return JSON.stringify(withTexts(resources, (text) => text.replaceAll('${', () => '$${')));
 }
 
-/** As Terraform's JSON syntax has the resources. */
+/** Returns the resources in Terraform's JSON syntax. */
 export function asTerraformJson(resources: Resources): NonNullable<Configuration['resource']> {
   const escaped = (text: string) => text.replace(/[$%]\{/g, (start) => start[0] + start);
   return withTexts(resources, escaped) as NonNullable<Configuration['resource']>;
