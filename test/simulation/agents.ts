@@ -8,7 +8,7 @@ import type { World } from './world.ts';
 export type Offer = {
   readonly slot: number;
   readonly version: number;
-  /** The check begins after it, ms. */
+  /** Time from the arrival of the job to the beginning of the check, ms. */
   readonly waitMs: number;
 };
 
@@ -26,10 +26,10 @@ class SimulatedAgent {
   /** Version of the monitor by slot. */
   readonly held = new Map<number, number>();
   readonly finished = new Map<number, number>();
-  /** Slots that it was sent. */
+  /** Slots whose jobs were sent to the agent. */
   readonly sent = new Set<number>();
   isAlive = true;
-  /** When it is connected again, monotonic ms; null: it is. */
+  /** When the agent will be connected again, monotonic ms; null: the agent is connected. */
   backAt: number | null = null;
 }
 
@@ -38,7 +38,7 @@ export type AgentsParts = {
   readonly clock: VirtualClock;
   /** The work that a job asks for, by the version of the monitor in the job. */
   readonly effortOf: (version: number) => Effort;
-  /** The report has reached the stream. */
+  /** Called when the report has reached the stream. */
   readonly onReport: (report: Report) => void;
 };
 
@@ -67,14 +67,17 @@ export class SimulatedAgents {
     this.#agents.set(region, new SimulatedAgent());
   }
 
-  /** It dies with what it holds. */
+  /** Ends the region's agent. The jobs that it holds are lost. */
   stop(region: Region): void {
     const agent = this.#agents.get(region);
     if (agent !== undefined) agent.isAlive = false;
     this.#agents.delete(region);
   }
 
-  /** Its connection is lost for a time. `onBack` is called at the end, unless another agent is in its place. */
+  /**
+   * Cuts the region's agent off from NATS for a time. `onBack` is called
+   * at the end of this time, unless another agent has taken its place.
+   */
   cutOff(region: Region, forMs: number, onBack: () => void): void {
     const agent = this.#agents.get(region);
     if (agent === undefined || agent.backAt !== null) return;
@@ -86,7 +89,7 @@ export class SimulatedAgents {
     });
   }
 
-  /** It gives back what it holds; another takes its place. */
+  /** Ends the region's agent, which gives back the jobs that it holds. Another agent takes its place. */
   roll(region: Region): void {
     const agent = this.#agents.get(region);
     if (agent === undefined || agent.backAt !== null) return;
@@ -97,7 +100,10 @@ export class SimulatedAgents {
     }
   }
 
-  /** The region is sent a job, which may be lost on its way or in the agent. An agent refuses what it holds or has finished. */
+  /**
+   * Sends the region a job. The job may be lost on its way or in the
+   * agent. An agent refuses a job that it holds or has finished.
+   */
   offer(region: Region, job: Offer): void {
     const { world, clock, effortOf } = this.#parts;
     const agent = this.#agents.get(region);
@@ -108,7 +114,7 @@ export class SimulatedAgents {
       clock.monotonic() - (agent.finished.get(job.slot) ?? Number.NEGATIVE_INFINITY) < REMEMBERED_MS
     )
       return;
-    // Sent once more, it arrives.
+    // A job that is sent once more always arrives.
     const isFirst = !agent.sent.has(job.slot);
     agent.sent.add(job.slot);
     const isLost = (how: 'unanswered' | 'forgotten') =>

@@ -8,46 +8,51 @@ import type { Announcement, IncidentEnd, IncidentStart, Now, Told, Transition } 
 /** Events that were evaluated and committed together. */
 export type Commit = {
   readonly told: readonly Told[];
-  /** When they were evaluated. */
+  /** When the events were evaluated. */
   readonly now: Now;
   readonly moment: Moment;
-  /** When the commit before it had ended, monotonic ms. */
+  /** When the commit before this one ended, monotonic ms. */
   readonly freeSince: number;
   readonly transitions: Transition[];
   readonly announcements: Announcement[];
-  /** Incidents that began and ended. */
+  /** Incidents that began or ended in this commit. */
   readonly opened: IncidentStart[];
   readonly closed: IncidentEnd[];
-  /** The status that the service shows after it. */
+  /** The status that the service shows after the commit. */
   status: MonitorStatus;
 };
 
 export type BatchesParts = {
   readonly now: () => Now;
   readonly status: () => MonitorStatus;
-  /** What the oracle notes when an evaluation ends. */
+  /** Returns what the oracle notes when an evaluation ends. */
   readonly momentOf: (now: Now) => Moment;
-  /** The effects of the log of changes up to this entry are durable. */
+  /** Called when the effects of the log of changes up to this entry are durable. */
   readonly onApplied: (changesUntil: number) => void;
 };
 
-/** What one life of the coordinator is told, from the event to the commit that the oracle is shown. */
+/**
+ * The inputs that one life of the coordinator gets, from the event to the commit that is shown to the oracle.
+ */
 export class Batches implements BatchLife {
   readonly #parts: BatchesParts;
-  /** What is not evaluated. */
+  /** The inputs that are not evaluated yet. */
   #told: Told[] = [];
-  /** How much of it the batch has that is being evaluated; null: none is. */
+  /**
+   * Number of the first of these inputs that are in the batch
+   * being evaluated; null: no batch is being evaluated.
+   */
   #evaluating: number | null = null;
   /** The batch that is being written, and what listeners would be told of it once it is durable. */
   #written: {
     readonly commit: Commit;
     durable: Pick<Commit, 'transitions' | 'announcements'> | null;
   } | null = null;
-  /** What is committed and not shown. */
+  /** The commits that were not shown to the oracle yet. */
   #commits: Commit[] = [];
-  /** The last one of them, which listeners are told of now. */
+  /** The last of these commits. Listeners are being informed of it. */
   #latest: Commit | null = null;
-  /** The last batch was not written. */
+  /** Whether writing the last batch failed. */
   #hasFailed = false;
   /** When the last commit ended, monotonic ms. */
   freeSince = Number.NEGATIVE_INFINITY;
@@ -56,7 +61,7 @@ export class Batches implements BatchLife {
     this.#parts = parts;
   }
 
-  /** An event is about to be queued. */
+  /** Notes an input that is about to be queued. */
   note(told: Told): void {
     this.#told.push(told);
   }
@@ -65,22 +70,22 @@ export class Batches implements BatchLife {
     return this.#told.length > 0;
   }
 
-  /** Whether commits wait to be handed over. */
+  /** Whether commits wait to be shown to the oracle. */
   get hasCommits(): boolean {
     return this.#commits.length > 0;
   }
 
-  /** What is in the batch that is being evaluated. */
+  /** The inputs in the batch that is being evaluated. */
   get evaluating(): readonly Told[] {
     return this.#told.slice(0, this.#evaluating ?? 0);
   }
 
-  /** An evaluation begins: of everything that was told until now. */
+  /** Notes that an evaluation of all inputs so far begins. */
   evaluates(): void {
     this.#evaluating ??= this.#told.length;
   }
 
-  /** What was evaluated was no batch. */
+  /** Forgets the evaluation, because it was not an evaluation of a batch. */
   forget(): void {
     this.#evaluating = null;
   }
@@ -141,14 +146,14 @@ export class Batches implements BatchLife {
     this.#latest?.announcements.push(announcementOf(delivery));
   }
 
-  /** What is committed without this life knowing it; null: nothing is. */
+  /** Returns what was committed without the knowledge of this life; null: nothing was. */
   unanswered(): Commit | null {
     if (this.#written === null || this.#written.durable === null) return null;
     const { commit, durable } = this.#written;
     return { ...commit, ...durable, status: durable.transitions.at(-1)?.to ?? commit.status };
   }
 
-  /** Hands over what is committed. */
+  /** Returns the commits that were not shown to the oracle yet. */
   take(): readonly Commit[] {
     const commits = this.#commits;
     const last = commits.at(-1);

@@ -23,9 +23,9 @@ type Entry =
 /** Changes that are applied together. */
 export type DeclaredStep = {
   readonly changes: readonly DeclaredChange[];
-  /** The last of them in the log. */
+  /** Id of the last of these changes in the log. */
   readonly until: number;
-  /** What the oracle is told. */
+  /** The inputs that the oracle gets for these changes. */
   readonly told: readonly Told[];
 };
 
@@ -42,7 +42,7 @@ export class Declared {
   readonly #store: WorldStore;
   #log: { readonly id: number; readonly entry: Entry }[] = [];
   #lastId = 0;
-  /** Links so far. */
+  /** Number of links that were created so far. */
   #links = 0;
   /** The monitor whose effects are durable, and the one of the step that is being applied. */
   #applied: LiveMonitor | null = null;
@@ -91,7 +91,7 @@ export class Declared {
     this.#note({ kind: 'maintenance', window: number });
   }
 
-  /** What people change beside the monitor. */
+  /** Makes a change of people that is not a change of the monitor itself. */
   async change(move: Move & { do: 'link' | 'unlink' | 'set-window' | 'remove-window' }): Promise<void> {
     switch (move.do) {
       case 'link':
@@ -105,7 +105,7 @@ export class Declared {
     }
   }
 
-  /** The next step, which applies the whole log. */
+  /** Returns the next step. It applies the whole log. */
   nextStep(): DeclaredStep {
     const changes: DeclaredChange[] = [];
     const told: Told[] = [];
@@ -120,7 +120,7 @@ export class Declared {
     return { changes, told, until: this.#log.at(-1)?.id ?? 0 };
   }
 
-  /** The effects of the log up to `until` are durable. */
+  /** Notes that the effects of the log up to `until` are durable. */
   applied(until: number): void {
     this.#log = this.#log.filter(({ id }) => id > until);
     this.#applied = this.#applying;

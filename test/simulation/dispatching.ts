@@ -18,7 +18,7 @@ import type { Presence } from './presence.ts';
 const ASKING_TICK_MS = 1_000;
 /** Lead of a turn before a slot, ms. */
 const TICK_AHEAD_MS = 150;
-/** With nothing to do it looks so often, ms. */
+/** Interval of dispatch's turns while there is nothing to do, ms. */
 const IDLE_TICK_MS = 3_600_000;
 
 /** The agents as dispatch meets them; they outlive the coordinator. */
@@ -26,7 +26,7 @@ export type AgentsAround = {
   readonly presence: Presence;
   /** Gives a job to the region's agents. Its first attempt begins after `waitMs`. */
   readonly offer: (region: Region, job: Offer) => void;
-  /** Dispatch's turns come ahead of the slots. Otherwise they are late. */
+  /** Whether dispatch's turns come before the slots. If not, they come after the slots. */
   readonly isAhead: boolean;
   readonly heldBy: (region: Region) => Iterable<number>;
   /** Skips slots while more is asked for than can be done. */
@@ -64,7 +64,7 @@ export class Dispatching {
     });
   }
 
-  /** The regions are known: dispatch begins. */
+  /** Begins to dispatch. It is called when the regions are known. */
   start(): void {
     const { around, slotClock, monitors, events, newestSlot, floorSlot } = this.#parts;
     for (const region of around.presence.live()) this.regionCame(region);
@@ -103,7 +103,7 @@ export class Dispatching {
     return Math.min(ASKING_TICK_MS, this.#untilNextSlot());
   }
 
-  /** The declaration has changed. */
+  /** Handles a change of the declaration. */
   declared(before: LiveMonitor | null, after: LiveMonitor | null): void {
     if (before === after) return;
     this.#scheduler?.declarationChanged(before, after);
@@ -119,7 +119,7 @@ export class Dispatching {
     this.#agents.came(region);
   }
 
-  /** Three heartbeats were missed. */
+  /** Handles a region whose agent missed three heartbeats. */
   regionWent(region: Region): void {
     this.#agents.went(region);
     this.#jobs.loseJobs(region, this.#parts.clock.monotonic());
@@ -139,7 +139,7 @@ export class Dispatching {
     else this.#jobs.jobGivenBack(monitorId, slot, region, this.#parts.clock.monotonic());
   }
 
-  /** In the fixed order. */
+  /** The regions with jobs, in the fixed order. */
   #regionsWithJobs(): Region[] {
     const found = new Set<Region>();
     for (const { region } of this.#jobs.values()) found.add(region);

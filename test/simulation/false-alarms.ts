@@ -20,7 +20,7 @@ const REGIONS = ['hosta-fra', 'hostb-par', 'hostc-us-east4'] as const satisfies 
 const BAD: Region = REGIONS[0];
 const ALL = regionSet(REGIONS);
 const PERIOD_MS = 30_000;
-/** The attempt is refused or answered, ms. */
+/** Duration of an attempt, whether it is refused or answered, ms. */
 const CHECK_MS = 40;
 const BLIP = 0.005;
 const NOT_RUN = 0.1;
@@ -87,7 +87,7 @@ class Announcer {
     this.#status = status;
   }
 
-  /** The outage is over: was it announced in time? */
+  /** Handles the end of an outage: counts it if it was not announced in time. */
   ended({ from, until }: Outage): void {
     const isAnnounced = this.#errors.some((error) => error.until > from && error.from <= from + this.#dueMs);
     if (!isAnnounced && until - from >= this.#dueMs) this.counts.late += 1;
@@ -95,7 +95,7 @@ class Announcer {
   }
 }
 
-/** Runs the monitor for so many slots. */
+/** Runs the monitor for the number of slots in `setting`, and counts its alarms. */
 export function countAlarms(setting: AlarmSetting): AlarmResult {
   const states = new States();
   const monitor = aMonitor();
@@ -199,7 +199,7 @@ function outcomeOf(
   return noise(seed, DICE.fails, place, index) < share ? 'failed' : 'passed';
 }
 
-/** The regions as they report. */
+/** The regions in the order in which their reports come. */
 function inOrder(seed: number, index: number): { region: Region; delayMs: number }[] {
   return REGIONS.map((region, place) => ({
     region,

@@ -11,12 +11,12 @@ const MOST_EVENTS = 2_000;
 const USUALLY_MOST_EVENTS = 600;
 /** Periods for which a world is watched after its last move. */
 const QUIET_PERIODS = 3;
-/** A window that comes every day is over before the next day. */
+/** Maximum length of a daily window, ms. The window must be over before the next day. */
 const LONGEST_DAILY_MS = 20 * 3_600_000;
 
 type Frame = Pick<World, 'lengthMs' | 'periodMs' | 'regions' | 'agents'>;
 
-/** The world of a seed: always the same. */
+/** Makes the world of a seed. The same seed always makes the same world. */
 export function generateWorld(seed: number): World {
   const random = new Random(seed);
   const world = someWorld(seed, random);
@@ -250,7 +250,7 @@ function changeOfRegions(random: Random, { periodMs }: Frame, at: number): Move[
   return [change, ...change.regions.map((region): Move => ({ at: startAt, do: 'start-agent', region }))];
 }
 
-/** How often each comes. */
+/** The kinds of moves, each with its frequency. */
 const MOVES = [
   'restart',
   'restart',

@@ -4,7 +4,7 @@ import type { WorldStore } from './store.ts';
 
 /** What is recorded of the slots that the monitor was given. */
 export type GivenSlots = {
-  /** The newest that is believed. */
+  /** The newest slot that is believed. */
   readonly newest: number | null;
   /** The newest slot of all, when it lies too far ahead to be believed. */
   readonly ahead: number | null;

@@ -8,21 +8,24 @@ const MOST_STORIES = 5;
 
 const { values } = parseArgs({
   options: {
-    /** First seed. */
+    /** The seed of the first world. */
     seed: { type: 'string', default: '1' },
     worlds: { type: 'string', default: '1000' },
-    /** So many more steps of the system's clock, and restarts, in each world. */
+    /** Number of further steps of the system's clock, and of further restarts, in each world. */
     'clock-steps': { type: 'string', default: '0' },
     restarts: { type: 'string', default: '0' },
-    /** So many long downtimes of the coordinator, times at which regions are cut off, and changes of what is tried. */
+    /**
+     * Number of further long downtimes of the coordinator, of times at which
+     * regions are cut off, and of changes of time-out and retries, in each world.
+     */
     downtimes: { type: 'string', default: '0' },
     'cut-offs': { type: 'string', default: '0' },
     efforts: { type: 'string', default: '0' },
-    /** So many percent of all commits fail. */
+    /** Percentage of the commits that fail. */
     failures: { type: 'string', default: '0' },
     /**
-     * Instead of worlds: counts false alarms of one monitor in so many slots, with and without the rule about
-     * moments.
+     * Number of slots. If it is set, no worlds run: the program counts the false
+     * alarms of one monitor in these slots, with and without the rule about moments.
      */
     'alarm-slots': { type: 'string' },
   },

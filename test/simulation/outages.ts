@@ -7,9 +7,9 @@ import type { World } from './world.ts';
 export type OutageCounts = {
   /** Real outages that lasted long enough for every region to meet them in two slots. */
   readonly outages: number;
-  /** Those without an `error` before they had lasted that long. */
+  /** Number of these outages without an `error` before they had lasted that long. */
   readonly late: number;
-  /** Those without any `error`. */
+  /** Number of these outages without any `error`. */
   readonly missed: number;
   /** Number of `error` statuses that began while the target was well, and had been well before. */
   readonly falseAlarms: number;

@@ -9,7 +9,7 @@ const ELECTORAL_MS = 24 * 3_600_000;
 export class Presence {
   readonly #clock: VirtualClock;
   readonly #live = new Set<Region>();
-  /** What {@link live} answered last; null: a region came or went since. */
+  /** The last result of {@link live}; null: a region came or went since. */
   #inOrder: readonly Region[] | null = null;
   readonly #lastSeenAt = new Map<Region, number>();
   /** What {@link electable} answered last, and until when it is so, monotonic ms: it is asked for with every event. */
@@ -54,7 +54,7 @@ export class Presence {
     this.#electableUntil = Number.NEGATIVE_INFINITY;
   }
 
-  /** The instant from which it had no agent within 24 h. */
+  /** The instant from which the region had no agent within the last 24 h. */
   #endOf(region: Region): number {
     if (this.#live.has(region)) return Number.POSITIVE_INFINITY;
     return (this.#lastSeenAt.get(region) ?? Number.NEGATIVE_INFINITY) + ELECTORAL_MS;

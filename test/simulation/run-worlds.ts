@@ -14,11 +14,11 @@ import { NO_STORM, type Storm, withStorm } from './storms.ts';
 import { tell } from './story.ts';
 import type { World } from './world.ts';
 
-/** One in so many worlds runs over SQLite. */
+/** One world of this number runs over SQLite, the others in memory. */
 const SQLITE_EVERY = 100;
-/** A world there costs thirty times as much: it ends earlier. */
+/** A world over SQLite has a third of its length, because it costs thirty times as much. */
 const SQLITE_SHARE = 3;
-/** Fewer worlds are not worth a process. */
+/** Minimum number of worlds for which a process is started. */
 const WORLDS_PER_PROCESS = 400;
 
 /**

@@ -32,7 +32,7 @@ export type Surroundings = AgentsAround & {
   readonly clock: VirtualClock;
   readonly store: WorldStore;
   readonly declared: Declared;
-  /** How long the commit with this number takes. */
+  /** Returns the duration of the commit with this number. */
   readonly commitTime: (commit: number) => CommitTime;
   /** Whether any commit takes time. */
   readonly commitsTakeTime: boolean;
@@ -50,7 +50,7 @@ export class Service {
   readonly dispatching: Dispatching;
   readonly #batches: Batches;
   #isApplying = false;
-  /** The log of changes from before the start is applied, so that results may be read. */
+  /** Whether the log of changes from before the start is applied. Results are read only after that. */
   isReading = false;
   readonly #store: SlowStore;
   readonly #around: Surroundings;
@@ -61,7 +61,7 @@ export class Service {
   readonly #recorder: Recorder;
   readonly #backlogHold: BacklogHold;
   readonly #maintenanceHold: MaintenanceHold;
-  /** How much older votes are than this life's clocks say, ms. */
+  /** The age of stored votes is greater by this time than this life's clocks say, ms. */
   readonly #agedMs: number;
 
   private constructor(
@@ -134,7 +134,7 @@ export class Service {
     return service;
   }
 
-  /** What was reported before is read: dispatch begins. */
+  /** Begins to dispatch. It is called when all reports from before the start are read. */
   resume(): void {
     this.#around.slots.resumed(this.#monitors.current);
     this.dispatching.start();
@@ -183,12 +183,12 @@ export class Service {
     return { slot, monotonic, age: monotonic + this.#slotClock.jumpedMs + this.#agedMs };
   }
 
-  /** Whether it has found slots far ahead of its clock. */
+  /** Whether the coordinator knows of slots far ahead of its clock. */
   get isBehind(): boolean {
     return this.#slotClock.aheadSlot !== null;
   }
 
-  /** Slots up to this one are not about what is probed now. */
+  /** The slot up to which results are not about what is probed now. */
   get #floorSlot(): number {
     const id = this.#monitors.current?.id;
     return id === undefined ? 0 : this.#recorder.floorSlot(id);
@@ -199,7 +199,7 @@ export class Service {
     return (id === undefined ? undefined : this.#states.get(id)?.status) ?? 'unknown';
   }
 
-  /** Where the reading of the stream continues. */
+  /** Position in the stream at which reading continues. */
   get position(): number {
     return this.#recorder.positionIn('stream')?.sequence ?? 0;
   }

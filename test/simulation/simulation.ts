@@ -20,17 +20,17 @@ import { describeTold } from './told-events.ts';
 import { VirtualClock } from './virtual-clock.ts';
 import type { Move, World } from './world.ts';
 
-/** An agent that died is missed after three heartbeats, ms. */
+/** Time after which a dead agent counts as gone, because it missed three heartbeats, ms. */
 const MISSED_MS = 6_500;
-/** After a start the coordinator hears one round of heartbeats, ms. */
+/** Time after a start in which the coordinator waits for one heartbeat of each agent, ms. */
 const ROUND_MS = 2_500;
-/** Dispatch reads the clock so often, ms. */
+/** Interval at which dispatch reads the clock, ms. */
 const TICK_MS = 50;
-/** Whether all that came before a start is recorded is asked so often, ms. */
+/** Interval of the checks whether all reports from before a start are recorded, ms. */
 const RECORDED_MS = 100;
 /** The recorder waits for the end of a start for 30 s. Dispatch ends it before, ms. */
 const LONGEST_START_MS = 27_000;
-/** Reports that wait to be recorded at most. One batch takes all that waits. */
+/** Maximum number of reports that wait to be recorded. One batch takes all waiting reports. */
 const MOST_WAITING = 300;
 
 /** Runs a world from its beginning to its end, and shows it to the oracle. */
@@ -201,7 +201,7 @@ class Simulation {
     else if (this.#restart !== null && this.#isSlow) this.#killIn(service);
   }
 
-  /** Commits take time in this world. */
+  /** Whether commits take time in this world. */
   get #isSlow(): boolean {
     return this.#world.commits !== null;
   }

@@ -6,7 +6,7 @@ import type { MortalClock } from './mortal-clock.ts';
 export type CommitTime = {
   readonly writeMs: number;
   readonly answerMs: number;
-  /** The database accepts no writes: nothing becomes durable, and the batch is tried again. */
+  /** Whether the database accepts no writes. Nothing becomes durable then, and the batch is tried again. */
   readonly fails?: boolean;
 };
 
@@ -19,13 +19,13 @@ export type Flight = { readonly begunAt: number; readonly durableAt: number; rea
 
 /** Told of the life of each batch. */
 export type BatchLife = {
-  /** The batch was evaluated, and is written from now on. */
+  /** Called when a batch was evaluated and its writing begins. */
   readonly evaluated: () => void;
-  /** It is durable. `ids`: of its deliveries; null: the channel is gone. */
+  /** Called when the batch is durable. `ids`: the ids of its deliveries; null: the channel is gone. */
   readonly durable: (batch: RecordedBatch, ids: readonly (number | null)[]) => void;
-  /** It was not written, and is evaluated again. */
+  /** Called when the batch was not written. It will be evaluated again. */
   readonly failed: () => void;
-  /** The process knows of it. */
+  /** Called when the process learns that the batch is durable. */
   readonly answered: () => void;
 };
 
@@ -39,7 +39,7 @@ export class SlowStore implements RecordingStore {
   readonly #timeOf: (commit: number) => CommitTime;
   readonly #life: BatchLife;
   #commits = 0;
-  /** Batches in a row that were not written. */
+  /** Number of batches in a row that were not written. */
   #failures = 0;
   /** Whether a start loads the stored states. What it writes is no batch, and it waits for it. */
   isLoading = true;

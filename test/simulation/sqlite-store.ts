@@ -32,7 +32,7 @@ export class SqliteWorldStore implements WorldStore {
     return new SqliteWorldStore(store, directory);
   }
 
-  /** For reading what was recorded. */
+  /** The store, for reading what was recorded. */
   get reading(): Pick<Store, 'read'> {
     return this.#store;
   }
@@ -42,7 +42,7 @@ export class SqliteWorldStore implements WorldStore {
     await rm(this.#directory, { recursive: true });
   }
 
-  /** Empties it for another world. */
+  /** Empties the database for another world. */
   async clear(): Promise<void> {
     for (const table of TABLES) await this.#write(`DELETE FROM ${table}`);
     await this.#write(

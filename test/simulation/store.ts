@@ -12,11 +12,11 @@ export type Remains = Pick<RemovedMonitor, 'incident' | 'links'>;
 export interface WorldStore {
   readonly recording: RecordingStore;
   declare(monitor: LiveMonitor): Promise<void>;
-  /** Answers what an incident of it needs to be closed. */
+  /** Removes the monitor. Returns what is needed to close an incident of the monitor. */
   remove(monitorId: number): Promise<Remains>;
   /** @param version of the link */
   link(monitorId: number, channel: number, kind: ChannelKind, version: number): Promise<void>;
-  /** Answers the removed link; null: there was none. */
+  /** Removes a link. Returns the removed link; null: there was none. */
   unlink(monitorId: number, channel: number): Promise<Link | null>;
   /** Removes the channel with its links and its queued alerts. */
   removeChannel(channel: number): Promise<void>;
@@ -24,7 +24,7 @@ export interface WorldStore {
   setWindow(id: number, window: LiveWindow | null): Promise<void>;
   /** The windows that are not over at `now`, epoch ms. */
   windows(now: number): Promise<Windows>;
-  /** Adds an entry to the log of changes of the declaration. Answers its id. */
+  /** Adds an entry to the log of changes of the declaration. Returns its id. */
   logChange(monitorId: number): Promise<number>;
   /** Ids of the entries whose effects are not applied. */
   loggedChanges(): Promise<readonly number[]>;

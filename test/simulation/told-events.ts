@@ -3,7 +3,10 @@ import type { Region } from '@svc/shared/regions.ts';
 import type { Slots } from './oracle/slots.ts';
 import type { Told } from './told.ts';
 
-/** The events of dispatch, which are also noted for the oracle, and judged by `slots`, before `events` takes them. */
+/**
+ * Wraps the events of dispatch: each event is noted for the
+ * oracle and judged by `slots`, and then passed to `events`.
+ */
 export function toldEvents(
   events: SlotEvents,
   note: (told: Told) => void,
@@ -33,7 +36,7 @@ export function toldEvents(
   };
 }
 
-/** For stories. */
+/** Describes an input in the story of a failing world. */
 export function describeTold(told: Told): string {
   switch (told.is) {
     case 'opened':

@@ -15,7 +15,7 @@ export type Told =
       readonly version: number;
       readonly regions: readonly Region[];
     }
-  /** The region abstains, or is skipped. */
+  /** The region abstains from the slot, or is skipped. */
   | { readonly is: 'excused'; readonly slot: number; readonly version: number; readonly region: Region }
   /** Under overload the regions are given no job of the slot. */
   | {
@@ -28,10 +28,12 @@ export type Told =
       readonly is: 'reported';
       readonly region: Region;
       readonly result: CheckResult;
-      /** The job behind this `not_run` is offered again. */
+      /** Whether the job of this `not_run` is offered again. */
       isOfferedAgain: boolean;
     }
-  /** After a restart, slots from before wait for no region. */
+  /**
+   * The reports from before a restart were read. Slots from before the restart wait for no region any more.
+   */
   | { readonly is: 'all-resumed' }
   | { readonly is: 'declared'; readonly before: LiveMonitor | null; readonly after: LiveMonitor | null }
   | { readonly is: 'linked'; readonly channel: number; readonly kind: ChannelKind }
@@ -52,9 +54,9 @@ export type Transition = {
 export type Announcement = {
   readonly channel: number;
   readonly status: AlertStatus;
-  /** It ends an incident without a recovery. */
+  /** Whether the alert ends an incident without a recovery. */
   readonly isClosure: boolean;
-  /** What it says. */
+  /** The content of the alert. */
   readonly alert?: Alert;
 };
 
@@ -64,7 +66,7 @@ export type IncidentStart = { readonly key: string; readonly at: number };
 /** An incident ended. `isRecovery`: nobody ended it. */
 export type IncidentEnd = IncidentStart & { readonly isRecovery: boolean };
 
-/** What time it is, ms. */
+/** The present time on three clocks, ms. */
 export type Now = {
   readonly monotonic: number;
   /** The slots' clock, epoch ms. */

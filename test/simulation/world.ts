@@ -15,7 +15,10 @@ export type Trouble = {
    */
   readonly regions: readonly Region[] | null;
   readonly sees: Sight;
-  /** The trouble comes and goes, for so long each, ms; 0: it lasts throughout. */
+  /**
+   * The trouble comes and goes: it lasts this long, and
+   * then pauses this long, ms. 0: it lasts without a pause.
+   */
   readonly flapMs: number;
 };
 
@@ -26,7 +29,7 @@ export type Trouble = {
 export type Limit = {
   readonly from: number;
   readonly until: number;
-  /** Of the slots, as a probability for each. */
+  /** The part of the slots that is given, as a probability for each slot. */
   readonly part: number;
   /** The regions that cannot do more, each for itself. Null: the coordinator cannot, which skips slots as a whole. */
   readonly regions: readonly Region[] | null;
@@ -81,17 +84,17 @@ export type Move = { readonly at: number } & (
 
 /** How often small things go wrong, as probabilities per check. */
 export type Mishaps = {
-  /** The check fails although nothing is wrong. */
+  /** The probability that a check fails although nothing is wrong. */
   readonly blip: number;
-  /** The agent could not probe. */
+  /** The probability that the agent cannot probe. */
   readonly notRun: number;
-  /** The agent forgets the job. */
+  /** The probability that the agent forgets the job. */
   readonly forgotten: number;
-  /** An offer that nobody answers. */
+  /** The probability that nobody answers an offer. */
   readonly unanswered: number;
-  /** The report comes twice. */
+  /** The probability that the report comes twice. */
   readonly doubled: number;
-  /** The report comes late by up to `lagMs`. */
+  /** The probability that the report comes late, by up to `lagMs`. */
   readonly late: number;
   readonly lagMs: number;
 };
@@ -111,20 +114,20 @@ export type Commits = {
 /** Everything that happens in a world, as data: it can be printed, run again, and shortened. */
 export type World = {
   readonly seed: number;
-  /** Id of its monitor. */
+  /** Id of the world's monitor. */
   readonly id: number;
   readonly lengthMs: number;
   readonly periodMs: number;
   readonly timeoutMs: number;
   readonly retry: number;
-  /** Declared; null: every region with a live agent. */
+  /** The regions that the monitor declares; null: every region with a live agent. */
   readonly regions: readonly Region[] | null;
   /** Regions with an agent at the beginning. */
   readonly agents: readonly Region[];
   /** Regions whose reports always come late, by up to `mishaps.lagMs`. */
   readonly laggards: readonly Region[];
   readonly channels: readonly ChannelKind[];
-  /** Dispatch's turns come ahead of the slots. */
+  /** Whether dispatch's turns come before the slots. */
   readonly isAhead: boolean;
   readonly mishaps: Mishaps;
   readonly troubles: readonly Trouble[];
@@ -132,7 +135,10 @@ export type World = {
   readonly moves: readonly Move[];
   /** Null: commits take no time. */
   readonly commits: Commits | null;
-  /** People change rows also while no coordinator runs, or before it has resumed. Otherwise they wait for it. */
+  /**
+   * Whether people change rows also while no coordinator runs, or before
+   * it has resumed. Otherwise the changes wait for the coordinator.
+   */
   readonly isDeclaredMeanwhile: boolean;
   readonly quorum: Quorum;
 };
