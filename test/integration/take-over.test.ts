@@ -12,7 +12,8 @@ import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, type TestContext, test } from 'vitest';
 import type { HttpTarget } from '../support/http-target.ts';
 import type { LocalService } from '../support/local-service.ts';
-import { startNatsServer } from '../support/nats-server.ts';
+import { type NatsProxy, startNatsProxy } from '../support/nats-proxy.ts';
+import { type NatsServer, startNatsServer } from '../support/nats-server.ts';
 import { type Opened, openedIn, receiverIn, serviceIn, targetIn } from '../support/opened.ts';
 import { type PostgresServer, startPostgres } from '../support/postgres-server.ts';
 import type { Receiver } from '../support/receiver.ts';
@@ -25,6 +26,8 @@ beforeAll(async () => {
   postgres = await startPostgres();
 });
 afterAll(() => postgres.dispose());
+
+const GIVES_WAY = 'NATS is away for this coordinator: it stops leading, so that another one can lead';
 
 const well = (response: ServerResponse) => response.end('ok');
 const failing = (response: ServerResponse) => {
@@ -77,6 +80,9 @@ type Pair = {
   readonly hook: Receiver;
   /** The link between the first coordinator and the database. */
   readonly link: Awaited<ReturnType<typeof linkIn>>;
+  readonly nats: NatsServer;
+  /** The link between the first coordinator and NATS. */
+  readonly natsLink: NatsProxy;
   /** The address of the database that both share. */
   readonly database: Secret;
   readonly monitor: string;
@@ -94,12 +100,20 @@ async function pairIn(context: TestContext): Promise<Pair> {
   await postgres.run(`CREATE DATABASE ${database}`);
   const nats = await startNatsServer();
   opened.push({ close: () => nats.dispose() });
+  const natsLink = await startNatsProxy(nats.port);
+  opened.push(natsLink);
   const link = await linkIn(opened, postgres.port);
-  const shared = { natsUrl: nats.url, clock: new ScaledClock(10), declared: {} };
+  const shared = { clock: new ScaledClock(10), declared: {} };
   const url = postgres.url(database);
   const throughLink = new Secret(`postgres://svc@127.0.0.1:${link.port}/${database}`);
-  const first = await serviceIn(opened, { ...shared, database: throughLink, regions: REGIONS });
-  const second = await serviceIn(opened, { ...shared, database: url, regions: [] });
+  const natsThroughLink = `nats://127.0.0.1:${natsLink.port}`;
+  const first = await serviceIn(opened, {
+    ...shared,
+    natsUrl: natsThroughLink,
+    database: throughLink,
+    regions: [],
+  });
+  const second = await serviceIn(opened, { ...shared, natsUrl: nats.url, database: url, regions: REGIONS });
   expect([await isLeading(first), await isLeading(second)]).toEqual([true, false]);
   const monitor = await created(second, '/v1/monitors', {
     type: 'http',
@@ -117,7 +131,7 @@ async function pairIn(context: TestContext): Promise<Pair> {
     monitor_ids: [monitor],
   });
   await first.changed('Web', 'active');
-  return { first, second, web, hook, link, monitor, database: url };
+  return { first, second, web, hook, link, nats, natsLink, monitor, database: url };
 }
 
 async function created(service: LocalService, path: string, body: object): Promise<string> {
@@ -256,5 +270,36 @@ describe.concurrent('two coordinators', () => {
     web.answerWith(well);
     await hook.received(2);
     expect(told(pair)).toEqual(['error', 'recovered']);
+  });
+
+  test('a leader that is cut off from NATS alone lets the other one lead', async (context) => {
+    const pair = await pairIn(context);
+    const { first, second, web, hook, nats, natsLink } = pair;
+    // Nothing listens at port 1.
+    natsLink.lead(1);
+    natsLink.cut();
+    await untilLeading(second);
+    web.answerWith(failing);
+    await hook.received(1);
+    await checkedAgain(second, pair);
+    expect(await isLeading(first)).toBe(false);
+    // It can lead again when it has NATS again.
+    natsLink.lead(nats.port);
+    while (!first.said.has('connected to NATS again')) await delay(10);
+    await stopLeader(second, pair);
+    await untilLeading(first);
+    web.answerWith(well);
+    await hook.received(2);
+    expect(told(pair)).toEqual(['error', 'recovered']);
+  });
+
+  test('without NATS for both, one of them leads all the same, and gives out checks when NATS is back', async (context) => {
+    const pair = await pairIn(context);
+    const { first, second, nats } = pair;
+    await nats.stop();
+    while (!first.said.has(GIVES_WAY)) await delay(10);
+    while (!(await isLeading(first)) && !(await isLeading(second))) await delay(10);
+    await nats.restart();
+    await checkedAgain(second, pair);
   });
 });

@@ -1,6 +1,6 @@
 import type { Clock } from '@svc/shared/clock.ts';
 import { messageOf, SvcError } from '@svc/shared/errors.ts';
-import { pause } from '@svc/shared/waiting.ts';
+import { onAbort, pause } from '@svc/shared/waiting.ts';
 import type { Deliverer } from '../alerts/deliverer.ts';
 import { logTransitions } from '../checks/transition-log.ts';
 import type { ChangeApplier } from '../declaration/change-applier.ts';
@@ -21,6 +21,13 @@ import { StartedParts } from './started-parts.ts';
 const LOOK_EVERY_MS = 250;
 /** Interval at which a leader reads what other coordinators have changed and queued, ms. */
 const FOLLOW_EVERY_MS = 500;
+/**
+ * Time without NATS after which a leader gives up the lease, because another coordinator may have NATS, ms.
+ * NATS servers restart in less time.
+ */
+const WITHOUT_NATS_MS = 10_000;
+/** Time for which a coordinator without NATS leaves a free lease to the others, ms. */
+const GIVE_WAY_MS = 5_000;
 /** Time after a failed start of a leadership until the next try, ms. */
 const TRY_AGAIN_MS = 2_000;
 
@@ -177,16 +184,43 @@ export class Leading implements ChangeEffects {
     }
   }
 
-  /** Leads whenever the lease is free, until `signal` is aborted. Never rejects. */
+  /**
+   * Leads whenever the lease is free, until `signal` is aborted. Never rejects.
+   *
+   * A coordinator without NATS gives way to the others: as a leader once after each loss of NATS, and
+   * otherwise for a few seconds. So when none of them has NATS, one of them leads all the same and delivers alerts.
+   */
   async #lookOn(signal: AbortSignal): Promise<void> {
-    const { store, leaseClock: clock, log } = this.#parts;
+    const { store, bus, leaseClock: clock, log } = this.#parts;
+    /** When NATS was lost, if this coordinator has not given way since; monotonic ms. */
+    let lostAt = bus.isConnected ? Number.POSITIVE_INFINITY : clock.monotonic();
+    const stopWatching = bus.onConnection((isConnected) => {
+      lostAt = isConnected ? Number.POSITIVE_INFINITY : clock.monotonic();
+    });
+    onAbort(signal, stopWatching);
+    /** Since when the lease is free; null: another coordinator held it at the last look. */
+    let freeSince: number | null = null;
     let waitMs = LOOK_EVERY_MS;
     while (!signal.aborted) {
       await pause(clock, waitMs, signal);
       waitMs = LOOK_EVERY_MS;
-      if (signal.aborted || this.#led !== null) continue;
+      if (signal.aborted) return;
+      const now = clock.monotonic();
+      if (this.#led !== null) {
+        if (now - lostAt < WITHOUT_NATS_MS) continue;
+        lostAt = Number.POSITIVE_INFINITY;
+        log.warn('NATS is away for this coordinator: it stops leading, so that another one can lead');
+        await this.#end(this.#led);
+        continue;
+      }
       try {
-        if (!(await isShardFree(store))) continue;
+        if (!(await isShardFree(store))) {
+          freeSince = null;
+          continue;
+        }
+        freeSince ??= now;
+        if (!bus.isConnected && now - freeSince < GIVE_WAY_MS) continue;
+        freeSince = null;
         const started = await this.#lead(signal);
         if (started === null) continue;
         await started.dispatching;
