@@ -1,10 +1,11 @@
 import {
   AckPolicy,
   DeliverPolicy,
+  ErrorCode,
   type JetStreamManager,
   type Msg,
   type NatsConnection,
-  type NatsError,
+  NatsError,
   nanos,
 } from 'nats';
 import { SvcError } from '../errors.ts';
@@ -47,9 +48,23 @@ const WAITING = { expires: nanos(EXPIRES_MS), idle_heartbeat: nanos(HEARTBEAT_MS
  */
 export const JETSTREAM_ANSWER_MS = 2_000;
 
-/** The client's manager of streams and consumers. */
-export function jetStreamManager(connection: NatsConnection): Promise<JetStreamManager> {
-  return connection.jetstreamManager({ checkAPI: false, timeout: JETSTREAM_ANSWER_MS });
+/**
+ * Maximum times that the server may take to make a consumer, at the first, second and third try, ms. A cluster
+ * places a consumer on a random server of the stream, for two minutes also on one that was killed, which gives
+ * no answer. The next try may find another server.
+ */
+const CONSUMER_ANSWERS_MS = [500, 1_000, JETSTREAM_ANSWER_MS];
+
+/**
+ * The client's manager of streams and consumers.
+ *
+ * @param timeout maximum time that the server may take for an answer, ms
+ */
+export function jetStreamManager(
+  connection: NatsConnection,
+  timeout = JETSTREAM_ANSWER_MS,
+): Promise<JetStreamManager> {
+  return connection.jetstreamManager({ checkAPI: false, timeout });
 }
 
 /** The part of the bus that a reading needs. */
@@ -99,18 +114,8 @@ export async function readStream(
   { created, readAheadBytes = READ_AHEAD_BYTES }: ReadingOptions = {},
 ): Promise<StreamReading> {
   const manager = await jetStreamManager(bus.connection);
-  const { name } = await bus.unlessLost(() =>
-    manager.consumers.add(stream, {
-      ack_policy: AckPolicy.None,
-      deliver_policy: DeliverPolicy.StartSequence,
-      opt_start_seq: Math.max(1, fromSequence),
-      max_deliver: 1,
-      mem_storage: true,
-      num_replicas: 1,
-      inactive_threshold: nanos(INACTIVE_MS),
-    }),
-  );
-  const reading = new Reading({ bus, manager, stream, consumer: name, handler, onEnd, readAheadBytes });
+  const consumer = await makeConsumer(bus, stream, fromSequence);
+  const reading = new Reading({ bus, manager, stream, consumer, handler, onEnd, readAheadBytes });
   if (created !== undefined) {
     // If the stream was created again before the consumer, these sequences belong to other messages. Servers
     // up to 2.10 then begin after the newest message, and 2.15 delivers nothing until there are as many
@@ -124,6 +129,28 @@ export async function readStream(
   }
   reading.start();
   return reading;
+}
+
+/** Makes a consumer of the stream, and returns its name. A consumer whose answer was lost ends by itself. */
+async function makeConsumer(bus: ReadableBus, stream: string, fromSequence: number): Promise<string> {
+  const config = {
+    ack_policy: AckPolicy.None,
+    deliver_policy: DeliverPolicy.StartSequence,
+    opt_start_seq: Math.max(1, fromSequence),
+    max_deliver: 1,
+    mem_storage: true,
+    num_replicas: 1,
+    inactive_threshold: nanos(INACTIVE_MS),
+  };
+  for (let tries = 1; ; tries += 1) {
+    const { consumers } = await jetStreamManager(bus.connection, CONSUMER_ANSWERS_MS[tries - 1]);
+    try {
+      return (await bus.unlessLost(() => consumers.add(stream, config))).name;
+    } catch (error) {
+      const isSilence = error instanceof NatsError && error.code === ErrorCode.Timeout;
+      if (!isSilence || tries === CONSUMER_ANSWERS_MS.length) throw error;
+    }
+  }
 }
 
 type ReadingParts = {
