@@ -224,8 +224,8 @@ export class Intake {
 }
 
 /**
- * Maximum size of a message, bytes. Larger messages are dropped unread. Batches
- * have at most a quarter of this size. NATS has the same limit by default.
+ * Maximum size of a message, bytes. Larger messages are dropped unread. A batch has at most a quarter
+ * of this size, unless it consists of one job with a large body. NATS has the same limit by default.
  */
 const MAX_MESSAGE_BYTES = 1_024 * 1_024;
 

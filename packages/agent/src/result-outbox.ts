@@ -202,7 +202,7 @@ export class ResultOutbox {
     entry.sentAt = clock.monotonic();
   }
 
-  /** The batch is no longer on its way: it waits to be sent, or it is settled. */
+  /** Notes that the batch is no longer on its way, because it waits to be sent again or is settled. */
   #takeBack(entry: Entry): void {
     if (entry.sentAt !== null) this.#sentBytes -= entry.bytes;
     entry.sentAt = null;

@@ -350,8 +350,8 @@ export type TakenMessage = {
 };
 
 /**
- * Takes messages of the streams: it drops results without a valid job token, and reports to dispatch which
- * results have arrived.
+ * Takes messages of the streams: it drops results without a valid job token and
+ * results of unknown monitors, and reports to dispatch which results have arrived.
  */
 class Intake {
   readonly #parts: RecorderParts;

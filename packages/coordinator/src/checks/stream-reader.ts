@@ -127,10 +127,11 @@ export class StreamReader {
   }
 
   /**
-   * Purges messages that were recorded at least five minutes ago. Never rejects. Called every 10 s.
+   * Purges messages that were recorded at least five minutes ago, but
+   * never the last recorded message. Never rejects. Called every 10 s.
    *
-   * @param isHalfFull whether the stream is more than half full: all recorded messages are purged, so that
-   *   they take no room from unread messages
+   * @param isHalfFull whether the stream is more than half full: younger recorded
+   *   messages are purged too, so that they take no room from unread messages
    */
   async purge(isHalfFull: boolean): Promise<void> {
     const { stream, streams, clock, log } = this.#parts;

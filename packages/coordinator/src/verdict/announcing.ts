@@ -187,8 +187,8 @@ function newestSupporting(votes: readonly Vote[], status: AlertStatus): Vote | n
     case 'error':
       return newest(votes, (vote) => vote.outcome === 'failed');
     case 'degraded':
-      // More than half of the votes failed or are degraded. A degraded vote explains the status `degraded`
-      // better than a failed vote.
+      // As many votes as the quorum needs failed or are degraded. A degraded
+      // vote explains the status `degraded` better than a failed vote.
       return (
         newest(votes, (vote) => vote.outcome === 'degraded') ??
         newest(votes, (vote) => vote.outcome === 'failed')

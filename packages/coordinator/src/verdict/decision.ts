@@ -167,7 +167,8 @@ function isCertain(open: OpenSlot, standing: DecisionInput, missing: RegionSet):
   const { electorate, now, quorum } = standing;
   const absent = sizeOf(missing);
   const size = sizeOf(electorate);
-  // If more than half of the votes are missing, the status is `unknown` without them and another one with them.
+  // If more than half of the electorate is missing, the status is
+  // `unknown` without these regions and another one with them.
   if (absent * 2 > size && !needsNoOthers(quorum, size)) return false;
   // Reports expire only after they have become votes, however long the slot has been open.
   const reports = areFresh(open.reports, now)
