@@ -93,7 +93,7 @@ function addIncidentsOfChanges(api: RunningApi, id: number, until: number) {
       sql: `INSERT INTO incidents (key, workspace_id, monitor_id, opened_at, closed_at)
         SELECT incident, ${api.workspaceId}, monitor_id, min(at), max(at) FROM transitions
         WHERE monitor_id = ? AND incident NOT IN (SELECT key FROM incidents WHERE key IS NOT NULL)
-        GROUP BY incident HAVING max(at) <= ?`,
+        GROUP BY incident, monitor_id HAVING max(at) <= ?`,
       rows: [[id, until]],
     },
   ]);
