@@ -7,7 +7,7 @@ import {
 } from '../../store/declaration/monitor-overview.ts';
 import { CHARTS_STYLE } from '../../web/charts/chart.ts';
 import { sparkline } from '../../web/charts/line-chart.ts';
-import { renderStatusBars } from '../../web/charts/status-bars.ts';
+import { renderStatusStrip } from '../../web/charts/status-bars.ts';
 import { stateMark } from '../../web/design/states.ts';
 import { latencyText, percentage } from '../../web/figures.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
@@ -16,6 +16,7 @@ import { channelName } from '../channels/channel-state.ts';
 import type { DashboardPage, DashboardRequest } from '../dashboard-page.ts';
 import { counted, numberIn, offsetPaging, pageHead, pathWith } from '../page-parts.ts';
 import { MONITOR_STATES, maintenanceLabel, monitorState, stateOfStatus } from '../state-labels.ts';
+import { SELECTED, SELECTION_FORM, selectionButtons } from './monitor-actions.ts';
 
 /** Number of monitors on one page of the list. */
 const LIMIT = 50;
@@ -47,7 +48,7 @@ ${
     : html`<div id="monitor-states" data-live>${stateTabs(query, found)}</div>
 ${searchForm(query)}
 <div id="monitors" class="stack" data-live>
-${found.data.length === 0 ? nothingFound(query) : monitorTable(request, found.data)}
+${found.data.length === 0 ? nothingFound(query) : selectableTable(request, found.data)}
 ${offsetPaging({ path: '/', query, total: found.total, limit: LIMIT, offset })}
 </div>`
 }`,
@@ -123,37 +124,47 @@ ${canOpen('/monitors/new') ? html`<p><a class="button button-main" href="/monito
 <p class="soft">Monitors can also be declared in a file or with Terraform, or created over the <a href="/docs">HTTP API</a>.</p></div>`;
 }
 
+/** The table of the monitors, with buttons for the ticked ones if the visitor may change monitors. */
+function selectableTable(request: DashboardRequest, monitors: readonly MonitorStateView[]): Html {
+  if (!request.hasScope('write')) return monitorTable(request, monitors);
+  return html`<form id="${SELECTION_FORM}" method="post" action="/monitors/selected">${request.formToken}
+${monitorTable(request, monitors)}</form>
+${selectionButtons()}`;
+}
+
 /** The table of the monitors. */
 function monitorTable(
-  { query, now, canOpen }: DashboardRequest,
+  { query, now, canOpen, hasScope }: DashboardRequest,
   monitors: readonly MonitorStateView[],
 ): Html {
   const order = query.get('sort') ?? 'state';
+  const canSelect = hasScope('write');
   return html`<div class="table-frame" role="region" tabindex="0" aria-label="Monitors"><table class="monitors">
-<thead><tr>${heading('State', 'state', order, query)}${heading('Name', 'name', order, query)}
+<thead><tr>${canSelect ? html`<td></td>` : NO_HTML}${heading('State', 'state', order, query)}${heading('Name', 'name', order, query)}
 <th scope="col">24 hours</th><th scope="col">90 days</th><th scope="col">Latency, p50</th>${heading('Since', '-since', order, query)}</tr></thead>
 <tbody>${monitors.map(
-    ({
-      id,
-      type,
-      name,
-      active,
-      status,
-      since,
-      maintenance,
-      disagreeing,
-      target,
-      periodicity,
-      history,
-    }) => html`<tr>
-<td>${monitorState(status, active)}${maintenance ? html`<br>${maintenanceLabel()}` : NO_HTML}${active ? againstLabel(disagreeing) : NO_HTML}</td>
-<th scope="row">${canOpen(`/monitors/${id}`) ? html`<a id="monitor-${id}" href="/monitors/${id}">${name}</a>` : name}<span class="target soft small">${checkText(type, periodicity)}${target ?? ''}</span></th>
-${historyCells(history)}
-<td class="soft since">${since === null || !active ? NO_HTML : age(since, now)}</td></tr>`,
+    (monitor) =>
+      html`<tr>${canSelect ? tickCell(monitor) : NO_HTML}${cellsOf(monitor, { canOpen, now })}</tr>`,
   )}</tbody></table></div>`;
 }
 
-/** The type and the period of a monitor: `HTTP every 30s, `. */
+function tickCell({ id, name }: MonitorStateView): Html {
+  return html`<td class="tick"><input type="checkbox" name="${SELECTED}" value="${id}" aria-label="${`Tick ${name}`}"></td>`;
+}
+
+function cellsOf(
+  monitor: MonitorStateView,
+  { canOpen, now }: Pick<DashboardRequest, 'canOpen' | 'now'>,
+): Html {
+  const { id, type, name, active, status, since, maintenance, disagreeing, target, periodicity } = monitor;
+  return html`
+<td>${monitorState(status, active)}${maintenance ? html`<br>${maintenanceLabel()}` : NO_HTML}${active ? againstLabel(disagreeing) : NO_HTML}</td>
+<th scope="row">${canOpen(`/monitors/${id}`) ? html`<a id="monitor-${id}" href="/monitors/${id}">${name}</a>` : name}<span class="target soft small">${checkText(type, periodicity)}${target ?? ''}</span></th>
+${historyCells(monitor.history)}
+<td class="soft since">${since === null || !active ? NO_HTML : age(since, now)}</td>`;
+}
+
+/** The type and the period of a monitor: `HTTP every 30s `. */
 function checkText(type: string, periodicity: string | null): string {
   return `${type.toUpperCase()}${periodicity === null ? '' : ` every ${periodicity}`} `;
 }
@@ -190,7 +201,7 @@ function barsOf(states: readonly BarState[], unit: 'hour' | 'day'): Html {
   if (states.every((state) => state === 'unknown')) return NO_HTML;
   const count = (state: BarState) => states.filter((each) => each === state).length;
   const label = `Down in ${counted(count('error'), unit)}, degraded in ${counted(count('degraded'), unit)} of ${states.length}`;
-  return renderStatusBars(
+  return renderStatusStrip(
     states.map((state) => (state === 'maintenance' ? state : stateOfStatus(state))),
     label,
   );
