@@ -43,8 +43,8 @@ export class LocalCluster {
   #nats: readonly Part[] = [];
   #coordinators: readonly Coordinator[] = [];
   #agents: readonly Part[] = [];
-  /** The coordinator that said last that it leads. */
-  #leader: Part | null = null;
+  /** The shards that each coordinator leads, as their logs say. */
+  readonly #shards = new Map<number, Part>();
   #isStarted = false;
 
   constructor(options: LocalClusterOptions) {
@@ -152,8 +152,18 @@ export class LocalCluster {
 
   #noteLeader(part: Part, line: string): void {
     if (!line.includes('"event":"leading"')) return;
-    this.#leader = part;
-    if (this.#isStarted) this.#parts.say(`${this.#options.paint.green('ok   ')} ${part.name} leads`);
+    const shard = Number(/"shard":(\d+)/.exec(line)?.[1] ?? 0);
+    this.#shards.set(shard, part);
+    if (this.#isStarted)
+      this.#parts.say(`${this.#options.paint.green('ok   ')} ${part.name} ${this.#leads(part)}`);
+  }
+
+  /** What the coordinator leads. */
+  #leads(part: Part): string {
+    const led = [...this.#shards].flatMap(([shard, leader]) => (leader === part ? [shard] : []));
+    if (led.length === 0) return 'waits to lead';
+    const several = led.length === 1 ? 'shard' : 'shards';
+    return this.#shards.size === 1 ? 'leads' : `leads ${several} ${led.sort((a, b) => a - b).join(', ')}`;
   }
 
   async #summary(natsUrlFile: string, apiUrl: string): Promise<string[]> {
@@ -179,9 +189,7 @@ export class LocalCluster {
       'Each part may be killed; it is started again, and the others go on:',
       ...row(this.#postgres, 'keeps everything; without it nothing is checked'),
       ...this.#nats.flatMap((part, index) => row(part, leadsIn(leaders.get(`nats-${index + 1}`) ?? []))),
-      ...this.#coordinators.flatMap(({ part, url }) =>
-        row(part, `${url}, ${part === this.#leader ? 'leads' : 'waits to lead'}`),
-      ),
+      ...this.#coordinators.flatMap(({ part, url }) => row(part, `${url}, ${this.#leads(part)}`)),
       ...this.#agents.flatMap((part) => row(part, 'checks')),
     ];
   }

@@ -8,6 +8,7 @@
  *
  * OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf: in protobuf. Without it in JSON.
  */
+
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -21,6 +22,7 @@ import { Secrets } from '@svc/coordinator/store/declaration/secrets.ts';
 import { openStore } from '@svc/coordinator/store/open.ts';
 import { createRecordingStore } from '@svc/coordinator/store/results/recording-store.ts';
 import type { LiveMonitor } from '@svc/coordinator/verdict/monitor.ts';
+import { ONLY_SHARD } from '@svc/coordinator/verdict/shard.ts';
 import { States } from '@svc/coordinator/verdict/state.ts';
 import { systemClock } from '@svc/shared/clock.ts';
 import { createEgressGuard } from '@svc/shared/egress.ts';
@@ -64,6 +66,7 @@ const live = {
   onChange: () => () => {},
 };
 const metricsExport = new MetricsExport({
+  shard: ONLY_SHARD,
   store,
   monitors: live,
   settings: {

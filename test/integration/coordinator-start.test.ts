@@ -45,6 +45,7 @@ async function placeFor(context: TestContext) {
           probeCa: undefined,
           channelProxy: undefined,
           deadmanUrl: undefined,
+          shards: undefined,
           noProxy: () => true,
           mailHelo: undefined,
           retentionDays: 14,

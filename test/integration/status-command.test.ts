@@ -58,7 +58,9 @@ test('a region without an agent is shown, with since when and for how long', asy
 });
 
 test('a coordinator that waits while another one leads misses neither a leader nor agents', async () => {
-  const { asOperator, store } = await api({ anotherLeads: async () => true });
+  const { asOperator, store } = await api({
+    shards: async () => [{ id: 0, holder: 'another one', isHere: false }],
+  });
   await store.transaction((tx) => writeLastSeen(tx, [{ region: 'hosta-fra', at: Date.now() }]));
   const { out } = await svc(['status'], asOperator);
   expect(out).toMatch(/Coordinator .* another coordinator leads, /);

@@ -138,7 +138,7 @@ export async function startApi(
       agentsOf: (region) => agents.get(region) ?? [],
       liveRegions: () => [...agents.keys()],
     },
-    anotherLeads: async () => false,
+    shards: async () => [{ id: 0, holder: 'this one', isHere: true }],
     checks: { runNow: async () => [] },
     whatIfs: { compare: async () => null },
     deliveries: createManualDeliveries({ store, clock, deliverer, publicUrl }),

@@ -11,6 +11,7 @@ import { Secrets } from '@svc/coordinator/store/declaration/secrets.ts';
 import { ensureDefaultWorkspace } from '@svc/coordinator/store/declaration/workspaces.ts';
 import { openPostgres } from '@svc/coordinator/store/postgres/open-postgres.ts';
 import type { Store } from '@svc/coordinator/store/store.ts';
+import { ONLY_SHARD } from '@svc/coordinator/verdict/shard.ts';
 import { createEgressGuard, type EgressGuard } from '@svc/shared/egress.ts';
 import { createLogger } from '@svc/shared/log.ts';
 import { FakeClock } from './fake-clock.ts';
@@ -95,6 +96,7 @@ export async function configuredStore(workers = STORE_IN_PROCESS): Promise<Confi
   const monitors = await MonitorsInMemory.load(store, secrets);
   const guard = createEgressGuard({ base: 'channel', deny: [], allow: ['127.0.0.1'] });
   const effects = new ChangeApplier({
+    shard: ONLY_SHARD,
     store,
     secrets,
     clock,

@@ -40,6 +40,8 @@ export type LocalServiceOptions = LocalAgentOptions & {
   natsUrl?: string;
   /** A database that several services share; left out: a file of its own. */
   database?: Secret;
+  /** The number of shards; left out: that of the database. */
+  shards?: number;
   /** The clock of services that share a database; left out: a clock of its own. */
   clock?: ScaledClock;
   /** Further configuration of the NATS server, and the nkey seeds that it then requires. */
@@ -140,6 +142,7 @@ export class LocalService {
         chatHosts: ['*'],
         probeCa: undefined,
         channelProxy: undefined,
+        shards: this.#options.shards,
         deadmanUrl: this.#options.deadmanUrl === undefined ? undefined : new Secret(this.#options.deadmanUrl),
         noProxy: () => true,
         mailHelo: undefined,

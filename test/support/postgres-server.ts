@@ -56,22 +56,15 @@ export type PostgresServer = {
  * `nobody`.
  *
  * @param options.isDurable whether it waits for the disk, for tests that kill it
- * @param options.kept a folder whose data is used and kept; left out: a new folder, which is deleted
  */
-export async function startPostgres({
-  isDurable = false,
-  kept,
-}: {
-  isDurable?: boolean;
-  kept?: string;
-} = {}): Promise<PostgresServer> {
+export async function startPostgres({ isDurable = false } = {}): Promise<PostgresServer> {
   const programs = await findPostgres();
   const user = postgresUser();
-  const folder = kept ?? mkdtempSync(join(existsSync(IN_MEMORY) ? IN_MEMORY : tmpdir(), 'svc-postgres-'));
+  const folder = mkdtempSync(join(existsSync(IN_MEMORY) ? IN_MEMORY : tmpdir(), 'svc-postgres-'));
   if (user !== null) chownSync(folder, user.uid, user.gid);
   const data = join(folder, 'data');
   const port = await freePort();
-  if (!existsSync(data)) await initialise(programs.initdb, data, user);
+  await initialise(programs.initdb, data, user);
   let child: ChildProcess;
 
   async function start(): Promise<void> {
@@ -146,8 +139,8 @@ export async function startPostgres({
       await restart();
     },
     async dispose() {
-      await end(kept === undefined ? 'SIGQUIT' : 'SIGINT');
-      if (kept === undefined) rmSync(folder, { recursive: true, force: true });
+      await end('SIGQUIT');
+      rmSync(folder, { recursive: true, force: true });
     },
   };
 }

@@ -53,12 +53,11 @@ function reportOf({
 /** A recorded result. */
 export type StoredResult = SlotReport & { readonly slot: number; readonly monitor_id: number };
 
-/** All results of slots from `since` on, by slot, monitor and region. */
-export async function storedResults({ read }: Pick<Store, 'read'>, since = 0): Promise<StoredResult[]> {
+/** All results, by slot, monitor and region. */
+export async function storedResults({ read }: Pick<Store, 'read'>): Promise<StoredResult[]> {
   const rows = await read
     .selectFrom('slot_results')
     .select(['slot', 'monitor_id', 'reports'])
-    .where('slot', '>=', since)
     .orderBy('slot')
     .orderBy('monitor_id')
     .execute();

@@ -22,6 +22,7 @@ import { z } from 'zod';
 import { CHANNEL_OPERATOR_SETTINGS } from './alerts/registry.ts';
 import { operatorTokens } from './operator-tokens.ts';
 import { isGreeting } from './outgoing/smtp/session.ts';
+import { MOST_SHARDS } from './verdict/shard.ts';
 
 const GIBIBYTE = 1024 ** 3;
 
@@ -82,6 +83,12 @@ export const COORDINATOR_SETTINGS = {
       .string()
       .regex(/^(?:sqlite:.+|postgres(?:ql)?:\/\/.+)/, 'must be sqlite:<path> or postgres://…')
       .optional(),
+  },
+  shards: {
+    name: 'SVC_SHARDS',
+    description: `number of shards of the monitors, 1 to ${MOST_SHARDS}, of which each coordinator leads some. More than 1 needs PostgreSQL. Once there are monitors, only "svc shards" changes the number`,
+    defaultShown: 'what the database has: 1 if it is new',
+    schema: wholeNumber(1, MOST_SHARDS).optional(),
   },
   ...NATS_SETTINGS,
   apiToken: {
@@ -182,7 +189,13 @@ export const checkCoordinatorSettings: SettingsCheck<CoordinatorConfig> = (confi
   const { problems, warnings } = checkSharedSettings(config);
   const isHalf = (config.tlsCert === undefined) !== (config.tlsKey === undefined);
   const half = 'SVC_TLS_CERT and SVC_TLS_KEY belong together: set both or neither';
-  return { problems: isHalf ? [...problems, half] : problems, warnings };
+  const isSplit = (config.shards ?? 1) > 1 && databaseFileOf(config.databaseUrl, config.dataDir) !== null;
+  const split =
+    'SVC_SHARDS above 1 needs PostgreSQL: set SVC_DATABASE_URL to postgres://…, or leave SVC_SHARDS out';
+  return {
+    problems: [...problems, ...(isHalf ? [half] : []), ...(isSplit ? [split] : [])],
+    warnings,
+  };
 };
 
 /** URL of the database: `SVC_DATABASE_URL`, or the URL of a SQLite file in the data folder. */

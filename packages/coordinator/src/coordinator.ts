@@ -33,6 +33,7 @@ import { checkSecretKey, parseSecretKey, Secrets } from './store/declaration/sec
 import { ensureDefaultWorkspace } from './store/declaration/workspaces.ts';
 import { refuseUnfinishedCopy } from './store/facts.ts';
 import { openDatabase } from './store/open.ts';
+import { countShards } from './store/shards.ts';
 
 /**
  * Interval at which the API tokens are read again if other coordinators may change
@@ -43,7 +44,7 @@ const FOLLOW_TOKENS_EVERY_MS = 500;
 const LAST_EXPORT_MS = 2_000;
 
 export type CoordinatorParts = {
-  config: Pick<CoordinatorConfig, 'listen' | 'metricsToken' | 'trustedProxies'> &
+  config: Pick<CoordinatorConfig, 'listen' | 'metricsToken' | 'trustedProxies' | 'shards'> &
     LeadershipSettings & {
       database: DatabaseUrl;
       tls: TlsFiles | null;
@@ -158,6 +159,7 @@ export class Coordinator {
     const store = await openDatabase(config.database, log);
     this.#started.add('store', () => store.close());
     await refuseUnfinishedCopy(store);
+    const shardCount = await countShards(store, config.shards ?? null);
     const previous = config.previousSecretKey;
     const secrets = new Secrets(
       parseSecretKey(config.secretKey).reveal(),
@@ -186,6 +188,7 @@ export class Coordinator {
     const leading = new Leading({
       ...shared,
       isAlone: !isShared(config.database),
+      shardCount,
       leaseClock: this.#parts.leaseClock ?? clock,
       exports,
       ids,
@@ -203,10 +206,9 @@ export class Coordinator {
       recentErrors: this.#parts.recentErrors,
       tokens,
       effects: leading,
-      leader: () => leading.services,
-      isLeading: () => leading.isLeading,
+      leaders: leading,
       maySend: () => leading.maySend,
-      anotherLeads: () => leading.anotherLeads(),
+      shards: () => leading.shards(),
       bus,
       database: config.database,
     });

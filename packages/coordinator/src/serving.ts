@@ -12,7 +12,7 @@ import type { Secret } from '@svc/shared/secret.ts';
 import { VERSION } from '@svc/shared/version.ts';
 import { urlRules } from './alerts/declared-urls.ts';
 import { channelProblems, type OperatorValues } from './alerts/sender.ts';
-import { type ApiParts, createApiCounters } from './api/api-parts.ts';
+import { type ApiParts, createApiCounters, type LedShard } from './api/api-parts.ts';
 import type { ApiCalls } from './api/in-process.ts';
 import type { TlsFiles } from './api/listener-settings.ts';
 import { type Api, createApi } from './api/server.ts';
@@ -25,7 +25,7 @@ import { MaintenanceWindows } from './declaration/notes/maintenance.ts';
 import { Reading } from './declaration/reading.ts';
 import { StoredConfiguration } from './declaration/stored-configuration.ts';
 import { WhatIfs } from './history/what-if/what-ifs.ts';
-import { type LeaderServices, withOrWithoutLeader } from './leading/leader-services.ts';
+import { type LeaderServices, type Leaders, withOrWithoutLeader } from './leading/leader-services.ts';
 import { createAskSite, createPageDomains } from './pages/domains/domains.ts';
 import { PAGE_ASSETS } from './pages/page-assets.ts';
 import { createStatusPages } from './pages/status-page-site.ts';
@@ -59,16 +59,11 @@ export type ServingParts = {
   readonly visitorKey: Secret<Uint8Array>;
   /** Applies the effects of changes of the declaration while this coordinator leads. */
   readonly effects: ChangeEffects;
-  /**
-   * The services of this coordinator's present leadership, or
-   * of an earlier one. The API uses them. Null: there are none.
-   */
-  readonly leader: () => LeaderServices | null;
-  readonly isLeading: () => boolean;
+  readonly leaders: Leaders;
   /** Whether this coordinator sends what a leader sends; see `Leading.maySend`. */
   readonly maySend: () => boolean;
-  /** Whether another coordinator leads. */
-  readonly anotherLeads: () => Promise<boolean>;
+  /** The shards, and who leads them; empty while the database cannot be read. */
+  readonly shards: () => Promise<readonly LedShard[]>;
   readonly bus: Pick<Bus, 'isConnected' | 'onConnection'>;
   readonly database: DatabaseUrl;
   /** The last errors of the log; left out: no errors are kept. */
@@ -98,13 +93,13 @@ export class Serving {
 
   constructor(parts: ServingParts) {
     this.#parts = parts;
-    const { config, operator, store, secrets, tokens, effects, leader, isLeading, bus, clock, log } = parts;
+    const { config, operator, store, secrets, tokens, effects, leaders, bus, clock, log } = parts;
     this.#startedAt = clock.wall();
     this.#sizes = new MeasuredSizes(() => databaseSizes(parts.database, store), clock);
     this.#whatIfs = new WhatIfs(parts.database);
     const declaredFile = config.config === undefined ? undefined : basename(config.config);
     const guard = createEgressGuard({ base: 'channel', deny: [], allow: config.channelEgressAllow });
-    const served = withOrWithoutLeader(leader, isLeading, parts);
+    const served = withOrWithoutLeader(leaders, parts);
     this.#served = served;
     const reading = new Reading(store, secrets);
     const domains = createPageDomains({ store, clock, log }, config.publicUrl);
@@ -127,7 +122,7 @@ export class Serving {
       domains,
       visitorKey: parts.visitorKey,
       ...served,
-      anotherLeads: parts.anotherLeads,
+      shards: parts.shards,
       whatIfs: this.#whatIfs,
       counters: this.#counters,
       measurements: () => this.measurements(),

@@ -49,6 +49,7 @@ const STORE_CODES = {
     'The writing thread, or the connection to PostgreSQL, has ended after the commit. The change is stored, but its result is unknown. It must not be repeated.',
   'store-closed': 'The database is closed: the process is stopping.',
   'store-in-use': 'Another coordinator uses this database file.',
+  'wrong-shards': 'The number of shards in the settings is not the one that the database has.',
   'store-newer': 'The database was written by a newer version of svc.',
   'store-foreign': 'The file is not an svc database.',
   'store-key': 'The secret key does not fit the database, or a sealed value was changed.',
@@ -81,6 +82,7 @@ const COORDINATOR_CODES = {
 const BUS_CODES = {
   'bus-disconnected': 'There is no connection to NATS.',
   'stream-read-ended': 'NATS ended the reading of a stream. It is read again from the recorded position.',
+  'results-refused': 'A stream of results has not stored a message that svc moved to it.',
   'stream-unreadable': 'A message of a stream cannot be read. svc tries again.',
   'stream-too-large': 'NATS has no room for the results of a region.',
   'too-few-nats-servers': 'The NATS cluster has fewer running servers than a stream needs.',

@@ -65,6 +65,7 @@ export class Rig<B extends Bus = MemoryBus, C extends Clock = FakeClock> {
     this.slotClock = new SlotClock(clock, newestOf(slots), log, ahead ?? null);
     this.presence = new RegionPresence({ store, clock, log });
     this.dispatch = new Dispatch({
+      shard: 0,
       bus,
       clock,
       log,

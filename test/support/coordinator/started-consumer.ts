@@ -1,4 +1,5 @@
 import { ResultConsumer } from '@svc/coordinator/checks/consumer.ts';
+import { ONLY_SHARD, type Shard } from '@svc/coordinator/verdict/shard.ts';
 import { systemClock } from '@svc/shared/clock.ts';
 import { resultsStream } from '@svc/shared/messages/subjects.ts';
 import type { NatsBus } from '@svc/shared/nats/nats-bus.ts';
@@ -18,8 +19,16 @@ export function startedConsumer({
   recording: Recording;
   maxBytes: number;
   hadAgentWithin24h: (region: Region) => boolean;
+  /** Left out: the only shard. */
+  shard?: Shard;
 }): ResultConsumer {
-  const consumer = new ResultConsumer({ ...parts, recorder: recording.recorder, clock: systemClock, log });
+  const consumer = new ResultConsumer({
+    shard: ONLY_SHARD,
+    ...parts,
+    recorder: recording.recorder,
+    clock: systemClock,
+    log,
+  });
   consumer.start();
   return consumer;
 }

@@ -28,6 +28,20 @@ import type { ApiCalls } from './in-process.ts';
 import type { ListenerTimeouts, TlsFiles } from './listener-settings.ts';
 import type { Rate } from './request-gate.ts';
 
+/** A shard, and who leads it. */
+export type LedShard = {
+  readonly id: number;
+  /** The name of the coordinator that leads; null: none does. */
+  readonly holder: string | null;
+  /** Whether this coordinator leads it. */
+  readonly isHere: boolean;
+};
+
+/** Whether another coordinator leads a shard. */
+export function isLedElsewhere(shards: readonly LedShard[]): boolean {
+  return shards.some(({ holder, isHere }) => holder !== null && !isHere);
+}
+
 /** The parts of the coordinator that the API needs. */
 export type ApiParts = {
   /** `host:port`. Port 0 stands for any free port. */
@@ -57,8 +71,8 @@ export type ApiParts = {
   readonly checks: CheckRunner;
   readonly whatIfs: WhatIfRunner;
   readonly deliveries: ManualDeliveries;
-  /** Whether another coordinator leads. If one does, this coordinator receives no heartbeats of agents. */
-  readonly anotherLeads: () => Promise<boolean>;
+  /** Returns the shards, and who leads them; empty while the database cannot be read. */
+  readonly shards: () => Promise<readonly LedShard[]>;
   /** Returns the channels whose alerts are overdue. */
   readonly overdue: () => readonly OverdueChannel[];
   readonly exports: ExportDirectory;

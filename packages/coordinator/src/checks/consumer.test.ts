@@ -13,6 +13,7 @@ import { jetStreamOf } from '../../../../test/support/jetstream.ts';
 import { startNatsProxy } from '../../../../test/support/nats-proxy.ts';
 import { type NatsServer, startNatsServer } from '../../../../test/support/nats-server.ts';
 import { RegionStream } from '../../../../test/support/region-stream.ts';
+import { ONLY_SHARD } from '../verdict/shard.ts';
 import { ResultConsumer } from './consumer.ts';
 
 const [A] = THREE as [Region];
@@ -52,6 +53,7 @@ afterEach(async () => {
 function startConsumer(clock: Clock = systemClock, connection: NatsBus = bus): void {
   const { recorder } = recording;
   consumer = new ResultConsumer({
+    shard: ONLY_SHARD,
     bus: connection,
     streams: connection === bus ? streams : new NatsResultStreams(connection),
     recorder,

@@ -1,11 +1,14 @@
 import type { Clock } from '@svc/shared/clock.ts';
 import { messageOf } from '@svc/shared/errors.ts';
+import { LIMITS } from '@svc/shared/limits.ts';
 import type { Logger } from '@svc/shared/log.ts';
-import { resultsStream } from '@svc/shared/messages/subjects.ts';
+import { MESSAGE_VERSION, resultsStream, shardOfStream } from '@svc/shared/messages/subjects.ts';
 import type { Bus, ResultStreams, StreamInfo } from '@svc/shared/nats/bus.ts';
 import { REGIONS, type Region } from '@svc/shared/regions.ts';
 import { aborted, onAbort, pause } from '@svc/shared/waiting.ts';
+import { type Shard, shardOf } from '../verdict/shard.ts';
 import { DropLog } from './drop-log.ts';
+import type { ParsedResults } from './parse-results.ts';
 import type { Recorder } from './recorder.ts';
 import type { RecordedResult } from './result-feed.ts';
 import { DROPS, FAILURES, StreamReader, type StreamReaderParts, TimeSlices } from './stream-reader.ts';
@@ -15,6 +18,8 @@ const RETRY_MS = 500;
 const MAINTAIN_EVERY_MS = 10_000;
 
 export type ConsumerParts = {
+  /** The shard whose results are read. */
+  readonly shard: Shard;
   readonly bus: Pick<Bus, 'isConnected' | 'onConnection'>;
   readonly streams: ResultStreams;
   readonly recorder: StreamReaderParts['recorder'] & Pick<Recorder, 'feed'>;
@@ -33,7 +38,7 @@ export type ConsumerParts = {
 };
 
 /**
- * Reads every region's stream of results into the recorder for as long as it runs.
+ * Reads the shard's stream of results of every region into the recorder for as long as it runs.
  * After each reconnect it begins a new reading of each stream. Streams take turns,
  * one message at a time. The number of unrecorded results of one stream is bounded,
  * so a region's backlog delays the results of other regions by a few batches at most.
@@ -81,7 +86,7 @@ export class ResultConsumer {
 
   /** Called when the region has its first live agent: creates and reads the region's stream. */
   regionCame(region: Region): void {
-    if (this.#readers.has(resultsStream(region))) return;
+    if (this.#readers.has(this.#streamOf(region))) return;
     this.#joining.add(region);
     this.#join ??= this.#joinAll().finally(() => {
       this.#join = null;
@@ -105,7 +110,7 @@ export class ResultConsumer {
     readonly maxBytes: number;
   }[] {
     return REGIONS.flatMap((region) => {
-      const info = this.#listing.get(resultsStream(region)) ?? null;
+      const info = this.#listing.get(this.#streamOf(region)) ?? null;
       return info === null ? [] : [{ region, bytes: info.bytes, maxBytes: info.maxBytes }];
     });
   }
@@ -170,8 +175,9 @@ export class ResultConsumer {
    */
   #readKnown(): void {
     for (const region of REGIONS) {
-      if (this.#listing.has(resultsStream(region)) || this.#parts.hadAgentWithin24h(region))
+      if (this.#listing.has(this.#streamOf(region)) || this.#parts.hadAgentWithin24h(region))
         this.#read(region);
+      for (const shard of this.#formerShards(region)) this.#read(region, shard);
     }
   }
 
@@ -185,9 +191,26 @@ export class ResultConsumer {
     if (this.#isReading) this.#readKnown();
   }
 
-  #read(region: Region): void {
-    const stream = resultsStream(region);
-    if (!this.#readers.has(stream)) this.#startReader(stream, () => this.#ensure(region));
+  #streamOf(region: Region): string {
+    return resultsStream(region, this.#parts.shard.id);
+  }
+
+  /**
+   * The shards that have a stream of the region, and that the installation no longer has. The leader of shard 0
+   * reads their streams, because agents may report on them after the number of shards has changed.
+   */
+  #formerShards(region: Region): number[] {
+    const { id, count } = this.#parts.shard;
+    if (id > 0) return [];
+    return [...this.#listing.keys()].flatMap((name) => {
+      const shard = shardOfStream(region, name);
+      return shard === null || shard < count ? [] : [shard];
+    });
+  }
+
+  #read(region: Region, shard = this.#parts.shard.id): void {
+    const stream = resultsStream(region, shard);
+    if (!this.#readers.has(stream)) this.#startReader(stream, () => this.#ensure(region, shard));
   }
 
   #startReader(stream: string, prepare: () => Promise<StreamInfo>): StreamReader {
@@ -196,6 +219,7 @@ export class ResultConsumer {
       stream,
       streams,
       prepare,
+      moveForeign: (message) => this.#moveForeign(message),
       recorder,
       drops: this.#drops,
       failures: this.#failures,
@@ -208,11 +232,37 @@ export class ResultConsumer {
     return reader;
   }
 
-  async #ensure(region: Region): Promise<StreamInfo> {
+  /** See {@link StreamReaderParts.moveForeign}. */
+  #moveForeign(message: ParsedResults): Promise<void> | undefined {
+    const { shard } = this.#parts;
+    if (shard.count === 1) return undefined;
+    const isOwn = ({ monitor }: { monitor: number }) => shardOf(monitor, shard.count) === shard.id;
+    if (message.results.every(isOwn)) return undefined;
+    const foreign = message.results.filter((result) => !isOwn(result));
+    message.results = message.results.filter(isOwn);
+    return this.#publishTo(message, foreign);
+  }
+
+  async #publishTo({ region, agent }: ParsedResults, results: ParsedResults['results']): Promise<void> {
+    const { shard, streams } = this.#parts;
+    for (const [id, some] of Map.groupBy(results, ({ monitor }) => shardOf(monitor, shard.count))) {
+      for (const part of partsOf(some)) {
+        await streams.publish(
+          region,
+          id,
+          Buffer.from(JSON.stringify({ v: MESSAGE_VERSION, agent, results: part })),
+        );
+      }
+    }
+  }
+
+  async #ensure(region: Region, shard = this.#parts.shard.id): Promise<StreamInfo> {
+    const { streams } = this.#parts;
     const maxBytes = this.#limitOf(region);
-    const info = await this.#parts.streams.ensure(region, { maxBytes });
+    const hasOthers = this.#parts.shard.count > 1 || this.#formerShards(region).length > 0;
+    const info = await streams.ensure(region, { maxBytes, shard, hasOthers });
     if (info.maxBytes < maxBytes) {
-      const details = { stream: resultsStream(region), maxBytes: info.maxBytes, wanted: maxBytes };
+      const details = { stream: resultsStream(region, shard), maxBytes: info.maxBytes, wanted: maxBytes };
       this.#failures.countDrop(
         'limit-refused',
         details,
@@ -237,7 +287,10 @@ export class ResultConsumer {
   #limitOf(region: Region): number {
     const { maxBytes, hadAgentWithin24h } = this.#parts;
     const activeRegions = REGIONS.filter(hadAgentWithin24h).length;
-    return streamLimit(maxBytes, { isActive: hadAgentWithin24h(region), activeRegions });
+    return streamLimit(maxBytes / this.#parts.shard.count, {
+      isActive: hadAgentWithin24h(region),
+      activeRegions,
+    });
   }
 
   /** Creates the streams of joining regions. Never rejects. */
@@ -277,7 +330,7 @@ export class ResultConsumer {
     this.#listing = existing;
     const changes: { region: Region; growth: number }[] = [];
     for (const region of REGIONS) {
-      const info = existing.get(resultsStream(region)) ?? null;
+      const info = existing.get(this.#streamOf(region)) ?? null;
       const growth = info === null ? 0 : this.#limitOf(region) - info.maxBytes;
       if (growth !== 0) changes.push({ region, growth });
     }
@@ -292,7 +345,7 @@ export class ResultConsumer {
       const { region, isNew } = results[index] as RecordedResult;
       if (isNew) count += 1;
       if (count === 0 || results[index + 1]?.region === region) continue;
-      this.#readers.get(resultsStream(region))?.countNew(count);
+      this.#readers.get(this.#streamOf(region))?.countNew(count);
       count = 0;
     }
   }
@@ -315,7 +368,7 @@ export class ResultConsumer {
   ): Promise<boolean> {
     if (streams === null) return false;
     for (const region of regions) {
-      const stream = resultsStream(region);
+      const stream = this.#streamOf(region);
       const info = streams.get(stream);
       if (info === undefined) continue;
       if (info === null) return false;
@@ -349,6 +402,19 @@ export class ResultConsumer {
   }
 }
 
+/** Splits results so that each part fits a message, whose size the longest result bounds. */
+function* partsOf<Result>(results: readonly Result[]): Generator<Result[]> {
+  for (let bytes = 0, from = 0, index = 0; index < results.length; index += 1) {
+    const next = Buffer.byteLength(JSON.stringify(results[index])) + 1;
+    if (index > from && bytes + next > LIMITS.messageBytes - 1_024) {
+      yield results.slice(from, index);
+      [from, bytes] = [index, 0];
+    }
+    bytes += next;
+    if (index === results.length - 1) yield results.slice(from);
+  }
+}
+
 /** Sequence of the last message in the stream; 0 if the stream is empty. */
 function lastOf({ firstSequence, lastSequence }: StreamInfo): number {
   return firstSequence > lastSequence ? 0 : lastSequence;
@@ -361,7 +427,7 @@ function lastOf({ firstSequence, lastSequence }: StreamInfo): number {
 const LEAST_USED_BYTES = 64 * 1024 ** 2;
 
 /**
- * Bound on a region's stream, bytes. The regions that had an agent within 24 h share the limit equally, so
+ * Bound on a region's stream of a shard, bytes. The regions that had an agent within 24 h share the limit equally, so
  * that no region can take the part of another region. The stream of any other region keeps a small bound, so
  * that the results of an agent that returns after a long time are not dropped at once.
  */

@@ -31,6 +31,8 @@ const LATE_TICK_MS = 250;
 const AFTER_LATE_MS = 500;
 
 export type DispatchParts = {
+  /** The id of the shard. */
+  shard: number;
   bus: Bus;
   clock: Clock;
   log: Logger;
@@ -127,6 +129,7 @@ export class Dispatch implements SlotOutcomes {
       overload: this.#overload,
     });
     this.#publisher = new Publisher({
+      shard: parts.shard,
       bus,
       log,
       jobs: this.#jobs,

@@ -15,6 +15,8 @@ import type { Overload } from './overload.ts';
 const MESSAGE_END = ']}';
 
 export type PublisherParts = {
+  /** The id of the shard whose leader reads the results. */
+  shard: number;
   bus: Bus;
   log: Logger;
   jobs: OpenJobs;
@@ -87,7 +89,9 @@ export class Publisher {
     const message = this.#message;
     this.#startWithinMs = this.#parts.overload.startWithinMs(region);
     message.cut(0);
-    message.ascii(`{"v":${MESSAGE_VERSION},"kind":"jobs","results":"${resultsSubject(region)}","jobs":[`);
+    message.ascii(
+      `{"v":${MESSAGE_VERSION},"kind":"jobs","results":"${resultsSubject(region, this.#parts.shard)}","jobs":[`,
+    );
   }
 
   #write(job: Job, now: number): void {

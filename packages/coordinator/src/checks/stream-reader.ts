@@ -46,6 +46,11 @@ export type StreamReaderParts = {
   readonly streams: ResultStreams;
   /** Creates the stream if it is missing, and returns its present state. */
   readonly prepare: () => Promise<StreamInfo>;
+  /**
+   * Publishes results about monitors of other shards to the streams of these shards, and takes them out of the
+   * message. Undefined: there are none.
+   */
+  readonly moveForeign: (message: ParsedResults) => Promise<void> | undefined;
   readonly recorder: Pick<Recorder, 'recordMessage' | 'positionIn' | 'flushed' | 'onPosition'>;
   readonly drops: DropLog<(typeof DROPS)[number]>;
   readonly failures: DropLog<(typeof FAILURES)[number]>;
@@ -237,6 +242,9 @@ export class StreamReader {
     const pause = () => (this.#stopping.signal.aborted ? undefined : timeSlices.waitForTurn());
     for (let turn = pause(); turn !== undefined; turn = pause()) await turn;
     const parsed = await parseResults(message, pause);
+    const moved = typeof parsed === 'string' ? undefined : this.#parts.moveForeign(parsed);
+    // If moving fails, the reading ends, and the message is read again.
+    if (moved !== undefined) await moved;
     if (this.#stopping.signal.aborted) return;
     const room = this.#record(message, parsed);
     if (room !== undefined) await this.#unlessStopped(room);

@@ -13,6 +13,7 @@ import { removeChanges } from '../store/declaration/changes.ts';
 import { StoreError } from '../store/errors.ts';
 import { MAX_WAITING_READS } from '../store/serial-store.ts';
 import type { DeclaredChange } from '../verdict/declared-effects.ts';
+import { ONLY_SHARD } from '../verdict/shard.ts';
 import { ChangeApplier } from './change-applier.ts';
 import type { ConfigurationChange } from './configuration.ts';
 import { StoredConfiguration } from './stored-configuration.ts';
@@ -32,6 +33,7 @@ let refused: { monitorId: number; error: Error } | null;
 /** Simulates the start of another process with the same database. */
 function begin(): void {
   applier = new ChangeApplier({
+    shard: ONLY_SHARD,
     store: parts.store,
     secrets: parts.secrets,
     log: silentLog,
@@ -180,6 +182,7 @@ test('while a step waits for its next try, the tries of others schedule and log 
   const lines: unknown[] = [];
   const declare = () => Promise.reject(busy());
   applier = new ChangeApplier({
+    shard: ONLY_SHARD,
     ...parts,
     log: pino({}, { write: (line: string) => lines.push(line) }),
     sink: { declare },
@@ -259,7 +262,7 @@ test('a stop answers callers that wait for effects, and later calls at once', as
     entered.resolve();
     return end.promise;
   };
-  applier = new ChangeApplier({ ...parts, log: silentLog, sink: { declare } });
+  applier = new ChangeApplier({ shard: ONLY_SHARD, ...parts, log: silentLog, sink: { declare } });
   const answer = change((open) => open.create('svc_tcp_monitor', monitor('a')));
   await entered.promise;
   applier.stop();

@@ -10,6 +10,7 @@ import type { Store } from '../store/store.ts';
 import type { DeclaredChange } from '../verdict/declared-effects.ts';
 import type { LiveWindow } from '../verdict/maintenance-window.ts';
 import type { LiveMonitor } from '../verdict/monitor.ts';
+import type { Shard } from '../verdict/shard.ts';
 import type { ChangeEffects } from './configuration.ts';
 import { loadLiveMonitors } from './live-monitors.ts';
 
@@ -29,6 +30,7 @@ export interface DeclarationSink {
 }
 
 type Parts = {
+  readonly shard: Shard;
   readonly store: Store;
   readonly secrets: Secrets;
   readonly sink: DeclarationSink;
@@ -48,7 +50,7 @@ const OWN_FAULTS: ReadonlySet<StoreErrorCode> = new Set([
 ]);
 
 /**
- * Applies the log of changes in steps, oldest entry first.
+ * Applies the shard's log of changes in steps, oldest entry first.
  *
  * A step reads the present row of each monitor that its entries name, so several changes
  * of one monitor are applied as one. The effects follow from a comparison with the state
@@ -135,7 +137,8 @@ export class ChangeApplier implements ChangeEffects {
 
   /** Applies the next entries of the log. Returns false when the log has no further entries. */
   async #step(): Promise<boolean> {
-    const changes = await changesAfter(this.#parts.store, this.#applied, ENTRIES_PER_STEP);
+    const { store, shard } = this.#parts;
+    const changes = await changesAfter(store, this.#applied, ENTRIES_PER_STEP, shard);
     if (changes.length === 0) {
       this.#waits.endWait();
       return false;

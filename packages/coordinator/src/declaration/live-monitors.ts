@@ -10,6 +10,7 @@ import { readAhead } from '../store/queries.ts';
 import type { Store } from '../store/store.ts';
 import { longestCheckMs } from '../verdict/check-duration.ts';
 import type { DeclaredExport, LiveMonitor, LiveMonitors } from '../verdict/monitor.ts';
+import { ONLY_SHARD, type Shard } from '../verdict/shard.ts';
 import type { AttributesOf, MonitorKind } from './kinds/kind-tables.ts';
 import { monitorAttributes } from './kinds/monitors.ts';
 
@@ -32,7 +33,7 @@ export async function loadLiveMonitors(
 }
 
 /**
- * The declared monitors of all workspaces, in memory. When the log
+ * The declared monitors of a shard, of all workspaces, in memory. When the log
  * of changes is applied, the changed monitors are replaced here.
  */
 export class MonitorsInMemory implements LiveMonitors {
@@ -40,14 +41,14 @@ export class MonitorsInMemory implements LiveMonitors {
   readonly #listeners = new Set<Listener>();
 
   /**
-   * Loads all monitors from the database.
+   * Loads all monitors of the shard from the database.
    *
    * @throws StoreError `store-key` when a monitor's secrets cannot be decrypted, `store-unreadable`
    */
-  static async load(store: Store, secrets: Secrets): Promise<MonitorsInMemory> {
+  static async load(store: Store, secrets: Secrets, shard: Shard = ONLY_SHARD): Promise<MonitorsInMemory> {
     const monitors = new MonitorsInMemory();
     const pages = readAhead(
-      (after) => monitorsAfter(store, after, PAGE_ROWS),
+      (after) => monitorsAfter(store, after, PAGE_ROWS, shard),
       ({ id }) => id,
     );
     for await (const rows of pages) {

@@ -14,6 +14,7 @@ import { Secrets } from '../store/declaration/secrets.ts';
 import { writeTotals } from '../store/export-totals.ts';
 import { createRecordingStore } from '../store/results/recording-store.ts';
 import type { Store } from '../store/store.ts';
+import { ONLY_SHARD } from '../verdict/shard.ts';
 import { noWrites } from '../verdict/writes.ts';
 import { MetricsExport } from './metrics-export.ts';
 
@@ -56,6 +57,7 @@ async function started(
   more: Partial<ConstructorParameters<typeof MetricsExport>[0]> = {},
 ): Promise<MetricsExport> {
   const made = new MetricsExport({
+    shard: ONLY_SHARD,
     store,
     monitors,
     settings: { ...NO_EXPORT_SETTINGS, intervalMs: 50, saveEveryMs: 100 },

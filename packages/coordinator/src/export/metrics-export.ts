@@ -24,6 +24,7 @@ import {
 import { statusHistories } from '../store/states/transitions.ts';
 import type { Store } from '../store/store.ts';
 import type { LiveMonitor, LiveMonitors } from '../verdict/monitor.ts';
+import type { Shard } from '../verdict/shard.ts';
 import { errorTypeOf } from './error-type.ts';
 import { type Encoding, type ExportSettings, type ExportTarget, targetOf } from './export-settings.ts';
 import type { Pipeline, PipelineState } from './pipeline.ts';
@@ -57,6 +58,8 @@ const SAVE_AGAIN_AFTER_MS = 10_000;
 const SAVE_PAUSE_MS = 20;
 
 type Parts = {
+  /** The shard whose monitors are exported. */
+  readonly shard: Shard;
   readonly store: Store;
   readonly monitors: LiveMonitors;
   readonly settings: ExportSettings;
@@ -133,7 +136,7 @@ export class ExportTestError extends SvcError {
 }
 
 /**
- * Exports the metrics of monitors over OTLP.
+ * Exports the metrics of a shard's monitors over OTLP.
  *
  *     recorder ── makeExportNote ──▶ its transaction ── countExportNote ──▶ totals ── each interval ──▶ pipelines
  *                                       │                                   │ ▲                           │
@@ -186,7 +189,7 @@ export class MetricsExport {
     this.#reloading = new GrowingWaits(parts.clock);
   }
 
-  /** Reads the id of the last stored note. Call it before anything is recorded. */
+  /** Reads the id of the last stored note of all shards. Call it before anything is recorded. */
   async load(): Promise<void> {
     this.#lastAtStart = await lastNote(this.#parts.store);
     this.#lastMade = this.#lastAtStart;
@@ -284,12 +287,12 @@ export class MetricsExport {
    * yet. If this fails, it is tried again later.
    */
   async #loadTotals(): Promise<void> {
-    const { store, monitors } = this.#parts;
+    const { store, monitors, shard } = this.#parts;
     this.#exported.clear();
     this.#destinations.clear();
     try {
       const exported = [...monitors.values()].filter((monitor) => this.#isExported(monitor));
-      const stored = new Set(await monitorsWithTotals(store));
+      const stored = new Set(await monitorsWithTotals(store, shard));
       for (let start = 0; start < exported.length; start += PAGE) {
         const page = exported.slice(start, start + PAGE);
         const rows = await totalsOf(
@@ -301,7 +304,7 @@ export class MetricsExport {
       }
       for (const id of stored) if (!this.#exported.has(id)) this.#forgotten.add(id);
       for (let after = 0; after < this.#lastNoted; ) {
-        const notes = await notesAfter(store, after);
+        const notes = await notesAfter(store, after, shard);
         if (this.#stopping.signal.aborted) return;
         this.#declareChanged();
         for (const note of notes) this.#count(note);
@@ -515,7 +518,7 @@ export class MetricsExport {
 
   /** Stores changed totals in parts, and then removes the notes that all totals have. */
   async #save(): Promise<void> {
-    const { store, clock } = this.#parts;
+    const { store, clock, shard } = this.#parts;
     const until = this.#lastNoted;
     const forgotten = [...this.#forgotten];
     if (forgotten.length > 0) await removeTotals(store, forgotten);
@@ -537,7 +540,7 @@ export class MetricsExport {
       }
       await pause(clock, SAVE_PAUSE_MS, this.#stopping.signal);
     }
-    if (!this.#stopping.signal.aborted) await removeNotes(store, until);
+    if (!this.#stopping.signal.aborted) await removeNotes(store, until, shard);
   }
 
   /**
@@ -547,11 +550,12 @@ export class MetricsExport {
    */
   async #handleUnsaved(error: unknown): Promise<void> {
     this.#logFailure(error);
-    const { store, settings, log } = this.#parts;
+    const { store, settings, log, shard } = this.#parts;
     try {
-      if (this.#stopping.signal.aborted || (await bytesOfNotes(store)) <= settings.mostNoteBytes) return;
+      if (this.#stopping.signal.aborted || (await bytesOfNotes(store, shard)) <= settings.mostNoteBytes)
+        return;
       for (const exported of this.#exported.values()) exported.isUnsaved = true;
-      await removeCounts(store, this.#lastNoted);
+      await removeCounts(store, this.#lastNoted, shard);
       log.error(
         { bytes: settings.mostNoteBytes },
         'removed the exported counts: their notes exceeded their largest size',

@@ -9,8 +9,9 @@ import type { NewlyQueued } from '../store/alerts/delivery-queue.ts';
 import type { Secrets } from '../store/declaration/secrets.ts';
 import { storedVerdicts } from '../store/states/monitor-states.ts';
 import type { Store } from '../store/store.ts';
+import { shardOf } from '../verdict/shard.ts';
 import type { BuiltLeadership, LeadershipParts } from './leadership.ts';
-import { leadingMeasurements } from './measurements.ts';
+import { joinMeasurements, leadingMeasurements } from './measurements.ts';
 
 /**
  * The services of a leader that the API uses: state in the leader's
@@ -27,8 +28,19 @@ export type LeaderServices = Pick<
   readonly measurements: () => readonly Measurement[];
 };
 
+/** What this coordinator leads. */
+export interface Leaders {
+  /** Number of shards of the installation. */
+  readonly shardCount: number;
+  /** The services of the shard's present leadership, or those of an earlier one; null: there are none. */
+  servicesOf(shard: number): LeaderServices | null;
+  /** Whether this coordinator leads the shard: its leadership has started. */
+  leads(shard: number): boolean;
+}
+
 /**
- * Makes services that can be used whether this coordinator leads or not. While it does not lead:
+ * Makes services that can be used whether this coordinator leads or not. Those of the whole installation
+ * (deliveries, overdue alerts, the declared file, queued mails) belong to shard 0. While no shard is led:
  *
  * - monitors, statuses and votes are read from the database, where a leader elsewhere records them;
  * - agents, overdue alerts, export endpoints and a leader's metrics
@@ -38,51 +50,77 @@ export type LeaderServices = Pick<
  * - operations that need a leader are refused;
  * - a queued mail waits in the database until a leader finds it.
  *
- * @param current the services of the present leadership, or those of an earlier one; null: there are none
- * @param isLeading whether `current` belongs to a leadership that has started
  */
 export function withOrWithoutLeader(
-  current: () => LeaderServices | null,
-  isLeading: () => boolean,
+  leaders: Leaders,
   { store, secrets, clock }: { store: Store; secrets: Secrets; clock: Pick<Clock, 'wall'> },
 ): LeaderServices {
-  const leader = (): LeaderServices => {
-    const services = current();
-    if (services === null || !isLeading()) throw new NotLeading();
+  const shards = Array.from({ length: leaders.shardCount }, (_, shard) => shard);
+  const led = (shard: number) => (leaders.leads(shard) ? leaders.servicesOf(shard) : null);
+  const allLed = () => shards.flatMap((shard) => led(shard) ?? []);
+  const leader = (shard?: number): LeaderServices => {
+    const services = shard === undefined ? allLed()[0] : led(shard);
+    if (services === null || services === undefined) throw new NotLeading();
     return services;
   };
+  const first = () => led(0);
+  /** Asks the leader of each monitor in this process, or `stored` about monitors that are led elsewhere. */
+  async function ofMonitors<Found>(
+    ids: readonly number[],
+    ask: (services: LeaderServices, ids: readonly number[]) => Promise<ReadonlyMap<number, Found>>,
+    stored: (ids: readonly number[]) => Promise<ReadonlyMap<number, Found>>,
+  ): Promise<ReadonlyMap<number, Found>> {
+    const byLeader = Map.groupBy(ids, (id) => led(shardOf(id, leaders.shardCount)));
+    const found = await Promise.all(
+      [...byLeader].map(([services, some]) => (services === null ? stored(some) : ask(services, some))),
+    );
+    return found.length === 1 ? (found[0] ?? new Map()) : new Map(found.flatMap((each) => [...each]));
+  }
   return {
     monitors: {
-      findMonitors: async (ids) =>
-        isLeading() ? leader().monitors.findMonitors(ids) : loadLiveMonitors(store, secrets, ids),
-      verdictsOf: async (ids) =>
-        isLeading() ? leader().monitors.verdictsOf(ids) : storedVerdicts(store, ids),
+      findMonitors: (ids) =>
+        ofMonitors(
+          ids,
+          async ({ monitors }, some) => monitors.findMonitors(some),
+          (some) => loadLiveMonitors(store, secrets, some),
+        ),
+      verdictsOf: (ids) =>
+        ofMonitors(
+          ids,
+          async ({ monitors }, some) => monitors.verdictsOf(some),
+          (some) => storedVerdicts(store, some),
+        ),
     },
     agents: {
-      agentsOf: (region) => (isLeading() ? (current()?.agents.agentsOf(region) ?? []) : []),
-      liveRegions: () => (isLeading() ? (current()?.agents.liveRegions() ?? []) : []),
+      agentsOf: (region) => allLed()[0]?.agents.agentsOf(region) ?? [],
+      liveRegions: () => allLed()[0]?.agents.liveRegions() ?? [],
     },
     checks: { runNow: async (...check) => leader().checks.runNow(...check) },
     deliveries: {
-      replayDelivery: async (id) => leader().deliveries.replayDelivery(id),
-      replayChannel: async (id) => leader().deliveries.replayChannel(id),
-      sendTest: async (id) => leader().deliveries.sendTest(id),
+      replayDelivery: async (id) => leader(0).deliveries.replayDelivery(id),
+      replayChannel: async (id) => leader(0).deliveries.replayChannel(id),
+      sendTest: async (id) => leader(0).deliveries.sendTest(id),
     },
-    overdue: () => (isLeading() ? (current()?.overdue() ?? []) : []),
+    overdue: () => first()?.overdue() ?? [],
     exports: {
-      endpoints: () => (isLeading() ? (current()?.exports.endpoints() ?? []) : []),
-      testExport: async (id) => leader().exports.testExport(id),
+      endpoints: () => allLed().flatMap(({ exports }) => exports.endpoints()),
+      testExport: async (id) => leader(shardOf(id, leaders.shardCount)).exports.testExport(id),
     },
-    declaration: () => current()?.declaration() ?? null,
-    pageMailQueued: (queued) => {
-      if (isLeading()) current()?.pageMailQueued(queued);
+    declaration: () => leaders.servicesOf(0)?.declaration() ?? null,
+    pageMailQueued: (queued) => first()?.pageMailQueued(queued),
+    slotNow: () => {
+      const services = allLed()[0] ?? leaders.servicesOf(0);
+      return services?.slotNow() ?? Math.floor(clock.wall());
     },
-    slotNow: () => current()?.slotNow() ?? Math.floor(clock.wall()),
     // A stopped recorder says nothing about the database.
-    isRecording: () => !isLeading() || (current()?.isRecording() ?? true),
-    measurements: () => (isLeading() ? (current()?.measurements() ?? []) : []),
+    isRecording: () => allLed().every((services) => services.isRecording()),
+    measurements: () => joinMeasurements(allLed().map((services) => services.measurements())),
   };
 }
+
+/** What the leader of another shard than 0 answers. Nobody asks it. */
+const refused = async () => Promise.reject(new NotLeading());
+const NO_DELIVERIES = { replayDelivery: refused, replayChannel: refused, sendTest: refused };
 
 /**
  * Makes the services of a leadership that has loaded the states of all monitors.
@@ -90,11 +128,11 @@ export function withOrWithoutLeader(
  * @param declaredFile returns the declared file; null: no file is declared, or its first apply has not begun
  */
 export function leaderServices(
-  { store, clock, config, workspaceId }: LeadershipParts,
+  { shard, store, clock, config, workspaceId }: LeadershipParts,
   parts: BuiltLeadership,
   declaredFile: () => DeclaredFile | null,
 ): LeaderServices {
-  const { monitors, states, dispatch, recorder, deliverer, overdue, slotClock, metricsExport } = parts;
+  const { monitors, states, dispatch, recorder, slotClock, metricsExport, installation } = parts;
   const startedAt = clock.wall();
   return {
     monitors: monitorsIn(monitors, states),
@@ -103,8 +141,11 @@ export function leaderServices(
       liveRegions: () => dispatch.agents.live(),
     },
     checks: dispatch,
-    deliveries: createManualDeliveries({ store, clock, deliverer, publicUrl: config.publicUrl }),
-    overdue: () => overdue.channels,
+    deliveries:
+      installation === null
+        ? NO_DELIVERIES
+        : createManualDeliveries({ ...installation, store, clock, publicUrl: config.publicUrl }),
+    overdue: () => installation?.overdue.channels ?? [],
     exports: {
       endpoints: () => metricsExport.endpoints,
       testExport: (monitorId) => metricsExport.testEndpoint(monitorId),
@@ -115,11 +156,11 @@ export function leaderServices(
     },
     pageMailQueued: (queued) => {
       // A person who requests a mail has a working address. So the waits after earlier failures end.
-      deliverer.channelChanged(queued.notificationId);
-      deliverer.deliverQueued(queued);
+      installation?.deliverer.channelChanged(queued.notificationId);
+      installation?.deliverer.deliverQueued(queued);
     },
     slotNow: () => slotClock.now(),
     isRecording: () => !recorder.isFailing,
-    measurements: () => leadingMeasurements(parts, startedAt),
+    measurements: () => leadingMeasurements(parts, shard, startedAt),
   };
 }

@@ -2,6 +2,7 @@ import type { Clock } from '@svc/shared/clock.ts';
 import { createEgressGuard } from '@svc/shared/egress.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import type { NotRunReason } from '@svc/shared/messages/check-result.ts';
+import { QUEUED_HINT } from '@svc/shared/messages/subjects.ts';
 import { RECORDING_COUNTERS } from '@svc/shared/metrics/recording-instruments.ts';
 import { Distribution } from '@svc/shared/metrics/values.ts';
 import type { Bus, ResultStreams } from '@svc/shared/nats/bus.ts';
@@ -49,8 +50,10 @@ import { loadWindows, windowsOfUnknownZones } from '../store/incidents/maintenan
 import { createRecordingStore, type RecordingStore } from '../store/results/recording-store.ts';
 import type { Store } from '../store/store.ts';
 import type { DerivedIds } from '../verdict/derived-ids.ts';
+import { type Shard, shardOf } from '../verdict/shard.ts';
 import type { SlotOutcome, SlotOutcomes } from '../verdict/slots.ts';
 import { States } from '../verdict/state.ts';
+import { hourOf } from '../verdict/summary-range.ts';
 import type { Backlog } from '../verdict/thinning.ts';
 import { Deadman } from './deadman.ts';
 
@@ -74,6 +77,8 @@ export type LeadershipSettings = Pick<
 >;
 
 export type LeadershipParts = {
+  /** The shard that is led. */
+  readonly shard: Shard;
   readonly config: LeadershipSettings & { readonly publicUrl: string };
   /** Values of the settings that kinds of channel read. */
   readonly operator: OperatorValues;
@@ -110,17 +115,23 @@ export type BuiltLeadership = Pick<Loaded, 'monitors' | 'newestSlots' | 'slotClo
   readonly maintenanceHold: MaintenanceHold;
   readonly consumer: ResultConsumer;
   readonly dispatch: Dispatch;
+  readonly metricsExport: MetricsExport;
+  readonly news: PageNews;
+  readonly applier: ChangeApplier;
+  /** Null: another shard than 0 is led. */
+  readonly installation: InstallationParts | null;
+};
+
+/** The parts that are of the whole installation. The leadership of shard 0 has them. */
+export type InstallationParts = {
   readonly deliverer: Deliverer;
   readonly overdue: OverdueAlerts;
   readonly rollups: Rollups;
   readonly retention: Retention;
-  readonly metricsExport: MetricsExport;
-  readonly news: PageNews;
   readonly domainChecks: DomainChecks;
   readonly iconFetches: IconFetches;
   /** Null: `SVC_DEADMAN_URL` is not set. */
   readonly deadman: Deadman | null;
-  readonly applier: ChangeApplier;
   readonly configuration: StoredConfiguration;
 };
 
@@ -147,17 +158,15 @@ export async function buildLeadership(parts: LeadershipParts): Promise<BuiltLead
   // The library is loaded now. If the first mail loaded it, the thread that schedules would be blocked.
   if (parts.operator.smtpUrl !== undefined) await loadNodemailer();
   const loaded = await load(parts);
-  const { store, clock, log, config } = parts;
-  const { monitors, slotClock, believed, presence } = loaded;
+  const { store, clock, log, config, shard } = parts;
+  const { monitors, slotClock, presence } = loaded;
   const states = new States();
-  const deliverer = createDeliverer(parts);
   const progress = new ReadingProgress(clock);
-  const rollups = await loadRollups(parts, loaded, progress);
+  const background = shard.id === 0 ? await loadBackground(parts, loaded, progress) : null;
   const backlogHold = new BacklogHold({ clock, slotClock });
   const maintenanceHold = await loadMaintenance(parts, slotClock);
   const transactionDuration = new Distribution(RECORDING_COUNTERS.transactionDuration.bounds);
   const metricsExport = createMetricsExport(parts, monitors);
-  const retention = new Retention({ store, clock, believed, log, resultRetentionDays: config.retentionDays });
   const tokens = new JobTokens(parts.jobKey);
   const toDispatch = new ToDispatch();
   const recorder = createRecorder(parts, loaded, {
@@ -165,14 +174,13 @@ export async function buildLeadership(parts: LeadershipParts): Promise<BuiltLead
     tokens,
     metricsExport,
     transactionDuration,
-    rollups,
-    deliverer,
-    retention,
+    background,
     backlogHold,
     maintenanceHold,
     slots: toDispatch,
   });
   const consumer = new ResultConsumer({
+    shard,
     bus: parts.bus,
     streams: parts.streams,
     recorder,
@@ -185,8 +193,9 @@ export async function buildLeadership(parts: LeadershipParts): Promise<BuiltLead
   progress.follow(consumer);
   const dispatch = createDispatch(parts, loaded, { tokens, recorder, consumer, progress });
   toDispatch.connect(dispatch);
-  const applier = new ChangeApplier({ store, secrets: parts.secrets, sink: recorder, clock, log });
-  const configuration = createConfiguration(parts, applier);
+  const applier = new ChangeApplier({ shard, store, secrets: parts.secrets, sink: recorder, clock, log });
+  const isHeld = (monitorId: number) =>
+    shardOf(monitorId, shard.count) !== shard.id || recorder.holdsAnnouncements(monitorId);
   return {
     monitors,
     states,
@@ -197,23 +206,40 @@ export async function buildLeadership(parts: LeadershipParts): Promise<BuiltLead
     maintenanceHold,
     consumer,
     dispatch,
-    deliverer,
-    overdue: new OverdueAlerts({ ...parts, publicUrl: config.publicUrl, deliverer }),
-    rollups,
-    retention,
     metricsExport,
-    news: createNews(parts, deliverer, (monitorId) => recorder.holdsAnnouncements(monitorId)),
-    domainChecks: domainChecksOf(parts, config.publicUrl),
-    iconFetches: createIconFetches(parts),
-    deadman: createDeadman(parts, monitors, recorder, consumer, dispatch),
+    news: createNews(parts, background?.deliverer ?? null, isHeld),
     newestSlots: loaded.newestSlots,
     applier,
-    configuration,
+    installation: background && {
+      ...background,
+      overdue: new OverdueAlerts({ ...parts, ...background, publicUrl: config.publicUrl }),
+      domainChecks: domainChecksOf(parts, config.publicUrl),
+      iconFetches: createIconFetches(parts),
+      deadman: createDeadman(parts, monitors, recorder, consumer, dispatch),
+      configuration: createConfiguration(parts, applier),
+    },
   };
 }
 
-async function load({ store, secrets, clock, log }: LeadershipParts): Promise<Loaded> {
-  const monitors = await MonitorsInMemory.load(store, secrets);
+/** Those parts of the whole installation that the recorder needs. */
+type Background = Pick<InstallationParts, 'deliverer' | 'rollups' | 'retention'>;
+
+async function loadBackground(
+  parts: LeadershipParts,
+  loaded: Loaded,
+  progress: ReadingProgress,
+): Promise<Background> {
+  const { store, clock, log, config } = parts;
+  const { believed } = loaded;
+  return {
+    deliverer: createDeliverer(parts),
+    rollups: await loadRollups(parts, loaded, progress),
+    retention: new Retention({ store, clock, believed, log, resultRetentionDays: config.retentionDays }),
+  };
+}
+
+async function load({ shard, store, secrets, clock, log }: LeadershipParts): Promise<Loaded> {
+  const monitors = await MonitorsInMemory.load(store, secrets, shard);
   const given = await loadNewestSlots(store, monitors, Math.floor(clock.wall()));
   const newest = newestOf(given.newest);
   const slotClock = new SlotClock(clock, newest, log, given.ahead);
@@ -255,14 +281,12 @@ async function loadMaintenance(
 }
 
 function createRecorder(
-  { store, secrets, ids, clock, log }: LeadershipParts,
+  { shard, store, secrets, ids, bus, clock, log }: LeadershipParts,
   { monitors, slotClock, presence }: Loaded,
   parts: {
     readonly states: States;
     readonly tokens: JobTokens;
-    readonly rollups: Rollups;
-    readonly deliverer: Deliverer;
-    readonly retention: Retention;
+    readonly background: Background | null;
     readonly backlogHold: BacklogHold;
     readonly maintenanceHold: MaintenanceHold;
     readonly metricsExport: MetricsExport;
@@ -270,14 +294,15 @@ function createRecorder(
     readonly slots: SlotOutcomes;
   },
 ): Recorder {
-  const { states, rollups, deliverer, retention, slots, backlogHold } = parts;
+  const { states, background, slots, backlogHold } = parts;
+  const hint = new QueuedHint(bus);
   return new Recorder({
-    store: timedStore(createRecordingStore(store, secrets), clock, parts.transactionDuration),
+    store: timedStore(createRecordingStore(store, secrets, shard), clock, parts.transactionDuration),
     states,
     monitors,
     maintenance: parts.maintenanceHold,
     presence,
-    rollups,
+    rollups: background?.rollups ?? endedHours(slotClock),
     tokens: parts.tokens,
     slots,
     clock,
@@ -290,16 +315,48 @@ function createRecorder(
     isHeld: (monitorId) => backlogHold.isHeld(monitorId),
     onDeclared: (id, monitor) => monitors.replace(monitors.get(id) ?? null, monitor),
     onChannel: (kind, notificationId) => {
-      if (kind === 'channel') return deliverer.channelChanged(notificationId);
-      deliverer.channelRemoved(notificationId);
-      retention.sweepRemovedChannels();
+      if (kind === 'channel') return background?.deliverer.channelChanged(notificationId);
+      background?.deliverer.channelRemoved(notificationId);
+      background?.retention.sweepRemovedChannels();
     },
-    onQueued: (_id, delivery) => deliverer.deliverQueued(delivery),
+    onQueued: (_id, delivery) =>
+      background === null ? hint.sendSoon() : background.deliverer.deliverQueued(delivery),
   });
 }
 
+/**
+ * The hours that count as rolled up for the leader of another shard than 0, which does not know how far the
+ * roll-ups are: all that have ended. The leader of shard 0 rolls an hour up five minutes after its end.
+ */
+function endedHours(slotClock: Pick<SlotClock, 'now'>): { readonly claimedUntil: number } {
+  return {
+    get claimedUntil() {
+      return hourOf(slotClock.now());
+    },
+  };
+}
+
+/** Tells the leader of shard 0 that another shard has queued alerts, once for all that one turn queues. */
+class QueuedHint {
+  readonly #bus: Pick<Bus, 'publish' | 'isConnected'>;
+  #isDue = false;
+
+  constructor(bus: Pick<Bus, 'publish' | 'isConnected'>) {
+    this.#bus = bus;
+  }
+
+  sendSoon(): void {
+    if (this.#isDue) return;
+    this.#isDue = true;
+    setImmediate(() => {
+      this.#isDue = false;
+      if (this.#bus.isConnected) this.#bus.publish(QUEUED_HINT, '');
+    });
+  }
+}
+
 function createDispatch(
-  { bus, maySend, clock, log }: LeadershipParts,
+  { shard, bus, maySend, clock, log }: LeadershipParts,
   { monitors, newestSlots, slotClock, presence }: Loaded,
   parts: {
     readonly tokens: JobTokens;
@@ -310,6 +367,7 @@ function createDispatch(
 ): Dispatch {
   const { tokens, recorder, consumer, progress } = parts;
   return new Dispatch({
+    shard: shard.id,
     bus: busWhile(maySend, bus),
     clock,
     log,
@@ -476,8 +534,8 @@ function createDeliverer(parts: LeadershipParts): Deliverer {
 }
 
 function createNews(
-  { config, store, secrets, ids, visitorKey, clock, log }: LeadershipParts,
-  deliverer: Deliverer,
+  { shard, config, store, secrets, ids, visitorKey, clock, log }: LeadershipParts,
+  deliverer: Deliverer | null,
   isHeld: (monitorId: number) => boolean,
 ): PageNews {
   return new PageNews({
@@ -488,16 +546,18 @@ function createNews(
     log,
     publicUrl: config.publicUrl,
     key: visitorKey,
+    isOfInstallation: shard.id === 0,
     isHeld,
-    onQueued: (queued) => deliverer.deliverQueued(queued),
+    onQueued: (queued) => deliverer?.deliverQueued(queued),
   });
 }
 
 function createMetricsExport(parts: LeadershipParts, monitors: MonitorsInMemory): MetricsExport {
-  const { config, exports: settings, store, clock, log } = parts;
+  const { shard, config, exports: settings, store, clock, log } = parts;
   const { tls, timeoutMs } = settings;
   const posting = { ...postingOf(parts), timeoutMs };
   return new MetricsExport({
+    shard,
     store,
     monitors,
     settings,

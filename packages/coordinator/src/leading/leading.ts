@@ -1,17 +1,27 @@
+import { randomUUID } from 'node:crypto';
 import type { Clock } from '@svc/shared/clock.ts';
 import { messageOf, SvcError } from '@svc/shared/errors.ts';
+import { QUEUED_HINT } from '@svc/shared/messages/subjects.ts';
 import { onAbort, pause } from '@svc/shared/waiting.ts';
 import type { Deliverer } from '../alerts/deliverer.ts';
+import type { LedShard } from '../api/api-parts.ts';
 import { logTransitions } from '../checks/transition-log.ts';
 import type { ChangeApplier } from '../declaration/change-applier.ts';
 import type { ChangeEffects } from '../declaration/configuration.ts';
 import type { DeclaredFile } from '../declaration/yaml/declared-file.ts';
-import { isShardFree } from '../store/shard-lease.ts';
-import { type LeaderServices, leaderServices } from './leader-services.ts';
 import {
-  type BuiltLeadership,
+  announceCoordinator,
+  livingCoordinators,
+  shardStates,
+  withdrawCoordinator,
+  wrongShards,
+} from '../store/shards.ts';
+import { nextShardStep, type ShardStep } from './balance.ts';
+import { type LeaderServices, type Leaders, leaderServices } from './leader-services.ts';
+import {
   buildLeadership,
   createDeclaredFile,
+  type InstallationParts,
   type LeadershipParts,
 } from './leadership.ts';
 import { Lease } from './lease.ts';
@@ -31,214 +41,300 @@ const GIVE_WAY_MS = 5_000;
 /** Time after a failed start of a leadership until the next try, ms. */
 const TRY_AGAIN_MS = 2_000;
 
-type LeadingParts = Omit<LeadershipParts, 'maySend'> & {
-  /** Clock for the lease. It runs at the speed of the database's clock. */
+/** Interval at which a coordinator announces that it can lead, while there are several shards, ms. */
+const ANNOUNCE_EVERY_MS = 1_000;
+/** Time after a failed start of a leadership for which a coordinator does not announce itself, ms. */
+const SILENT_AFTER_FAILURE_MS = 30_000;
+
+type LeadingParts = Omit<LeadershipParts, 'maySend' | 'shard'> & {
+  /** Number of shards. */
+  readonly shardCount: number;
+  /** Clock for the leases. It runs at the speed of the database's clock. */
   readonly leaseClock: Clock;
 };
 
 /** A leadership, and the lease that allows it to lead. */
 type Led = { readonly leadership: Leadership; readonly lease: Lease };
 
+/** A leadership has started. `dispatching` resolves when it gives out jobs. */
+type Started = { readonly dispatching: Promise<void> };
+
 /**
- * Lets this coordinator lead. When the lease of the shard is free, this object takes the
- * lease, and then does the work of a leader. The object can be started and stopped any
- * number of times. Each time it has taken the lease, it makes a new {@link Leadership}.
+ * Lets this coordinator lead. When the lease of a shard is free, and the shard falls to this coordinator
+ * ({@link nextShardStep}), this object takes the lease, and then does the work of a leader. The object can be
+ * started and stopped any number of times. Each time it has taken a lease, it makes a new {@link Leadership}.
  *
- *               ┌──────── lost to another coordinator, or a failure ────────┐
+ *               ┌── lost to another coordinator, given up, or a failure ────┐
  *               ▼                                                          │
  *     off ─▶ looking ── the lease is free: taken ──▶ a leadership starts ──▶ leads
  *      ▲        │                                          │                 │
  *      └────────┴────────────────── stop ──────────────────┴─────────────────┘
+ *
+ * Each shard has this life of its own. A coordinator that leads one goes on looking for the others.
  */
-export class Leading implements ChangeEffects {
+export class Leading implements ChangeEffects, Leaders {
   readonly #parts: LeadingParts;
-  /** The loop that waits for the lease, and its abort controller; null: this object is stopped. */
+  /** The id of this coordinator, drawn at random. */
+  readonly #coordinator = randomUUID();
+  /** The loop that waits for leases, and its abort controller; null: this object is stopped. */
   #looking: { readonly stopping: AbortController; ended: Promise<void> } | null = null;
-  #led: Led | null = null;
+  /** What is led, or starts to lead, by the id of the shard. */
+  readonly #led = new Map<number, Led>();
   /**
-   * Services of the last leadership that has ended, until the next one has started. Null if
+   * Services of the last leadership of shard 0 that has ended, until the next one has started. Null if
    * another coordinator may have led since, because the data of these services would be old.
    */
   #lastServices: LeaderServices | null = null;
+  /** Monotonic instant from which this coordinator may announce itself, ms. */
+  #announceFrom = Number.NEGATIVE_INFINITY;
 
   constructor(parts: LeadingParts) {
     this.#parts = parts;
   }
 
-  /**
-   * The services of the present leadership, or those of the last one. Null: this
-   * coordinator has not led yet, or another coordinator may have led since.
-   */
-  get services(): LeaderServices | null {
-    return this.#led?.leadership.services ?? this.#lastServices;
+  get shardCount(): number {
+    return this.#parts.shardCount;
   }
 
-  /**
-   * Whether a leadership has started and is not being stopped. The first jobs may follow a few seconds later.
-   */
-  get isLeading(): boolean {
-    return this.#led?.leadership.isLeading ?? false;
+  servicesOf(shard: number): LeaderServices | null {
+    return this.#led.get(shard)?.leadership.services ?? (shard === 0 ? this.#lastServices : null);
   }
 
-  /** Whether jobs, alerts and exports are sent: this coordinator leads, and no other one can lead now. */
+  leads(shard: number): boolean {
+    return this.#led.get(shard)?.leadership.isLeading ?? false;
+  }
+
+  /** Whether jobs, alerts and exports are sent: this coordinator leads a shard, and no other one can lead it now. */
   get maySend(): boolean {
-    return this.#led !== null && this.isLeading && this.#led.lease.isTrusted();
+    return [...this.#led.values()].some(({ leadership, lease }) => leadership.isLeading && lease.isTrusted());
   }
 
-  /** Whether another coordinator holds the lease; false while the database cannot be read. */
-  async anotherLeads(): Promise<boolean> {
-    if (this.#led !== null) return false;
-    return isShardFree(this.#parts.store).then(
-      (isFree) => !isFree,
-      () => false,
-    );
+  /** The shards, and who leads them; empty while the database cannot be read. */
+  async shards(): Promise<readonly LedShard[]> {
+    const shards = await shardStates(this.#parts.store).catch(() => []);
+    return shards.map(({ id, holder, coordinator, isFree }) => ({
+      id,
+      holder: isFree ? null : holder,
+      isHere: !isFree && coordinator === this.#coordinator,
+    }));
   }
 
   /**
-   * Resolves when this coordinator leads, or when another coordinator does. If this coordinator
-   * leads, the declaration is applied and results are read by then. `dispatching` resolves when
+   * Resolves when this coordinator leads, or when others do. If this coordinator leads a shard, the
+   * declaration is applied and results are read by then. `dispatching` resolves when
    * jobs are given out, a few seconds later at most. After the start, this coordinator leads
-   * whenever the lease is free. After a failure nothing runs, and `start` may be called again.
+   * whenever a lease is free. After a failure nothing runs, and `start` may be called again.
    *
    * @throws StoreError, DeclarationError (an invalid declared file at the
    *   first start), LeadershipEnded ({@link stop} was called meanwhile)
    */
-  async start(): Promise<{ dispatching: Promise<void> }> {
+  async start(): Promise<Started> {
     if (this.#looking !== null) throw new TypeError('it leads already, or tries to');
     const stopping = new AbortController();
     const looking = { stopping, ended: Promise.resolve() };
     this.#looking = looking;
     try {
-      const leading = this.#lead(stopping.signal);
+      const leading = this.#nextStep().then((step) => this.#take(step, stopping.signal));
       looking.ended = leading.then(
         () => {},
         () => {},
       );
       const started = await leading;
-      if (started === null) this.#parts.log.info('another coordinator leads: this one serves the API');
+      if (started.length === 0) this.#parts.log.info('another coordinator leads: this one serves the API');
       if (!this.#parts.isAlone) looking.ended = this.#lookOn(stopping.signal);
-      return started ?? { dispatching: Promise.resolve() };
+      return { dispatching: Promise.all(started.map(({ dispatching }) => dispatching)).then(() => {}) };
     } catch (error) {
+      await this.#endAll();
       if (this.#looking === looking) this.#looking = null;
       throw error;
     }
   }
 
   /**
-   * Stops leading, and gives up the lease. The method may be
+   * Stops leading, and gives up the leases. The method may be
    * called at any time, even during the start, and more than once.
    */
   async stop(): Promise<void> {
     const looking = this.#looking;
     looking?.stopping.abort();
-    if (this.#led !== null) await this.#end(this.#led);
+    await this.#endAll();
     await looking?.ended;
+    await this.#endAll();
     if (this.#looking === looking) this.#looking = null;
   }
 
   /**
-   * Resolves when the changes up to this one in the log are applied, or cannot be applied now. If this
-   * coordinator does not lead, the promise resolves at once, and the changes wait in the log for the leader.
+   * Resolves when the changes up to this one in the log are applied, or cannot be applied now. Changes of a
+   * shard that this coordinator does not lead wait in the log for its leader.
    */
   async applyUntil(lastChangeId: number): Promise<void> {
-    await this.#led?.leadership.applyUntil(lastChangeId);
+    await Promise.all([...this.#led.values()].map(({ leadership }) => leadership.applyUntil(lastChangeId)));
   }
 
-  /** Reads and applies the declared file again, if this coordinator leads. */
+  /** Reads and applies the declared file again, if this coordinator leads shard 0. */
   async reload(): Promise<void> {
-    await this.#led?.leadership.reload();
+    await this.#led.get(0)?.leadership.reload();
   }
 
   /**
-   * Takes the lease and starts a leadership; null: another coordinator leads.
+   * Takes the shards that fall to this coordinator, and starts to lead them; or gives one up.
+   *
+   * @returns the leaderships that have started
+   * @throws StoreError, DeclarationError, LeadershipEnded
+   */
+  async #take({ take, resign }: ShardStep, signal: AbortSignal): Promise<Started[]> {
+    const led = resign === null ? undefined : this.#led.get(resign);
+    if (led !== undefined) {
+      this.#parts.log.info(
+        { shard: resign },
+        'another coordinator leads fewer shards: this one gives one up',
+      );
+      await this.#end(resign ?? 0, led);
+    }
+    const starts = await Promise.allSettled(take.map((shard) => this.#lead(shard, signal)));
+    const failed = starts.find((start) => start.status === 'rejected');
+    if (failed !== undefined) throw failed.reason;
+    return starts.flatMap((start) =>
+      start.status === 'fulfilled' && start.value !== null ? [start.value] : [],
+    );
+  }
+
+  async #nextStep(): Promise<ShardStep> {
+    const { store, isAlone, shardCount } = this.#parts;
+    if (isAlone) return { take: [0], resign: null };
+    if (shardCount > 1) await this.#announce();
+    const shards = await shardStates(store);
+    if (shards.length !== shardCount) throw wrongShards(shards.length, shardCount);
+    // The lease of a leadership that is being stopped is still held here.
+    const free = shards.map((shard) => ({ ...shard, isFree: shard.isFree && !this.#led.has(shard.id) }));
+    return nextShardStep(free, shardCount === 1 ? [] : await livingCoordinators(store), this.#coordinator);
+  }
+
+  /**
+   * Tells other coordinators, at most each second, that shards may fall to this one. While this one has no NATS,
+   * they fall to others.
+   */
+  async #announce(): Promise<void> {
+    const { store, bus, leaseClock } = this.#parts;
+    const now = leaseClock.monotonic();
+    if (now < this.#announceFrom || !bus.isConnected) return;
+    this.#announceFrom = now + ANNOUNCE_EVERY_MS;
+    await announceCoordinator(store, this.#coordinator);
+  }
+
+  /**
+   * Takes the lease of the shard and starts a leadership; null: another coordinator leads.
    *
    * @throws StoreError, DeclarationError, LeadershipEnded. After an error nothing runs
    */
-  async #lead(signal: AbortSignal): Promise<{ dispatching: Promise<void> } | null> {
-    const { store, isAlone, leaseClock: clock, log } = this.#parts;
+  async #lead(shard: number, signal: AbortSignal): Promise<Started | null> {
+    const { store, isAlone, shardCount, leaseClock: clock, log } = this.#parts;
     const ended = Promise.withResolvers<void>();
-    const lease = await Lease.take({ store, isAlone, clock, log, onLost: () => ended.resolve() });
+    const lease = await Lease.take({
+      shard,
+      coordinator: this.#coordinator,
+      store,
+      isAlone,
+      clock,
+      log,
+      onLost: () => ended.resolve(),
+    });
     if (lease === null) return null;
     const maySend = () => lease.isTrusted();
-    const leadership = new Leadership({ ...this.#parts, store: lease.store, maySend });
+    const leadership = new Leadership({
+      ...this.#parts,
+      shard: { id: shard, count: shardCount },
+      store: lease.store,
+      maySend,
+    });
     const led = { leadership, lease };
-    this.#led = led;
+    this.#led.set(shard, led);
+    const named = shardCount === 1 ? {} : { shard };
     void ended.promise.then(() => {
       log.warn(
+        named,
         'another coordinator has taken the lease, or the database has lost writes: this one stops leading',
       );
-      return this.#end(led);
+      return this.#end(shard, led);
     });
     try {
       if (signal.aborted) throw new LeadershipEnded();
       const started = await leadership.start();
       // The old services would keep the whole former leadership in memory.
-      this.#lastServices = null;
-      log.info({ event: 'leading' }, 'this coordinator leads');
+      if (shard === 0) this.#lastServices = null;
+      log.info({ event: 'leading', ...named }, 'this coordinator leads');
       return started;
     } catch (error) {
       const isLost = lease.isOver && !signal.aborted;
-      await this.#end(led);
+      await this.#end(shard, led);
       if (isLost) return null;
       throw error;
     }
   }
 
   /**
-   * Leads whenever the lease is free, until `signal` is aborted. Never rejects.
+   * Leads whenever a lease is free, until `signal` is aborted. Never rejects.
    *
    * A coordinator without NATS gives way to the others: as a leader once after each loss of NATS, and
    * otherwise for a few seconds. So when none of them has NATS, one of them leads all the same and delivers alerts.
    */
   async #lookOn(signal: AbortSignal): Promise<void> {
-    const { store, bus, leaseClock: clock, log } = this.#parts;
+    const { store, bus, shardCount, leaseClock: clock, log } = this.#parts;
     /** When NATS was lost, if this coordinator has not given way since; monotonic ms. */
     let lostAt = bus.isConnected ? Number.POSITIVE_INFINITY : clock.monotonic();
     const stopWatching = bus.onConnection((isConnected) => {
       lostAt = isConnected ? Number.POSITIVE_INFINITY : clock.monotonic();
     });
     onAbort(signal, stopWatching);
-    /** Since when the lease is free; null: another coordinator held it at the last look. */
+    /** Since when a shard that falls to this coordinator is free; null: at the last look there was none. */
     let freeSince: number | null = null;
     let waitMs = LOOK_EVERY_MS;
     while (!signal.aborted) {
       await pause(clock, waitMs, signal);
       waitMs = LOOK_EVERY_MS;
-      if (signal.aborted) return;
+      if (signal.aborted) break;
       const now = clock.monotonic();
-      if (this.#led !== null) {
-        if (now - lostAt < WITHOUT_NATS_MS) continue;
+      if (this.#led.size > 0 && now - lostAt >= WITHOUT_NATS_MS) {
         lostAt = Number.POSITIVE_INFINITY;
         log.warn('NATS is away for this coordinator: it stops leading, so that another one can lead');
-        await this.#end(this.#led);
+        await this.#endAll();
         continue;
       }
+      if (shardCount === 1 && this.#led.size > 0) continue;
       try {
-        if (!(await isShardFree(store))) {
-          freeSince = null;
-          continue;
-        }
-        freeSince ??= now;
-        if (!bus.isConnected && now - freeSince < GIVE_WAY_MS) continue;
+        const step = await this.#nextStep();
+        if (step.take.length === 0) freeSince = null;
+        else freeSince ??= now;
+        if (freeSince !== null && !bus.isConnected && now - freeSince < GIVE_WAY_MS) continue;
         freeSince = null;
-        const started = await this.#lead(signal);
-        if (started === null) continue;
-        await started.dispatching;
+        for (const { dispatching } of await this.#take(step, signal)) dispatching.catch(this.#logFailure);
       } catch (error) {
-        if (signal.aborted) return;
-        log.error({ error: messageOf(error) }, 'this coordinator could not lead: svc tries again');
+        if (signal.aborted) break;
+        this.#logFailure(error);
+        this.#announceFrom = clock.monotonic() + SILENT_AFTER_FAILURE_MS;
         waitMs = TRY_AGAIN_MS;
       }
     }
+    // Without this, the others would wait until the announcement has expired.
+    if (shardCount > 1) await withdrawCoordinator(store, this.#coordinator).catch(() => {});
   }
 
-  async #end({ leadership, lease }: Led): Promise<void> {
+  readonly #logFailure = (error: unknown): void => {
+    this.#parts.log.error({ error: messageOf(error) }, 'this coordinator could not lead: svc tries again');
+  };
+
+  async #endAll(): Promise<void> {
+    await Promise.all([...this.#led].map(([shard, led]) => this.#end(shard, led)));
+  }
+
+  async #end(shard: number, { leadership, lease }: Led): Promise<void> {
     await leadership.stop();
     await lease.resign();
-    if (this.#led?.leadership !== leadership) return;
+    if (this.#led.get(shard)?.leadership !== leadership) return;
     // If another coordinator may lead next, the data of these services would soon be old.
-    this.#lastServices = this.#parts.isAlone ? (leadership.services ?? this.#lastServices) : null;
-    this.#led = null;
+    if (shard === 0)
+      this.#lastServices = this.#parts.isAlone ? (leadership.services ?? this.#lastServices) : null;
+    this.#led.delete(shard);
   }
 }
 
@@ -269,6 +365,8 @@ class Leadership {
   #declaredFile: DeclaredFile | null = null;
   #services: LeaderServices | null = null;
   #isLeading = false;
+  #isSearching = false;
+  #isSearchDue = false;
 
   constructor(parts: LeadershipParts) {
     this.#parts = parts;
@@ -331,43 +429,35 @@ class Leadership {
       recorder,
       backlogHold,
       maintenanceHold,
-      deliverer,
-      overdue,
       consumer,
-      rollups,
-      retention,
       dispatch,
       metricsExport,
       news,
-      domainChecks,
-      iconFetches,
-      deadman,
       applier,
       newestSlots,
+      installation,
     } = parts;
     await this.#begin('export of metrics', metricsExport, () => metricsExport.load());
     await this.#begin('recorder', recorder, () => recorder.load());
     recorder.onTransition((change) => logTransitions(this.#parts.log, change));
     metricsExport.start();
     this.#services = leaderServices(this.#parts, parts, () => this.#declaredFile);
-    await this.#begin('deliverer', deliverer, () => deliverer.start());
-    await this.#begin('watch on overdue alerts', overdue, () => overdue.start());
+    if (installation !== null) await this.#startDelivery(installation);
     await this.#begin('news of status pages', news, () => news.start());
-    await this.#begin('checks of custom domains', domainChecks, () => domainChecks.start());
-    await this.#begin('icons of status pages', iconFetches, () => iconFetches.start());
+    if (installation !== null) await this.#startPages(installation);
     this.#applier = applier;
     await this.#begin('changes', applier, () => applier.applyRemaining());
-    if (!this.#parts.isAlone) this.#followOthers(applier, deliverer);
+    if (!this.#parts.isAlone) this.#followOthers(applier, installation?.deliverer ?? null);
     const announce = (monitorIds: readonly number[]) => recorder.announceStatuses(monitorIds);
     await this.#begin('hold of a backlog', backlogHold, () => backlogHold.start(announce));
     await this.#begin('maintenance windows', maintenanceHold, () => maintenanceHold.start(announce));
     await this.#begin('consumer', consumer, () => consumer.start());
-    await this.#begin('roll-ups', rollups, () => rollups.start());
-    await this.#begin('retention', retention, () => retention.start());
+    if (installation !== null) await this.#startHistory(installation);
     // Agents report their jobs while the declared file is read and applied. So the
     // start takes as long as the slower of the two, not as long as both together.
     await this.#begin('dispatch', dispatch, () => dispatch.listen());
-    await this.#declare(parts);
+    if (installation !== null) await this.#declare(installation);
+    const deadman = installation?.deadman ?? null;
     if (deadman !== null) this.#started.add("dead man's switch", () => deadman.stop());
     this.#isLeading = true;
     const dispatching = dispatch.start().then(() => {
@@ -377,17 +467,54 @@ class Leadership {
     return { dispatching };
   }
 
-  /** Applies the changes that other coordinators log, and sends the mails that they queue. */
-  #followOthers(applier: ChangeApplier, deliverer: Deliverer): void {
-    const { clock, log } = this.#parts;
+  async #startDelivery({ deliverer, overdue }: InstallationParts): Promise<void> {
+    await this.#begin('deliverer', deliverer, () => deliverer.start());
+    await this.#begin('watch on overdue alerts', overdue, () => overdue.start());
+  }
+
+  async #startPages({ domainChecks, iconFetches }: InstallationParts): Promise<void> {
+    await this.#begin('checks of custom domains', domainChecks, () => domainChecks.start());
+    await this.#begin('icons of status pages', iconFetches, () => iconFetches.start());
+  }
+
+  async #startHistory({ rollups, retention }: InstallationParts): Promise<void> {
+    await this.#begin('roll-ups', rollups, () => rollups.start());
+    await this.#begin('retention', retention, () => retention.start());
+  }
+
+  /**
+   * Applies the changes that other coordinators log, and sends the alerts and mails that they queue.
+   *
+   * @param deliverer null: another shard than 0 is led
+   */
+  #followOthers(applier: ChangeApplier, deliverer: Deliverer | null): void {
+    const { clock, bus, shard } = this.#parts;
+    const find = () => void this.#findQueued(deliverer);
     const cancel = clock.every(FOLLOW_EVERY_MS, () => {
       void applier.applyRemaining();
-      deliverer.findQueuedElsewhere().catch((error: unknown) => {
-        // The next look tries again.
-        log.debug({ error: messageOf(error) }, 'cannot read what other coordinators have queued');
-      });
+      find();
     });
     this.#started.add('following of other coordinators', cancel);
+    if (deliverer === null || shard.count === 1) return;
+    const hints = bus.subscribe(QUEUED_HINT, find);
+    this.#started.add('hints of other shards', () => hints.close());
+  }
+
+  async #findQueued(deliverer: Deliverer | null): Promise<void> {
+    // A search that is under way may have passed what was queued last, so another one follows it.
+    this.#isSearchDue = true;
+    if (deliverer === null || this.#isSearching) return;
+    this.#isSearching = true;
+    try {
+      while (this.#isSearchDue) {
+        this.#isSearchDue = false;
+        await deliverer.findQueuedElsewhere();
+      }
+    } catch (error) {
+      // The next look tries again.
+      this.#parts.log.debug({ error: messageOf(error) }, 'cannot read what other coordinators have queued');
+    }
+    this.#isSearching = false;
   }
 
   /**
@@ -423,7 +550,7 @@ class Leadership {
   }
 
   /** Applies and watches the declared file. Without a file, the resources of an earlier file are released. */
-  async #declare({ configuration }: BuiltLeadership): Promise<void> {
+  async #declare({ configuration }: InstallationParts): Promise<void> {
     this.#mustGoOn();
     const declaredFile = createDeclaredFile(this.#parts, configuration);
     if (declaredFile === null) {

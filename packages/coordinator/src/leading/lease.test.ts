@@ -80,7 +80,15 @@ describe('a lease', () => {
   afterEach(() => temporary.dispose());
 
   const take = (name: string, isAlone = false) =>
-    Lease.take({ store: temporary.store, isAlone, clock, log: silentLog, onLost: () => lost.push(name) });
+    Lease.take({
+      shard: 0,
+      coordinator: name,
+      store: temporary.store,
+      isAlone,
+      clock,
+      log: silentLog,
+      onLost: () => lost.push(name),
+    });
   const expire = () =>
     temporary.store.commit([{ sql: 'UPDATE shards SET expires_at = database_now() - 1', rows: [[]] }]);
   /** Resolves when the store has written all that it was given before the call. */

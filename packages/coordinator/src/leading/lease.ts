@@ -4,7 +4,7 @@ import type { Clock } from '@svc/shared/clock.ts';
 import { messageOf } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import { StoreError } from '../store/errors.ts';
-import { FencedStore, LEASE_MS, ONLY_SHARD, resignShard, takeShard } from '../store/shard-lease.ts';
+import { FencedStore, LEASE_MS, resignShard, type ShardTerm, takeShard } from '../store/shard-lease.ts';
 import type { Store } from '../store/store.ts';
 
 /** Interval between two renewals of a lease, ms. Each transaction of the leader renews the lease too. */
@@ -47,6 +47,10 @@ export class Trust {
 }
 
 export type LeaseParts = {
+  /** The id of the shard. */
+  readonly shard: number;
+  /** The id of this coordinator. */
+  readonly coordinator: string;
   readonly store: Store;
   /** Whether no other coordinator can use the database. */
   readonly isAlone: boolean;
@@ -64,15 +68,16 @@ export class Lease {
   /** Each transaction of this store renews the lease, or writes nothing when the lease is lost. */
   readonly store: FencedStore;
   readonly #parts: LeaseParts;
-  readonly #term = { shard: ONLY_SHARD, term: randomUUID() };
+  readonly #term: ShardTerm;
   readonly #trust = new Trust();
   #cancelRenewing: () => void = () => {};
   #isRenewing = false;
   #isOver = false;
 
   private constructor(parts: LeaseParts) {
-    const { store, clock } = parts;
+    const { shard, store, clock } = parts;
     this.#parts = parts;
+    this.#term = { shard, term: randomUUID() };
     this.store = new FencedStore(store, {
       ...this.#term,
       now: () => clock.monotonic(),
@@ -119,10 +124,10 @@ export class Lease {
   }
 
   async #take(): Promise<boolean> {
-    const { store, isAlone, clock } = this.#parts;
+    const { store, isAlone, coordinator, clock } = this.#parts;
     const begunAt = clock.monotonic();
     const holder = `${hostname()}, process ${process.pid}`;
-    if (!(await takeShard(store, { ...this.#term, holder }, isAlone))) return false;
+    if (!(await takeShard(store, { ...this.#term, holder, coordinator }, isAlone))) return false;
     this.#trust.renewed(isAlone ? Number.POSITIVE_INFINITY : begunAt);
     if (!isAlone) this.#cancelRenewing = clock.every(RENEW_EVERY_MS, () => void this.#renew());
     return true;

@@ -6,20 +6,20 @@ import {
   type Distribution,
   type Measurement,
   measurementsOf,
+  type Point,
   type Series,
   seriesOf,
   type ValuesOf,
 } from '@svc/shared/metrics/values.ts';
-import type { Deliverer } from '../alerts/deliverer.ts';
-import type { OverdueAlerts } from '../alerts/overdue.ts';
 import type { KnownAgent } from '../checks/agents.ts';
 import type { ResultConsumer } from '../checks/consumer.ts';
 import type { Dispatch } from '../checks/dispatch.ts';
 import type { Recorder } from '../checks/recorder.ts';
 import type { MetricsExport } from '../export/metrics-export.ts';
-import type { Rollups } from '../history/rollups.ts';
 import type { LiveMonitors } from '../verdict/monitor.ts';
+import type { Shard } from '../verdict/shard.ts';
 import type { States } from '../verdict/state.ts';
+import type { InstallationParts } from './leadership.ts';
 
 type Sources = {
   monitors: LiveMonitors;
@@ -28,20 +28,18 @@ type Sources = {
   recorder: Recorder;
   transactionDuration: Distribution;
   consumer: ResultConsumer;
-  deliverer: Deliverer;
-  overdue: OverdueAlerts;
-  rollups: Rollups;
   metricsExport: MetricsExport;
+  installation: InstallationParts | null;
 };
 
 /**
- * The measurements that exist only while the coordinator leads.
+ * The measurements that exist only while the coordinator leads. Those of one shard among several have its label.
  *
  * @param startedAt when the parts of the leadership were built, epoch ms
  */
-export function leadingMeasurements(sources: Sources, startedAt: number): Measurement[] {
-  const { dispatch, deliverer, metricsExport } = sources;
-  return [
+export function leadingMeasurements(sources: Sources, shard: Shard, startedAt: number): Measurement[] {
+  const { dispatch, installation, metricsExport } = sources;
+  const measured = [
     ...measurementsOf(DISPATCH_COUNTERS, dispatch.counters, startedAt),
     ...measurementsOf(
       DISPATCH_GAUGES,
@@ -54,14 +52,37 @@ export function leadingMeasurements(sources: Sources, startedAt: number): Measur
     ),
     ...measurementsOf(RECORDING_COUNTERS, recordingCounters(sources), startedAt),
     ...measurementsOf(RECORDING_GAUGES, recordingGauges(sources), startedAt),
-    ...measurementsOf(DELIVERY_COUNTERS, deliverer.counters, startedAt),
-    ...measurementsOf(DELIVERY_GAUGES, deliveryGauges(sources), startedAt),
+    ...(installation === null ? [] : deliveryMeasurements(installation, startedAt)),
     ...measurementsOf(EXPORT_COUNTERS, { points: { ...metricsExport.points } }, startedAt),
     ...measurementsOf(EXPORT_GAUGES, exportGauges(metricsExport), startedAt),
   ];
+  if (shard.count === 1) return measured;
+  const labelled = (point: Point): Point => ({
+    ...point,
+    labels: { shard: String(shard.id), ...point.labels },
+  });
+  return measured.map((each) => ({ ...each, points: each.points.map(labelled) }));
 }
 
-function deliveryGauges({ deliverer, overdue }: Sources): ValuesOf<typeof DELIVERY_GAUGES> {
+/** The measurements of several leaderships, with one entry for each instrument. */
+export function joinMeasurements(measured: readonly (readonly Measurement[])[]): Measurement[] {
+  const joined = new Map<string, Measurement>();
+  for (const each of measured.flat()) {
+    const { name } = each.instrument;
+    const known = joined.get(name);
+    joined.set(name, known === undefined ? each : { ...known, points: [...known.points, ...each.points] });
+  }
+  return [...joined.values()];
+}
+
+function deliveryMeasurements(parts: InstallationParts, startedAt: number): Measurement[] {
+  return [
+    ...measurementsOf(DELIVERY_COUNTERS, parts.deliverer.counters, startedAt),
+    ...measurementsOf(DELIVERY_GAUGES, deliveryGauges(parts), startedAt),
+  ];
+}
+
+function deliveryGauges({ deliverer, overdue }: InstallationParts): ValuesOf<typeof DELIVERY_GAUGES> {
   const { pairs, oldestMs } = overdue.waiting;
   return {
     lanes: pairs,
@@ -109,7 +130,7 @@ function recordingGauges({
   states,
   recorder,
   consumer,
-  rollups,
+  installation,
 }: Sources): ValuesOf<typeof RECORDING_GAUGES> {
   const byStatus = { active: 0, degraded: 0, error: 0, unknown: 0 };
   for (const { id } of monitors.values()) byStatus[states.get(id)?.status ?? 'unknown'] += 1;
@@ -127,7 +148,7 @@ function recordingGauges({
       RECORDING_GAUGES.streamLimit,
       consumer.streamSizes.map(({ region, maxBytes }) => [{ region }, maxBytes]),
     ),
-    rollupsBehind: rollups.behindMs / 1_000,
+    rollupsBehind: installation === null ? Number.NaN : installation.rollups.behindMs / 1_000,
   };
 }
 

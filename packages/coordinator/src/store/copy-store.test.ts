@@ -31,7 +31,7 @@ test('every table is copied, but those of processes and of the database itself',
   const names = rows
     .map(({ name }) => name)
     .filter((name) => !/^(kysely_|sqlite_|slot_results_|last_commits)/.test(name));
-  expect(names.sort()).toEqual([...COPIED_TABLES, 'shards'].sort());
+  expect(names.sort()).toEqual([...COPIED_TABLES, 'coordinators', 'shards'].sort());
 });
 
 describe.runIf(IS_POSTGRES)('an installation is copied', () => {
@@ -194,7 +194,11 @@ describe.runIf(IS_POSTGRES)('an installation is copied', () => {
     await copy(file, database.url);
     await expect(copy(file, database.url)).rejects.toMatchObject({ code: 'store-foreign' });
     await within(database.url, async (store) => {
-      await takeShard(store, { shard: 0, term: 'other', holder: 'machine, process 7' }, true);
+      await takeShard(
+        store,
+        { shard: 0, term: 'other', holder: 'machine, process 7', coordinator: 'b' },
+        true,
+      );
       const back = new Secret(`sqlite:${join(folder.path, 'back.db')}`);
       const inUse = {
         code: 'store-in-use',
@@ -219,7 +223,7 @@ describe.runIf(IS_POSTGRES)('an installation is copied', () => {
 
   test('a copy that is refused by its target leaves the lease of its source', async () => {
     await within(database.url, (store) =>
-      takeShard(store, { shard: 0, term: 'other', holder: 'other' }, true),
+      takeShard(store, { shard: 0, term: 'other', holder: 'other', coordinator: 'b' }, true),
     );
     await expect(copy(file, database.url)).rejects.toMatchObject({ code: 'store-in-use' });
     expect(await within(file, (store) => rowsOf(store, 'shards'))).toMatchObject([{ term: '' }]);

@@ -11,7 +11,8 @@ import { StoreError } from './errors.ts';
 import { COPYING, readFact, refuseUnfinishedCopy, writeFact } from './facts.ts';
 import { keepDays } from './results/insert-reports.ts';
 import type { Database } from './schema.ts';
-import { FencedStore, ONLY_SHARD, resignShard, takeShard } from './shard-lease.ts';
+import { FencedStore, resignShard, takeShard } from './shard-lease.ts';
+import { rehome, type ShardState, shardStates } from './shards.ts';
 import { storeInProcess } from './sqlite/store-in-process.ts';
 import type { SqlValue, Store } from './store.ts';
 
@@ -128,6 +129,7 @@ export async function copyStore({ from, to, log, onPage = () => {} }: CopyParts)
     const [reading, writing] = [await openHeld(from), await openHeld(to)];
     await copyRows(reading, writing, installation, onPage);
     const copied = await compareRows(reading, writing, onPage);
+    await rehome(writing);
     await writing.commit([{ sql: 'DELETE FROM facts WHERE key = ?', rows: [[COPYING]] }]);
     return copied;
   } finally {
@@ -161,30 +163,34 @@ async function installationIn(url: DatabaseUrl, log: Logger): Promise<string> {
 }
 
 /**
- * Holds the lease of a database, so that no coordinator leads on it. The returned store writes only while the
- * lease is held.
+ * Holds the leases of a database, so that no coordinator leads on it. The returned store writes only while the
+ * lease of shard 0 is held.
  */
 async function hold(store: Store, isAlone: boolean): Promise<{ store: Store; release(): Promise<void> }> {
-  const term = { shard: ONLY_SHARD, term: randomUUID() };
-  if (!(await takeShard(store, { ...term, holder: 'svc migrate-store' }, isAlone))) throw await inUse(store);
   const nothing = () => {};
-  const holder = { ...term, now: () => performance.now(), onRenewed: nothing, onLost: nothing };
-  const held = new FencedStore(store, holder);
+  const term = randomUUID();
+  const held: FencedStore[] = [];
+  for (const shard of await shardStates(store)) {
+    const taken = { shard: shard.id, term, holder: 'svc migrate-store', coordinator: '' };
+    if (!(await takeShard(store, taken, isAlone))) throw inUse(shard);
+    held.push(
+      new FencedStore(store, { ...taken, now: () => performance.now(), onRenewed: nothing, onLost: nothing }),
+    );
+  }
   // The error of a failed renewal is ignored here, because the next write fails with it too.
-  const cancel = systemClock.every(RENEW_EVERY_MS, () => void held.commit([]).catch(nothing));
+  const renew = () => held.forEach((each) => void each.renew().catch(nothing));
+  const cancel = systemClock.every(RENEW_EVERY_MS, renew);
   return {
-    store: held,
+    store: held[0] as FencedStore,
     async release() {
       cancel();
-      await resignShard(store, term).catch(nothing);
+      for (const shard of held.keys()) await resignShard(store, { shard, term }).catch(nothing);
     },
   };
 }
 
-/** The error for a database whose lease another process holds. */
-async function inUse({ read }: Store): Promise<StoreError> {
-  const shard = await read.selectFrom('shards').select('holder').executeTakeFirst();
-  const holder = shard?.holder ?? 'another process';
+/** The error for a database of which another process holds a shard. */
+function inUse({ holder }: ShardState): StoreError {
   return new StoreError(
     'store-in-use',
     `the database is used by ${holder}: stop that first, or wait 4 s if it was killed`,

@@ -1,8 +1,10 @@
 import { phases } from '@svc/shared/messages/check-result.ts';
 import { sql } from 'kysely';
 import { z } from 'zod';
-import { readFact, writeFact } from './facts.ts';
-import type { SqlStep, Store } from './store.ts';
+import { ONLY_SHARD, type Shard, shardOf } from '../verdict/shard.ts';
+import { writeFact } from './facts.ts';
+import { inShard } from './queries.ts';
+import type { SqlStep, Store, Transaction } from './store.ts';
 
 /**
  * Outcomes that the export counts. It does not count `not_run`, which says nothing about the target and may
@@ -41,36 +43,49 @@ export type StoredExportTotals = {
   readonly text: string;
 };
 
-/** Key of the fact with the id up to which notes were removed. All totals include these notes. */
+/**
+ * Key of the fact with the id up to which notes of shard 0 were removed. All totals include these notes. Other
+ * shards have keys of their own, which begin with this one.
+ */
 const NOTES_UNTIL = 'export_notes_until';
+const notesUntil = ({ id }: Shard): string => (id === 0 ? NOTES_UNTIL : `${NOTES_UNTIL}_${id}`);
 /** Number of notes per query. A note has at most some hundred results. */
 const NOTES_PER_READ = 10;
 /** Maximum number of rows that one transaction of {@link removeNotes} or {@link removeCounts} deletes. */
 const ROWS_PER_DELETE = 500;
 
-export function insertNote({ id, results }: ExportNote): SqlStep {
+export function insertNote({ id, results }: ExportNote, shard: Shard = ONLY_SHARD): SqlStep {
   const note = Buffer.from(JSON.stringify(results));
-  return { sql: 'INSERT INTO export_notes (id, note) VALUES (?, ?)', rows: [[id, note]] };
+  return { sql: 'INSERT INTO export_notes (shard, id, note) VALUES (?, ?, ?)', rows: [[shard.id, id, note]] };
 }
 
-/** The id of the last note; 0: no note was ever written. */
+/** The largest id of a note of any shard; 0: no note was ever written. */
 export async function lastNote({ read }: Pick<Store, 'read'>): Promise<number> {
-  const until = Number((await readFact(read, NOTES_UNTIL)) ?? 0);
+  const facts = await read
+    .selectFrom('facts')
+    .select('value')
+    .where('key', 'like', `${NOTES_UNTIL}%`)
+    .execute();
   const { id } = await read
     .selectFrom('export_notes')
     .select(({ fn }) => fn.max<number | null>('id').as('id'))
     .executeTakeFirstOrThrow();
-  return Math.max(until, id ?? 0);
+  return Math.max(id ?? 0, ...facts.map(({ value }) => Number(value)));
 }
 
 /**
- * The next notes after this id, in their order. A note that this
+ * The next notes of the shard after this id, in their order. A note that this
  * version cannot read is returned without results.
  */
-export async function notesAfter({ read }: Pick<Store, 'read'>, id: number): Promise<ExportNote[]> {
+export async function notesAfter(
+  { read }: Pick<Store, 'read'>,
+  id: number,
+  shard: Shard = ONLY_SHARD,
+): Promise<ExportNote[]> {
   const rows = await read
     .selectFrom('export_notes')
     .selectAll()
+    .where('shard', '=', shard.id)
     .where('id', '>', id)
     .orderBy('id')
     .limit(NOTES_PER_READ)
@@ -101,9 +116,16 @@ export async function totalsOf(
   );
 }
 
-/** The ids of all monitors with totals. */
-export async function monitorsWithTotals({ read }: Pick<Store, 'read'>): Promise<number[]> {
-  const rows = await read.selectFrom('export_totals').select('monitor_id').execute();
+/** The ids of all monitors of the shard with totals. */
+export async function monitorsWithTotals(
+  { read }: Pick<Store, 'read'>,
+  shard: Shard = ONLY_SHARD,
+): Promise<number[]> {
+  const rows = await read
+    .selectFrom('export_totals')
+    .select('monitor_id')
+    .where(inShard('monitor_id', shard))
+    .execute();
   return rows.map(({ monitor_id }) => monitor_id);
 }
 
@@ -133,14 +155,18 @@ export async function removeTotals(store: Store, monitorIds: readonly number[]):
   );
 }
 
-/** Removes the notes up to this id, in chunks. Call this only when all stored totals include these notes. */
-export async function removeNotes(store: Store, until: number): Promise<void> {
+/**
+ * Removes the notes of the shard up to this id, in chunks. Call this only when all stored totals include these
+ * notes.
+ */
+export async function removeNotes(store: Store, until: number, shard: Shard = ONLY_SHARD): Promise<void> {
   for (;;) {
     const removed = await store.transaction(async (tx) => {
-      await writeFact(tx.db, NOTES_UNTIL, String(until));
+      await writeFact(tx.db, notesUntil(shard), String(until));
       const [outcome] = await tx.runEach(
-        `DELETE FROM export_notes WHERE id IN (SELECT id FROM export_notes WHERE id <= ? ORDER BY id LIMIT ${ROWS_PER_DELETE})`,
-        [[until]],
+        `DELETE FROM export_notes WHERE shard = ? AND id IN (
+          SELECT id FROM export_notes WHERE shard = ? AND id <= ? ORDER BY id LIMIT ${ROWS_PER_DELETE})`,
+        [[shard.id, shard.id, until]],
       );
       return outcome?.changes ?? 0;
     });
@@ -148,28 +174,52 @@ export async function removeNotes(store: Store, until: number): Promise<void> {
   }
 }
 
-/** The size of all notes, bytes. The database reads only their lengths. */
-export async function bytesOfNotes({ read }: Pick<Store, 'read'>): Promise<number> {
+/** Moves the results of all notes to notes of the shards in which their monitors lie, with the same ids. */
+export async function moveNotes(tx: Transaction, shards: number): Promise<void> {
+  const notes = await tx.db.selectFrom('export_notes').selectAll().orderBy('id').execute();
+  await tx.runEach('DELETE FROM export_notes', [[]]);
+  const moved = new Map<string, { shard: number; id: number; results: CountedResult[] }>();
+  for (const { id, note } of notes) {
+    for (const result of resultsIn(note)) {
+      const shard = shardOf(result.monitor, shards);
+      const known = moved.get(`${shard} ${id}`) ?? { shard, id, results: [] };
+      known.results.push(result);
+      moved.set(`${shard} ${id}`, known);
+    }
+  }
+  for (const { shard, ...note } of moved.values()) {
+    const { sql: text, rows } = insertNote(note, { id: shard, count: shards });
+    await tx.runEach(text, rows);
+  }
+}
+
+/** The size of all notes of the shard, bytes. The database reads only their lengths. */
+export async function bytesOfNotes(
+  { read }: Pick<Store, 'read'>,
+  shard: Shard = ONLY_SHARD,
+): Promise<number> {
   const { bytes } = await read
     .selectFrom('export_notes')
     .select(({ fn }) => fn.sum<number | null>(sql`octet_length(note)`).as('bytes'))
+    .where('shard', '=', shard.id)
     .executeTakeFirstOrThrow();
   return Number(bytes ?? 0);
 }
 
 /**
- * Removes all totals, and then the notes up to this id. After a crash in the middle, the monitors without
+ * Removes all totals of the shard's monitors, and then its notes up to this id. After a crash in the middle, the monitors without
  * totals count from the beginning again. No monitor continues with a lower count than before.
  */
-export async function removeCounts(store: Store, until: number): Promise<void> {
+export async function removeCounts(store: Store, until: number, shard: Shard = ONLY_SHARD): Promise<void> {
   for (;;) {
     const [outcome] = await store.transaction((tx) =>
       tx.runEach(
-        `DELETE FROM export_totals WHERE monitor_id IN (SELECT monitor_id FROM export_totals LIMIT ${ROWS_PER_DELETE})`,
-        [[]],
+        `DELETE FROM export_totals WHERE monitor_id IN (
+          SELECT monitor_id FROM export_totals WHERE monitor_id % ?::bigint = ?::bigint LIMIT ${ROWS_PER_DELETE})`,
+        [[shard.count, shard.id]],
       ),
     );
     if ((outcome?.changes ?? 0) < ROWS_PER_DELETE) break;
   }
-  await removeNotes(store, until);
+  await removeNotes(store, until, shard);
 }

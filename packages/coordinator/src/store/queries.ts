@@ -1,4 +1,5 @@
-import type { Kysely } from 'kysely';
+import { type Kysely, type RawBuilder, sql } from 'kysely';
+import type { Shard } from '../verdict/shard.ts';
 import type { Database } from './schema.ts';
 import type { Store, Transaction } from './store.ts';
 
@@ -7,6 +8,11 @@ export type Readable = Pick<Store, 'read'> | Pick<Transaction, 'db'>;
 
 export function readingOf(reading: Readable): Kysely<Database> {
   return 'db' in reading ? reading.db : reading.read;
+}
+
+/** Whether the monitor with the id in this column lies in the shard, as `shardOf` says it. */
+export function inShard(column: string, { id, count }: Shard): RawBuilder<boolean> {
+  return count === 1 ? sql`TRUE` : sql`${sql.ref(column)} % ${count} = ${id}`;
 }
 
 /** Maximum number of ids in one query. SQLite accepts at most 32,766 parameters. */

@@ -120,7 +120,7 @@ export interface Database {
   slot_results: { slot: number; monitor_id: number; regions: number; not_run: number; reports: Uint8Array };
   agent_names: { number: number; name: string; noted_on: number };
   export_totals: { monitor_id: number; until: number; totals: string };
-  export_notes: { id: number; note: Uint8Array };
+  export_notes: { shard: number; id: number; note: Uint8Array };
   off_grid_slots: { monitor_id: number; slot: number };
   transitions: {
     id: Generated<number>;
@@ -229,12 +229,22 @@ export interface Database {
     message_id: string;
     message_time: number;
   };
-  shards: { id: number; holder: string; term: string; writes: number; epoch: number; expires_at: number };
+  shards: {
+    id: number;
+    holder: string;
+    coordinator: string;
+    term: string;
+    writes: number;
+    epoch: number;
+    expires_at: number;
+  };
+  coordinators: { id: string; seen_at: number };
   region_presence: { region: string; last_seen_at: number };
   region_absences: { id: Generated<number>; region: string; started_at: number; ended_at: number | null };
   facts: { key: string; value: string };
   changes: {
     id: Generated<number>;
+    shard: number;
     kind: 'monitor' | 'linked' | 'unlinked' | 'channel' | 'channel-removed' | 'maintenance';
     monitor_id: number | null;
     notification_id: number | null;

@@ -1,5 +1,5 @@
-import { type Kysely, sql } from 'kysely';
-import { notLeading, StoreError } from './errors.ts';
+import type { Kysely } from 'kysely';
+import { StoreError } from './errors.ts';
 import type { Database } from './schema.ts';
 import type { RowOutcome, SqlStep, Store, Transaction } from './store.ts';
 
@@ -24,15 +24,14 @@ import type { RowOutcome, SqlStep, Store, Transaction } from './store.ts';
 /** Time after which a lease that is not renewed may be taken, ms. */
 export const LEASE_MS = 3_500;
 
-/** The id of the only shard. If there are several shards one day, each will have its own monitors. */
-export const ONLY_SHARD = 0;
-
-/** A lease that was taken. */
+/** A lease that was taken. `shard` is the id of the shard. */
 export type ShardTerm = { readonly shard: number; readonly term: string };
 
 export type TakenShard = ShardTerm & {
   /** The name of the coordinator, shown to people. */
   readonly holder: string;
+  /** The id of the coordinator, see `shards.ts`. */
+  readonly coordinator: string;
 };
 
 /**
@@ -42,30 +41,18 @@ export type TakenShard = ShardTerm & {
  */
 export async function takeShard(
   store: Store,
-  { shard, term, holder }: TakenShard,
+  { shard, term, holder, coordinator }: TakenShard,
   isAlone: boolean,
 ): Promise<boolean> {
   const [taken] = await store.commit([
     {
-      sql: `INSERT INTO shards (id, holder, term, writes, epoch, expires_at)
-        VALUES (?, ?, ?, 0, 1, database_now() + ?)
-        ON CONFLICT (id) DO UPDATE SET holder = excluded.holder, term = excluded.term, writes = 0,
-          epoch = shards.epoch + 1, expires_at = excluded.expires_at
-        WHERE shards.expires_at <= database_now() OR ? = 1`,
-      rows: [[shard, holder, term, LEASE_MS, Number(isAlone)]],
+      sql: `UPDATE shards SET holder = ?, coordinator = ?, term = ?, writes = 0, epoch = epoch + 1,
+          expires_at = database_now() + ?
+        WHERE id = ? AND (expires_at <= database_now() OR ? = 1)`,
+      rows: [[holder, coordinator, term, LEASE_MS, shard, Number(isAlone)]],
     },
   ]);
   return changesOf(taken) === 1;
-}
-
-/**
- * Whether no coordinator holds a lease that has not expired, so
- * that {@link takeShard} may succeed. This function only reads.
- */
-export async function isShardFree({ work }: Pick<Store, 'work'>): Promise<boolean> {
-  const { rows } =
-    await sql`SELECT 1 FROM shards WHERE id = ${ONLY_SHARD} AND expires_at > database_now()`.execute(work);
-  return rows.length === 0;
 }
 
 /**
@@ -80,15 +67,27 @@ export async function resignShard(store: Store, { shard, term }: ShardTerm): Pro
 
 /**
  * Returns the step that renews the lease and counts the write. If the row has another term, or fewer writes
- * than the leader knows of, the step violates the constraint `not_leading`.
+ * than the leader knows of, the step violates the constraint `not_leading`. The row of a shard other than 0 is
+ * missing when there are fewer shards now. Then the step violates the constraint in the row of shard 0, which
+ * it leaves as it is otherwise.
  *
  * @param writes number of the leader's writes under this term that are known to be durable
  */
 function fenceOf({ shard, term }: ShardTerm, writes: number): SqlStep {
+  if (shard === 0) {
+    return {
+      sql: `UPDATE shards SET term = CASE WHEN term = ? AND writes >= ? THEN term END, writes = writes + 1,
+        expires_at = database_now() + ? WHERE id = 0`,
+      rows: [[term, writes, LEASE_MS]],
+    };
+  }
   return {
-    sql: `UPDATE shards SET term = CASE WHEN term = ? AND writes >= ? THEN term END, writes = writes + 1,
-      expires_at = database_now() + ? WHERE id = ?`,
-    rows: [[term, writes, LEASE_MS, shard]],
+    sql: `UPDATE shards SET expires_at = CASE WHEN id = 0 THEN expires_at ELSE database_now() + ? END,
+      writes = CASE WHEN id = 0 THEN writes ELSE writes + 1 END,
+      term = CASE WHEN EXISTS (
+        SELECT 1 FROM shards AS held WHERE held.id = ? AND held.term = ? AND held.writes >= ?) THEN term END
+      WHERE id IN (0, ?)`,
+    rows: [[LEASE_MS, shard, term, writes, shard]],
   };
 }
 
@@ -143,11 +142,7 @@ export class FencedStore implements Store {
   commit(steps: readonly SqlStep[]): Promise<readonly Iterable<RowOutcome>[]> {
     return this.#renewing(async (begin) => {
       begin();
-      const outcomes = await this.#store.commit([...steps, fenceOf(this.#holder, this.#writes)]);
-      // If the row of the shard is missing, the database was restored from a backup made before the first
-      // leader, and nobody leads the shard.
-      if (changesOf(outcomes.at(-1)) === 0) this.#holder.onLost();
-      return outcomes.slice(0, -1);
+      return (await this.#store.commit([...steps, fenceOf(this.#holder, this.#writes)])).slice(0, -1);
     });
   }
 
@@ -172,8 +167,7 @@ export class FencedStore implements Store {
     const outcome = await work(tx);
     begin();
     const fence = fenceOf(this.#holder, this.#writes);
-    const [fenced] = await tx.runEach(fence.sql, fence.rows);
-    if (fenced?.changes !== 1) throw notLeading();
+    await tx.runEach(fence.sql, fence.rows);
     return outcome;
   }
 

@@ -2,11 +2,20 @@ import { z } from 'zod';
 import { isRegion, type Region } from '../regions.ts';
 
 /**
- * Name of the JetStream stream that keeps the results of a region until the
- * coordinator has recorded them. Each region has a stream of its own: in a shared
+ * Name of the JetStream stream that keeps the results of a region about the monitors of a
+ * shard until the coordinator has recorded them. Each region has a stream of its own: in a shared
  * stream, one region could evict, delay and de-duplicate the results of other regions.
  */
-export const resultsStream = (region: Region): string => `${RESULTS_STREAMS}${region}`;
+export const resultsStream = (region: Region, shard = 0): string =>
+  shard === 0 ? `${RESULTS_STREAMS}${region}` : `${RESULTS_STREAMS}${region}_${shard}`;
+
+/** The shard whose results the stream of this region keeps; null: it is no such stream. */
+export function shardOfStream(region: Region, stream: string): number | null {
+  const own = resultsStream(region);
+  if (stream === own) return 0;
+  const shard = stream.startsWith(`${own}_`) ? stream.slice(own.length + 1) : '';
+  return /^[1-9]\d?$/.test(shard) ? Number(shard) : null;
+}
 
 /** Prefix of the names of the streams of results. */
 export const RESULTS_STREAMS = 'SVC_RESULTS_';
@@ -32,10 +41,11 @@ export const messageVersion = z.number().int().min(1);
 export const jobsSubject = (region: Region): string => `svc.jobs.${region}`;
 
 /**
- * Subject from agents to the coordinator, for results; JetStream keeps the messages. A batch
+ * Subject from agents to the leader of a shard, for results; JetStream keeps the messages. A batch
  * of jobs names this subject, or a subject one token below it ({@link isResultsSubjectOf}).
  */
-export const resultsSubject = (region: Region): string => `svc.results.${region}`;
+export const resultsSubject = (region: Region, shard = 0): string =>
+  shard === 0 ? `svc.results.${region}` : `svc.results.${region}.${shard}`;
 
 /**
  * Subject from an agent to the coordinator, for heartbeats. NATS keeps the newest
@@ -55,6 +65,12 @@ export const runSubject = (region: Region, run: string): string => `svc.runs.${r
 /** Name of the JetStream stream in memory that keeps the newest heartbeat of each agent of a region. */
 export const heartbeatsStream = (region: Region): string => `SVC_HEARTBEATS_${region}`;
 
+/**
+ * Subject between coordinators: alerts were queued by the leader of another shard. The message is empty. It is
+ * a hint, so nothing depends on its arrival.
+ */
+export const QUEUED_HINT = 'svc.hints.queued';
+
 export const ALL_JOBS = 'svc.jobs.*';
 export const ALL_RESULTS = 'svc.results.>';
 export const ALL_HEARTBEATS = 'svc.heartbeats.*.*';
@@ -65,10 +81,7 @@ export const ALL_HEARTBEATS = 'svc.heartbeats.*.*';
  */
 const BELOW_RESULTS = /^\.[\w-]{1,64}$/;
 
-/**
- * Subjects whose messages the region's stream keeps: the
- * region's results subject, and all subjects one token below it.
- */
+/** Subjects on which agents of the region may report: its results subject, and all subjects one token below it. */
 export const resultsSubjects = (region: Region): readonly string[] => [
   resultsSubject(region),
   `${resultsSubject(region)}.*`,

@@ -80,8 +80,8 @@ export interface BusSubscription {
 }
 
 /**
- * The JetStream streams of results, one for each region, as their single reader (the coordinator) sees them.
- * `resultsStream(region)` names a stream.
+ * The JetStream streams of results, one for each region and shard, as their single reader (the coordinator) sees them.
+ * `resultsStream(region, shard)` names a stream.
  */
 export interface ResultStreams {
   /**
@@ -98,7 +98,13 @@ export interface ResultStreams {
    *
    * @throws StreamTooLarge, TooFewServers
    */
-  ensure(region: Region, limits: { maxBytes: number }): Promise<StreamInfo>;
+  ensure(region: Region, config: StreamSettings): Promise<StreamInfo>;
+  /**
+   * Publishes a message to the region's stream of the shard. Resolves when the stream has stored it.
+   *
+   * @throws SvcError when the stream has not confirmed it
+   */
+  publish(region: Region, shard: number, data: Uint8Array): Promise<void>;
   /** The stored message, or null when it is gone. */
   message(stream: string, sequence: number): Promise<StreamMessage | null>;
   /**
@@ -134,6 +140,18 @@ export const READ_AHEAD_BYTES = 264 * 1_024;
 
 /** Maximum number of bytes that one reading of heartbeats has requested and not yet handled. */
 export const HEARTBEATS_AHEAD_BYTES = 16 * 1_024;
+
+/** How a stream of results is set up. */
+export type StreamSettings = {
+  readonly maxBytes: number;
+  /** The id of the shard; left out: 0. */
+  readonly shard?: number;
+  /**
+   * Whether the region has streams of other shards. Otherwise its stream also keeps
+   * what comes on their subjects. Left out: it has none.
+   */
+  readonly hasOthers?: boolean;
+};
 
 /**
  * `bytes`: present size of the stream. `maxBytes`: limit

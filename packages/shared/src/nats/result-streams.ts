@@ -10,9 +10,9 @@ import {
 import { z } from 'zod';
 import { SvcError } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
-import { RESULTS_STREAMS, resultsStream, resultsSubjects } from '../messages/subjects.ts';
+import { RESULTS_STREAMS, resultsStream, resultsSubject, resultsSubjects } from '../messages/subjects.ts';
 import type { Region } from '../regions.ts';
-import type { ResultStreams, StreamInfo, StreamMessage, StreamReading } from './bus.ts';
+import type { ResultStreams, StreamInfo, StreamMessage, StreamReading, StreamSettings } from './bus.ts';
 import { messageIdIn } from './headers.ts';
 import type { NatsBus } from './nats-bus.ts';
 import { JETSTREAM_ANSWER_MS, jetStreamManager, readStream } from './stream-reading.ts';
@@ -50,6 +50,15 @@ export class TooFewServers extends SvcError {
   }
 }
 
+/** A stream has not stored a message that svc published to it. */
+class ResultsRefused extends SvcError {
+  readonly retryable = true;
+
+  constructor(subject: string, why: string) {
+    super('results-refused', `results could not be published to ${subject}: ${why}`);
+  }
+}
+
 /** A stored message could not be read. */
 class StreamUnreadable extends SvcError {
   readonly retryable = true;
@@ -75,6 +84,15 @@ const storedMessage = z.object({
     })
     .optional(),
 });
+
+/** The server's answer to a message that was published to a stream. */
+const acknowledgement = z.object({ error: z.object({ description: z.string().optional() }).optional() });
+
+/** The subjects whose messages a stream keeps. */
+function subjectsOf(region: Region, shard: number, hasOthers: boolean): string[] {
+  if (shard > 0) return [resultsSubject(region, shard)];
+  return hasOthers ? [resultsSubject(region), `${resultsSubject(region)}.0`] : [...resultsSubjects(region)];
+}
 
 /** JetStream error code "no message found". */
 const NO_MESSAGE_FOUND = 10037;
@@ -144,19 +162,30 @@ export class NatsResultStreams implements ResultStreams {
     return infos;
   }
 
-  async ensure(region: Region, limits: { maxBytes: number }): Promise<StreamInfo> {
-    const { maxBytes } = limits;
-    const info = await this.#info(resultsStream(region));
-    if (info !== null) return this.#change(region, info, maxBytes);
+  async ensure(region: Region, { maxBytes, shard = 0, hasOthers }: StreamSettings): Promise<StreamInfo> {
+    const name = resultsStream(region, shard);
+    const subjects = subjectsOf(region, shard, hasOthers === true);
+    const info = await this.#info(name);
+    if (info !== null) return this.#change(subjects, info, maxBytes);
     try {
-      return await this.#create(region, maxBytes);
+      return await this.#create(name, subjects, maxBytes);
     } catch (error) {
       if (jetStreamCode(error) !== STREAM_NAME_TAKEN) throw error;
       // Another process has created the stream in the meantime, with another limit.
-      const made = await this.#info(resultsStream(region));
+      const made = await this.#info(name);
       if (made === null) throw error;
-      return this.#change(region, made, maxBytes);
+      return this.#change(subjects, made, maxBytes);
     }
+  }
+
+  async publish(region: Region, shard: number, data: Uint8Array): Promise<void> {
+    const { connection } = this.#bus;
+    const subject = resultsSubject(region, shard);
+    const answer = await this.#bus.unlessLost(() =>
+      connection.request(subject, data, { timeout: JETSTREAM_ANSWER_MS }),
+    );
+    const { error } = acknowledgement.parse(answer.json());
+    if (error !== undefined) throw new ResultsRefused(subject, error.description ?? '');
   }
 
   async message(stream: string, sequence: number): Promise<StreamMessage | null> {
@@ -193,10 +222,10 @@ export class NatsResultStreams implements ResultStreams {
     return readStream(this.#bus, stream, fromSequence, handler, onEnd, { created });
   }
 
-  async #create(region: Region, maxBytes: number): Promise<StreamInfo> {
+  async #create(name: string, subjects: string[], maxBytes: number): Promise<StreamInfo> {
     const config = {
-      name: resultsStream(region),
-      subjects: [...resultsSubjects(region)],
+      name,
+      subjects,
       num_replicas: replicasAt(this.#bus.connection),
       ...COMMON,
     };
@@ -213,18 +242,18 @@ export class NatsResultStreams implements ResultStreams {
     }
   }
 
-  async #change(region: Region, info: NatsStreamInfo, maxBytes: number): Promise<StreamInfo> {
+  async #change(subjects: string[], info: NatsStreamInfo, maxBytes: number): Promise<StreamInfo> {
     const { config, state } = info;
     const wanted = Math.max(maxBytes, Math.min(config.max_bytes, state.bytes));
     try {
-      return await this.#update(region, info, wanted);
+      return await this.#update(subjects, info, wanted);
     } catch (error) {
       if (!(error instanceof StreamTooLarge) || wanted <= config.max_bytes) throw error;
-      return this.#update(region, info, config.max_bytes);
+      return this.#update(subjects, info, config.max_bytes);
     }
   }
 
-  async #update(region: Region, info: NatsStreamInfo, maxBytes: number): Promise<StreamInfo> {
+  async #update(subjects: string[], info: NatsStreamInfo, maxBytes: number): Promise<StreamInfo> {
     const { config } = info;
     const replicas = replicasAt(this.#bus.connection);
     const isRight =
@@ -232,10 +261,10 @@ export class NatsResultStreams implements ResultStreams {
       config.num_replicas === replicas &&
       config.max_msg_size === COMMON.max_msg_size &&
       config.duplicate_window === COMMON.duplicate_window &&
-      config.subjects.join() === resultsSubjects(region).join();
+      config.subjects.join() === subjects.join();
     if (isRight) return toStreamInfo(info);
     const change = {
-      subjects: [...resultsSubjects(region)],
+      subjects,
       max_bytes: maxBytes,
       max_msg_size: COMMON.max_msg_size,
       duplicate_window: COMMON.duplicate_window,

@@ -9,7 +9,7 @@ import type { EndpointState, TestAnswer } from '../../export/metrics-export.ts';
 import type { Token } from '../../store/access/tokens.ts';
 import { MONITOR_STATUSES } from '../../verdict/monitor.ts';
 import { id, instant } from '../answers.ts';
-import type { ApiParts } from '../api-parts.ts';
+import { type ApiParts, isLedElsewhere, type LedShard } from '../api-parts.ts';
 import { AtOnce } from '../at-once.ts';
 import { instantText, instantTextOrNull } from '../body-members.ts';
 import { endpoint, idOf, ok, type ServedEndpoint, serve, workspaceOf } from '../endpoint.ts';
@@ -30,6 +30,21 @@ const serviceStateView = z.object({
     description:
       'Whether another coordinator leads. Then this one serves the API, and takes over when the other one ends.',
   }),
+  shards: z
+    .array(
+      z.object({
+        id: z.number().int(),
+        led: z.boolean().meta({ description: 'Whether a coordinator leads the shard.' }),
+        here: z.boolean().meta({ description: 'Whether this coordinator leads it.' }),
+        holder: z.string().nullable().meta({
+          description: 'Who leads it. Only the token of the operator sees this.',
+        }),
+      }),
+    )
+    .meta({
+      description:
+        'The parts of the monitors, each with its leader. Empty while the database cannot be read.',
+    }),
   parts: z
     .record(z.string(), z.boolean())
     .meta({ description: 'The parts that `/readyz` names, and whether they work.' }),
@@ -86,43 +101,60 @@ type ServiceStateParts = {
   readonly measurements: readonly Measurement[];
   readonly parts: Readonly<Record<string, boolean>>;
   readonly errors: readonly RecentError[];
-  readonly anotherLeads: boolean;
+  readonly shards: readonly LedShard[];
+  /** Whether the answer may name machines. */
+  readonly isOperator: boolean;
 };
 
 /**
  * Makes the state of this coordinator. All numbers are read from
  * the metrics, so that the API and the metrics never differ.
  */
-function serviceState({ measurements, parts, errors, anotherLeads }: ServiceStateParts): ServiceState {
+function serviceState({ measurements, parts, errors, shards, isOperator }: ServiceStateParts): ServiceState {
   const found = new Map(measurements.map((each) => [each.instrument.name, each.points]));
-  const value = (name: string): number | null => {
-    const first = found.get(name)?.[0]?.value;
-    return typeof first === 'number' ? first : null;
+  // An instrument has a point for each shard that is led here.
+  const values = (name: string): number[] =>
+    (found.get(name) ?? []).flatMap(({ value }) => (typeof value === 'number' ? [value] : []));
+  const sum = (name: string): number => values(name).reduce((total, each) => total + each, 0);
+  const largest = (name: string): number | null => {
+    const known = values(name).filter((each) => !Number.isNaN(each));
+    return known.length === 0 ? null : Math.max(...known);
   };
-  const byLabel = (name: string, label: string): [string, number][] =>
-    (found.get(name) ?? []).flatMap(({ labels, value: each }) =>
-      typeof each === 'number' ? [[labels[label] ?? '', each]] : [],
-    );
-  const leads = value('svc_leading') === 1 && found.has('svc_jobs_in_flight');
-  const limits = new Map(byLabel('svc_stream_limit_bytes', 'region'));
+  const byLabel = (name: string, label: string): Map<string, number> => {
+    const sums = new Map<string, number>();
+    for (const { labels, value } of found.get(name) ?? []) {
+      const key = labels[label] ?? '';
+      if (typeof value === 'number') sums.set(key, (sums.get(key) ?? 0) + value);
+    }
+    return sums;
+  };
+  const isLeading = sum('svc_leading') === 1;
+  const leads = isLeading && found.has('svc_jobs_in_flight');
+  const limits = byLabel('svc_stream_limit_bytes', 'region');
   return {
     version: VERSION,
-    leading: value('svc_leading') === 1,
-    another_leads: anotherLeads,
+    leading: isLeading,
+    another_leads: isLedElsewhere(shards),
+    shards: shards.map(({ id, holder, isHere }) => ({
+      id,
+      led: holder !== null,
+      here: isHere,
+      holder: isOperator ? holder : null,
+    })),
     parts: { ...parts },
     monitors: leads
       ? (Object.fromEntries(byLabel('svc_monitors', 'status')) as NonNullable<ServiceState['monitors']>)
       : null,
     queues: leads
       ? {
-          jobs_in_flight: value('svc_jobs_in_flight') ?? 0,
-          events: value('svc_backlog_events') ?? 0,
-          results_age_seconds: value('svc_backlog_age_seconds'),
-          deliveries: value('svc_delivery_lanes') ?? 0,
-          rollups_behind_seconds: value('svc_rollups_behind_seconds'),
+          jobs_in_flight: sum('svc_jobs_in_flight'),
+          events: sum('svc_backlog_events'),
+          results_age_seconds: largest('svc_backlog_age_seconds'),
+          deliveries: sum('svc_delivery_lanes'),
+          rollups_behind_seconds: largest('svc_rollups_behind_seconds'),
         }
       : null,
-    streams: byLabel('svc_stream_bytes', 'region').flatMap(([region, bytes]) =>
+    streams: [...byLabel('svc_stream_bytes', 'region')].flatMap(([region, bytes]) =>
       isRegion(region) ? [streamOf(region, bytes, limits)] : [],
     ),
     errors: errors.map(({ message, detail, count, firstAt, lastAt }) => ({
@@ -194,6 +226,7 @@ const systemView = serviceStateView
         version: '0.1.0',
         leading: true,
         another_leads: false,
+        shards: [{ id: 0, led: true, here: true, holder: 'monitor-1, process 812' }],
         parts: { nats: true, database: true },
         monitors: { active: 118, degraded: 1, error: 1, unknown: 0 },
         queues: {
@@ -297,7 +330,7 @@ const HIDDEN_ERROR = "a request to it with the operator's token says why";
 
 type Parts = Pick<
   ApiParts,
-  'exports' | 'monitors' | 'overdue' | 'measurements' | 'readiness' | 'recentErrors' | 'anotherLeads'
+  'exports' | 'monitors' | 'overdue' | 'measurements' | 'readiness' | 'recentErrors' | 'shards'
 >;
 
 const testExport = endpoint({
@@ -351,7 +384,8 @@ export function exportEndpoints(parts: Parts): ServedEndpoint[] {
       const state = serviceState({
         measurements: parts.measurements(),
         parts: parts.readiness(),
-        anotherLeads: await parts.anotherLeads(),
+        shards: await parts.shards(),
+        isOperator: token?.isOperator === true,
         errors: token?.isOperator === true ? (parts.recentErrors?.() ?? []) : [],
       });
       const late = overdue().filter(({ workspaceId }) => workspaceId === workspaceOf(request));

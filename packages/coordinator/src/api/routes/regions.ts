@@ -3,7 +3,7 @@ import { REGIONS } from '@svc/shared/regions.ts';
 import { z } from 'zod';
 import { lastingAbsences, regionsLastSeen } from '../../store/results/region-absences.ts';
 import { type RegionView, regionView } from '../answers.ts';
-import type { ApiParts, LiveAgent } from '../api-parts.ts';
+import { type ApiParts, isLedElsewhere, type LiveAgent } from '../api-parts.ts';
 import { endpoint, ok, type ServedEndpoint, serve } from '../endpoint.ts';
 
 const regionsView = z
@@ -22,15 +22,16 @@ export const listRegions = endpoint({
 export function regionEndpoints({
   store,
   agents,
-  anotherLeads,
-}: Pick<ApiParts, 'store' | 'agents' | 'anotherLeads'>): ServedEndpoint[] {
+  shards,
+}: Pick<ApiParts, 'store' | 'agents' | 'shards'>): ServedEndpoint[] {
   return [
     serve(listRegions, async () => {
-      const [lastSeenAt, absences, isHeardElsewhere] = await Promise.all([
+      const [lastSeenAt, absences, led] = await Promise.all([
         regionsLastSeen(store),
         lastingAbsences(store),
-        anotherLeads(),
+        shards(),
       ]);
+      const isHeardElsewhere = isLedElsewhere(led);
       const live = new Set(agents.liveRegions());
       const data = REGIONS.map((region): RegionView => {
         const alive = [...agents.agentsOf(region)].map(agentView);

@@ -62,7 +62,7 @@ test('a draft that no region checked shows since when no region has an agent', a
 });
 
 test('while another coordinator leads, its agents are not called absent', async () => {
-  const waiting = await startApi({ anotherLeads: async () => true });
+  const waiting = await startApi({ shards: async () => [{ id: 0, holder: 'another one', isHere: false }] });
   try {
     await waiting.store.transaction((tx) => writeLastSeen(tx, [{ region: 'hosta-fra', at: HOURS_AGO_3 }]));
     const session = await DashboardSession.open(waiting);

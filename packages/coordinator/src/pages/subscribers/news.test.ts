@@ -51,6 +51,7 @@ afterEach(async () => {
 function started(): PageNews {
   const { store, secrets, clock } = parts;
   const made = new PageNews({
+    isOfInstallation: true,
     store,
     secrets,
     ids: TEST_IDS,

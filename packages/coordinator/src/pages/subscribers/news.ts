@@ -59,7 +59,12 @@ export type NewsParts = {
   readonly publicUrl: string;
   /** Key of the tokens that end subscriptions, 32 bytes. */
   readonly key: Secret<Uint8Array>;
-  /** Whether the monitor's alerts are held now: by maintenance, by a backlog, or after a start. */
+  /** Whether svc announces updates and windows, and queues the mails; otherwise only changes of status. */
+  readonly isOfInstallation: boolean;
+  /**
+   * Whether the monitor's alerts are held now: by maintenance, by a backlog, or after a start. True for monitors
+   * of other shards, whose leaders announce them.
+   */
   readonly isHeld: (monitorId: number) => boolean;
   readonly onQueued: (queued: NewlyQueued) => void;
 };
@@ -118,10 +123,11 @@ export class PageNews {
     const { log, store } = this.#parts;
     try {
       const source = { read: store.work };
-      if (!this.#hasBegun) await store.transaction((tx) => this.#beginAnnouncing(tx));
-      this.#hasBegun = true;
       if ((await untoldChanges(source, this.#parts.isHeld)).length > 0)
         await store.transaction((tx) => this.#announceChanges(tx));
+      if (!this.#parts.isOfInstallation) return;
+      if (!this.#hasBegun) await store.transaction((tx) => this.#beginAnnouncing(tx));
+      this.#hasBegun = true;
       if ((await untoldUpdates(source)).length > 0)
         await store.transaction((tx) => this.#announceUpdates(tx));
       if ((await unannouncedWindows(source, this.#parts.clock.wall())).length > 0)

@@ -1,6 +1,7 @@
 import { checkKind } from '@svc/shared/messages/check.ts';
 import { type Selectable, sql } from 'kysely';
 import { z } from 'zod';
+import { ONLY_SHARD, type Shard } from '../../verdict/shard.ts';
 import type { Database } from '../schema.ts';
 import type { SqlStep, SqlValue, Store, Transaction } from '../store.ts';
 import { ANNOUNCED } from './links.ts';
@@ -12,6 +13,9 @@ import { ANNOUNCED } from './links.ts';
  * effects (votes that end, announcements, scheduling, memory), and removes the entries in the transaction
  * that stores those effects. So the effects of every entry in the log are still to be applied, also after a
  * crash.
+ *
+ * Each shard has its own entries, because its leader applies and removes them by itself. An entry about a
+ * monitor is appended for the shard of the monitor, and every other entry once for each shard.
  */
 
 const linkDetail = z.object({
@@ -89,25 +93,57 @@ export type Change = { readonly id: number } & (
   | { readonly kind: 'maintenance'; readonly windowId: number | null }
 );
 
-const INSERT =
-  'INSERT INTO changes (kind, monitor_id, notification_id, detail) VALUES (?, ?, ?, ?) RETURNING id';
+const INSERT = `INSERT INTO changes (shard, kind, monitor_id, notification_id, detail)
+  SELECT id, ?, ?::bigint, ?::bigint, ? FROM shards
+  WHERE ?::bigint IS NULL OR id = ?::bigint % (SELECT count(*) FROM shards) RETURNING id`;
 
 /** Appends entries to the log. Returns the id of the last appended entry; null when `changes` is empty. */
-export async function appendChanges(tx: Transaction, changes: readonly NewChange[]): Promise<number | null> {
-  const written = await tx.runEach(INSERT, changes.map(rowOf));
+export function appendChanges(tx: Transaction, changes: readonly NewChange[]): Promise<number | null> {
+  return appendRows(tx, changes.map(rowOf));
+}
+
+async function appendRows(tx: Transaction, rows: readonly SqlValue[][]): Promise<number | null> {
+  const written = await tx.runEach(
+    INSERT,
+    rows.map((row) => [...row, row[1] ?? null, row[1] ?? null]),
+  );
   return written.at(-1)?.id ?? null;
 }
 
 /**
- * The next entries after this id, in their order. The query runs on the connection for `work`, so reads of
+ * Appends all entries of the log again, in their order, for the shards of now, and removes the old ones. An
+ * entry for all shards may be applied more than once after that, which is safe.
+ */
+export async function appendAgain(tx: Transaction): Promise<void> {
+  const entries = await tx.db.selectFrom('changes').selectAll().orderBy('id').execute();
+  await tx.runEach('DELETE FROM changes', [[]]);
+  await appendRows(
+    tx,
+    entries.map(({ kind, monitor_id, notification_id, detail }) => [
+      kind,
+      monitor_id,
+      notification_id,
+      detail,
+    ]),
+  );
+}
+
+/**
+ * The next entries of the shard after this id, in their order. The query runs on the connection for `work`, so reads of
  * pages and of the API do not delay it.
  */
-export async function changesAfter(store: Store, afterId: number, limit: number): Promise<Change[]> {
+export async function changesAfter(
+  store: Store,
+  afterId: number,
+  limit: number,
+  shard: Shard = ONLY_SHARD,
+): Promise<Change[]> {
   const rows = await store.work
     .selectFrom('changes as c')
     .leftJoin('notifications as n', 'n.id', 'c.notification_id')
     .selectAll('c')
     .select('n.provider_type')
+    .where('c.shard', '=', shard.id)
     .where('c.id', '>', afterId)
     .orderBy('c.id')
     .limit(limit)
@@ -116,11 +152,11 @@ export async function changesAfter(store: Store, afterId: number, limit: number)
 }
 
 /**
- * Removes the entries up to `untilId`. Run this step in the transaction that stores the effects of these
+ * Removes the entries of the shard up to `untilId`. Run this step in the transaction that stores the effects of these
  * entries.
  */
-export function removeChanges(untilId: number): SqlStep {
-  return { sql: 'DELETE FROM changes WHERE id <= ?', rows: [[untilId]] };
+export function removeChanges(untilId: number, shard: Shard = ONLY_SHARD): SqlStep {
+  return { sql: 'DELETE FROM changes WHERE id <= ? AND shard = ?', rows: [[untilId, shard.id]] };
 }
 
 type LoggedRow = Selectable<Database['changes']> & { provider_type: string | null };

@@ -1,15 +1,22 @@
 import { z } from 'zod';
+import type { Shard } from '../../verdict/shard.ts';
 import type { Announced } from '../../verdict/transition.ts';
-import { idChunks, type Readable, readingOf } from '../queries.ts';
+import { idChunks, inShard, type Readable, readingOf } from '../queries.ts';
 import type { Store, Transaction } from '../store.ts';
 import type { Row } from './resources.ts';
 
-/** The next `limit` monitors after `afterId`, of all workspaces, by ascending id. */
-export function monitorsAfter(store: Store, afterId: number, limit: number): Promise<Row<'monitors'>[]> {
+/** The next `limit` monitors of the shard after `afterId`, of all workspaces, by ascending id. */
+export function monitorsAfter(
+  store: Store,
+  afterId: number,
+  limit: number,
+  shard: Shard,
+): Promise<Row<'monitors'>[]> {
   return store.read
     .selectFrom('monitors')
     .selectAll()
     .where('id', '>', afterId)
+    .where(inShard('id', shard))
     .orderBy('id')
     .limit(limit)
     .execute();

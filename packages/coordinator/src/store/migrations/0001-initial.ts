@@ -119,10 +119,11 @@ const DECLARED = [
   'CREATE INDEX components_group ON components (group_id) WHERE group_id IS NOT NULL',
   'CREATE INDEX components_monitor ON components (monitor_id) WHERE monitor_id IS NOT NULL',
   // The log of changes of the declaration whose effects (votes that end, announcements, scheduling) are not
-  // applied yet, see `changes.ts`. Ids grow in the order of the commits. `detail` is JSON: the content of
-  // removed rows, the version of links, or the id of a maintenance window.
+  // applied yet, see `changes.ts`. Ids grow in the order of the commits. `shard`: the shard whose leader
+  // applies the entry. `detail` is JSON: the content of removed rows, the version of links, or the id of a
+  // maintenance window.
   `CREATE TABLE changes (
-    id INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL,
+    id INTEGER PRIMARY KEY AUTOINCREMENT, shard INTEGER NOT NULL, kind TEXT NOT NULL,
     monitor_id INTEGER, notification_id INTEGER, detail TEXT)`,
 ];
 
@@ -184,13 +185,20 @@ const EVALUATION = [
   `CREATE TABLE stream_positions (
     stream TEXT PRIMARY KEY, stream_created TEXT NOT NULL, sequence INTEGER NOT NULL,
     message_id TEXT NOT NULL, message_time INTEGER NOT NULL) WITHOUT ROWID`,
-  // The lease of a shard, see `shard-lease.ts`. `term` is drawn at random each time a coordinator takes the
-  // lease; '': the holder has resigned. When the row has got another term, the constraint refuses the writes
+  // The shards and their leases, see `shard-lease.ts`. The number of rows is the number of shards. `term` is
+  // drawn at random each time a coordinator takes the lease; '': the holder has resigned. When the row has got
+  // another term, the constraint refuses the writes
   // of the former leader. `writes` counts the transactions of this term. `holder` and `epoch` (how often the
-  // lease was taken) are only for people. `expires_at` is an instant of the database's clock.
+  // lease was taken) are only for people. `coordinator`: the id of the holder in `coordinators`. `expires_at`
+  // is an instant of the database's clock.
   `CREATE TABLE shards (
-    id INTEGER PRIMARY KEY, holder TEXT NOT NULL, term TEXT CONSTRAINT not_leading CHECK (term IS NOT NULL),
+    id INTEGER PRIMARY KEY, holder TEXT NOT NULL, coordinator TEXT NOT NULL,
+    term TEXT CONSTRAINT not_leading CHECK (term IS NOT NULL),
     writes INTEGER NOT NULL, epoch INTEGER NOT NULL, expires_at INTEGER NOT NULL)`,
+  `INSERT INTO shards (id, holder, coordinator, term, writes, epoch, expires_at) VALUES (0, '', '', '', 0, 0, 0)`,
+  // The coordinators that can lead, while there are several shards. `seen_at` is an instant of the database's
+  // clock, and is written each second.
+  'CREATE TABLE coordinators (id TEXT PRIMARY KEY, seen_at INTEGER NOT NULL) WITHOUT ROWID',
   // `last_seen_at`: the last time at which the region had a live agent. It is written at
   // least once a minute while the region has a live agent.
   'CREATE TABLE region_presence (region TEXT PRIMARY KEY, last_seen_at INTEGER NOT NULL) WITHOUT ROWID',
@@ -233,11 +241,13 @@ const TOTALS = [
     PRIMARY KEY (hour, monitor_id)) WITHOUT ROWID`,
   // Counts of the export over OTLP (`export/`). `totals` is JSON and includes the notes up to `until`. A note
   // has the results of one batch of the recorder, as far as their monitors are exported. A note is deleted
-  // when all totals include it. The process assigns the ids of notes, which only grow.
+  // when all totals include it. The leader of a shard assigns the ids of its notes. The ids only grow, also from a
+  // leader to the next one, and when a monitor moves to another shard.
   `CREATE TABLE export_totals (
     monitor_id INTEGER PRIMARY KEY REFERENCES monitors ON DELETE CASCADE,
     until INTEGER NOT NULL, totals TEXT NOT NULL)`,
-  'CREATE TABLE export_notes (id INTEGER PRIMARY KEY, note BLOB NOT NULL)',
+  `CREATE TABLE export_notes (
+    shard INTEGER NOT NULL, id INTEGER NOT NULL, note BLOB NOT NULL, PRIMARY KEY (shard, id)) WITHOUT ROWID`,
 ];
 
 const DELIVERY = [

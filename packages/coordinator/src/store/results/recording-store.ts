@@ -2,6 +2,7 @@ import type { Outcome } from '@svc/shared/messages/check-result.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { sql } from 'kysely';
 import type { StoredState } from '../../verdict/restart.ts';
+import { ONLY_SHARD, type Shard } from '../../verdict/shard.ts';
 import { hourOf } from '../../verdict/summary-range.ts';
 import type { MonitorSlot, Writes } from '../../verdict/writes.ts';
 import { deliveryIds, hastenOlder, insertDeliveries, rowOf } from '../alerts/delivery-queue.ts';
@@ -57,25 +58,29 @@ export interface RecordingStore {
    * @throws StoreError when nothing of the batch was written
    */
   record(batch: RecordedBatch): Promise<readonly (number | null)[]>;
-  /** Yields the states of all monitors, in chunks. `now` is on the slots' clock, epoch ms. */
+  /** Yields the states of the shard's monitors, in chunks. `now` is on the slots' clock, epoch ms. */
   states(now: number): AsyncIterable<readonly StoredState[]>;
   positions(): Promise<readonly StreamPosition[]>;
 }
 
-/** Returns a {@link RecordingStore} that uses the database. */
-export function createRecordingStore(store: Store, secrets: Secrets): RecordingStore {
+/** Returns a {@link RecordingStore} of the shard that uses the database. */
+export function createRecordingStore(
+  store: Store,
+  secrets: Secrets,
+  shard: Shard = ONLY_SHARD,
+): RecordingStore {
   return {
     recordedOutcomes: (keys) => recordedOutcomes(store, keys),
     positions: () => readPositions(store),
 
-    states: (now) => storedStates(store, now),
+    states: (now) => storedStates(store, now, shard),
 
     async record(batch) {
       const deliveries = batch.writes.deliveries.map((delivery) => rowOf(secrets, delivery));
       try {
         const outcomes = await store.commit([
           insertDeliveries(deliveries),
-          ...[hastenOlder(deliveries), ...stepsOf(batch)].filter(({ rows }) => rows.length > 0),
+          ...[hastenOlder(deliveries), ...stepsOf(batch, shard)].filter(({ rows }) => rows.length > 0),
         ]);
         return Array.from(outcomes[0] ?? [], ({ changes, id }) => (changes === 0 ? null : id));
       } catch (error) {
@@ -91,7 +96,7 @@ export function createRecordingStore(store: Store, secrets: Secrets): RecordingS
   };
 }
 
-function stepsOf({ writes, positions, changesUntil, exportNote }: RecordedBatch): SqlStep[] {
+function stepsOf({ writes, positions, changesUntil, exportNote }: RecordedBatch, shard: Shard): SqlStep[] {
   const steps = [
     ...insertReports(
       [...writes.results.map(reportOf), ...writes.abstentions.map(abstentionOf)],
@@ -111,8 +116,8 @@ function stepsOf({ writes, positions, changesUntil, exportNote }: RecordedBatch)
     writeAnnouncements(writes.announcements),
     writePositions(positions),
   ];
-  if (changesUntil !== null) steps.push(removeChanges(changesUntil));
-  if (exportNote !== null) steps.push(insertNote(exportNote));
+  if (changesUntil !== null) steps.push(removeChanges(changesUntil, shard));
+  if (exportNote !== null) steps.push(insertNote(exportNote, shard));
   return steps;
 }
 

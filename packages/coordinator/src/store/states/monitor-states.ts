@@ -3,12 +3,13 @@ import { sql } from 'kysely';
 import type { MonitorStatus } from '../../verdict/monitor.ts';
 import type { StoredState } from '../../verdict/restart.ts';
 import { FINEST_PERIOD_MS, phaseOf } from '../../verdict/schedule.ts';
+import { ONLY_SHARD, type Shard } from '../../verdict/shard.ts';
 import type { Link, ReasonInterval } from '../../verdict/state.ts';
 import { SAME_INTERVAL_MS } from '../../verdict/status-change.ts';
 import type { Announced, TransitionReason } from '../../verdict/transition.ts';
 import type { Writes, WrittenState, WrittenVotes } from '../../verdict/writes.ts';
 import { pairsAs } from '../dialect.ts';
-import { readAhead } from '../queries.ts';
+import { inShard, readAhead } from '../queries.ts';
 import type { SqlStep, Store } from '../store.ts';
 import { openSlotsText, readOpenSlots, readVotes, votesText } from './stored-votes.ts';
 
@@ -105,15 +106,19 @@ type StateRow = {
   opened_at: number | null;
 };
 
-/** Yields the states of all monitors, in chunks of some hundred. `now` is on the slots' clock, epoch ms. */
-export async function* storedStates(store: Store, now: number): AsyncGenerator<readonly StoredState[]> {
+/** Yields the states of the shard's monitors, in chunks of some hundred. `now` is on the slots' clock, epoch ms. */
+export async function* storedStates(
+  store: Store,
+  now: number,
+  shard: Shard = ONLY_SHARD,
+): AsyncGenerator<readonly StoredState[]> {
   yield* readAhead(
-    (after) => statesAfter(store, after, now),
+    (after) => statesAfter(store, after, now, shard),
     ({ id }) => id,
   );
 }
 
-async function statesAfter(store: Store, after: number, now: number): Promise<StoredState[]> {
+async function statesAfter(store: Store, after: number, now: number, shard: Shard): Promise<StoredState[]> {
   const rows: StateRow[] = await store.read
     .selectFrom('monitor_states')
     .leftJoin('incidents', 'incidents.key', 'monitor_states.incident')
@@ -121,6 +126,7 @@ async function statesAfter(store: Store, after: number, now: number): Promise<St
     .select('incidents.opened_at')
     .$narrowType<{ reason: TransitionReason | null }>()
     .where('monitor_states.monitor_id', '>', after)
+    .where(inShard('monitor_states.monitor_id', shard))
     .orderBy('monitor_states.monitor_id')
     .limit(CHUNK)
     .execute();
@@ -131,8 +137,8 @@ async function statesAfter(store: Store, after: number, now: number): Promise<St
       store,
       rows.map((row) => row.monitor_id),
     ),
-    linksBetween(store, after, last),
-    intervalsBetween(store, after, last, now),
+    linksBetween(store, after, last, shard),
+    intervalsBetween(store, after, last, now, shard),
   ]);
   return rows.map((row) => ({
     ...stateOf(row),
@@ -204,7 +210,12 @@ export async function storedVerdicts(
   );
 }
 
-async function linksBetween(store: Store, after: number, until: number): Promise<Map<number, Link[]>> {
+async function linksBetween(
+  store: Store,
+  after: number,
+  until: number,
+  shard: Shard,
+): Promise<Map<number, Link[]>> {
   const rows = await store.read
     .selectFrom('links')
     .innerJoin('notifications', 'notifications.id', 'links.notification_id')
@@ -220,6 +231,7 @@ async function linksBetween(store: Store, after: number, until: number): Promise
     ])
     .where('links.monitor_id', '>', after)
     .where('links.monitor_id', '<=', until)
+    .where(inShard('links.monitor_id', shard))
     .orderBy('links.monitor_id')
     .orderBy('links.notification_id')
     .execute();
@@ -239,6 +251,7 @@ async function intervalsBetween(
   after: number,
   until: number,
   now: number,
+  shard: Shard,
 ): Promise<Map<number, ReasonInterval[]>> {
   const rows = await store.read
     .selectFrom('transitions as t')
@@ -247,6 +260,7 @@ async function intervalsBetween(
     .$narrowType<{ reason: TransitionReason }>()
     .where('t.monitor_id', '>', after)
     .where('t.monitor_id', '<=', until)
+    .where(inShard('t.monitor_id', shard))
     .whereRef('t.from_status', '=', 't.to_status')
     .whereRef('t.at', '>=', 's.since')
     .where(({ eb, or, ref }) =>

@@ -1,0 +1,40 @@
+import { systemClock } from '@svc/shared/clock.ts';
+import type { Logger } from '@svc/shared/log.ts';
+import { type DatabaseUrl, openAt } from './database-url.ts';
+import { StoreError } from './errors.ts';
+import { moveRows, replaceShards, SHARDS, type ShardRow } from './shards.ts';
+import { storeInProcess } from './sqlite/store-in-process.ts';
+import type { Store } from './store.ts';
+
+/** Opens the database and changes its number of shards, see {@link changeShards}. */
+export async function changeShardsAt(url: DatabaseUrl, count: number, log: Logger): Promise<number> {
+  const store = await openAt(url, log, storeInProcess(systemClock));
+  try {
+    return await changeShards(store, count);
+  } finally {
+    await store.close();
+  }
+}
+
+/**
+ * Changes the number of shards. Logged changes and notes of the export move to the shards in which their
+ * monitors lie afterwards. A frozen leader of before the change can write nothing any more.
+ *
+ * @returns the number of before
+ * @throws StoreError `store-in-use` while a coordinator leads
+ */
+export function changeShards(store: Store, count: number): Promise<number> {
+  return store.transaction(async (tx) => {
+    const there = await tx.query<ShardRow>(SHARDS);
+    const leader = there.find(({ free }) => free !== 1);
+    if (leader !== undefined) {
+      throw new StoreError(
+        'store-in-use',
+        `${leader.holder} leads: stop all coordinators first, or wait 4 s if it was killed`,
+      );
+    }
+    await replaceShards(tx, count);
+    await moveRows(tx, count);
+    return there.length;
+  });
+}
