@@ -73,6 +73,10 @@ const COMMANDS: Readonly<Record<string, ListedCommand>> = {
     summary: 'replace the key that encrypts stored secrets',
     load: async () => (await import('./secret-key-command.ts')).secretKeyCommand,
   },
+  shards: {
+    summary: 'change the number of shards of the monitors, while no coordinator runs',
+    load: async () => (await import('./machine/shards-command.ts')).shardsCommand,
+  },
   status: {
     summary: 'show the state of coordinator, regions, agents, streams, queues, exports and errors',
     load: async () => (await import('./status/command.ts')).statusCommand,

@@ -10,6 +10,9 @@ export const systemAnswer = z.object({
   leading: z.boolean(),
   /** Missing in the answers of an older coordinator. */
   another_leads: z.boolean().default(false),
+  shards: z
+    .array(z.object({ id: z.number(), led: z.boolean(), here: z.boolean(), holder: z.string().nullable() }))
+    .default([]),
   parts: z.record(z.string(), z.boolean()),
   monitors: z.record(z.string(), z.number()).nullable(),
   queues: z

@@ -95,13 +95,14 @@ function shownStatus(
 
 function coordinator(
   baseUrl: string,
-  { version, leading, another_leads: isLedElsewhere, parts, monitors, queues }: Status['system'],
+  { version, leading, another_leads: isLedElsewhere, shards, parts, monitors, queues }: Status['system'],
 ): string {
   const works = Object.entries(parts).map(([name, isWorking]) => `${name} ${isWorking ? 'works' : 'FAILS'}`);
   const counts = Object.entries(monitors ?? {}).map(([status, count]) => `${count} ${status}`);
   const leads = leading ? 'leads' : isLedElsewhere ? 'another coordinator leads' : 'DOES NOT LEAD';
   const rows = [
     ['Coordinator', `${baseUrl}, version ${version}, ${leads}, ${works.join(', ')}`],
+    ...(shards.length > 1 ? [['Shards', shardsText(shards)]] : []),
     ['Monitors', monitors === null ? 'unknown' : counts.join(', ')],
   ];
   if (queues !== null) {
@@ -111,6 +112,14 @@ function coordinator(
     ]);
   }
   return table(rows);
+}
+
+/** Which coordinator leads which shards: `0, 1 this one; 2, 3 another one`. */
+function shardsText(shards: Status['system']['shards']): string {
+  const nameOf = ({ led, here, holder }: (typeof shards)[number]) =>
+    !led ? 'NOBODY' : here ? 'this one' : (holder ?? 'another one');
+  const byLeader = Map.groupBy(shards, nameOf);
+  return [...byLeader].map(([name, some]) => `${some.map(({ id }) => id).join(', ')} ${name}`).join('; ');
 }
 
 function regionTable({ system, regions }: Status, now: number): string {

@@ -27,7 +27,13 @@ export function findingsIn({ system, regions }: Status, now: number): Finding[] 
   ];
 }
 
-function partFindings({ leading, another_leads: isLedElsewhere, parts }: Status['system']): Finding[] {
+function partFindings({
+  leading,
+  another_leads: isLedElsewhere,
+  parts,
+  shards,
+}: Status['system']): Finding[] {
+  const unled = shards.filter(({ led }) => !led);
   const broken = Object.entries(parts).flatMap(([name, works]) => (works ? [] : [name]));
   return [
     ...broken.map((name) => ({
@@ -37,6 +43,12 @@ function partFindings({ leading, another_leads: isLedElsewhere, parts }: Status[
     ...(leading || isLedElsewhere
       ? []
       : [{ what: 'no coordinator leads: nothing is checked', todo: 'read its log, and start it again' }]),
+    ...(unled.length === 0 || unled.length === shards.length
+      ? []
+      : unled.map(({ id }) => ({
+          what: `no coordinator leads shard ${id}: its monitors are not checked`,
+          todo: 'if it stays so for 10 s, read the logs of the coordinators',
+        }))),
   ];
 }
 
