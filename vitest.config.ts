@@ -54,6 +54,8 @@ const LONG = [
   'test/conformance/lives.test.ts',
   // Its tests wait for totals that are stored a second later.
   'packages/coordinator/src/export/metrics-export.test.ts',
+  // It sends every request that there is.
+  'packages/coordinator/src/store/request-plans.test.ts',
   // Each test starts the threads of a store.
   'packages/coordinator/src/store/writing.test.ts',
 ];

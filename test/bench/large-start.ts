@@ -21,7 +21,7 @@ import { Program, ROOT } from '../support/process.ts';
 import { Children } from './children.ts';
 import { CHECKED_FROM, declaredMonitors, untilAllHaveBegunMs } from './declared-monitors.ts';
 import { machine } from './machine.ts';
-import { median, peakMiB, residentMiB } from './process-usage.ts';
+import { cpuMs, median, peakMiB, residentMiB } from './process-usage.ts';
 import { formatTable } from './table.ts';
 
 /** Memory is measured once more after the first job. */
@@ -36,6 +36,8 @@ const [region = 'hosta-fra'] = CHECKED_FROM;
 type Start = {
   readonly readyMs: number;
   readonly firstJobMs: number;
+  /** CPU time until then. */
+  readonly cpuMs: number;
   readonly peakMiB: number;
   readonly settledMiB: number;
 };
@@ -80,11 +82,12 @@ async function startOnce(): Promise<Start> {
   await coordinator.start();
   const readyMs = performance.now() - began;
   const firstJobMs = (await first.promise) - began;
+  const usedMs = cpuMs(coordinator.pid);
   subscription.close();
   const peak = peakMiB(coordinator.pid);
   await delay(SETTLED_AFTER_MS);
   const settledMiB = residentMiB(coordinator.pid);
-  return { readyMs, firstJobMs, peakMiB: peak, settledMiB };
+  return { readyMs, firstJobMs, cpuMs: usedMs, peakMiB: peak, settledMiB };
 }
 
 async function startsOf(
@@ -103,6 +106,7 @@ async function startsOf(
     name,
     middle(({ readyMs }) => readyMs),
     middle(({ firstJobMs }) => firstJobMs),
+    middle((start) => start.cpuMs),
     middle(({ peakMiB }) => peakMiB),
     middle(({ settledMiB }) => settledMiB),
   ];
@@ -129,7 +133,14 @@ try {
   ];
   console.log(
     formatTable(
-      [`${monitors.toLocaleString('en')} monitors`, 'ready ms', 'first job ms', 'peak MiB', '10 s later MiB'],
+      [
+        `${monitors.toLocaleString('en')} monitors`,
+        'ready ms',
+        'first job ms',
+        'CPU ms',
+        'peak MiB',
+        '10 s later MiB',
+      ],
       rows,
     ),
   );

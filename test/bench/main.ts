@@ -34,6 +34,7 @@ const BENCHMARKS: readonly { title: string; file: string; args: string[]; isLong
   { title: 'Memory over an hour', file: 'growth.ts', args: [], isLong: true },
   { title: 'Detection', file: 'detection.ts', args: [], isLong: true },
   { title: 'Recovery', file: 'recovery.ts', args: [], isLong: true },
+  { title: 'Take-overs between two coordinators', file: 'take-overs.ts', args: [], isLong: true },
   { title: 'A disk that stalls', file: 'slow-disk.ts', args: ['1000', '30'], isLong: true },
   { title: 'Overload, and after it', file: 'overload.ts', args: [], isLong: true },
   { title: 'Whole loop, 1,000 checks/s', file: 'whole-loop.ts', args: ['1000', '60'], isLong: true },

@@ -1,5 +1,3 @@
-import { dashboardPages } from '@svc/coordinator/dashboard/pages.ts';
-import { ChangeFeed } from '@svc/coordinator/dashboard/scripts/change-feed.ts';
 import { DAY_MS, HOUR_MS } from '@svc/coordinator/verdict/summary-range.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { addSampleCompany } from '../screenshots/sample-company.ts';
@@ -7,16 +5,9 @@ import { type RunningApi, startApi } from '../support/api.ts';
 import { holdScripts } from '../support/browser/held-scripts.ts';
 import { pageProblems } from '../support/browser/page-problems.ts';
 import { nameOf, skipsBrowser, TestBrowser, VIEWS } from '../support/browser.ts';
-import { silentLog } from '../support/configured-store.ts';
+import { dashboardPaths } from '../support/dashboard/every-path.ts';
 import { openDashboard } from '../support/dashboard.ts';
 
-/** Answers for scripts, which are no pages. */
-const NO_PAGES = ['/events', '/palette'];
-/** Other paths for kinds whose first object has no such page: the operator's token cannot be revoked. */
-const OTHER_PATHS: Readonly<Record<string, string>> = {
-  '/tokens/{id}/revoke': '/tokens/2/revoke',
-  '/incidents/{incident_id}/updates/{id}': '/incidents/2/updates/2',
-};
 /** More states of pages. The forms of each kind have their own tests. */
 const MORE = [
   '/?name=zzz',
@@ -37,11 +28,7 @@ describe.skipIf(skipsBrowser)('every page', () => {
     const { statusPath } = await addSampleCompany(api);
     const page = { title: 'Private', slug: 'private', access_type: 'password', password: 'correct horse' };
     expect((await api.call('POST', '/v1/status-pages', page)).status).toBe(201);
-    const pages = dashboardPages({ changes: new ChangeFeed({ ...api, log: silentLog }) });
-    const ofDashboard = pages
-      .filter(({ method, path }) => method === 'GET' && !NO_PAGES.includes(path))
-      .map(({ path }) => OTHER_PATHS[path] ?? path.replaceAll(/\{\w+\}/g, '1'));
-    paths = [...ofDashboard, statusPath, ...MORE, NOTHING];
+    paths = [...dashboardPaths(api), statusPath, ...MORE, NOTHING];
     browser = await TestBrowser.launch();
   });
   afterAll(async () => {

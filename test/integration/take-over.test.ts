@@ -2,19 +2,18 @@
  * Two coordinators share a PostgreSQL database and a NATS server. One leads, both serve the API, and the other one takes
  * over when the leader stops or is cut off.
  */
-import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Region } from '@svc/shared/regions.ts';
 import { Secret } from '@svc/shared/secret.ts';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, type TestContext, test } from 'vitest';
+import { type HeldLink, startHeldLink } from '../support/held-link.ts';
 import type { HttpTarget } from '../support/http-target.ts';
 import type { LocalService } from '../support/local-service.ts';
 import { type NatsProxy, startNatsProxy } from '../support/nats-proxy.ts';
 import { type NatsServer, startNatsServer } from '../support/nats-server.ts';
-import { type Opened, openedIn, receiverIn, serviceIn, targetIn } from '../support/opened.ts';
+import { openedIn, receiverIn, serviceIn, targetIn } from '../support/opened.ts';
 import { type PostgresServer, startPostgres } from '../support/postgres-server.ts';
 import type { Receiver } from '../support/receiver.ts';
 import { ScaledClock } from '../support/scaled-clock.ts';
@@ -35,51 +34,13 @@ const failing = (response: ServerResponse) => {
   response.end();
 };
 
-/** A link to the database that can be held: bytes wait in it, and no connection ends. */
-async function linkIn(opened: Opened, port: number) {
-  const sockets = new Set<Socket>();
-  let isHeld = false;
-  const server = createServer((client) => {
-    const upstream = connect(port, '127.0.0.1');
-    for (const [from, to] of [
-      [client, upstream],
-      [upstream, client],
-    ] as const) {
-      sockets.add(from);
-      from.on('error', () => {});
-      from.on('close', () => to.destroy());
-      from.on('data', (chunk) => to.write(chunk));
-      if (isHeld) from.pause();
-    }
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  opened.push({
-    async close() {
-      for (const socket of sockets) socket.destroy();
-      server.close();
-    },
-  });
-  return {
-    port: (server.address() as AddressInfo).port,
-    hold() {
-      isHeld = true;
-      for (const socket of sockets) socket.pause();
-    },
-    release() {
-      isHeld = false;
-      for (const socket of sockets) socket.resume();
-    },
-  };
-}
-
 type Pair = {
   readonly first: LocalService;
   readonly second: LocalService;
   readonly web: HttpTarget;
   readonly hook: Receiver;
   /** The link between the first coordinator and the database. */
-  readonly link: Awaited<ReturnType<typeof linkIn>>;
+  readonly link: HeldLink;
   readonly nats: NatsServer;
   /** The link between the first coordinator and NATS. */
   readonly natsLink: NatsProxy;
@@ -102,7 +63,8 @@ async function pairIn(context: TestContext): Promise<Pair> {
   opened.push({ close: () => nats.dispose() });
   const natsLink = await startNatsProxy(nats.port);
   opened.push(natsLink);
-  const link = await linkIn(opened, postgres.port);
+  const link = await startHeldLink(postgres.port);
+  opened.push(link);
   const shared = { clock: new ScaledClock(10), declared: {} };
   const url = postgres.url(database);
   const throughLink = new Secret(`postgres://svc@127.0.0.1:${link.port}/${database}`);

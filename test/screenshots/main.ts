@@ -35,9 +35,9 @@ function picturesOf({ monitorPath, statusPath }: SampleCompany): Picture[] {
     { name: 'status-page', ...status, view: DESK, height: 1_080 },
     { name: 'status-page-dark', ...status, view: { ...DESK, theme: 'dark' }, height: 1_080 },
     { name: 'status-page-phone', ...status, view: phone, height: 1_080 },
-    { name: 'dashboard', ...dashboard, path: '/', height: 900 },
-    { name: 'dashboard-dark', ...dashboard, view: { ...DESK, theme: 'dark' }, path: '/', height: 900 },
-    { name: 'monitor', ...dashboard, path: monitorPath, height: 1_150 },
+    { name: 'dashboard', ...dashboard, path: '/', height: 780 },
+    { name: 'dashboard-dark', ...dashboard, view: { ...DESK, theme: 'dark' }, path: '/', height: 780 },
+    { name: 'monitor', ...dashboard, path: monitorPath, height: 1_080 },
     { name: 'form', ...dashboard, path: `${monitorPath}/edit`, height: 1_200 },
     { name: 'incidents', ...dashboard, path: '/incidents', height: 700 },
   ];

@@ -1,5 +1,6 @@
+import { addLatency, emptyHistogram, encodeHistogram } from '@svc/coordinator/verdict/latency-histogram.ts';
 import type { MonitorStatus } from '@svc/coordinator/verdict/monitor.ts';
-import { DAY_MS, dayOf, HOUR_MS } from '@svc/coordinator/verdict/summary-range.ts';
+import { DAY_MS, dayOf, HOUR_MS, hourOf } from '@svc/coordinator/verdict/summary-range.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import type { RunningApi } from '../support/api.ts';
 import { addSampleHistory } from '../support/sample-history.ts';
@@ -93,7 +94,7 @@ function addIncidentsOfChanges(api: RunningApi, id: number, until: number) {
       sql: `INSERT INTO incidents (key, workspace_id, monitor_id, opened_at, closed_at)
         SELECT incident, ${api.workspaceId}, monitor_id, min(at), max(at) FROM transitions
         WHERE monitor_id = ? AND incident NOT IN (SELECT key FROM incidents WHERE key IS NOT NULL)
-        GROUP BY incident HAVING max(at) <= ?`,
+        GROUP BY incident, monitor_id HAVING max(at) <= ?`,
       rows: [[id, until]],
     },
   ]);
@@ -107,6 +108,7 @@ async function addMonitor(api: RunningApi, monitor: SampleMonitor, random: () =>
   if (isPaused) return id;
   const now = api.clock.wall();
   await addDays(api, id, random);
+  await addHours(api, id, random);
   const since = now - (DAYS + 5) * DAY_MS;
   await addChange(api, id, { from: 'unknown', to: 'active', at: since });
   if (current === undefined) await addState(api, id, { status: 'active', since });
@@ -143,6 +145,22 @@ function addDays(api: RunningApi, id: number, random: () => number) {
     };
   });
   return addRows(api.store, 'uptime_days', ...rows);
+}
+
+/** The latencies of the last 24 hours that are rolled up. */
+function addHours(api: RunningApi, id: number, random: () => number) {
+  const hour = hourOf(api.clock.wall() - 6 * MINUTE_MS);
+  const usual = 15 + random() * 120;
+  const rows = Array.from({ length: 24 }, (_, index) => {
+    const histogram = emptyHistogram();
+    const wave = 1 + 0.25 * Math.sin((index / 24) * 2 * Math.PI);
+    for (let each = 0; each < 60; each += 1) addLatency(histogram, usual * wave * (0.9 + 0.3 * random()));
+    return {
+      ...{ monitor_id: id, at: hour - (index + 1) * HOUR_MS, region: REGIONS[0] },
+      ...{ passed: 60, degraded: 0, failed: 0, not_run: 0, latency: encodeHistogram(histogram) },
+    };
+  });
+  return addRows(api.store, 'rollup_hours', ...rows);
 }
 
 type Change = { from: MonitorStatus; to: MonitorStatus; at: number; incident?: string };

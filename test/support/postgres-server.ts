@@ -56,15 +56,22 @@ export type PostgresServer = {
  * `nobody`.
  *
  * @param options.isDurable whether it waits for the disk, for tests that kill it
+ * @param options.kept a folder whose data is used and kept; left out: a new folder, which is deleted
  */
-export async function startPostgres({ isDurable = false } = {}): Promise<PostgresServer> {
+export async function startPostgres({
+  isDurable = false,
+  kept,
+}: {
+  isDurable?: boolean;
+  kept?: string;
+} = {}): Promise<PostgresServer> {
   const programs = await findPostgres();
   const user = postgresUser();
-  const folder = mkdtempSync(join(existsSync(IN_MEMORY) ? IN_MEMORY : tmpdir(), 'svc-postgres-'));
+  const folder = kept ?? mkdtempSync(join(existsSync(IN_MEMORY) ? IN_MEMORY : tmpdir(), 'svc-postgres-'));
   if (user !== null) chownSync(folder, user.uid, user.gid);
   const data = join(folder, 'data');
   const port = await freePort();
-  await initialise(programs.initdb, data, user);
+  if (!existsSync(data)) await initialise(programs.initdb, data, user);
   let child: ChildProcess;
 
   async function start(): Promise<void> {
@@ -139,8 +146,8 @@ export async function startPostgres({ isDurable = false } = {}): Promise<Postgre
       await restart();
     },
     async dispose() {
-      await end('SIGQUIT');
-      rmSync(folder, { recursive: true, force: true });
+      await end(kept === undefined ? 'SIGQUIT' : 'SIGINT');
+      if (kept === undefined) rmSync(folder, { recursive: true, force: true });
     },
   };
 }

@@ -53,11 +53,12 @@ function reportOf({
 /** A recorded result. */
 export type StoredResult = SlotReport & { readonly slot: number; readonly monitor_id: number };
 
-/** All results, by slot, monitor and region. */
-export async function storedResults({ read }: Pick<Store, 'read'>): Promise<StoredResult[]> {
+/** All results of slots from `since` on, by slot, monitor and region. */
+export async function storedResults({ read }: Pick<Store, 'read'>, since = 0): Promise<StoredResult[]> {
   const rows = await read
     .selectFrom('slot_results')
     .select(['slot', 'monitor_id', 'reports'])
+    .where('slot', '>=', since)
     .orderBy('slot')
     .orderBy('monitor_id')
     .execute();

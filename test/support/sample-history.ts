@@ -129,7 +129,7 @@ async function addRollups(api: RunningApi, id: number, now: number): Promise<voi
       }),
     },
     {
-      sql: 'INSERT OR IGNORE INTO rollup_progress (id, hour, phase, day, after_monitor) VALUES (1, ?, 0, ?, 0)',
+      sql: 'INSERT INTO rollup_progress (id, hour, phase, day, after_monitor) VALUES (1, ?, 0, ?, 0) ON CONFLICT DO NOTHING',
       rows: [[hour, day]],
     },
   ]);

@@ -51,6 +51,7 @@ test('the most urgent monitors come first, and among equals the newest change', 
     maintenance: false,
     target: `https://example.com/health?${MASK}`,
     periodicity: '1m',
+    disagreeing: [],
   });
 });
 

@@ -1,5 +1,6 @@
 import { channelPages } from './channels/channel-pages.ts';
 import type { DashboardPage } from './dashboard-page.ts';
+import { monitorActions } from './monitor/monitor-actions.ts';
 import { overviewPage } from './monitor/monitor-list.ts';
 import { MONITOR_PAGES } from './monitor/monitor-pages.ts';
 import { incidentPages } from './notes/incident-pages.ts';
@@ -24,6 +25,7 @@ export function dashboardPages({ changes }: PageParts): readonly DashboardPage[]
     ...MONITOR_PAGES,
     ...monitorForms,
     ...monitorRemoval,
+    ...monitorActions,
     ...incidentPages,
     ...maintenancePages,
     regionsPage,

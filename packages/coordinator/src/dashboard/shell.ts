@@ -70,7 +70,7 @@ function navigation(pages: readonly DashboardPage[], viewer: Viewer, path: strin
     (page) => page.navigation !== undefined && scopeIncludes(viewer.scope, page.scope),
   );
   const current = currentEntry(entries, path);
-  return html`<nav aria-label="Main">${NAVIGATION_GROUPS.map((group) => {
+  return html`<nav class="scrolls" aria-label="Main">${NAVIGATION_GROUPS.map((group) => {
     const members = entries.filter(({ navigation }) => navigation?.group === group);
     if (members.length === 0) return NO_HTML;
     return html`<p class="group">${group}</p><ul class="plain-list">${members.map(

@@ -73,17 +73,34 @@ export type Buckets = {
 export async function statusTimes(
   store: Pick<Store, 'read'>,
   monitorId: number,
-  { bucketMs, starts, now }: Buckets,
-): Promise<StatusTimes[]> {
-  if (bucketMs === DAY_MS) {
-    const days = await dailyTimes(store, [monitorId], starts.length, now);
-    return (days.get(monitorId) ?? []).map(({ times }) => times);
-  }
+  buckets: Buckets,
+): Promise<readonly StatusTimes[]> {
+  if (buckets.bucketMs !== DAY_MS)
+    return (await hourlyTimes(store, [monitorId], buckets)).get(monitorId) ?? [];
+  const days = await dailyTimes(store, [monitorId], buckets.starts.length, buckets.now);
+  return (days.get(monitorId) ?? []).map(({ times }) => times);
+}
+
+/**
+ * How long each monitor had each status in each bucket, from the changes of status. All monitors are read together.
+ *
+ * @param buckets not of days: those are rolled up, see {@link dailyTimes}
+ */
+export async function hourlyTimes(
+  store: Pick<Store, 'read'>,
+  monitorIds: readonly number[],
+  { starts, now }: Pick<Buckets, 'starts' | 'now'>,
+): Promise<ReadonlyMap<number, readonly StatusTimes[]>> {
   const edges = [...starts, now];
-  const histories = await statusHistories(store, [monitorId], { from: starts[0] ?? now, until: now });
-  const times = timesBetween(histories.get(monitorId) ?? [], edges);
-  const inWindows = (await timesInWindows(store, [monitorId], edges)).get(monitorId);
-  return times.map((time, index) => withMaintenance(time, inWindows?.[index] ?? NO_TIMES));
+  const histories = await statusHistories(store, monitorIds, { from: starts[0] ?? now, until: now });
+  const maintained = await timesInWindows(store, monitorIds, edges);
+  return new Map(
+    monitorIds.map((id) => {
+      const inWindows = maintained.get(id);
+      const times = timesBetween(histories.get(id) ?? [], edges);
+      return [id, times.map((time, index) => withMaintenance(time, inWindows?.[index] ?? NO_TIMES))];
+    }),
+  );
 }
 
 /** The ranges for which pages show the uptime, shortest first. */

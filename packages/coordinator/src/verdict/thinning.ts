@@ -105,7 +105,7 @@ export function areTooMany(count: number, late: number): boolean {
 export type AgentLoad = {
   /** Number of checks that were begun or refused. */
   readonly begun: number;
-  /** Number of checks that began at least 250 ms late or were refused. */
+  /** Number of checks that began more than 250 ms late or were refused. */
   readonly late: number;
   /** Number of checks that waited for seconds, or were refused because the agent had no room. */
   readonly behind: number;

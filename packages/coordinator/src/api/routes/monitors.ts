@@ -11,6 +11,7 @@ import { MASK } from '@svc/shared/secret.ts';
 import { urlSecrets, userInfoApart } from '@svc/shared/url-secrets.ts';
 import { z } from 'zod';
 import type { StoredMonitor } from '../../declaration/stored.ts';
+import { type RecentHistory, recentHistories } from '../../history/recent-history.ts';
 import {
   type FailingChannel,
   type FailingChannels,
@@ -25,7 +26,8 @@ import {
 } from '../../store/declaration/monitor-overview.ts';
 import { monitorCreatedAt, usesOfMonitor } from '../../store/declaration/monitors.ts';
 import { MaintenanceNow } from '../../store/incidents/maintenance-windows.ts';
-import { type LiveMonitor, MONITOR_STATUSES } from '../../verdict/monitor.ts';
+import { type LiveMonitor, MONITOR_STATUSES, type MonitorStatus } from '../../verdict/monitor.ts';
+import { addTimes, NO_TIMES, type StatusTimes, uptimePercent, worstStatus } from '../../verdict/uptime.ts';
 import { id, instant } from '../answers.ts';
 import type { ApiParts, KnownVerdict } from '../api-parts.ts';
 import { instantTextOrNull } from '../body-members.ts';
@@ -89,6 +91,30 @@ export function monitorKindOf(body: unknown): MonitorKind {
   throw invalid([{ path: ['type'], message }]);
 }
 
+const bars = (what: string) =>
+  z.array(z.enum([...MONITOR_STATUSES, 'maintenance'])).meta({
+    description: `The worst status in each of the last ${what}, oldest first. \`maintenance\`: there was no other data.`,
+  });
+const uptimeShare = (range: string) =>
+  z
+    .number()
+    .nullable()
+    .meta({ description: `Uptime of the last ${range}, percent. Null without data.` });
+const medianLatency = z.number().nullable();
+
+const historyView = z
+  .object({
+    uptime_24h: uptimeShare('24 hours'),
+    uptime_90d: uptimeShare('90 days'),
+    hours: bars('24 hours'),
+    days: bars('90 days (UTC)'),
+    latency: medianLatency.meta({
+      description: 'Median latency of the last 24 hours that are rolled up, ms. Null without data.',
+    }),
+    latencies: z.array(medianLatency).meta({ description: 'The same in each of these hours, oldest first.' }),
+  })
+  .meta({ description: 'Present where `include=history` is in the query.' });
+
 const monitorStateView = z
   .object({
     id,
@@ -108,6 +134,11 @@ const monitorStateView = z
         'What is checked, without user information and with a mask in place of a query, for every scope of the token. Null while no coordinator leads.',
     }),
     periodicity: z.enum(PERIODICITIES).nullable().meta({ description: 'Null while no coordinator leads.' }),
+    disagreeing: z.array(z.string()).meta({
+      description:
+        'Regions whose newest vote is another outcome than the status. For `degraded`, a failed vote agrees too. Empty for `unknown`.',
+    }),
+    history: historyView.optional(),
   })
   .meta({
     examples: [
@@ -121,6 +152,7 @@ const monitorStateView = z
         maintenance: false,
         target: 'https://api.example.com/health',
         periodicity: '30s',
+        disagreeing: [],
       },
     ],
   });
@@ -186,6 +218,10 @@ const query = offsetPage.extend({
     .enum(['true', 'false'], 'must be true or false')
     .optional()
     .meta({ description: '`true`: only monitors that are under maintenance now. `false`: only the others.' }),
+  include: z
+    .enum(['history'], 'must be history')
+    .optional()
+    .meta({ description: '`history`: with the uptime and the latency of the last 24 hours and 90 days.' }),
   sort: z
     .enum(OVERVIEW_ORDERS, `must be one of ${OVERVIEW_ORDERS.join(', ')}`)
     .default('state')
@@ -213,6 +249,8 @@ export function monitorStateEndpoints({ store, monitors, slotNow }: Parts): Serv
   const viewOf = (
     { id, active, maintenance, ...row }: OverviewRow,
     monitor: LiveMonitor | undefined,
+    verdict: KnownVerdict | undefined,
+    history: RecentHistory | undefined,
   ): MonitorStateView => {
     return {
       ...row,
@@ -221,11 +259,13 @@ export function monitorStateEndpoints({ store, monitors, slotNow }: Parts): Serv
       maintenance: maintenance === 1,
       target: monitor === undefined ? null : urlSecrets.replaced(monitor.target, MASK),
       periodicity: PERIODICITIES.find((each) => periodMs(each) === monitor?.periodMs) ?? null,
+      disagreeing: verdict === undefined ? [] : regionsAgainst(verdict),
+      ...(history === undefined ? {} : { history: historyOf(history) }),
     };
   };
   return [
     serve(monitorStates, async (request) => {
-      const { limit, offset, ids, name, type, state, maintenance, sort } = request.query;
+      const { limit, offset, ids, name, type, state, maintenance, include, sort } = request.query;
       const workspaceId = workspaceOf(request);
       const { rows, counts, underMaintenance } = await monitorOverview(store, {
         workspaceId,
@@ -241,8 +281,16 @@ export function monitorStateEndpoints({ store, monitors, slotNow }: Parts): Serv
       });
       const total =
         state === undefined ? Object.values(counts).reduce((sum, count) => sum + count, 0) : counts[state];
-      const known = await monitors.findMonitors(rows.map(({ id }) => id));
-      const data = rows.map((row) => viewOf(row, known.get(row.id)));
+      const listed = rows.map(({ id }) => id);
+      const [known, verdicts, histories] = await Promise.all([
+        monitors.findMonitors(listed),
+        monitors.verdictsOf(listed),
+        include === undefined ? new Map() : recentHistories(store, listed, slotNow()),
+      ]);
+      const data = rows.map((row) => {
+        const { id } = row;
+        return viewOf(row, known.get(id), verdicts.get(id), histories.get(id));
+      });
       const failing = await failingChannelsOf(store, workspaceId, MOST_FAILING);
       return ok({
         ...{ data, total, limit, offset },
@@ -253,6 +301,39 @@ export function monitorStateEndpoints({ store, monitors, slotNow }: Parts): Serv
       } satisfies MonitorStatesView);
     }),
   ];
+}
+
+/** The outcomes of votes that agree with a status. */
+const AGREEING: Readonly<Record<MonitorStatus, readonly string[]>> = {
+  active: ['passed'],
+  degraded: ['degraded', 'failed'],
+  error: ['failed'],
+  unknown: ['passed', 'degraded', 'failed'],
+};
+
+function regionsAgainst({ status, votes }: KnownVerdict): string[] {
+  return votes.filter(({ outcome }) => !AGREEING[status].includes(outcome)).map(({ region }) => region);
+}
+
+function historyOf({ hours, days, median, medians }: RecentHistory): MonitorStateView['history'] {
+  const uptimeOf = (times: readonly StatusTimes[]) => uptimePercent(times.reduce(addTimes, NO_TIMES));
+  return {
+    uptime_24h: uptimeOf(hours),
+    uptime_90d: uptimeOf(days),
+    hours: hours.map(barOf),
+    days: days.map(barOf),
+    latency: tenths(median),
+    latencies: medians.map(tenths),
+  };
+}
+
+function barOf(times: StatusTimes): MonitorStatus | 'maintenance' {
+  const worst = worstStatus(times);
+  return worst === 'unknown' && times.maintenance > 0 ? 'maintenance' : worst;
+}
+
+function tenths(ms: number | null): number | null {
+  return ms === null ? null : Math.round(ms * 10) / 10;
 }
 
 /**

@@ -22,6 +22,7 @@ export type View = (typeof VIEWS)[number]['label'];
 
 const ACTIONS = [
   { path: 'edit', label: 'Edit', look: 'button' },
+  { path: 'copy', label: 'Copy', look: 'button' },
   { path: 'delete', label: 'Remove', look: 'button button-danger' },
 ] as const;
 
@@ -31,12 +32,12 @@ const ACTIONS = [
 export function monitorHead(
   monitor: MonitorView,
   view: View,
-  { canOpen }: Pick<DashboardRequest, 'canOpen'>,
+  { canOpen, formToken }: Pick<DashboardRequest, 'canOpen' | 'formToken'>,
 ): Html {
   const { id, name, status, active, type } = monitor;
   return html`${pageHead(name, {
     above: [{ href: '/', label: 'Monitors' }],
-    actions: actionsOf(id, canOpen),
+    actions: html`${canOpen(`/monitors/${id}/pause`, 'POST') ? pauseButton(id, active, formToken) : NO_HTML}${actionsOf(id, canOpen)}`,
     lead: html`<span class="row"><span id="monitor-state" data-live>${monitorState(status, active)}</span><span>${type.toUpperCase()}</span>${targetOf(monitor)}</span>`,
   })}
 ${monitor.warnings.map((warning) => html`<p class="notice notice-warning">${warning}</p>`)}
@@ -61,4 +62,10 @@ function targetOf(monitor: MonitorView): Html {
   const href = urlSecrets.isIn(url) ? null : safeHref(url);
   if (href === null) return html`<span>${withoutUserInfo(urlSecrets.replaced(url, MASK))}</span>`;
   return html`<a href="${href}" rel="noreferrer noopener">${url}</a>`;
+}
+
+/** The button that pauses a monitor, or resumes a paused one. */
+function pauseButton(id: string, isActive: boolean, formToken: Html): Html {
+  const [action, label] = isActive ? ['pause', 'Pause'] : ['resume', 'Resume'];
+  return html`<form method="post" action="/monitors/${id}/${action}">${formToken}<button>${label}</button></form>`;
 }

@@ -5,13 +5,18 @@ import {
   type OverviewOrder,
   SHOWN_STATES,
 } from '../../store/declaration/monitor-overview.ts';
+import { CHARTS_STYLE } from '../../web/charts/chart.ts';
+import { sparkline } from '../../web/charts/line-chart.ts';
+import { renderStatusStrip } from '../../web/charts/status-bars.ts';
 import { stateMark } from '../../web/design/states.ts';
+import { latencyText, percentage } from '../../web/figures.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
 import { age } from '../../web/times.ts';
 import { channelName } from '../channels/channel-state.ts';
 import type { DashboardPage, DashboardRequest } from '../dashboard-page.ts';
-import { numberIn, offsetPaging, pageHead, pathWith } from '../page-parts.ts';
-import { MONITOR_STATES, maintenanceLabel, monitorState } from '../state-labels.ts';
+import { counted, numberIn, offsetPaging, pageHead, pathWith } from '../page-parts.ts';
+import { MONITOR_STATES, maintenanceLabel, monitorState, stateOfStatus } from '../state-labels.ts';
+import { SELECTED, SELECTION_FORM, selectionButtons } from './monitor-actions.ts';
 
 /** Number of monitors on one page of the list. */
 const LIMIT = 50;
@@ -26,13 +31,14 @@ export const overviewPage: DashboardPage = {
   async handle(request) {
     const { api, query, canOpen } = request;
     const offset = numberIn(query, 'offset', 0, LAST_OFFSET);
-    const found = await api.read(monitorStates, searchOf(query, offset));
+    const found = await api.read(monitorStates, { ...searchOf(query, offset), include: 'history' });
     const isNew = found.total === 0 && query.size === 0;
     const actions = canOpen('/monitors/new')
       ? html`<a class="button button-main" href="/monitors/new">New monitor</a>`
       : NO_HTML;
     return {
       title: titleOf(found),
+      styles: [CHARTS_STYLE],
       isLive: true,
       body: html`${pageHead('Monitors', { actions })}
 <div id="failing-channels" data-live>${failingNotice(found)}</div>
@@ -42,7 +48,7 @@ ${
     : html`<div id="monitor-states" data-live>${stateTabs(query, found)}</div>
 ${searchForm(query)}
 <div id="monitors" class="stack" data-live>
-${found.data.length === 0 ? nothingFound(query) : monitorTable(request, found.data)}
+${found.data.length === 0 ? nothingFound(query) : selectableTable(request, found.data)}
 ${offsetPaging({ path: '/', query, total: found.total, limit: LIMIT, offset })}
 </div>`
 }`,
@@ -118,24 +124,87 @@ ${canOpen('/monitors/new') ? html`<p><a class="button button-main" href="/monito
 <p class="soft">Monitors can also be declared in a file or with Terraform, or created over the <a href="/docs">HTTP API</a>.</p></div>`;
 }
 
+/** The table of the monitors, with buttons for the ticked ones if the visitor may change monitors. */
+function selectableTable(request: DashboardRequest, monitors: readonly MonitorStateView[]): Html {
+  if (!request.hasScope('write')) return monitorTable(request, monitors);
+  return html`<form id="${SELECTION_FORM}" method="post" action="/monitors/selected">${request.formToken}
+${monitorTable(request, monitors)}</form>
+${selectionButtons()}`;
+}
+
 /** The table of the monitors. */
 function monitorTable(
-  { query, now, canOpen }: DashboardRequest,
+  { query, now, canOpen, hasScope }: DashboardRequest,
   monitors: readonly MonitorStateView[],
 ): Html {
   const order = query.get('sort') ?? 'state';
+  const canSelect = hasScope('write');
   return html`<div class="table-frame" role="region" tabindex="0" aria-label="Monitors"><table class="monitors">
-<thead><tr>${heading('State', 'state', order, query)}${heading('Name', 'name', order, query)}
-<th scope="col">Type</th><th scope="col">Every</th>${heading('Since', '-since', order, query)}</tr></thead>
+<thead><tr>${canSelect ? html`<td></td>` : NO_HTML}${heading('State', 'state', order, query)}${heading('Name', 'name', order, query)}
+<th scope="col">24 hours</th><th scope="col">90 days</th><th scope="col">Latency, p50</th>${heading('Since', '-since', order, query)}</tr></thead>
 <tbody>${monitors.map(
-    ({ id, type, name, active, status, since, maintenance, target, periodicity }) => html`<tr>
-<td>${monitorState(status, active)}${maintenance ? html`<br>${maintenanceLabel()}` : NO_HTML}</td>
-<th scope="row">${canOpen(`/monitors/${id}`) ? html`<a id="monitor-${id}" href="/monitors/${id}">${name}</a>` : name}${
-      target === null ? NO_HTML : html`<span class="target soft small">${target}</span>`
-    }</th>
-<td class="soft">${type.toUpperCase()}</td><td class="soft">${periodicity ?? ''}</td>
-<td class="soft since">${since === null || !active ? NO_HTML : age(since, now)}</td></tr>`,
+    (monitor) =>
+      html`<tr>${canSelect ? tickCell(monitor) : NO_HTML}${cellsOf(monitor, { canOpen, now })}</tr>`,
   )}</tbody></table></div>`;
+}
+
+function tickCell({ id, name }: MonitorStateView): Html {
+  return html`<td class="tick"><input type="checkbox" name="${SELECTED}" value="${id}" aria-label="${`Tick ${name}`}"></td>`;
+}
+
+function cellsOf(
+  monitor: MonitorStateView,
+  { canOpen, now }: Pick<DashboardRequest, 'canOpen' | 'now'>,
+): Html {
+  const { id, type, name, active, status, since, maintenance, disagreeing, target, periodicity } = monitor;
+  return html`
+<td>${monitorState(status, active)}${maintenance ? html`<br>${maintenanceLabel()}` : NO_HTML}${active ? againstLabel(disagreeing) : NO_HTML}</td>
+<th scope="row">${canOpen(`/monitors/${id}`) ? html`<a id="monitor-${id}" href="/monitors/${id}">${name}</a>` : name}<span class="target soft small">${checkText(type, periodicity)}${target ?? ''}</span></th>
+${historyCells(monitor.history)}
+<td class="soft since">${since === null || !active ? NO_HTML : age(since, now)}</td>`;
+}
+
+/** The type and the period of a monitor: `HTTP every 30s `. */
+function checkText(type: string, periodicity: string | null): string {
+  return `${type.toUpperCase()}${periodicity === null ? '' : ` every ${periodicity}`} `;
+}
+
+/** Maximum number of regions that a row names. */
+const MOST_REGIONS = 2;
+
+/** Names the regions whose newest vote is another outcome than the status. */
+function againstLabel(regions: readonly string[]): Html {
+  if (regions.length === 0) return NO_HTML;
+  const more = regions.length - MOST_REGIONS;
+  const named = regions.slice(0, MOST_REGIONS).join(', ');
+  return html`<span class="against soft small">${named}${more > 0 ? ` and ${more} more` : ''} ${regions.length === 1 ? 'disagrees' : 'disagree'}</span>`;
+}
+
+/** The cells of a monitor's recent history: two uptimes with their bars, and the latency with its line. */
+function historyCells(history: MonitorStateView['history']): Html {
+  if (history === undefined) return html`<td></td><td></td><td></td>`;
+  const { uptime_24h: day, uptime_90d: quarter, hours, days, latency, latencies } = history;
+  const top = Math.max(1, ...latencies.map((value) => value ?? 0));
+  return html`<td class="recent">${uptimeText(day)}${barsOf(hours, 'hour')}</td>
+<td class="recent recent-days">${uptimeText(quarter)}${barsOf(days, 'day')}</td>
+<td class="recent">${latencyText(latency)}${latency === null ? NO_HTML : sparkline(latencies, top)}</td>`;
+}
+
+function uptimeText(percent: number | null): string {
+  return percentage(percent === null ? null : percent / 100);
+}
+
+type BarState = NonNullable<MonitorStateView['history']>['hours'][number];
+
+/** A bar for each hour or day. Without any data there are no bars. */
+function barsOf(states: readonly BarState[], unit: 'hour' | 'day'): Html {
+  if (states.every((state) => state === 'unknown')) return NO_HTML;
+  const count = (state: BarState) => states.filter((each) => each === state).length;
+  const label = `Down in ${counted(count('error'), unit)}, degraded in ${counted(count('degraded'), unit)} of ${states.length}`;
+  return renderStatusStrip(
+    states.map((state) => (state === 'maintenance' ? state : stateOfStatus(state))),
+    label,
+  );
 }
 
 /**
@@ -164,7 +233,7 @@ function stateTabs(
     html`<li><a id="state-${state ?? 'all'}" href="${pathWith('/', query, { state, offset: null })}"${
       shown === state ? html` aria-current="true"` : NO_HTML
     }>${label} <span class="count">${new Intl.NumberFormat('en').format(count)}</span></a></li>`;
-  return html`<nav aria-label="Monitors by state"><ul class="tabs plain-list">
+  return html`<nav aria-label="Monitors by state"><ul class="tabs scrolls plain-list">
 ${tab(null, html`All`, total)}
 ${SHOWN_STATES.map((name) => {
   const { state, word } = MONITOR_STATES[name];

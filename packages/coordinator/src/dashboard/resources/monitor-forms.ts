@@ -9,13 +9,13 @@ import { latencyText } from '../../web/figures.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
 import { MONITOR_STYLE } from '../dashboard-assets.ts';
 import type { DashboardAnswer, DashboardPage, DashboardRequest } from '../dashboard-page.ts';
-import { formOf } from '../forms/fields.ts';
+import { formOf, type ResourceForm } from '../forms/fields.ts';
 import { PHASE_NAMES, PHASE_WORDS } from '../monitor/charts.ts';
 import type { MonitorView } from '../monitor/monitor-head.ts';
 import { findingText } from '../monitor/results-list.ts';
 import { absenceText } from '../regions/regions-page.ts';
 import { outcomeLabel } from '../state-labels.ts';
-import { type Editor, handleForm, openStoredForm, type Trial } from './editor.ts';
+import { type Editor, handleForm, openNewForm, openStoredForm, type Trial } from './editor.ts';
 import { kindChoice, newPagesByKind } from './form-pages.ts';
 import { type Removal, removalPages } from './removal.ts';
 
@@ -162,6 +162,7 @@ type MonitorType = (typeof MONITOR_TYPES)[number];
 /** The forms in which monitors are created and changed. */
 export const monitorForms: readonly DashboardPage[] = [
   ...newPagesByKind('/monitors/new', editorInQuery, chooseType),
+  { method: 'GET', path: '/monitors/{id}/copy', scope: 'write', handle: openCopy },
   {
     method: 'GET',
     path: '/monitors/{id}/edit',
@@ -191,6 +192,13 @@ function editorInQuery({ query }: DashboardRequest): Editor | null {
   return type === null ? null : editorOf(type);
 }
 
+/** The form of a new monitor, filled in like the monitor whose id the URL names. */
+async function openCopy(request: DashboardRequest): Promise<DashboardAnswer> {
+  const copied = await request.api.read(MONITOR.read, { id: idOf(request) });
+  const type = typeIn(copied.type) ?? 'http';
+  return openNewForm(request, editorOf(type, { ...copied, name: `${copied.name} (copy)` }));
+}
+
 async function editorFor(request: DashboardRequest): Promise<Editor> {
   const { type } = await request.api.read(MONITOR.read, { id: idOf(request) });
   return editorOf(type);
@@ -198,9 +206,15 @@ async function editorFor(request: DashboardRequest): Promise<Editor> {
 
 const FORMS = new Map(MONITOR_TYPES.map((type) => [type, formOf(MONITORS[type].definition)]));
 
-function editorOf(type: MonitorType): Editor {
+/** The form of a type of monitor. */
+export function monitorFormOf(type: MonitorType): ResourceForm {
+  return FORMS.get(type) ?? formOf(MONITORS[type].definition);
+}
+
+/** @param copied attributes of a monitor of which the new one is a copy; left out: it is no copy */
+function editorOf(type: MonitorType, copied: Readonly<Record<string, unknown>> = {}): Editor {
   const { definition } = MONITORS[type];
-  const form = FORMS.get(type) ?? formOf(definition);
+  const form = monitorFormOf(type);
   return {
     form,
     objects: MONITOR,
@@ -210,7 +224,7 @@ function editorOf(type: MonitorType): Editor {
     nameOf: ({ name }) => String(name),
     introduction: html`<p class="soft">${definition.description}</p>`,
     // Unlike in a declaration, a new monitor is active by default.
-    initial: { active: true, periodicity: '1m' },
+    initial: { active: true, periodicity: '1m', ...copied },
     newPath: `/monitors/new?type=${type}`,
     editPath: (id) => `/monitors/${id}/edit?type=${type}`,
     after: (id) => (id === null ? '/' : `/monitors/${id}`),

@@ -71,8 +71,8 @@ function replace(text) {
   for (const element of document.querySelectorAll('[data-live][id]')) {
     const fresh = next.getElementById(element.id);
     if (fresh === null || fresh.innerHTML === element.innerHTML) continue;
-    // An element with open details stays as it is, because the visitor may be reading them.
-    if (element.querySelector('details[open]') !== null) continue;
+    // An element with open details or a ticked box stays as it is, because the visitor is at work in it.
+    if (element.querySelector('details[open], input:checked') !== null) continue;
     const focused = document.activeElement;
     const focusedId = focused !== null && element.contains(focused) ? focused.id : '';
     element.replaceChildren(...fresh.childNodes);

@@ -55,7 +55,9 @@ export function createPageDomains(parts: Parts, publicUrl: string): PageDomains 
   };
 }
 
-/** How long an answer of the database about a domain is reused, ms. A change takes effect after this time. */
+/**
+ * How long an answer of the database about a domain is reused, ms. A change takes effect within this time.
+ */
 const KEPT_MS = 2_000;
 /**
  * Maximum number of remembered hosts without a page. The

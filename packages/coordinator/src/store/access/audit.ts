@@ -1,4 +1,4 @@
-import type { Selectable } from 'kysely';
+import { type Selectable, sql } from 'kysely';
 import { wholeMs } from '../queries.ts';
 import type { Database } from '../schema.ts';
 import type { SqlValue, Store, Transaction } from '../store.ts';
@@ -86,19 +86,26 @@ export type AuditSearch = {
 /** The lines that match, newest first. */
 export function newestAudit({ read }: Store, search: AuditSearch): Promise<AuditRow[]> {
   const { workspaceId, beforeId, limit, tokenId, outcome, object } = search;
-  let query = read.selectFrom('audit').selectAll().orderBy('id', 'desc').limit(limit);
+  const from = object === undefined ? sql<Line>`audit` : linesAbout(object);
+  let query = read.selectFrom(from.as('audit')).selectAll().orderBy('id', 'desc').limit(limit);
   if (workspaceId !== null) query = query.where('workspace_id', '=', workspaceId);
   if (beforeId !== null) query = query.where('id', '<', beforeId);
   if (tokenId !== undefined) query = query.where('token_id', '=', tokenId);
   if (outcome !== undefined) query = query.where('outcome', '=', outcome);
-  if (object !== undefined) {
-    // `0` follows `/` in ASCII, so this range has the texts that begin with `<object>/`.
-    query = query.where((row) =>
-      row.or([
-        row('object', '=', object),
-        row.and([row('object', '>=', `${object}/`), row('object', '<', `${object}0`)]),
-      ]),
-    );
-  }
   return query.execute();
+}
+
+type Line = Selectable<Database['audit']>;
+
+/**
+ * The lines about an object or about objects below it. Without MATERIALIZED, PostgreSQL might look for them among
+ * all lines, from the newest on, and read the whole trail for an object with few.
+ */
+function linesAbout(object: string) {
+  // `0` follows `/` in ASCII, so this range has the texts that begin with `<object>/`.
+  return sql<Line>`(
+    WITH about AS MATERIALIZED (
+      SELECT * FROM audit WHERE object = ${object}
+      UNION ALL SELECT * FROM audit WHERE object >= ${`${object}/`} AND object < ${`${object}0`})
+    SELECT * FROM about)`;
 }

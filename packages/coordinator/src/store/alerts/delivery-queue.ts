@@ -403,8 +403,8 @@ export async function replayDelivery(
 }
 
 /**
- * The oldest dead deliveries of a channel, by id, at most `limit`. Test alerts, which belong to no monitor,
- * are left out.
+ * The oldest dead deliveries of a channel, by id, at most `limit`. Test alerts
+ * and messages about other channels, which belong to no monitor, are left out.
  *
  * @param after only deliveries with a higher id
  */

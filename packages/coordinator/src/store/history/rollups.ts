@@ -217,6 +217,24 @@ export function rollupsByBucket(
   return addedUp(store, { table, monitorId, span, region }, key);
 }
 
+/**
+ * The latencies of these monitors in each hour of a span, over all regions, in one query. `at`: the beginning of the
+ * hour, epoch ms. Hours without a row are missing.
+ */
+export async function hourlyLatencies(
+  { read }: Pick<Store, 'read'>,
+  monitorIds: readonly number[],
+  { from, until }: TimeSpan,
+): Promise<{ id: number; at: number; latency: Uint8Array | null }[]> {
+  if (monitorIds.length === 0) return [];
+  const { rows } = await sql<{ id: number; at: number; latency: Uint8Array | null }>`
+    SELECT monitor_id AS id, at, merged_histogram(latency) AS latency
+    FROM rollup_hours
+    WHERE monitor_id IN (${sql.join(monitorIds)}) AND at >= ${from} AND at < ${until}
+    GROUP BY monitor_id, at`.execute(read);
+  return rows;
+}
+
 /** A monitor's roll-ups of a span, summed up by region. */
 export function rollupsByRegion(
   store: Pick<Store, 'read'>,

@@ -85,12 +85,14 @@ export async function writtenIncidents(
   source: Readable,
   { pageId, monitorIds, from }: { pageId: number; monitorIds: readonly number[]; from: number },
 ): Promise<StoredIncident[]> {
-  const { rows } = await sql<IncidentRow>`SELECT * FROM incidents i
+  // The subquery in place of EXISTS keeps PostgreSQL from reading all updates for a join.
+  const { rows } = await sql<IncidentRow>`SELECT * FROM (
+      SELECT i.* FROM incident_pages p JOIN incidents i ON i.id = p.incident_id WHERE p.page_id = ${pageId}
+      UNION ALL
+      SELECT i.* FROM ${numbersAs(monitorIds, 'shown')} JOIN incidents i ON i.monitor_id = shown.value
+        WHERE (SELECT min(p.page_id) FROM incident_pages p WHERE p.incident_id = i.id) IS NULL) AS i
     WHERE (i.closed_at IS NULL OR i.closed_at >= ${from})
-      AND EXISTS (SELECT 1 FROM incident_updates u WHERE u.incident_id = i.id)
-      AND (i.id IN (SELECT incident_id FROM incident_pages WHERE page_id = ${pageId})
-        OR (i.monitor_id IN (SELECT value FROM ${numbersAs(monitorIds, 'shown')})
-          AND NOT EXISTS (SELECT 1 FROM incident_pages p WHERE p.incident_id = i.id)))
+      AND (SELECT min(u.id) FROM incident_updates u WHERE u.incident_id = i.id) IS NOT NULL
     ORDER BY i.opened_at DESC, i.id DESC LIMIT 200`.execute(readingOf(source));
   return withPages(source, rows);
 }

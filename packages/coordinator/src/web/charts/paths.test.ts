@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type Bar, barsPath, edgesPath, linePath, PLOT, rulesPath } from './paths.ts';
+import { type Bar, barsPath, edgesPath, linePath, PLOT, rulesPath, stripPath } from './paths.ts';
 
 const value = fc.double({ min: 0, max: 1e6, noNaN: true });
 const values = fc.array(fc.option(value), { maxLength: 400 });
@@ -81,4 +81,14 @@ test('edges of bars are steps, with gaps', () => {
 
 test('rules cross the plot', () => {
   expect(rulesPath([10, 5, 0], 10)).toBe('M0 0H1000M0 120H1000M0 240H1000');
+});
+
+test('a strip has one shape for neighbours that are the same bar', () => {
+  const [full, half] = [
+    { low: 0, high: 1 },
+    { low: 0, high: 0.5 },
+  ];
+  expect(stripPath([full, full, half, null])).toBe('M0 240V0H500V240ZM500 240V120H750V240Z');
+  expect(stripPath([null, full, null, full])).toBe('M250 240V0H500V240ZM750 240V0H1000V240Z');
+  expect(stripPath([])).toBe('');
 });

@@ -44,6 +44,23 @@ export function barsPath(bars: readonly Bar[], top: number): string {
   return path;
 }
 
+/** Like {@link barsPath} with `top` 1, but bars that touch and are the same object are one shape, without gaps. */
+export function stripPath(bars: readonly Bar[]): string {
+  const width = PLOT.width / Math.max(1, bars.length);
+  let path = '';
+  for (let index = 0; index < bars.length; ) {
+    const bar = bars[index] ?? null;
+    let end = index + 1;
+    while (end < bars.length && bars[end] === bar) end += 1;
+    if (bar !== null) {
+      const [upper, lower] = [heightOf(bar.high, 1), heightOf(bar.low, 1)];
+      path += `M${units(index * width)} ${lower}V${upper}H${units(end * width)}V${lower}Z`;
+    }
+    index = end;
+  }
+  return path;
+}
+
 /** SVG path data of the upper edges of bars, as steps with a gap for each missing bar. */
 export function edgesPath(bars: readonly Bar[], top: number): string {
   const width = PLOT.width / Math.max(1, bars.length);

@@ -1,7 +1,7 @@
 import type { State } from '../design/states.ts';
 import { type Html, html } from '../html.ts';
 import { drawn } from './chart.ts';
-import { type Bar, barsPath, PLOT } from './paths.ts';
+import { type Bar, barsPath, PLOT, stripPath } from './paths.ts';
 
 /**
  * The parts of a column's height that a state fills, 0 to 1. Each state has its own shape: a full bar, a
@@ -29,14 +29,27 @@ const SHAPES: Readonly<Record<State, readonly NonNullable<Bar>[]>> = {
  * @param label a sentence for screen readers
  */
 export function renderStatusBars(states: readonly State[], label: string): Html {
+  return renderStates(states, label, (bars) => barsPath(bars, 1));
+}
+
+/**
+ * Like {@link renderStatusBars}, for a small picture with many columns: neighbours of one state are one shape without
+ * gaps, which is smaller and keeps its colour.
+ *
+ * @param label a sentence for screen readers
+ */
+export function renderStatusStrip(states: readonly State[], label: string): Html {
+  return renderStates(states, label, stripPath);
+}
+
+function renderStates(
+  states: readonly State[],
+  label: string,
+  pathOf: (bars: readonly Bar[]) => string,
+): Html {
   const shown = [...new Set(states)];
   const paths = shown.map((state) => {
-    const path = SHAPES[state].map((part) =>
-      barsPath(
-        states.map((each) => (each === state ? part : null)),
-        1,
-      ),
-    );
+    const path = SHAPES[state].map((part) => pathOf(states.map((each) => (each === state ? part : null))));
     return drawn(`status-bar state-${state}`, path.join(''));
   });
   return html`<svg class="status-bars" viewBox="0 0 ${PLOT.width} ${PLOT.height}" preserveAspectRatio="none" role="img" aria-label="${label}">${paths}</svg>`;

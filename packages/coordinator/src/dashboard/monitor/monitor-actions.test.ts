@@ -1,0 +1,78 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type RunningApi, startApi } from '../../../../../test/support/api.ts';
+import { DashboardSession } from '../../../../../test/support/dashboard/session.ts';
+
+let api: RunningApi;
+let session: DashboardSession;
+
+beforeAll(async () => {
+  api = await startApi();
+  session = await DashboardSession.open(api);
+});
+afterAll(() => api.dispose());
+
+const SECRET = { key: 'Authorization', value: 'Bearer word' };
+const made = (name: string, more: object = {}) =>
+  api.create('/v1/monitors', {
+    ...{ type: 'http', name, url: 'https://user:word@a.example/?key=word', periodicity: '5m', active: true },
+    ...{ headers: [SECRET], retry: 1, description: 'of the shop', ...more },
+  });
+const read = async (id: string) =>
+  (await api.call('GET', `/v1/monitors/${id}`)).body as Record<string, unknown>;
+
+/** The attributes of a monitor that an action must leave as they are. */
+const attributes = async (id: string) => {
+  const { active: _active, status: _status, updated_at: _updated, ...rest } = await read(id);
+  return rest;
+};
+
+test('a monitor is paused and resumed with a button; everything else about it stays', async () => {
+  const id = await made('One');
+  const before = await attributes(id);
+  const paused = await session.send(`/monitors/${id}`, `/monitors/${id}/pause`);
+  expect(paused).toMatchObject({ status: 303, location: `/monitors/${id}` });
+  expect(await read(id)).toMatchObject({ active: false });
+  expect(await attributes(id)).toEqual(before);
+  await session.send(`/monitors/${id}`, `/monitors/${id}/resume`);
+  expect(await read(id)).toMatchObject({ active: true });
+  expect(await attributes(id)).toEqual(before);
+});
+
+test('the ticked monitors of the list are paused, resumed and removed together', async () => {
+  const [one, two, other] = [await made('Two'), await made('Three'), await made('Four')];
+  const act = (action: string, monitor = [one, two]) =>
+    session.send('/', '/monitors/selected', { monitor, action });
+  const active = async () => Promise.all([one, two, other].map(async (id) => (await read(id)).active));
+  await act('pause');
+  expect(await active()).toEqual([false, false, true]);
+  await act('resume', [two]);
+  expect(await active()).toEqual([false, true, true]);
+
+  const question = await act('remove');
+  expect(question.text).toContain('<h1>Remove 2 monitors</h1>');
+  expect(await active()).toEqual([false, true, true]);
+  const fields = { monitor: [one, two], action: 'remove-now', components: 'remove' };
+  await session.send('/', '/monitors/selected', fields);
+  expect((await api.call('GET', `/v1/monitors/${one}`)).status).toBe(404);
+  expect((await api.call('GET', `/v1/monitors/${two}`)).status).toBe(404);
+  expect(await read(other)).toMatchObject({ name: 'Four' });
+});
+
+test('an action without a ticked monitor changes nothing; after a refusal the others are changed', async () => {
+  expect(await session.send('/', '/monitors/selected', { action: 'pause' })).toMatchObject({ location: '/' });
+  const id = await made('Five');
+  await session.send('/', '/monitors/selected', { action: 'pause', monitor: ['999999', id] });
+  expect(await read(id)).toMatchObject({ active: false });
+});
+
+test('a copy opens the form of a new monitor with the same attributes', async () => {
+  const id = await made('Six', { degraded_at: 300 });
+  const create = '/monitors/new?type=http';
+  const filled = await session.filled(`/monitors/${id}/copy`, create, { intent: 'save' });
+  expect(filled.get('name')).toBe('Six (copy)');
+  const { location } = await session.post(create, filled);
+  const copy = location?.replace('/monitors/', '') ?? '';
+  expect(copy).not.toBe(id);
+  const { id: _id, name: _name, created_at: _created, ...expected } = await attributes(id);
+  expect(await attributes(copy)).toMatchObject(expected);
+});

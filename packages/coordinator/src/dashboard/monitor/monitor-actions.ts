@@ -1,0 +1,151 @@
+import { isId } from '@svc/shared/ids.ts';
+import type { MONITOR_TYPES } from '@svc/shared/resources/monitors.ts';
+import { idOf } from '../../api/endpoint.ts';
+import { MONITOR } from '../../api/routes/monitors.ts';
+import { type Html, html } from '../../web/html.ts';
+import { FORM_STYLE } from '../dashboard-assets.ts';
+import type { DashboardAnswer, DashboardPage, DashboardRequest } from '../dashboard-page.ts';
+import { entriesOf } from '../forms/to-entries.ts';
+import { resourceFrom } from '../forms/to-resource.ts';
+import { counted, pageHead } from '../page-parts.ts';
+import { monitorFormOf } from '../resources/monitor-forms.ts';
+
+/*
+ * Actions without a form of attributes: pause, resume and remove, for one monitor and for the monitors that are ticked
+ * in the list.
+ */
+
+/** Name of the boxes of the list, and of the fields with the chosen monitors. */
+export const SELECTED = 'monitor';
+/** Id of the form around the list. Its buttons stand outside the table. */
+export const SELECTION_FORM = 'selection';
+
+/** Maximum number of monitors of one action: those of a page of the list. */
+const MOST_SELECTED = 100;
+
+/** The buttons for the monitors that are ticked in the list. */
+export function selectionButtons(): Html {
+  return html`<div class="row selection"><span class="soft small">With the ticked monitors:</span>
+<button form="${SELECTION_FORM}" name="action" value="pause">Pause</button>
+<button form="${SELECTION_FORM}" name="action" value="resume">Resume</button>
+<button form="${SELECTION_FORM}" name="action" value="remove" class="button-danger">Remove</button></div>`;
+}
+
+export const monitorActions: readonly DashboardPage[] = [
+  activation('pause', false),
+  activation('resume', true),
+  { method: 'POST', path: '/monitors/selected', scope: 'write', handle: handleSelection },
+];
+
+function activation(action: 'pause' | 'resume', active: boolean): DashboardPage {
+  return {
+    method: 'POST',
+    path: `/monitors/{id}/${action}`,
+    scope: 'write',
+    async handle(request) {
+      const id = idOf(request);
+      const problem = await setActive(request, String(id), active);
+      const done = active
+        ? 'The monitor is checked again.'
+        : 'The monitor is paused: it is not checked, and alerts nobody.';
+      return {
+        redirect: `/monitors/${id}`,
+        notice: problem === null ? done : `Nothing was changed: ${problem}`,
+      };
+    },
+  };
+}
+
+async function handleSelection(request: DashboardRequest): Promise<DashboardAnswer> {
+  const { form } = request;
+  const ids = [...new Set(form.all(SELECTED))].filter(isId).slice(0, MOST_SELECTED);
+  if (ids.length === 0) return { redirect: '/', notice: 'No monitor was ticked.' };
+  switch (form.text('action')) {
+    case 'pause':
+      return doEach(ids, 'paused', (id) => setActive(request, id, false));
+    case 'resume':
+      return doEach(ids, 'resumed', (id) => setActive(request, id, true));
+    case 'remove':
+      return askRemoval(request, ids);
+    case 'remove-now':
+      return doEach(ids, 'removed', (id) => remove(request, id));
+    default:
+      return { redirect: '/', notice: 'Nothing was done: the action is unknown.' };
+  }
+}
+
+/**
+ * Does the same to each monitor, one after the other. A refusal does not stop the others.
+ *
+ * @param act returns why the monitor was not changed; null: it was
+ */
+async function doEach(
+  ids: readonly string[],
+  done: string,
+  act: (id: string) => Promise<string | null>,
+): Promise<DashboardAnswer> {
+  const refused: string[] = [];
+  for (const id of ids) {
+    const problem = await act(id);
+    if (problem !== null) refused.push(problem);
+  }
+  const changed = `${counted(ids.length - refused.length, 'monitor')} ${done}.`;
+  const [first] = refused;
+  const notice =
+    first === undefined ? changed : `${changed} ${counted(refused.length, 'monitor')} not: ${first}`;
+  return { redirect: '/', notice };
+}
+
+/**
+ * Switches a monitor on or off. Its other attributes stay as they are stored.
+ *
+ * @returns why it was not changed; null: it was, or was so already
+ */
+async function setActive({ api }: DashboardRequest, id: string, active: boolean): Promise<string | null> {
+  const read = await api.call(MONITOR.read, { id });
+  if (read.problem !== null) return read.problem.message;
+  const { body, headers } = read;
+  if (body.active === active) return null;
+  const form = monitorFormOf(body.type as (typeof MONITOR_TYPES)[number]);
+  const stored = { ...resourceFrom(form, entriesOf(form, body, 'kept'), body), active };
+  const replaced = await api.call(
+    MONITOR.replace,
+    { id },
+    { body: stored, headers: { 'if-match': headers.etag ?? '' } },
+  );
+  return replaced.problem?.message ?? null;
+}
+
+async function remove({ api, form }: DashboardRequest, id: string): Promise<string | null> {
+  const choice = form.text('components') === 'keep' ? { components: 'keep' } : { cascade: 'true' };
+  const { problem } = await api.call(MONITOR.remove, { id, ...choice });
+  return problem === null || problem.status === 404 ? null : problem.message;
+}
+
+async function askRemoval(
+  { api, formToken }: DashboardRequest,
+  ids: readonly string[],
+): Promise<DashboardAnswer> {
+  const names: Html[] = [];
+  for (const id of ids) {
+    const read = await api.call(MONITOR.read, { id });
+    if (read.problem === null)
+      names.push(html`<li>${read.body.name}<input type="hidden" name="${SELECTED}" value="${id}"></li>`);
+  }
+  const title = `Remove ${counted(names.length, 'monitor')}`;
+  return {
+    title,
+    styles: [FORM_STYLE],
+    body: html`${pageHead(title, { above: [{ href: '/', label: 'Monitors' }] })}
+<form class="form" method="post" action="/monitors/selected">${formToken}
+<p>Their results, their histories and their incidents are removed with them. Waiting alerts are still sent.</p>
+<ul>${names}</ul>
+<fieldset class="set"><legend>What happens to components of status pages that show them?</legend>
+<label class="choice"><input type="radio" name="components" value="remove" checked> Remove them too</label>
+<label class="choice"><input type="radio" name="components" value="keep"> Keep them: they show nothing until they get another monitor</label>
+</fieldset>
+<div class="row form-actions"><button class="button-danger" name="action" value="remove-now">${title}</button>
+<a class="button button-quiet" href="/">Keep them</a></div>
+</form>`,
+  };
+}

@@ -1,0 +1,379 @@
+/**
+ * Measures take-overs: two coordinators over one PostgreSQL, of which the leader is killed, stopped, frozen or cut off,
+ * or the database is restarted, made read-only or set back.
+ * Arguments: monitors (1,000), rounds of each case (10; 0 only fills the database), cases (all), a folder that keeps the
+ * database between runs.
+ *
+ * The time without dispatch is the longest silence between two messages with jobs around the event. Beside the rounds, a
+ * target of 100 monitors goes down and comes back, with an alert each time. At the end of a case, each check that an
+ * agent reported must be recorded, and each change of the target must have been announced once.
+ */
+import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { openPostgresReading } from '@svc/coordinator/store/postgres/open-postgres.ts';
+import { createLogger } from '@svc/shared/log.ts';
+import { ALL_JOBS, ALL_RESULTS } from '@svc/shared/messages/subjects.ts';
+import { connectBus } from '@svc/shared/nats/nats-bus.ts';
+import {
+  AGENT_ENVIRONMENT,
+  AGENT_FLAGS,
+  COORDINATOR_ENVIRONMENT,
+  COORDINATOR_FLAGS,
+} from '../../deploy/local/node-flags.ts';
+import { freePort } from '../support/free-port.ts';
+import { type HeldLink, startHeldLink } from '../support/held-link.ts';
+import { startNatsServer } from '../support/nats-server.ts';
+import { startPostgres } from '../support/postgres-server.ts';
+import { Program } from '../support/process.ts';
+import { scrape } from '../support/prometheus-text.ts';
+import { startReceiver } from '../support/receiver.ts';
+import { storedResults } from '../support/recorded-results.ts';
+import { Children } from './children.ts';
+import { CHECKED_FROM, declaredMonitors, untilAllHaveBegunMs, webhook } from './declared-monitors.ts';
+import { machine } from './machine.ts';
+import { median } from './process-usage.ts';
+import { formatTable } from './table.ts';
+
+/** Monitors whose target goes down and comes back. */
+const FRAGILE = 100;
+/** Each of them is checked twice between two changes of the target, even if 20 s are missing, ms. */
+const CHANGE_EVERY_MS = 80_000;
+/** How long a cut or a database without writes lasts, ms. */
+const OUTAGE_MS = 10_000;
+
+const [monitors = 1_000, rounds = 10] = process.argv.slice(2, 4).map(Number);
+const [asked = 'all', kept] = process.argv.slice(4);
+const isLarge = monitors > 10_000;
+const regions = isLarge ? CHECKED_FROM.slice(0, 1) : CHECKED_FROM;
+
+const children = new Children();
+const folder = kept ?? (await mkdtemp(join(tmpdir(), 'svc-take-overs-')));
+await mkdir(join(folder, 'postgres'), { recursive: true });
+await chmod(folder, 0o755);
+const keyFile = join(folder, 'key');
+const isNew = !existsSync(keyFile);
+if (isNew) await writeFile(keyFile, randomBytes(32).toString('base64'));
+const portFile = join(folder, 'target-port');
+const target = await children.node('test/bench/target-process.ts', [
+  isNew ? '0' : await readFile(portFile, 'utf8'),
+]);
+await writeFile(portFile, target.line);
+const receiver = await startReceiver();
+const postgres = await startPostgres({ isDurable: true, kept: join(folder, 'postgres') });
+if (isNew) await postgres.run('CREATE DATABASE svc');
+const nats = await startNatsServer();
+const log = createLogger('bench', 'silent');
+const bus = await connectBus({ url: nats.url, name: 'bench', log });
+const config = join(folder, 'svc.json');
+await writeFile(config, JSON.stringify(declaration()));
+
+function declaration(): object {
+  const port = Number(target.line);
+  const declared = declaredMonitors(monitors, port, (number) => ({
+    url: `http://127.0.0.1:${port}/${number < FRAGILE ? 'fragile' : 'steady'}`,
+    regions,
+    retry: 0,
+    ...(isLarge && number >= FRAGILE ? { periodicity: '5m' } : {}),
+  }));
+  const fragile = Object.fromEntries(Object.entries(declared).slice(0, FRAGILE));
+  return { svc_http_monitor: declared, svc_notification: { hook: webhook(receiver.url, fragile) } };
+}
+
+type Coordinator = {
+  readonly program: Program;
+  readonly url: string;
+  readonly toPostgres: HeldLink;
+  readonly toNats: HeldLink;
+};
+
+async function coordinatorOf(name: string): Promise<Coordinator> {
+  const [toPostgres, toNats] = [await startHeldLink(postgres.port), await startHeldLink(nats.port)];
+  const url = `127.0.0.1:${await freePort()}`;
+  const program = new Program(
+    'packages/coordinator/src/main.ts',
+    {
+      ...COORDINATOR_ENVIRONMENT,
+      SVC_DATABASE_URL: `postgres://svc@127.0.0.1:${toPostgres.port}/svc`,
+      SVC_NATS_URL: `nats://127.0.0.1:${toNats.port}`,
+      SVC_SECRET_KEY: await readFile(keyFile, 'utf8'),
+      SVC_LISTEN: url,
+      SVC_DATA_DIR: join(folder, name),
+      SVC_CONFIG: config,
+      SVC_API_TOKEN: 'a-token-of-the-operator-of-the-bench',
+      SVC_CHANNEL_EGRESS_ALLOW: '127.0.0.0/8',
+      SVC_LOG_LEVEL: 'info',
+    },
+    COORDINATOR_FLAGS,
+  );
+  return { program, url: `http://${url}`, toPostgres, toNats };
+}
+
+const agents = regions.map(
+  (region) =>
+    new Program(
+      'packages/agent/src/main.ts',
+      { ...AGENT_ENVIRONMENT, SVC_NATS_URL: nats.url, SVC_REGION: region, SVC_DRAIN_MS: '2000' },
+      AGENT_FLAGS,
+    ),
+);
+
+/** What went over NATS: when jobs were sent, which jobs were sent twice, and which checks were reported. */
+class Heard {
+  #jobsAt = performance.now();
+  #longest = 0;
+  readonly #given = new Set<string>();
+  givenTwice = 0;
+  /** The reported checks by `monitor slot region`: when they began, and when they were first reported. */
+  readonly reported = new Map<string, { readonly startedAt: number; readonly at: number }>();
+  runTwice = 0;
+
+  jobs(region: string, jobs: readonly { monitor: number; slot: number }[]): void {
+    this.takeGap();
+    for (const { monitor, slot } of jobs) {
+      const key = `${monitor} ${slot} ${region}`;
+      if (this.#given.has(key)) this.givenTwice += 1;
+      this.#given.add(key);
+    }
+  }
+
+  results(
+    region: string,
+    results: readonly { monitor: number; slot: number; outcome: string; started_at: number }[],
+  ): void {
+    for (const { monitor, slot, outcome, started_at: startedAt } of results) {
+      if (outcome === 'not_run') continue;
+      const key = `${monitor} ${slot} ${region}`;
+      const known = this.reported.get(key);
+      if (known === undefined) this.reported.set(key, { startedAt, at: Date.now() });
+      else if (known.startedAt !== startedAt) this.runTwice += 1;
+    }
+  }
+
+  /** The longest time without jobs since {@link restart}, ms. */
+  takeGap(): number {
+    const now = performance.now();
+    this.#longest = Math.max(this.#longest, now - this.#jobsAt);
+    this.#jobsAt = now;
+    return this.#longest;
+  }
+
+  restart(): void {
+    this.#longest = 0;
+  }
+}
+
+let heard = new Heard();
+const regionOf = (subject: string) => subject.split('.')[2] ?? '';
+bus.subscribe(ALL_JOBS, ({ subject, data }) => {
+  const message = JSON.parse(Buffer.from(data).toString());
+  if (message.kind === 'jobs') heard.jobs(regionOf(subject), message.jobs);
+});
+bus.subscribe(ALL_RESULTS, ({ subject, data }) =>
+  heard.results(regionOf(subject), JSON.parse(Buffer.from(data).toString()).results),
+);
+
+const isLeading = ({ url }: Coordinator) =>
+  scrape(url).then(
+    (metrics) => metrics.get('svc_leading') === 1,
+    () => false,
+  );
+
+async function untilLeading(one: Coordinator): Promise<void> {
+  while (!(await isLeading(one))) await delay(20);
+}
+
+/** Resolves with the leader and the other one. */
+async function roles(): Promise<[Coordinator, Coordinator]> {
+  const [one, other] = pair;
+  for (;;) {
+    if (await isLeading(one)) return [one, other];
+    if (await isLeading(other)) return [other, one];
+    await delay(20);
+  }
+}
+
+async function cutOff(...links: readonly HeldLink[]): Promise<void> {
+  for (const link of links) link.hold();
+  await delay(OUTAGE_MS);
+  for (const link of links) link.release();
+}
+
+async function endAndReplace(signal: NodeJS.Signals, leader: Coordinator, other: Coordinator): Promise<void> {
+  await leader.program.end(signal);
+  await untilLeading(other);
+  await delay(2_000);
+  await leader.program.start();
+}
+
+/** Each case makes its event, and resolves when both coordinators run again. */
+const CASES: Record<string, (leader: Coordinator, other: Coordinator) => Promise<void>> = {
+  'kill -9': (leader, other) => endAndReplace('SIGKILL', leader, other),
+  'clean stop': (leader, other) => endAndReplace('SIGTERM', leader, other),
+  async 'frozen for 30 s'(leader, other) {
+    process.kill(leader.program.pid, 'SIGSTOP');
+    await delay(30_000);
+    process.kill(leader.program.pid, 'SIGCONT');
+    await untilLeading(other);
+  },
+  async 'PostgreSQL restarted'() {
+    await postgres.stop();
+    await postgres.restart();
+  },
+  async 'PostgreSQL killed'() {
+    await postgres.kill();
+    await postgres.restart();
+  },
+  async 'read-only for 10 s'() {
+    await postgres.run('ALTER SYSTEM SET default_transaction_read_only = on');
+    await postgres.run('SELECT pg_reload_conf()');
+    await delay(OUTAGE_MS);
+    await postgres.run('ALTER SYSTEM RESET default_transaction_read_only');
+    await postgres.run('SELECT pg_reload_conf()');
+  },
+  async 'last 5 s of commits lost'() {
+    await postgres.keepData();
+    await delay(5_000);
+    await postgres.goBack();
+  },
+  'cut off from PostgreSQL for 10 s': (leader) => cutOff(leader.toPostgres),
+  'cut off from NATS for 10 s': (leader) => cutOff(leader.toNats),
+  'cut off from both for 10 s': (leader) => cutOff(leader.toPostgres, leader.toNats),
+};
+
+/** Alerts by monitor, in the order of their first arrival; each id once. */
+function alertsSince(from: number) {
+  const seen = new Set<string>();
+  const statuses = new Map<number, string[]>();
+  let repeated = 0;
+  for (const { headers, json } of receiver.requests.slice(from)) {
+    const id = String(headers['webhook-id']);
+    const { monitor, status } = json as { monitor: { id: number }; status: string };
+    if (seen.has(id)) {
+      repeated += 1;
+      continue;
+    }
+    seen.add(id);
+    statuses.set(monitor.id, [...(statuses.get(monitor.id) ?? []), status]);
+  }
+  return { statuses, repeated };
+}
+
+async function lostResults(): Promise<number> {
+  const reading = openPostgresReading({ url: postgres.url('svc'), log });
+  try {
+    const from = Math.min(...[...heard.reported.keys()].map((key) => Number(key.split(' ')[1])));
+    const stored = await storedResults(reading, from);
+    const recorded = new Set(stored.map(({ monitor_id, slot, region }) => `${monitor_id} ${slot} ${region}`));
+    // What was reported just now may not be recorded yet.
+    const until = Date.now() - 10_000;
+    return [...heard.reported].filter(([key, { at }]) => at < until && !recorded.has(key)).length;
+  } finally {
+    await reading.close();
+  }
+}
+
+async function rowOf(name: string): Promise<string[]> {
+  const run = CASES[name];
+  if (run === undefined) throw new Error(`no case "${name}"; there are: ${Object.keys(CASES).join(', ')}`);
+  heard = new Heard();
+  const before = receiver.requests.length;
+  let changes = 0;
+  const change = () => {
+    changes += 1;
+    target.send(changes % 2 === 1 ? 'down' : 'up');
+  };
+  change();
+  const changing = setInterval(change, CHANGE_EVERY_MS);
+  const gaps: number[] = [];
+  for (let round = 0; round < rounds; round += 1) {
+    const [leader, other] = await roles();
+    await delay(3_000 + 2_000 * Math.random());
+    heard.restart();
+    await run(leader, other);
+    await roles();
+    await delay(4_000);
+    gaps.push(heard.takeGap());
+    console.error(`${name}: ${gaps.at(-1)?.toFixed(0)} ms`);
+  }
+  clearInterval(changing);
+  // The last change is announced, and the target is back when the next case begins.
+  await delay(CHANGE_EVERY_MS / 2);
+  if (changes % 2 === 1) {
+    change();
+    await delay(CHANGE_EVERY_MS / 2);
+  }
+  const { statuses, repeated } = alertsSince(before);
+  const expected = Array.from({ length: changes }, (_, index) => (index % 2 === 0 ? 'error' : 'recovered'));
+  let [lost, twice] = [0, 0];
+  for (const told of statuses.values()) {
+    lost += Math.max(0, expected.length - told.length);
+    twice += Math.max(0, told.length - expected.length);
+  }
+  lost += (FRAGILE - statuses.size) * changes;
+  return [
+    name,
+    median(gaps).toFixed(0),
+    Math.max(...gaps).toFixed(0),
+    String(heard.reported.size),
+    String(await lostResults()),
+    String(heard.givenTwice),
+    String(heard.runTwice),
+    String(FRAGILE * changes),
+    String(lost),
+    String(repeated),
+    String(twice),
+  ];
+}
+
+const pair = [await coordinatorOf('one'), await coordinatorOf('two')] as const;
+try {
+  await Promise.all(agents.map((agent) => agent.start()));
+  await pair[0].program.start();
+  await pair[1].program.start();
+  if (isNew) await delay(untilAllHaveBegunMs(monitors) + 30_000);
+  else await delay(20_000);
+  console.log(machine());
+  const names = rounds === 0 ? [] : asked === 'all' ? Object.keys(CASES) : asked.split(',');
+  const rows: string[][] = [];
+  for (const name of names) {
+    const row = await rowOf(name);
+    console.error(row.join(' | '));
+    rows.push(row);
+  }
+  console.log(
+    formatTable(
+      [
+        `${monitors.toLocaleString('en')} monitors, ${rounds} rounds`,
+        'no jobs for, ms (median)',
+        'worst',
+        'results',
+        'lost',
+        'jobs sent twice',
+        'checks run twice',
+        'alerts',
+        'lost',
+        'repeated under one id',
+        'under another id',
+      ],
+      rows,
+    ),
+  );
+  console.log(machine());
+} finally {
+  for (const { program, toPostgres, toNats } of pair) {
+    await program.end('SIGTERM');
+    await toPostgres.close();
+    await toNats.close();
+  }
+  await Promise.all(agents.map((agent) => agent.end('SIGTERM')));
+  await bus.close();
+  await nats.dispose();
+  await postgres.dispose();
+  await receiver.close();
+  await children.endAll();
+  if (kept === undefined) await rm(folder, { recursive: true, force: true });
+}
