@@ -95,6 +95,13 @@ export type References = {
   readonly unshown: number;
 };
 
+/** Which options of a field are offered first. The others are folded, except chosen ones. */
+export type LikelyOptions = {
+  readonly values: ReadonlySet<string>;
+  /** What the other options are: `Regions without an agent`. */
+  readonly others: string;
+};
+
 /** The content and state of a form. */
 type FormView = {
   readonly entries: Entries;
@@ -104,6 +111,8 @@ type FormView = {
   readonly isStored: boolean;
   /** Options of the fields that refer to other resources, by the names of the fields. */
   readonly references: ReadonlyMap<string, References>;
+  /** By the names of fields; a field without an entry offers all options alike. */
+  readonly likely: ReadonlyMap<string, LikelyOptions>;
   /** Path of the input that has the focus; null: none. */
   readonly focus: string | null;
 };
@@ -285,11 +294,18 @@ ${
 /** Options with a checkbox each. */
 function choices(view: FormView, field: Field, options: readonly Option[], path: string): Html {
   const chosen = new Set(view.entries.get(path));
+  const boxes = (some: readonly Option[]) =>
+    html`<div class="boxes">${some.map(({ value, label }) => checkbox(path, value, label, chosen.has(value)))}</div>`;
+  const likely = view.likely.get(path);
+  const isFirst = ({ value }: Option) =>
+    likely === undefined || likely.values.has(value) || chosen.has(value);
+  const others = options.filter((option) => !isFirst(option));
+  const folded = html`<details><summary>${likely?.others ?? ''} (${others.length})</summary>${boxes(others)}</details>`;
   return choiceSet(
     view,
     field,
     path,
-    html`<div class="boxes">${options.map(({ value, label }) => checkbox(path, value, label, chosen.has(value)))}</div>`,
+    html`${boxes(options.filter(isFirst))}${others.length === 0 ? NO_HTML : folded}`,
   );
 }
 

@@ -6,7 +6,7 @@ import type { Problem } from '../../api/problem.ts';
 import type { Asset } from '../../web/assets.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
 import { FORM_STYLE } from '../dashboard-assets.ts';
-import type { DashboardAnswer, DashboardRequest } from '../dashboard-page.ts';
+import type { DashboardAnswer, DashboardRequest, PageApi } from '../dashboard-page.ts';
 import { withoutEmptyRows, withoutRow, withRow, withSecrets } from '../forms/editing.ts';
 import {
   type Draft,
@@ -19,7 +19,7 @@ import {
 } from '../forms/entries.ts';
 import type { ResourceForm } from '../forms/fields.ts';
 import { type Messages, messagesOf, NO_MESSAGES, repeatedKeys } from '../forms/messages.ts';
-import { formHtml } from '../forms/render-form.ts';
+import { formHtml, type LikelyOptions } from '../forms/render-form.ts';
 import { entriesOf, newEntries } from '../forms/to-entries.ts';
 import { resourceFrom } from '../forms/to-resource.ts';
 import { pageHead } from '../page-parts.ts';
@@ -81,6 +81,8 @@ export type Editor = {
    * @param stored null: a new resource
    */
   toBody?(filled: Json, stored: Pick<Stored, 'body' | 'answered'> | null): Json;
+  /** Reads which options of fields are offered first, by the names of the fields; left out: all alike. */
+  likelyOptions?(api: PageApi): Promise<ReadonlyMap<string, LikelyOptions>>;
   /** A further button that tries a draft; left out: there is no such button. */
   readonly trial?: Trial;
 };
@@ -354,7 +356,8 @@ async function filledForm(request: DashboardRequest, editor: Editor, shown: Show
   const { stored, entries, messages = NO_MESSAGES, secrets, focus = null, key } = shown;
   const { form, leftOut = [], noun } = editor;
   const references = await referencesFor(request.api, editor, entries, stored?.body ?? null);
-  const view = { entries, messages, secrets, isStored: stored !== null, references, focus };
+  const likely = (await editor.likelyOptions?.(request.api)) ?? new Map();
+  const view = { entries, messages, secrets, isStored: stored !== null, references, likely, focus };
   const action = stored === null ? editor.newPath : editor.editPath(stored.id);
   return formHtml(form, view, {
     action,

@@ -8,8 +8,9 @@ import { stateLabel } from '../../web/design/states.ts';
 import { latencyText } from '../../web/figures.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
 import { MONITOR_STYLE } from '../dashboard-assets.ts';
-import type { DashboardAnswer, DashboardPage, DashboardRequest } from '../dashboard-page.ts';
+import type { DashboardAnswer, DashboardPage, DashboardRequest, PageApi } from '../dashboard-page.ts';
 import { formOf, type ResourceForm } from '../forms/fields.ts';
+import type { LikelyOptions } from '../forms/render-form.ts';
 import { PHASE_NAMES, PHASE_WORDS } from '../monitor/charts.ts';
 import type { MonitorView } from '../monitor/monitor-head.ts';
 import { findingText } from '../monitor/results-list.ts';
@@ -228,8 +229,18 @@ function editorOf(type: MonitorType, copied: Readonly<Record<string, unknown>> =
     newPath: `/monitors/new?type=${type}`,
     editPath: (id) => `/monitors/${id}/edit?type=${type}`,
     after: (id) => (id === null ? '/' : `/monitors/${id}`),
+    likelyOptions: regionsWithAgents,
     trial: monitorTrial,
   };
+}
+
+/** Regions with an agent that takes jobs are offered first. Without any, all are offered alike. */
+async function regionsWithAgents(api: PageApi): Promise<ReadonlyMap<string, LikelyOptions>> {
+  const { data } = await api.read(listRegions, {});
+  const values = new Set(data.filter(({ agents }) => agents.length > 0).map(({ region }) => region));
+  return values.size === 0
+    ? new Map()
+    : new Map([['regions', { values, others: 'Regions without an agent' }]]);
 }
 
 function chooseType(): DashboardAnswer {
