@@ -53,6 +53,22 @@ test('for 24 h after its last agent a region is electable, over restarts too', a
   expect((await loaded()).hadAgentWithin24h(FRA)).toBe(false);
 });
 
+test('an absence that the leaders of two shards see is stored once', async () => {
+  const leaders = [await loaded(), await loaded()];
+  for (const presence of leaders) presence.regionCame(FRA);
+  for (const presence of leaders) {
+    presence.regionLost(FRA, clock.wall());
+    await presence.stop();
+  }
+  expect(await absences()).toEqual([{ region: FRA, started_at: clock.wall(), ended_at: null }]);
+  clock.advance(HOUR);
+  for (const presence of leaders) {
+    presence.regionCame(FRA);
+    await presence.stop();
+  }
+  expect(await absences()).toMatchObject([{ ended_at: clock.wall() }]);
+});
+
 test('while a region is live, its presence is stored again and again', async () => {
   const presence = await loaded();
   presence.start();

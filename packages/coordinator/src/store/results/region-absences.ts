@@ -51,14 +51,21 @@ export async function writeLastSeen(tx: Transaction, lastSeen: StoredPresence['l
   );
 }
 
+/**
+ * The statement that begins an absence, unless one of the region lasts already: the leaders of several shards
+ * see the same absence.
+ */
+const BEGIN = `INSERT INTO region_absences (started_at, region) SELECT ?::bigint, ?::text
+  WHERE NOT EXISTS (SELECT 1 FROM region_absences WHERE region = ? AND ended_at IS NULL)`;
+
 /** Writes the edges in their order, because an absence may begin and end between two writes. */
 export async function writeAbsences(tx: Transaction, edges: readonly AbsenceEdge[]): Promise<void> {
   for (const { kind, run } of runsOf(edges)) {
     await tx.runEach(
       kind === 'began'
-        ? 'INSERT INTO region_absences (started_at, region) VALUES (?, ?)'
+        ? BEGIN
         : 'UPDATE region_absences SET ended_at = ? WHERE region = ? AND ended_at IS NULL',
-      run.map(({ region, at }) => [wholeMs(at), region]),
+      run.map(({ region, at }) => [wholeMs(at), region, ...(kind === 'began' ? [region] : [])]),
     );
   }
 }
