@@ -193,7 +193,10 @@ export class Leading implements ChangeEffects, Leaders {
     }
     const starts = await Promise.allSettled(take.map((shard) => this.#lead(shard, signal)));
     const failed = starts.find((start) => start.status === 'rejected');
-    if (failed !== undefined) throw failed.reason;
+    if (failed !== undefined) {
+      this.#announceFrom = this.#parts.leaseClock.monotonic() + SILENT_AFTER_FAILURE_MS;
+      throw failed.reason;
+    }
     return starts.flatMap((start) =>
       start.status === 'fulfilled' && start.value !== null ? [start.value] : [],
     );
@@ -311,7 +314,6 @@ export class Leading implements ChangeEffects, Leaders {
       } catch (error) {
         if (signal.aborted) break;
         this.#logFailure(error);
-        this.#announceFrom = clock.monotonic() + SILENT_AFTER_FAILURE_MS;
         waitMs = TRY_AGAIN_MS;
       }
     }
