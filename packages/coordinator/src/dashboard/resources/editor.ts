@@ -83,6 +83,8 @@ export type Editor = {
   toBody?(filled: Json, stored: Pick<Stored, 'body' | 'answered'> | null): Json;
   /** Reads which options of fields are offered first, by the names of the fields; left out: all alike. */
   likelyOptions?(api: PageApi): Promise<ReadonlyMap<string, LikelyOptions>>;
+  /** Called after a new resource was saved; left out: nothing more happens. */
+  created?(request: DashboardRequest, id: string): Promise<void>;
   /** A further button that tries a draft; left out: there is no such button. */
   readonly trial?: Trial;
 };
@@ -211,6 +213,7 @@ async function saveDraft(
   const { problem } = answer;
   if (problem === null) {
     const saved = answer.body;
+    if (stored === null) await editor.created?.(request, saved.id);
     const warning = saved.warnings?.[0];
     const done = stored === null ? `The ${editor.noun} was created.` : `The ${editor.noun} was saved.`;
     return {

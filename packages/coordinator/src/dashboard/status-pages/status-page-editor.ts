@@ -167,6 +167,7 @@ function contents(shown: Shown, items: readonly PageItem[]): Html {
     formToken === null
       ? NO_HTML
       : html`<div class="row"><a class="button" href="/pages/${page.id}/components/new">Add a component</a>
+<a class="button" href="/pages/${page.id}/components/several">Add several</a>
 <a class="button" href="/pages/${page.id}/groups/new">Add a group</a></div>`;
   const list =
     items.length === 0

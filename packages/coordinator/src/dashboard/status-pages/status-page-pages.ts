@@ -14,6 +14,7 @@ import { formPages } from '../resources/form-pages.ts';
 import { type Removal, removalPages } from '../resources/removal.ts';
 import { searchedList } from '../resources/searched-list.ts';
 import { arrangedItems, changedPlaces, type Move } from './arrangement.ts';
+import { severalComponents } from './several-components.ts';
 import {
   type ComponentView,
   componentsOf,
@@ -59,6 +60,7 @@ const GROUP_FORM = formOf(componentGroup);
 
 /** The forms in which status pages, their components and groups are created and changed. */
 const statusPageForms: readonly DashboardPage[] = [
+  ...severalComponents,
   ...formPages('/pages/new', '/pages/{id}/edit', 'id', () => pageEditor),
   ...formPages(
     '/pages/{page}/components/new',
@@ -68,6 +70,9 @@ const statusPageForms: readonly DashboardPage[] = [
   ),
   ...formPages('/pages/{page}/groups/new', '/pages/{page}/groups/{group}', 'group', groupEditor),
 ];
+
+/** Maximum length of a proposed slug. */
+const LONGEST_SLUG = 60;
 
 const pageEditor: Editor = {
   form: PAGE_FORM,
@@ -79,7 +84,23 @@ const pageEditor: Editor = {
   newPath: '/pages/new',
   editPath: (id) => `/pages/${id}/edit`,
   after: (id) => (id === null ? '/pages' : `/pages/${id}`),
+  introduction: html`<p class="soft">A new page is not served until you publish it. Without a slug, it gets one from its title.</p>`,
+  toBody: (filled, stored) =>
+    stored === null && filled.slug === '' ? { ...filled, slug: slugOf(String(filled.title)) } : filled,
+  // A page that people make step by step is not shown to visitors before they say so.
+  async created({ api }, id) {
+    await api.call(changeAppearance, { id }, { body: { published: false } });
+  },
 };
+
+/** A slug for a title: `Example shop` becomes `example-shop`; '' if the title has no letter or digit of ASCII. */
+export function slugOf(title: string): string {
+  const plain = title.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase();
+  return plain
+    .replace(/[^a-z0-9]+/g, '-')
+    .slice(0, LONGEST_SLUG)
+    .replace(/^-+|-+$/g, '');
+}
 
 function componentEditor({ ids }: DashboardRequest): Editor {
   const page = `/pages/${ids.page ?? 0}`;
