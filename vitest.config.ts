@@ -1,7 +1,8 @@
+import { globSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 import { ByProject } from './test/support/by-project.ts';
-import { processStarters } from './test/support/process-starters.ts';
+import { databaseUsers, processStarters } from './test/support/tests-by-imports.ts';
 import { TIME_LIMITS } from './test/support/time-limits.ts';
 
 const ROOT = fileURLToPath(new URL('.', import.meta.url));
@@ -18,23 +19,50 @@ const BESIDE_THE_CODE = [
   'test/loaded/*.test.ts',
   'test/simulation/oracle/*.test.ts',
 ];
+const OF_SEVERAL_PARTS = ['test/{integration,e2e,browser}/**/*.test.ts'];
+const SIMULATION = ['test/simulation/*.test.ts'];
+const WORLDS = ['test/simulation/simulation.test.ts'];
 const STARTING_PROCESSES = processStarters(ROOT, BESIDE_THE_CODE);
 
-/** Tests that also run on PostgreSQL: those of the store, and of what reads and writes histories by it. */
-const ON_BOTH_DATABASES = [
-  'packages/coordinator/src/store/**/*.test.ts',
-  'packages/coordinator/src/history/*.test.ts',
-  'packages/coordinator/src/api/{histories,incidents,maintenance,monitor-states,series,server,summary,tokens}.test.ts',
-];
-const ON_SQLITE = [
-  // Files, threads and locks of SQLite, and those that start a server of PostgreSQL by themselves.
-  'packages/coordinator/src/store/{sqlite,postgres}/*.test.ts',
-  'packages/coordinator/src/store/{crash,database-sizes,migrate,open,writing}.test.ts',
+/**
+ * Whether the databases of the tests are those of a PostgreSQL server (`npm run test:postgres`). Only tests that have a
+ * database run then: they, or the support code that they import, import `test/support/database.ts`.
+ */
+const IS_POSTGRES = process.env.TESTS_STORE === 'postgres';
+const WITH_DATABASE = databaseUsers(ROOT, [...BESIDE_THE_CODE, ...OF_SEVERAL_PARTS, ...SIMULATION]);
+
+/** Those of them that run on SQLite only, and why. A single test says so beside its `skipIf(IS_POSTGRES)`. */
+const ONLY_ON_SQLITE = [
+  // Files, threads, journals and locks of SQLite.
+  'packages/coordinator/src/store/{crash,migrate,open,writing}.test.ts',
+  'packages/coordinator/src/store/sqlite/*.test.ts',
+  'test/integration/locked-database.test.ts',
+  // Starts, builds, backups and releases as the documents have them, with the database that is there by default.
+  'test/e2e/{bundles,operations,recovery,release,start,start-cluster}.test.ts',
+  // Messages between the threads of a store, and reads that such a thread holds back.
+  'packages/coordinator/src/declaration/many-links.test.ts',
+  'packages/coordinator/src/pages/{page-cache,domains/domains}.test.ts',
   // SQLite's plans of queries.
   'packages/coordinator/src/store/{alerts,results}/query-plans.test.ts',
   // It counts deleted rows by the hour. PostgreSQL drops results by the day (`result-days.test.ts`).
   'packages/coordinator/src/history/retention.test.ts',
+  // One in a hundred of its worlds is in a database. `memory-store.test.ts` compares memory with either database.
+  ...WORLDS,
+  // Several parts together are not tried on PostgreSQL yet, but for those that start a server of it by themselves.
+  ...OF_SEVERAL_PARTS,
+  // They start a server of PostgreSQL by themselves, in `npm test`.
+  'packages/coordinator/src/store/postgres/*.test.ts',
+  'test/e2e/{postgres,take-over}.test.ts',
+  'test/integration/{lost-commits,take-over}.test.ts',
 ];
+
+/** The files of these patterns that run on the databases of this run. */
+function filesOf(...patterns: readonly string[]): string[] {
+  if (!IS_POSTGRES) return [...patterns];
+  const left = new Set(globSync(ONLY_ON_SQLITE, { cwd: ROOT }));
+  const having = new Set(WITH_DATABASE.filter((file) => !left.has(file)));
+  return globSync([...patterns], { cwd: ROOT }).filter((file) => having.has(file));
+}
 
 /** Files that need seconds of CPU or of waiting by their nature. `npm run check` leaves them out (decision 0232). */
 const LONG = [
@@ -74,8 +102,6 @@ const LOW_PRIORITY = { setupFiles: ['test/support/low-priority.ts'] };
 
 /** `npm run check` sets how many worlds it simulates. They are its last group and have all processors. */
 const IS_QUICK = process.env.SIMULATED_WORLDS !== undefined;
-const WORLDS = ['test/simulation/simulation.test.ts'];
-const SIMULATION = ['test/simulation/*.test.ts'];
 /** Those of the check. They share the workers of the tests beside the code: workers of their own would load the sources again. */
 const QUICK_SIMULATION = ['test/simulation/{false-alarms,mutations,stories*}.test.ts'];
 
@@ -89,8 +115,6 @@ const project = (
     maxWorkers: number;
     isolate?: boolean;
     setupFiles?: string[];
-    globalSetup?: string[];
-    env?: Record<string, string>;
   },
 ) => ({ extends: true as const, test: { ...test, sequence: { groupOrder } } });
 
@@ -108,7 +132,10 @@ export default defineConfig({
     testTimeout: TIME_LIMITS.testMs,
     hookTimeout: TIME_LIMITS.testMs,
     expect: { poll: { timeout: TIME_LIMITS.pollMs } },
-    globalSetup: ['test/support/temporary-folder.ts'],
+    globalSetup: [
+      'test/support/temporary-folder.ts',
+      ...(IS_POSTGRES ? ['test/support/postgres-for-tests.ts'] : []),
+    ],
     setupFiles: [
       'test/support/leaks/no-leaks.ts',
       'test/support/compared-secrets.ts',
@@ -119,40 +146,37 @@ export default defineConfig({
     projects: [
       project(1, {
         name: 'unit',
-        include: [...BESIDE_THE_CODE, ...(IS_QUICK ? QUICK_SIMULATION : [])],
+        include: filesOf(...BESIDE_THE_CODE, ...(IS_QUICK ? QUICK_SIMULATION : [])),
         exclude: [...STARTING_PROCESSES, ...LONG, ...WORLDS],
         ...BESIDE,
       }),
-      project(1, {
-        name: 'postgres',
-        include: ON_BOTH_DATABASES,
-        exclude: ON_SQLITE,
-        globalSetup: ['test/support/postgres-for-tests.ts'],
-        env: { TESTS_STORE: 'postgres' },
-        ...BESIDE,
-      }),
-      project(1, { name: 'processes', include: STARTING_PROCESSES, ...BESIDE }),
-      project(1, { name: 'long', include: LONG, ...BESIDE }),
+      project(1, { name: 'processes', include: filesOf(...STARTING_PROCESSES), ...BESIDE }),
+      project(1, { name: 'long', include: filesOf(...LONG), ...BESIDE }),
       project(2, {
         name: 'system',
-        include: ['test/{integration,e2e,browser}/**/*.test.ts'],
+        include: filesOf(...OF_SEVERAL_PARTS),
         exclude: ALONE,
         ...SEVERAL_PARTS,
       }),
-      project(2, { name: 'fuzz', include: ['test/fuzz/*.test.ts'], ...SEVERAL_PARTS, ...LOW_PRIORITY }),
+      project(2, {
+        name: 'fuzz',
+        include: filesOf('test/fuzz/*.test.ts'),
+        ...SEVERAL_PARTS,
+        ...LOW_PRIORITY,
+      }),
       ...(IS_QUICK
         ? []
         : [
             project(3, {
               name: 'simulation',
-              include: SIMULATION,
+              include: filesOf(...SIMULATION),
               exclude: WORLDS,
               ...BESIDE,
               ...LOW_PRIORITY,
             }),
           ]),
-      project(3, { name: 'worlds', include: WORLDS, ...BESIDE, ...LOW_PRIORITY }),
-      project(3, { name: 'alone', include: ALONE, maxWorkers: BESIDE.maxWorkers }),
+      project(3, { name: 'worlds', include: filesOf(...WORLDS), ...BESIDE, ...LOW_PRIORITY }),
+      project(3, { name: 'alone', include: filesOf(...ALONE), maxWorkers: BESIDE.maxWorkers }),
     ],
   },
 });

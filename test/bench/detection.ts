@@ -29,18 +29,18 @@ try {
   await receiver.received(FRAGILE);
   await delay(2_000);
   const changes = new Map(
-    system
-      .query<{ id: number; at: number; slot: number }>(
+    (
+      await system.query<{ id: number; at: number; slot: number }>(
         "SELECT monitor_id AS id, at, slot FROM transitions WHERE to_status = 'error'",
       )
-      .map((change) => [change.id, change]),
+    ).map((change) => [change.id, change]),
   );
   const reports = new Map(
-    system
-      .query<{ id: number; slot: number; recorded: number }>(
+    (
+      await system.query<{ id: number; slot: number; recorded: number }>(
         "SELECT monitor_id AS id, slot, min(recorded_at) AS recorded FROM results WHERE outcome = 'failed' GROUP BY monitor_id, slot",
       )
-      .map(({ id, slot, recorded }) => [`${id}/${slot}`, recorded]),
+    ).map(({ id, slot, recorded }) => [`${id}/${slot}`, recorded]),
   );
   const fromDecision: number[] = [];
   const fromSlot: number[] = [];

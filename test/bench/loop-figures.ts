@@ -56,7 +56,7 @@ async function measure({ system }: RunningService, monitors: number, seconds: nu
   const after = cpuOf(system);
   const memoryMiB = memoryOf(system);
   await delay(LAST_RESULTS_MS);
-  const checks = new RecordedChecks(system, from, until);
+  const checks = await RecordedChecks.of(system, from, until);
   return {
     perSecond: checks.perSecond,
     share: checks.shareOf(monitors),

@@ -42,8 +42,8 @@ export class Overheard {
   /**
    * Number of checks that were reported and have no row, for slots from `from` to before `until` (epoch ms).
    */
-  lost(system: System, from: number, until: number): number {
-    const rows = system.query<{ monitor: number; slot: number; region: string }>(
+  async lost(system: System, from: number, until: number): Promise<number> {
+    const rows = await system.query<{ monitor: number; slot: number; region: string }>(
       'SELECT monitor_id AS monitor, slot, region FROM results WHERE slot >= ? AND slot < ?',
       from,
       until,

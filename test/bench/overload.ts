@@ -74,7 +74,7 @@ async function measure({ system }: RunningService, rate: number, seconds: number
   const memory = memoryOf(system);
   const notRun = grown(before, await notRunCounters(system));
   await delay(LAST_RESULTS_MS);
-  const checks = new RecordedChecks(system, from, until);
+  const checks = await RecordedChecks.of(system, from, until);
   const row = [
     rate.toLocaleString('en'),
     checks.perSecond.toFixed(0),
@@ -109,8 +109,8 @@ async function memoryDuring({ system }: RunningService, seconds: number): Promis
 }
 
 /** Time after `since` from which on the checks of every second started in time, s; null: they never did. */
-function inTimeAfter({ system }: RunningService, since: number, until: number): number | null {
-  const starts = new RecordedChecks(system, since, until).starts();
+async function inTimeAfter({ system }: RunningService, since: number, until: number): Promise<number | null> {
+  const starts = (await RecordedChecks.of(system, since, until)).starts();
   const bySecond = Map.groupBy(starts, ({ at }) => Math.floor((at - since) / 1_000));
   let last = -1;
   for (const [second, checks] of bySecond) {
@@ -130,7 +130,7 @@ async function recover(
   const since = Date.now();
   const memory = await memoryDuring(service, seconds);
   await delay(LAST_RESULTS_MS);
-  const inTime = inTimeAfter(service, since, Date.now() - LAST_RESULTS_MS);
+  const inTime = await inTimeAfter(service, since, Date.now() - LAST_RESULTS_MS);
   const after = (value: number | null) => (value === null ? 'not' : `after ${value} s`);
   const isBack = ({ agents }: Parts<number>) => agents <= calm.memory.agents + MARGIN_MIB;
   const lastAbove = memory.findLastIndex((each) => !isBack(each));

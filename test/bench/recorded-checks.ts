@@ -24,20 +24,25 @@ export class RecordedChecks {
    * @param until epoch ms, exclusive
    * @param only a further condition on the rows, in SQL
    */
-  constructor(
+  static async of(
     system: System,
     from: number,
     until: number,
     only: { readonly where: string; readonly parameters: readonly number[] } = { where: '1', parameters: [] },
-  ) {
-    this.#seconds = (until - from) / 1_000;
-    this.#rows = system.query<RecordedCheck>(
+  ): Promise<RecordedChecks> {
+    const rows = await system.query<RecordedCheck>(
       `SELECT slot, json_extract(detail, '$.started_at') AS started_at, latency, recorded_at, outcome
        FROM results WHERE slot >= ? AND slot < ? AND ${only.where}`,
       from,
       until,
       ...only.parameters,
     );
+    return new RecordedChecks(rows, (until - from) / 1_000);
+  }
+
+  private constructor(rows: readonly RecordedCheck[], seconds: number) {
+    this.#rows = rows;
+    this.#seconds = seconds;
   }
 
   get count(): number {

@@ -25,7 +25,7 @@ const [region = 'hosta-fra'] = CHECKED_FROM;
 /** Time until a result is recorded whose check began after `since`, ms. Missed slots run first. */
 async function resumed(since: number, where: string): Promise<number> {
   for (;;) {
-    const [row] = system.query<{ at: number | null }>(
+    const [row] = await system.query<{ at: number | null }>(
       `SELECT min(recorded_at) AS at FROM results
        WHERE slot > ? AND outcome <> 'not_run' AND json_extract(detail, '$.started_at') > ? ${where}`,
       since - 60_000,

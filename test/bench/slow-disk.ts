@@ -66,7 +66,15 @@ async function measure({ service, reads, bus }: Watch, span: Span): Promise<Span
   if (isStalling) target.send('up');
   const caughtUpMs = await caughtUp(service, from, until);
   const peakMiB = memory.end();
-  return { name: span.name, from, until, ...times, peakMiB, caughtUpMs, lost: bus.lost(system, from, until) };
+  return {
+    name: span.name,
+    from,
+    until,
+    ...times,
+    peakMiB,
+    caughtUpMs,
+    lost: await bus.lost(system, from, until),
+  };
 }
 
 /** Sets the disk to the state of the span, for the time of the span. */
@@ -86,7 +94,7 @@ async function caughtUp({ system }: RunningService, from: number, until: number)
   let count = 0;
   let grewAt = until;
   do {
-    const recorded = new RecordedChecks(system, from, until).count;
+    const recorded = (await RecordedChecks.of(system, from, until)).count;
     if (recorded > count) grewAt = Date.now();
     count = recorded;
     await delay(250);
@@ -94,8 +102,8 @@ async function caughtUp({ system }: RunningService, from: number, until: number)
   return grewAt - until;
 }
 
-function rowOf({ system }: RunningService, monitors: number, figures: SpanFigures): string[] {
-  const checks = new RecordedChecks(system, figures.from, figures.until);
+async function rowOf({ system }: RunningService, monitors: number, figures: SpanFigures): Promise<string[]> {
+  const checks = await RecordedChecks.of(system, figures.from, figures.until);
   return [
     figures.name,
     spreadText(checks.startLateness()),
@@ -131,14 +139,15 @@ async function run(rate: number, seconds: number): Promise<void> {
   ];
   try {
     await withService(declare, {}, async (service) => {
-      databasePath = service.system.databasePath;
+      databasePath = service.system.database.file;
       await delay(untilAllAreCheckedMs(monitors));
       const { data } = await service.system.get<{ data: { id: number }[] }>('/v1/monitors?limit=1');
       const reads = new ApiReads(service.system, data[0]?.id ?? 0);
       const bus = await Overheard.on(service.system);
       const rows: string[][] = [];
       for (const span of spans) {
-        rows.push(rowOf(service, monitors, await measure({ service, reads, bus }, span)));
+        const figures = await measure({ service, reads, bus }, span);
+        rows.push(await rowOf(service, monitors, figures));
       }
       reads.stop();
       await bus.close();

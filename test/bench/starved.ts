@@ -137,11 +137,11 @@ async function run(story: Story): Promise<Figures> {
       const end = await story.starve(system);
       console.log(`starved: ${waits.end()}`);
       const before = told(receiver);
-      const { sick, count } = starvedSoFar(system);
+      const { sick, count } = await starvedSoFar(system);
       const outage = new CpuWaits(agentPids);
       target.send('down');
       await delay(story.outageMs);
-      console.log(`in the outage: ${outage.end()}; silence was ${silenceIn(system)}`);
+      console.log(`in the outage: ${outage.end()}; silence was ${await silenceIn(system)}`);
       await end();
       const after = told(receiver);
       const isDown = (number: number) => isFragile(number) || isSilent(number);
@@ -151,7 +151,7 @@ async function run(story: Story): Promise<Figures> {
         unavailable: after.filter(isFragile).length,
         silent: after.filter(isSilent).length,
         starved: count,
-        failed: failedOf(system),
+        failed: await failedOf(system),
         sick,
       };
     });
@@ -169,8 +169,8 @@ function told(receiver: Receiver): number[] {
   return [...new Set(names)].map((name) => Number(name.replace('Monitor ', '')));
 }
 
-function starvedSoFar(system: System): { count: number; sick: number } {
-  const [row] = system.query<{ count: number }>(
+async function starvedSoFar(system: System): Promise<{ count: number; sick: number }> {
+  const [row] = await system.query<{ count: number }>(
     "SELECT count(*) AS count FROM results WHERE json_extract(detail, '$.reason') = 'agent-starved'",
   );
   const alarms = system.coordinator.lines.filter(({ sick }) => sick === 'starved');
@@ -178,8 +178,8 @@ function starvedSoFar(system: System): { count: number; sick: number } {
 }
 
 /** Outcomes of the checks of the silent monitors since they fell silent: `failed 80, not_run 10`. */
-function silenceIn(system: System): string {
-  const rows = system.query<{ outcome: string; count: number }>(
+async function silenceIn(system: System): Promise<string> {
+  const rows = await system.query<{ outcome: string; count: number }>(
     `SELECT outcome, count(*) AS count FROM results JOIN monitors ON monitors.id = monitor_id
      WHERE attributes LIKE '%/silent%' AND json_extract(detail, '$.timed_out') GROUP BY outcome`,
   );
@@ -187,8 +187,8 @@ function silenceIn(system: System): string {
 }
 
 /** Results that wrongly report the target as down or slow. */
-function failedOf(system: System): number {
-  const [row] = system.query<{ count: number }>(
+async function failedOf(system: System): Promise<number> {
+  const [row] = await system.query<{ count: number }>(
     `SELECT count(*) AS count FROM results JOIN monitors ON monitors.id = monitor_id
      WHERE outcome IN ('failed', 'degraded')
        AND attributes NOT LIKE '%/fragile%' AND attributes NOT LIKE '%/silent%'`,

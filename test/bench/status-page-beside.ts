@@ -61,7 +61,7 @@ async function measure({ system }: RunningService): Promise<string[]> {
     const cpu = (cpuOf(system).coordinator - before) / (Date.now() - from);
     const until = Date.now();
     await delay(3_000);
-    const recorded = new RecordedChecks(system, from, until);
+    const recorded = await RecordedChecks.of(system, from, until);
     return rowOf(JSON.parse(line) as PacedFigures, recorded, cpu);
   } finally {
     await children.endAll();

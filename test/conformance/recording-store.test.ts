@@ -13,8 +13,8 @@ import type { Outcome } from '@svc/shared/messages/check-result.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { Secret } from '@svc/shared/secret.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { DatabaseWorldStore } from '../simulation/database-store.ts';
 import { MemoryStore } from '../simulation/memory-store.ts';
-import { SqliteWorldStore } from '../simulation/sqlite-store.ts';
 import type { WorldStore } from '../simulation/store.ts';
 
 /** Every store that the recorder may use keeps these promises. */
@@ -43,9 +43,9 @@ const MONITOR: LiveMonitor = {
   declaredExport: null,
 };
 
-let sqlite: SqliteWorldStore;
+let sqlite: DatabaseWorldStore;
 beforeAll(async () => {
-  sqlite = await SqliteWorldStore.open();
+  sqlite = await DatabaseWorldStore.open();
 });
 afterAll(() => sqlite.close());
 
@@ -99,17 +99,24 @@ describe.each([
   });
 
   test('the position of each stream is the last that was written', async () => {
-    expect(await store.recording.positions()).toEqual([]);
+    const positions = async () =>
+      (await store.recording.positions()).toSorted((a, b) => a.stream.localeCompare(b.stream));
+    expect(await positions()).toEqual([]);
     const other = { stream: 'b', created: 'other', sequence: 9, messageId: 'm9', time: NOW };
     const position = { stream: 'a', created: 'stream', sequence: 5, messageId: 'm5', time: NOW };
-    const move = (...positions: StreamPosition[]) =>
-      store.recording.record({ writes: noWrites(NOW), positions, changesUntil: null, exportNote: null });
+    const move = (...moved: StreamPosition[]) =>
+      store.recording.record({
+        writes: noWrites(NOW),
+        positions: moved,
+        changesUntil: null,
+        exportNote: null,
+      });
     await move(position, other);
     await write({});
-    expect(await store.recording.positions()).toEqual([position, other]);
+    expect(await positions()).toEqual([position, other]);
     const next = { ...position, sequence: 6, messageId: 'm6' };
     await move(next);
-    expect(await store.recording.positions()).toEqual([next, other]);
+    expect(await positions()).toEqual([next, other]);
   });
 
   test('a state is read back as it was written last', async () => {

@@ -89,13 +89,13 @@ function declaration() {
 
 type Count = { count: number };
 
-const countOf = (sql: string, ...parameters: (string | number)[]) =>
-  system.query<Count>(`SELECT count(*) AS count FROM ${sql}`, ...parameters)[0]?.count ?? 0;
+const countOf = async (sql: string, ...parameters: (string | number)[]) =>
+  (await system.query<Count>(`SELECT count(*) AS count FROM ${sql}`, ...parameters))[0]?.count ?? 0;
 
 /** Resolves when `count` further results are recorded. */
 async function recorded(count: number, region?: string): Promise<void> {
   const where = region === undefined ? 'results' : `results WHERE region = '${region}'`;
-  const goal = countOf(where) + count;
+  const goal = (await countOf(where)) + count;
   await expect
     .poll(() => countOf(where), { timeout: TEST_TIMEOUT_MS, interval: 250 })
     .toBeGreaterThanOrEqual(goal);
@@ -137,8 +137,8 @@ test('kill -9 of each process loses nothing, doubles nothing and announces nothi
   await system.coordinator.start();
   await expect
     .poll(
-      () => {
-        const stored = storedKeys();
+      async () => {
+        const stored = await storedKeys();
         return [...reported].filter((key) => !stored.has(key)).length;
       },
       // Each poll reads every result.
@@ -162,25 +162,25 @@ test('kill -9 of each process loses nothing, doubles nothing and announces nothi
   expect(new Set(receiver.requests.map((request) => request.headers['webhook-id'])).size).toBe(GOING_DOWN);
   expect(alerts).toHaveLength(GOING_DOWN);
   expect(
-    countOf(
+    await countOf(
       `results WHERE outcome = 'failed' AND monitor_id NOT IN (SELECT id FROM monitors WHERE attributes LIKE '%fragile%')`,
     ),
   ).toBe(0);
   // On a busy machine a monitor may be without votes for a while. It then returns to its error, which is not
   // announced again.
-  const down = system.query("SELECT DISTINCT monitor_id FROM transitions WHERE to_status = 'error'");
+  const down = await system.query("SELECT DISTINCT monitor_id FROM transitions WHERE to_status = 'error'");
   expect(down).toHaveLength(GOING_DOWN);
 });
 
 /** The receiver gets the points that the stored results imply: every check once, whichever process was killed. */
 async function expectExported(): Promise<void> {
   const stored = new Map(
-    system
-      .query<{ key: string; checks: number; seconds: number }>(
+    (
+      await system.query<{ key: string; checks: number; seconds: number }>(
         `SELECT monitor_id || ' ' || region || ' ' || outcome AS key, count(*) AS checks, sum(latency) / 1000 AS seconds
          FROM results WHERE outcome <> 'not_run' GROUP BY monitor_id, region, outcome`,
       )
-      .map(({ key, ...sums }) => [key, sums]),
+    ).map(({ key, ...sums }) => [key, sums]),
   );
   const checksOf = (totals: Iterable<{ checks: number }>) =>
     [...totals].reduce((sum, { checks }) => sum + checks, 0);
@@ -201,10 +201,12 @@ async function expectExported(): Promise<void> {
   expect(wrong).toEqual([]);
 }
 
-function storedKeys(): Set<string> {
+async function storedKeys(): Promise<Set<string>> {
   return new Set(
-    system
-      .query<{ key: string }>("SELECT monitor_id || '/' || slot || '/' || region AS key FROM results")
-      .map((row) => row.key),
+    (
+      await system.query<{ key: string }>(
+        "SELECT monitor_id || '/' || slot || '/' || region AS key FROM results",
+      )
+    ).map((row) => row.key),
   );
 }

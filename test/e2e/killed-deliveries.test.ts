@@ -5,9 +5,8 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Alert } from '@svc/shared/channels/alert.ts';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { holdDatabase } from '../support/held-database.ts';
 import { endServer, listenOnLoopback } from '../support/loopback-server.ts';
-import { queueInFile } from '../support/queue-in-file.ts';
+import { queueInDatabase } from '../support/queue-in-database.ts';
 import { System } from '../support/system.ts';
 
 const MONITORS = 20;
@@ -36,7 +35,7 @@ beforeEach(async () => {
   });
   await expect.poll(() => system.query('SELECT id FROM notifications')).toHaveLength(1);
   await system.coordinator.end('SIGTERM');
-  queueAlerts();
+  await queueAlerts();
 });
 
 afterEach(async () => {
@@ -58,8 +57,8 @@ async function take(request: IncomingMessage, response: ServerResponse): Promise
 }
 
 /** An outage of each monitor, as the outbox has it after its commits. */
-function queueAlerts(): void {
-  const [channel] = system.query<{ id: number }>('SELECT id FROM notifications');
+async function queueAlerts(): Promise<void> {
+  const [channel] = await system.query<{ id: number }>('SELECT id FROM notifications');
   const alerts = STATUSES.flatMap((status) =>
     Array.from({ length: MONITORS }, (_, index): Alert => {
       const id = index + 1;
@@ -68,7 +67,7 @@ function queueAlerts(): void {
       return { monitor, status, cronTimestamp: 1, at: 1, reason: 'test', incident, regions: [] };
     }),
   );
-  queueInFile(system.databasePath, channel?.id ?? 0, alerts);
+  await queueInDatabase(system.database, channel?.id ?? 0, alerts);
 }
 
 /** Starts the coordinator, which may be killed before it has said that it is ready. */
@@ -88,9 +87,9 @@ async function judgeAll(): Promise<number> {
   await expect.poll(states).toEqual([{ state: 'delivered' }]);
   const byId = Map.groupBy(received, ({ id }) => id);
   expect(byId.size).toBe(MONITORS * STATUSES.length);
-  expect(new Set(system.query<{ uid: string }>('SELECT uid FROM deliveries').map(({ uid }) => uid))).toEqual(
-    new Set(byId.keys()),
-  );
+  expect(
+    new Set((await system.query<{ uid: string }>('SELECT uid FROM deliveries')).map(({ uid }) => uid)),
+  ).toEqual(new Set(byId.keys()));
   for (const ofMonitor of Map.groupBy(received, ({ monitor }) => monitor).values()) {
     const told = ofMonitor.filter(({ id }, index) => id !== ofMonitor[index - 1]?.id);
     expect(told.map(({ status }) => status)).toEqual(STATUSES);
@@ -129,7 +128,7 @@ test('killed after the answers, before they are recorded: these come again, unde
   answer = (_request, response) => first.resolve(response);
   await system.coordinator.start();
   const response = await first.promise;
-  const held = await holdDatabase(system.databasePath);
+  const held = await system.database.hold();
   const all = Promise.withResolvers<void>();
   answer = (_request, later) => {
     later.end();
@@ -138,8 +137,8 @@ test('killed after the answers, before they are recorded: these come again, unde
   response.end();
   await all.promise;
   await system.coordinator.end('SIGKILL');
-  held.release();
-  const attempts = system.query('SELECT delivery_id FROM delivery_attempts');
+  await held.release();
+  const attempts = await system.query('SELECT delivery_id FROM delivery_attempts');
   expect(attempts).toEqual([]);
   expect(await judgeAll()).toBe(AT_ONCE);
 });

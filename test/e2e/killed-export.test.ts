@@ -38,9 +38,11 @@ test.skipIf(skipsVictoriaMetrics)(
       },
     });
     opened.push({ close: () => system.dispose() });
-    const stored = (where = 'true') =>
-      system.query<{ count: number }>(
-        `SELECT count(*) AS count FROM results JOIN monitors ON monitors.id = monitor_id WHERE outcome <> 'not_run' AND ${where}`,
+    const stored = async (where = 'true') =>
+      (
+        await system.query<{ count: number }>(
+          `SELECT count(*) AS count FROM results JOIN monitors ON monitors.id = monitor_id WHERE outcome <> 'not_run' AND ${where}`,
+        )
       )[0]?.count ?? 0;
     const until = (count: number) =>
       expect.poll(() => stored(), { interval: 100 }).toBeGreaterThanOrEqual(count);
@@ -49,7 +51,7 @@ test.skipIf(skipsVictoriaMetrics)(
     for (let kill = 0; kill < KILLS; kill += 1) {
       await system.coordinator.end('SIGKILL');
       await system.coordinator.start();
-      await until(stored() + BETWEEN);
+      await until((await stored()) + BETWEEN);
     }
     type Endpoint = { default: boolean; failing: boolean; points_dropped: number };
     const endpoints = async () =>
@@ -66,15 +68,15 @@ test.skipIf(skipsVictoriaMetrics)(
     const toDatabase = `name NOT LIKE 'Dripping%'`;
     const total = async () =>
       (await database.query('sum(last_over_time(svc_checks_total[1h]))'))[0]?.value ?? 0;
-    await expect.poll(total, { interval: 500 }).toBe(stored(toDatabase));
+    await expect.poll(total, { interval: 500 }).toBe(await stored(toDatabase));
     // VictoriaMetrics need not show all rows of a request at one moment.
     const durations = async () =>
       (await database.query('sum(last_over_time(svc_check_duration_seconds_count[1h]))'))[0]?.value ?? 0;
-    await expect.poll(durations, { interval: 500 }).toBe(stored(toDatabase));
+    await expect.poll(durations, { interval: 500 }).toBe(await stored(toDatabase));
     // A count that fell would be taken for a reset, and its results would be counted twice.
     expect((await database.query('max(resets(svc_checks_total[1h]))'))[0]?.value).toBe(0);
     // Monitors of the slow endpoint are checked like others: each has a first result.
-    const checked = system.query<{ count: number }>(
+    const checked = await system.query<{ count: number }>(
       `SELECT count(DISTINCT monitor_id) AS count FROM results JOIN monitors ON monitors.id = monitor_id WHERE name LIKE 'Dripping%'`,
     );
     expect(checked[0]?.count).toBe(DRIPPING);

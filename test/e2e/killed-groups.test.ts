@@ -7,7 +7,7 @@ import type { ServerResponse } from 'node:http';
 import { TOLD_ALONE } from '@svc/coordinator/verdict/grouping.ts';
 import type { Alert } from '@svc/shared/channels/alert.ts';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { queueInFile } from '../support/queue-in-file.ts';
+import { queueInDatabase } from '../support/queue-in-database.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
 import { System } from '../support/system.ts';
 
@@ -38,7 +38,7 @@ beforeEach(async () => {
   });
   await expect.poll(() => system.query('SELECT id FROM notifications')).toHaveLength(1);
   await system.coordinator.end('SIGTERM');
-  queueErrors();
+  await queueErrors();
 });
 
 afterEach(async () => {
@@ -50,8 +50,8 @@ afterEach(async () => {
  * Queues one alert for each monitor, as a commit leaves it in the outbox. Their time lies in the future, so
  * they are still fresh when the coordinator has started.
  */
-function queueErrors(): void {
-  const [channel] = system.query<{ id: number }>('SELECT id FROM notifications');
+async function queueErrors(): Promise<void> {
+  const [channel] = await system.query<{ id: number }>('SELECT id FROM notifications');
   const alerts = Array.from({ length: MONITORS }, (_, index): Alert => {
     const id = index + 1;
     return {
@@ -64,7 +64,7 @@ function queueErrors(): void {
       regions: [],
     };
   });
-  queueInFile(system.databasePath, channel?.id ?? 0, alerts, Date.now() + 3_600_000);
+  await queueInDatabase(system.database, channel?.id ?? 0, alerts, Date.now() + 3_600_000);
 }
 
 const messages = () => receiver.requests.map(({ json }) => json as Message);
@@ -75,7 +75,7 @@ const told = () => Map.groupBy(messages().flatMap(toldIn), (name) => name);
 
 const allDelivered = () =>
   expect
-    .poll(() => system.query("SELECT id FROM deliveries WHERE state = 'delivered'").length)
+    .poll(async () => (await system.query("SELECT id FROM deliveries WHERE state = 'delivered'")).length)
     .toBe(MONITORS);
 
 /** Starts the coordinator, and kills it at the message that `isLast` chooses, which gets no answer. */

@@ -1,5 +1,4 @@
 /** Ends the coordinator while the database accepts no writes, as on a stalled disk. */
-import { DatabaseSync } from 'node:sqlite';
 import { expect, onTestFinished, test } from 'vitest';
 import { System } from '../support/system.ts';
 
@@ -7,9 +6,8 @@ import { System } from '../support/system.ts';
 async function stalled(): Promise<System> {
   const system = await System.start({ regions: [], declared: {} });
   onTestFinished(() => system.dispose());
-  const other = new DatabaseSync(system.databasePath);
-  onTestFinished(() => other.close());
-  other.exec('BEGIN IMMEDIATE');
+  const held = await system.database.hold();
+  onTestFinished(() => held.release());
   const writing = fetch(`${system.url}/v1/tokens`, {
     method: 'POST',
     headers: { authorization: `Bearer ${system.token}`, 'content-type': 'application/json' },

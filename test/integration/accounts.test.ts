@@ -47,8 +47,10 @@ test('jobs, heartbeats and acknowledged results pass between the accounts', asyn
     },
   });
   await service.changed('Web', 'active');
-  await service.decided(service.idOf('Web'), 2);
-  const reported = service.query<{ region: string }>('SELECT DISTINCT region FROM results ORDER BY region');
+  await service.decided(await service.idOf('Web'), 2);
+  const reported = await service.query<{ region: string }>(
+    'SELECT DISTINCT region FROM results ORDER BY region',
+  );
   expect(reported.map(({ region }) => region)).toEqual(REGIONS);
   await service.until(() => REGIONS.every((region) => service.agent(region).metrics.batchesAcknowledged > 0));
   for (const region of REGIONS)

@@ -246,7 +246,7 @@ describe.skipIf(PROGRAMS === null)('the alert rules', () => {
   }
 
   test('do not fire for a healthy service', async ({ signal }) => {
-    await service.decided(service.idOf('Web'), 2);
+    await service.decided(await service.idOf('Web'), 2);
     const loud = alertRules().filter(({ alert }) => !MAY_FIRE.includes(alert));
     await prometheus
       .until(async () => {
@@ -353,12 +353,12 @@ describe.skipIf(PROGRAMS === null)('the alert rules', () => {
     [
       ['SvcDatabaseRefusesWrites', 'SvcResultsWait', 'SvcStreamAlmostFull'],
       async (the) => {
-        const held = await service.holdDatabase();
+        const held = await service.database.hold();
         try {
           await fill(0.9, the);
           await the.fired();
         } finally {
-          held.release();
+          await held.release();
         }
       },
     ],
@@ -389,7 +389,9 @@ describe.skipIf(PROGRAMS === null)('the alert rules', () => {
       async ({ fired }) => {
         await service.stopLeading();
         try {
-          await fired(() => service.request('POST', `/v1/monitors/${service.idOf('Web')}/otlp-test`));
+          await fired(async () =>
+            service.request('POST', `/v1/monitors/${await service.idOf('Web')}/otlp-test`),
+          );
         } finally {
           await service.lead();
         }
@@ -428,7 +430,7 @@ describe.skipIf(PROGRAMS === null)('the alert rules', () => {
     [
       ['SvcMonitorsUnknown'],
       async ({ fired, signal }) => {
-        const path = `/v1/monitors/${service.idOf('Web')}`;
+        const path = `/v1/monitors/${await service.idOf('Web')}`;
         await prometheus.until(
           async () => (await service.get<{ status: string }>(path)).status !== 'unknown',
           signal,

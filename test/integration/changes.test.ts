@@ -85,9 +85,9 @@ const resultsOf = (service: LocalService, id: number, version: number) =>
  */
 async function checkedByAll(service: LocalService): Promise<number> {
   await service.changed('Web', 'active');
-  const id = service.idOf('Web');
-  await service.until(() => {
-    const results = resultsOf(service, id, 1);
+  const id = await service.idOf('Web');
+  await service.until(async () => {
+    const results = await resultsOf(service, id, 1);
     const newest = results.at(-1)?.slot;
     return results.filter(({ slot }) => slot === newest).length === REGIONS.length;
   });
@@ -120,15 +120,18 @@ describe.concurrent.each([
       });
       release(failing);
       await service.until(
-        () =>
-          resultsOf(service, id, 1).filter(({ outcome }) => outcome === 'failed').length === REGIONS.length,
+        async () =>
+          (await resultsOf(service, id, 1)).filter(({ outcome }) => outcome === 'failed').length ===
+          REGIONS.length,
       );
       await service.changed('Web', 'active', seen);
       await service.decided(id, 1);
 
       const changes = service.transitions.slice(seen).map(({ to }) => to);
       expect(changes).toEqual(['unknown', 'active']);
-      expect(new Set(resultsOf(service, id, 2).map(({ outcome }) => outcome))).toEqual(new Set(['passed']));
+      expect(new Set((await resultsOf(service, id, 2)).map(({ outcome }) => outcome))).toEqual(
+        new Set(['passed']),
+      );
       expect(hook.requests).toHaveLength(0);
     });
 
@@ -146,20 +149,21 @@ describe.concurrent.each([
 
       await declare(declaration(monitorOf(`${web.url}/`, { active: false }), hooks));
       expect(await service.changed('Web', 'unknown', seen)).toMatchObject({ reason: 'deactivated' });
-      const failed = () => resultsOf(service, id, 1).filter(({ outcome }) => outcome === 'failed');
+      const failed = async () =>
+        (await resultsOf(service, id, 1)).filter(({ outcome }) => outcome === 'failed');
       // One region reports while the monitor is inactive, the others after it is active again.
       failing(held.shift() as ServerResponse);
-      await service.until(() => failed().length >= 1);
+      await service.until(async () => (await failed()).length >= 1);
       // This is before the activation, whose first slot comes at once.
       web.answerWith(well);
       await declare(on);
       release(failing);
-      await service.until(() => failed().length === REGIONS.length);
+      await service.until(async () => (await failed()).length === REGIONS.length);
       await service.changed('Web', 'active', seen);
       await service.decided(id, 1);
 
       expect(service.transitions.slice(seen).map(({ to }) => to)).toEqual(['unknown', 'active']);
-      expect(new Set(failed().map(({ slot }) => slot)).size).toBe(1);
+      expect(new Set((await failed()).map(({ slot }) => slot)).size).toBe(1);
       expect(hook.requests).toHaveLength(0);
     });
 
@@ -178,9 +182,9 @@ describe.concurrent.each([
       release(failing);
       const dropped = 'svc_results_dropped_total{reason="unknown-monitor"}';
       await service.until(async () => (await service.metric(dropped)) === REGIONS.length);
-      expect(service.query("SELECT * FROM results WHERE monitor_id = ? AND outcome = 'failed'", id)).toEqual(
-        [],
-      );
+      expect(
+        await service.query("SELECT * FROM results WHERE monitor_id = ? AND outcome = 'failed'", id),
+      ).toEqual([]);
       await service.until(async () => (await service.metric('svc_jobs_in_flight')) === 0);
       expect(hook.requests).toHaveLength(0);
     });
@@ -199,15 +203,15 @@ describe.concurrent.each([
       await declare(declaration(monitorOf(`${web.url}/as-bad`), hooks));
       await service.changed('Web', 'unknown', seen);
       await service.changed('Web', 'error', seen);
-      await service.decided(service.idOf('Web'), 1);
+      await service.decided(await service.idOf('Web'), 1);
       expect(hook.requests).toHaveLength(1);
 
       await declare(declaration(monitorOf(`${web.url}/good`), hooks));
       await hook.received(2);
-      await service.decided(service.idOf('Web'), 1);
+      await service.decided(await service.idOf('Web'), 1);
       expect(statusesIn(hook.requests)).toEqual(['error', 'recovered']);
       expect(hook.requests[1]?.json).toMatchObject({ monitor: { url: `${web.url}/good` } });
-      expect(service.query('SELECT closure FROM incidents WHERE closed_at IS NOT NULL')).toEqual([
+      expect(await service.query('SELECT closure FROM incidents WHERE closed_at IS NOT NULL')).toEqual([
         { closure: null },
       ]);
     });
@@ -224,7 +228,9 @@ describe.concurrent.each([
       let seen = service.transitions.length;
       await declare(declaration(monitorOf(web.url, { active: false }), hooks));
       expect(await service.changed('Web', 'unknown', seen)).toMatchObject({ reason: 'deactivated' });
-      expect(service.query('SELECT closure FROM incidents')).toEqual([{ closure: 'monitor-deactivated' }]);
+      expect(await service.query('SELECT closure FROM incidents')).toEqual([
+        { closure: 'monitor-deactivated' },
+      ]);
       expect(hook.requests).toHaveLength(1);
 
       await declare(on);
@@ -235,7 +241,7 @@ describe.concurrent.each([
       web.answerWith(well);
       await declare(on);
       await service.changed('Web', 'active', seen);
-      await service.decided(service.idOf('Web'), 1);
+      await service.decided(await service.idOf('Web'), 1);
       expect(hook.requests).toHaveLength(2);
     });
 
@@ -252,7 +258,7 @@ describe.concurrent.each([
       web.answerWith(failing);
       const { service, declare } = await start(opened, hooks(true, false));
       await first.received(1);
-      const id = service.idOf('Web');
+      const id = await service.idOf('Web');
       expect(second.requests).toHaveLength(0);
 
       // The link itself causes the alert, not a later slot.
@@ -261,7 +267,7 @@ describe.concurrent.each([
         service.query<{ alert: string }>(
           "SELECT alert FROM deliveries WHERE alert LIKE '%error%' ORDER BY id",
         );
-      expect(told()).toHaveLength(2);
+      expect(await told()).toHaveLength(2);
       await second.received(1);
       expect(statusesIn(second.requests)).toEqual(['error']);
 
@@ -301,25 +307,27 @@ describe.concurrent.each([
 
       await declare(declaration(monitor, { kept: hooks.kept }));
       // Its deliveries are removed later, in small steps.
-      const channels = () =>
-        service.query<{ channels: number }>(
-          'SELECT count(DISTINCT notification_id) AS channels FROM deliveries',
+      const channels = async () =>
+        (
+          await service.query<{ channels: number }>(
+            'SELECT count(DISTINCT notification_id) AS channels FROM deliveries',
+          )
         )[0]?.channels;
-      await service.until(() => channels() === 1);
+      await service.until(async () => (await channels()) === 1);
       const before = dropped.requests.length;
       await declare(declaration(null, { kept: hookOf(kept.url, false) }));
-      expect(service.query('SELECT id FROM monitors')).toEqual([]);
+      expect(await service.query('SELECT id FROM monitors')).toEqual([]);
       const failedTries = kept.requests.length;
       isTaking = true;
       await kept.received(failedTries + 1);
       await service.until(
-        () => service.query("SELECT id FROM deliveries WHERE state = 'delivered'").length === 1,
+        async () => (await service.query("SELECT id FROM deliveries WHERE state = 'delivered'")).length === 1,
       );
       expect(statusesIn(kept.requests)).toEqual(kept.requests.map(() => 'error'));
       expect(new Set(kept.requests.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
       // An alert that was being sent when the channel was removed may still have arrived.
       expect(dropped.requests.length).toBeLessThanOrEqual(before + 1);
-      expect(service.query('SELECT id FROM deliveries')).toHaveLength(1);
+      expect(await service.query('SELECT id FROM deliveries')).toHaveLength(1);
     });
   });
 });
@@ -330,14 +338,14 @@ test('the API changes nothing that the file declares, and answers 409', async (c
   const monitor = monitorOf(web.url);
   const resources = declaration(monitor, { hook: hookOf(web.url) });
   const { service, declare } = await byFile(opened, resources);
-  const id = service.idOf('Web');
-  const [channel] = service.query<{ id: number }>('SELECT id FROM notifications');
-  const rows = () =>
+  const id = await service.idOf('Web');
+  const [channel] = await service.query<{ id: number }>('SELECT id FROM notifications');
+  const rows = async () =>
     JSON.stringify([
-      service.query('SELECT * FROM monitors'),
-      service.query('SELECT id, name FROM notifications'),
+      await service.query('SELECT * FROM monitors'),
+      await service.query('SELECT id, name FROM notifications'),
     ]);
-  const before = rows();
+  const before = await rows();
   const hook = { ...hookOf('http://127.0.0.1:9/'), monitor_ids: [String(id)] };
   for (const [method, path, body] of [
     ['PUT', `/v1/monitors/${id}`, { ...monitor, type: 'http', name: 'Other' }],
@@ -349,12 +357,12 @@ test('the API changes nothing that the file declares, and answers 409', async (c
     expect([method, path, answer.status]).toEqual([method, path, 409]);
     expect(JSON.stringify(answer.body)).toContain('declared in svc.json');
   }
-  expect(rows()).toBe(before);
+  expect(await rows()).toBe(before);
   // A resource that the file does not declare stays.
   const made = await service.request('POST', '/v1/monitors', { ...monitor, type: 'http', name: 'Mine' });
   expect(made.status).toBe(201);
   await declare(declaration(monitorOf(web.url, { name: 'Renamed' }), {}));
-  expect(service.query('SELECT name FROM monitors ORDER BY id')).toEqual([
+  expect(await service.query('SELECT name FROM monitors ORDER BY id')).toEqual([
     { name: 'Renamed' },
     { name: 'Mine' },
   ]);

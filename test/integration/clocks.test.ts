@@ -26,7 +26,7 @@ async function start(opened: Opened, agentClockOffset: (region: Region) => numbe
     },
   });
   await service.changed('Web', 'active');
-  return { web, hook, service, id: service.idOf('Web') };
+  return { web, hook, service, id: await service.idOf('Web') };
 }
 
 const failing = (response: ServerResponse) => {
@@ -35,20 +35,20 @@ const failing = (response: ServerResponse) => {
 };
 
 /** The slots of a monitor, in the order in which they were opened. */
-const slotsOf = (service: LocalService, id: number) =>
-  service
-    .query<{ slot: number }>(
+const slotsOf = async (service: LocalService, id: number) =>
+  (
+    await service.query<{ slot: number }>(
       'SELECT slot FROM results WHERE monitor_id = ? GROUP BY slot ORDER BY min(recorded_at), slot',
       id,
     )
-    .map(({ slot }) => slot);
+  ).map(({ slot }) => slot);
 
 /**
  * The newest slot that a majority of regions had reported at that moment (epoch ms). The other regions may
  * have reported it after the jump.
  */
-function lastVotedBefore(service: LocalService, id: number, moment: number): number {
-  const [found] = service.query<{ slot: number }>(
+async function lastVotedBefore(service: LocalService, id: number, moment: number): Promise<number> {
+  const [found] = await service.query<{ slot: number }>(
     `SELECT slot FROM results WHERE monitor_id = ? AND slot < ? AND recorded_at < ?
      GROUP BY slot HAVING count(*) > ? ORDER BY slot DESC LIMIT 1`,
     id,
@@ -96,12 +96,12 @@ describe.concurrent('the clock', () => {
     const started = await start(openedIn(context));
     const { service, web, hook, id } = started;
     await service.decided(id, 1);
-    const [hits, before, seen] = [web.hits, slotsOf(service, id).length, service.transitions.length];
+    const [hits, before, seen] = [web.hits, (await slotsOf(service, id)).length, service.transitions.length];
     service.clock.stepWall(HOUR_MS);
     await service.decided(id, 3);
     await expectFreshVotes(service, id);
 
-    const slots = slotsOf(service, id);
+    const slots = await slotsOf(service, id);
     const steps = stepsOf(slots.slice(1));
     const jumps = steps.filter((step) => step !== PERIOD_MS);
     expect(jumps).toHaveLength(1);
@@ -115,11 +115,11 @@ describe.concurrent('the clock', () => {
       ['unknown', 'votes-expired'],
       ['active', 'all-passed'],
     ]);
-    const [unknown] = service.query<{ at: number }>(
+    const [unknown] = await service.query<{ at: number }>(
       "SELECT at FROM transitions WHERE monitor_id = ? AND to_status = 'unknown'",
       id,
     );
-    const last = lastVotedBefore(service, id, (slots.at(-1) ?? 0) - HOUR_MS / 2);
+    const last = await lastVotedBefore(service, id, (slots.at(-1) ?? 0) - HOUR_MS / 2);
     expect((unknown?.at ?? 0) - last).toBeGreaterThanOrEqual(3 * PERIOD_MS);
     expect((unknown?.at ?? 0) - last).toBeLessThan(4 * PERIOD_MS);
     expect(hook.requests).toHaveLength(0);
@@ -131,12 +131,12 @@ describe.concurrent('the clock', () => {
     const started = await start(openedIn(context));
     const { service, web, hook, id } = started;
     await service.decided(id, 1);
-    const [hits, before, seen] = [web.hits, slotsOf(service, id).length, service.transitions.length];
+    const [hits, before, seen] = [web.hits, (await slotsOf(service, id)).length, service.transitions.length];
     service.clock.stepWall(-HOUR_MS);
     await service.decided(id, 3);
     await expectFreshVotes(service, id);
 
-    const slots = service.query<{ slot: number }>('SELECT DISTINCT slot FROM results ORDER BY slot');
+    const slots = await service.query<{ slot: number }>('SELECT DISTINCT slot FROM results ORDER BY slot');
     // The first slot of a monitor is off the grid.
     const steps = stepsOf(slots.slice(1).map(({ slot }) => slot));
     expect(steps).toEqual(steps.map(() => PERIOD_MS));
@@ -152,14 +152,14 @@ describe.concurrent('the clock', () => {
     const { service, hook, id } = started;
     await service.decided(id, 1);
     const seen = service.transitions.length;
-    const newest = Math.max(...slotsOf(service, id));
+    const newest = Math.max(...(await slotsOf(service, id)));
     await service.stopCoordinator();
     service.clock.stepWall(-HOUR_MS);
     await service.startCoordinator();
     await service.decided(id, 3);
     await expectFreshVotes(service, id);
     expect(said(service, 'lie in the future')).toBe(true);
-    const later = slotsOf(service, id).filter((slot) => slot < newest - HOUR_MS / 2);
+    const later = (await slotsOf(service, id)).filter((slot) => slot < newest - HOUR_MS / 2);
     expect(later.length).toBeGreaterThanOrEqual(3);
     // If the next slot comes only after the start has ended, no vote is left until then.
     const changes = service.transitions.slice(seen).map(({ to }) => to);
@@ -173,12 +173,14 @@ describe.concurrent('the clock', () => {
     const { service, web, hook, id } = started;
     await service.decided(id, 1);
     await service.stopCoordinator();
-    const [hits, before] = [web.hits, slotsOf(service, id).length];
+    const [hits, before] = [web.hits, (await slotsOf(service, id)).length];
     service.clock.stepWall(HOUR_MS);
     await service.startCoordinator();
     await service.decided(id, 2);
     await expectFreshVotes(service, id);
-    expect(web.hits - hits).toBeLessThanOrEqual((slotsOf(service, id).length - before + 2) * REGIONS.length);
+    expect(web.hits - hits).toBeLessThanOrEqual(
+      ((await slotsOf(service, id)).length - before + 2) * REGIONS.length,
+    );
     expect(hook.requests).toHaveLength(0);
     await expectJudging(started);
   });
@@ -192,7 +194,7 @@ describe.concurrent('the clock', () => {
     await expectFreshVotes(service, id);
     expect(service.transitions.slice(seen)).toEqual([]);
     expect(hook.requests).toHaveLength(0);
-    const outcomes = service.query(
+    const outcomes = await service.query(
       "SELECT DISTINCT outcome FROM results WHERE monitor_id = ? AND outcome <> 'not_run'",
       id,
     );

@@ -13,6 +13,7 @@ import { NatsResultStreams } from '@svc/shared/nats/result-streams.ts';
 import { Secret } from '@svc/shared/secret.ts';
 import { pino } from 'pino';
 import { expect, type TestContext, test } from 'vitest';
+import { databaseOfProcess } from '../support/database.ts';
 import { NO_EXPORT_SETTINGS } from '../support/export-settings.ts';
 import { startNatsServer } from '../support/nats-server.ts';
 import { type Opened, openedIn } from '../support/opened.ts';
@@ -27,6 +28,8 @@ async function placeFor(context: TestContext) {
   opened.push({ close: () => nats.dispose() });
   const folder = await mkdtemp(join(tmpdir(), 'svc-coordinator-'));
   opened.push({ close: () => rm(folder, { recursive: true, force: true }) });
+  const database = await databaseOfProcess(folder);
+  opened.push({ close: () => database.remove() });
   await writeFile(join(folder, 'svc.json'), '{}');
   return {
     folder,
@@ -51,7 +54,7 @@ async function placeFor(context: TestContext) {
           retentionDays: 14,
           resultsMaxBytes: 64 * 1024 ** 2,
           metricsToken: undefined,
-          database: new Secret(`sqlite:${join(folder, 'svc.db')}`),
+          database: database.url,
           secretKey: new Secret(SECRET_KEY),
           apiTokens: new Secret(['token-of-the-test-operator']),
           apiTokenFile: null,

@@ -67,7 +67,7 @@ test.skipIf(PROGRAMS === null)(
     const service = await busyService(opened, {});
     const agents = REGIONS.map((region) => `http://127.0.0.1:${service.agent(region).healthPort}`);
     await prometheus.scrape([service.url, ...agents]);
-    const [channel] = service.query<{ id: number }>('SELECT id FROM notifications');
+    const [channel] = await service.query<{ id: number }>('SELECT id FROM notifications');
     // A rate has a value from the second scrape on, and a percentile after the first event between two scrapes.
     const unanswered = async () => {
       await service.request('POST', `/v1/notifications/${channel?.id}/test`);

@@ -25,13 +25,13 @@ test("the dead man's switch is called while checks are given out and recorded, a
     await service.until(() => web.hits >= from + count * REGIONS.length);
   };
 
-  const held = await service.holdDatabase();
+  const held = await service.database.hold();
   // The oldest result that waits is older than a minute by then.
   await slotsPass(4);
   const beforeHold = watcher.requests.length;
   await slotsPass(SLOTS);
   expect(watcher.requests).toHaveLength(beforeHold);
-  held.release();
+  await held.release();
   await watcher.received(beforeHold + 1);
 
   for (const region of REGIONS) await service.stopAgent(region);

@@ -70,7 +70,7 @@ test('finds an agent of a running service healthy, and disturbs nothing', async 
     ]),
   );
   expect(service.warnings).toEqual([]);
-  expect(service.query('SELECT * FROM results')).toEqual([]);
+  expect(await service.query('SELECT * FROM results')).toEqual([]);
   expect(resultsStream('hosta-ams')).toBe('SVC_RESULTS_hosta-ams');
 
   const asCoordinator = { SVC_NATS_URL: service.nats.url, SVC_NATS_NKEY: accounts.seedOf('coordinator') };

@@ -92,8 +92,10 @@ async function goesOn(service: LocalService, monitor: number, since: number): Pr
       monitor,
       since,
     );
-  await service.until(() => new Set(results().map(({ region }) => region)).size === OTHERS.length);
-  expect(results()).toEqual(OTHERS.map((region) => ({ region, outcome: 'passed' })));
+  await service.until(
+    async () => new Set((await results()).map(({ region }) => region)).size === OTHERS.length,
+  );
+  expect(await results()).toEqual(OTHERS.map((region) => ({ region, outcome: 'passed' })));
 }
 
 describe.each([LONG, SHORT])(
@@ -107,8 +109,8 @@ describe.each([LONG, SHORT])(
       const flood = startFlood(opened, service, seed, bytes, heartbeatSubject(FLOODED, '#'));
       await flood.sent(30_000);
       const since = service.clock.wall();
-      await goesOn(service, service.idOf(OTHERS.join(' ')), since);
-      await service.decided(service.idOf(FLOODED), 1);
+      await goesOn(service, await service.idOf(OTHERS.join(' ')), since);
+      await service.decided(await service.idOf(FLOODED), 1);
       await flood.stop();
 
       expect(service.said.get('lost the connection to NATS')).toBeUndefined();
@@ -130,7 +132,7 @@ describe.each([
     test('evicts, delays and disconnects nothing of another region', async (context) => {
       const opened = openedIn(context);
       const { service, seed } = await start(opened);
-      const others = service.idOf(OTHERS.join(' '));
+      const others = await service.idOf(OTHERS.join(' '));
       const memory = watchMemory(opened);
 
       const flood = startFlood(opened, service, seed, bytes, resultsSubject(FLOODED));

@@ -78,7 +78,7 @@ async function start(opened: Opened) {
   const bus = await connectBus({ url: service.nats.url, name: 'stranger', log: pino({ level: 'silent' }) });
   opened.push({ close: () => bus.close() });
   await service.changed('Web', 'active');
-  return { web, hook, service, bus, id: service.idOf('Web') };
+  return { web, hook, service, bus, id: await service.idOf('Web') };
 }
 
 type Started = Awaited<ReturnType<typeof start>>;
@@ -87,8 +87,8 @@ type Started = Awaited<ReturnType<typeof start>>;
 async function expectUnimpressed({ web, hook, service, id }: Started): Promise<void> {
   await service.decided(id, 1);
   expect(service.transitions.map(({ to }) => to)).toEqual(['active']);
-  expect(service.query("SELECT * FROM results WHERE outcome NOT IN ('passed', 'not_run')")).toEqual([]);
-  expect(service.query('SELECT DISTINCT region FROM results ORDER BY region')).toEqual(
+  expect(await service.query("SELECT * FROM results WHERE outcome NOT IN ('passed', 'not_run')")).toEqual([]);
+  expect(await service.query('SELECT DISTINCT region FROM results ORDER BY region')).toEqual(
     REGIONS.map((region) => ({ region })),
   );
   expect(hook.requests).toHaveLength(0);

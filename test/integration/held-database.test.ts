@@ -21,13 +21,16 @@ test('while no commit succeeds, checks and reads go on and nothing is announced;
     },
   });
   await service.changed('Web', 'active');
-  const id = service.idOf('Web');
-  const errors = () =>
-    service.query("SELECT 1 FROM transitions WHERE monitor_id = ? AND to_status = 'error'", id).length;
+  const id = await service.idOf('Web');
+  const errors = async () =>
+    (await service.query("SELECT 1 FROM transitions WHERE monitor_id = ? AND to_status = 'error'", id))
+      .length;
   const durableWhenReceived: number[] = [];
   hook.answerWith((_request, response) => {
-    durableWhenReceived.push(errors());
-    response.end();
+    void errors().then((count) => {
+      durableWhenReceived.push(count);
+      response.end();
+    });
   });
 
   const bus = await connectBus({ url: service.nats.url, name: 'test', log: pino({ level: 'silent' }) });
@@ -38,7 +41,7 @@ test('while no commit succeeds, checks and reads go on and nothing is announced;
     for (const { slot } of results as CheckResult[]) reported.push(`${slot}/${regionOfSubject(subject)}`);
   });
   await bus.flush();
-  const held = await service.holdDatabase();
+  const held = await service.database.hold();
   web.answerWith((response) => {
     response.statusCode = 503;
     response.end('down');
@@ -52,9 +55,9 @@ test('while no commit succeeds, checks and reads go on and nothing is announced;
   expect(hook.requests).toEqual([]);
 
   const meanwhile = [...reported];
-  held.release();
+  await held.release();
   await hook.received(1);
-  expect(durableWhenReceived).toEqual([1]);
+  await expect.poll(() => durableWhenReceived).toEqual([1]);
   await service.changed('Web', 'error');
   web.answerWith((response) => response.end());
   await hook.received(2);
@@ -64,9 +67,12 @@ test('while no commit succeeds, checks and reads go on and nothing is announced;
   ]);
   // No result that was reported meanwhile is lost.
   const stored = new Set(
-    service
-      .query<{ key: string }>("SELECT slot || '/' || region AS key FROM results WHERE monitor_id = ?", id)
-      .map(({ key }) => key),
+    (
+      await service.query<{ key: string }>(
+        "SELECT slot || '/' || region AS key FROM results WHERE monitor_id = ?",
+        id,
+      )
+    ).map(({ key }) => key),
   );
   expect(meanwhile.length).toBeGreaterThan(REGIONS.length);
   expect(meanwhile.filter((key) => !stored.has(key))).toEqual([]);

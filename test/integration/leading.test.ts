@@ -3,7 +3,6 @@ import type { ServerResponse } from 'node:http';
 import { setImmediate } from 'node:timers/promises';
 import type { Region } from '@svc/shared/regions.ts';
 import { describe, expect, test } from 'vitest';
-import { holdDatabase } from '../support/held-database.ts';
 import { HeldResources } from '../support/held-resources.ts';
 import type { HttpTarget } from '../support/http-target.ts';
 import { LocalService } from '../support/local-service.ts';
@@ -82,9 +81,8 @@ async function write(service: LocalService, method: string, path: string, body?:
 type Queued = { monitor: number; status: string; closure: string | undefined; incident: string };
 
 /** All queued alerts, in order. */
-const queued = (service: LocalService): Queued[] =>
-  service
-    .query<{ alert: string }>('SELECT alert FROM deliveries ORDER BY id')
+const queued = async (service: LocalService): Promise<Queued[]> =>
+  (await service.query<{ alert: string }>('SELECT alert FROM deliveries ORDER BY id'))
     .map(({ alert }) => JSON.parse(alert) as { monitor: { id: number } } & Omit<Queued, 'monitor'>)
     .map(({ monitor: { id }, status, closure, incident }) => ({ monitor: id, status, closure, incident }));
 
@@ -142,8 +140,8 @@ describe.concurrent('leading ends and begins again', () => {
     await service.lead();
     await service.changed('Web', 'active');
     // A majority has decided the slot, and the last region's result may be recorded later.
-    await service.until(() => passedIn(service, id)[0]?.regions === REGIONS.length);
-    expect(passedIn(service, id)[0]?.slot).toBeLessThanOrEqual(before);
+    await service.until(async () => (await passedIn(service, id))[0]?.regions === REGIONS.length);
+    expect((await passedIn(service, id))[0]?.slot).toBeLessThanOrEqual(before);
   });
 
   test('an hourly monitor whose target is changed meanwhile is checked at once, beside the old check', async (context) => {
@@ -160,7 +158,7 @@ describe.concurrent('leading ends and begins again', () => {
     await service.lead();
     await service.changed('Web', 'active');
     expect(service.clock.wall() - before).toBeLessThan(120_000);
-    await service.until(() => passedIn(service, id)[0]?.regions === REGIONS.length);
+    await service.until(async () => (await passedIn(service, id))[0]?.regions === REGIONS.length);
     expect(web.hits).toBe(2 * REGIONS.length);
   });
 
@@ -233,9 +231,9 @@ describe.concurrent('leading ends and begins again', () => {
     const apart = await add('Apart', '/c');
     const moved = await add('Moved', '/d');
     const channel = await created(service, '/v1/notifications', incidentsOf([off, gone, apart, moved]));
-    await service.until(() => queued(service).length === 4);
+    await service.until(async () => (await queued(service)).length === 4);
     await service.stopLeading();
-    const errors = queued(service);
+    const errors = await queued(service);
     const incidentOf = new Map(errors.map(({ monitor, incident }) => [monitor, incident]));
 
     const put = (monitorIds: readonly number[]) =>
@@ -245,18 +243,18 @@ describe.concurrent('leading ends and begins again', () => {
     await put([off, moved]);
     await write(service, 'PUT', `/v1/monitors/${moved}`, monitorOf('Moved', `${web.url}/good`));
     const made = await add('Made', '/good');
-    expect(logged(service).length).toBeGreaterThanOrEqual(5);
-    expect(queued(service)).toEqual(errors);
+    expect((await logged(service)).length).toBeGreaterThanOrEqual(5);
+    expect(await queued(service)).toEqual(errors);
     expect(await service.get(`/v1/monitors/${made}`)).toMatchObject({ status: 'unknown' });
     expect((await service.request('GET', `/v1/monitors/${gone}`)).status).toBe(404);
     const seen = service.transitions.length;
 
     await service.lead();
-    expect(logged(service)).toEqual([]);
+    expect(await logged(service)).toEqual([]);
     expect(await service.get(`/v1/monitors/${off}`)).toMatchObject({ status: 'unknown' });
     await service.changed('Made', 'active', seen);
     await service.changed('Moved', 'active', seen);
-    const ended = queued(service).slice(errors.length);
+    const ended = (await queued(service)).slice(errors.length);
     const inOrder = ended.toSorted((a, b) => a.monitor - b.monitor);
     const end = (monitor: number, closure?: string) => ({
       monitor,
@@ -295,12 +293,12 @@ describe.concurrent('leading ends and begins again', () => {
     const applied = () => service.said.get('applied the declared file') ?? 0;
     const before = applied();
     await service.declare(declare('Renamed'));
-    expect(service.idOf('Renamed')).toBe(-1);
+    expect(await service.idOf('Renamed')).toBe(-1);
     await service.lead();
-    expect([service.idOf('Renamed') > 0, applied() - before]).toEqual([true, 1]);
+    expect([(await service.idOf('Renamed')) > 0, applied() - before]).toEqual([true, 1]);
     await service.declare(declare('Renamed again'));
-    await service.until(() => service.idOf('Renamed again') > 0);
-    await service.decided(service.idOf('Renamed again'), 1);
+    await service.until(async () => (await service.idOf('Renamed again')) > 0);
+    await service.decided(await service.idOf('Renamed again'), 1);
     expect(applied() - before).toBe(2);
   });
 });
@@ -322,11 +320,11 @@ describe.concurrent('an unfinished start', () => {
     const id = await created(service, '/v1/monitors', monitorOf('Web', web.url));
     await service.changed('Web', 'active');
     await service.stopLeading();
-    const other = await holdDatabase(service.databasePath);
+    const other = await service.database.hold();
     await expect(service.lead()).rejects.toMatchObject({ code: 'store-busy' });
     expect(observed.now).toEqual(SERVING);
     expect(await service.get(`/v1/monitors/${id}`)).toMatchObject({ status: 'active' });
-    other.release();
+    await other.release();
     await service.lead();
     await service.decided(id, 1);
   });
@@ -365,14 +363,14 @@ describe.concurrent('an unfinished start', () => {
     const service = await started(opened);
     const id = await created(service, '/v1/monitors', monitorOf('Web', web.url));
     await service.changed('Web', 'active');
-    const other = await holdDatabase(service.databasePath);
+    const other = await service.database.hold();
     const writing = service.request('PUT', `/v1/monitors/${id}`, monitorOf('Renamed', web.url));
     await service.stopLeading();
     expect([200, 503]).toContain((await writing).status);
-    other.release();
+    await other.release();
     await service.lead();
     await service.decided(id, 1);
-    expect(logged(service)).toEqual([]);
+    expect(await logged(service)).toEqual([]);
   });
 });
 
@@ -401,7 +399,7 @@ test('fifty concurrent writers: each is answered after its change has taken effe
     expect((await service.request('POST', `/v1/monitors/${id}/check`)).status).toBe(404);
   });
   await Promise.all([...moves, ...links, ...removals]);
-  expect(logged(service)).toEqual([]);
+  expect(await logged(service)).toEqual([]);
   const byStatus = [...(await scrape(service.url))].filter(([series]) => series.startsWith('svc_monitors{'));
   expect(byStatus.reduce((sum, [, count]) => sum + count, 0)).toBe(8);
   expect(hook.requests).toEqual([]);

@@ -65,7 +65,7 @@ test.skipIf(skipsLocks)(
     const statuses = (answers: readonly Answer[]) => new Set(answers.map(({ status }) => status));
 
     expect(statuses(await answersWithin(0, askAll()))).toEqual(new Set([200]));
-    const locked = await lockDatabase(api.file);
+    const locked = await lockDatabase(api.database.file);
     for (let minute = 1; minute <= 60; minute += 1) {
       api.clock.advance(MINUTE_MS);
       const answers = await answersWithin(1_000, askAll());

@@ -54,7 +54,7 @@ describe.concurrent('from the declared file to the webhook', () => {
       response.end('down');
     });
     const [error] = await hook.received(1);
-    const id = service.idOf('Web');
+    const id = await service.idOf('Web');
     expect(error).toMatchObject({ method: 'POST', path: '/' });
     expect(error?.headers).toMatchObject({
       'content-type': 'application/json',
@@ -113,7 +113,7 @@ describe.concurrent('from the declared file to the webhook', () => {
       },
     });
     await service.changed('Web', 'active');
-    const id = service.idOf('Web');
+    const id = await service.idOf('Web');
     await service.decided(id, 4);
     expect(hook.requests).toHaveLength(0);
     const { data } = await service.get<TransitionList>(`/v1/monitors/${id}/transitions`);
@@ -150,7 +150,7 @@ describe.concurrent('from the declared file to the webhook', () => {
     await service.stopAgent('hostb-par');
     const change = await service.changed('Web', 'unknown', seen);
     expect(change.from).toBe('active');
-    await service.decided(service.idOf('Web'), 2);
+    await service.decided(await service.idOf('Web'), 2);
     expect(hook.requests).toHaveLength(0);
     const { data } = await service.get<{ data: { region: string; agents: unknown[] }[] }>('/v1/regions');
     const lost = data.filter(({ region }) => region === 'hosta-fra' || region === 'hostb-par');
@@ -181,14 +181,14 @@ describe.concurrent('from the declared file to the webhook', () => {
     await hook.received(1);
     await service.stopCoordinator();
     await service.startCoordinator();
-    await service.decided(service.idOf('Web'), 2);
+    await service.decided(await service.idOf('Web'), 2);
     expect(hook.requests).toHaveLength(1);
     await service.stopCoordinator();
     web.answerWith((response) => response.end('ok'));
     await service.startCoordinator();
     const [, recovered] = await hook.received(2);
     expect(recovered?.json).toMatchObject({ status: 'recovered' });
-    await service.decided(service.idOf('Web'), 2);
+    await service.decided(await service.idOf('Web'), 2);
     expect(hook.requests).toHaveLength(2);
   });
 });

@@ -25,7 +25,7 @@ beforeAll(async () => {
     agentsListen: true,
   });
   agentUrl = `http://127.0.0.1:${service.agent('hosta-fra').healthPort}`;
-  await service.decided(service.idOf('a'), 1);
+  await service.decided(await service.idOf('a'), 1);
 });
 afterAll(async () => {
   await service.dispose();

@@ -26,7 +26,9 @@ test('checks go on while one server is down, and nothing is announced', async (c
     const killedAt = Date.now();
     await cluster.kill(index);
     const slots = 'SELECT 1 FROM results WHERE slot > ? GROUP BY slot, monitor_id HAVING count(*) = ?';
-    await service.until(() => service.query(slots, killedAt, REGIONS.length).length > NAMES.length / 2);
+    await service.until(
+      async () => (await service.query(slots, killedAt, REGIONS.length)).length > NAMES.length / 2,
+    );
     await cluster.start(index);
     // The next server may be killed only when this one has caught up.
     await service.until(async () => (await cluster.currentServersOf(resultsStream('hosta-fra'))) === 3);
@@ -34,7 +36,7 @@ test('checks go on while one server is down, and nothing is announced', async (c
   expect(service.transitions.filter(({ to }) => to !== 'active')).toEqual([]);
   // A job under way when a server ended may be lost, but never two in a row.
   const slots = 'SELECT DISTINCT monitor_id AS monitor, slot FROM results ORDER BY monitor_id, slot';
-  const rows = service.query<{ monitor: number; slot: number }>(slots);
+  const rows = await service.query<{ monitor: number; slot: number }>(slots);
   const waits = rows.map(({ monitor, slot }, at) =>
     rows[at - 1]?.monitor === monitor ? slot - (rows[at - 1]?.slot ?? 0) : 0,
   );

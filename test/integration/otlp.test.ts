@@ -29,7 +29,7 @@ type Stored = {
 };
 
 /** The sums of the stored results, by the attributes of a series of durations. */
-function storedIn(service: LocalService): Stored[] {
+function storedIn(service: LocalService): Promise<Stored[]> {
   return service.query<Stored>(`
     SELECT monitor_id, region, outcome, status_code, count(*) AS results, sum(latency) / 1000 AS latency
     FROM results WHERE outcome <> 'not_run'
@@ -85,12 +85,20 @@ function expectSame(series: readonly OtlpSeries[], stored: readonly Stored[]): v
 type StoredPhase = { monitor_id: number; region: string; phase: number; results: number; ms: number };
 
 /** The phases of the stored results. A phase is named by its index in {@link PHASES}. */
-function phasesIn(service: LocalService): StoredPhase[] {
-  return service.query<StoredPhase>(`
-    SELECT monitor_id, region, phase.key AS phase, count(*) AS results, sum(phase.value) AS ms
-    FROM results, json_each(results.detail, '$.phases') AS phase
-    WHERE outcome <> 'not_run' AND phase.value IS NOT NULL
-    GROUP BY monitor_id, region, phase.key`);
+async function phasesIn(service: LocalService): Promise<StoredPhase[]> {
+  const rows = await service.query<{ monitor_id: number; region: string; phases: string | null }>(
+    "SELECT monitor_id, region, detail ->> 'phases' AS phases FROM results WHERE outcome <> 'not_run'",
+  );
+  const sums = new Map<string, StoredPhase>();
+  for (const { monitor_id, region, phases } of rows) {
+    for (const [phase, ms] of (JSON.parse(phases ?? '[]') as (number | null)[]).entries()) {
+      if (ms === null) continue;
+      const key = `${monitor_id} ${region} ${phase}`;
+      const { results, ms: sum } = sums.get(key) ?? { results: 0, ms: 0 };
+      sums.set(key, { monitor_id, region, phase, results: results + 1, ms: sum + ms });
+    }
+  }
+  return [...sums.values()];
 }
 
 const PHASES = ['dns', 'connect', 'tls', 'first_byte', 'transfer'];
@@ -208,13 +216,13 @@ test('a receiver gets exactly the points that the stored results imply, across r
 
   // The receiver is down for a while.
   await receiver.close();
-  await service.decided(service.idOf('tcp 0'), 2);
+  await service.decided(await service.idOf('tcp 0'), 2);
   await receiver.restart();
 
   const stored = await quiet(service);
   await receiver.until(isExported(checksOf(stored)));
   expectSame(receiver.series, stored);
-  expectSamePhases(receiver.series, phasesIn(service));
+  expectSamePhases(receiver.series, await phasesIn(service));
   expect(receiver.errors).toEqual([]);
   const states = receiver.series.filter(
     ({ name, point }) => name === 'svc.monitor.status' && point.asDouble === 1,
@@ -230,7 +238,7 @@ test('a receiver gets exactly the points that the stored results imply, across r
   expect(said).not.toContain('secret-of-the');
   expect(receiver.requests.at(-1)?.headers.authorization).toBe('Bearer secret-of-the-endpoint');
 
-  const { body } = await service.request('POST', `/v1/monitors/${service.idOf('http 0')}/otlp-test`);
+  const { body } = await service.request('POST', `/v1/monitors/${await service.idOf('http 0')}/otlp-test`);
   expect(body).toMatchObject({
     delivered: true,
     endpoint: `${receiver.url}/v1/metrics`,
@@ -255,7 +263,7 @@ test('monitors without an endpoint are exported to the default, and a monitor ma
   await service.reload(declared({ otlp_endpoint: own.url }));
   await own.until(() => checksIn(own.series) > checksIn(fallback.series));
   const written = { out: '', err: '' };
-  const code = await runCommandLine(['otlp-test', String(service.idOf('Web'))], {
+  const code = await runCommandLine(['otlp-test', String(await service.idOf('Web'))], {
     environment: { SVC_BASE_URL: service.url, SVC_API_TOKEN: service.token },
     out: { write: (text) => (written.out += text) },
     err: { write: (text) => (written.err += text) },
@@ -287,7 +295,7 @@ test('a monitor leaves a hanging endpoint at once, and the new endpoint gets all
     declared: declared({ otlp_endpoint: hanging.url }),
   });
   await hanging.until(() => hanging.requests.length > 0);
-  await service.decided(service.idOf('Web'), 2);
+  await service.decided(await service.idOf('Web'), 2);
   await service.reload(declared({ otlp_endpoint: own.url }));
   await own.until(() => checksIn(own.series) > 2);
   await expect.poll(() => endpointsOf(service)).toEqual([`${own.url}/v1/metrics`]);
@@ -297,7 +305,7 @@ test('a monitor leaves a hanging endpoint at once, and the new endpoint gets all
   await expect.poll(() => checksIn(own.series)).toBe(stored);
   await service.reload(declared({}));
   await expect.poll(() => endpointsOf(service)).toEqual([]);
-  const tested = await service.request('POST', `/v1/monitors/${service.idOf('Web')}/otlp-test`);
+  const tested = await service.request('POST', `/v1/monitors/${await service.idOf('Web')}/otlp-test`);
   expect(tested).toMatchObject({ status: 409 });
 });
 
@@ -379,7 +387,7 @@ test.skipIf(skipsVictoriaMetrics)(
       scale: 10,
       declared: monitorsTo(database.endpoint, web),
     });
-    await service.decided(service.idOf('tcp 0'), 3);
+    await service.decided(await service.idOf('tcp 0'), 3);
     const stored = await quiet(service);
     const total = async () => (await database.query('sum(svc_checks_total)'))[0]?.value ?? 0;
     await service.until(async () => (await total()) === checksOf(stored));

@@ -146,7 +146,8 @@ test('counts begin again at a restart, with a new start time', async (context) =
   await service.stopCoordinator();
   expect(requestsOf(receiver, 'svc-coordinator').length).toBeGreaterThan(before);
   const last = results();
-  const stored = service.query<{ count: number }>('SELECT count(*) AS count FROM results')[0]?.count ?? 0;
+  const stored =
+    (await service.query<{ count: number }>('SELECT count(*) AS count FROM results'))[0]?.count ?? 0;
   expect(numberOf(last)).toBe(stored);
 
   await receiver.close();
@@ -155,7 +156,7 @@ test('counts begin again at a restart, with a new start time', async (context) =
     service.warnings.some(({ msg }) => msg.startsWith('the own metrics were not exported'));
   await service.until(isRefused);
   await service.startAgent('hosta-fra');
-  await service.decided(service.idOf('Web'), 1);
+  await service.decided(await service.idOf('Web'), 1);
   await receiver.restart();
   await receiver.until(() => Number(results()?.startTimeUnixNano) > Number(last?.startTimeUnixNano));
   await receiver.until(() => numberOf(results()) > 0);
@@ -193,7 +194,7 @@ test('an endpoint that refuses, hangs or drips delays neither checks nor the sto
     ownExport: settingsFor(`${receiver.url}/v1/metrics`),
   });
   await receiver.until(() => asked >= 8);
-  await service.decided(service.idOf('Web'), 1);
+  await service.decided(await service.idOf('Web'), 1);
   const failed = service.warnings.filter(({ msg }) => msg.startsWith('the own metrics were not exported'));
   expect(failed.length).toBeGreaterThan(0);
   expect(JSON.stringify(service.warnings)).not.toContain('secret-of-the-endpoint');

@@ -28,7 +28,7 @@ async function start(opened: Opened) {
     },
   });
   await service.changed('Web', 'active');
-  return { web, hook, service, id: service.idOf('Web') };
+  return { web, hook, service, id: await service.idOf('Web') };
 }
 
 type Absence = { region: string; ended_at: number | null };
@@ -46,10 +46,10 @@ async function absentSince(service: LocalService): Promise<Record<string, number
 const absences = (service: LocalService) =>
   service.query<Absence>('SELECT region, ended_at FROM region_absences ORDER BY region, id');
 
-const slotsOf = (service: LocalService, region: Region) =>
-  service
-    .query<{ slot: number }>('SELECT slot FROM results WHERE region = ?', region)
-    .map(({ slot }) => slot);
+const slotsOf = async (service: LocalService, region: Region) =>
+  (await service.query<{ slot: number }>('SELECT slot FROM results WHERE region = ?', region)).map(
+    ({ slot }) => slot,
+  );
 
 /** Ages of the votes by region, ms. */
 async function votes(service: LocalService, id: number): Promise<Map<string, number>> {
@@ -62,34 +62,36 @@ async function votes(service: LocalService, id: number): Promise<Map<string, num
 describe.concurrent('a region without an agent', () => {
   test('abstains: one interval, no row per slot, and its vote ages out', async (context) => {
     const { hook, service, id } = await start(openedIn(context));
-    await service.until(() => absences(service).length === 1);
-    expect(absences(service)).toEqual([{ region: NEVER_THERE, ended_at: null }]);
+    await service.until(async () => (await absences(service)).length === 1);
+    expect(await absences(service)).toEqual([{ region: NEVER_THERE, ended_at: null }]);
 
     const seen = service.transitions.length;
     await service.stopAgent('hosta-fra');
-    await service.until(() => absences(service).length === 2);
+    await service.until(async () => (await absences(service)).length === 2);
     expect(await absentSince(service)).toEqual(
       Object.fromEntries(
-        service
-          .query<{ region: string; started_at: number }>('SELECT region, started_at FROM region_absences')
-          .map(({ region, started_at: at }) => [region, at]),
+        (
+          await service.query<{ region: string; started_at: number }>(
+            'SELECT region, started_at FROM region_absences',
+          )
+        ).map(({ region, started_at: at }) => [region, at]),
       ),
     );
     // Its last message may still be under way.
     await service.decided(id, 1);
-    const reported = slotsOf(service, 'hosta-fra');
+    const reported = await slotsOf(service, 'hosta-fra');
     // The vote has aged out after three periods. Two of three votes are a quorum.
     await service.until(async () => ((await votes(service, id)).get('hosta-fra') ?? 0) > 90_000);
     await service.decided(id, 1);
-    expect(slotsOf(service, 'hosta-fra')).toEqual(reported);
-    expect(slotsOf(service, NEVER_THERE)).toEqual([]);
+    expect(await slotsOf(service, 'hosta-fra')).toEqual(reported);
+    expect(await slotsOf(service, NEVER_THERE)).toEqual([]);
     expect(service.transitions.slice(seen)).toEqual([]);
-    expect(absences(service).every(({ ended_at }) => ended_at === null)).toBe(true);
+    expect((await absences(service)).every(({ ended_at }) => ended_at === null)).toBe(true);
 
     await service.startAgent('hosta-fra');
-    await service.until(() => slotsOf(service, 'hosta-fra').length > reported.length);
-    await service.until(() => absences(service).some(({ ended_at }) => ended_at !== null));
-    expect(absences(service)).toEqual([
+    await service.until(async () => (await slotsOf(service, 'hosta-fra')).length > reported.length);
+    await service.until(async () => (await absences(service)).some(({ ended_at }) => ended_at !== null));
+    expect(await absences(service)).toEqual([
       { region: NEVER_THERE, ended_at: null },
       { region: 'hosta-fra', ended_at: expect.any(Number) },
     ]);
@@ -100,7 +102,7 @@ describe.concurrent('a region without an agent', () => {
   test('shows since when, also after a restart of the coordinator', async (context) => {
     const { service } = await start(openedIn(context));
     await service.stopAgent('hosta-fra');
-    await service.until(() => absences(service).length === 2);
+    await service.until(async () => (await absences(service)).length === 2);
     const since = await absentSince(service);
     expect(Object.keys(since)).toEqual([NEVER_THERE, 'hosta-fra']);
     await service.stopCoordinator();
@@ -121,7 +123,7 @@ describe.concurrent('a region without an agent', () => {
     const seen = service.transitions.length;
     await service.stopAgent('hosta-fra');
     await service.stopAgent('hostb-par');
-    await service.until(() => absences(service).length === 3);
+    await service.until(async () => (await absences(service)).length === 3);
     web.answerWith((response) => {
       response.statusCode = 500;
       response.end();
@@ -152,12 +154,14 @@ describe.concurrent('a region without an agent', () => {
         },
       },
     });
-    await service.until(() => absences(service).length === 1);
-    expect(service.query('SELECT * FROM results')).toEqual([]);
-    expect(service.query("SELECT * FROM monitor_states WHERE status <> 'unknown'")).toEqual([]);
+    await service.until(async () => (await absences(service)).length === 1);
+    expect(await service.query('SELECT * FROM results')).toEqual([]);
+    expect(await service.query("SELECT * FROM monitor_states WHERE status <> 'unknown'")).toEqual([]);
     await service.startAgent('hosta-fra');
     await Promise.all(['Web', 'Anywhere'].map((name) => service.changed(name, 'active')));
-    expect(service.query("SELECT * FROM results WHERE outcome NOT IN ('passed', 'not_run')")).toEqual([]);
-    await service.until(() => absences(service).every(({ ended_at }) => ended_at !== null));
+    expect(await service.query("SELECT * FROM results WHERE outcome NOT IN ('passed', 'not_run')")).toEqual(
+      [],
+    );
+    await service.until(async () => (await absences(service)).every(({ ended_at }) => ended_at !== null));
   });
 });

@@ -18,7 +18,7 @@ async function expectAllCounted(service: LocalService, id: number, hour: number)
       regions: regions.map(({ region }) => region),
     };
   };
-  const stored = service.query<{ passed: number }>(
+  const stored = await service.query<{ passed: number }>(
     "SELECT count(*) AS passed FROM results WHERE outcome = 'passed' AND slot >= ? AND slot < ?",
     hour,
     hour + 60 * MINUTE_MS,
@@ -39,9 +39,9 @@ test('an hour is rolled up when it is over, and nothing is counted twice', async
     },
   });
   await service.changed('Web', 'active');
-  const id = service.idOf('Web');
+  const id = await service.idOf('Web');
   await service.decided(id, 2);
-  const [first] = service.query<{ hour: number }>(
+  const [first] = await service.query<{ hour: number }>(
     'SELECT min(slot) - min(slot) % 3600000 AS hour FROM results',
   );
   const hour = first?.hour ?? 0;
@@ -50,7 +50,7 @@ test('an hour is rolled up when it is over, and nothing is counted twice', async
   await service.decided(id, 3);
   await expectAllCounted(service, id, hour);
   const rolledUp = () => service.query('SELECT region FROM rollup_hours WHERE at = ? ORDER BY region', hour);
-  await service.until(() => rolledUp().length === REGIONS.length);
+  await service.until(async () => (await rolledUp()).length === REGIONS.length);
   await expectAllCounted(service, id, hour);
   await service.until(async () => (await service.metric('svc_rollups_behind_seconds')) < 66 * 60);
 
@@ -58,5 +58,5 @@ test('an hour is rolled up when it is over, and nothing is counted twice', async
   await service.startCoordinator();
   await service.decided(id, 1);
   await expectAllCounted(service, id, hour);
-  expect(rolledUp()).toHaveLength(REGIONS.length);
+  expect(await rolledUp()).toHaveLength(REGIONS.length);
 });

@@ -17,6 +17,7 @@ import { expect, test } from 'vitest';
 import { builtService } from '../support/built-services.ts';
 import { channelBodies, SECRET } from '../support/channel-samples.ts';
 import { readContract } from '../support/contract/document.ts';
+import { databaseOfProcess, databaseSettings } from '../support/database.ts';
 import { startForwardProxy } from '../support/forward-proxy.ts';
 import { freePort } from '../support/free-port.ts';
 import { startNatsServer } from '../support/nats-server.ts';
@@ -172,8 +173,11 @@ test('secrets arrive where they are meant to, and appear nowhere else', async (c
     OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
     OTEL_METRIC_EXPORT_INTERVAL: '1000',
   };
+  const database = await databaseOfProcess(folder);
+  opened.push({ close: () => database.remove() });
   const coordinator = new Program(await builtService('coordinator'), {
     ...common,
+    ...databaseSettings(database),
     SVC_LISTEN: `127.0.0.1:${port}`,
     SVC_DATA_DIR: folder,
     SVC_API_TOKEN_FILE: tokenFile,

@@ -2,8 +2,6 @@
  * A database that lost its last commits: a copy of it takes its place, and the coordinator starts again. The results
  * are in NATS, and what follows from them is what followed from them before.
  */
-import { rename, rm } from 'node:fs/promises';
-import { copyDatabase } from '@svc/coordinator/store/sqlite/backup.ts';
 import { expect, test } from 'vitest';
 import { hookOf, openedIn, receiverIn, serviceIn, targetIn } from '../support/opened.ts';
 
@@ -25,13 +23,13 @@ test('results are recorded again, once, and an alert is sent again under the id 
     },
   });
   await Promise.all([service.changed('Steady', 'active'), service.changed('Failing', 'active')]);
-  const copy = `${service.databasePath}.copy`;
-  await copyDatabase(service.databasePath, copy);
-  const newest = service.query<{ slot: number }>('SELECT max(slot) AS slot FROM results')[0]?.slot ?? 0;
+  await service.database.copy();
+  const newest =
+    (await service.query<{ slot: number }>('SELECT max(slot) AS slot FROM results'))[0]?.slot ?? 0;
 
   web.answerWith((response, path) => void response.writeHead(path === '/Failing' ? 503 : 200).end());
   await hook.received(1);
-  await service.decided(service.idOf('Steady'), 1);
+  await service.decided(await service.idOf('Steady'), 1);
   await service.stopCoordinator();
 
   const results = () =>
@@ -40,28 +38,27 @@ test('results are recorded again, once, and an alert is sent again under the id 
         WHERE slot > ? AND outcome <> 'not_run' ORDER BY slot, monitor_id, region`,
       newest,
     );
-  const facts = () => ({
-    incidents: service.query('SELECT key, monitor_id FROM incidents WHERE closed_at IS NULL'),
-    alerts: service.query("SELECT uid, status FROM deliveries WHERE state = 'delivered'"),
+  const facts = async () => ({
+    incidents: await service.query('SELECT key, monitor_id FROM incidents WHERE closed_at IS NULL'),
+    alerts: await service.query("SELECT uid, status FROM deliveries WHERE state = 'delivered'"),
     // On a busy machine the votes of the steady monitor may age. It then becomes unknown, and active again with
     // another slot.
-    states: service.query(
+    states: await service.query(
       `SELECT monitor_id, status, incident, CASE WHEN status = 'error' THEN status_slot END AS status_slot
         FROM monitor_states`,
     ),
   });
-  const [resultsBefore, factsBefore] = [results(), facts()];
+  const [resultsBefore, factsBefore] = [await results(), await facts()];
   expect(resultsBefore.length).toBeGreaterThan(6);
   expect(factsBefore).toMatchObject({ incidents: [{}], alerts: [{ status: 'error' }], states: [{}, {}] });
 
-  for (const suffix of ['', '-wal', '-shm']) await rm(`${service.databasePath}${suffix}`, { force: true });
-  await rename(copy, service.databasePath);
-  expect([...results(), ...facts().alerts]).toEqual([]);
+  await service.database.returnToCopy();
+  expect([...(await results()), ...(await facts()).alerts]).toEqual([]);
   await service.startCoordinator();
-  await service.until(() => facts().alerts.length === 1);
-  await service.decided(service.idOf('Steady'), 1);
-  expect(results()).toEqual(expect.arrayContaining(resultsBefore));
-  expect(facts()).toEqual(factsBefore);
+  await service.until(async () => (await facts()).alerts.length === 1);
+  await service.decided(await service.idOf('Steady'), 1);
+  expect(await results()).toEqual(expect.arrayContaining(resultsBefore));
+  expect(await facts()).toEqual(factsBefore);
 
   web.answerWith((response) => response.end());
   const alerts = await hook.received(3);

@@ -54,18 +54,28 @@ async function start(opened: Opened) {
   await bus.flush();
   await Promise.all(Object.keys(monitors).map((name) => service.changed(name.toUpperCase(), 'active')));
   // Two regions suffice to make a monitor active. Waits until the stream of the third is known too.
-  await service.until(() => storedRegions(service) === REGIONS.length);
-  return { service, hook, bus, reported, stream: new RegionStream(bus, 'hosta-fra'), id: service.idOf('M7') };
+  await service.until(async () => (await storedRegions(service)) === REGIONS.length);
+  return {
+    service,
+    hook,
+    bus,
+    reported,
+    stream: new RegionStream(bus, 'hosta-fra'),
+    id: await service.idOf('M7'),
+  };
 }
 
-const storedKeys = (service: LocalService) =>
+const storedKeys = async (service: LocalService) =>
   new Set(
-    service
-      .query<{ key: string }>("SELECT monitor_id || '/' || slot || '/' || region AS key FROM results")
-      .map(({ key }) => key),
+    (
+      await service.query<{ key: string }>(
+        "SELECT monitor_id || '/' || slot || '/' || region AS key FROM results",
+      )
+    ).map(({ key }) => key),
   );
 
-const storedRegions = (service: LocalService) => service.query('SELECT DISTINCT region FROM results').length;
+const storedRegions = async (service: LocalService) =>
+  (await service.query('SELECT DISTINCT region FROM results')).length;
 
 /** Expects that earlier results are still stored, and that later ones are recorded. */
 async function expectAllStored(
@@ -73,10 +83,11 @@ async function expectAllStored(
   reported: ReadonlySet<string>,
   before: ReadonlySet<string>,
 ): Promise<void> {
-  expect([...before].filter((key) => !storedKeys(service).has(key))).toEqual([]);
+  const kept = await storedKeys(service);
+  expect([...before].filter((key) => !kept.has(key))).toEqual([]);
   const due = [...reported];
-  await service.until(() => {
-    const stored = storedKeys(service);
+  await service.until(async () => {
+    const stored = await storedKeys(service);
     return due.every((key) => stored.has(key));
   });
 }
@@ -105,7 +116,7 @@ describe.concurrent('the result stream', () => {
     await cp(service.nats.storeDir, copy, { recursive: true });
     await service.nats.restart();
     await service.decided(id, 2);
-    const before = storedKeys(service);
+    const before = await storedKeys(service);
     await service.nats.stop();
     await service.nats.restart(async (storeDir) => {
       await rm(storeDir, { recursive: true });
@@ -125,7 +136,7 @@ describe.concurrent('the result stream', () => {
   test('deleted with its store is created again and read from its beginning', async (context) => {
     const { service, hook, reported, id } = await start(openedIn(context));
     const seen = service.transitions.length;
-    const before = storedKeys(service);
+    const before = await storedKeys(service);
     await service.nats.kill();
     await service.nats.restart(async (storeDir) => {
       await rm(storeDir, { recursive: true });
@@ -141,7 +152,7 @@ describe.concurrent('the result stream', () => {
   test('deleted on a running server is created again', async (context) => {
     const { service, hook, reported, bus, id } = await start(openedIn(context));
     const seen = service.transitions.length;
-    const before = storedKeys(service);
+    const before = await storedKeys(service);
     await (await jetStreamOf(bus.connection)).streams.delete('SVC_RESULTS_hosta-fra');
     reported.clear();
     await service.decided(id, 3);
@@ -155,8 +166,8 @@ describe.concurrent('the result stream', () => {
     const { service, hook, reported, bus, stream, id } = await start(openedIn(context));
     await service.decided(id, 1);
     await service.stopCoordinator();
-    const before = storedKeys(service);
-    const [position] = service.query<{ sequence: number }>(
+    const before = await storedKeys(service);
+    const [position] = await service.query<{ sequence: number }>(
       "SELECT sequence FROM stream_positions WHERE stream = 'SVC_RESULTS_hosta-fra'",
     );
     const read = position?.sequence ?? 0;

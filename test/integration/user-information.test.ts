@@ -40,7 +40,7 @@ describe.concurrent('user information in addresses', () => {
     expect(alert?.headers).toMatchObject({ authorization: `Basic ${btoa('alerts:c0rrect')}` });
     expect(alert?.json).toMatchObject({ monitor: { name: 'Web', url: `${target.url}/health` } });
     expect(JSON.stringify(alert?.json)).not.toMatch(/probe|nter2/);
-    const id = service.idOf('Web');
+    const id = await service.idOf('Web');
     for (const path of [`/v1/monitors/${id}/results`, `/v1/monitors/${id}/transitions`]) {
       expect(JSON.stringify(await service.get(path))).not.toMatch(/probe:|nter2/);
     }

@@ -1,4 +1,5 @@
-import { DatabaseSync } from 'node:sqlite';
+import { TABLE_NAMES } from '@svc/coordinator/store/dialect.ts';
+import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startApi } from '../support/api.ts';
 import { bodiesOf } from '../support/contract/bodies.ts';
@@ -47,21 +48,16 @@ beforeAll(async () => {
 });
 afterAll(() => api.dispose());
 
-/** Every row of every table. */
-function dump(): string {
-  const database = new DatabaseSync(api.file, { readOnly: true });
-  try {
-    // A refused request leaves a line in the audit trail, and nothing else.
-    const tables = database
-      .prepare(
-        "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT IN ('audit', 'sqlite_sequence')",
-      )
-      .all();
-    const rows = tables.map(({ name }) => [name, database.prepare(`SELECT * FROM "${name}"`).all()]);
-    return JSON.stringify(rows, (_key, value) => (value instanceof Uint8Array ? [...value].join() : value));
-  } finally {
-    database.close();
+/** Every row of every table. A refused request leaves a line in the audit trail, and nothing else. */
+async function dump(): Promise<string> {
+  const { rows: tables } = await TABLE_NAMES.execute(api.store.read);
+  const rows: object[] = [];
+  for (const { name } of tables) {
+    if (name === 'audit' || name === 'sqlite_sequence') continue;
+    const found = await sql<object>`SELECT * FROM ${sql.table(name)}`.execute(api.store.read);
+    rows.push([name, found.rows]);
   }
+  return JSON.stringify(rows, (_key, value) => (value instanceof Uint8Array ? [...value].join() : value));
 }
 
 /** An answer without the parts that may differ between two ids of which neither exists. */
@@ -86,7 +82,7 @@ describe("ids of another workspace's objects in paths", () => {
   test.each(withIds.map((operation) => [operation.id, operation] as const))('%s', async (_id, operation) => {
     const { mine: own, theirs: foreign } = subject(operation);
     const request = await requestFor(operation, own);
-    const before = dump();
+    const before = await dump();
     for (const attacker of [mine, operator]) {
       for (const headers of [{}, { 'if-match': '*' }, { 'if-none-match': '*' }, { 'idempotency-key': 'k' }]) {
         for (const ids of mixtures(own, foreign)) {
@@ -101,7 +97,7 @@ describe("ids of another workspace's objects in paths", () => {
         }
       }
     }
-    expect(dump()).toBe(before);
+    expect(await dump()).toBe(before);
   });
 
   /** Every combination of own and foreign ids, except the one of own ids only. */
@@ -128,7 +124,7 @@ describe("ids of another workspace's objects in bodies", () => {
     const { mine: own } = subject(operation);
     const bodies = operation.body === null ? [] : await bodiesOf(operation.id, mine, own);
     const body = bodies.find((one) => name in one) ?? bodies[0] ?? {};
-    const before = dump();
+    const before = await dump();
     const sendWith = (value: string) =>
       mine.send({
         method: operation.method.toUpperCase(),
@@ -145,7 +141,7 @@ describe("ids of another workspace's objects in bodies", () => {
       ],
     });
     expect(told(answer, [id])).toEqual(told(await sendWith(NEVER), [NEVER]));
-    expect(dump()).toBe(before);
+    expect(await dump()).toBe(before);
   });
 
   /** Members of a body that name objects. */

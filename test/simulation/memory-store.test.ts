@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { DatabaseWorldStore } from './database-store.ts';
 import { generateWorld } from './generate.ts';
 import { MemoryStore } from './memory-store.ts';
 import { simulate } from './simulation.ts';
-import { SqliteWorldStore } from './sqlite-store.ts';
 
-let sqlite: SqliteWorldStore;
+let sqlite: DatabaseWorldStore;
 
 beforeAll(async () => {
-  sqlite = await SqliteWorldStore.open();
+  sqlite = await DatabaseWorldStore.open();
 });
 
 afterAll(() => sqlite.close());

@@ -2,12 +2,12 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
+import { DatabaseWorldStore } from './database-store.ts';
 import { generateWorld } from './generate.ts';
 import { MemoryStore } from './memory-store.ts';
 import type { Outcome } from './outcome.ts';
 import { isSameKind, shrink } from './shrink.ts';
 import { simulate } from './simulation.ts';
-import { SqliteWorldStore } from './sqlite-store.ts';
 import { addStatistics, addWorld, noStatistics, type Statistics } from './statistics.ts';
 import type { WorldStore } from './store.ts';
 import { NO_STORM, type Storm, withStorm } from './storms.ts';
@@ -33,7 +33,7 @@ export type Range = { readonly seed: number; readonly worlds: number; readonly s
 /** Runs worlds in this process. */
 export async function runWorlds({ seed, worlds, storm = NO_STORM }: Range): Promise<Statistics> {
   const sum = noStatistics();
-  const sqlite = worlds >= SQLITE_EVERY ? await SqliteWorldStore.open() : null;
+  const sqlite = worlds >= SQLITE_EVERY ? await DatabaseWorldStore.open() : null;
   try {
     for (let next = seed; next < seed + worlds; next += 1) {
       const isInSqlite = sqlite !== null && next % SQLITE_EVERY === 0;

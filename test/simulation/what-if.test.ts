@@ -3,16 +3,16 @@ import { type Comparison, compare, type WhatIf } from '@svc/coordinator/history/
 import type { LiveMonitor } from '@svc/coordinator/verdict/monitor.ts';
 import { CHANNEL_KINDS } from '@svc/shared/channels/settings.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { DatabaseWorldStore } from './database-store.ts';
 import { generateWorld } from './generate.ts';
 import { monitorOf } from './moves.ts';
 import { simulate } from './simulation.ts';
-import { SqliteWorldStore } from './sqlite-store.ts';
 import { CALM, QUIET, type World } from './world.ts';
 
-let store: SqliteWorldStore;
+let store: DatabaseWorldStore;
 
 beforeAll(async () => {
-  store = await SqliteWorldStore.open();
+  store = await DatabaseWorldStore.open();
 });
 
 afterAll(() => store.close());

@@ -6,7 +6,7 @@ import { expect } from 'vitest';
 /** A running service whose NATS server has no accounts. */
 type Running = {
   readonly nats: { readonly url: string };
-  query<Row>(sql: string): Row[];
+  query<Row>(sql: string): Promise<Row[]>;
 };
 
 type Position = { readonly stream: string; readonly sequence: number };
@@ -19,8 +19,8 @@ export async function allRecorded(service: Running): Promise<void> {
   const bus = await connectBus({ url: service.nats.url, name: 'test', log: pino({ level: 'silent' }) });
   try {
     const streams = [...(await new NatsResultStreams(bus).list())];
-    const unrecorded = () => {
-      const positions = service.query<Position>('SELECT stream, sequence FROM stream_positions');
+    const unrecorded = async () => {
+      const positions = await service.query<Position>('SELECT stream, sequence FROM stream_positions');
       const recorded = new Map(positions.map(({ stream, sequence }) => [stream, sequence]));
       return streams.filter(([name, info]) => (recorded.get(name) ?? 0) < (info?.lastSequence ?? 0));
     };

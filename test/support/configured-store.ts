@@ -9,20 +9,16 @@ import { StoredConfiguration } from '@svc/coordinator/declaration/stored-configu
 import { removeChanges } from '@svc/coordinator/store/declaration/changes.ts';
 import { Secrets } from '@svc/coordinator/store/declaration/secrets.ts';
 import { ensureDefaultWorkspace } from '@svc/coordinator/store/declaration/workspaces.ts';
-import { openPostgres } from '@svc/coordinator/store/postgres/open-postgres.ts';
 import type { Store } from '@svc/coordinator/store/store.ts';
 import { ONLY_SHARD } from '@svc/coordinator/verdict/shard.ts';
 import { createEgressGuard, type EgressGuard } from '@svc/shared/egress.ts';
 import { createLogger } from '@svc/shared/log.ts';
+import { type TestDatabase, testDatabase } from './database.ts';
 import { FakeClock } from './fake-clock.ts';
 import { folderInMemory } from './folder-in-memory.ts';
-import { temporaryDatabase } from './postgres-store.ts';
-import { openStoreInProcess, STORE_IN_PROCESS } from './store-in-process.ts';
+import { STORE_IN_PROCESS } from './store-in-process.ts';
 
 export const silentLog = createLogger('test', 'silent');
-
-/** Whether the stores of tests are databases of PostgreSQL, see `vitest.config.ts`. */
-export const IS_POSTGRES = process.env.TESTS_STORE === 'postgres';
 
 /** Makes a folder in memory, if the system has room there. No test of a store depends on a disk. */
 export async function temporaryFolder(): Promise<{ path: string; remove(): Promise<void> }> {
@@ -30,32 +26,18 @@ export async function temporaryFolder(): Promise<{ path: string; remove(): Promi
   return { path, remove: () => rm(path, { recursive: true, force: true }) };
 }
 
-export type TemporaryStore = { readonly file: string; readonly store: Store; dispose(): Promise<void> };
+export type TemporaryStore = {
+  readonly database: TestDatabase;
+  readonly store: Store;
+  dispose(): Promise<void>;
+};
 
-/**
- * An empty store: a new SQLite file in a folder of its own, opened without threads. In the tests that run on
- * both databases it may be a database of PostgreSQL, which has no file.
- */
+/** An empty store, opened without threads. */
 export async function temporaryStore(workers = STORE_IN_PROCESS): Promise<TemporaryStore> {
-  if (IS_POSTGRES) return temporaryPostgres();
-  const folder = await temporaryFolder();
-  const file = join(folder.path, 'svc.db');
-  const store = await openStoreInProcess(file, silentLog, workers);
+  const database = await testDatabase();
+  const store = await database.open(workers);
   return {
-    file,
-    store,
-    async dispose() {
-      await store.close();
-      await folder.remove();
-    },
-  };
-}
-
-async function temporaryPostgres(): Promise<TemporaryStore> {
-  const database = await temporaryDatabase();
-  const store = await openPostgres({ url: database.url, log: silentLog });
-  return {
-    file: '',
+    database,
     store,
     async dispose() {
       await store.close();

@@ -1,19 +1,22 @@
+import { setImmediate } from 'node:timers/promises';
 import type { Clock } from '@svc/shared/clock.ts';
 
 type Timer = { at: number; task: () => void; everyMs: number | null };
 
 /** A clock that moves only inside `advance`. Timers run there, in the order of their instants. */
 export class FakeClock implements Clock {
-  #wall: number;
+  /** The wall clock at the monotonic instant 0, epoch ms. */
+  #origin: number;
   #monotonic = 0;
   readonly #timers = new Set<Timer>();
 
   constructor(wall = Date.UTC(2026, 0, 1)) {
-    this.#wall = wall;
+    this.#origin = wall;
   }
 
+  /** Whole milliseconds, as those of the system's clock. */
   wall(): number {
-    return this.#wall;
+    return Math.floor(this.#origin + this.#monotonic);
   }
 
   monotonic(): number {
@@ -62,7 +65,7 @@ export class FakeClock implements Clock {
 
   /** Sets the system's clock: `wall` jumps, `monotonic` and timers do not. */
   stepWall(ms: number): void {
-    this.#wall += ms;
+    this.#origin += ms;
   }
 
   /**
@@ -92,12 +95,28 @@ export class FakeClock implements Clock {
   }
 
   #moveTo(monotonic: number): void {
-    this.#wall += monotonic - this.#monotonic;
     this.#monotonic = monotonic;
   }
 }
 
-/** Lets pending promise callbacks and one turn of the event loop run. */
-export function settle(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
+/** What other processes are doing for the code under test: {@link settle} waits for it. */
+const awaited = new Set<Promise<unknown>>();
+
+/** Makes {@link settle} wait for `work` too, whatever becomes of it. */
+export function settleAfter(work: Promise<unknown>): void {
+  const ended = work.catch(() => {});
+  awaited.add(ended);
+  void ended.then(() => awaited.delete(ended));
+}
+
+/**
+ * Lets pending promise callbacks and one turn of the event loop run. Queries of a PostgreSQL server are answered
+ * before it ends, and what follows from their answers has happened.
+ */
+export async function settle(): Promise<void> {
+  await setImmediate();
+  while (awaited.size > 0) {
+    await Promise.all(awaited);
+    await setImmediate();
+  }
 }

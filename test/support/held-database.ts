@@ -1,15 +1,12 @@
 import { DatabaseSync } from 'node:sqlite';
 import { setImmediate } from 'node:timers/promises';
 
-/**
- * Holds the write lock of a database until it is released, as another program would (a backup, a shell). It
- * waits for the present writer without holding this thread: the writer may need it.
- */
-export async function holdDatabase(path: string): Promise<{ release(): void }> {
+/** Holds the write lock of an SQLite file, see `TestDatabase.hold`. */
+export async function holdDatabase(path: string): Promise<{ release(): Promise<void> }> {
   const other = new DatabaseSync(path, { timeout: 0 });
   while (!isBegun(other)) await setImmediate();
   return {
-    release() {
+    async release() {
       other.exec('ROLLBACK');
       other.close();
     },

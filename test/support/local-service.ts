@@ -12,16 +12,14 @@ import { NatsResultStreams } from '@svc/shared/nats/result-streams.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { Secret } from '@svc/shared/secret.ts';
 import { pino } from 'pino';
+import { type DatabaseRows, openRows, queryOnce, type TestDatabase, testDatabase } from './database.ts';
 import { NO_EXPORT_SETTINGS } from './export-settings.ts';
-import { holdDatabase } from './held-database.ts';
 import { type LocalAgentOptions, localAgent, SHARED_MEMORY } from './local-agent.ts';
 import { type NatsServer, startNatsServer } from './nats-server.ts';
 import { OPERATOR_VALUES } from './operator-values.ts';
 import { scrape } from './prometheus-text.ts';
 import { readOnThisThread } from './read-declaration.ts';
-import { openResults } from './recorded-results.ts';
 import { ScaledClock } from './scaled-clock.ts';
-import { copyMigrated } from './store-in-process.ts';
 
 export type LocalServiceOptions = LocalAgentOptions & {
   regions: readonly Region[];
@@ -38,7 +36,7 @@ export type LocalServiceOptions = LocalAgentOptions & {
   resultsMaxBytes?: number;
   /** The NATS servers to use, which the test runs. Left out: the service has a server of its own. */
   natsUrl?: string;
-  /** A database that several services share; left out: a file of its own. */
+  /** A database that several services share; left out: one of its own. */
   database?: Secret;
   /** The number of shards; left out: that of the database. */
   shards?: number;
@@ -84,28 +82,37 @@ export class LocalService {
   readonly #nats: NatsServer | null;
   readonly #natsUrl: string;
   readonly #folder: string;
+  /** The service's own; null: the test's. */
+  readonly #database: TestDatabase | null;
+  readonly #databaseUrl: Secret;
   readonly #agents = new Map<Region, Agent>();
   readonly #waiting = new Set<() => void>();
   readonly #log = pino({ level: 'info' }, { write: (line: string) => this.#logged(line) });
   #coordinator: Coordinator | null = null;
 
-  private constructor(options: LocalServiceOptions, nats: NatsServer | null, folder: string) {
+  private constructor(
+    options: LocalServiceOptions,
+    nats: NatsServer | null,
+    folder: string,
+    database: TestDatabase | null,
+  ) {
     this.#options = options;
     this.clock = options.clock ?? new ScaledClock(options.scale ?? 10);
     this.#nats = nats;
     this.#natsUrl = nats?.url ?? options.natsUrl ?? '';
     this.#folder = folder;
+    this.#database = database;
+    this.#databaseUrl = database?.url ?? options.database ?? new Secret('');
   }
 
   static async start(options: LocalServiceOptions): Promise<LocalService> {
     const folder = await mkdtemp(join(tmpdir(), 'svc-local-'));
     const nats =
       options.natsUrl === undefined ? await startNatsServer(options.accounts?.configuration) : null;
-    const service = new LocalService(options, nats, folder);
+    const database = options.database === undefined ? await testDatabase() : null;
+    const service = new LocalService(options, nats, folder, database);
     try {
       await service.declare(options.declared);
-      // A copy of a new database: creating one takes an eighth of the start.
-      if (options.database === undefined) await copyMigrated(service.databasePath, service.#log);
       await Promise.all([
         service.startCoordinator(),
         ...options.regions.map((region) => service.startAgent(region)),
@@ -149,7 +156,7 @@ export class LocalService {
         retentionDays: 14,
         resultsMaxBytes: this.#options.resultsMaxBytes ?? 512 * 1024 ** 2,
         metricsToken: undefined,
-        database: this.#options.database ?? new Secret(`sqlite:${this.databasePath}`),
+        database: this.#databaseUrl,
         secretKey: new Secret(SECRET_KEY),
         apiTokens: new Secret([TOKEN]),
         apiTokenFile: null,
@@ -247,15 +254,15 @@ export class LocalService {
   /** Resolves when `count` more slots of the monitor than now are decided. Not every region has reported each. */
   async decided(monitorId: number, count: number): Promise<void> {
     // One connection for all queries, because opening one takes longer than a query.
-    const database = openResults(this.databasePath);
+    const rows = openRows(this.#databaseUrl);
+    const counting = 'SELECT count(*) AS count FROM slot_results WHERE monitor_id = ?';
+    const slots = async () => (await rows.query<{ count: number }>(counting, monitorId))[0]?.count ?? 0;
     try {
-      const counting = database.prepare('SELECT count(*) AS count FROM slot_results WHERE monitor_id = ?');
-      const slots = () => Number(counting.get(monitorId)?.count ?? 0);
       // The newest slot may still be open, hence one more.
-      const goal = slots() + count + 1;
-      await this.until(() => slots() >= goal);
+      const goal = (await slots()) + count + 1;
+      await this.until(async () => (await slots()) >= goal);
     } finally {
-      database.close();
+      await rows.close();
     }
   }
 
@@ -296,33 +303,24 @@ export class LocalService {
   }
 
   /** Id of the monitor of this name. */
-  idOf(name: string): number {
-    return this.query<{ id: number }>('SELECT id FROM monitors WHERE name = ?', name)[0]?.id ?? -1;
+  async idOf(name: string): Promise<number> {
+    const found = await this.query<{ id: number }>('SELECT id FROM monitors WHERE name = ?', name);
+    return found[0]?.id ?? -1;
   }
 
-  /** Path of the database file. */
-  get databasePath(): string {
-    return join(this.#folder, 'svc.db');
+  /** The service's own database. */
+  get database(): TestDatabase {
+    if (this.#database === null) throw new Error('the database is made by the test');
+    return this.#database;
   }
 
-  query<Row>(sql: string, ...parameters: (string | number)[]): Row[] {
-    const database = openResults(this.databasePath);
-    try {
-      return database.prepare(sql).all(...parameters) as Row[];
-    } finally {
-      database.close();
-    }
-  }
-
-  /** Locks the database against writing, as another program would, until it is released. No commit succeeds. */
-  holdDatabase(): Promise<{ release(): void }> {
-    return holdDatabase(join(this.#folder, 'svc.db'));
-  }
+  query: DatabaseRows['query'] = (sql, ...parameters) => queryOnce(this.#databaseUrl, sql, ...parameters);
 
   async dispose(): Promise<void> {
     await Promise.all([...this.#agents.keys()].map((region) => this.stopAgent(region)));
     await this.stopCoordinator();
     await this.#nats?.dispose();
+    await this.#database?.remove();
     await rm(this.#folder, { recursive: true, force: true });
   }
 

@@ -2,11 +2,17 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Region } from '@svc/shared/regions.ts';
+import {
+  type DatabaseRows,
+  databaseOfProcess,
+  databaseSettings,
+  queryOnce,
+  type TestDatabase,
+} from './database.ts';
 import { type NatsAccounts, natsAccounts } from './nats-accounts.ts';
 import { type NatsServer, startNatsServer } from './nats-server.ts';
 import type { Opened } from './opened.ts';
 import { Program } from './process.ts';
-import { openResults } from './recorded-results.ts';
 import { programOf, type Version } from './released-version.ts';
 
 /**
@@ -18,6 +24,7 @@ export class MixedSystem {
   readonly #accounts: NatsAccounts;
   readonly #nats: NatsServer;
   readonly #opened: Opened;
+  readonly #database: TestDatabase;
   readonly #folder: string;
 
   private constructor(
@@ -25,12 +32,14 @@ export class MixedSystem {
     accounts: NatsAccounts,
     nats: NatsServer,
     opened: Opened,
+    database: TestDatabase,
     folder: string,
   ) {
     this.#region = region;
     this.#accounts = accounts;
     this.#nats = nats;
     this.#opened = opened;
+    this.#database = database;
     this.#folder = folder;
   }
 
@@ -38,10 +47,12 @@ export class MixedSystem {
   static async start(opened: Opened, region: Region): Promise<MixedSystem> {
     const folder = await mkdtemp(join(tmpdir(), 'svc-mixed-'));
     opened.push({ close: () => rm(folder, { recursive: true, force: true }) });
+    const database = await databaseOfProcess(folder);
+    opened.push({ close: () => database.remove() });
     const accounts = natsAccounts([region]);
     const nats = await startNatsServer(accounts.configuration);
     opened.push({ close: () => nats.dispose() });
-    return new MixedSystem(region, accounts, nats, opened, folder);
+    return new MixedSystem(region, accounts, nats, opened, database, folder);
   }
 
   /** Another coordinator starts with the data folder that its predecessor left. */
@@ -50,6 +61,7 @@ export class MixedSystem {
       SVC_NATS_NKEY: this.#accounts.seedOf('coordinator'),
       SVC_LISTEN: '127.0.0.1:0',
       SVC_DATA_DIR: this.#folder,
+      ...databaseSettings(this.#database),
       SVC_CONFIG: this.#declaredFile,
       SVC_CHANNEL_EGRESS_ALLOW: '127.0.0.0/8',
     });
@@ -81,13 +93,6 @@ export class MixedSystem {
     await writeFile(this.#declaredFile, JSON.stringify(declared));
   }
 
-  /** Rows of the database as it is on disk now. */
-  query<Row>(sql: string): Row[] {
-    const database = openResults(join(this.#folder, 'svc.db'));
-    try {
-      return database.prepare(sql).all() as Row[];
-    } finally {
-      database.close();
-    }
-  }
+  /** Rows of the database as they are committed now. */
+  query: DatabaseRows['query'] = (sql, ...parameters) => queryOnce(this.#database.url, sql, ...parameters);
 }

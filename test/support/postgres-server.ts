@@ -1,20 +1,18 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chownSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { promisify } from 'node:util';
 import { Secret } from '@svc/shared/secret.ts';
 import pg from 'pg';
 import { guardProcess } from '../../deploy/local/guard.ts';
 import { postgresUser } from '../../deploy/local/postgres.ts';
 import { findPostgres } from '../../deploy/local/postgres-server.mjs';
 import { freePort } from './free-port.ts';
+import { dumpDatabase, execute, restoreDatabase } from './postgres-dump.ts';
 import { runIn } from './postgres-store.ts';
 import { endChild } from './process.ts';
-
-const execute = promisify(execFile);
 
 const IN_MEMORY = '/dev/shm';
 
@@ -118,16 +116,8 @@ export async function startPostgres({
     run: (statement) => runIn(url('postgres'), statement),
     async copy(from, to) {
       const dump = join(folder, `${to}.dump`);
-      // The other programs are beside the server's program.
-      const program = (name: string) => join(dirname(programs.initdb), name);
-      await execute(program('pg_dump'), ['--format=custom', `--file=${dump}`, url(from).reveal()]);
-      await runIn(url('postgres'), `CREATE DATABASE ${to}`);
-      await execute(program('pg_restore'), [
-        `--dbname=${url(to).reveal()}`,
-        '--no-owner',
-        '--exit-on-error',
-        dump,
-      ]);
+      await dumpDatabase(url(from), dump);
+      await restoreDatabase(url(to), dump);
     },
     hold: (database, statement, released) => holdOpen(url(database), statement, released),
     // A fast shutdown: it does not wait for clients.

@@ -1,7 +1,9 @@
+import { Exchange } from '@svc/coordinator/store/postgres/exchange.ts';
 import { openPostgres } from '@svc/coordinator/store/postgres/open-postgres.ts';
 import { createLogger } from '@svc/shared/log.ts';
 import { Secret } from '@svc/shared/secret.ts';
 import pg from 'pg';
+import { settleAfter } from './fake-clock.ts';
 import { madeOnce } from './made-once.ts';
 
 /** Databases on the PostgreSQL server that the whole run of tests shares (`postgres-for-tests.ts`). */
@@ -13,6 +15,7 @@ const TEMPLATE = 'svc_template';
  * another copy of the template. The setting keeps triggers and foreign keys from minding the order.
  */
 const EMPTY = `
+  DROP FUNCTION IF EXISTS full_disk CASCADE;
   SET session_replication_role = replica;
   DO $$
   DECLARE each record;
@@ -30,6 +33,27 @@ const EMPTY = `
     PERFORM setval(oid, 1, false) FROM pg_class
       WHERE relkind = 'S' AND relnamespace = current_schema()::regnamespace;
   END $$`;
+
+/** The methods of a client behind all of its ways to connect and to run a query. */
+type Client = { _connect(told: (error?: Error) => void): void; query(exchange: unknown): unknown };
+
+// A fake clock must not go on before the server has answered: in SQLite an answer takes no time.
+const { _connect: connect, query } = pg.Client.prototype as unknown as Client;
+Object.assign(pg.Client.prototype, {
+  _connect(this: Client, told: (error?: Error) => void) {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    settleAfter(promise);
+    connect.call(this, (error) => {
+      resolve();
+      told(error);
+    });
+  },
+  query(this: Client, exchange: unknown) {
+    const answer = query.call(this, exchange);
+    settleAfter(exchange instanceof Exchange ? exchange.answers : Promise.resolve(answer));
+    return answer;
+  },
+} satisfies Client);
 
 /** Databases that tests of this process have had, emptied. */
 const free: string[] = [];
@@ -68,6 +92,17 @@ async function makeTemplate(): Promise<null> {
   const store = await openPostgres({ url: urlOf(TEMPLATE), log: createLogger('test', 'silent') });
   await store.close();
   return null;
+}
+
+/** Keeps all tables from being written, see `TestDatabase.hold`. They may be read. */
+export async function holdTables(url: Secret): Promise<{ release(): Promise<void> }> {
+  const client = new pg.Client({ connectionString: url.reveal() });
+  await client.connect();
+  const { rows } = await client.query<{ name: string }>(
+    'SELECT quote_ident(tablename) AS name FROM pg_tables WHERE schemaname = current_schema()',
+  );
+  await client.query(`BEGIN; LOCK TABLE ${rows.map(({ name }) => name).join()} IN EXCLUSIVE MODE`);
+  return { release: () => client.end() };
 }
 
 /** Runs a statement on a connection of its own. */

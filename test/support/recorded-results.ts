@@ -90,6 +90,20 @@ export function openResults(path: string, timeout = 60_000): DatabaseSync {
   return database;
 }
 
+/** All rows of the table `results` that {@link openResults} makes, for another database. */
+export async function resultRows(read: Store['read']): Promise<object[]> {
+  const [rows, agents] = await Promise.all([
+    storedResults({ read }),
+    read.selectFrom('agent_names').select(['number', 'name']).execute(),
+  ]);
+  const names = new Map(agents.map(({ number, name }) => [number, name]));
+  return rows.map((row) => ({
+    ...row,
+    agent: row.agent === null ? null : (names.get(row.agent) ?? null),
+    detail: rowOf(row),
+  }));
+}
+
 function rowOf({ phases, ...report }: SlotReport) {
   return {
     ...report,

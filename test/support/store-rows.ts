@@ -1,10 +1,10 @@
 import type { Database } from '@svc/coordinator/store/schema.ts';
 import type { Store } from '@svc/coordinator/store/store.ts';
-import type { Insertable, Selectable, Updateable } from 'kysely';
+import { type Insertable, type Selectable, sql, type Updateable } from 'kysely';
 
 /** Direct access to rows for tests, beside the functions that the store offers the service. */
 
-/** All rows of a table that have these values. */
+/** All rows of a table that have these values, in the order of the first column: the id, or what comes first in the key. */
 export async function rowsOf<T extends keyof Database>(
   store: Pick<Store, 'read'>,
   table: T,
@@ -14,7 +14,7 @@ export async function rowsOf<T extends keyof Database>(
   for (const [column, value] of Object.entries(having)) {
     query = query.where(({ eb, ref }) => eb(ref(column as never), '=', value as never));
   }
-  return (await query.execute()) as Selectable<Database[T]>[];
+  return (await query.orderBy(sql`1`).execute()) as Selectable<Database[T]>[];
 }
 
 /** Returns the id of the last row if the table has ids. */

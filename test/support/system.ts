@@ -4,11 +4,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Region } from '@svc/shared/regions.ts';
 import { builtService } from './built-services.ts';
+import {
+  type DatabaseRows,
+  databaseOfProcess,
+  databaseSettings,
+  queryOnce,
+  type TestDatabase,
+} from './database.ts';
 import { freePort } from './free-port.ts';
 import { type NatsServer, startNatsServer } from './nats-server.ts';
 import { OPERATOR_ENVIRONMENT } from './operator-values.ts';
 import { Program, ROOT } from './process.ts';
-import { openResults } from './recorded-results.ts';
 
 export type SystemOptions = {
   regions: readonly Region[];
@@ -42,6 +48,7 @@ export class System {
   readonly agents: ReadonlyMap<Region, Program>;
   readonly url: string;
   readonly token: string;
+  readonly database: TestDatabase;
   readonly #folder: string;
 
   private constructor(parts: {
@@ -50,6 +57,7 @@ export class System {
     agents: ReadonlyMap<Region, Program>;
     url: string;
     token: string;
+    database: TestDatabase;
     folder: string;
   }) {
     this.nats = parts.nats;
@@ -57,6 +65,7 @@ export class System {
     this.agents = parts.agents;
     this.url = parts.url;
     this.token = parts.token;
+    this.database = parts.database;
     this.#folder = parts.folder;
   }
 
@@ -66,6 +75,7 @@ export class System {
     const folder = await mkdtemp(join(tmpdir(), 'svc-system-'));
     const config = join(folder, 'svc.json');
     await writeFile(config, JSON.stringify(options.declared));
+    const database = await databaseOfProcess(folder);
     const nats = await startNatsServer(options.natsConfiguration);
     const port = await freePort();
     const token = randomBytes(16).toString('hex');
@@ -82,6 +92,7 @@ export class System {
       await programOf('coordinator'),
       {
         ...flags.COORDINATOR_ENVIRONMENT,
+        ...databaseSettings(database),
         ...common,
         SVC_LISTEN: `127.0.0.1:${port}`,
         SVC_DATA_DIR: folder,
@@ -109,7 +120,8 @@ export class System {
         ),
       ]),
     );
-    const system = new System({ nats, coordinator, agents, url: `http://127.0.0.1:${port}`, token, folder });
+    const url = `http://127.0.0.1:${port}`;
+    const system = new System({ nats, coordinator, agents, url, token, database, folder });
     try {
       await Promise.all([coordinator.start(), ...[...agents.values()].map((agent) => agent.start())]);
     } catch (error) {
@@ -139,20 +151,8 @@ export class System {
     await writeFile(join(this.#folder, 'svc.json'), JSON.stringify(declared));
   }
 
-  /** The file of the database, for tests that keep a connection to it. */
-  get databasePath(): string {
-    return join(this.#folder, 'svc.db');
-  }
-
-  /** Rows of the database as it is on disk now. */
-  query<Row>(sql: string, ...parameters: (string | number)[]): Row[] {
-    const database = openResults(this.databasePath);
-    try {
-      return database.prepare(sql).all(...parameters) as Row[];
-    } finally {
-      database.close();
-    }
-  }
+  /** Rows of the database as they are committed now. */
+  query: DatabaseRows['query'] = (sql, ...parameters) => queryOnce(this.database.url, sql, ...parameters);
 
   /** Stops agents, coordinator and NATS, in the order of `npm start`. */
   async stop(): Promise<void> {
@@ -165,6 +165,7 @@ export class System {
     await Promise.all([...this.agents.values()].map((agent) => agent.end('SIGKILL')));
     await this.coordinator.end('SIGKILL');
     await this.nats.dispose();
+    await this.database.remove();
     await rm(this.#folder, { recursive: true, force: true });
   }
 }

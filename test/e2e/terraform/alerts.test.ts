@@ -71,12 +71,15 @@ describeTerraform('from an apply to the alert', (terraform) => {
     expect(recovered).toMatchObject({ status: 'recovered', monitor: { id: Number(id) } });
     // The change counts from the next slot on. The first slot is off the grid, and the second may come half a
     // period late.
-    const slots = (outcome: string) =>
-      service
-        .query<{ slot: number }>('SELECT slot FROM results WHERE outcome = ? ORDER BY slot', outcome)
-        .map(({ slot }) => slot);
-    expect(slots('failed').filter((slot) => slot > repairedAt)).toEqual([]);
-    expect(slots('passed')[0]).toBe(recovered.cronTimestamp);
+    const slots = async (outcome: string) =>
+      (
+        await service.query<{ slot: number }>(
+          'SELECT slot FROM results WHERE outcome = ? ORDER BY slot',
+          outcome,
+        )
+      ).map(({ slot }) => slot);
+    expect((await slots('failed')).filter((slot) => slot > repairedAt)).toEqual([]);
+    expect((await slots('passed'))[0]).toBe(recovered.cronTimestamp);
 
     const assertion = { status_code_assertions: [{ target: 500, comparator: 'gte' }], name: 'Renamed' };
     const assertedAt = await applied(`${web.url}/up`, assertion);

@@ -1,5 +1,3 @@
-import { mkdtemp, rename, rm } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { Clock } from '@svc/shared/clock.ts';
 import { createLogger } from '@svc/shared/log.ts';
 import type { CheckResult, NotRunReason, Outcome } from '@svc/shared/messages/check-result.ts';
@@ -22,17 +20,15 @@ import {
   createRecordingStore,
   type RecordingStore,
 } from '../../../packages/coordinator/src/store/results/recording-store.ts';
-import { copyDatabase } from '../../../packages/coordinator/src/store/sqlite/backup.ts';
 import type { SqlValue, Store } from '../../../packages/coordinator/src/store/store.ts';
 import type { StatusChange } from '../../../packages/coordinator/src/verdict/frame.ts';
 import type { LiveMonitor } from '../../../packages/coordinator/src/verdict/monitor.ts';
 import type { SlotOutcome, SlotOutcomes } from '../../../packages/coordinator/src/verdict/slots.ts';
 import { States } from '../../../packages/coordinator/src/verdict/state.ts';
 import type { NewDelivery } from '../../../packages/coordinator/src/verdict/writes.ts';
+import { type TestDatabase, testDatabase } from '../database.ts';
 import { FakeClock } from '../fake-clock.ts';
-import { folderInMemory } from '../folder-in-memory.ts';
 import { type StoredResult, storedResults } from '../recorded-results.ts';
-import { openStoreInProcess } from '../store-in-process.ts';
 import { TEST_IDS } from '../test-ids.ts';
 import { DeclaredMonitors } from './dispatch-parts.ts';
 
@@ -66,7 +62,7 @@ export function liveMonitor(id: number, changes: Partial<LiveMonitor> = {}): Liv
 type Facts = Partial<CheckResult> & { outcome: Outcome };
 
 /**
- * A recorder over a real database file, with a clock that stands still. `restart` opens the file again, as
+ * A recorder over a real database, with a clock that stands still. `restart` opens it again, as
  * after a crash: uncommitted data is gone.
  */
 export class Recording {
@@ -98,7 +94,7 @@ export class Recording {
   sequence = 0;
   /** The newest slot of a clock that was ahead, as the next start finds it. */
   aheadSlot: number | null = null;
-  #directory = '';
+  #database!: TestDatabase;
   #version = 0;
 
   readonly #realClock: Clock | null;
@@ -109,13 +105,9 @@ export class Recording {
     this.presence = { had, hadAgentWithin24h: (region) => had.has(region) };
   }
 
-  get #path(): string {
-    return join(this.#directory, 'svc.db');
-  }
-
   static async open(realClock: Clock | null = null): Promise<Recording> {
     const recording = new Recording(realClock);
-    recording.#directory = await mkdtemp(join(folderInMemory(), 'svc-recorder-'));
+    recording.#database = await testDatabase();
     await recording.start();
     await recording.write(
       "INSERT INTO workspaces (id, name, created_at) VALUES (1, 'test', 0) ON CONFLICT DO NOTHING",
@@ -125,7 +117,7 @@ export class Recording {
 
   async start(): Promise<void> {
     const log = createLogger('test', 'silent');
-    this.store = await openStoreInProcess(this.#path, log);
+    this.store = await this.#database.open();
     this.states = new States();
     const clock = this.#realClock ?? this.clock;
     this.slotClock = new SlotClock(clock, null, log, this.aheadSlot);
@@ -164,7 +156,7 @@ export class Recording {
     this.maintenance.start((monitorIds) => this.recorder.announceStatuses(monitorIds));
   }
 
-  /** Ends without recording the queued events, and starts again from the file. */
+  /** Ends without recording the queued events, and starts again from the database. */
   async restart(): Promise<void> {
     const { recorder } = this;
     await this.store.close();
@@ -176,7 +168,7 @@ export class Recording {
 
   /** Copies the database as it is now, for {@link restartFromCopy}. */
   copy(): Promise<void> {
-    return copyDatabase(this.#path, `${this.#path}.copy`);
+    return this.#database.copy();
   }
 
   /** As {@link restart}, from a database that has lost all commits since {@link copy}. */
@@ -185,9 +177,7 @@ export class Recording {
     await this.store.close();
     this.maintenance.stop();
     if (this.#realClock !== null) await recorder.stop();
-    for (const name of [this.#path, `${this.#path}-wal`, `${this.#path}-shm`])
-      await rm(name, { force: true });
-    await rename(`${this.#path}.copy`, this.#path);
+    await this.#database.returnToCopy();
     await this.start();
   }
 
@@ -195,7 +185,7 @@ export class Recording {
     this.maintenance.stop();
     await this.recorder.stop();
     await this.store.close();
-    await rm(this.#directory, { recursive: true, force: true });
+    await this.#database.remove();
   }
 
   /** Declares a monitor as the configuration does: first its row, then the effects. */
@@ -217,9 +207,10 @@ export class Recording {
   async channel(id: number, kind: string, monitorIds: readonly number[]): Promise<void> {
     await this.write(
       `INSERT INTO notifications (id, workspace_id, provider_type, settings_sealed, created_at, updated_at)
-        VALUES (?, 1, ?, x'', 0, 0)`,
+        VALUES (?, 1, ?, ?, 0, 0)`,
       id,
       kind,
+      new Uint8Array(),
     );
     for (const monitorId of monitorIds) await this.link(monitorId, id, kind);
   }

@@ -158,11 +158,11 @@ class Story {
     await change();
     const from = this.#service.clock.wall();
     await this.#service.until(
-      () => this.#haveAllBeenChecked(from, checks) && this.#havePassed(from, passing),
+      async () => (await this.#haveAllBeenChecked(from, checks)) && (await this.#havePassed(from, passing)),
     );
     await this.#service.until(() => this.#receiver.requests.length >= this.#told + awaited);
     // Decided statuses are announced.
-    await this.#service.until(() => this.#service.query(WAITING).length === 0);
+    await this.#service.until(async () => (await this.#service.query(WAITING)).length === 0);
     let sick: string[] = [];
     await this.#service.until(async () => {
       sick = await this.#sick();
@@ -171,7 +171,7 @@ class Story {
       );
     });
     const outcomes: Record<string, string[]> = {};
-    for (const { name, outcome, reason, message } of this.#rows(from)) {
+    for (const { name, outcome, reason, message } of await this.#rows(from)) {
       const said = reason ?? (message === null ? outcome : `${outcome}: ${message}`);
       outcomes[name] = [...new Set([...(outcomes[name] ?? []), said])].toSorted();
     }
@@ -190,27 +190,25 @@ class Story {
     return [...new Set(sick)].toSorted();
   }
 
-  #havePassed(from: number, names: readonly string[]): boolean {
+  async #havePassed(from: number, names: readonly string[]): Promise<boolean> {
     const passed = new Set(
-      this.#rows(from)
-        .filter(({ outcome }) => outcome === 'passed')
-        .map(({ name }) => name),
+      (await this.#rows(from)).filter(({ outcome }) => outcome === 'passed').map(({ name }) => name),
     );
     return names.every((name) => passed.has(name));
   }
 
   /** Checks that began after the change had taken effect. */
-  #rows(from: number): Row[] {
+  #rows(from: number): Promise<Row[]> {
     return this.#service.query<Row>(
-      `SELECT monitors.name, region, outcome, json_extract(detail, '$.reason') AS reason, error_message AS message
+      `SELECT monitors.name, region, outcome, detail ->> 'reason' AS reason, error_message AS message
        FROM results JOIN monitors ON monitors.id = monitor_id WHERE slot > ?`,
       from + 2_000,
     );
   }
 
-  #haveAllBeenChecked(from: number, checks: number): boolean {
+  async #haveAllBeenChecked(from: number, checks: number): Promise<boolean> {
     const counts = new Map<string, number>();
-    for (const { name, region } of this.#rows(from)) {
+    for (const { name, region } of await this.#rows(from)) {
       counts.set(`${name} ${region}`, (counts.get(`${name} ${region}`) ?? 0) + 1);
     }
     return (

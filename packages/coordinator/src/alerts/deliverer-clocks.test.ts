@@ -81,7 +81,7 @@ const isQuiet = () => expect.poll(() => deliverer.sending).toBe(0);
 /** Lets time pass until no message is in progress. */
 async function pass(ms: number): Promise<void> {
   for (let left = ms; left > 0 && sent.length < FAR_TOO_MANY; left -= 1_000) {
-    parts.clock.advance(1_000);
+    await parts.clock.advanceSettling(1_000);
     await expect.poll(() => deliverer.sending === 0 || sent.length === FAR_TOO_MANY).toBe(true);
   }
 }

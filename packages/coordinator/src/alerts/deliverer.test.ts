@@ -1,5 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { Alert, AlertStatus } from '@svc/shared/channels/alert.ts';
 import { createEgressGuard } from '@svc/shared/egress.ts';
 import { createLogger } from '@svc/shared/log.ts';
@@ -7,15 +5,13 @@ import { Secret } from '@svc/shared/secret.ts';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { loopbackParts } from '../../../../test/support/channel-sending.ts';
 import { queueAlerts } from '../../../../test/support/coordinator/queue-alerts.ts';
+import { type TestDatabase, testDatabase } from '../../../../test/support/database.ts';
 import { FakeClock, settle } from '../../../../test/support/fake-clock.ts';
-import { folderInMemory } from '../../../../test/support/folder-in-memory.ts';
-import { holdDatabase } from '../../../../test/support/held-database.ts';
 import { type ReceivedRequest, type Receiver, startReceiver } from '../../../../test/support/receiver.ts';
-import { openStoreInProcess } from '../../../../test/support/store-in-process.ts';
 import { TEST_IDS } from '../../../../test/support/test-ids.ts';
 import { createHttpPost } from '../outgoing/http-post.ts';
 import { Secrets } from '../store/declaration/secrets.ts';
-import { openStore } from '../store/open.ts';
+import { STORE_THREADS } from '../store/sqlite/store-threads.ts';
 import type { Store } from '../store/store.ts';
 import { Deliverer, type FinishedAttempt } from './deliverer.ts';
 import { createManualDeliveries } from './manual-deliveries.ts';
@@ -26,15 +22,15 @@ const log = createLogger('test', 'silent');
 const post = (clock: FakeClock) =>
   createHttpPost({ clock, guard: createEgressGuard({ base: 'channel', deny: [], allow: ['127.0.0.0/8'] }) });
 
-let folder: string;
+let database: TestDatabase;
 let store: Store;
 let clock: FakeClock;
 let receiver: Receiver;
 let bench: Bench;
 
 beforeEach(async () => {
-  folder = await mkdtemp(join(folderInMemory(), 'svc-deliverer-'));
-  store = await openStoreInProcess(join(folder, 'svc.db'), log);
+  database = await testDatabase();
+  store = await database.open();
   clock = new FakeClock();
   receiver = await startReceiver();
   bench = new Bench();
@@ -44,13 +40,13 @@ afterEach(async () => {
   await bench.stop();
   await receiver.close();
   await store.close();
-  await rm(folder, { recursive: true });
+  await database.remove();
 });
 
-/** The store with threads. Only this store waits for a database that another program holds. */
+/** The store with threads. Without them, SQLite's thread would wait for a database that another program holds. */
 async function withThreads(): Promise<void> {
   await store.close();
-  store = await openStore({ path: join(folder, 'svc.db'), log });
+  store = await database.open(STORE_THREADS);
   bench.use(store);
 }
 
@@ -401,13 +397,13 @@ describe('the ledger', () => {
     const [one, other] = [await bench.webhook('/one'), await bench.webhook('/other')];
     for (const monitor of [1, 2, 3]) await bench.queue(one, monitor, 'error', 'recovered');
     await bench.queue(other, 1, 'error', 'recovered');
-    const database = await holdDatabase(join(folder, 'svc.db'));
+    const held = await database.hold();
     await bench.deliverer.start();
     await receiver.received(4);
     expect(bench.attempts).toEqual([]);
     // The first alert of each monitor is sent, although no record is written yet.
     expect(receiver.requests.map(statusOf)).toEqual(Array(4).fill('error'));
-    database.release();
+    await held.release();
     await bench.recorded(8);
     expect(receiver.requests).toHaveLength(8);
     const pairs = Map.groupBy(
@@ -423,7 +419,7 @@ describe('the ledger', () => {
   test('the stop ends within bounds even if the database does not answer', async () => {
     await withThreads();
     await bench.queue(await bench.webhook('/a'), 1, 'error');
-    const database = await holdDatabase(join(folder, 'svc.db'));
+    const held = await database.hold();
     await bench.deliverer.start();
     while (bench.deliverer.counters.attempts.delivered === 0) await settle();
     const startedAt = clock.monotonic();
@@ -436,7 +432,7 @@ describe('the ledger', () => {
     await stopped;
     expect(clock.monotonic() - startedAt).toBeLessThanOrEqual(10_000);
     expect(await deliveries()).toMatchObject([{ state: 'pending', attempts: 0 }]);
-    database.release();
+    await held.release();
   });
 
   test('an alert that cannot be read is dead, and later alerts are sent', async () => {

@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import type { Comparison, WhatIf } from '@svc/coordinator/history/what-if/compare.ts';
 import { WhatIfs } from '@svc/coordinator/history/what-if/what-ifs.ts';
 import { SvcError } from '@svc/shared/errors.ts';
@@ -207,7 +206,6 @@ test('a token with many replays does not keep other tokens of its workspace from
 });
 
 describe('the thread of a replay', () => {
-  const databaseIn = (file: string) => new Secret(`sqlite:${file}`);
   const monitor = () => {
     const found = [...asked].at(-1);
     if (found === undefined) throw new Error('nothing was asked');
@@ -216,19 +214,19 @@ describe('the thread of a replay', () => {
 
   test('reads the database and answers', async () => {
     await whatIf({});
-    const whatIfs = new WhatIfs(databaseIn(api.file));
+    const whatIfs = new WhatIfs(api.database.url);
     await expect(whatIfs.compare(monitor(), NEVER)).resolves.toBeNull();
   });
 
   test('that fails is an error with a code', async () => {
     await whatIf({});
-    const whatIfs = new WhatIfs(databaseIn(join(api.file, 'nothing-here')));
+    const whatIfs = new WhatIfs(new Secret(`${api.database.url.reveal()}/nothing-here`));
     await expect(whatIfs.compare(monitor(), NEVER)).rejects.toMatchObject({ code: 'what-if-failed' });
   });
 
   test('ends when its caller leaves, and makes room for the next one', async () => {
     await whatIf({});
-    const whatIfs = new WhatIfs(databaseIn(api.file));
+    const whatIfs = new WhatIfs(api.database.url);
     const visitors = Array.from({ length: 5 }, () => new AbortController());
     for (const visitor of visitors) {
       const compared = whatIfs.compare(monitor(), visitor.signal);
@@ -240,7 +238,7 @@ describe('the thread of a replay', () => {
 
   test('ends with the service', async () => {
     await whatIf({});
-    const whatIfs = new WhatIfs(databaseIn(api.file));
+    const whatIfs = new WhatIfs(api.database.url);
     const compared = whatIfs.compare(monitor(), NEVER).catch((error: unknown) => error);
     await whatIfs.stop();
     // The replay has either answered before the stop, or was ended by it.

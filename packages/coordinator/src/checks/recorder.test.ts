@@ -152,7 +152,7 @@ test('a job that was given back is offered again only after the commit', async (
   it.commitFailure = new StoreError('store-full', 'no space');
   void it.recorder.recordMessage(it.message(1, slot, A, { outcome: 'not_run', reason: 'shutting-down' }));
   await it.clock.advanceSettling(2_000);
-  expect(it.recorder.isFailing).toBe(true);
+  await expect.poll(() => it.recorder.isFailing).toBe(true);
   expect(it.outcomes).toEqual([]);
   it.commitFailure = null;
   await it.clock.advanceSettling(5_000);

@@ -4,6 +4,7 @@ import { MASK } from '@svc/shared/secret.ts';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { attributes } from '../../../../test/support/attributes.ts';
 import { type ConfiguredStore, configuredStore } from '../../../../test/support/configured-store.ts';
+import { IS_POSTGRES } from '../../../../test/support/database.ts';
 import { ownedByFile } from '../../../../test/support/owned-by-file.ts';
 import { addRows, addWorkspace, changeRow, rowsOf } from '../../../../test/support/store-rows.ts';
 import type { LiveMonitor } from '../verdict/monitor.ts';
@@ -136,12 +137,13 @@ describe('every kind', () => {
     expect(await ownedByFile(parts.store, parts.secrets, parts.workspaceId)).toEqual(before);
   });
 
-  test('no secret is in the files of the database', async () => {
+  // The files of PostgreSQL are the server's. Rows are sealed before they reach either database.
+  test.skipIf(IS_POSTGRES)('no secret is in the files of the database', async () => {
     await createAll();
-    for (const file of [parts.file, `${parts.file}-wal`]) {
+    for (const file of [parts.database.file, `${parts.database.file}-wal`]) {
       expect((await readFile(file)).toString('latin1')).not.toMatch(/hush-\d/);
     }
-    expect((await readFile(`${parts.file}-wal`)).toString('latin1')).toContain('otlp.example.com');
+    expect((await readFile(`${parts.database.file}-wal`)).toString('latin1')).toContain('otlp.example.com');
   });
 
   test('masked reading shows no secrets, and all other attributes', async () => {

@@ -6,6 +6,7 @@ import { pino } from 'pino';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { silentLog, type TemporaryStore, temporaryStore } from '../../../../test/support/configured-store.ts';
 import { DeclaredMonitors, liveMonitor } from '../../../../test/support/coordinator/dispatch-parts.ts';
+import { IS_POSTGRES } from '../../../../test/support/database.ts';
 import { NO_EXPORT_SETTINGS } from '../../../../test/support/export-settings.ts';
 import { FakeClock } from '../../../../test/support/fake-clock.ts';
 import { OtlpReceiver } from '../../../../test/support/otlp-receiver.ts';
@@ -296,7 +297,15 @@ test('when totals can never be stored, notes exceed their bound, and the next st
   await expect.poll(() => rows('export_totals')).toBe(1);
   await counted(1, 1);
   const start = Number(checksOf(1)?.startTimeUnixNano);
-  const refuse = `CREATE TRIGGER refuse BEFORE INSERT ON export_totals BEGIN SELECT RAISE(ABORT, 'no room'); END`;
+  const [refuse, take] = IS_POSTGRES
+    ? [
+        'ALTER TABLE export_totals ADD CONSTRAINT refuse CHECK (false) NOT VALID',
+        'ALTER TABLE export_totals DROP CONSTRAINT refuse',
+      ]
+    : [
+        "CREATE TRIGGER refuse BEFORE INSERT ON export_totals BEGIN SELECT RAISE(ABORT, 'no room'); END",
+        'DROP TRIGGER refuse',
+      ];
   await store.commit([{ sql: refuse, rows: [[]] }]);
 
   const clock = new FakeClock();
@@ -312,7 +321,7 @@ test('when totals can never be stored, notes exceed their bound, and the next st
   expect(Number(checksOf(1)?.startTimeUnixNano)).toBe(start);
   second.stop();
 
-  await store.commit([{ sql: 'DROP TRIGGER refuse', rows: [[]] }]);
+  await store.commit([{ sql: take, rows: [[]] }]);
   const third = await started({ settings });
   await record(third, 1);
   await receiver.until(() => Number(checksOf(1)?.startTimeUnixNano) > start);

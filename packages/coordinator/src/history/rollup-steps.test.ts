@@ -1,6 +1,7 @@
 import { REGIONS } from '@svc/shared/regions.ts';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { liveMonitor, Recording } from '../../../../test/support/coordinator/recording.ts';
+import { IS_POSTGRES } from '../../../../test/support/database.ts';
 import type { Progress } from '../store/history/rollup-progress.ts';
 import type { SqlValue } from '../store/store.ts';
 import { DAY_MS, HOUR_MS } from '../verdict/summary-range.ts';
@@ -34,6 +35,7 @@ async function addHours(monitorId: number, regions: readonly string[]): Promise<
 /** Rolls up the day. Returns the number of rows that each transaction changed. */
 async function rollUp(believedNow = DAY + DAY_MS): Promise<number[]> {
   const rowsChanged = async () => {
+    if (IS_POSTGRES) return 0;
     const [row] = await recording.rows<{ many: number }>('SELECT total_changes() AS many');
     return row?.many ?? 0;
   };
@@ -48,7 +50,8 @@ async function rollUp(believedNow = DAY + DAY_MS): Promise<number[]> {
   }
 }
 
-test.each([
+// Only SQLite counts the rows that a connection has changed in all of its transactions.
+test.skipIf(IS_POSTGRES).each([
   ['3 regions', 3, 2],
   ['all regions', REGIONS.length, 8],
 ])(
@@ -71,7 +74,7 @@ test.each([
 test('a clock that is ahead rolls up future days, and deletes nothing because of its age', async () => {
   await recording.declare(liveMonitor(1));
   await addHours(1, REGIONS.slice(0, 1));
-  const hours = () => recording.rows('SELECT at FROM rollup_hours');
+  const hours = () => recording.rows('SELECT at FROM rollup_hours ORDER BY at');
   const before = await hours();
   await rollUp(DAY - 2 * DAY_MS);
   expect(await hours()).toEqual(before);

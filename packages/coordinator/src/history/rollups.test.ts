@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { countsOf, naiveSummary, regionsOf } from '../../../../test/support/coordinator/naive-summary.ts';
 import { liveMonitor, Recording, THREE } from '../../../../test/support/coordinator/recording.ts';
 import { caughtUp, partsOf, rollupsOf } from '../../../../test/support/coordinator/rolled-up-recording.ts';
+import { IS_POSTGRES } from '../../../../test/support/database.ts';
 import { addResults } from '../../../../test/support/recorded-results.ts';
 import { ReadingProgress } from '../checks/reading-progress.ts';
 import type { Store, Transaction } from '../store/store.ts';
@@ -87,7 +88,11 @@ function counting(store: Store): { store: Store; written: number[]; failNext: ()
   const written: number[] = [];
   let fails = false;
   const changes = async (tx: Transaction) => {
-    const [row] = await tx.query<{ many: number }>('SELECT total_changes() AS many');
+    const [row] = await tx.query<{ many: number }>(
+      IS_POSTGRES
+        ? 'SELECT CAST(sum(n_tup_ins + n_tup_upd + n_tup_del) AS bigint) AS many FROM pg_stat_xact_user_tables'
+        : 'SELECT total_changes() AS many',
+    );
     return row?.many ?? 0;
   };
   const transaction: Store['transaction'] = (work) => {

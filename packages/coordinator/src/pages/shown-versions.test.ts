@@ -2,6 +2,7 @@ import { constants, DatabaseSync } from 'node:sqlite';
 import { Kysely } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type RunningApi, startApi, VISITOR_KEY } from '../../../../test/support/api.ts';
+import { IS_POSTGRES } from '../../../../test/support/database.ts';
 import { writeFetchedIcon } from '../store/pages/page-icons.ts';
 import type { Database } from '../store/schema.ts';
 import { sqliteDialect } from '../store/sqlite/sqlite-dialect.ts';
@@ -232,40 +233,44 @@ test('a check without a visible change keeps the version', async () => {
  */
 const CHANGE_WITH_TIME = ['slot_results', 'rollup_hours', 'rollup_progress', 'uptime_days'];
 
-test('every table that a page reads raises the version, for each kind of write', async () => {
-  const sqlite = new DatabaseSync(api.file, { readOnly: true });
-  registerSqlFunctions(sqlite);
-  const tables = new Set<string>();
-  sqlite.setAuthorizer((action, table) => {
-    if (action === constants.SQLITE_READ && table !== null) tables.add(table);
-    return constants.SQLITE_OK;
-  });
-  const statements = new Statements(sqlite);
-  const dialect = sqliteDialect(async (sql, parameters) => statements.run(sql, parameters));
-  expect((await look({ read: new Kysely<Database>({ dialect }), declarations: 0 })).version).toBeDefined();
-  sqlite.setAuthorizer(null);
-  const triggers = sqlite.prepare("SELECT name FROM sqlite_master WHERE type = 'trigger' AND tbl_name = ?");
-  const raising = new Map(
-    [...tables]
-      .filter((table) => !CHANGE_WITH_TIME.includes(table) && table !== 'json_each')
-      .map((table) => [
-        table,
-        triggers.all(table).map(({ name }) => String(name).replace(`shown_${table}_`, '')),
-      ]),
-  );
-  sqlite.close();
-  /**
-   * Tables with fewer triggers. For other changes, rows of another
-   * table change too, or pages show the change only after a time.
-   */
-  const some: Readonly<Record<string, string[]>> = {
-    monitors: ['update', 'monitors_removed'],
-    monitor_states: ['update'],
-    status_pages: ['update'],
-    transitions: ['insert', 'update'],
-  };
-  for (const [table, kinds] of raising) {
-    expect([table, kinds.sort()]).toEqual([table, (some[table] ?? ['delete', 'insert', 'update']).sort()]);
-  }
-  expect(raising.size).toBe(14);
-});
+// SQLite tells which tables a statement reads. Both databases have the same triggers.
+test.skipIf(IS_POSTGRES)(
+  'every table that a page reads raises the version, for each kind of write',
+  async () => {
+    const sqlite = new DatabaseSync(api.database.file, { readOnly: true });
+    registerSqlFunctions(sqlite);
+    const tables = new Set<string>();
+    sqlite.setAuthorizer((action, table) => {
+      if (action === constants.SQLITE_READ && table !== null) tables.add(table);
+      return constants.SQLITE_OK;
+    });
+    const statements = new Statements(sqlite);
+    const dialect = sqliteDialect(async (sql, parameters) => statements.run(sql, parameters));
+    expect((await look({ read: new Kysely<Database>({ dialect }), declarations: 0 })).version).toBeDefined();
+    sqlite.setAuthorizer(null);
+    const triggers = sqlite.prepare("SELECT name FROM sqlite_master WHERE type = 'trigger' AND tbl_name = ?");
+    const raising = new Map(
+      [...tables]
+        .filter((table) => !CHANGE_WITH_TIME.includes(table) && table !== 'json_each')
+        .map((table) => [
+          table,
+          triggers.all(table).map(({ name }) => String(name).replace(`shown_${table}_`, '')),
+        ]),
+    );
+    sqlite.close();
+    /**
+     * Tables with fewer triggers. For other changes, rows of another
+     * table change too, or pages show the change only after a time.
+     */
+    const some: Readonly<Record<string, string[]>> = {
+      monitors: ['update', 'monitors_removed'],
+      monitor_states: ['update'],
+      status_pages: ['update'],
+      transitions: ['insert', 'update'],
+    };
+    for (const [table, kinds] of raising) {
+      expect([table, kinds.sort()]).toEqual([table, (some[table] ?? ['delete', 'insert', 'update']).sort()]);
+    }
+    expect(raising.size).toBe(14);
+  },
+);

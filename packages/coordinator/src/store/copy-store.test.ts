@@ -2,12 +2,8 @@ import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Secret } from '@svc/shared/secret.ts';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import {
-  IS_POSTGRES,
-  silentLog,
-  temporaryFolder,
-  temporaryStore,
-} from '../../../../test/support/configured-store.ts';
+import { silentLog, temporaryFolder, temporaryStore } from '../../../../test/support/configured-store.ts';
+import { IS_POSTGRES } from '../../../../test/support/database.ts';
 import { runIn, temporaryDatabase } from '../../../../test/support/postgres-store.ts';
 import { addRows, rowsOf } from '../../../../test/support/store-rows.ts';
 import { addLatency, emptyHistogram, encodeHistogram } from '../verdict/latency-histogram.ts';

@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { addSampleCompany } from '../../../../test/screenshots/sample-company.ts';
 import { type RunningApi, startApi } from '../../../../test/support/api.ts';
-import { IS_POSTGRES } from '../../../../test/support/configured-store.ts';
+
 import { type Requested, requestEverything } from '../../../../test/support/contract/every-request.ts';
 import { endConnections } from '../../../../test/support/contract/world.ts';
+import { IS_POSTGRES } from '../../../../test/support/database.ts';
 import { NotedStatements, postgresScans } from '../../../../test/support/noted-statements.ts';
 import { addRows } from '../../../../test/support/store-rows.ts';
 import type { WhatIfRunner } from '../api/api-parts.ts';
@@ -66,6 +67,6 @@ test('no statement of a request reads the whole of a table that grows with time'
   expect(noted.length).toBeGreaterThan(200);
   const scans = IS_POSTGRES
     ? await postgresScans(api.store, noted, GROWING)
-    : statements.scans(api.file, GROWING);
+    : statements.scans(api.database.file, GROWING);
   expect(scans).toEqual(new Map());
 });

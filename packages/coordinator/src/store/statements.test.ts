@@ -1,11 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import {
-  IS_POSTGRES,
-  type TemporaryStore,
-  temporaryStore,
-} from '../../../../test/support/configured-store.ts';
+import { type TemporaryStore, temporaryStore } from '../../../../test/support/configured-store.ts';
+import { IS_POSTGRES } from '../../../../test/support/database.ts';
 import { errorCodeOf } from '../../../../test/support/transactions.ts';
 import { addLatency, emptyHistogram, encodeHistogram } from '../verdict/latency-histogram.ts';
 import { jsonFlag, jsonMember } from './dialect.ts';
@@ -78,6 +75,15 @@ describe('statements of a transaction', () => {
     await store.commit([{ sql: INSERT, rows: [['a\0b', '']] }]);
     expect(await keys()).toEqual(['a\uFFFDb']);
   });
+
+  // SQLite stores any value in any column.
+  test.runIf(IS_POSTGRES)(
+    'a value that its column cannot hold breaks a rule: trying again is useless',
+    async () => {
+      const wrong = { sql: "INSERT INTO workspaces (name, created_at) VALUES ('a', ?)", rows: [[1.5]] };
+      expect(await errorCodeOf(store.commit([wrong]))).toBe('store-constraint');
+    },
+  );
 
   test('members of JSON are read beside a text with NUL', async () => {
     const attributes = JSON.stringify({ target: '\0\\u0000', name: 'Shop', public: true });

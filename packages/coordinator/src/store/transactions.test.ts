@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import { Secret } from '@svc/shared/secret.ts';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { IS_POSTGRES, silentLog, temporaryFolder } from '../../../../test/support/configured-store.ts';
+import { silentLog, temporaryFolder } from '../../../../test/support/configured-store.ts';
+import { IS_POSTGRES } from '../../../../test/support/database.ts';
 import { temporaryDatabase } from '../../../../test/support/postgres-store.ts';
 import { copyMigrated, STORE_IN_PROCESS } from '../../../../test/support/store-in-process.ts';
 import { errorCodeOf, insertWorkspace, workspaceNames } from '../../../../test/support/transactions.ts';

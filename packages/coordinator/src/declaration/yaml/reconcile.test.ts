@@ -6,6 +6,7 @@ import {
   configuredStore,
   DECLARED_FILE,
 } from '../../../../../test/support/configured-store.ts';
+import { IS_POSTGRES } from '../../../../../test/support/database.ts';
 import { ownedByFile } from '../../../../../test/support/owned-by-file.ts';
 import { parseDeclaration } from '../../../../../test/support/read-declaration.ts';
 import { VALID } from '../../../../../test/support/resources.ts';
@@ -351,7 +352,7 @@ describe('a batch', () => {
         }
         for (const parts of open.splice(0)) await parts.dispose();
       }),
-      { numRuns: 30 },
+      { numRuns: IS_POSTGRES ? 5 : 30 },
     );
   });
 

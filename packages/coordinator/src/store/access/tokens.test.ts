@@ -1,10 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import {
-  type ConfiguredStore,
-  configuredStore,
-  IS_POSTGRES,
-} from '../../../../../test/support/configured-store.ts';
+import { type ConfiguredStore, configuredStore } from '../../../../../test/support/configured-store.ts';
+import { IS_POSTGRES } from '../../../../../test/support/database.ts';
 import { rowsOf } from '../../../../../test/support/store-rows.ts';
 import { ensureDefaultWorkspace } from '../declaration/workspaces.ts';
 import { generateToken, type Token, Tokens } from './tokens.ts';
@@ -44,10 +41,11 @@ test('its instants are whole milliseconds, whatever the clock says', async () =>
   expect(await rowsOf(parts.store, 'tokens')).toMatchObject([{ created_at: NOW, revoked_at: NOW + 1 }]);
 });
 
+// The files of PostgreSQL are the server's. Only the hash of a token reaches either database.
 test.skipIf(IS_POSTGRES)('the file of the database keeps no secret', async () => {
   const made = await tokens.create({ workspaceId: parts.workspaceId, name: 'ci', scope: 'read' }, NOW);
   const secret = made.secret.reveal();
-  for (const file of [parts.file, `${parts.file}-wal`]) {
+  for (const file of [parts.database.file, `${parts.database.file}-wal`]) {
     expect((await readFile(file)).includes(secret)).toBe(false);
   }
 });

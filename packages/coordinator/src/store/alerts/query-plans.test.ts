@@ -37,7 +37,7 @@ test('no statement about deliveries reads all of them', async () => {
   statements.clear();
   await callEach(parts, channel);
 
-  const plans = [...statements.plans(parts.file).values()];
+  const plans = [...statements.plans(parts.database.file).values()];
   // The index has one entry for each monitor and channel with pending deliveries.
   const scans = plans
     .flat()
@@ -53,7 +53,7 @@ test('the dead deliveries of a channel are found without its delivered ones', as
   await deadDeliveries(parts.store, 1, 0, 10);
   await newestDeliveries(parts.store, { of: { notificationId: 1 }, state: 'dead', beforeId: 9, limit: 10 });
 
-  for (const plan of statements.plans(parts.file).values()) {
+  for (const plan of statements.plans(parts.database.file).values()) {
     expect(plan).toEqual([expect.stringContaining('USING INDEX deliveries_dead ')]);
   }
 });

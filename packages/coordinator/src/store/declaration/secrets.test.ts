@@ -1,10 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { join } from 'node:path';
 import { Secret } from '@svc/shared/secret.ts';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { silentLog, temporaryFolder } from '../../../../../test/support/configured-store.ts';
-import { openStoreInProcess } from '../../../../../test/support/store-in-process.ts';
+import { temporaryStore } from '../../../../../test/support/configured-store.ts';
+import { testDatabase } from '../../../../../test/support/database.ts';
 import { loadInstallation } from '../access/installation.ts';
 import { readFact, writeFact } from '../facts.ts';
 import { checkSecretKey, generateSecretKey, parseSecretKey, Secrets } from './secrets.ts';
@@ -52,28 +51,25 @@ test('a secret key is 32 bytes in base64', () => {
 });
 
 test('a database opens with its first key and refuses another', async () => {
-  const folder = await temporaryFolder();
-  const store = await openStoreInProcess(join(folder.path, 'svc.db'), silentLog);
+  const { store, dispose } = await temporaryStore();
   await checkSecretKey(store, secrets);
   await checkSecretKey(store, secrets);
   const other = new Secrets(randomBytes(32));
   await expect(checkSecretKey(store, other)).rejects.toThrow(
     'SVC_SECRET_KEY is not the key of this database',
   );
-  await store.close();
-  await folder.remove();
+  await dispose();
 });
 
 test('the installation is made once, and its job key is not kept in clear', async () => {
-  const folder = await temporaryFolder();
-  const path = join(folder.path, 'svc.db');
-  const first = await openStoreInProcess(path, silentLog);
+  const database = await testDatabase();
+  const first = await database.open();
   const made = await loadInstallation(first, secrets);
   expect(made.id).toMatch(/^[0-9a-f]{16}$/);
   const jobKey = Buffer.from(made.jobKey.reveal());
   expect(jobKey).toHaveLength(32);
   await first.close();
-  const second = await openStoreInProcess(path, silentLog);
+  const second = await database.open();
   const again = await loadInstallation(second, secrets);
   expect(again.id).toBe(made.id);
   expect(Buffer.from(again.jobKey.reveal())).toEqual(jobKey);
@@ -84,5 +80,5 @@ test('the installation is made once, and its job key is not kept in clear', asyn
   await second.transaction(({ db }) => writeFact(db, 'declared_digest', 'b'));
   expect(await readFact(second.read, 'declared_digest')).toBe('b');
   await second.close();
-  await folder.remove();
+  await database.remove();
 });

@@ -6,6 +6,8 @@ import { StoreError, type StoreErrorCode, storeError } from '../errors.ts';
  * for a whole class of codes.
  */
 const CODE_OF: ReadonlyMap<string, StoreErrorCode> = new Map([
+  // A value that its column cannot hold, and a rule that is broken.
+  ['22', 'store-constraint'],
   ['23', 'store-constraint'],
   ['25006', 'store-readonly'],
   // Conflicts between transactions, waits that took too long, and too little memory.

@@ -46,7 +46,7 @@ test('no statement about results reads all of them', async () => {
   await deleteResults(store, 3_600_000);
   await deleteAgentNames(store);
 
-  const plans = statements.plans(parts.file);
+  const plans = statements.plans(parts.database.file);
   const reading = [...plans].filter(([text]) => text.includes('slot_results'));
   expect(reading.length).toBeGreaterThan(11);
   // Queries for the least or the greatest slot are left out, because each takes one step in the table.

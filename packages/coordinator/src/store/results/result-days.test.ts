@@ -1,10 +1,7 @@
 import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import {
-  IS_POSTGRES,
-  type TemporaryStore,
-  temporaryStore,
-} from '../../../../../test/support/configured-store.ts';
+import { type TemporaryStore, temporaryStore } from '../../../../../test/support/configured-store.ts';
+import { IS_POSTGRES } from '../../../../../test/support/database.ts';
 import { rowsOf } from '../../../../../test/support/store-rows.ts';
 import { DAY_MS } from '../../verdict/summary-range.ts';
 import { deleteResults } from '../history/retention.ts';

@@ -1,5 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { join } from 'node:path';
 import { appendChanges, changesAfter } from '@svc/coordinator/store/declaration/changes.ts';
 import { Secrets } from '@svc/coordinator/store/declaration/secrets.ts';
 import { loadWindows } from '@svc/coordinator/store/incidents/maintenance-windows.ts';
@@ -9,27 +7,24 @@ import type { LiveWindow, Windows } from '@svc/coordinator/verdict/maintenance-w
 import type { LiveMonitor } from '@svc/coordinator/verdict/monitor.ts';
 import type { Link } from '@svc/coordinator/verdict/state.ts';
 import type { ChannelKind } from '@svc/shared/channels/settings.ts';
-import { createLogger } from '@svc/shared/log.ts';
-import { folderInMemory } from '../support/folder-in-memory.ts';
-import { openStoreInProcess } from '../support/store-in-process.ts';
+import { type TestDatabase, testDatabase } from '../support/database.ts';
 import type { Remains, WorldStore } from './store.ts';
 
 /** One world after the other in the real database. */
-export class SqliteWorldStore implements WorldStore {
+export class DatabaseWorldStore implements WorldStore {
   readonly recording: RecordingStore;
   readonly #store: Store;
-  readonly #directory: string;
+  readonly #database: TestDatabase;
 
-  private constructor(store: Store, directory: string) {
+  private constructor(store: Store, database: TestDatabase) {
     this.#store = store;
-    this.#directory = directory;
+    this.#database = database;
     this.recording = createRecordingStore(store, new Secrets(Buffer.alloc(32, 1)));
   }
 
-  static async open(): Promise<SqliteWorldStore> {
-    const directory = await mkdtemp(join(folderInMemory(), 'svc-simulation-'));
-    const store = await openStoreInProcess(join(directory, 'svc.db'), createLogger('simulation', 'silent'));
-    return new SqliteWorldStore(store, directory);
+  static async open(): Promise<DatabaseWorldStore> {
+    const database = await testDatabase();
+    return new DatabaseWorldStore(await database.open(), database);
   }
 
   /** The store, for reading what was recorded. */
@@ -39,7 +34,7 @@ export class SqliteWorldStore implements WorldStore {
 
   async close(): Promise<void> {
     await this.#store.close();
-    await rm(this.#directory, { recursive: true });
+    await this.#database.remove();
   }
 
   /** Empties the database for another world. */
@@ -74,9 +69,10 @@ export class SqliteWorldStore implements WorldStore {
     if (links.some(({ notificationId }) => notificationId === channel)) return;
     await this.#write(
       `INSERT INTO notifications (id, workspace_id, provider_type, settings_sealed, created_at, updated_at)
-        VALUES (?, 1, ?, x'', 0, 0) ON CONFLICT (id) DO UPDATE SET provider_type = excluded.provider_type`,
+        VALUES (?, 1, ?, ?, 0, 0) ON CONFLICT (id) DO UPDATE SET provider_type = excluded.provider_type`,
       channel,
       kind,
+      new Uint8Array(),
     );
     await this.#write(
       'INSERT INTO links VALUES (?, ?, ?, ?, ?)',

@@ -7,6 +7,9 @@ const OF_TESTS = /\.test\.ts$|^test\//;
 /** Modules whose importers start processes. */
 const STARTING: ReadonlySet<string> = new Set(['node:child_process', 'esbuild']);
 
+/** The module from which tests have their databases. */
+const DATABASES: ReadonlySet<string> = new Set(['test/support/database.ts']);
+
 /**
  * The test files that start processes: they, or the support code that they import, import
  * `node:child_process` or esbuild. The quick check leaves them out.
@@ -14,28 +17,37 @@ const STARTING: ReadonlySet<string> = new Set(['node:child_process', 'esbuild'])
  * @param patterns globs, from `root`
  */
 export function processStarters(root: string, patterns: readonly string[]): string[] {
+  return importersOf(STARTING, root, patterns);
+}
+
+/** The test files that open a database, or start a service that does: these run on PostgreSQL too. */
+export function databaseUsers(root: string, patterns: readonly string[]): string[] {
+  return importersOf(DATABASES, root, patterns);
+}
+
+function importersOf(wanted: ReadonlySet<string>, root: string, patterns: readonly string[]): string[] {
   const known = new Map<string, boolean>();
 
-  function starts(file: string): boolean {
+  function imports(file: string): boolean {
     const before = known.get(file);
     if (before !== undefined) return before;
-    known.set(file, false); // A circle starts nothing by itself.
+    known.set(file, false); // A circle imports nothing by itself.
     const found = importsOf(root, file).some(
-      (target) => STARTING.has(target) || (OF_TESTS.test(target) && starts(target)),
+      (target) => wanted.has(target) || (OF_TESTS.test(target) && imports(target)),
     );
     known.set(file, found);
     return found;
   }
 
   return globSync([...patterns], { cwd: root })
-    .filter((file) => starts(file))
+    .filter((file) => imports(file))
     .sort();
 }
 
-/** The imports of a file: relative ones as paths from the root, others as they are written. */
+/** The imports of a file, without those of types: relative ones as paths from the root, others as they are written. */
 function importsOf(root: string, file: string): string[] {
   const text = readFileSync(join(root, file), 'utf8');
-  return [...text.matchAll(/^(?:import |export |\} )?.*?from '([^']+)';$/gm)].map(([, name = '']) =>
+  return [...text.matchAll(/^(?:import (?!type )|export |\} ).*?from '([^']+)';$/gm)].map(([, name = '']) =>
     name.startsWith('.') ? normalize(join(dirname(file), name)) : name,
   );
 }
