@@ -155,6 +155,8 @@ function monitorOf(id: number): LiveMonitor {
     regions: REGIONS,
     version: 1,
     quorum: 'majority',
+    confirmAfter: 1,
+    recoverAfter: 1,
     degradedAtMs: 0,
     longestCheckMs: 46_000,
     activatedAt: 0,

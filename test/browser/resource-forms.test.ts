@@ -38,6 +38,8 @@ const RUNNING = {
   degraded_at: 800.5,
   retry: 1,
   quorum: '2',
+  confirm_after: 2,
+  recover_after: 3,
   public: true,
   active: true,
 };

@@ -36,6 +36,8 @@ const MONITOR: LiveMonitor = {
   regions: [A, B],
   version: 1,
   quorum: 'majority',
+  confirmAfter: 1,
+  recoverAfter: 1,
   degradedAtMs: 0,
   longestCheckMs: 10_000,
   activatedAt: NOW,
@@ -267,6 +269,10 @@ function votesOf(changes: Partial<WrittenVotes>): WrittenVotes {
     open: [
       { slot: SLOT - 30, reports: [] },
       { slot: SLOT + 15, reports: [{ ...vote(A), slot: SLOT + 15, upSlot: SLOT + 15, agedMs: 0 }] },
+    ],
+    verdicts: [
+      { slot: SLOT - PERIOD, status: 'active', at: SLOT - PERIOD + 50 },
+      { slot: SLOT, status: 'error', at: SLOT + 40 },
     ],
     writtenAt: NOW,
     ...changes,

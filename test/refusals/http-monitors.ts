@@ -18,7 +18,7 @@ export const HTTP_MONITORS: readonly Row[] = [
   [
     HTTP,
     { intervall: 1 },
-    'intervall: is unknown: allowed are name, url, method, body, follow_redirects, certificate_expiry_days, periodicity, timeout, degraded_at, retry, active, public, description, regions, quorum, otlp_endpoint, otlp_headers, headers, status_code_assertions, body_assertions, header_assertions',
+    'intervall: is unknown: allowed are name, url, method, body, follow_redirects, certificate_expiry_days, periodicity, timeout, degraded_at, retry, active, public, description, regions, quorum, confirm_after, recover_after, otlp_endpoint, otlp_headers, headers, status_code_assertions, body_assertions, header_assertions',
     { terraform: /No argument or block type is named "intervall"/ },
   ],
   [HTTP, { url: '' }, 'url: must not be empty'],
@@ -53,7 +53,7 @@ export const HTTP_MONITORS: readonly Row[] = [
   [HTTP, { method: 'TRACE' }, 'method: "TRACE" is not one of GET, POST, HEAD, PUT, PATCH, DELETE, OPTIONS'],
   [HTTP, { body: x(262_145) }, 'body: has 262145 bytes, but at most 262144 are allowed'],
   [HTTP, { body: 'ü'.repeat(131_073) }, 'body: has 262146 bytes, but at most 262144 are allowed'],
-  [HTTP, { body: '\u0001'.repeat(53_500) }, ': has 321402 bytes as JSON, but at most 319488 are allowed'],
+  [HTTP, { body: '\u0001'.repeat(53_500) }, ': has 321438 bytes as JSON, but at most 319488 are allowed'],
   [HTTP, { certificate_expiry_days: 399 }, 'certificate_expiry_days: is 399, but must be from 0 to 398'],
   [HTTP, { certificate_expiry_days: 0.5 }, 'certificate_expiry_days: is 0.5, but must be a whole number'],
   [HTTP, { headers: {} }, 'headers: must be a list, not a mapping', terraformRequires('key')],

@@ -101,6 +101,9 @@ const EVERY_MONITOR: readonly Row[] = [
     { regions: ['HOSTB-PAR'] },
     `regions.0: "HOSTB-PAR" is not one of ${REGIONS}: did you mean "hostb-par"?`,
   ],
+  [MONITORS, { confirm_after: 0 }, 'confirm_after: is 0, but must be from 1 to 10'],
+  [MONITORS, { recover_after: 11 }, 'recover_after: is 11, but must be from 1 to 10'],
+  [MONITORS, { confirm_after: 1.5 }, 'confirm_after: is 1.5, but must be a whole number'],
   [MONITORS, { quorum: 'most' }, 'quorum: must be majority, any, all or a number from 1 to 28'],
   [MONITORS, { quorum: '29' }, 'quorum: must be majority, any, all or a number from 1 to 28'],
   [MONITORS, { quorum: '02' }, 'quorum: must be majority, any, all or a number from 1 to 28'],
@@ -194,13 +197,13 @@ const TCP_MONITORS: readonly Row[] = [
   [
     TCP,
     { headers: [header] },
-    'headers: is unknown: allowed are name, uri, periodicity, timeout, degraded_at, retry, active, public, description, regions, quorum, otlp_endpoint, otlp_headers',
+    'headers: is unknown: allowed are name, uri, periodicity, timeout, degraded_at, retry, active, public, description, regions, quorum, confirm_after, recover_after, otlp_endpoint, otlp_headers',
     { terraform: /No argument or block type is named "headers"/ },
   ],
   [
     TCP,
     { certificate_expiry_days: 7 },
-    'certificate_expiry_days: is unknown: allowed are name, uri, periodicity, timeout, degraded_at, retry, active, public, description, regions, quorum, otlp_endpoint, otlp_headers',
+    'certificate_expiry_days: is unknown: allowed are name, uri, periodicity, timeout, degraded_at, retry, active, public, description, regions, quorum, confirm_after, recover_after, otlp_endpoint, otlp_headers',
     { terraform: /No argument or block type is named "certificate_expiry_days"/ },
   ],
 ];

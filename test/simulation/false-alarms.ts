@@ -230,6 +230,8 @@ function aMonitor(): LiveMonitor {
     regions: REGIONS,
     version: 1,
     quorum: 'majority',
+    confirmAfter: 1,
+    recoverAfter: 1,
     degradedAtMs: 0,
     longestCheckMs: 10_000,
     activatedAt: 0,

@@ -2,7 +2,16 @@ import { PERIODICITIES, periodMs } from '@svc/shared/periodicity.ts';
 import type { Quorum } from '@svc/shared/quorum.ts';
 import { REGIONS, type Region } from '@svc/shared/regions.ts';
 import { Random } from './random.ts';
-import type { Commits, Limit, Mishaps, Move, Trouble, World } from './world.ts';
+import {
+  type Commits,
+  type Judging,
+  type Limit,
+  type Mishaps,
+  type Move,
+  QUIET,
+  type Trouble,
+  type World,
+} from './world.ts';
 
 const MOST_REGIONS = REGIONS.length;
 /** Bounds of the number of events of a world: jobs, reports and moves. */
@@ -23,8 +32,8 @@ export function generateWorld(seed: number): World {
   // They are made last of all, for the same reason as windows and commits.
   const limits = random.chance(0.15) ? someLimits(random, world) : [];
   const isDeclaredMeanwhile = random.chance(0.3);
-  const quorum = someQuorum(random);
-  return { ...world, limits, isDeclaredMeanwhile, quorum };
+  const judging = someJudging(random);
+  return { ...world, limits, isDeclaredMeanwhile, judging };
 }
 
 function someWorld(seed: number, random: Random): World {
@@ -57,7 +66,7 @@ function someWorld(seed: number, random: Random): World {
     moves: someMoves(random, frame),
     commits: null,
     isDeclaredMeanwhile: false,
-    quorum: 'majority',
+    judging: QUIET.judging,
   };
   // They are made last, so that all else of a seed's world is what it would be without them.
   const windows = random.chance(0.4) ? someWindows(random, world) : [];
@@ -213,8 +222,8 @@ function someMove(random: Random, frame: Frame, at: number): Move[] {
       return [{ at, do: 'change-probe' }];
     case 'change-period':
       return [{ at, do: 'change-period', periodMs: periodMs(random.pick(PERIODICITIES)) }];
-    case 'change-quorum':
-      return [{ at, do: 'change-quorum', quorum: someQuorum(random) }];
+    case 'change-judging':
+      return [{ at, do: 'change-judging', ...someJudging(random) }];
     case 'change-regions':
       return changeOfRegions(random, frame, at);
     case 'join':
@@ -237,9 +246,14 @@ function someMove(random: Random, frame: Frame, at: number): Move[] {
   }
 }
 
-/** Most monitors have the default. */
-function someQuorum(random: Random): Quorum {
-  return random.chance(0.7) ? 'majority' : random.pick<Quorum>(['any', 'all', 1, 2, 3, MOST_REGIONS]);
+/** Most monitors have the defaults. */
+function someJudging(random: Random): Judging {
+  const someSlots = () => (random.chance(0.6) ? 1 : random.pick([2, 2, 3, 5, 10]));
+  return {
+    quorum: random.chance(0.7) ? 'majority' : random.pick<Quorum>(['any', 'all', 1, 2, 3, MOST_REGIONS]),
+    confirmAfter: someSlots(),
+    recoverAfter: someSlots(),
+  };
 }
 
 /** Regions that are new in the declaration may get agents some time before or after it. */
@@ -260,7 +274,7 @@ const MOVES = [
   'roll-agent',
   'change-probe',
   'change-period',
-  'change-quorum',
+  'change-judging',
   'change-regions',
   'change-regions',
   'join',

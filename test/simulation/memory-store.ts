@@ -154,7 +154,7 @@ export class MemoryStore implements WorldStore, RecordingStore {
   async *states(now: number): AsyncGenerator<StoredState[]> {
     if (this.#states.size === 0) return;
     yield [...this.#states.values()].map((state) => ({
-      ...(this.#votes.get(state.id) ?? { decidedSlot: 0, writtenAt: 0, votes: [], open: [] }),
+      ...(this.#votes.get(state.id) ?? { decidedSlot: 0, writtenAt: 0, votes: [], verdicts: [], open: [] }),
       ...state,
       intervals: this.#intervalsOf(state, now),
       incidentSince: this.#beginOf(state.incident),

@@ -12,7 +12,7 @@ export const NEEDS_SERVICE: ReadonlySet<Move['do']> = new Set([
   'change-probe',
   'change-effort',
   'change-period',
-  'change-quorum',
+  'change-judging',
   'change-regions',
   'switch-off',
   'switch-on',
@@ -33,7 +33,7 @@ export function timesOf({ from, until, isDaily }: Window): WindowTimes {
 }
 
 /** The monitor of a world as it is declared first. */
-export function monitorOf({ id, periodMs, regions, timeoutMs, retry, quorum }: World): LiveMonitor {
+export function monitorOf({ id, periodMs, regions, timeoutMs, retry, judging }: World): LiveMonitor {
   return {
     id,
     workspaceId: 1,
@@ -43,7 +43,7 @@ export function monitorOf({ id, periodMs, regions, timeoutMs, retry, quorum }: W
     active: true,
     periodMs,
     regions,
-    quorum,
+    ...judging,
     version: 1,
     degradedAtMs: 0,
     longestCheckMs: longestCheckMs(timeoutMs, retry),
@@ -68,8 +68,10 @@ export function changed(monitor: LiveMonitor | null, move: Move, wall: number): 
       };
     case 'change-period':
       return { ...monitor, periodMs: move.periodMs };
-    case 'change-quorum':
-      return { ...monitor, quorum: move.quorum };
+    case 'change-judging': {
+      const { quorum, confirmAfter, recoverAfter } = move;
+      return { ...monitor, quorum, confirmAfter, recoverAfter };
+    }
     case 'change-regions':
       return { ...monitor, regions: move.regions };
     case 'switch-off':

@@ -1,5 +1,5 @@
 import type { ViolationKind } from './oracle/oracle.ts';
-import type { Commits, Mishaps, World } from './world.ts';
+import { type Commits, type Mishaps, QUIET, type World } from './world.ts';
 
 /** Whether the world still fails in the same way. */
 export type Fails = (world: World) => Promise<boolean>;
@@ -56,7 +56,7 @@ function* smallerWorlds(world: World): Generator<World> {
   }
   if (world.commits !== null) yield* withFasterCommits(world, world.commits);
   if (world.isDeclaredMeanwhile) yield { ...world, isDeclaredMeanwhile: false };
-  if (world.quorum !== 'majority') yield { ...world, quorum: 'majority' };
+  if (world.judging !== QUIET.judging) yield { ...world, judging: QUIET.judging };
   if (world.retry > 0) yield { ...world, retry: 0 };
 }
 

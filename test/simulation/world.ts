@@ -36,6 +36,13 @@ export type Limit = {
 };
 
 /** An event that the world brings about in the service, at an instant in ms after its beginning. */
+/** How votes and slots in a row make the status. */
+export type Judging = {
+  readonly quorum: Quorum;
+  readonly confirmAfter: number;
+  readonly recoverAfter: number;
+};
+
 export type Move = { readonly at: number } & (
   | {
       readonly do: 'restart';
@@ -60,7 +67,7 @@ export type Move = { readonly at: number } & (
   /** Another time-out and number of retries, which change what is probed. */
   | { readonly do: 'change-effort'; readonly timeoutMs: number; readonly retry: number }
   | { readonly do: 'change-period'; readonly periodMs: number }
-  | { readonly do: 'change-quorum'; readonly quorum: Quorum }
+  | ({ readonly do: 'change-judging' } & Judging)
   | { readonly do: 'change-regions'; readonly regions: readonly Region[] | null }
   | { readonly do: 'switch-off' }
   | { readonly do: 'switch-on' }
@@ -140,7 +147,7 @@ export type World = {
    * it has resumed. Otherwise the changes wait for the coordinator.
    */
   readonly isDeclaredMeanwhile: boolean;
-  readonly quorum: Quorum;
+  readonly judging: Judging;
 };
 
 /** Nothing goes wrong. */
@@ -173,5 +180,5 @@ export const QUIET: World = {
   moves: [],
   commits: null,
   isDeclaredMeanwhile: false,
-  quorum: 'majority',
+  judging: { quorum: 'majority', confirmAfter: 1, recoverAfter: 1 },
 };

@@ -21,6 +21,8 @@ export const MONITOR_DEFAULTS = {
   description: null,
   regions: null,
   quorum: 'majority',
+  confirm_after: 1,
+  recover_after: 1,
   otlp_endpoint: null,
   otlp_headers: null,
 };

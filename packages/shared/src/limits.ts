@@ -11,6 +11,8 @@ export const LIMITS = {
   defaultTimeoutMs: 45_000,
   retries: 10,
   defaultRetries: 3,
+  /** Most checks in a row that a change of status may need. */
+  slotsInARow: 10,
   headers: 20,
   headerName: 256,
   headerValueBytes: 8 * 1_024,

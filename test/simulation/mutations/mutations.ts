@@ -33,6 +33,21 @@ const LATE_PASS: Partial<World> = {
   moves: [{ at: 130_000, do: 'stop-agent', region: A, forMs: 8_000 }],
 };
 
+/** A target that is down for good from its fourth slot on, of a monitor whose errors need so many slots in a row. */
+function downFor(confirmAfter: number, moves: World['moves']): Partial<World> {
+  return {
+    seed: 11,
+    periodMs: PERIOD,
+    lengthMs: 26 * PERIOD,
+    timeoutMs: 5_000,
+    regions: THREE,
+    agents: THREE,
+    judging: { quorum: 'majority', confirmAfter, recoverAfter: 1 },
+    troubles: [{ from: 4 * PERIOD, until: 26 * PERIOD, regions: null, sees: 'refused', flapMs: 0 }],
+    moves,
+  };
+}
+
 /** The clock is set back while nothing runs, and a second start comes when the time of the slots of before has come. */
 const SET_BACK: Partial<World> = {
   seed: 7_212_986,
@@ -320,6 +335,72 @@ export const MUTATIONS: readonly Mutation[] = [
     to: 'return Math.floor(total / 2) + 1;',
   },
   {
+    name: 'a slot that says otherwise does not end the row',
+    file: 'verdict/confirmation.ts',
+    from: 'const row = verdicts.slice(verdicts.findLastIndex(isOtherwise) + 1);',
+    to: 'const row = verdicts.filter((each) => !isOtherwise(each));',
+  },
+  {
+    name: 'a slot of unknown ends the row',
+    file: 'verdict/verdicts.ts',
+    from: 'return { status, reason, begin: null, verdicts: before };',
+    to: 'return { status, reason, begin: null, verdicts: NONE };',
+    story: downFor(
+      10,
+      [B, C].map((region) => ({ at: 6 * PERIOD, do: 'stop-agent', region, forMs: 7 * PERIOD })),
+    ),
+  },
+  {
+    name: 'a late report counts as a further slot of the row',
+    file: 'verdict/confirmation.ts',
+    from: 'const isNewer = newest === undefined || verdict.slot > newest.slot;',
+    to: 'const isNewer = newest === undefined || verdict.slot > 0;',
+  },
+  {
+    name: 'a late report does not change what its slot said',
+    file: 'verdict/confirmation.ts',
+    from: 'if (!isNewer && newest.status === verdict.status) return verdicts;',
+    to: 'if (!isNewer) return verdicts;',
+  },
+  {
+    name: 'a row makes the status the worst that one of its slots says',
+    file: 'verdict/confirmation.ts',
+    from: '=== isWorse ? one : other',
+    to: '=== isWorse ? other : one',
+  },
+  {
+    name: 'a row begins with its last slot',
+    file: 'verdict/confirmation.ts',
+    from: 'begin: row[0]?.at ?? newest.at',
+    to: 'begin: newest.at',
+  },
+  {
+    name: 'a restart forgets the row',
+    file: 'verdict/restart.ts',
+    from: 'state.verdicts = verdicts',
+    to: 'state.verdicts = verdicts.slice(0, 0)',
+    story: downFor(3, [{ at: 6 * PERIOD, do: 'restart', downMs: 2_000, isBeforeCommit: false }]),
+  },
+  {
+    name: 'a row outlives what it is about',
+    file: 'verdict/declared-effects.ts',
+    from: '  state.verdicts = NONE;',
+    to: '',
+    story: downFor(3, [{ at: 6 * PERIOD, do: 'change-probe' }]),
+  },
+  {
+    name: 'aged votes leave a status that only a row keeps',
+    file: 'verdict/verdicts.ts',
+    from: 'const { status } = judgement(frame, state, monitor, electorate, slot);',
+    to: 'const { status } = verdictOn(frame, state, monitor, electorate);',
+  },
+  {
+    name: 'the way back from unknown needs no row',
+    file: 'verdict/confirmation.ts',
+    from: "if (newest.status === standing || (standing === 'unknown' && isSideKept)) return atOnce;",
+    to: "if (newest.status === standing || standing === 'unknown') return atOnce;",
+  },
+  {
     name: 'an error by one region waits for the votes of half of the electorate',
     file: 'verdict/status.ts',
     from: "return quorum === 'any' || (typeof quorum === 'number' && quorum <= size);",
@@ -402,8 +483,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'a start takes over the votes of a clock that was ahead',
     file: 'verdict/restart.ts',
-    from: '.filter(({ slot }) => slot <= newestBelieved)',
-    to: '',
+    from: 'state.votes = votes\n    .filter(({ slot }) => slot <= newestBelieved)',
+    to: 'state.votes = votes',
     story: SET_BACK,
   },
   {
@@ -519,8 +600,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'an incident begins before the change of status that it begins with',
     file: 'verdict/status-change.ts',
-    from: 'openedIncidents.push({ key, monitorId: state.id, at });',
-    to: 'openedIncidents.push({ key, monitorId: state.id, at: at - 1 });',
+    from: 'openedIncidents.push({ key, monitorId: state.id, at: begin });',
+    to: 'openedIncidents.push({ key, monitorId: state.id, at: begin - 1 });',
   },
   {
     name: 'an incident ends after the recovery',
@@ -556,7 +637,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'votes that aged while a check was under way go on with their status',
     file: 'verdict/slot-life.ts',
-    from: 'if (!isAged || !followsAgeing(frame, state, monitor, joining)) return true;',
+    from: 'if (!isAged || !followsAgeing(frame, state, monitor, joining, slot)) return true;',
     to: 'return true;',
     story: AGED_IN_DOWNTIME,
   },

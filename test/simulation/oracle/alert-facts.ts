@@ -15,6 +15,8 @@ export type Known = {
   readonly beginOf: (key: string) => number | undefined | null;
   readonly quorum: Quorum;
   readonly electorate: ReadonlySet<Region>;
+  /** Whether several slots in a row make a status: `degraded` may be of slots before the newest. */
+  readonly hasRows: boolean;
 };
 
 /** A status, and when it began, epoch ms. `isNew`: with what was evaluated together with the alert, and none came after it. */
@@ -84,7 +86,7 @@ function beginFault({ since, at }: Alert): string | null {
 
 function statusFault(
   { status, at, regions, cronTimestamp }: Alert,
-  { begins, quorum, electorate }: Known,
+  { begins, quorum, electorate, hasRows }: Known,
 ): string | null {
   const told = status === 'recovered' ? 'active' : status;
   const began = (begins ?? []).filter((each) => each.status === told);
@@ -97,7 +99,7 @@ function statusFault(
   const isMade =
     status === 'recovered' ? !isEnough(troubled) : status === 'error' ? isEnough(failed) : isEnough(troubled);
   // Later, some of the votes may have aged.
-  if (begin?.isNew === true && !isMade)
+  if (begin?.isNew === true && !isMade && !(hasRows && status === 'degraded'))
     return `by ${failed} failed and ${troubled - failed} degraded of ${regions.length}`;
   const supports = status === 'recovered' ? 'passed' : status === 'error' ? 'failed' : 'degraded';
   const slots = regions.filter(({ outcome }) => outcome === supports).map(({ slot }) => slot ?? 0);

@@ -41,6 +41,8 @@ export class ConfirmedOutages {
   ): void {
     const { monitor } = picture;
     const { slot, outcome, version } = result;
+    // `late` judges what several slots in a row must confirm.
+    if (monitor !== null && monitor.confirmAfter > 1) return;
     if (monitor === null || !monitor.active || version !== monitor.version || outcome === 'not_run') return;
     if (outcome !== 'failed') {
       this.#otherwise.set(region, Math.max(slot, this.#otherwise.get(region) ?? 0));

@@ -15,6 +15,11 @@ export class History {
   /** The last change lay ahead at a start. */
   #isAhead = false;
 
+  /** When the last change was, epoch ms. */
+  get at(): number {
+    return this.#at;
+  }
+
   /** The monitor is declared at this instant, on the slots' clock: it is unknown since then. */
   declared(now: number): void {
     this.#at = now;

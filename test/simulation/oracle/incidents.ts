@@ -1,11 +1,14 @@
 import type { MonitorStatus } from '@svc/coordinator/verdict/monitor.ts';
 import type { IncidentEnd, IncidentStart, Now, Told, Transition } from '../told.ts';
+import type { Span } from './confirmation.ts';
 
 /** What of a commit concerns incidents. */
 export type IncidentNews = {
   readonly transitions: readonly Transition[];
   readonly opened: readonly IncidentStart[];
   readonly closed: readonly IncidentEnd[];
+  /** When rows of slots began that made a status, epoch ms. */
+  readonly begins: readonly (Span & { readonly status: MonitorStatus })[];
   /** The status after it. */
   readonly status: MonitorStatus;
 };
@@ -18,6 +21,8 @@ export class Incidents {
   /** When each incident began, epoch ms, by its key. */
   readonly #begun = new Map<string, number>();
   #open: string | null = null;
+  /** A clock that was set, or doubts about votes: the begin of a row is not known. */
+  isDateUnknown = false;
   /** Those that began in the future of a start. */
   readonly #ahead = new Set<string>();
 
@@ -36,9 +41,13 @@ export class Incidents {
   }
 
   /** Follows a commit. Answers the first fault; null: none. */
-  add({ transitions, opened, closed, status }: IncidentNews, told: readonly Told[], now: Now): string | null {
+  add(
+    { transitions, opened, closed, status, begins }: IncidentNews,
+    told: readonly Told[],
+    now: Now,
+  ): string | null {
     const isEnded = told.some(endsIncident);
-    const starts = opened.map((start) => this.#opened(start, transitions));
+    const starts = opened.map((start) => this.#opened(start, transitions, begins));
     const ends = closed.map((end) => this.#closed(end, transitions, isEnded, now));
     const fault = [...starts, ...ends].find((each) => each !== null) ?? null;
     const ended = new Set(closed.map(({ key }) => key));
@@ -48,11 +57,19 @@ export class Incidents {
     return fault ?? (open.length > 1 ? 'two incidents are open' : this.#missing(status));
   }
 
-  #opened({ key, at }: IncidentStart, transitions: readonly Transition[]): string | null {
+  #opened(
+    { key, at }: IncidentStart,
+    transitions: readonly Transition[],
+    begins: IncidentNews['begins'],
+  ): string | null {
     if (this.#begun.has(key)) return `incident ${key} began twice`;
     this.#begun.set(key, at);
-    const isDated = transitions.some((each) => each.at === at && isTrouble(each.to));
-    return isDated ? null : `incident ${key} began at ${at}, and nothing else did`;
+    const rows = begins.filter((each) => isTrouble(each.status));
+    const isDated =
+      rows.length > 0
+        ? rows.some(({ from, until }) => from - 1 <= at && at <= until + 1)
+        : transitions.some((each) => each.at === at && isTrouble(each.to));
+    return isDated || this.isDateUnknown ? null : `incident ${key} began at ${at}, and nothing else did`;
   }
 
   #closed(

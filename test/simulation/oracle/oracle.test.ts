@@ -36,6 +36,8 @@ function monitor(): LiveMonitor {
     regions: [FRA, PAR, EAST],
     version: 1,
     quorum: 'majority',
+    confirmAfter: 1,
+    recoverAfter: 1,
     degradedAtMs: 0,
     longestCheckMs: 181_000,
     activatedAt: 0,

@@ -181,6 +181,7 @@ export class Oracle {
     if (isJudging) this.#judgeHeldBack(now, moment);
     const tooFewAt = this.#wasClockSet ? null : this.#picture.tooFewAt(now);
     this.#picture.steps.clear();
+    this.#picture.begins.length = 0;
     const steps = new Set([this.#picture.expected]);
     if (isJudging) steps.add(this.#judgeTime(now));
     steps.add(this.#picture.expected);
@@ -297,7 +298,7 @@ export class Oracle {
   #judge(now: Now, since: number): void {
     const { expected } = this.#picture;
     const isRight = this.#status === expected || this.#picture.makesAgain(this.#status, now);
-    if (isRight || this.#picture.doubts.any(now)) {
+    if (isRight || this.#picture.isInDoubt(now)) {
       this.#wrongSince = null;
       this.#picture.expected = this.#status;
       // In doubt, what has aged may make it unknown at any time from now on.
@@ -325,13 +326,20 @@ export class Oracle {
   #incidentsAndFacts(told: readonly Told[], seen: Seen, ended: readonly number[], now: Now): void {
     const { opened, closed, announcements } = seen;
     if (opened === undefined || closed === undefined) return;
-    this.#violated('history', this.#incidents.add({ ...seen, opened, closed }, told, now), now);
+    this.#incidents.isDateUnknown =
+      this.#picture.hasRows && (this.#wasClockSet || this.#picture.isInDoubt(now));
+    this.#violated(
+      'history',
+      this.#incidents.add({ ...seen, opened, closed, begins: this.#picture.begins }, told, now),
+      now,
+    );
     for (const each of told) if (each.is === 'reported') this.#alertFacts.reported(each);
     const known = {
       begins: this.#history.beginsOf(seen.transitions),
       beginOf: (key: string) => this.#incidents.beginOf(key),
       quorum: this.#picture.monitor?.quorum ?? 'majority',
       electorate: this.#picture.electorate(),
+      hasRows: this.#picture.hasRows,
     };
     for (const each of announcements)
       this.#violated('announcement', this.#alertFacts.fault(each, known), now);
@@ -355,12 +363,24 @@ export class Oracle {
   /** @param steps the statuses that were expected one after the other in this instant */
   #transition(transition: Transition, steps: ReadonlySet<MonitorStatus>, now: Now): void {
     const { from, to, reason } = transition;
+    this.#violated('history', this.#beginFault(transition, now), now);
     this.#violated('history', this.#history.add(transition, now.slot), now);
     if (this.#isTargetFine && (to === 'error' || to === 'degraded')) {
       this.#violated('own-failure', `${from} → ${to} (${reason})`, now);
     }
-    if (steps.has(to) || this.#picture.doubts.any(now)) return;
+    if (steps.has(to) || this.#picture.isInDoubt(now)) return;
     this.#violated('unfounded', `${from} → ${to} (${reason}), expected ${this.#picture.expected}`, now);
+  }
+
+  /** "The incident's begin is the first slot of the row; uptime counts from there", or since it was unknown. */
+  #beginFault({ to, at, from }: Transition, now: Now): string | null {
+    const begins = this.#picture.begins.filter(({ status }) => status === to);
+    if (begins.length === 0 || this.#wasClockSet || this.#picture.isInDoubt(now)) return null;
+    // Ages and instants are not whole.
+    const isIn = begins.some((span) => span.from - 1 <= at && at <= span.until + 1);
+    return isIn || at === this.#history.at
+      ? null
+      : `${from} → ${to} at ${at}, the row began at ${begins[0]?.from}`;
   }
 
   /** Takes what is wrong with the slots that are given. */

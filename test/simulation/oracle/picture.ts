@@ -2,6 +2,7 @@ import type { LiveMonitor, MonitorStatus } from '@svc/coordinator/verdict/monito
 import type { CheckResult } from '@svc/shared/messages/check-result.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import type { Now, Told } from '../told.ts';
+import { Confirmation, type Span } from './confirmation.ts';
 import { Doubts } from './doubts.ts';
 import { Electorate, type RegionsWithAgents } from './electorate.ts';
 import { isTooOld } from './following-votes.ts';
@@ -31,8 +32,13 @@ const NEVER = { freshUntil: Number.NEGATIVE_INFINITY };
  */
 export class Picture {
   monitor: LiveMonitor | null = null;
-  /** The expected status, and since when it is expected, monotonic ms. */
-  expected: MonitorStatus = 'unknown';
+  #expected: MonitorStatus = 'unknown';
+  /** Whether an incident is expected to be open. */
+  #isOpen = false;
+  readonly #confirmation = new Confirmation();
+  /** Begins of the rows that made the expected statuses since it was emptied. */
+  readonly begins: (Span & { readonly status: MonitorStatus })[] = [];
+  /** Since when the expected status is expected, monotonic ms. */
   expectedSince = 0;
   /** The statuses that were expected one after the other since it was emptied: one event may decide several slots. */
   readonly steps = new Set<MonitorStatus>();
@@ -55,6 +61,26 @@ export class Picture {
 
   constructor(presence: RegionsWithAgents) {
     this.#electorate = new Electorate(presence);
+  }
+
+  get expected(): MonitorStatus {
+    return this.#expected;
+  }
+
+  set expected(status: MonitorStatus) {
+    this.#expected = status;
+    if (status !== 'unknown') this.#isOpen = status !== 'active';
+  }
+
+  /** Whether several slots in a row make a status. */
+  get hasRows(): boolean {
+    return this.monitor !== null && Math.max(this.monitor.confirmAfter, this.monitor.recoverAfter) > 1;
+  }
+
+  /** Whether it is not known what the service must do. */
+  isInDoubt(now: Now): boolean {
+    if (this.monitor !== null && this.doubts.any(now)) this.#confirmation.doubt(this.monitor);
+    return this.doubts.any(now) || this.#confirmation.isDoubted;
   }
 
   get isActive(): boolean {
@@ -114,11 +140,14 @@ export class Picture {
   }
 
   /**
-   * The service has started over rows whose period and quorum may not be in effect yet: the votes count by them from now
+   * The service has started over rows whose period, quorum and confirmation may not be in effect yet: the votes count by them from now
    * on. Returns whether they count for another time than before.
    */
   countBy(rows: LiveMonitor | null, now: Now): boolean {
-    if (rows !== null && this.monitor !== null) this.monitor = { ...this.monitor, quorum: rows.quorum };
+    if (rows !== null && this.monitor !== null) {
+      const { quorum, confirmAfter, recoverAfter } = rows;
+      this.monitor = { ...this.monitor, quorum, confirmAfter, recoverAfter };
+    }
     return rows !== null && this.votes.startWith(freshMs(rows.periodMs, rows.longestCheckMs), now);
   }
 
@@ -152,7 +181,7 @@ export class Picture {
    */
   tooFewAt(now: Now): number | null {
     const question = this.#question(now);
-    if (!isTooFew(question) || this.doubts.any(now)) return null;
+    if (!isTooFew(question) || this.isInDoubt(now)) return null;
     const { votes } = question;
     const ages = votes.map(({ freshUntil }) => freshUntil).filter((age) => age < now.age);
     const isTooFewAfter = (age: number) =>
@@ -168,6 +197,7 @@ export class Picture {
   #setAside(newest: number, now: Now): void {
     this.#open.setAside(newest);
     this.votes.setAside(newest, now);
+    this.#confirmation.restarted(newest, now.slot);
   }
 
   /** Lets time pass: decides slots whose period is over, and lets votes age. */
@@ -191,22 +221,22 @@ export class Picture {
       const joining = this.#electorate.enter(open.given ?? open.heard);
       if (joining.length > 0) this.#grewAt = then.monotonic;
       this.votes.lookAgain();
-      const isCast = this.#cast(open.reports, then);
+      const isCast = this.#cast(open, then, now);
       // Votes that did not count before: "it enters with the first slot given to it since then".
       const isJoined = joining.some((region) => isFresh(this.votes.get(region) ?? NEVER, then.age));
-      if (!isCast && isJoined) this.#judge(then);
+      if (!isCast && isJoined) this.#judge(then, open.slot, now);
       isJudged = isCast || isJoined || isJudged;
     }
     return isJudged;
   }
 
   /** Votes have changed between two decisions: they and what they make certain are one verdict. */
-  #judgeAnew(now: Now): void {
+  #judgeAnew(now: Now, slot: number | null): void {
     if (this.#isSure(now)) {
       this.#electorate.enter(this.#open.given());
       this.#grewAt = now.monotonic;
     }
-    if (!this.#decideOpen(now)) this.#judge(now);
+    if (!this.#decideOpen(now)) this.#judge(now, slot);
   }
 
   /**
@@ -244,13 +274,13 @@ export class Picture {
     const given = regions.filter((region) => declared === null || declared.includes(region));
     open.given = new Set([...(open.given ?? open.heard), ...given]);
     this.#electorate.gave(given);
-    this.#given(now);
+    this.#given(now, slot);
   }
 
   /** Late reports of regions that were given nothing since they are the monitor's count from here on. */
-  #given(now: Now): void {
+  #given(now: Now, slot: number): void {
     this.#decideOpen(now);
-    if (this.#isSure(now)) this.#judgeAnew(now);
+    if (this.#isSure(now)) this.#judgeAnew(now, slot);
   }
 
   #openSlot(slot: number, now: Now): OpenSlot {
@@ -322,7 +352,7 @@ export class Picture {
     if (openMs > 0) this.doubts.addLater(region, now.age + openMs, freshUntil);
     this.votes.agesBy(freshUntil);
     // "After it the open slot's certainty is looked at again": both together make one verdict.
-    this.#judgeAnew(now);
+    this.#judgeAnew(now, slot);
   }
 
   /** A service that was down waits until it has read the reports of that time. */
@@ -342,16 +372,30 @@ export class Picture {
   }
 
   /** Returns whether a verdict was made. */
-  #cast(news: readonly Vote[], now: Now): boolean {
+  #cast({ slot, reports }: OpenSlot, then: Now, now: Now): boolean {
     const { monitor } = this;
-    if (monitor === null || news.length === 0) return false;
-    const isNew = this.votes.castAll(news, monitor, now);
-    if (isNew) this.#judge(now);
+    if (monitor === null || reports.length === 0) return false;
+    const isNew = this.votes.castAll(reports, monitor, then);
+    if (isNew) this.#judge(then, slot, now);
     return isNew;
   }
 
-  #judge(now: Now): void {
-    this.#expect(statusOf(this.#question(now)), now.monotonic);
+  /**
+   * @param slot   what the verdict is about; null: nothing new
+   * @param seenAt when the service may have judged last, if that is after `now`
+   */
+  #judge(now: Now, slot: number | null, seenAt = now): void {
+    const says = statusOf(this.#question(now));
+    const { monitor } = this;
+    if (says === 'unknown' || monitor === null) {
+      this.#expect(says, now.monotonic);
+      return;
+    }
+    const since = { from: now.slot, until: seenAt.slot };
+    this.#confirmation.said(says, slot, since, monitor, this.doubts.any(now));
+    const { status, begin } = this.#confirmation.after(says, this.expected, this.#isOpen, monitor);
+    if (begin !== null && status !== this.expected) this.begins.push({ ...begin, status });
+    this.#expect(status, now.monotonic);
   }
 
   /** "Ageing alone changes status only to unknown, dated at the expiry." */
@@ -394,6 +438,8 @@ export class Picture {
       if (!before.active && after?.active !== false) return;
       this.#open.end(this.#upSince === Number.POSITIVE_INFINITY, now);
       this.votes.end();
+      this.#confirmation.end();
+      if (after?.active !== true) this.#isOpen = false;
       this.#expect('unknown', now.monotonic);
       return;
     }
@@ -407,7 +453,7 @@ export class Picture {
     this.#electorate.drop(declared);
     // "A removed region's vote goes at once", and a slot is decided "when every region given it has reported": both
     // together make one verdict.
-    if (this.votes.keep(declared)) this.#judgeAnew(now);
+    if (this.votes.keep(declared)) this.#judgeAnew(now, null);
   }
 }
 

@@ -35,6 +35,8 @@ export function liveMonitor(id: number, changes: Partial<LiveMonitor> = {}): Liv
     regions: [FRA],
     version: 1,
     quorum: 'majority',
+    confirmAfter: 1,
+    recoverAfter: 1,
     degradedAtMs: 0,
     longestCheckMs: 1_000,
     activatedAt: 0,

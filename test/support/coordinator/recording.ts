@@ -50,6 +50,8 @@ export function liveMonitor(id: number, changes: Partial<LiveMonitor> = {}): Liv
     regions: THREE,
     version: 1,
     quorum: 'majority',
+    confirmAfter: 1,
+    recoverAfter: 1,
     degradedAtMs: 0,
     longestCheckMs: 10_000,
     activatedAt: 0,

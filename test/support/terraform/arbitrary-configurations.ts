@@ -6,7 +6,7 @@ import { CHANNEL_SAMPLES } from '../channel-samples.ts';
 
 /** Valid texts by attribute; by kind and attribute where that decides the form. */
 const TEXTS: Readonly<Record<string, readonly string[]>> = {
-  quorum: ['majority', '1', '28'],
+  quorum: ['majority', 'any', 'all', '1', '28'],
   name: ['a', 'Prüfung – 検査', ' with blanks '],
   title: ['a', 'Status'],
   slug: ['a', 'a-b--c', '1'],

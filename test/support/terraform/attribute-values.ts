@@ -17,7 +17,9 @@ const EVERY_MONITOR: Values = {
   public: [true, false],
   description: ['Text', '', 'Two\nlines "quoted" \\ ü'],
   regions: [['hostb-par', 'hosta-fra'], ['hosta-fra'], [], ['hostc-us-east4', 'hosta-ams', 'hostb-tyo']],
-  quorum: ['2', 'majority', '28'],
+  quorum: ['2', 'majority', 'any', '28'],
+  confirm_after: [2, 1, 10],
+  recover_after: [3, 1, 10],
   otlp_endpoint: ['https://otlp.example.com/v1/metrics', 'http://127.0.0.1:4318'],
   otlp_headers: [{ 'X-Tenant': 'a' }, { 'X-Tenant': 'b', Authorization: 'Bearer c' }, {}],
 };

@@ -30,6 +30,7 @@ const ROWS: readonly ValidRow[] = [
   [DNS, 'no regions', { regions: [] }],
   [TCP, 'a quorum of one region', { quorum: '1' }],
   [HTTP, 'a quorum as a number', { quorum: 28 }],
+  [DNS, 'slots in a row', { confirm_after: 10, recover_after: 10 }],
   [
     TCP,
     'export',

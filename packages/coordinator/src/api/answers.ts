@@ -183,6 +183,8 @@ const REASONS: Readonly<Record<TransitionReason, string>> = {
   'quorum-failed':
     'as many votes failed as the `quorum` of the monitor says (another one than `majority`), at one moment',
   'failures-apart': 'enough votes failed for `error`, but too few of them at one moment, so the status stays',
+  unconfirmed:
+    'the newest check says another status, but too few in a row do for `confirm_after` or `recover_after`, or they say different ones: the status stays, or is the one nearest to it that they say',
   'majority-degraded': 'more than half of the votes failed or were degraded',
   'quorum-degraded':
     'as many votes failed or were degraded as the `quorum` of the monitor says (another one than `majority`)',

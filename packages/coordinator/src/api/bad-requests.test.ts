@@ -59,7 +59,7 @@ type Row = [
 const ONE = 'the body has 1 error; nothing was changed';
 const QUERY = 'the query is not valid';
 const UNKNOWN =
-  'is unknown: allowed are name, url, method, body, follow_redirects, certificate_expiry_days, periodicity, timeout, degraded_at, retry, active, public, description, regions, quorum, otlp_endpoint, otlp_headers, headers, status_code_assertions, body_assertions, header_assertions';
+  'is unknown: allowed are name, url, method, body, follow_redirects, certificate_expiry_days, periodicity, timeout, degraded_at, retry, active, public, description, regions, quorum, confirm_after, recover_after, otlp_endpoint, otlp_headers, headers, status_code_assertions, body_assertions, header_assertions';
 const big = (bytes: number) => JSON.stringify({ ...MONITOR, description: 'x'.repeat(bytes) });
 
 const ROWS: Row[] = [

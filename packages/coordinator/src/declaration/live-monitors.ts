@@ -99,6 +99,8 @@ function monitorOfRow(secrets: Secrets, row: Row<'monitors'>): LiveMonitor {
     periodMs: periodMs(attributes.periodicity),
     regions: sharedRegions(attributes.regions),
     quorum: quorumOf(attributes.quorum),
+    confirmAfter: attributes.confirm_after,
+    recoverAfter: attributes.recover_after,
     version: row.probe_version,
     degradedAtMs: check.degraded_at,
     longestCheckMs: longestCheckMs(check.timeout, check.retry),

@@ -26,7 +26,7 @@ import { statusHistories } from '../store/states/transitions.ts';
 import type { Store, Transaction } from '../store/store.ts';
 import { FINEST_PERIOD_MS } from '../verdict/schedule.ts';
 import { DAY_MS, dayOf, HOUR_MS, hourOf } from '../verdict/summary-range.ts';
-import { timesBetween } from '../verdict/uptime.ts';
+import { NO_TIMES, type StatusTimes, timesBetween } from '../verdict/uptime.ts';
 
 /** Number of results that one read should sum up. Such a read takes the reading thread about 5 ms. */
 const RESULTS = 5_000;
@@ -169,8 +169,21 @@ const REPAIRS = 20;
 /** A span of one monitor that must be rolled up again, with its marks for repair. */
 type SpanRepair = TimeSpan & { monitorId: number; repairs: Repair[] };
 
+/** What a repair writes: the results of the span, and the times in each status of its day. */
+type Found = { readonly span: SpanRepair; readonly rows: HourRow[]; readonly times: StatusTimes };
+
 /**
- * Repeats the roll-up of hours that got a result after their roll-up. A repair reads all
+ * The times in each status. A change of status may be dated on a day that was rolled up before: at the first of
+ * the slots in a row that made it.
+ */
+async function timesOfDay(store: Store, monitorId: number, day: number): Promise<StatusTimes> {
+  const span = { from: day, until: day + DAY_MS };
+  const histories = await statusHistories(store, [monitorId], span);
+  return timesBetween(histories.get(monitorId) ?? [], [span.from, span.until])[0] ?? NO_TIMES;
+}
+
+/**
+ * Repeats the roll-up of hours that got a result or a change of status after their roll-up. A repair reads all
  * results of the hour, so a second repair changes nothing.
  *
  * @param closedUntil start of the first hour that must not be rolled up yet, epoch ms
@@ -181,13 +194,13 @@ export async function repairHours(store: Store, progress: Progress, closedUntil:
   // will get more results because the clock was ahead.
   const due = await dueRepairs(store, Math.min(progress.hour, closedUntil), REPAIRS);
   if (due.length === 0) return false;
-  const found: { span: SpanRepair; rows: HourRow[] }[] = [];
+  const found: Found[] = [];
   let rowsFound = 0;
   for (const span of spansOf(due, progress)) {
     if (rowsFound >= ROWS) break;
     const rows = await seriesOfMonitor(store, span.monitorId, span);
     rowsFound += rows.length;
-    found.push({ span, rows });
+    found.push({ span, rows, times: await timesOfDay(store, span.monitorId, dayOf(span.from)) });
   }
   await store.transaction((tx) => write(tx, progress, found));
   return true;
@@ -219,7 +232,7 @@ function spanOf(hour: number, { day }: Progress): TimeSpan {
 async function write(
   tx: Transaction,
   { day: nextDay, afterMonitor }: Progress,
-  found: readonly { span: SpanRepair; rows: HourRow[] }[],
+  found: readonly Found[],
 ): Promise<void> {
   const taken = await takeRepairs(
     tx,
@@ -235,11 +248,13 @@ async function write(
     repaired.map(({ span }) => span),
     repaired.flatMap(({ rows }) => rows),
   );
-  const days = repaired.map(({ span }) => ({ monitorId: span.monitorId, day: dayOf(span.from) }));
-  await writeDays(
-    tx,
-    days.filter(({ monitorId, day }) => day < nextDay || (day === nextDay && monitorId <= afterMonitor)),
-  );
+  const isRolledUp = ({ span }: Found) =>
+    dayOf(span.from) < nextDay || (dayOf(span.from) === nextDay && span.monitorId <= afterMonitor);
+  const days = repaired.filter(isRolledUp).map(({ span, times }) => {
+    return { monitorId: span.monitorId, day: dayOf(span.from), times };
+  });
+  await writeDays(tx, days);
+  await writeUptimes(tx, days);
 }
 
 /** Runs `write` and stores the new progress, in one transaction. */

@@ -217,7 +217,7 @@ test('a check without a visible change keeps the version', async () => {
   const before = await look();
   await record(
     state({ since: now(), reason: 'failures-apart', floorSlot: now(), entered: 3 }),
-    writeVotes([{ id: monitorId, decidedSlot: now(), writtenAt: now(), votes: [], open: [] }]),
+    writeVotes([{ id: monitorId, decidedSlot: now(), writtenAt: now(), votes: [], verdicts: [], open: [] }]),
     insertIntervals([{ ...interval, reason: 'majority-failed', votes: [], incident: KEY }]),
     lengthenIntervals([
       { monitorId, reason: 'majority-failed', at: now(), until: now() + 1_000, slots: 2, isUnwritten: false },

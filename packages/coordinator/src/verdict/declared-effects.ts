@@ -245,6 +245,7 @@ function endVotes(
     status: 'unknown',
     reason,
     at: frame.instants.slotNow,
+    begin: null,
     slot: null,
     electorate: electorateFor(frame, state, monitor),
   });
@@ -253,6 +254,7 @@ function endVotes(
   const unknownUntil = frame.isResumed ? 0 : frame.instants.slotNow - 1;
   state.floorSlot = Math.max(state.floorSlot, state.decidedSlot, state.open.at(-1)?.slot ?? 0, unknownUntil);
   state.decidedSlot = state.floorSlot;
+  state.verdicts = NONE;
   state.votes = NONE;
   state.open = [];
 }

@@ -362,7 +362,7 @@ function addStateWrites(
 
 function writtenVotes(
   { now, instants }: Frame,
-  { id, decidedSlot, votes, open }: MonitorState,
+  { id, decidedSlot, votes, verdicts, open }: MonitorState,
   monitor: LiveMonitor | undefined,
 ): WrittenVotes {
   const { slotNow } = instants;
@@ -375,6 +375,7 @@ function writtenVotes(
     decidedSlot,
     writtenAt: slotNow,
     votes: votes.map((vote) => storedVote(vote, agedMs(vote))),
+    verdicts,
     open: open
       .filter(({ slot, reports }) => reports.length > 0 || slot <= decidedSlot)
       .map(({ slot, reports }) => ({ slot, reports: reports.map((report) => storedVote(report, 0)) })),

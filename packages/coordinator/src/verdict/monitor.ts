@@ -32,6 +32,10 @@ export type LiveMonitor = {
   /** Declared regions in the fixed order; null: every region with a live agent. */
   readonly regions: readonly Region[] | null;
   readonly quorum: Quorum;
+  /** Slots in a row that must say a worse status before the status changes, 1 to 10. */
+  readonly confirmAfter: number;
+  /** The same for a better status. */
+  readonly recoverAfter: number;
   /**
    * Version of the probed attributes. It grows when an attribute changes that affects the check, such as
    * target, method, assertions, time-out or retry. A change of the name does not change it.

@@ -23,7 +23,7 @@ export function restoreState(
   monitor: LiveMonitor | undefined,
   newestBelieved = evaluation.frame.instants.slotNow + BELIEVED_AHEAD_MS,
 ): void {
-  const { votes, open, writtenAt, ...rest } = stored;
+  const { votes, verdicts, open, writtenAt, ...rest } = stored;
   const { instants } = evaluation.frame;
   const state = evaluation.drafts.putDraft({
     ...newState(stored.id, stored.since),
@@ -42,6 +42,9 @@ export function restoreState(
     state.intervals = [];
   }
   beginBy(state, state.since);
+  state.verdicts = verdicts
+    .filter(({ slot }) => slot <= newestBelieved)
+    .map((verdict) => ({ ...verdict, at: Math.min(verdict.at, instants.slotNow) }));
   if (monitor === undefined) return;
   // If the clock was set back, votes keep the age that they had when they were written, so expired votes stay
   // expired.

@@ -236,7 +236,8 @@ function castNews(
   const before = state.votes;
   const isAged = standingStatus(frame, state, monitor) !== state.status;
   if (!castReports(frame, state, monitor, reports)) return false;
-  if (!isAged || !followsAgeing(frame, state, monitor, joining)) return true;
+  const slot = reports.at(-1)?.slot ?? null;
+  if (!isAged || !followsAgeing(frame, state, monitor, joining, slot)) return true;
   const after = state.votes;
   state.votes = before;
   ageVotes(frame, state, monitor);

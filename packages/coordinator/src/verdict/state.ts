@@ -1,3 +1,4 @@
+import type { SlotVerdict } from './confirmation.ts';
 import type { OpenSlot } from './decision.ts';
 import type { MonitorStatus } from './monitor.ts';
 import { ALL_REGIONS, NO_REGIONS, type RegionSet } from './region-set.ts';
@@ -84,6 +85,8 @@ export type MonitorState = {
   /** Regions that were given a decided slot. Only their votes count. */
   entered: RegionSet;
   votes: readonly Vote[];
+  /** Verdicts of the newest slots, oldest first. Empty where each verdict changes the status at once. */
+  verdicts: readonly SlotVerdict[];
   /** Undecided slots, oldest first. */
   open: OpenSlot[];
   /** Whether this process has decided a slot of the monitor. */
@@ -118,6 +121,7 @@ export function newState(id: number, since: number): MonitorState {
     floorSlot: 0,
     entered: NO_REGIONS,
     votes: NONE,
+    verdicts: NONE,
     open: [],
     isDecided: false,
     incident: null,
@@ -213,6 +217,7 @@ function withSharedNone(state: MonitorState): MonitorState {
   if (state.open.length === 0) state.open = NO_OPEN;
   if (state.intervals.length === 0) state.intervals = NONE;
   if (state.links.length === 0) state.links = NONE;
+  if (state.verdicts.length === 0) state.verdicts = NONE;
   return state;
 }
 
@@ -232,6 +237,7 @@ function replace(standing: MonitorState, state: Readonly<MonitorState>): void {
   standing.floorSlot = state.floorSlot;
   standing.entered = state.entered;
   standing.votes = takenOver(standing.votes, state.votes);
+  standing.verdicts = state.verdicts;
   // All states may share the empty array, because drafts copy the array before they change it.
   standing.open = state.open.length === 0 ? NO_OPEN : state.open;
   standing.isDecided = state.isDecided;
@@ -279,7 +285,7 @@ function replaceVote(standing: Writable<Vote>, vote: Vote): void {
 
 /**
  * Copies a state. Drafts never change votes, reports, links and intervals in place, so the copy may share
- * them.
+ * them. The same holds for verdicts.
  */
 function copyOf(state: Readonly<MonitorState>): MonitorState {
   return { ...state, open: state.open.map((open) => ({ ...open })) };

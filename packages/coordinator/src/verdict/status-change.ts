@@ -4,6 +4,7 @@ import type { LiveMonitor, MonitorStatus } from './monitor.ts';
 import type { RegionSet } from './region-set.ts';
 import type { MonitorState, ReasonInterval } from './state.ts';
 import { isCounted } from './status.ts';
+import { DAY_MS } from './summary-range.ts';
 import { incidentEffect, type TransitionReason } from './transition.ts';
 import type { CountedVote } from './writes.ts';
 
@@ -17,6 +18,11 @@ export type NewStatus = {
   readonly reason: TransitionReason;
   /** When the status changes, epoch ms. The change is never dated before the status that it ends. */
   readonly at: number;
+  /**
+   * When the first of several slots in a row had its verdict, epoch ms: an incident that the change opens begins
+   * then, also if the status was `unknown` since. Null: one slot made the change, or none.
+   */
+  readonly begin: number | null;
   /** The slot that made the change, epoch ms; null: no slot did. */
   readonly slot: number | null;
   readonly electorate: RegionSet;
@@ -39,7 +45,8 @@ export function changeStatus(
   const at = Math.max(next.at, state.since);
   if (status !== 'unknown') state.statusSlot = Math.max(slot ?? state.decidedSlot, state.statusSlot + 1);
   const votes = countedVotes(frame, state, next.electorate);
-  const incident = changeIncident(frame, state, status, at);
+  const incident = changeIncident(frame, state, status, at, next.begin ?? at);
+  if (next.begin !== null) repairDays(frame, state.id, at);
   flushIntervals(frame, state);
   state.status = status;
   state.reason = reason;
@@ -96,12 +103,25 @@ function changeReason(frame: Frame, state: MonitorState, next: NewStatus): boole
   return true;
 }
 
+/** Notes the days since `at` (epoch ms), which a change then alters, if their times are rolled up already. */
+function repairDays({ rolledUpUntil, writes }: Frame, monitorId: number, at: number): void {
+  for (let slot = at; slot < rolledUpUntil; slot += DAY_MS) writes.repairs.push({ monitorId, slot });
+}
+
 /**
  * Changes the incident with the status.
  *
+ * @param at    when the status changes, epoch ms
+ * @param begin when an incident begins that the change opens, epoch ms
  * @returns the key of the incident that the change belongs to; null: none
  */
-function changeIncident(frame: Frame, state: MonitorState, status: MonitorStatus, at: number): string | null {
+function changeIncident(
+  frame: Frame,
+  state: MonitorState,
+  status: MonitorStatus,
+  at: number,
+  begin: number,
+): string | null {
   const current = state.incident;
   switch (incidentEffect(current !== null, status)) {
     case 'keep':
@@ -109,8 +129,8 @@ function changeIncident(frame: Frame, state: MonitorState, status: MonitorStatus
     case 'open': {
       const key = frame.ids.incidentKey(state.id, state.statusSlot);
       state.incident = key;
-      state.incidentSince = at;
-      frame.writes.openedIncidents.push({ key, monitorId: state.id, at });
+      state.incidentSince = begin;
+      frame.writes.openedIncidents.push({ key, monitorId: state.id, at: begin });
       return key;
     }
     case 'close':

@@ -5,6 +5,11 @@ import type { VerdictReason } from './status.ts';
 /** Why a monitor has its status: the verdict's reason, or the event that ended its votes. */
 export type TransitionReason =
   | VerdictReason
+  /**
+   * The newest slot says another status, but fewer slots in a row than `confirm_after` or `recover_after` do, or they
+   * differ. The status stays, or becomes what all of them say at least.
+   */
+  | 'unconfirmed'
   /** Votes have expired, and fewer than half of the electorate have a vote. */
   | 'votes-expired'
   /** The probed attributes changed, so earlier votes are about a different check. */

@@ -1,3 +1,4 @@
+import { confirmedStatus, isConfirmedAtOnce, withVerdict } from './confirmation.ts';
 import type { Frame } from './frame.ts';
 import type { LiveMonitor, MonitorStatus } from './monitor.ts';
 import { NO_REGIONS, type RegionSet, regionSet } from './region-set.ts';
@@ -12,8 +13,10 @@ import {
   type Vote,
   verdict,
 } from './status.ts';
-import { changeStatus } from './status-change.ts';
+import { changeStatus, type NewStatus } from './status-change.ts';
 import type { TransitionReason } from './transition.ts';
+
+const NONE: readonly never[] = [];
 
 /*
  * The functions of this file turn a monitor's votes into its status: which votes count, what they mean
@@ -51,6 +54,33 @@ export function verdictOn(
   return verdict(state.votes, electorate, standing, frame.now, monitor.quorum);
 }
 
+/** What a verdict makes of a monitor: its next status, and the verdicts that are kept. */
+type Judgement = Pick<NewStatus, 'status' | 'reason' | 'begin'> & Pick<MonitorState, 'verdicts'>;
+
+/**
+ * The verdict on the present votes, and the status after it, if the status is `standing`.
+ *
+ * @param slot see {@link judgeVotes}
+ */
+function judgement(
+  frame: Frame,
+  state: Readonly<MonitorState>,
+  monitor: LiveMonitor,
+  electorate: RegionSet,
+  slot: number | null,
+  standing = state.status,
+): Judgement {
+  const { status, reason } = verdictOn(frame, state, monitor, electorate, standing);
+  const before = state.verdicts;
+  if (isConfirmedAtOnce(monitor)) return { status, reason, begin: null, verdicts: NONE };
+  if (status === 'unknown') return { status, reason, begin: null, verdicts: before };
+  const about = slot ?? before.at(-1)?.slot ?? state.decidedSlot;
+  const verdicts = withVerdict(before, { slot: about, status, at: frame.instants.slotNow }, monitor);
+  const confirmed = confirmedStatus(verdicts, standing, state.incident !== null, monitor);
+  if (confirmed === null) return { status: standing, reason: 'unconfirmed', begin: null, verdicts };
+  return { ...confirmed, reason: confirmed.status === status ? reason : 'unconfirmed', verdicts };
+}
+
 /**
  * Judges the present votes. `slot` is the slot whose decision or report causes the judgement; null: no slot
  * causes it.
@@ -62,9 +92,11 @@ export function judgeVotes(
   slot: number | null,
 ): void {
   const electorate = electorateFor(frame, state, monitor);
-  const { status, reason } = verdictOn(frame, state, monitor, electorate);
-  const at = frame.instants.slotNow;
-  if (changeStatus(frame, state, monitor, { status, reason, at, slot, electorate })) {
+  const { verdicts, ...next } = judgement(frame, state, monitor, electorate, slot);
+  if (state.verdicts !== verdicts) frame.moved.add(state);
+  state.verdicts = verdicts;
+  const at = next.begin ?? frame.instants.slotNow;
+  if (changeStatus(frame, state, monitor, { ...next, at, slot, electorate })) {
     frame.unwritten.add(state);
   }
 }
@@ -88,7 +120,7 @@ export function ageVotes(
   const expiredAt = tooFewVotesAt(state.votes, electorate, monitor.quorum);
   const at = Math.max(notBefore, Math.floor(instants.slotNow - Math.max(0, now - (expiredAt ?? now))));
   const reason = unknownReason(electorate, expiredAt);
-  changeStatus(frame, state, monitor, { status: 'unknown', reason, at, slot: null, electorate });
+  changeStatus(frame, state, monitor, { status: 'unknown', reason, at, begin: null, slot: null, electorate });
   frame.unwritten.add(state);
 }
 
@@ -127,10 +159,13 @@ export function followsAgeing(
   state: Readonly<MonitorState>,
   monitor: LiveMonitor,
   joining: RegionSet,
+  slot: number | null,
 ): boolean {
   const electorate = electorateFor(frame, state, monitor, joining);
-  const { status } = verdictOn(frame, state, monitor, electorate);
-  return status === 'unknown' || status !== verdictOn(frame, state, monitor, electorate, 'unknown').status;
+  const { status } = judgement(frame, state, monitor, electorate, slot);
+  return (
+    status === 'unknown' || status !== judgement(frame, state, monitor, electorate, slot, 'unknown').status
+  );
 }
 
 /** Whether a vote has expired at `then` (ms, on the clock of its `expiresAt`). */

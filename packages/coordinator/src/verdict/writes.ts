@@ -1,6 +1,7 @@
 import type { Alert, Closure } from '@svc/shared/channels/alert.ts';
 import type { CheckResult, NotRunReason } from '@svc/shared/messages/check-result.ts';
 import type { Region } from '@svc/shared/regions.ts';
+import type { SlotVerdict } from './confirmation.ts';
 import type { MonitorStatus } from './monitor.ts';
 import type { MonitorState, ReasonInterval } from './state.ts';
 import type { Vote } from './status.ts';
@@ -94,6 +95,7 @@ export type WrittenVotes = {
   /** When these votes and slots were written, epoch ms on the slots' clock. */
   readonly writtenAt: number;
   readonly votes: readonly StoredVote[];
+  readonly verdicts: readonly SlotVerdict[];
   /** Undecided slots that have a report or are older than the newest decided slot, oldest first. */
   readonly open: readonly { readonly slot: number; readonly reports: readonly StoredVote[] }[];
 };
@@ -109,7 +111,10 @@ export type Writes = {
    * such slots could not be found again.
    */
   readonly offGridSlots: MonitorSlot[];
-  /** Monitors and slots of results whose hour was rolled up before. These hours are rolled up again. */
+  /**
+   * Monitors, and slots of results or instants of changes whose hour was rolled up before. These hours are rolled up
+   * again.
+   */
   readonly repairs: MonitorSlot[];
   readonly states: WrittenState[];
   readonly votes: WrittenVotes[];

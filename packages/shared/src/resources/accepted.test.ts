@@ -18,6 +18,8 @@ const ACCEPTED: Accepted[] = [
     ...each(kind, 'description', ['', x(1_024), null]),
     ...each(kind, 'regions', [REGION_NAMES, [], null]),
     ...each(kind, 'quorum', ['majority', 'any', 'all', '1', '28', 1, 28, null]),
+    ...each(kind, 'confirm_after', [1, 10, null]),
+    ...each(kind, 'recover_after', [1, 10, null]),
     ...each(kind, 'otlp_endpoint', ['http://localhost:4318/v1/metrics', 'https://otlp.example.com']),
     ...each(kind, 'otlp_headers', [{}, { Authorization: 'Bearer x' }]),
   ]),

@@ -18,8 +18,10 @@ const MONITOR: Row[] = [
   ['public', 'bool', 'default', false],
   ['description', 'string', 'optional'],
   ['regions', 'set', 'optional'],
-  // An addition to the format that declarations had at first.
+  // Additions to the format that declarations had at first.
   ['quorum', 'string', 'default', 'majority'],
+  ['confirm_after', 'number', 'default', 1],
+  ['recover_after', 'number', 'default', 1],
   ['otlp_endpoint', 'string', 'optional'],
   ['otlp_headers', 'map', 'optional'],
   ['id', 'string', 'computed'],

@@ -79,6 +79,18 @@ export const running = {
     'How many regions must fail for the status `error`, and fail or be slow for `degraded`: more than half of those that reported (`majority`), one (`any`), `all` of those that reported, or a number of regions. A number above the number of regions means `all`. A region that could not probe has not failed.',
     { label: 'Regions that must fail' },
   ),
+  confirm_after: withDefault(
+    number({ min: 1, max: LIMITS.slotsInARow }),
+    1,
+    'Checks in a row that must find a worse status before the status changes to `degraded` or `error`. The status, its incident and the uptime count from the first of them. Checks without enough reports neither count nor end the row.',
+    { label: 'Confirm after' },
+  ),
+  recover_after: withDefault(
+    number({ min: 1, max: LIMITS.slotsInARow }),
+    1,
+    'Checks in a row that must find a better status before the status changes back.',
+    { label: 'Recover after' },
+  ),
   otlp_endpoint: optional(
     text({ min: 1, max: LIMITS.target, check: otlpEndpoint, form: 'http(s) URL', secretPart: urlSecrets }),
     'OpenTelemetry endpoint (OTLP over HTTP, not gRPC) that the metrics of the monitor are exported to. A URL without a path, or with one that ends with `/`, gets `/v1/metrics`; a path is used as it is given.',

@@ -160,6 +160,8 @@ describe('an update', () => {
     description: null,
     regions: null,
     quorum: null,
+    confirm_after: null,
+    recover_after: null,
     otlp_endpoint: null,
     otlp_headers: null,
     id: null,

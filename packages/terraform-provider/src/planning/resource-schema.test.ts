@@ -19,6 +19,8 @@ const MONITOR = `
   description: string optional
   regions: set(string) optional
   quorum: string optional+computed
+  confirm_after: number optional+computed
+  recover_after: number optional+computed
   otlp_endpoint: string optional
   otlp_headers: map(string) optional sensitive
   id: string computed

@@ -99,8 +99,13 @@ ${data.length === 0 ? html`<p class="soft">${EMPTY[title]}</p>` : html`${list}<p
 </div></section>`;
 }
 
+function inARow(checks: number): string {
+  return checks === 1 ? '1 check' : `${checks} checks in a row`;
+}
+
 function settings(monitor: MonitorView): Html {
   const { description, periodicity, timeout, retry, degraded_at: degradedAt, regions, quorum } = monitor;
+  const { confirm_after: confirmAfter, recover_after: recoverAfter } = monitor;
   return html`<section aria-labelledby="settings" class="stack"><h2 id="settings">Settings</h2>
 <dl class="facts">
 ${description === null ? NO_HTML : html`<dt>Description</dt><dd>${description}</dd>`}
@@ -110,6 +115,7 @@ ${description === null ? NO_HTML : html`<dt>Description</dt><dd>${description}</
 <dt>Degraded above</dt><dd>${degradedAt === 0 ? 'never' : latencyText(degradedAt)}</dd>
 <dt>Regions</dt><dd>${regions === null ? 'every region with an agent' : regions.join(', ')}</dd>
 <dt>Regions that must fail</dt><dd>${quorum === 'majority' ? 'more than half' : quorum}</dd>
+<dt>Status changes after</dt><dd>${inARow(confirmAfter)} that find it worse, ${inARow(recoverAfter)} that find it better</dd>
 </dl></section>`;
 }
 

@@ -76,6 +76,13 @@ const WORDS: Readonly<Record<TransitionReason, (votes: readonly CountedVote[]) =
       (some) => `${some} failed, but too few of them at one moment, so the status stayed`,
       'Enough regions failed, but too few of them at one moment, so the status stayed.',
     ),
+  unconfirmed: (votes) =>
+    sentenceOf(
+      votes,
+      ['failed', 'degraded'],
+      (some) => `${some} failed or were degraded, but the checks in a row are too few to change the status`,
+      'The checks in a row that say another status are too few to change it.',
+    ),
   'majority-degraded': (votes) => troubled(votes, 'More than half of the regions were degraded.'),
   'quorum-degraded': (votes) => troubled(votes, 'As many regions were degraded as the quorum says.'),
   'minority-failed': (votes) =>

@@ -164,7 +164,7 @@ const EVALUATION = [
   // reports; null: no slot is open. `written_at` is on the slots' clock.
   `CREATE TABLE monitor_votes (
     place INTEGER NOT NULL, monitor_id INTEGER NOT NULL, decided_slot INTEGER NOT NULL,
-    written_at INTEGER NOT NULL, votes TEXT NOT NULL, open_slots TEXT,
+    written_at INTEGER NOT NULL, votes TEXT NOT NULL, open_slots TEXT, verdicts TEXT,
     PRIMARY KEY (place, monitor_id)) WITHOUT ROWID`,
   // A row with `from_status` = `to_status` is an interval: the reason was first given at `at` and last at
   // `until`, by `slots` decided slots.

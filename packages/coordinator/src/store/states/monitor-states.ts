@@ -11,7 +11,14 @@ import type { Writes, WrittenState, WrittenVotes } from '../../verdict/writes.ts
 import { pairsAs } from '../dialect.ts';
 import { inShard, readAhead } from '../queries.ts';
 import type { SqlStep, Store } from '../store.ts';
-import { openSlotsText, readOpenSlots, readVotes, votesText } from './stored-votes.ts';
+import {
+  openSlotsText,
+  readOpenSlots,
+  readVerdicts,
+  readVotes,
+  verdictsText,
+  votesText,
+} from './stored-votes.ts';
 
 /** Maximum number of states per query. */
 const CHUNK = 500;
@@ -56,17 +63,19 @@ function placeOf(id: number): number {
 export function writeVotes(votes: Writes['votes']): SqlStep {
   return {
     sql: `
-  INSERT INTO monitor_votes (place, monitor_id, decided_slot, written_at, votes, open_slots)
-  VALUES (?, ?, ?, ?, ?, ?)
+  INSERT INTO monitor_votes (place, monitor_id, decided_slot, written_at, votes, open_slots, verdicts)
+  VALUES (?, ?, ?, ?, ?, ?, ?)
   ON CONFLICT (place, monitor_id) DO UPDATE SET decided_slot = excluded.decided_slot,
-    written_at = excluded.written_at, votes = excluded.votes, open_slots = excluded.open_slots`,
-    rows: votes.map(({ id, decidedSlot, writtenAt, votes, open }) => [
+    written_at = excluded.written_at, votes = excluded.votes, open_slots = excluded.open_slots,
+    verdicts = excluded.verdicts`,
+    rows: votes.map(({ id, decidedSlot, writtenAt, votes, open, verdicts }) => [
       placeOf(id),
       id,
       decidedSlot,
       writtenAt,
       votesText(votes, decidedSlot),
       openSlotsText(open),
+      verdictsText(verdicts, decidedSlot),
     ]),
   };
 }
@@ -142,7 +151,7 @@ async function statesAfter(store: Store, after: number, now: number, shard: Shar
   ]);
   return rows.map((row) => ({
     ...stateOf(row),
-    ...(votes.get(row.monitor_id) ?? { decidedSlot: 0, writtenAt: 0, votes: [], open: [] }),
+    ...(votes.get(row.monitor_id) ?? { decidedSlot: 0, writtenAt: 0, votes: [], verdicts: [], open: [] }),
     links: links.get(row.monitor_id) ?? [],
     intervals: intervals.get(row.monitor_id) ?? [],
   }));
@@ -169,6 +178,7 @@ type VotesRow = {
   written_at: number;
   votes: string;
   open_slots: string | null;
+  verdicts: string | null;
 };
 
 async function votesOf(
@@ -187,6 +197,7 @@ async function votesOf(
         writtenAt: row.written_at,
         votes: readVotes(row.votes, row.decided_slot),
         open: readOpenSlots(row.open_slots),
+        verdicts: readVerdicts(row.verdicts, row.decided_slot),
       },
     ]),
   );

@@ -1,5 +1,6 @@
 import { REGIONS, type Region } from '@svc/shared/regions.ts';
 import { z } from 'zod';
+import type { SlotVerdict } from '../../verdict/confirmation.ts';
 import type { Vote, VoteOutcome } from '../../verdict/status.ts';
 import type { CountedVote, StoredVote, WrittenVotes } from '../../verdict/writes.ts';
 
@@ -41,6 +42,12 @@ const compactVote = z.tuple([
   z.int().default(0),
 ]);
 const compactVotes = z.array(compactVote);
+
+/** The letters that stand for statuses in `monitor_votes.verdicts`. */
+const STATUS_LETTERS = { active: 'a', degraded: 'd', error: 'e' } as const;
+const STATUSES = { a: 'active', d: 'degraded', e: 'error' } as const;
+/** Verdicts of slots: the slot relative to the newest decided slot, the status, and the time from slot to verdict, ms. */
+const compactVerdicts = z.array(z.tuple([z.int(), z.enum(['a', 'd', 'e']), z.number()]));
 const openSlots = z.array(z.tuple([z.int(), compactVotes]));
 
 /**
@@ -85,6 +92,24 @@ export function readOpenSlots(text: string | null): WrittenVotes['open'] {
   return openSlots
     .parse(JSON.parse(text))
     .map(([slot, reports]) => ({ slot, reports: reports.map((vote) => storedVote(vote, slot)) }));
+}
+
+/** The verdicts as text; null: none is kept. `base`: as for {@link votesText}. */
+export function verdictsText(verdicts: readonly SlotVerdict[], base: number): string | null {
+  if (verdicts.length === 0) return null;
+  return JSON.stringify(
+    verdicts.map(({ slot, status, at }) => [slot - base, STATUS_LETTERS[status], at - slot]),
+  );
+}
+
+/** @throws ZodError or SyntaxError for text that svc did not write */
+export function readVerdicts(text: string | null, base: number): SlotVerdict[] {
+  if (text === null) return [];
+  return compactVerdicts.parse(JSON.parse(text)).map(([slot, letter, at]) => ({
+    slot: base + slot,
+    status: STATUSES[letter],
+    at: base + slot + at,
+  }));
 }
 
 export function toTransitionVote(vote: CountedVote): TransitionVote {
