@@ -4,7 +4,8 @@
  * Arguments: monitors (1,000), rounds of each case (10; 0 only fills the database), cases (all), a folder that keeps the
  * database between runs.
  *
- * The time without dispatch is the longest silence between two messages with jobs around the event. Beside the rounds, a
+ * The time without dispatch is the longest silence between two jobs of a shard around the event. SVC_SHARDS sets the
+ * number of shards; the first coordinator that leads any is the leader of the case. Beside the rounds, a
  * target of 100 monitors goes down and comes back, with an alert each time. At the end of a case, each check that an
  * agent reported must be recorded, and each change of the target must have been announced once.
  */
@@ -47,6 +48,7 @@ const OUTAGE_MS = 10_000;
 
 const [monitors = 1_000, rounds = 10] = process.argv.slice(2, 4).map(Number);
 const [asked = 'all', kept] = process.argv.slice(4);
+const shards = Number(process.env.SVC_SHARDS ?? 1);
 const isLarge = monitors > 10_000;
 const regions = isLarge ? CHECKED_FROM.slice(0, 1) : CHECKED_FROM;
 
@@ -106,6 +108,7 @@ async function coordinatorOf(name: string): Promise<Coordinator> {
       SVC_API_TOKEN: 'a-token-of-the-operator-of-the-bench',
       SVC_CHANNEL_EGRESS_ALLOW: '127.0.0.0/8',
       SVC_LOG_LEVEL: 'info',
+      SVC_SHARDS: String(shards),
     },
     COORDINATOR_FLAGS,
   );
@@ -123,7 +126,8 @@ const agents = regions.map(
 
 /** What went over NATS: when jobs were sent, which jobs were sent twice, and which checks were reported. */
 class Heard {
-  #jobsAt = performance.now();
+  /** When jobs of each shard were last sent. */
+  readonly #jobsAt = Array.from({ length: shards }, () => performance.now());
   #longest = 0;
   readonly #given = new Set<string>();
   givenTwice = 0;
@@ -132,8 +136,8 @@ class Heard {
   runTwice = 0;
 
   jobs(region: string, jobs: readonly { monitor: number; slot: number }[]): void {
-    this.takeGap();
     for (const { monitor, slot } of jobs) {
+      this.#end(monitor % shards);
       const key = `${monitor} ${slot} ${region}`;
       if (this.#given.has(key)) this.givenTwice += 1;
       this.#given.add(key);
@@ -153,16 +157,26 @@ class Heard {
     }
   }
 
-  /** The longest time without jobs since {@link restart}, ms. */
+  /** The longest time without jobs of a shard since {@link restart}, ms. */
   takeGap(): number {
-    const now = performance.now();
-    this.#longest = Math.max(this.#longest, now - this.#jobsAt);
-    this.#jobsAt = now;
+    for (const shard of this.#jobsAt.keys()) this.#end(shard);
     return this.#longest;
+  }
+
+  /** Resolves when jobs of each shard were sent after this call. */
+  async untilSent(): Promise<void> {
+    const since = performance.now();
+    while (this.#jobsAt.some((at) => at <= since)) await delay(20);
   }
 
   restart(): void {
     this.#longest = 0;
+  }
+
+  #end(shard: number): void {
+    const now = performance.now();
+    this.#longest = Math.max(this.#longest, now - (this.#jobsAt[shard] ?? now));
+    this.#jobsAt[shard] = now;
   }
 }
 
@@ -182,16 +196,10 @@ const isLeading = ({ url }: Coordinator) =>
     () => false,
   );
 
-async function untilLeading(one: Coordinator): Promise<void> {
-  while (!(await isLeading(one))) await delay(20);
-}
-
-/** Resolves with the leader and the other one. */
-async function roles(): Promise<[Coordinator, Coordinator]> {
-  const [one, other] = pair;
+async function leaderOf([one, other]: readonly [Coordinator, Coordinator]): Promise<Coordinator> {
   for (;;) {
-    if (await isLeading(one)) return [one, other];
-    if (await isLeading(other)) return [other, one];
+    if (await isLeading(one)) return one;
+    if (await isLeading(other)) return other;
     await delay(20);
   }
 }
@@ -202,22 +210,21 @@ async function cutOff(...links: readonly HeldLink[]): Promise<void> {
   for (const link of links) link.release();
 }
 
-async function endAndReplace(signal: NodeJS.Signals, leader: Coordinator, other: Coordinator): Promise<void> {
-  await leader.program.end(signal);
-  await untilLeading(other);
+async function endAndReplace(signal: NodeJS.Signals, { program }: Coordinator): Promise<void> {
+  await program.end(signal);
+  await heard.untilSent();
   await delay(2_000);
-  await leader.program.start();
+  await program.start();
 }
 
 /** Each case makes its event, and resolves when both coordinators run again. */
-const CASES: Record<string, (leader: Coordinator, other: Coordinator) => Promise<void>> = {
-  'kill -9': (leader, other) => endAndReplace('SIGKILL', leader, other),
-  'clean stop': (leader, other) => endAndReplace('SIGTERM', leader, other),
-  async 'frozen for 30 s'(leader, other) {
-    process.kill(leader.program.pid, 'SIGSTOP');
+const CASES: Record<string, (leader: Coordinator) => Promise<void>> = {
+  'kill -9': (leader) => endAndReplace('SIGKILL', leader),
+  'clean stop': (leader) => endAndReplace('SIGTERM', leader),
+  async 'frozen for 30 s'({ program }) {
+    process.kill(program.pid, 'SIGSTOP');
     await delay(30_000);
-    process.kill(leader.program.pid, 'SIGCONT');
-    await untilLeading(other);
+    process.kill(program.pid, 'SIGCONT');
   },
   async 'PostgreSQL restarted'() {
     await postgres.stop();
@@ -262,15 +269,22 @@ function alertsSince(from: number) {
   return { statuses, repeated };
 }
 
+/** Number of reported checks that are not recorded a minute later. */
 async function lostResults(): Promise<number> {
   const reading = openPostgresReading({ url: postgres.url('svc'), log });
+  const until = Date.now();
+  const keys = [...heard.reported].flatMap(([key, { at }]) => (at < until ? [key] : []));
+  const from = keys.reduce((least, key) => Math.min(least, Number(key.split(' ')[1])), until);
   try {
-    const from = Math.min(...[...heard.reported.keys()].map((key) => Number(key.split(' ')[1])));
-    const stored = await storedResults(reading, from);
-    const recorded = new Set(stored.map(({ monitor_id, slot, region }) => `${monitor_id} ${slot} ${region}`));
-    // What was reported just now may not be recorded yet.
-    const until = Date.now() - 10_000;
-    return [...heard.reported].filter(([key, { at }]) => at < until && !recorded.has(key)).length;
+    for (;;) {
+      const stored = await storedResults(reading, from);
+      const recorded = new Set(
+        stored.map(({ monitor_id, slot, region }) => `${monitor_id} ${slot} ${region}`),
+      );
+      const missing = keys.filter((key) => !recorded.has(key)).length;
+      if (missing === 0 || Date.now() > until + 60_000) return missing;
+      await delay(2_000);
+    }
   } finally {
     await reading.close();
   }
@@ -290,11 +304,12 @@ async function rowOf(name: string): Promise<string[]> {
   const changing = setInterval(change, CHANGE_EVERY_MS);
   const gaps: number[] = [];
   for (let round = 0; round < rounds; round += 1) {
-    const [leader, other] = await roles();
-    await delay(3_000 + 2_000 * Math.random());
+    const leader = await leaderOf(pair);
+    // Shards have moved to the coordinator that was started again, one each second.
+    await delay(3_000 + shards * 1_000 + 2_000 * Math.random());
     heard.restart();
-    await run(leader, other);
-    await roles();
+    await run(leader);
+    await heard.untilSent();
     await delay(4_000);
     gaps.push(heard.takeGap());
     console.error(`${name}: ${gaps.at(-1)?.toFixed(0)} ms`);
@@ -347,7 +362,7 @@ try {
   console.log(
     formatTable(
       [
-        `${monitors.toLocaleString('en')} monitors, ${rounds} rounds`,
+        `${monitors.toLocaleString('en')} monitors, ${shards} shards, ${rounds} rounds`,
         'no jobs for, ms (median)',
         'worst',
         'results',
