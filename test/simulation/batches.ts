@@ -13,8 +13,8 @@ export type Commit = {
   readonly moment: Moment;
   /** When the commit before this one ended, monotonic ms. */
   readonly freeSince: number;
-  readonly transitions: Transition[];
-  readonly announcements: Announcement[];
+  transitions: Transition[];
+  announcements: Announcement[];
   /** Incidents that began or ended in this commit. */
   readonly opened: IncidentStart[];
   readonly closed: IncidentEnd[];
@@ -146,11 +146,16 @@ export class Batches implements BatchLife {
     this.#latest?.announcements.push(announcementOf(delivery));
   }
 
+  /** The batch that is being written; null: none is. */
+  get writing(): Commit | null {
+    return this.#written?.commit ?? null;
+  }
+
   /** Returns what was committed without the knowledge of this life; null: nothing was. */
   unanswered(): Commit | null {
     if (this.#written === null || this.#written.durable === null) return null;
     const { commit, durable } = this.#written;
-    return { ...commit, ...durable, status: durable.transitions.at(-1)?.to ?? commit.status };
+    return Object.assign(commit, durable, { status: durable.transitions.at(-1)?.to ?? commit.status });
   }
 
   /** Returns the commits that were not shown to the oracle yet. */
@@ -170,7 +175,7 @@ function transitionOf({ from, to, reason, at }: Transition): Transition {
   return { from, to, reason, at };
 }
 
-function announcementOf({ notificationId, alert }: NewDelivery): Announcement {
+function announcementOf({ notificationId, uid, alert }: NewDelivery): Announcement {
   const { status, closure } = alert;
-  return { channel: notificationId, status, isClosure: closure !== undefined, alert };
+  return { channel: notificationId, status, isClosure: closure !== undefined, alert, id: uid };
 }

@@ -20,6 +20,12 @@ type Entry =
   | { readonly kind: 'unlinked'; readonly channel: number; readonly link: Link | null }
   | { readonly kind: 'maintenance'; readonly window: number };
 
+/** The entries whose effects are not durable, and the monitor whose effects are. */
+export type Logged = {
+  readonly log: readonly { readonly id: number; readonly entry: Entry }[];
+  readonly applied: LiveMonitor | null;
+};
+
 /** Changes that are applied together. */
 export type DeclaredStep = {
   readonly changes: readonly DeclaredChange[];
@@ -118,6 +124,16 @@ export class Declared {
       this.#add(entry, changes, told);
     }
     return { changes, told, until: this.#log.at(-1)?.id ?? 0 };
+  }
+
+  /** The log, as a database may be set back to it that has lost none of the rows. */
+  get logged(): Logged {
+    return { log: [...this.#log], applied: this.#applied };
+  }
+
+  setBack({ log, applied }: Logged): void {
+    this.#log = [...log];
+    this.#applied = applied;
   }
 
   /** Notes that the effects of the log up to `until` are durable. */

@@ -29,6 +29,8 @@ export type AgentsAround = {
   /** Whether dispatch's turns come before the slots. If not, they come after the slots. */
   readonly isAhead: boolean;
   readonly heldBy: (region: Region) => Iterable<number>;
+  /** Whether jobs may be sent. Otherwise they wait, as without a connection. Undefined: always. */
+  readonly maySend?: () => boolean;
   /** Skips slots while more is asked for than can be done. */
   readonly shedding: Shedding;
 };
@@ -90,7 +92,12 @@ export class Dispatching {
     if (this.#jobs.size === 0) return this.#untilNextSlot();
     this.#jobs.judgeSilentJobs(now);
     for (const region of this.#regionsWithJobs()) {
-      for (const job of this.#jobs.takeQueuedJobs(region, now)) {
+      const queued = this.#jobs.takeQueuedJobs(region, now);
+      if (this.#parts.around.maySend?.() === false) {
+        this.#jobs.putBackJobs(queued);
+        continue;
+      }
+      for (const job of queued) {
         this.#jobs.jobPublished(job, now);
         const offer = {
           slot: job.slot,

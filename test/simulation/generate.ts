@@ -20,6 +20,9 @@ const MOST_EVENTS = 2_000;
 const USUALLY_MOST_EVENTS = 600;
 /** Periods for which a world is watched after its last move. */
 const QUIET_PERIODS = 3;
+/** How many of the worlds that are short enough have two coordinators. A lease is renewed each second. */
+const PAIRS = 0.25;
+const LONGEST_PAIR_MS = 2_400_000;
 /** Maximum length of a daily window, ms. The window must be over before the next day. */
 const LONGEST_DAILY_MS = 20 * 3_600_000;
 
@@ -33,7 +36,45 @@ export function generateWorld(seed: number): World {
   const limits = random.chance(0.15) ? someLimits(random, world) : [];
   const isDeclaredMeanwhile = random.chance(0.3);
   const judging = someJudging(random);
-  return { ...world, limits, isDeclaredMeanwhile, judging };
+  const single = { ...world, limits, isDeclaredMeanwhile, judging };
+  return world.lengthMs <= LONGEST_PAIR_MS && random.chance(PAIRS) ? asPair(random, single) : single;
+}
+
+/** Two coordinators over one store, and what makes them take turns. */
+function asPair(random: Random, world: World): World {
+  const latest = world.lengthMs - QUIET_PERIODS * world.periodMs;
+  const moves = [...world.moves];
+  for (let count = random.between(2, 8); count > 0; count -= 1)
+    moves.push({ at: random.between(1, latest), ...someMoveOfPair(random) });
+  return {
+    ...world,
+    isPair: true,
+    commits: world.commits ?? someCommits(random),
+    moves: moves.sort((a, b) => a.at - b.at),
+  };
+}
+
+function someMoveOfPair(random: Random) {
+  const forMs = random.logarithmic(100, 60_000);
+  switch (random.pick(MOVES_OF_PAIRS)) {
+    case 'freeze':
+      return { do: 'freeze', forMs, isUnanswered: random.chance(0.5) } as const;
+    case 'cut-database':
+      return { do: 'cut-database', forMs } as const;
+    case 'resign':
+      return { do: 'resign' } as const;
+    case 'expire-lease':
+      return { do: 'expire-lease' } as const;
+    case 'set-back':
+      return { do: 'set-back', commits: random.logarithmic(1, 20), forMs } as const;
+    case 'restart':
+      return {
+        do: 'restart',
+        downMs: forMs,
+        isBeforeCommit: random.chance(0.5),
+        isUnanswered: true,
+      } as const;
+  }
 }
 
 function someWorld(seed: number, random: Random): World {
@@ -263,6 +304,17 @@ function changeOfRegions(random: Random, { periodMs }: Frame, at: number): Move[
   const startAt = Math.max(1, at + random.between(-periodMs, periodMs));
   return [change, ...change.regions.map((region): Move => ({ at: startAt, do: 'start-agent', region }))];
 }
+
+const MOVES_OF_PAIRS = [
+  'freeze',
+  'freeze',
+  'cut-database',
+  'cut-database',
+  'resign',
+  'expire-lease',
+  'set-back',
+  'restart',
+] as const;
 
 /** The kinds of moves, each with its frequency. */
 const MOVES = [

@@ -26,7 +26,8 @@ afterAll(async () => {
 
 describe('a defect that is made on purpose', () => {
   test.each(MUTATIONS)('$name: its place is there, once', (mutation) => {
-    expect(readFileSync(sourceOf(mutation), 'utf8').split(mutation.from)).toHaveLength(2);
+    const source = readFileSync(sourceOf(mutation), 'utf8');
+    for (const { from } of [mutation, ...(mutation.and ?? [])]) expect(source.split(from)).toHaveLength(2);
   });
 
   test.each(MUTATIONS.filter(({ story }) => story !== undefined))(

@@ -6,6 +6,7 @@ import { SlotClock } from '@svc/coordinator/checks/slot-clock.ts';
 import { DerivedIds } from '@svc/coordinator/verdict/derived-ids.ts';
 import type { LiveMonitor, MonitorStatus } from '@svc/coordinator/verdict/monitor.ts';
 import { States } from '@svc/coordinator/verdict/state.ts';
+import type { Clock } from '@svc/shared/clock.ts';
 import { createLogger } from '@svc/shared/log.ts';
 import type { NotRunReason } from '@svc/shared/messages/check-result.ts';
 import type { Region } from '@svc/shared/regions.ts';
@@ -18,18 +19,17 @@ import { type AgentsAround, Dispatching } from './dispatching.ts';
 import { type GivenSlots, givenSlots, NO_SLOTS } from './given-slots.ts';
 import { MortalClock } from './mortal-clock.ts';
 import type { Moment } from './oracle/moment.ts';
-import type { Slots } from './oracle/slots.ts';
-import { type CommitTime, type Flight, SlowStore } from './slow-store.ts';
+import type { JudgeOfSlots } from './oracle/slots.ts';
+import { type CommitBatch, type CommitTime, commitAlone, type Flight, SlowStore } from './slow-store.ts';
 import type { WorldStore } from './store.ts';
 import type { Now, Told } from './told.ts';
 import { toldEvents } from './told-events.ts';
-import type { VirtualClock } from './virtual-clock.ts';
 
 const log = createLogger('simulation', 'silent');
 
 /** What is around the coordinator and outlives it. */
 export type Surroundings = AgentsAround & {
-  readonly clock: VirtualClock;
+  readonly clock: Clock;
   readonly store: WorldStore;
   readonly declared: Declared;
   /** Returns the duration of the commit with this number. */
@@ -39,7 +39,22 @@ export type Surroundings = AgentsAround & {
   /** What the oracle notes when an evaluation ends. */
   readonly momentOf: (now: Now) => Moment;
   /** Judges the slots that are given. */
-  readonly slots: Slots;
+  readonly slots: JudgeOfSlots;
+  /** What this life is as one of two coordinators; null: it is alone. */
+  readonly lead: Lead | null;
+};
+
+/** The lease of a life, as the service and its store use it. */
+export type Lead = {
+  readonly commit: CommitBatch;
+  /** The clock of what is outside of the process. */
+  readonly network: Clock;
+  /** Whether no other coordinator leads, as far as this life knows. */
+  readonly maySend: () => boolean;
+  /** A job or an alert leaves the process. */
+  readonly sent: () => void;
+  /** Whether no other coordinator has taken the lease. */
+  readonly isCurrent: () => boolean;
 };
 
 /**
@@ -91,14 +106,18 @@ export class Service {
       momentOf: around.momentOf,
       onApplied: (changesUntil) => around.declared.applied(changesUntil),
     });
-    this.#store = new SlowStore(around.store.recording, this.#clock, around.commitTime, this.#batches);
+    this.#store = new SlowStore(around.store.recording, this.#clock, around.commitTime, this.#batches, {
+      commit: around.lead?.commit ?? commitAlone,
+      network: around.lead?.network ?? null,
+    });
     this.#recorder = this.#newRecorder();
     const offer = (region: Region, job: Offer) => {
+      around.lead?.sent();
       around.slots.offered(region, job);
       return around.offer(region, job);
     };
     this.dispatching = new Dispatching({
-      around: { ...around, offer },
+      around: { ...around, offer, maySend: around.lead?.maySend ?? ALWAYS },
       clock: this.#clock,
       slotClock: this.#slotClock,
       monitors: this.#monitors,
@@ -144,13 +163,25 @@ export class Service {
   }
 
   /**
-   * Ends at once. Work that is not committed is lost, and no timer runs any more. Returns what was committed without
-   * this life knowing it.
+   * Ends at once. Work that is not committed is lost, and no timer runs any more.
    */
-  kill(): Commit | null {
-    this.#around.slots.ended();
+  kill(): void {
     this.#clock.die();
+  }
+
+  /** What is committed without this life knowing it; null: nothing is. */
+  unanswered(): Commit | null {
     return this.#batches.unanswered();
+  }
+
+  /** It stood still. Nothing that came meanwhile was late. */
+  wokeUp(): void {
+    this.#batches.freeSince = this.now.monotonic;
+  }
+
+  /** The batch that is being written; null: none is. */
+  get writing(): Commit | null {
+    return this.#batches.writing;
   }
 
   /** Whether events wait that are not evaluated. */
@@ -241,7 +272,7 @@ export class Service {
     if (this.#isApplying) return;
     this.#isApplying = true;
     const { declared } = this.#around;
-    while (declared.hasEffects) {
+    while (declared.hasEffects && this.#around.lead?.isCurrent() !== false) {
       const before = this.#monitors.current;
       const { changes, told, until } = declared.nextStep();
       for (const each of told) this.#batches.note(each);
@@ -287,7 +318,11 @@ export class Service {
       onDeclared: (_, monitor) => {
         this.#monitors.current = monitor;
       },
-      onQueued: (_, delivery) => this.#batches.queued(delivery),
+      onQueued: (_, delivery) => {
+        this.#batches.queued(delivery);
+        const { lead } = this.#around;
+        if (lead?.maySend()) lead.sent();
+      },
     });
     recorder.onTransition((change) => this.#batches.changed(change));
     return recorder;
@@ -307,4 +342,5 @@ function isAbout({ result, region }: Told & { is: 'reported' }, slot: number, of
   return result.slot === slot && region === of && result.outcome === 'not_run';
 }
 
+const ALWAYS = () => true;
 const IDS = new DerivedIds('simulated', new Secret(new Uint8Array(32)));

@@ -55,6 +55,7 @@ function* smallerWorlds(world: World): Generator<World> {
     if (trouble.flapMs > 0) yield { ...world, troubles: troubles.with(index, { ...trouble, flapMs: 0 }) };
   }
   if (world.commits !== null) yield* withFasterCommits(world, world.commits);
+  if (world.isPair) yield { ...world, isPair: false };
   if (world.isDeclaredMeanwhile) yield { ...world, isDeclaredMeanwhile: false };
   if (world.judging !== QUIET.judging) yield { ...world, judging: QUIET.judging };
   if (world.retry > 0) yield { ...world, retry: 0 };

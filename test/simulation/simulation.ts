@@ -1,18 +1,25 @@
+import { setImmediate } from 'node:timers/promises';
 import type { Shedding } from '@svc/coordinator/checks/scheduler.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { type Offer, type Report, SimulatedAgents } from './agents.ts';
 import type { Commit } from './batches.ts';
 import { commitTimes } from './commit-times.ts';
 import { Declared } from './declared.ts';
+import { FreezableClock } from './freezable-clock.ts';
 import { killAfterMs } from './kill-instant.ts';
+import { type Held, Life, type Process, SlotsOfLife } from './life.ts';
+import { MortalClock } from './mortal-clock.ts';
 import { changed, describe, monitorOf, NEEDS_SERVICE, WORLD_BEGINS } from './moves.ts';
-import { Oracle } from './oracle/oracle.ts';
+import { RewindableOracle } from './oracle/rewindable-oracle.ts';
 import { Slots } from './oracle/slots.ts';
 import { Outages } from './outages.ts';
 import type { Line, Outcome } from './outcome.ts';
+import { Pair } from './pair.ts';
 import { Presence } from './presence.ts';
 import type { Effort } from './probe.ts';
+import { RewindableStore } from './rewindable-store.ts';
 import { Service } from './service.ts';
+import { commitThrough, type ShardStore } from './shard.ts';
 import { sheddingOf } from './shedding.ts';
 import type { WorldStore } from './store.ts';
 import type { Now } from './told.ts';
@@ -26,14 +33,8 @@ const MISSED_MS = 6_500;
 const ROUND_MS = 2_500;
 /** Interval at which dispatch reads the clock, ms. */
 const TICK_MS = 50;
-/** Interval of the checks whether all reports from before a start are recorded, ms. */
-const RECORDED_MS = 100;
-/** The recorder waits for the end of a start for 30 s. Dispatch ends it before, ms. */
-const LONGEST_START_MS = 27_000;
-/** Maximum number of reports that wait to be recorded. One batch takes all waiting reports. */
-const MOST_WAITING = 300;
 
-/** Runs a world from its beginning to its end, and shows it to the oracle. */
+/** Runs a world from its beginning to its end, and shows it to the oracle. Two coordinators have a store of their own. */
 export async function simulate(
   world: World,
   store: WorldStore,
@@ -47,43 +48,53 @@ class Simulation {
   readonly #clock = new VirtualClock(WORLD_BEGINS);
   readonly #presence = new Presence(this.#clock);
   readonly #agents: SimulatedAgents;
-  readonly #oracle: Oracle;
+  readonly #oracle: RewindableOracle;
   readonly #outages: Outages;
   readonly #slots: Slots;
   readonly #store: WorldStore;
   /** All reports, in the order in which they reached the stream. */
   readonly #stream: Report[] = [];
   readonly #story: Line[] | null;
-  #service: Service | null = null;
+  /** The coordinators' processes: one, or two. */
+  readonly #processes: readonly Process[];
+  /** What is between two coordinators; null: there is one. */
+  readonly #pair: Pair | null;
+  /** The lives that have not ended. A former leader has one until it knows that it does not lead any more. */
+  readonly #lives: Life[] = [];
+  /** The lives that the oracle was told of, and its number of steps before. The last one is the present. */
+  readonly #eras: { readonly life: Life; readonly from: number }[] = [];
   readonly #declared: Declared;
   readonly #commitTime: ReturnType<typeof commitTimes>;
   readonly #shedding: Shedding;
-  /** Number of reports that the present life has read. */
-  #read = 0;
-  /** What was evaluated last of what is durable. */
-  #evaluated: Pick<Commit, 'now' | 'moment'> | null = null;
+  /** What was shown to the oracle and is durable, with its number of steps before. */
+  #shown: { readonly commit: Commit; readonly from: number }[] = [];
+  /** What was shown, or is lost. */
+  readonly #isDone = new WeakSet<Commit>();
   readonly #efforts = new Map<number, Effort>();
   #effort: Effort;
   /** Work of the instant that uses the store. It is done step by step before the commit. */
   #work: (() => Promise<void>)[] = [];
-  #isResumed = false;
   /** When the last life of the service ended, by its clocks. */
   #endedAt: Now | null = null;
-  #tickAt = Number.POSITIVE_INFINITY;
+  /** The leader stands still with its next batch. */
+  #freezing: (Move & { do: 'freeze' }) | null = null;
   #restart: (Move & { do: 'restart' }) | null = null;
   #events = 0;
 
   constructor(world: World, store: WorldStore, isTold: boolean) {
     this.#world = world;
-    this.#store = store;
+    const pairStore = world.isPair ? new RewindableStore() : null;
+    this.#store = pairStore ?? store;
     this.#story = isTold ? [] : null;
-    this.#declared = new Declared(world.id, store);
+    this.#declared = new Declared(world.id, this.#store);
     this.#commitTime = commitTimes(world);
     this.#shedding = sheddingOf(world);
     this.#effort = world;
     this.#efforts.set(1, world);
     const isTargetFine = world.troubles.length === 0 && world.mishaps.blip === 0;
-    this.#oracle = new Oracle(this.#presence, { isTargetFine });
+    this.#oracle = new RewindableOracle(this.#presence, { isTargetFine, isRewindable: pairStore !== null });
+    this.#processes = (pairStore === null ? [0] : [0, 1]).map((number) => this.#newProcess(number));
+    this.#pair = pairStore === null ? null : this.#newPair(pairStore);
     this.#outages = new Outages(world);
     this.#slots = new Slots(world, this.#clock, this.#presence, this.#oracle);
     this.#agents = new SimulatedAgents({
@@ -102,17 +113,41 @@ class Simulation {
     while (this.#clock.nextAt <= lengthMs) {
       this.#clock.runNext();
       this.#slots.look();
+      await this.#drain();
       if (this.#needsSettling()) await this.#settle();
       if (this.#oracle.violations.length > 0 && this.#story !== null) break;
     }
     return this.#finish();
   }
 
-  #finish(): Outcome {
-    const service = this.#service;
-    if (service !== null) this.#oracle.finish(WORLD_BEGINS, service.now, service.freeSince);
-    service?.kill();
-    const { violations, confirmed, channels } = this.#oracle;
+  /** Lets run what follows from the answers about the lease. */
+  async #drain(): Promise<void> {
+    const shard = this.#pair?.shard;
+    if (!shard?.isBusy) return;
+    shard.isBusy = false;
+    await setImmediate();
+  }
+
+  /** The life that leads; null: none does. */
+  get #life(): Life | null {
+    if (this.#pair === null) return this.#lives[0] ?? null;
+    return this.#lives.find(({ held }) => held?.store === this.#pair?.leaders.current) ?? null;
+  }
+
+  async #finish(): Promise<Outcome> {
+    const life = this.#life;
+    if (life !== null && life === this.#eras.at(-1)?.life) {
+      const { service } = life;
+      const freeSince = life.isFrozen ? Number.POSITIVE_INFINITY : service.freeSince;
+      const { now } = service;
+      this.#oracle.tell((oracle) => oracle.finish(WORLD_BEGINS, now, freeSince));
+      if (this.#pair !== null && !life.hasUnread && service.isIdle) await this.#findLost();
+    }
+    for (const each of this.#lives) each.service.kill();
+    for (const { up } of this.#processes) up?.die();
+    this.#pair?.shard.close();
+    const { violations } = this.#oracle;
+    const { confirmed, channels } = this.#oracle.present;
     return {
       violations,
       events: this.#events,
@@ -124,18 +159,113 @@ class Simulation {
     };
   }
 
+  /** "No result that was reported is lost", whatever leader has read it. */
+  async #findLost(): Promise<void> {
+    const monitorId = this.#world.id;
+    if (this.#declared.monitor === null) return;
+    const reports = this.#stream.filter(({ result }) => result.outcome !== 'not_run');
+    const keys = reports.map(({ region, result }) => ({ monitorId, slot: result.slot, region }));
+    const recorded = await this.#store.recording.recordedOutcomes(keys);
+    const lost = keys[recorded.findIndex((outcome) => outcome === null || outcome === 'not_run')];
+    if (lost !== undefined)
+      this.#oracle.leaders(
+        `${lost.region}'s result about slot ${lost.slot} is lost`,
+        this.#clock.monotonic(),
+      );
+  }
+
   /** The first start: the monitor and its channels are declared. */
   async #start(): Promise<void> {
-    await this.#startService();
+    const [first] = this.#processes as [Process];
+    if (this.#pair === null) await this.#startService(first, null);
+    else await this.#pair.take(first);
+    for (const task of this.#work.splice(0)) await task();
     await this.#declared.declare(monitorOf(this.#world));
     for (const [index, kind] of this.#world.channels.entries()) await this.#declared.link(index + 1, kind);
-    void this.#service?.applyChanges();
+    this.#pair?.rowsChanged();
+    this.#life?.applyChanges();
     await this.#settle();
   }
 
-  async #startService(): Promise<void> {
-    const around = {
+  #newProcess(number: number): Process {
+    const clock = new FreezableClock(this.#clock);
+    return { clock, number, up: new MortalClock(clock), cutUntil: 0, isTaking: false };
+  }
+
+  #newPair(store: RewindableStore): Pair {
+    const lifeOf = (writer: ShardStore) => this.#lives.find(({ held }) => held?.store === writer) ?? null;
+    return new Pair({
+      world: this.#world,
       clock: this.#clock,
+      processes: this.#processes,
+      store,
+      declared: this.#declared,
+      oracle: this.#oracle,
+      batchOf: (writer) => lifeOf(writer)?.service.writing ?? this.#writingOfDead(writer),
+      leads: (process) => this.#lives.some((life) => life.process === process),
+      isLed: () => {
+        const { process } = this.#life ?? {};
+        return (
+          process !== undefined && !process.clock.isFrozen && process.cutUntil <= this.#clock.monotonic()
+        );
+      },
+      onTaken: (process, held) => this.#work.push(() => this.#lead(process, held)),
+      onLost: (writer) => {
+        const life = lifeOf(writer);
+        if (life === null) return;
+        this.#note(`coordinator ${life.process.number} does not lead any more`);
+        this.#end(life);
+      },
+    });
+  }
+
+  /** What a life that has ended had sent before. */
+  #writingOfDead(writer: ShardStore): Commit | null {
+    const { life } = this.#eras.at(-1) ?? {};
+    return life?.held?.store === writer ? life.service.writing : null;
+  }
+
+  /** A process has taken the lease. */
+  async #lead(process: Process, held: Held): Promise<void> {
+    if (held.lease.isOver || this.#pair?.leaders.current !== held.store) return;
+    this.#note(`coordinator ${process.number} leads`);
+    const steps = this.#closeEra();
+    await this.#startService(process, held, steps);
+  }
+
+  /** Shows what the last leader has committed without having shown it. Returns the number of steps of the oracle then. */
+  #closeEra(): number {
+    const { life } = this.#eras.at(-1) ?? {};
+    if (life === undefined) return 0;
+    if (!life.isOver) this.#endedAt = life.service.now;
+    for (const commit of life.service.committed()) this.#show(commit);
+    const unanswered = life.service.unanswered();
+    if (unanswered !== null) this.#show(unanswered);
+    const evaluated = this.#shown.at(-1)?.commit ?? null;
+    const { steps } = this.#oracle;
+    this.#oracle.tell((oracle) => oracle.ended(evaluated));
+    return steps;
+  }
+
+  async #startService(process: Process, held: Held | null, from = 0): Promise<void> {
+    const isCurrent = () => held === null || this.#pair?.leaders.current === held.store;
+    const slots = new SlotsOfLife(
+      this.#slots,
+      isCurrent,
+      held === null ? null : () => this.#declared.monitor,
+    );
+    const lead =
+      held === null
+        ? null
+        : {
+            commit: commitThrough(held.lease.store),
+            network: this.#clock,
+            maySend: () => held.lease.isTrusted(),
+            sent: () => this.#pair?.leaders.sends(held.store),
+            isCurrent,
+          };
+    const around = {
+      clock: process.clock,
       presence: this.#presence,
       store: this.#store,
       offer: (region: Region, job: Offer) => this.#agents.offer(region, job),
@@ -146,41 +276,42 @@ class Simulation {
       commitsTakeTime: this.#isSlow,
       shedding: this.#shedding,
       momentOf: (now: Now) => this.#oracle.moment(now),
-      slots: this.#slots,
+      slots,
+      lead,
     };
     for (const region of this.#presence.live()) if (!this.#agents.has(region)) this.#presence.went(region);
     for (const region of this.#agents.regions()) this.#presence.came(region);
     const service = await Service.start(around, this.#declared.monitor, this.#endedAt);
-    this.#service = service;
-    this.#oracle.started(service.now, service.isBehind, this.#declared);
-    this.#read = service.position;
-    const [before, latestAt] = [this.#stream.length, this.#clock.monotonic() + LONGEST_START_MS];
-    this.#clock.after(ROUND_MS, () => this.#resume(service, before, latestAt));
-  }
-
-  /** Dispatch begins when the log of changes is applied and the `before` reports from before the start are recorded. */
-  #resume(service: Service, before: number, latestAt: number): void {
-    if (this.#service !== service) return;
-    if (!(service.isReading && service.position >= before) && this.#clock.monotonic() < latestAt) {
-      this.#clock.after(RECORDED_MS, () => this.#resume(service, before, latestAt));
-      return;
-    }
-    this.#work.push(async () => {
-      service.resume();
-      this.#isResumed = true;
-      this.#tickSoon(0);
+    const { now, isBehind } = service;
+    const rows = { windows: new Map(this.#declared.windows), monitor: this.#declared.monitor };
+    this.#oracle.tell((oracle) => oracle.started(now, isBehind, rows));
+    const life: Life = new Life({
+      process,
+      held,
+      service,
+      stream: this.#stream,
+      slots,
+      onRead: ({ result }) => {
+        if (life !== this.#life || !service.knows(result.monitor)) return;
+        const read = service.now;
+        this.#oracle.tell((oracle) => oracle.read(result, read));
+      },
+      onTrust: () => {
+        if (held !== null) this.#pair?.leaders.sends(held.store);
+      },
+      onResume: (resume) => this.#work.push(async () => resume()),
     });
+    this.#lives.push(life);
+    this.#eras.push({ life, from });
+    // The lease may have been lost while the rows were loaded.
+    if (held?.lease.isOver) this.#end(life);
   }
 
   /** Most instants bring nothing to commit, such as those at which a check begins. */
   #needsSettling(): boolean {
-    const service = this.#service;
     if (this.#work.length > 0) return true;
-    return service !== null && (this.#restart !== null || this.#hasUnread(service) || !service.isIdle);
-  }
-
-  #hasUnread(service: Service): boolean {
-    return service.isReading && this.#read < this.#stream.length;
+    const isKilling = this.#restart !== null && this.#life !== null;
+    return isKilling || this.#lives.some(({ needsSettling }) => needsSettling);
   }
 
   /** Commits the events of the instant as far as commits take no time, and shows them to the oracle. */
@@ -188,17 +319,29 @@ class Simulation {
     const work = this.#work;
     this.#work = [];
     for (const task of work) await task();
-    const service = this.#service;
-    if (service === null) return;
+    for (const former of [...this.#lives]) if (former !== this.#life) await this.#settleLife(former);
+    const life = this.#life;
+    if (life === null) return;
+    const { service } = life;
     const isKilled = this.#restart !== null && service.hasNews;
     if (isKilled && this.#restart?.isBeforeCommit && service.flight === null && !this.#isSlow)
-      return this.#kill();
+      return this.#kill(life);
+    await this.#settleLife(life);
+    if (life.isOver) return;
+    if (isKilled && !this.#isSlow) this.#kill(life);
+    else if (this.#restart !== null && this.#isSlow) this.#killIn(life);
+    if (this.#freezing !== null) this.#freezeIn(life, this.#freezing);
+  }
+
+  async #settleLife(life: Life): Promise<void> {
+    if (life.isFrozen) return;
+    const { service } = life;
     do {
-      this.#readMore(service);
-      for (const commit of await service.flush()) this.#show(commit);
-    } while (service.flight === null && this.#hasUnread(service));
-    if (isKilled && !this.#isSlow) this.#kill();
-    else if (this.#restart !== null && this.#isSlow) this.#killIn(service);
+      life.readMore();
+      const commits = await service.flush();
+      if (life === this.#life) for (const commit of commits) this.#show(commit);
+      else if (commits.length > 0) life.tickSoon(0);
+    } while (service.flight === null && life.hasUnread && !life.isOver);
   }
 
   /** Whether commits take time in this world. */
@@ -207,78 +350,82 @@ class Simulation {
   }
 
   /** Plans the kill, in the first batch after the move. */
-  #killIn(service: Service): void {
-    const { flight } = service;
+  #killIn(life: Life): void {
+    const { flight } = life.service;
     if (flight === null || this.#restart === null) return;
     const restart = this.#restart;
     const afterMs = killAfterMs(flight, restart, this.#clock.monotonic());
     if (afterMs === null) return;
     this.#restart = null;
     this.#clock.after(afterMs, () => {
-      if (this.#service === service) this.#kill(restart);
+      if (!life.isOver) this.#kill(life, restart);
     });
   }
 
   #show(commit: Commit): void {
-    const { told, transitions, announcements, status, now, moment } = commit;
-    this.#evaluated = commit;
+    if (this.#isDone.has(commit)) return;
+    this.#isDone.add(commit);
+    const { told, transitions, announcements, now, moment, freeSince } = commit;
+    this.#shown.push({ commit, from: this.#oracle.steps });
+    for (const each of told) if (each.is === 'unlinked') this.#pair?.leaders.unlinked(each.channel);
+    for (const each of announcements) this.#pair?.leaders.announced(each);
     // Changes that time alone should have made are judged with the next event.
     if (told.length === 0 && transitions.length === 0 && announcements.length === 0) {
-      this.#oracle.passed(now, moment, commit.freeSince);
+      this.#oracle.tell((oracle) => oracle.passed(now, moment, freeSince));
       return;
     }
     this.#events += told.length;
-    this.#outages.see(transitions, status, this.#clock.monotonic());
+    this.#outages.see(transitions, commit.status, this.#clock.monotonic());
     this.#tell(commit);
-    this.#oracle.look(told, commit, now, moment);
-    if (told.length > 0) this.#tickSoon(0);
+    this.#oracle.tell((oracle) => oracle.look(told, commit, now, moment));
+    if (told.length > 0) this.#life?.tickSoon(0);
   }
 
-  #kill(restart = this.#restart): void {
+  /** It runs no more. What it has sent to the database may still arrive there. */
+  #end(life: Life): void {
+    if (life === this.#life) this.#slots.ended();
+    if (life === this.#eras.at(-1)?.life) this.#endedAt = life.service.now;
+    life.isOver = true;
+    life.service.kill();
+    this.#lives.splice(this.#lives.indexOf(life), 1);
+    this.#pair?.lookOn();
+  }
+
+  #kill(life: Life, restart = this.#restart): void {
     this.#restart = null;
-    const service = this.#service;
-    if (service === null) return;
-    this.#endedAt = service.now;
-    // Of several changes of one instant, the first may be committed.
-    for (const commit of service.committed()) this.#show(commit);
-    const unanswered = service.kill();
-    if (unanswered !== null) this.#show(unanswered);
-    this.#note(`the coordinator is killed${unanswered === null ? '' : ' before it knows of a commit'}`);
-    this.#oracle.ended(this.#evaluated);
-    this.#service = null;
-    this.#isResumed = false;
+    const { process } = life;
+    if (this.#pair === null) {
+      this.#endedAt = life.service.now;
+      // Of several changes of one instant, the first may be committed.
+      for (const commit of life.service.committed()) this.#show(commit);
+      const isUnanswered = life.service.unanswered() !== null;
+      this.#end(life);
+      this.#closeEra();
+      this.#note(`the coordinator is killed${isUnanswered ? ' before it knows of a commit' : ''}`);
+    } else {
+      this.#note(`coordinator ${process.number} is killed`);
+      for (const each of this.#lives.filter((one) => one.process === process)) this.#end(each);
+      process.up?.die();
+      process.up = null;
+      process.clock.thaw();
+    }
     this.#clock.after(restart?.downMs ?? 0, () => {
-      this.#note('the coordinator starts');
-      this.#work.push(() => this.#startService());
+      this.#note(`the coordinator starts`);
+      if (this.#pair === null) this.#work.push(() => this.#startService(process, null));
+      else {
+        process.up = new MortalClock(process.clock);
+        this.#pair.lookOn();
+      }
     });
   }
 
   #arrived(report: Report): void {
     this.#stream.push(report);
-    if (this.#service !== null) this.#readMore(this.#service);
-  }
-
-  /** Reads the stream, as far as the recorder has room. */
-  #readMore(service: Service): void {
-    if (!service.isReading) return;
-    while (this.#read < this.#stream.length && service.waiting < MOST_WAITING) {
-      const report = this.#stream[this.#read] as Report;
-      if (service.knows(report.result.monitor)) this.#oracle.read(report.result, service.now);
-      this.#read += 1;
-      service.record(report, this.#read);
-    }
+    for (const life of this.#lives) life.readMore();
   }
 
   #tickSoon(delayMs: number): void {
-    const at = this.#clock.monotonic() + delayMs;
-    if (at === this.#tickAt || (at > this.#tickAt && this.#tickAt > this.#clock.monotonic())) return;
-    this.#tickAt = at;
-    this.#clock.after(delayMs, () => {
-      if (this.#tickAt !== at) return;
-      this.#tickAt = Number.POSITIVE_INFINITY;
-      if (this.#isResumed && this.#service !== null)
-        this.#tickSoon(Math.max(1, this.#service.dispatching.tick()));
-    });
+    for (const life of this.#lives) life.tickSoon(delayMs);
   }
 
   #startAgent(region: Region): void {
@@ -288,9 +435,7 @@ class Simulation {
 
   #came(region: Region): void {
     this.#presence.came(region);
-    if (!this.#isResumed) return;
-    this.#service?.dispatching.regionCame(region);
-    this.#tickSoon(0);
+    for (const life of this.#lives) life.regionCame(region);
   }
 
   #stopAgent(region: Region): void {
@@ -310,7 +455,7 @@ class Simulation {
     this.#clock.after(MISSED_MS, () => {
       if (this.#agents.has(region)) return;
       this.#presence.went(region);
-      if (this.#isResumed) this.#service?.dispatching.regionWent(region);
+      for (const life of this.#lives) life.dispatch((dispatching) => dispatching.regionWent(region));
       then();
       this.#tickSoon(0);
     });
@@ -318,7 +463,7 @@ class Simulation {
 
   /** Carries out a move. A move that needs the service waits until it has resumed. */
   #move(move: Move): void {
-    if (!this.#isResumed && NEEDS_SERVICE.has(move.do) && !this.#world.isDeclaredMeanwhile) {
+    if (this.#life?.isResumed !== true && NEEDS_SERVICE.has(move.do) && !this.#world.isDeclaredMeanwhile) {
       this.#clock.after(ROUND_MS, () => this.#move(move));
       return;
     }
@@ -342,7 +487,7 @@ class Simulation {
         return;
       case 'set-wall-clock':
         this.#clock.stepWall(move.byMs);
-        this.#oracle.clockWasSet();
+        this.#oracle.tell((oracle) => oracle.clockWasSet());
         this.#slots.clockWasSet();
         this.#tickSoon(TICK_MS);
         return;
@@ -351,6 +496,13 @@ class Simulation {
       case 'set-window':
       case 'remove-window':
         this.#change(() => this.#declared.change(move));
+        return;
+      case 'freeze':
+      case 'cut-database':
+      case 'resign':
+      case 'expire-lease':
+      case 'set-back':
+        if (this.#pair !== null) this.#moveLease(move, this.#pair);
         return;
       default:
         this.#declare(move);
@@ -361,8 +513,76 @@ class Simulation {
   #change(write: () => Promise<void>): void {
     this.#work.push(async () => {
       await write();
-      void this.#service?.applyChanges();
+      this.#pair?.rowsChanged();
+      this.#life?.applyChanges();
     });
+  }
+
+  #moveLease(move: Move, pair: Pair): void {
+    const life = this.#life;
+    switch (move.do) {
+      case 'freeze':
+        if (move.isUnanswered) this.#freezing = move;
+        else if (life !== null && !life.isFrozen) this.#freeze(life, move.forMs);
+        break;
+      case 'cut-database':
+        if (life !== null) life.process.cutUntil = this.#clock.monotonic() + move.forMs;
+        break;
+      case 'resign':
+        if (life === null || life.isFrozen) break;
+        void life.held?.lease.resign();
+        this.#end(life);
+        break;
+      case 'expire-lease':
+        pair.expireLease();
+        break;
+      case 'set-back':
+        this.#setBack(move, pair);
+    }
+    pair.lookOn();
+  }
+
+  /** Plans that the process stands still, in the first batch after the move. */
+  #freezeIn(life: Life, move: Move & { do: 'freeze' }): void {
+    const { flight } = life.service;
+    const wanted = { ...move, do: 'restart', downMs: 0, isBeforeCommit: false } as const;
+    const afterMs = flight === null ? null : killAfterMs(flight, wanted, this.#clock.monotonic());
+    if (afterMs === null) return;
+    this.#freezing = null;
+    this.#clock.after(afterMs, () => {
+      if (!life.isOver && !life.isFrozen) this.#freeze(life, move.forMs);
+      this.#pair?.lookOn();
+    });
+  }
+
+  #freeze(life: Life, forMs: number): void {
+    const { process } = life;
+    life.freeze();
+    this.#clock.after(forMs, () => {
+      this.#note(`coordinator ${process.number} goes on`);
+      process.clock.thaw();
+      if (!life.isOver) life.wokeUp();
+      this.#pair?.lookOn();
+    });
+  }
+
+  /** The database loses its last commits. What the oracle was shown of them is forgotten. */
+  #setBack({ commits, forMs }: Move & { do: 'set-back' }, pair: Pair): void {
+    const life = this.#life;
+    if (life !== null && life === this.#eras.at(-1)?.life)
+      for (const commit of life.service.committed()) this.#show(commit);
+    for (const process of this.#processes)
+      process.cutUntil = Math.max(process.cutUntil, this.#clock.monotonic() + forMs);
+    const { batches: lost, takes } = pair.setBack(commits);
+    this.#note(`the database has lost ${lost.size} batches`);
+    this.#slots.ended();
+    for (const commit of lost) this.#isDone.add(commit);
+    const firstShown = this.#shown.find(({ commit }) => lost.has(commit))?.from ?? this.#oracle.steps;
+    const firstEra = this.#eras.find(({ life: { held } }) => held !== null && takes.has(held.store));
+    const steps = Math.min(firstShown, firstEra?.from ?? firstShown);
+    this.#oracle.rewindTo(steps);
+    this.#shown = this.#shown.filter(({ from }) => from < steps);
+    if (firstEra !== undefined) this.#eras.length = this.#eras.indexOf(firstEra);
   }
 
   #declare(move: Move): void {

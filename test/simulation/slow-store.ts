@@ -1,5 +1,6 @@
 import { StoreError } from '@svc/coordinator/store/errors.ts';
 import type { RecordedBatch, RecordingStore } from '@svc/coordinator/store/results/recording-store.ts';
+import type { Clock } from '@svc/shared/clock.ts';
 import type { MortalClock } from './mortal-clock.ts';
 
 /** How long a commit takes: to its end, and from there until the process knows of it, ms. */
@@ -14,8 +15,33 @@ export type CommitTime = {
 const FIRST_RETRY_MS = 100;
 const LONGEST_RETRY_MS = 5_000;
 
+const AT_ONCE = async () => {};
+/** What a start writes while it loads. */
+const UNDELAYED = { before: AT_ONCE, after: AT_ONCE, wait: AT_ONCE };
+
 /** A batch on its way. Instants are monotonic ms. */
 export type Flight = { readonly begunAt: number; readonly durableAt: number; readonly answeredAt: number };
+
+type Ids = readonly (number | null)[];
+
+/** A batch as it is committed: `write` is the transaction, between two waits. */
+export type BatchWrite = {
+  readonly before: () => Promise<void>;
+  readonly write: () => Promise<Ids>;
+  readonly after: () => Promise<void>;
+  /** A further wait on the way to the database. */
+  readonly wait: (ms: number) => Promise<void>;
+};
+
+/** Commits a batch. */
+export type CommitBatch = (batch: BatchWrite) => Promise<Ids>;
+
+export const commitAlone: CommitBatch = async ({ before, write, after }) => {
+  await before();
+  const ids = await write();
+  await after();
+  return ids;
+};
 
 /** Told of the life of each batch. */
 export type BatchLife = {
@@ -38,6 +64,9 @@ export class SlowStore implements RecordingStore {
   readonly #clock: MortalClock;
   readonly #timeOf: (commit: number) => CommitTime;
   readonly #life: BatchLife;
+  readonly #commit: CommitBatch;
+  /** The clock of what is outside of the process; null: nothing goes on without the process. */
+  readonly #network: Clock | null;
   #commits = 0;
   /** Number of batches in a row that were not written. */
   #failures = 0;
@@ -50,17 +79,23 @@ export class SlowStore implements RecordingStore {
   #onWait: () => void = () => {};
   #waits = this.#nextWait();
 
-  /** @param timeOf the time of the commit with this number */
+  /**
+   * @param timeOf the time of the commit with this number
+   * @param network the clock by which a batch travels that the process has sent; null: it is lost with the process
+   */
   constructor(
     store: RecordingStore,
     clock: MortalClock,
     timeOf: (commit: number) => CommitTime,
     life: BatchLife,
+    { commit, network }: { readonly commit: CommitBatch; readonly network: Clock | null },
   ) {
     this.#store = store;
     this.#clock = clock;
     this.#timeOf = timeOf;
     this.#life = life;
+    this.#commit = commit;
+    this.#network = network;
   }
 
   /** Resolves when a batch begins to wait for time to pass. */
@@ -80,30 +115,46 @@ export class SlowStore implements RecordingStore {
     return this.#store.positions();
   }
 
-  async record(batch: RecordedBatch): Promise<readonly (number | null)[]> {
-    if (this.isLoading) return this.#store.record(batch);
+  async record(batch: RecordedBatch): Promise<Ids> {
+    if (this.isLoading) return this.#commit({ ...UNDELAYED, write: () => this.#store.record(batch) });
     this.#life.evaluated();
     const { writeMs, answerMs, fails } = this.#timeOf(this.#commits++);
+    const wait = (ms: number) => this.#wait(ms, this.#network ?? this.#clock);
     this.flight = null;
-    if (writeMs > 0) {
-      const begunAt = this.#clock.monotonic();
-      const durableAt = begunAt + writeMs;
-      this.flight = { begunAt, durableAt, answeredAt: durableAt + answerMs };
-      await this.#wait(writeMs);
+    try {
+      const ids = await this.#commit({
+        wait,
+        before: async () => {
+          if (writeMs > 0) {
+            const begunAt = this.#clock.monotonic();
+            const durableAt = begunAt + writeMs;
+            this.flight = { begunAt, durableAt, answeredAt: durableAt + answerMs };
+            await wait(writeMs);
+          }
+          if (this.#network === null && !this.#clock.isAlive) await new Promise(() => {});
+          if (fails) throw new StoreError('store-busy', 'the database accepts no writes');
+        },
+        write: async () => {
+          const written = await this.#store.record(batch);
+          this.#life.durable(batch, written);
+          return written;
+        },
+        after: async () => {
+          if (answerMs > 0) await this.#wait(answerMs, this.#clock);
+        },
+      });
+      this.#failures = 0;
+      this.flight = null;
+      this.#life.answered();
+      return ids;
+    } catch (error) {
+      this.#fail();
+      throw error;
     }
-    if (!this.#clock.isAlive) return new Promise(() => {});
-    if (fails) this.#fail();
-    this.#failures = 0;
-    const ids = await this.#store.record(batch);
-    this.#life.durable(batch, ids);
-    if (answerMs > 0) await this.#wait(answerMs);
-    this.flight = null;
-    this.#life.answered();
-    return ids;
   }
 
   /** The queue waits before it tries again, and nothing else is written meanwhile. */
-  #fail(): never {
+  #fail(): void {
     this.#life.failed();
     const waitMs = Math.min(FIRST_RETRY_MS * 2 ** this.#failures, LONGEST_RETRY_MS);
     this.#failures += 1;
@@ -115,16 +166,14 @@ export class SlowStore implements RecordingStore {
     });
     this.#onWait();
     this.#waits = this.#nextWait();
-    throw new StoreError('store-busy', 'the database accepts no writes');
   }
 
-  /** Its timer dies with the process. */
-  async #wait(ms: number): Promise<void> {
+  async #wait(ms: number, clock: Clock): Promise<void> {
     this.isWaiting = true;
     this.#onWait();
     this.#waits = this.#nextWait();
     await new Promise<void>((resolve) =>
-      this.#clock.after(ms, () => {
+      clock.after(ms, () => {
         this.isWaiting = false;
         resolve();
       }),

@@ -1,6 +1,6 @@
 import type { SlotEvents } from '@svc/coordinator/verdict/slots.ts';
 import type { Region } from '@svc/shared/regions.ts';
-import type { Slots } from './oracle/slots.ts';
+import type { JudgeOfSlots } from './oracle/slots.ts';
 import type { Told } from './told.ts';
 
 /**
@@ -10,7 +10,7 @@ import type { Told } from './told.ts';
 export function toldEvents(
   events: SlotEvents,
   note: (told: Told) => void,
-  { slots, heldBy }: { slots: Slots; heldBy: (region: Region) => Iterable<number> },
+  { slots, heldBy }: { slots: JudgeOfSlots; heldBy: (region: Region) => Iterable<number> },
 ): SlotEvents {
   return {
     opened: (monitor, slot, regions) => {

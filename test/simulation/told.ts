@@ -58,6 +58,8 @@ export type Announcement = {
   readonly isClosure: boolean;
   /** The content of the alert. */
   readonly alert?: Alert;
+  /** By which receivers know it again. */
+  readonly id?: string;
 };
 
 /** An incident began. `at`: epoch ms. */

@@ -87,6 +87,19 @@ export type Move = { readonly at: number } & (
       readonly isDaily: boolean;
     }
   | { readonly do: 'remove-window'; readonly window: number }
+  /**
+   * Of two coordinators, the leader stands still: nothing runs in it, and afterwards all of that comes at once.
+   * `isUnanswered`: it does so between the next commit and its acknowledgement.
+   */
+  | { readonly do: 'freeze'; readonly forMs: number; readonly isUnanswered: boolean }
+  /** Nothing passes between the leader and the database. What was sent arrives later, or is lost. */
+  | { readonly do: 'cut-database'; readonly forMs: number }
+  /** The leader gives its lease up. */
+  | { readonly do: 'resign' }
+  /** The lease expires now, whatever the leader does. */
+  | { readonly do: 'expire-lease' }
+  /** The database is away, and comes back without its last batches and changes of leader. Rows of people stay. */
+  | { readonly do: 'set-back'; readonly commits: number; readonly forMs: number }
 );
 
 /** How often small things go wrong, as probabilities per check. */
@@ -148,6 +161,8 @@ export type World = {
    */
   readonly isDeclaredMeanwhile: boolean;
   readonly judging: Judging;
+  /** Two coordinators share the database, and commits take time. Otherwise there is one. */
+  readonly isPair?: boolean;
 };
 
 /** Nothing goes wrong. */

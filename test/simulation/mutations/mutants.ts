@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { context, type Plugin } from 'esbuild';
 import type { Finding, firstFinding } from './mutant.ts';
-import { MUTATIONS, type Mutation, sourceOf } from './mutations.ts';
+import { MUTATIONS, type Mutation, mutated, sourceOf } from './mutations.ts';
 
 /*
  * Entry of a process for coordinators that have a defect, one after the other. Each is a bundle of the sources, which
@@ -25,7 +25,7 @@ const sources = new Set(MUTATIONS.map((mutation) => fileURLToPath(sourceOf(mutat
 let present: Mutation | null = null;
 
 /** The sources with the present defect. Packages that are not ours are loaded once, as they are. */
-const mutated: Plugin = {
+const defects: Plugin = {
   name: 'mutated',
   setup({ onLoad, onResolve }) {
     onResolve({ filter: /^[^./]/ }, ({ path, kind }) =>
@@ -36,9 +36,8 @@ const mutated: Plugin = {
     onLoad({ filter: /\.ts$/ }, async ({ path }) => {
       if (!sources.has(path)) return undefined;
       const text = await readFile(path, 'utf8');
-      const { from, to } = present ?? { from: '', to: '' };
       const isHere = present !== null && fileURLToPath(sourceOf(present)) === path;
-      return { contents: isHere ? text.replace(from, () => to) : text, loader: 'ts' };
+      return { contents: isHere && present !== null ? mutated(text, present) : text, loader: 'ts' };
     });
   },
 };
@@ -51,7 +50,7 @@ const bundles = await context({
   target: 'node24',
   write: false,
   logLevel: 'silent',
-  plugins: [mutated],
+  plugins: [defects],
 });
 
 process.on('message', (number: Asked) => void answer(number));

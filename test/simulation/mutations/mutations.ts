@@ -1,17 +1,24 @@
 import { CALM, type World } from '../world.ts';
 
+/** A text that occurs once in the file, and what replaces it. */
+type Edit = { readonly from: string; readonly to: string };
+
 /** A deliberate defect: in a file of the coordinator's sources, one text replaces another. */
-export type Mutation = {
+export type Mutation = Edit & {
   /** The defect in words. */
   readonly name: string;
   /** Path in the coordinator's sources. */
   readonly file: string;
-  /** Text that occurs once in the file. */
-  readonly from: string;
-  readonly to: string;
+  /** Further edits of the same file. */
+  readonly and?: readonly Edit[];
   /** A world that shows the defect, as its differences from a quiet world. Undefined: random worlds show it. */
   readonly story?: Partial<World>;
 };
+
+/** The source with the defect. */
+export function mutated(source: string, { from, to, and = [] }: Mutation): string {
+  return [{ from, to }, ...and].reduce((text, edit) => text.replace(edit.from, () => edit.to), source);
+}
 
 /** The file with the defect's place. */
 export function sourceOf({ file }: Mutation): URL {
@@ -149,6 +156,36 @@ const SECOND_NOT_RUN: Partial<World> = {
   mishaps: { ...CALM, notRun: 0.3 },
   troubles: [{ from: 0, until: 5 * PERIOD, regions: [A], sees: 'refused', flapMs: 0 }],
   moves: [{ at: 2_504, do: 'roll-agent', region: C }],
+};
+
+/** The leader stands still between a commit and its acknowledgement. The other one leads meanwhile. */
+const ANSWERED_LATE: Partial<World> = {
+  seed: 1,
+  periodMs: PERIOD,
+  lengthMs: 8 * PERIOD,
+  timeoutMs: 5_000,
+  regions: THREE,
+  agents: THREE,
+  isPair: true,
+  commits: { writeMs: 100, answerMs: 1_000, stalls: 0, stallMs: 0 },
+  moves: [{ at: 3 * PERIOD, do: 'freeze', forMs: 20_000, isUnanswered: true }],
+};
+
+/** The second take of the lease is lost, and made again by the other coordinator while the first one is cut off. */
+const TAKEN_AGAIN: Partial<World> = {
+  seed: 1,
+  periodMs: PERIOD,
+  lengthMs: 12 * PERIOD,
+  timeoutMs: 5_000,
+  regions: THREE,
+  agents: THREE,
+  isPair: true,
+  commits: { writeMs: 100, answerMs: 0, stalls: 0, stallMs: 0 },
+  moves: [
+    { at: 3 * PERIOD, do: 'resign' },
+    { at: 4 * PERIOD, do: 'freeze', forMs: 20_000, isUnanswered: false },
+    { at: 4 * PERIOD + 1_000, do: 'set-back', commits: 20, forMs: 500 },
+  ],
 };
 
 /** A region is removed and declared again. A slot of before fails after the next one was given. */
@@ -717,5 +754,41 @@ export const MUTATIONS: readonly Mutation[] = [
     file: 'checks/scheduler.ts',
     from: 'events.opened(monitor, slot, live);\n',
     to: 'events.opened(monitor, slot, live);\n    if (slot % 7 === 0 && live.length > 1 && running.length === 0) events.skipped(monitor, slot, live[0] as Region);\n',
+  },
+  {
+    name: 'a leader that was replaced writes on: there is no fence',
+    file: 'store/shard-lease.ts',
+    from: 'CASE WHEN term = ? AND writes >= ? THEN term END',
+    to: "CASE WHEN ? <> '' AND ? >= 0 THEN term END",
+  },
+  {
+    name: 'the fence compares how often the lease was taken, which a database that is set back counts again',
+    file: 'store/shard-lease.ts',
+    from: '  return changesOf(taken) === 1;\n}',
+    to: `  if (changesOf(taken) !== 1) return false;
+  const sql = 'UPDATE shards SET epoch = epoch WHERE id = ? AND term = ? AND epoch = ?';
+  const [found] = await store.commit([{ sql, rows: Array.from({ length: 300 }, (_, epoch) => [shard, term, epoch]) }]);
+  EPOCHS.set(term, [...(found ?? [])].findIndex(({ changes }) => changes === 1));
+  return true;
+}
+const EPOCHS = new Map<string, number>();`,
+    and: [
+      { from: 'CASE WHEN term = ? AND writes >= ? THEN', to: 'CASE WHEN epoch = ? AND ? >= 0 THEN' },
+      { from: '[[term, writes, LEASE_MS', to: '[[EPOCHS.get(term) ?? 0, writes, LEASE_MS' },
+    ],
+    story: TAKEN_AGAIN,
+  },
+  {
+    name: 'a leader writes on although the database has lost its last writes',
+    file: 'store/shard-lease.ts',
+    from: 'AND writes >= ? THEN',
+    to: 'AND ? >= 0 THEN',
+  },
+  {
+    name: 'a leader trusts its lease from the end of a renewal',
+    file: 'store/shard-lease.ts',
+    from: 'onRenewed(begunAt);',
+    to: 'onRenewed(now());',
+    story: ANSWERED_LATE,
   },
 ];

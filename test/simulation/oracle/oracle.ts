@@ -28,6 +28,8 @@ export const VIOLATIONS = [
   'history',
   /** A slot was not given in time, or a region was left out of the first one. */
   'slots',
+  /** A former leader wrote or sent something, an alert got a second id, or a result was lost. */
+  'leaders',
 ] as const;
 export type ViolationKind = (typeof VIOLATIONS)[number];
 export type Violation = { readonly kind: ViolationKind; readonly at: number; readonly text: string };

@@ -14,6 +14,12 @@ const SLOWEST = 1.12;
 /** A tick that is late, ms. */
 const SLACK_MS = 2_000;
 
+/** What a life of the coordinator tells. */
+export type JudgeOfSlots = Pick<
+  Slots,
+  'opened' | 'offered' | 'read' | 'answered' | 'skipped' | 'declared' | 'resumed'
+>;
+
 /**
  * Judges what dispatch gives out: "a monitor gets one slot per period", and its first one at once, in all regions
  * (`offers.ts`). The rest of the oracle takes the slots as they come: without any, `unknown` would be right for ever.
@@ -50,12 +56,16 @@ export class Slots {
     this.#oracle = oracle;
   }
 
-  /** Dispatch begins, with the monitor as it is declared then. */
-  resumed(monitor: LiveMonitor | null): void {
+  /**
+   * Dispatch begins, with the monitor as it is declared then.
+   *
+   * @param isAgain whether slots may have been given that are not known here
+   */
+  resumed(monitor: LiveMonitor | null, isAgain = false): void {
     this.#isRunning = true;
     this.#since = null;
     // Activations and slots of a clock that was ahead are not believed: no first slot is expected of them.
-    if (this.#wasClockSet) this.#given = monitor;
+    if (this.#wasClockSet || isAgain) this.#given = monitor;
     this.#take(monitor);
   }
 

@@ -102,8 +102,8 @@ export type LeaseHolder = ShardTerm & {
   /** Called after each renewal, with the instant at which the renewal was begun, on the clock of `now`. */
   readonly onRenewed: (begunAt: number) => void;
   /**
-   * Called when another coordinator has taken the shard, so that
-   * the write was refused, and when the shard's row is missing.
+   * Called when a write was refused, because another coordinator has taken the shard or the database has lost
+   * writes of this one, and when the shard's row is missing.
    */
   readonly onLost: () => void;
 };

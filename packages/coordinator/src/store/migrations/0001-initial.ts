@@ -127,6 +127,18 @@ const DECLARED = [
     monitor_id INTEGER, notification_id INTEGER, detail TEXT)`,
 ];
 
+/**
+ * The shards and their leases, see `shard-lease.ts`. The number of rows is the number of shards. `term` is
+ * drawn at random each time a coordinator takes the lease; '': the holder has resigned. When the row has got
+ * another term, the constraint refuses the writes of the former leader. `writes` counts the transactions of
+ * this term. `holder` and `epoch` (how often the lease was taken) are only for people. `coordinator`: the id
+ * of the holder in `coordinators`. `expires_at` is an instant of the database's clock.
+ */
+export const SHARDS = `CREATE TABLE shards (
+  id INTEGER PRIMARY KEY, holder TEXT NOT NULL, coordinator TEXT NOT NULL,
+  term TEXT CONSTRAINT not_leading CHECK (term IS NOT NULL),
+  writes INTEGER NOT NULL, epoch INTEGER NOT NULL, expires_at INTEGER NOT NULL)`;
+
 const EVALUATION = [
   // The results of all regions about a slot of a monitor. The key begins with the slot. So rows that are
   // recorded together lie together, and expired rows are one range. `regions` has a bit for each region with
@@ -185,16 +197,7 @@ const EVALUATION = [
   `CREATE TABLE stream_positions (
     stream TEXT PRIMARY KEY, stream_created TEXT NOT NULL, sequence INTEGER NOT NULL,
     message_id TEXT NOT NULL, message_time INTEGER NOT NULL) WITHOUT ROWID`,
-  // The shards and their leases, see `shard-lease.ts`. The number of rows is the number of shards. `term` is
-  // drawn at random each time a coordinator takes the lease; '': the holder has resigned. When the row has got
-  // another term, the constraint refuses the writes
-  // of the former leader. `writes` counts the transactions of this term. `holder` and `epoch` (how often the
-  // lease was taken) are only for people. `coordinator`: the id of the holder in `coordinators`. `expires_at`
-  // is an instant of the database's clock.
-  `CREATE TABLE shards (
-    id INTEGER PRIMARY KEY, holder TEXT NOT NULL, coordinator TEXT NOT NULL,
-    term TEXT CONSTRAINT not_leading CHECK (term IS NOT NULL),
-    writes INTEGER NOT NULL, epoch INTEGER NOT NULL, expires_at INTEGER NOT NULL)`,
+  SHARDS,
   `INSERT INTO shards (id, holder, coordinator, term, writes, epoch, expires_at) VALUES (0, '', '', '', 0, 0, 0)`,
   // The coordinators that can lead, while there are several shards. `seen_at` is an instant of the database's
   // clock, and is written each second.
