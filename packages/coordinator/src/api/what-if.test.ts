@@ -100,7 +100,14 @@ describe('a what-if', () => {
     expect(until - from).toBe(7 * 86_400_000);
   });
 
+  test('takes a quorum and slots in a row', async () => {
+    const { status } = await whatIf({ quorum: 2, confirm_after: 2, recover_after: 10 });
+    expect(status).toBe(200);
+    expect(asked).toMatchObject([{ settings: { quorum: 2, confirmAfter: 2, recoverAfter: 10 } }]);
+  });
+
   test.each([
+    ['eleven slots in a row', { confirm_after: 11 }, '/confirm_after', 'is 11, but must be from 1 to 10'],
     ['more retries than were made', { retry: 3 }, '/retry', 'must be at most 2: no more attempts were made'],
     ['15 days', { days: 15 }, '/days', 'must be at most 14'],
     ['no region', { regions: [] }, '/regions', 'must name a region'],

@@ -3,7 +3,9 @@ import { CHANNEL_KINDS } from '@svc/shared/channels/settings.ts';
 import { SvcError } from '@svc/shared/errors.ts';
 import { LIMITS } from '@svc/shared/limits.ts';
 import { check } from '@svc/shared/messages/check.ts';
+import { QUORUM_WORDS } from '@svc/shared/quorum.ts';
 import { REGIONS } from '@svc/shared/regions.ts';
+import { running } from '@svc/shared/resources/monitor-common.ts';
 import { z } from 'zod';
 import { closesIncidents } from '../../alerts/registry.ts';
 import type { Comparison, Course, OtherSettings } from '../../history/what-if/compare.ts';
@@ -59,6 +61,19 @@ const whatIfBody = z
       .min(1, 'must name a region')
       .nullish()
       .meta({ description: 'Some of the regions of the monitor (default all).' }),
+    quorum: z
+      .union(
+        [z.enum(QUORUM_WORDS), z.number().int().min(1).max(REGIONS.length)],
+        `must be majority, any, all or a number from 1 to ${REGIONS.length}`,
+      )
+      .nullish()
+      .meta({ description: 'As of a monitor. Left out: as it is.' }),
+    confirm_after: running.confirm_after.value.schema
+      .nullish()
+      .meta({ description: 'As of a monitor. Left out: as it is.' }),
+    recover_after: running.recover_after.value.schema
+      .nullish()
+      .meta({ description: 'As of a monitor. Left out: as it is.' }),
   })
   .meta({ examples: [{ days: 7, retry: 0, degraded_at: 800, regions: ['hosta-fra', 'hosta-iad'] }] });
 type WhatIfBody = z.infer<typeof whatIfBody>;
@@ -157,7 +172,7 @@ export const replayMonitor = endpoint({
   tag: 'Monitors',
   summary: 'Replay the results of a monitor with other settings, and compare with what happened',
   description:
-    'An estimate: the recorded results go through the evaluation again, in the order of their recording, with fewer retries, another `degraded_at` or fewer regions. Restarts of the coordinator, single late reports and earlier declarations may come out differently than they did. Nothing is changed and nobody is alerted. Replays of a workspace run one after the other; a token may have one that runs or waits.',
+    'An estimate: the recorded results go through the evaluation again, in the order of their recording, with fewer retries, another `degraded_at`, fewer regions, another `quorum`, or another number of checks in a row (`confirm_after`, `recover_after`). Restarts of the coordinator, single late reports and earlier declarations may come out differently than they did. Nothing is changed and nobody is alerted. Replays of a workspace run one after the other; a token may have one that runs or waits.',
   body: whatIfBody,
   answers: { 200: { description: 'What happened, and what would have happened.', schema: whatIfView } },
   problems: ['invalid', 'conflict'],
@@ -204,7 +219,8 @@ type Declared = Pick<LiveMonitor, 'regions'> & { readonly retry: number };
  *
  * @throws Problem `invalid` that lists all errors
  */
-function settingsOf({ retry, degraded_at, regions }: WhatIfBody, declared: Declared): OtherSettings {
+function settingsOf(body: WhatIfBody, declared: Declared): OtherSettings {
+  const { retry, degraded_at, regions, quorum, confirm_after, recover_after } = body;
   const mistakes: { path: (string | number)[]; message: string }[] = [];
   if (retry !== null && retry !== undefined && retry > declared.retry) {
     const message = `must be at most ${declared.retry}: no more attempts were made`;
@@ -216,7 +232,14 @@ function settingsOf({ retry, degraded_at, regions }: WhatIfBody, declared: Decla
     mistakes.push({ path: ['regions', index], message });
   }
   if (mistakes.length > 0) throw invalid(mistakes);
-  return { retry: retry ?? undefined, degradedAtMs: degraded_at ?? undefined, regions: regions ?? undefined };
+  return {
+    retry: retry ?? undefined,
+    degradedAtMs: degraded_at ?? undefined,
+    regions: regions ?? undefined,
+    quorum: quorum ?? undefined,
+    confirmAfter: confirm_after ?? undefined,
+    recoverAfter: recover_after ?? undefined,
+  };
 }
 
 function refuse(error: unknown): never {

@@ -21,6 +21,9 @@ type Asked = {
   readonly days: number;
   readonly retry: string;
   readonly degradedAt: string;
+  readonly quorum: string;
+  readonly confirmAfter: string;
+  readonly recoverAfter: string;
   readonly regions: readonly string[];
 };
 
@@ -92,6 +95,9 @@ function askedIn(given: Parameters, { monitor, regions }: Subject): Asked {
     days: DAYS.find((known) => known === days) ?? 14,
     retry: given.has('retry') ? given.text('retry') : String(monitor.retry),
     degradedAt: given.has('degraded_at') ? given.text('degraded_at') : String(monitor.degraded_at),
+    quorum: given.has('quorum') ? given.text('quorum') : monitor.quorum,
+    confirmAfter: given.has('confirm_after') ? given.text('confirm_after') : String(monitor.confirm_after),
+    recoverAfter: given.has('recover_after') ? given.text('recover_after') : String(monitor.recover_after),
     regions: given.has('days') ? given.all('region') : regions,
   };
 }
@@ -100,17 +106,21 @@ function askedIn(given: Parameters, { monitor, regions }: Subject): Asked {
  * Makes the request body. Unchanged settings are left out. For these
  * settings, the replay uses the declarations that were valid at each time.
  */
-function bodyOf({ days, retry, degradedAt, regions }: Asked, { monitor, regions: all }: Subject): object {
+function bodyOf(asked: Asked, { monitor, regions: all }: Subject): object {
+  const { days, retry, degradedAt, quorum, confirmAfter, recoverAfter, regions } = asked;
   const isAll = all.every((region) => regions.includes(region));
   return {
     days,
     ...(isAsItWas(retry, monitor.retry) ? {} : { retry: numberIn(retry) }),
     ...(isAsItWas(degradedAt, monitor.degraded_at) ? {} : { degraded_at: numberIn(degradedAt) }),
+    ...(isAsItWas(quorum, monitor.quorum) ? {} : { quorum: numberIn(quorum.trim()) }),
+    ...(isAsItWas(confirmAfter, monitor.confirm_after) ? {} : { confirm_after: numberIn(confirmAfter) }),
+    ...(isAsItWas(recoverAfter, monitor.recover_after) ? {} : { recover_after: numberIn(recoverAfter) }),
     ...(isAll ? {} : { regions }),
   };
 }
 
-function isAsItWas(text: string, declared: number): boolean {
+function isAsItWas(text: string, declared: number | string): boolean {
   return text.trim() === '' || text.trim() === String(declared);
 }
 
@@ -128,6 +138,9 @@ function settingsForm({ formToken }: DashboardRequest, asked: Asked, { monitor, 
   )}</select></div>
 <div class="field"><label for="retry">Retries (0 to ${monitor.retry})</label><input id="retry" name="retry" type="number" inputmode="numeric" min="0" max="${monitor.retry}" value="${asked.retry}"></div>
 <div class="field"><label for="degraded-at">Degraded above, ms (0: never)</label><input id="degraded-at" name="degraded_at" type="number" inputmode="numeric" min="0" value="${asked.degradedAt}"></div>
+<div class="field"><label for="quorum">Regions that must fail (majority, any, all, or 1 to 28)</label><input id="quorum" name="quorum" value="${asked.quorum}"></div>
+<div class="field"><label for="confirm-after">Confirm after (1 to 10 checks)</label><input id="confirm-after" name="confirm_after" type="number" inputmode="numeric" min="1" max="10" value="${asked.confirmAfter}"></div>
+<div class="field"><label for="recover-after">Recover after (1 to 10 checks)</label><input id="recover-after" name="recover_after" type="number" inputmode="numeric" min="1" max="10" value="${asked.recoverAfter}"></div>
 </div>
 <fieldset><legend>Regions</legend><div class="row">${regions.map(
     (region) =>
@@ -147,6 +160,9 @@ const NAMES: Readonly<Record<string, string>> = {
   retry: 'Retries:',
   degraded_at: 'Degraded above:',
   regions: 'Regions:',
+  quorum: 'Regions that must fail:',
+  confirm_after: 'Confirm after:',
+  recover_after: 'Recover after:',
 };
 
 function comparison(view: WhatIfView, channels: ChannelNames): Html {

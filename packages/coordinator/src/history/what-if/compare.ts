@@ -1,3 +1,4 @@
+import type { Quorum } from '@svc/shared/quorum.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import {
   alertsIn,
@@ -70,14 +71,17 @@ export async function compare(store: Pick<Store, 'read'>, asked: WhatIf): Promis
   const { present, createdAt, timeoutMs, settings, until, closing } = asked;
   const { id, periodMs, longestCheckMs } = present;
   const warmUpMs = freshForMs(periodMs, longestCheckMs) + votableForMs(periodMs, longestCheckMs);
-  const wanted = asked.from - warmUpMs - periodMs;
+  const monitor = altered(present, timeoutMs, settings);
+  // Slots in a row that began before the requested time.
+  const rowMs = (Math.max(monitor.confirmAfter, monitor.recoverAfter) - 1) * periodMs;
+  const wanted = asked.from - warmUpMs - rowMs - periodMs;
   const isBorn = createdAt >= wanted;
   const at = isBorn ? createdAt : wanted;
   const beginning = await beginningOf(store, id, at);
   const windows = await windowsOfMonitor(store, id);
   const kinds: ReadonlySet<string> = new Set(closing);
   const replay = new Replay({
-    monitor: altered(present, timeoutMs, settings),
+    monitor,
     windows: Windows.of(windows),
     closesIncidents: (kind) => kinds.has(kind),
     beginning,
@@ -89,7 +93,7 @@ export async function compare(store: Pick<Store, 'read'>, asked: WhatIf): Promis
   }
   if (firstSlot === null) return null;
   replay.letTimePass(until);
-  const span = { from: Math.max(asked.from, isBorn ? createdAt : firstSlot + warmUpMs), until };
+  const span = { from: Math.max(asked.from, isBorn ? createdAt : firstSlot + warmUpMs + rowMs), until };
   if (span.from >= until) return null;
   return {
     ...span,
@@ -173,16 +177,22 @@ export type OtherSettings = {
   readonly degradedAtMs?: number | undefined;
   /** The monitor is checked only from these regions. */
   readonly regions?: readonly Region[] | undefined;
+  readonly quorum?: Quorum | undefined;
+  readonly confirmAfter?: number | undefined;
+  readonly recoverAfter?: number | undefined;
 };
 
 /** Returns the monitor with the other settings. `timeoutMs` is the declared time-out. */
 function altered(
   monitor: LiveMonitor,
   timeoutMs: number,
-  { retry, degradedAtMs, regions }: OtherSettings,
+  { retry, degradedAtMs, regions, quorum, confirmAfter, recoverAfter }: OtherSettings,
 ): LiveMonitor {
   return {
     ...monitor,
+    quorum: quorum ?? monitor.quorum,
+    confirmAfter: confirmAfter ?? monitor.confirmAfter,
+    recoverAfter: recoverAfter ?? monitor.recoverAfter,
     ...(retry === undefined ? {} : { longestCheckMs: longestCheckMs(timeoutMs, retry) }),
     ...(degradedAtMs === undefined ? {} : { degradedAtMs }),
     ...(regions === undefined ? {} : { regions: fewer(monitor.regions, regions) }),
