@@ -17,8 +17,9 @@ export type Reference = {
 };
 
 /**
- * Result of a round. `answered`: a reference answered. `gone`: references count, but
- * none of them answered. `none`: no reference counts, so the round says nothing.
+ * Result of a round. `answered`: a reference answered. `gone`: no reference answered, but one had answered within the
+ * hour before the silence began, however long ago that was. `none`: no reference answered, and none is known to have
+ * worked, or the agent is stopping, so the round says nothing.
  */
 export type ReferenceAnswer = 'answered' | 'gone' | 'none';
 
@@ -108,8 +109,8 @@ export class References {
   }
 
   /**
-   * Since when no reference of these families answers, monotonic ms. Null while
-   * a reference of one family answers, or while none of that family counts.
+   * Since when all references of these families are gone, monotonic ms. Null while a reference of one family answers,
+   * or before any reference of that family is known to have worked.
    *
    * @param families the families of a target; empty: they are not known, so all references count
    */
@@ -324,7 +325,7 @@ class Reach {
   #goneSince: number | null = null;
   #backAt = Number.NEGATIVE_INFINITY;
 
-  /** Since when no reference answers. Null while a reference answers, or while no reference counts. */
+  /** Since when all references are gone, monotonic ms; null in the other two states of the diagram. */
   get goneSince(): number | null {
     return this.#goneSince;
   }

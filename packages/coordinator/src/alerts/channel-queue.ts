@@ -64,8 +64,8 @@ export type ChannelQueue = {
    */
   trustedFrom: number;
   /**
-   * Instant of the first answer that called the address dead
-   * after the last success; null: there was no such answer.
+   * Instant of the first answer since the last success that called the address dead; null: there was no such
+   * answer.
    */
   doubtedAt: number | null;
   /**

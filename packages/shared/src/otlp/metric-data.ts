@@ -1,5 +1,6 @@
 /**
- * OpenTelemetry's data model of metrics and its encodings. All that svc exports over OTLP goes through here.
+ * The parts of OpenTelemetry's data model of metrics that svc uses, and the encodings of the exports of monitors. svc's own
+ * metrics are built from this model too, but OpenTelemetry's exporters encode them (`own-metrics/reader.ts`).
  * Import this module only when it is needed: its packages take memory that most processes do not need.
  */
 import type { HrTime } from '@opentelemetry/api';

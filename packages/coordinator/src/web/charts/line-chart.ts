@@ -61,7 +61,11 @@ export function renderLineChart({ lines, strip, ...chart }: LineChart): Html {
   });
 }
 
-/** A small line without axes, for a table row that also has the figures. */
+/**
+ * A small line without axes, for a table row that also has a figure.
+ *
+ * @param top value at the upper edge, > 0
+ */
 export function sparkline(values: readonly (number | null)[], top: number): Html {
   return html`<svg class="spark" viewBox="0 0 ${PLOT.width} ${PLOT.height}" preserveAspectRatio="none" aria-hidden="true">${drawn('chart-line chart-solid', linePath(values, top))}</svg>`;
 }
