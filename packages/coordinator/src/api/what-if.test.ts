@@ -107,6 +107,19 @@ describe('a what-if', () => {
   });
 
   test.each([
+    ['a quorum of nobody', { quorum: 0 }, '/quorum', 'must be majority, any, all or a number from 1 to 28'],
+    [
+      'a quorum of too many',
+      { quorum: 29 },
+      '/quorum',
+      'must be majority, any, all or a number from 1 to 28',
+    ],
+    [
+      'an unknown quorum',
+      { quorum: 'some' },
+      '/quorum',
+      'must be majority, any, all or a number from 1 to 28',
+    ],
     ['eleven slots in a row', { confirm_after: 11 }, '/confirm_after', 'is 11, but must be from 1 to 10'],
     ['more retries than were made', { retry: 3 }, '/retry', 'must be at most 2: no more attempts were made'],
     ['15 days', { days: 15 }, '/days', 'must be at most 14'],

@@ -28,6 +28,8 @@ const DAYS = 14;
  */
 const SHOWN = 500;
 
+const NO_QUORUM = `must be majority, any, all or a number from 1 to ${REGIONS.length}`;
+
 const whatIfBody = z
   .strictObject({
     days: z
@@ -63,8 +65,11 @@ const whatIfBody = z
       .meta({ description: 'Some of the regions of the monitor (default all).' }),
     quorum: z
       .union(
-        [z.enum(QUORUM_WORDS), z.number().int().min(1).max(REGIONS.length)],
-        `must be majority, any, all or a number from 1 to ${REGIONS.length}`,
+        [
+          z.enum(QUORUM_WORDS, NO_QUORUM),
+          z.number(NO_QUORUM).int(NO_QUORUM).min(1, NO_QUORUM).max(REGIONS.length, NO_QUORUM),
+        ],
+        NO_QUORUM,
       )
       .nullish()
       .meta({ description: 'As of a monitor. Left out: as it is.' }),
