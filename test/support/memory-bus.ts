@@ -25,6 +25,8 @@ export class MemoryBus implements Bus {
   #inboxes = 0;
   #frozen: (() => void)[] | null = null;
   isConnected = true;
+  /** Regions whose streams of heartbeats were made anew. */
+  readonly madeAnew: Region[] = [];
   /** The leader of the streams of heartbeats. */
   leader = 1;
   /** Every message that was published, oldest first. */
@@ -59,8 +61,10 @@ export class MemoryBus implements Bus {
     region: Region,
     handler: (message: StreamMessage) => Promise<void> | void,
     onEnd: (error: unknown) => void,
+    isAnew = false,
   ): Promise<HeartbeatReading> {
     await Promise.resolve();
+    if (isAnew) this.madeAnew.push(region);
     if (!this.isConnected) throw new BusDisconnected();
     let sequence = 0;
     const subscription = this.subscribe(heartbeatSubject(region, '*'), ({ subject, data }) => {

@@ -170,7 +170,7 @@ export class Agents {
     return sum;
   }
 
-  agentsOf(region: Region): Iterable<KnownAgent> {
+  agentsOf(region: Region): IterableIterator<KnownAgent> {
     return this.#of(region).agents.values();
   }
 

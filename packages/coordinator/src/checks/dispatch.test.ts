@@ -272,6 +272,8 @@ describe('silence', () => {
     expect(rig.dispatch.agents.isLive(FRA)).toBe(true);
     await rig.clock.advanceSettling(3_000);
     expect(rig.dispatch.agents.isLive(FRA)).toBe(false);
+    // The stream itself may be at fault.
+    expect(rig.bus.madeAnew).toEqual([FRA]);
   });
 
   test('of an agent that has drained causes no further job', async () => {

@@ -31,7 +31,7 @@ beforeEach(() => {
       get isConnected() {
         return bus.isConnected;
       },
-      readHeartbeats: (region, handler, onEnd) =>
+      readHeartbeats: (region, handler, onEnd, isAnew) =>
         bus.readHeartbeats(
           region,
           (message) => {
@@ -43,6 +43,7 @@ beforeEach(() => {
             });
           },
           onEnd,
+          isAnew,
         ),
     },
     clock,
@@ -91,6 +92,18 @@ test('a reading whose stream has another leader has a gap, and another reading b
   await clock.advanceSettling(500);
   expect(begun.slice(REGIONS.length)).toEqual([FRA]);
   expect(await readers.isGapless(FRA)).toBe(true);
+});
+
+test('a stream that is renewed is made anew once', async () => {
+  await readers.open();
+  readers.renewStream(FRA);
+  await clock.advanceSettling(500);
+  bus.setConnected(false);
+  await clock.advanceSettling(0);
+  bus.setConnected(true);
+  await clock.advanceSettling(500);
+  expect(begun).toHaveLength(2 * REGIONS.length + 1);
+  expect(bus.madeAnew).toEqual([FRA]);
 });
 
 test('without a connection the start does not wait for one', async () => {

@@ -16,6 +16,11 @@ import type { Agents } from './agents.ts';
 
 /** Wait before the heartbeats are read again after a reading has ended, ms. */
 const RETRY_MS = 500;
+/**
+ * Number of readings in a row that cannot begin, after which the stream is made anew: it has had no leader for
+ * 25 s, and an election takes 9 s.
+ */
+const RENEWED_AFTER = 10;
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
@@ -40,6 +45,8 @@ export class HeartbeatReaders {
   readonly #stopping = new AbortController();
   /** The present readings. */
   readonly #readings = new Map<Region, { readonly reading: HeartbeatReading; readonly end: () => void }>();
+  /** Regions whose stream is made anew before their next reading. */
+  readonly #renewed = new Set<Region>();
   #running: readonly Promise<void>[] = [];
 
   constructor(parts: HeartbeatReadersParts) {
@@ -66,6 +73,15 @@ export class HeartbeatReaders {
     return isGapless && this.#readings.get(region) === current;
   }
 
+  /**
+   * Makes the region's stream anew. Called when its last agent is gone: the stream may be at fault, because one of a
+   * cluster that has lost most of its servers may take nothing more when they are back, and say nothing.
+   */
+  renewStream(region: Region): void {
+    this.#renewed.add(region);
+    this.#readings.get(region)?.end();
+  }
+
   async close(): Promise<void> {
     this.#stopping.abort();
     await Promise.all(this.#running);
@@ -74,10 +90,14 @@ export class HeartbeatReaders {
   async #run(region: Region, onFirst: () => void): Promise<void> {
     const { bus, clock } = this.#parts;
     const { signal } = this.#stopping;
+    let failures = 0;
     while (!signal.aborted) {
       try {
         await this.#readUntilEnd(region, onFirst);
+        failures = 0;
       } catch (error) {
+        failures += 1;
+        if (failures % RENEWED_AFTER === 0) this.#renewed.add(region);
         // The bus itself reports a lost connection, so nothing is logged here.
         if (bus.isConnected) this.#log.warn(UNREAD, { region, error: messageOf(error) });
       }
@@ -106,6 +126,7 @@ export class HeartbeatReaders {
         return pause(clock, from + HEARTBEAT_INTERVAL_MS - now, ends);
       },
       () => over.abort(),
+      this.#renewed.delete(region),
     );
     this.#readings.set(region, { reading, end: () => over.abort() });
     this.#parts.onReading(region);
@@ -143,7 +164,7 @@ const UNREAD =
 export type SilenceJudgeParts = {
   readonly bus: Pick<Bus, 'isConnected' | 'flush'>;
   readonly log: Logger;
-  readonly readers: Pick<HeartbeatReaders, 'isGapless'>;
+  readonly readers: Pick<HeartbeatReaders, 'isGapless' | 'renewStream'>;
   readonly agents: Agents;
   /** Aborts when dispatch stops. No agent is judged after that. */
   readonly signal: AbortSignal;
@@ -203,6 +224,7 @@ export class SilenceJudge {
       const [isGapless] = await Promise.all([readers.isGapless(region), flushed]);
       if (!isGapless || signal.aborted || asOf < this.#from) return;
       agents.forgetSilentAgents(region, asOf);
+      if (agents.agentsOf(region).next().done === true) readers.renewStream(region);
     } catch (error) {
       // The bus itself reports a lost connection, somewhat later.
       if (bus.isConnected && !isCode(error, 'bus-disconnected'))

@@ -28,12 +28,15 @@ export interface Bus {
    * `onEnd` is called once, when the reading ends for any other reason than `close`:
    * connection lost, stream or consumer gone. The caller then starts another reading.
    *
+   * @param isAnew whether a cluster makes the region's stream anew, because the present one keeps nothing more. The
+   *   agents send their heartbeats again within 2 s
    * @throws BusDisconnected, or the error that the server answered
    */
   readHeartbeats(
     region: Region,
     handler: (message: StreamMessage) => Promise<void> | void,
     onEnd: (error: unknown) => void,
+    isAnew?: boolean,
   ): Promise<HeartbeatReading>;
   /**
    * Sends a ping, and resolves at the server's answer. All messages that the server sent

@@ -98,6 +98,31 @@ test('a reading of heartbeats has a gap when its stream got another leader', asy
   await expect.poll(() => reading.isGapless().catch(() => 'no leader')).toBe(false);
 });
 
+test('a reading of heartbeats has a gap when the leader has lost the other servers, and goes on over a new stream', async () => {
+  const cluster = await clusterOf(3);
+  const stream = heartbeatsStream(REGION);
+  const bus = await busAt(cluster, 'all');
+  const begun = async (isAnew: boolean) => {
+    const reading = await bus.readHeartbeats(
+      REGION,
+      () => {},
+      () => {},
+      isAnew,
+    );
+    onTestFinished(() => reading.close());
+    return reading;
+  };
+  await expect.poll(() => begun(false).then(() => 'begun', String)).toBe('begun');
+  const leader = await cluster.leaderOf(stream);
+  const reading = await begun(false);
+  expect(await reading.isGapless()).toBe(true);
+  const others = [0, 1, 2].filter((index) => index !== leader);
+  for (const index of others) await cluster.kill(index);
+  await expect.poll(() => reading.isGapless().catch(String)).toBe(false);
+  for (const index of others) await cluster.start(index);
+  await expect.poll(() => begun(true).then((anew) => anew.isGapless(), String)).toBe(true);
+});
+
 test('what was acknowledged survives the death of each leader, who comes back with an empty disk', async () => {
   const cluster = await clusterOf(3);
   const bus = await busAt(cluster, 'all');

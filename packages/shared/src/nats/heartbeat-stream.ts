@@ -13,7 +13,7 @@ import { heartbeatSubject, heartbeatsStream } from '../messages/subjects.ts';
 import type { Region } from '../regions.ts';
 import { HEARTBEATS_AHEAD_BYTES, type HeartbeatReading } from './bus.ts';
 import { jetStreamManager, type MessageHandler, type ReadableBus, readStream } from './stream-reading.ts';
-import { replicasAt } from './stream-replicas.ts';
+import { replicasAt, TOO_FEW_PEERS } from './stream-replicas.ts';
 
 /**
  * Memory of the server for a region's heartbeats, bytes. It holds the heartbeats of 1,000 agents with the
@@ -26,6 +26,9 @@ const MAX_BYTES = 1_024 ** 2;
 const MAX_AGE_MS = 10_000;
 /** Minimum time that servers accept for remembering message ids, ms. Heartbeats have no ids. */
 const DUPLICATE_WINDOW_MS = 100;
+
+/** Time within which the leader of a stream hears each of its other servers, which it asks each second, ms. */
+const HEARD_WITHIN_MS = 4_000;
 
 /** JetStream error code "stream name already in use with a different configuration". */
 const STREAM_NAME_TAKEN = 10058;
@@ -63,9 +66,13 @@ export async function readHeartbeats(
   region: Region,
   handler: MessageHandler,
   onEnd: (error: unknown) => void,
+  isAnew = false,
 ): Promise<HeartbeatReading> {
   const manager = await jetStreamManager(bus.connection);
   const config = { ...configOf(region), num_replicas: replicasAt(bus.connection) };
+  const isRemoved = isAnew && config.num_replicas > 1;
+  // There is nothing to do if the stream is gone already. Otherwise the next step fails as well.
+  if (isRemoved) await bus.unlessLost(() => manager.streams.delete(config.name)).catch(() => {});
   const { cluster } = await bus.unlessLost(() => ensureStream(manager, config));
   const reading = await readStream(bus, config.name, 1, handler, onEnd, {
     readAheadBytes: HEARTBEATS_AHEAD_BYTES,
@@ -74,19 +81,35 @@ export async function readHeartbeats(
     close: () => reading.close(),
     async isGapless() {
       const now = await bus.unlessLost(() => manager.streams.info(config.name));
-      return now.cluster?.leader === cluster?.leader;
+      return now.cluster?.leader === cluster?.leader && isLed(now.cluster);
     },
   };
 }
 
+/**
+ * Whether the stream has a leader, and the leader has heard most of the servers lately. One that was cut off from
+ * them stores nothing, and calls itself the leader for 20 s all the same.
+ */
+function isLed(cluster: StreamInfo['cluster']): boolean {
+  // A server alone has no cluster.
+  if (cluster === undefined || cluster === null) return true;
+  const { leader, replicas = [] } = cluster;
+  const heard = replicas.filter(({ active }) => active < nanos(HEARD_WITHIN_MS)).length;
+  return leader !== undefined && leader !== '' && 2 * (1 + heard) > 1 + replicas.length;
+}
+
 async function ensureStream(
-  { streams }: JetStreamManager,
+  { streams }: Pick<JetStreamManager, 'streams'>,
   config: Partial<StreamConfig> & { name: string },
 ): Promise<StreamInfo> {
   try {
     return await streams.add(config);
   } catch (error) {
-    if (!(error instanceof NatsError) || error.api_error?.err_code !== STREAM_NAME_TAKEN) throw error;
+    const code = error instanceof NatsError ? error.api_error?.err_code : undefined;
+    // Until the third server is back, one server keeps the heartbeats.
+    if (code === TOO_FEW_PEERS && config.num_replicas !== 1)
+      return ensureStream({ streams }, { ...config, num_replicas: 1 });
+    if (code !== STREAM_NAME_TAKEN) throw error;
     // Another version of svc created the stream with another configuration. The agents send
     // their heartbeats again within 2 s.
     await streams.delete(config.name);

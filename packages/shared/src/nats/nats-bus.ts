@@ -250,8 +250,9 @@ export class NatsBus implements Bus {
     region: Region,
     handler: (message: StreamMessage) => Promise<void> | void,
     onEnd: (error: unknown) => void,
+    isAnew?: boolean,
   ): Promise<HeartbeatReading> {
-    return readHeartbeats(this, region, handler, onEnd);
+    return readHeartbeats(this, region, handler, onEnd, isAnew);
   }
 
   async #drain(subscription: Subscription): Promise<void> {

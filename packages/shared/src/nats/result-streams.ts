@@ -16,7 +16,7 @@ import type { ResultStreams, StreamInfo, StreamMessage, StreamReading, StreamSet
 import { messageIdIn } from './headers.ts';
 import type { NatsBus } from './nats-bus.ts';
 import { JETSTREAM_ANSWER_MS, jetStreamManager, readStream } from './stream-reading.ts';
-import { CLUSTER_REPLICAS, replicasAt } from './stream-replicas.ts';
+import { CLUSTER_REPLICAS, replicasAt, TOO_FEW_PEERS } from './stream-replicas.ts';
 
 /**
  * NATS has no room for even a small stream. NATS reserves disk space for the maximum size of a
@@ -104,9 +104,6 @@ const ACCOUNT_STORAGE_EXCEEDED = 10028;
 const STREAM_NAME_TAKEN = 10058;
 /** JetStream error code "stream not found". */
 const STREAM_NOT_FOUND = 10059;
-/** JetStream error code "no suitable peers for placement". */
-const TOO_FEW_PEERS = 10005;
-
 /**
  * Maximum size of a message with its headers, bytes. Agents send no larger messages. The server refuses
  * larger ones, so that they cannot fill a stream.
