@@ -51,7 +51,7 @@ test('exported counts begin again at zero, because a receiver has seen higher on
   withDatabase('data/svc.db', (database) => {
     database.exec('PRAGMA foreign_keys = OFF');
     database.exec("INSERT INTO export_totals (monitor_id, until, totals) VALUES (1, 7, '{}')");
-    database.exec("INSERT INTO export_notes (id, note) VALUES (8, x'00')");
+    database.exec("INSERT INTO export_notes (shard, id, note) VALUES (0, 8, x'00')");
   });
   expect(await backup()).toMatchObject({ code: 0 });
   expect(await svc(['restore', place('backup')], { SVC_DATA_DIR: place('new') })).toMatchObject({ code: 0 });
