@@ -62,7 +62,7 @@ describe.skipIf(skipsBrowser)('the page of a monitor', () => {
     const visitor = await browser.visitor(NO_SCRIPT);
     const page = await openDashboard(api, visitor, path);
     await page.getByText('12 min down', { exact: true }).waitFor();
-    const bars = page.getByRole('img', { name: 'The worst state on each of the last 90 days' });
+    const bars = page.getByRole('img', { name: 'The worst state on each of the last 71 days' });
     expect(await bars.getAttribute('aria-label')).toContain('down on 2, degraded on 3');
     const latency = page.locator('[data-chart="Latency"]');
     expect(await latency.getByRole('img').getAttribute('aria-label')).toMatch(
