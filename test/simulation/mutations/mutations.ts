@@ -426,12 +426,6 @@ export const MUTATIONS: readonly Mutation[] = [
     story: downFor(3, [{ at: 6 * PERIOD, do: 'change-probe' }]),
   },
   {
-    name: 'aged votes leave a status that only a row keeps',
-    file: 'verdict/verdicts.ts',
-    from: 'const { status } = judgement(frame, state, monitor, electorate, slot);',
-    to: 'const { status } = verdictOn(frame, state, monitor, electorate);',
-  },
-  {
     name: 'the way back from unknown needs no row',
     file: 'verdict/confirmation.ts',
     from: "if (newest.status === standing || (standing === 'unknown' && isSideKept)) return atOnce;",
