@@ -11,7 +11,7 @@ import { simulate } from './simulation.ts';
 import { QUIET } from './world.ts';
 
 /** A defect is found within so many worlds. */
-const WORLDS = 1_000;
+const WORLDS = 3_000;
 /** The quick check simulates fewer worlds than `npm test`, and leaves the defects out. */
 const isQuick = process.env.SIMULATED_WORLDS !== undefined;
 

@@ -133,7 +133,8 @@ export class ShardStore implements Store {
     shard.isBusy = true;
     if (batch !== null) await batch.after();
     else if (answerMs > 0) await this.#pause(answerMs, clock);
-    if (clock.isFrozen) await this.#pause(0, clock);
+    // The recorder must know that its batch waits, or the instant would never end.
+    if (clock.isFrozen) await (batch?.waitFor(clock) ?? this.#pause(0, clock));
     shard.isBusy = true;
     if (shard.isLost(transaction)) throw new StoreError('store-writer-lost', 'the database lost it');
     return outcomes;

@@ -17,7 +17,7 @@ const LONGEST_RETRY_MS = 5_000;
 
 const AT_ONCE = async () => {};
 /** What a start writes while it loads. */
-const UNDELAYED = { before: AT_ONCE, after: AT_ONCE, wait: AT_ONCE };
+const UNDELAYED = { before: AT_ONCE, after: AT_ONCE, wait: AT_ONCE, waitFor: AT_ONCE };
 
 /** A batch on its way. Instants are monotonic ms. */
 export type Flight = { readonly begunAt: number; readonly durableAt: number; readonly answeredAt: number };
@@ -31,6 +31,8 @@ export type BatchWrite = {
   readonly after: () => Promise<void>;
   /** A further wait on the way to the database. */
   readonly wait: (ms: number) => Promise<void>;
+  /** A wait for a process that stands still, by its clock. */
+  readonly waitFor: (clock: Clock) => Promise<void>;
 };
 
 /** Commits a batch. */
@@ -124,6 +126,7 @@ export class SlowStore implements RecordingStore {
     try {
       const ids = await this.#commit({
         wait,
+        waitFor: (clock) => this.#wait(0, clock),
         before: async () => {
           if (writeMs > 0) {
             const begunAt = this.#clock.monotonic();
