@@ -98,3 +98,8 @@ export function idList(description: string) {
 export function numbers(ids: readonly string[] | null | undefined): number[] {
   return [...new Set(ids ?? [])].map(Number);
 }
+
+/** Rounds a duration to tenths of a millisecond; null stays null. */
+export function tenths<T extends number | null>(value: T): T | number {
+  return value === null ? value : Math.round(value * 10) / 10;
+}

@@ -53,3 +53,12 @@ export function latencyText(ms: number | null, language = 'en'): string {
     maximumFractionDigits: isLong ? 2 : ms < 10 ? 1 : 0,
   }).format(isLong ? ms / 1_000 : ms);
 }
+
+/**
+ * A share of time as text.
+ *
+ * @param percent from the API, rounded down to two decimals; null: there is no data
+ */
+export function percentText(percent: number | null): string {
+  return percentage(percent === null ? null : percent / 100);
+}

@@ -30,7 +30,7 @@ import { type LiveMonitor, MONITOR_STATUSES, type MonitorStatus } from '../../ve
 import { addTimes, NO_TIMES, type StatusTimes, uptimePercent, worstStatus } from '../../verdict/uptime.ts';
 import { id, instant } from '../answers.ts';
 import type { ApiParts, KnownVerdict } from '../api-parts.ts';
-import { instantTextOrNull } from '../body-members.ts';
+import { instantTextOrNull, tenths } from '../body-members.ts';
 import { defineResources, resourceView, serveResources } from '../collection.ts';
 import { endpoint, idOf, ok, type ServedEndpoint, serve, workspaceOf } from '../endpoint.ts';
 import { idsFilter, listOf, nameFilter, offsetPage, typeFilter } from '../lists.ts';
@@ -330,10 +330,6 @@ function historyOf({ hours, days, median, medians }: RecentHistory): MonitorStat
 function barOf(times: StatusTimes): MonitorStatus | 'maintenance' {
   const worst = worstStatus(times);
   return worst === 'unknown' && times.maintenance > 0 ? 'maintenance' : worst;
-}
-
-function tenths(ms: number | null): number | null {
-  return ms === null ? null : Math.round(ms * 10) / 10;
 }
 
 /**

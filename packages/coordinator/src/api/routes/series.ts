@@ -11,6 +11,7 @@ import { FINEST_PERIOD_MS } from '../../verdict/schedule.ts';
 import { SERIES_RANGES, type SeriesBuckets, type SeriesRange } from '../../verdict/series-range.ts';
 import { uptimePercent, worstStatus } from '../../verdict/uptime.ts';
 import type { ApiParts } from '../api-parts.ts';
+import { tenths } from '../body-members.ts';
 import { endpoint, idOf, ok, type RequestOf, type ServedEndpoint, serve, workspaceOf } from '../endpoint.ts';
 import { requireMonitor } from './monitors.ts';
 import {
@@ -187,10 +188,6 @@ function enveloped({ range, region, now }: Requested, { from, bucketMs }: Series
 
 function startsOf({ from, bucketMs, count }: SeriesBuckets): number[] {
   return Array.from({ length: count }, (_, index) => from + index * bucketMs);
-}
-
-function tenths<T extends number | null>(value: T): T | number {
-  return value === null ? value : Math.round(value * 10) / 10;
 }
 
 const TIME_EXAMPLE = { active: 84_210_000, degraded: 260_000, error: 130_000, unknown: 0, maintenance: 0 };

@@ -9,6 +9,7 @@ import { entriesOf } from '../forms/to-entries.ts';
 import { resourceFrom } from '../forms/to-resource.ts';
 import { counted, pageHead } from '../page-parts.ts';
 import { monitorFormOf } from '../resources/monitor-forms.ts';
+import { choiceIn, componentsChoice } from '../resources/removal.ts';
 
 /*
  * Actions without a form of attributes: pause, resume and remove, for one monitor and for the monitors that are ticked
@@ -117,8 +118,7 @@ async function setActive({ api }: DashboardRequest, id: string, active: boolean)
 }
 
 async function remove({ api, form }: DashboardRequest, id: string): Promise<string | null> {
-  const choice = form.text('components') === 'keep' ? { components: 'keep' } : { cascade: 'true' };
-  const { problem } = await api.call(MONITOR.remove, { id, ...choice });
+  const { problem } = await api.call(MONITOR.remove, { id, ...choiceIn(form.text('components')) });
   return problem === null || problem.status === 404 ? null : problem.message;
 }
 
@@ -140,10 +140,7 @@ async function askRemoval(
 <form class="form" method="post" action="/monitors/selected">${formToken}
 <p>Their results, their histories and their incidents are removed with them. Waiting alerts are still sent.</p>
 <ul>${names}</ul>
-<fieldset class="set"><legend>What happens to components of status pages that show them?</legend>
-<label class="choice"><input type="radio" name="components" value="remove" checked> Remove them too</label>
-<label class="choice"><input type="radio" name="components" value="keep"> Keep them: they show nothing until they get another monitor</label>
-</fieldset>
+${componentsChoice('What happens to components of status pages that show them?')}
 <div class="row form-actions"><button class="button-danger" name="action" value="remove-now">${title}</button>
 <a class="button button-quiet" href="/">Keep them</a></div>
 </form>`,

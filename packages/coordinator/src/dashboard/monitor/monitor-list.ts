@@ -9,7 +9,7 @@ import { CHARTS_STYLE } from '../../web/charts/chart.ts';
 import { sparkline } from '../../web/charts/line-chart.ts';
 import { renderStatusStrip } from '../../web/charts/status-bars.ts';
 import { stateMark } from '../../web/design/states.ts';
-import { latencyText, percentage } from '../../web/figures.ts';
+import { latencyText, percentText } from '../../web/figures.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
 import { age } from '../../web/times.ts';
 import { channelName } from '../channels/channel-state.ts';
@@ -185,13 +185,9 @@ function historyCells(history: MonitorStateView['history']): Html {
   if (history === undefined) return html`<td></td><td></td><td></td>`;
   const { uptime_24h: day, uptime_90d: quarter, hours, days, latency, latencies } = history;
   const top = Math.max(1, ...latencies.map((value) => value ?? 0));
-  return html`<td class="recent">${uptimeText(day)}${barsOf(hours, 'hour')}</td>
-<td class="recent recent-days">${uptimeText(quarter)}${barsOf(days, 'day')}</td>
+  return html`<td class="recent">${percentText(day)}${barsOf(hours, 'hour')}</td>
+<td class="recent recent-days">${percentText(quarter)}${barsOf(days, 'day')}</td>
 <td class="recent">${latencyText(latency)}${latency === null ? NO_HTML : sparkline(latencies, top)}</td>`;
-}
-
-function uptimeText(percent: number | null): string {
-  return percentage(percent === null ? null : percent / 100);
 }
 
 type BarState = NonNullable<MonitorStateView['history']>['hours'][number];

@@ -7,7 +7,7 @@ import { monitorPhases, monitorSeries, monitorUptime, type UptimeView } from '..
 import { CHARTS_SCRIPT } from '../../web/charts/chart.ts';
 import { renderStatusBars } from '../../web/charts/status-bars.ts';
 import { type State, stateLabel } from '../../web/design/states.ts';
-import { latencyText, percentage } from '../../web/figures.ts';
+import { latencyText, percentText } from '../../web/figures.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
 import { durationText, instant } from '../../web/times.ts';
 import { MONITOR_STYLES } from '../dashboard-assets.ts';
@@ -195,15 +195,6 @@ function stateOfDay({ status, time }: Day): State {
 function dayRow({ at, status, uptime, time }: Day): Html {
   const length = (ms: number) => (ms === 0 ? '–' : durationText(ms));
   return html`<tr><th scope="row">${DAY.format(at)}</th><td>${monitorWord(status)}</td><td class="number">${percentText(uptime)}</td><td class="number">${length(time.error)}</td><td class="number">${length(time.degraded)}</td><td class="number">${length(time.maintenance)}</td><td class="number">${length(time.unknown)}</td></tr>`;
-}
-
-/**
- * A share of time as text.
- *
- * @param percent from the API, rounded down to two decimals; null: there is no data
- */
-function percentText(percent: number | null): string {
-  return percentage(percent === null ? null : percent / 100);
 }
 
 function downText({ active, degraded, error }: UptimeView['ranges'][number]['time']): string {

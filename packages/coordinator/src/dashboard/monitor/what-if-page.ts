@@ -4,7 +4,7 @@ import type { Called } from '../../api/in-process.ts';
 import type { Problem } from '../../api/problem.ts';
 import { MONITOR } from '../../api/routes/monitors.ts';
 import { replayMonitor, type WhatIfView } from '../../api/routes/what-if.ts';
-import { percentage } from '../../web/figures.ts';
+import { percentText } from '../../web/figures.ts';
 import { Form } from '../../web/forms.ts';
 import { type Html, html, NO_HTML } from '../../web/html.ts';
 import { durationText, instant } from '../../web/times.ts';
@@ -237,10 +237,6 @@ function timeOf(entry: { readonly at: number } | null): Html {
 
 function channelsIn({ actual, what_if: other }: WhatIfView): string[] {
   return [...actual.alerts, ...other.alerts].map(({ notification_id: id }) => id);
-}
-
-function percentText(percent: number | null): string {
-  return percentage(percent === null ? null : percent / 100);
 }
 
 function lengthText(ms: number): string {

@@ -18,7 +18,7 @@ import { absenceText } from '../regions/regions-page.ts';
 import { outcomeLabel } from '../state-labels.ts';
 import { type Editor, handleForm, openNewForm, openStoredForm, type Trial } from './editor.ts';
 import { kindChoice, newPagesByKind } from './form-pages.ts';
-import { type Removal, removalPages } from './removal.ts';
+import { componentsChoice, type Removal, removalPages } from './removal.ts';
 
 type Answer = AnswerOf<typeof dryRun>['data'][number];
 type Found = NonNullable<Answer['result']>;
@@ -152,10 +152,7 @@ function components({ components: shown, component_count: count }: Uses): Html {
     ({ id, page_id: page, page_slug: slug }) =>
       html`<li><a href="/pages/${page}">${slug}</a> <span class="soft">component ${id}</span></li>`,
   )}${more > 0 ? html`<li>and ${more} more</li>` : NO_HTML}</ul></section>
-<fieldset class="set"><legend>What happens to these components?</legend>
-<label class="choice"><input type="radio" name="components" value="remove" checked> Remove them too</label>
-<label class="choice"><input type="radio" name="components" value="keep"> Keep them: they show nothing until they get another monitor</label>
-</fieldset>`;
+${componentsChoice('What happens to these components?')}`;
 }
 
 type MonitorType = (typeof MONITOR_TYPES)[number];

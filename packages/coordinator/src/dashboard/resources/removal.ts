@@ -62,8 +62,16 @@ async function removeObject<T>(request: DashboardRequest, removal: Removal<T>): 
   return confirmation(request, removal, notice, problem.status);
 }
 
-/** The query parameter that says what happens to the components of a removed monitor. */
-function choiceIn(text: string): Readonly<Record<string, string>> {
+/** The question what happens to the components of status pages that show a removed monitor. */
+export function componentsChoice(question: string): Html {
+  return html`<fieldset class="set"><legend>${question}</legend>
+<label class="choice"><input type="radio" name="components" value="remove" checked> Remove them too</label>
+<label class="choice"><input type="radio" name="components" value="keep"> Keep them: they show nothing until they get another monitor</label>
+</fieldset>`;
+}
+
+/** The query parameter that answers {@link componentsChoice}. */
+export function choiceIn(text: string): Readonly<Record<string, string>> {
   if (text === 'remove') return { cascade: 'true' };
   return text === 'keep' ? { components: 'keep' } : {};
 }

@@ -29,7 +29,7 @@ function listQuery(query: URLSearchParams): ListQuery {
 }
 
 /** The form that searches a list by name. */
-function nameSearch(path: string, { name }: ListQuery, label: string): Html {
+export function nameSearch(path: string, { name }: Pick<ListQuery, 'name'>, label: string): Html {
   return html`<form class="list-search" method="get" action="${path}" role="search">
 <label class="unseen" for="search-name">${label}</label>
 <input type="search" id="search-name" name="name" value="${name}" placeholder="${label}">

@@ -8,6 +8,7 @@ import { html, NO_HTML } from '../../web/html.ts';
 import { FORM_STYLE } from '../dashboard-assets.ts';
 import type { DashboardAnswer, DashboardPage, DashboardRequest } from '../dashboard-page.ts';
 import { counted, pageHead } from '../page-parts.ts';
+import { nameSearch } from '../resources/searched-list.ts';
 import { componentsOf } from './status-page-editor.ts';
 
 /** Maximum number of monitors that the form offers: a page of the API's list. */
@@ -47,8 +48,7 @@ async function showForm(request: DashboardRequest): Promise<DashboardAnswer> {
     })}
 ${
   found.total > MOST_OFFERED || name !== null
-    ? html`<form class="list-search" method="get" action="${path}" role="search"><label class="unseen" for="search-name">Name of monitors</label>
-<input type="search" id="search-name" name="name" value="${name ?? ''}" placeholder="Name of monitors"><button>Search</button></form>`
+    ? nameSearch(path, { name: name ?? '' }, 'Name of monitors')
     : NO_HTML
 }
 <form class="form" method="post" action="${path}">${formToken}
