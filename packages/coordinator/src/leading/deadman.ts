@@ -9,16 +9,16 @@ export type DeadmanParts = {
   /** The address of `SVC_DEADMAN_URL`. It usually contains a token, so no message shows it. */
   readonly url: string;
   readonly request: HttpPost;
-  /** Whether checks are given out and their results are recorded at this moment. */
+  /** Whether the leadership of shard 0 gives out checks and records results at this moment. */
   readonly isWorking: () => boolean;
   readonly clock: Clock;
   readonly log: Logger;
 };
 
 /**
- * Calls an address each minute while this coordinator does its work, so that a service outside svc notices
- * when it does not: the calls stop. A failed call is not repeated before the next minute, and nothing is ever
- * sent that says a failure.
+ * Calls an address each minute while the leadership of shard 0 works. If the calls
+ * stop, a service outside svc can raise an alarm. After a failed call, the next
+ * call is a minute later. No call reports a failure: svc only leaves calls out.
  */
 export class Deadman {
   readonly #parts: DeadmanParts;
@@ -31,7 +31,7 @@ export class Deadman {
     this.#parts = parts;
   }
 
-  /** Calls now, and then each minute. */
+  /** Begins the calls. The first call is due now. */
   start(): void {
     if (this.#stopping.signal.aborted) return;
     this.#cancelTimer = this.#parts.clock.every(CALL_EVERY_MS, () => this.#callIfWorking());
@@ -70,7 +70,7 @@ export class Deadman {
   }
 }
 
-/** Why the call did not count; null: the receiver accepted it. */
+/** Why the call failed; null: the receiver accepted it. */
 function problemOf(result: PostResult): string | null {
   if (result.kind === 'unanswered') return result.error;
   const { statusCode } = result;

@@ -32,24 +32,27 @@ export type LeaderServices = Pick<
 export interface Leaders {
   /** Number of shards of the installation. */
   readonly shardCount: number;
-  /** The services of the shard's present leadership, or those of an earlier one; null: there are none. */
+  /**
+   * The services of the shard's present leadership. For shard 0 without
+   * one, they may be those of its last leadership. Null: there are none.
+   */
   servicesOf(shard: number): LeaderServices | null;
   /** Whether this coordinator leads the shard: its leadership has started. */
   leads(shard: number): boolean;
 }
 
 /**
- * Makes services that can be used whether this coordinator leads or not. Those of the whole installation
- * (deliveries, overdue alerts, the declared file, queued mails) belong to shard 0. While no shard is led:
+ * Makes services that can be used whether this coordinator leads or not. Deliveries, overdue alerts,
+ * queued mails and the declared file belong to shard 0. For a shard that this coordinator does not lead:
  *
- * - monitors, statuses and votes are read from the database, where a leader elsewhere records them;
- * - agents, overdue alerts, export endpoints and a leader's metrics
- *   are missing, because their parts do not run in this process;
- * - the state of the declared file is the last one that
- *   `current` knows, because the file is not applied meanwhile;
- * - operations that need a leader are refused;
- * - a queued mail waits in the database until a leader finds it.
+ * - monitors, statuses and votes are read from the database, where the shard's leader records them;
+ * - overdue alerts, export endpoints and a leader's metrics are
+ *   missing, because their parts do not run in this process;
+ * - the declared file has the state that the last leadership in this process knew, or no state;
+ * - operations that need the shard's leader are refused;
+ * - a queued mail waits in the database until the leader finds it.
  *
+ * If this coordinator leads no shard, agents are missing too, and manual checks are refused.
  */
 export function withOrWithoutLeader(
   leaders: Leaders,
@@ -112,20 +115,21 @@ export function withOrWithoutLeader(
       const services = allLed()[0] ?? leaders.servicesOf(0);
       return services?.slotNow() ?? Math.floor(clock.wall());
     },
-    // A stopped recorder says nothing about the database.
+    // Only shards that are led here are asked: a stopped recorder says nothing about the database.
     isRecording: () => allLed().every((services) => services.isRecording()),
     measurements: () => joinMeasurements(allLed().map((services) => services.measurements())),
   };
 }
 
-/** What the leader of another shard than 0 answers. Nobody asks it. */
+/** Refuses a call about deliveries to the leader of a shard other than 0. No request leads to such a call. */
 const refused = async () => Promise.reject(new NotLeading());
 const NO_DELIVERIES = { replayDelivery: refused, replayChannel: refused, sendTest: refused };
 
 /**
- * Makes the services of a leadership that has loaded the states of all monitors.
+ * Makes the services of a leadership that has loaded the states of its monitors.
  *
- * @param declaredFile returns the declared file; null: no file is declared, or its first apply has not begun
+ * @param declaredFile returns the declared file; null: no file is declared,
+ *   the shard is not 0, or the first apply of the file has not begun
  */
 export function leaderServices(
   { shard, store, clock, config, workspaceId }: LeadershipParts,

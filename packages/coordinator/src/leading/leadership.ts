@@ -99,7 +99,9 @@ export type LeadershipParts = {
   readonly log: Logger;
   /** Whether no other coordinator can use the database. */
   readonly isAlone: boolean;
-  /** Whether no other coordinator leads now. Called right before each job, alert or export is sent. */
+  /**
+   * Whether no other coordinator leads the shard now. Called right before each job, alert or export is sent.
+   */
   readonly maySend: () => boolean;
   /** The variables that the declared file may insert, and its reader. */
   readonly declaring: Pick<DeclaredFileParts, 'env' | 'read'>;
@@ -118,11 +120,11 @@ export type BuiltLeadership = Pick<Loaded, 'monitors' | 'newestSlots' | 'slotClo
   readonly metricsExport: MetricsExport;
   readonly news: PageNews;
   readonly applier: ChangeApplier;
-  /** Null: another shard than 0 is led. */
+  /** Null: the shard is not 0. */
   readonly installation: InstallationParts | null;
 };
 
-/** The parts that are of the whole installation. The leadership of shard 0 has them. */
+/** The parts that work for the whole installation. Only the leadership of shard 0 has them. */
 export type InstallationParts = {
   readonly deliverer: Deliverer;
   readonly overdue: OverdueAlerts;
@@ -139,8 +141,8 @@ export type InstallationParts = {
 type Loaded = {
   readonly monitors: MonitorsInMemory;
   /**
-   * Newest recorded slot of each monitor, without slots whose
-   * time is doubted. Only the start of dispatch uses them.
+   * Newest recorded slot of each monitor. Slots whose time is
+   * doubted are left out. Only the start of dispatch uses this map.
    */
   readonly newestSlots: Map<number, number>;
   readonly slotClock: SlotClock;
@@ -221,7 +223,7 @@ export async function buildLeadership(parts: LeadershipParts): Promise<BuiltLead
   };
 }
 
-/** Those parts of the whole installation that the recorder needs. */
+/** The parts among {@link InstallationParts} that the recorder needs. */
 type Background = Pick<InstallationParts, 'deliverer' | 'rollups' | 'retention'>;
 
 async function loadBackground(
@@ -325,8 +327,9 @@ function createRecorder(
 }
 
 /**
- * The hours that count as rolled up for the leader of another shard than 0, which does not know how far the
- * roll-ups are: all that have ended. The leader of shard 0 rolls an hour up five minutes after its end.
+ * Tells the leader of a shard other than 0 which hours count as rolled up. This
+ * leader does not know how far the roll-ups are, so all hours that have ended
+ * count. The leader of shard 0 rolls an hour up five minutes after its end.
  */
 function endedHours(slotClock: Pick<SlotClock, 'now'>): { readonly claimedUntil: number } {
   return {
@@ -336,7 +339,9 @@ function endedHours(slotClock: Pick<SlotClock, 'now'>): { readonly claimedUntil:
   };
 }
 
-/** Tells the leader of shard 0 that another shard has queued alerts, once for all that one turn queues. */
+/**
+ * Tells the leader of shard 0 that another shard has queued alerts, at most once in a turn of the event loop.
+ */
 class QueuedHint {
   readonly #bus: Pick<Bus, 'publish' | 'isConnected'>;
   #isDue = false;
@@ -385,7 +390,7 @@ function createDispatch(
 }
 
 /**
- * A bus that publishes only while no other coordinator can lead.
+ * A bus that publishes only while no other coordinator can lead the shard.
  * Otherwise it behaves towards publishers as if NATS were disconnected.
  */
 function busWhile(maySend: () => boolean, bus: Bus): Bus {
@@ -470,7 +475,7 @@ function createIconFetches(parts: LeadershipParts): IconFetches {
   return new IconFetches({ ...parts, request: createHttpPost({ ...postingOf(parts), guard }) });
 }
 
-/** Age of the oldest result that is not recorded from which on recording counts as stopped, ms. */
+/** Recording counts as stopped if the oldest result that waits to be recorded is at least this old, ms. */
 const NOT_RECORDING_MS = 60_000;
 
 function createDeadman(
@@ -578,7 +583,10 @@ function createMetricsExport(parts: LeadershipParts, monitors: MonitorsInMemory)
   });
 }
 
-/** The number and age of the results that wait to be recorded, in a stream or in memory. */
+/**
+ * The number of events that wait in memory to be recorded, and the age
+ * of the oldest event or result that waits in memory or in a stream, ms.
+ */
 function backlogOf(recorder: Recorder, consumer: ResultConsumer): Backlog {
   const { events, oldestMs } = recorder.backlog;
   return { events, oldestMs: Math.max(oldestMs, consumer.lagMs) };

@@ -27,18 +27,21 @@ import {
 import { Lease } from './lease.ts';
 import { StartedParts } from './started-parts.ts';
 
-/** Interval at which a coordinator that does not lead checks whether the lease is free, ms. */
+/**
+ * Interval at which a coordinator checks whether the lease of a
+ * shard is free, ms. The leader of an only shard does not check.
+ */
 const LOOK_EVERY_MS = 250;
 /** Interval at which a leader reads what other coordinators have changed and queued, ms. */
 const FOLLOW_EVERY_MS = 500;
 /**
- * Time without NATS after which a leader gives up the lease, because another coordinator may have NATS, ms.
- * NATS servers restart in less time.
+ * Time without NATS after which a leader gives up its leases, because
+ * another coordinator may have NATS, ms. NATS servers restart in less time.
  */
 const WITHOUT_NATS_MS = 10_000;
 /** Time for which a coordinator without NATS leaves a free lease to the others, ms. */
 const GIVE_WAY_MS = 5_000;
-/** Time after a failed start of a leadership until the next try, ms. */
+/** Wait after a failed attempt to lead until the next attempt, ms. */
 const TRY_AGAIN_MS = 2_000;
 
 /** Interval at which a coordinator announces that it can lead, while there are several shards, ms. */
@@ -70,7 +73,8 @@ type Started = { readonly dispatching: Promise<void> };
  *      ▲        │                                          │                 │
  *      └────────┴────────────────── stop ──────────────────┴─────────────────┘
  *
- * Each shard has this life of its own. A coordinator that leads one goes on looking for the others.
+ * Each shard goes through these states separately. A coordinator
+ * that leads one shard still looks for other shards.
  */
 export class Leading implements ChangeEffects, Leaders {
   readonly #parts: LeadingParts;
@@ -120,13 +124,13 @@ export class Leading implements ChangeEffects, Leaders {
   }
 
   /**
-   * Resolves when this coordinator leads, or when others do. If this coordinator leads a shard, the
-   * declaration is applied and results are read by then. `dispatching` resolves when
-   * jobs are given out, a few seconds later at most. After the start, this coordinator leads
-   * whenever a lease is free. After a failure nothing runs, and `start` may be called again.
+   * Resolves when this coordinator leads, or when other coordinators do. If this coordinator leads
+   * a shard, the declaration is applied and results are read by then. `dispatching` resolves when
+   * jobs are given out, a few seconds later at most. After the start, this coordinator leads each
+   * free shard that falls to it. After a failure nothing runs, and `start` may be called again.
    *
-   * @throws StoreError, DeclarationError (an invalid declared file at the
-   *   first start), LeadershipEnded ({@link stop} was called meanwhile)
+   * @throws StoreError, DeclarationError (an invalid declared file at the first start),
+   *   LeadershipEnded ({@link stop} was called meanwhile), TypeError (it was started before)
    */
   async start(): Promise<Started> {
     if (this.#looking !== null) throw new TypeError('it leads already, or tries to');
@@ -164,8 +168,8 @@ export class Leading implements ChangeEffects, Leaders {
   }
 
   /**
-   * Resolves when the changes up to this one in the log are applied, or cannot be applied now. Changes of a
-   * shard that this coordinator does not lead wait in the log for its leader.
+   * Resolves when the log of changes is applied up to this change, or cannot be applied now.
+   * Changes of a shard that this coordinator does not lead wait in the log for the shard's leader.
    */
   async applyUntil(lastChangeId: number): Promise<void> {
     await Promise.all([...this.#led.values()].map(({ leadership }) => leadership.applyUntil(lastChangeId)));
@@ -208,14 +212,14 @@ export class Leading implements ChangeEffects, Leaders {
     if (shardCount > 1) await this.#announce();
     const shards = await shardStates(store);
     if (shards.length !== shardCount) throw wrongShards(shards.length, shardCount);
-    // The lease of a leadership that is being stopped is still held here.
+    // A shard whose leadership is still being stopped in this process does not count as free.
     const free = shards.map((shard) => ({ ...shard, isFree: shard.isFree && !this.#led.has(shard.id) }));
     return nextShardStep(free, shardCount === 1 ? [] : await livingCoordinators(store), this.#coordinator);
   }
 
   /**
-   * Tells other coordinators, at most each second, that shards may fall to this one. While this one has no NATS,
-   * they fall to others.
+   * Announces to the other coordinators, at most once a second, that shards may fall to this
+   * coordinator. Without NATS this coordinator does not announce itself, so shards fall to the others.
    */
   async #announce(): Promise<void> {
     const { store, bus, leaseClock } = this.#parts;
@@ -226,7 +230,8 @@ export class Leading implements ChangeEffects, Leaders {
   }
 
   /**
-   * Takes the lease of the shard and starts a leadership; null: another coordinator leads.
+   * Takes the lease of the shard and starts a leadership; null:
+   * another coordinator holds the lease, or took it during the start.
    *
    * @throws StoreError, DeclarationError, LeadershipEnded. After an error nothing runs
    */
@@ -276,20 +281,26 @@ export class Leading implements ChangeEffects, Leaders {
   }
 
   /**
-   * Leads whenever a lease is free, until `signal` is aborted. Never rejects.
+   * Leads each free shard that falls to this coordinator, until `signal` is aborted. Never rejects.
    *
-   * A coordinator without NATS gives way to the others: as a leader once after each loss of NATS, and
-   * otherwise for a few seconds. So when none of them has NATS, one of them leads all the same and delivers alerts.
+   * A coordinator without NATS gives way to the other coordinators: as a leader
+   * once after each loss of NATS, and otherwise for a few seconds. So if no
+   * coordinator has NATS, one of them leads all the same and delivers alerts.
    */
   async #lookOn(signal: AbortSignal): Promise<void> {
     const { store, bus, shardCount, leaseClock: clock, log } = this.#parts;
-    /** When NATS was lost, if this coordinator has not given way since; monotonic ms. */
+    /**
+     * When NATS was lost, monotonic ms; infinite: NATS is connected, or this coordinator has given way since.
+     */
     let lostAt = bus.isConnected ? Number.POSITIVE_INFINITY : clock.monotonic();
     const stopWatching = bus.onConnection((isConnected) => {
       lostAt = isConnected ? Number.POSITIVE_INFINITY : clock.monotonic();
     });
     onAbort(signal, stopWatching);
-    /** Since when a shard that falls to this coordinator is free; null: at the last look there was none. */
+    /**
+     * Since when a shard that falls to this coordinator is free,
+     * monotonic ms; null: the last look found no such shard.
+     */
     let freeSince: number | null = null;
     let waitMs = LOOK_EVERY_MS;
     while (!signal.aborted) {
@@ -317,7 +328,7 @@ export class Leading implements ChangeEffects, Leaders {
         waitMs = TRY_AGAIN_MS;
       }
     }
-    // Without this, the others would wait until the announcement has expired.
+    // Without this, the other coordinators would leave shards to this one until its announcement has expired.
     if (shardCount > 1) await withdrawCoordinator(store, this.#coordinator).catch(() => {});
   }
 
@@ -413,14 +424,14 @@ class Leadership {
   }
 
   /**
-   * Resolves when the changes up to this one in the log are applied,
-   * when they cannot be applied now, or when the leadership is stopped.
+   * Resolves when the log of changes is applied up to this change,
+   * when it cannot be applied now, or when the leadership is stopped.
    */
   async applyUntil(lastChangeId: number): Promise<void> {
     await this.#applier?.applyUntil(lastChangeId);
   }
 
-  /** Reads and applies the declared file again, if this coordinator leads. */
+  /** Reads and applies the declared file again, if this leadership has one. */
   async reload(): Promise<void> {
     await this.#declaredFile?.reload();
   }
@@ -487,7 +498,7 @@ class Leadership {
   /**
    * Applies the changes that other coordinators log, and sends the alerts and mails that they queue.
    *
-   * @param deliverer null: another shard than 0 is led
+   * @param deliverer null: the shard is not 0, so this leadership sends no alerts and mails
    */
   #followOthers(applier: ChangeApplier, deliverer: Deliverer | null): void {
     const { clock, bus, shard } = this.#parts;
@@ -513,7 +524,7 @@ class Leadership {
         await deliverer.findQueuedElsewhere();
       }
     } catch (error) {
-      // The next look tries again.
+      // The next search tries again, 500 ms later at most.
       this.#parts.log.debug({ error: messageOf(error) }, 'cannot read what other coordinators have queued');
     }
     this.#isSearching = false;

@@ -35,7 +35,8 @@ export class Trust {
   /**
    * Extends the trust after a renewal.
    *
-   * @param begunAt when the renewal began, monotonic ms; infinite: no other coordinator can ever lead
+   * @param begunAt when the renewal began, monotonic ms;
+   *   infinite: no other coordinator can ever lead the shard
    */
   renewed(begunAt: number): void {
     this.#until = Math.max(this.#until, begunAt + TRUST_MS);
@@ -102,8 +103,8 @@ export class Lease {
   }
 
   /**
-   * Whether no other coordinator leads now, so that this coordinator may send.
-   * Call it after the last wait, right before a job, alert or export is sent.
+   * Whether no other coordinator leads the shard now, so that this coordinator may
+   * send. Call it after the last wait, right before a job, alert or export is sent.
    */
   isTrusted(): boolean {
     return !this.#isOver && this.#trust.isTrusted(this.#parts.clock.monotonic());
