@@ -22,7 +22,11 @@ const PERMANENT = new Set(['invalid-request', 'egress-denied']);
 /** Maximum size of the shown part of an endpoint's message about a partial success, bytes. */
 const MESSAGE_BYTES = 300;
 
-/** @param secrets texts that are masked in errors, because the endpoint may repeat them */
+/**
+ * Decides what svc does after a request.
+ *
+ * @param secrets texts that are masked in errors, because the endpoint may repeat them
+ */
 export function consequenceOf(
   result: PostResult,
   encoding: Encoding,

@@ -159,7 +159,7 @@ export class MetricsExport {
   readonly #forgotten = new Set<number>();
   readonly #posts = new Map<boolean, HttpPost>();
   readonly #reloading: GrowingWaits;
-  /** Id of the newest note that was stored when {@link load} read the totals. */
+  /** Id of the newest stored note at the time of {@link load}. */
   #lastAtStart = 0;
   /** Id of the last note that was made. */
   #lastMade = 0;
@@ -544,9 +544,9 @@ export class MetricsExport {
   }
 
   /**
-   * Logs that totals could not be loaded or stored. If the notes exceed their maximum size, this function
-   * removes all notes and all stored totals. Totals in memory are stored again later; if the process ends
-   * before that, or if the totals were not loaded yet, counts begin at 0.
+   * Logs that totals could not be loaded or stored. If the notes exceed their maximum size, this
+   * function removes all notes and all stored totals of the shard. Totals in memory are stored again
+   * later; if the process ends before that, or if the totals were not loaded yet, counts begin at 0.
    */
   async #handleUnsaved(error: unknown): Promise<void> {
     this.#logFailure(error);

@@ -281,8 +281,11 @@ function otherThan(encoding: Encoding): Encoding {
 }
 
 /**
- * @param afterMs the wait that the endpoint asks for, ms; null: it asks for none.
- *   It counts only if it is longer than the usual wait
+ * Returns the wait before the next try, ms.
+ *
+ * @param tries number of tries so far
+ * @param afterMs the wait that the endpoint asks for, ms; null: it asks for none. It counts
+ *   only if it is longer than the usual wait, and up to {@link RETRY_AFTER_MAXIMUM_MS}
  */
 function waitAfter(tries: number, afterMs: number | null): number {
   const growing = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** Math.min(16, tries - 1));

@@ -72,8 +72,8 @@ export function countResult(into: Totals, result: CountedResult, kind: Histogram
   const { outcome, latency, certificate_expires_at: expiresAt } = result;
   region.checks[outcome] += 1;
   region.seenAt = at;
-  // A failed check may have ended before it saw the certificate. If any other
-  // check reports no certificate, the target has none.
+  // A failed check may have ended before it saw the certificate. If a check
+  // that passed or was degraded reports no certificate, the target has none.
   if (outcome !== 'failed' || expiresAt !== undefined) region.certificateExpiresAt = expiresAt ?? null;
   if (latency !== undefined) countDuration(seriesIn(region, result, kind).histogram, latency);
   for (const phase of PHASE_NAMES) {

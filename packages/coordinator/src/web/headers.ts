@@ -17,11 +17,11 @@ const CONTENT_SECURITY_POLICY = [
 /**
  * Headers of every page.
  *
- * - A page loads nothing from other sites, contains no script or style of its own, and cannot be shown in a
- *   frame (clickjacking).
- * - The referrer policy is `same-origin`, not `no-referrer`: with `no-referrer`, browsers send `Origin: null`
- *   with forms (Fetch, section "append a request Origin header"), and `isFromOwnPage` in `csrf.ts` would
- *   refuse the forms.
+ * - A page loads nothing from other sites, cannot use inline scripts
+ *   or styles, and cannot be shown in a frame (clickjacking).
+ * - The referrer policy is `same-origin`, not `no-referrer`: with `no-referrer`,
+ *   browsers send `Origin: null` with forms (Fetch, section "append a request
+ *   Origin header"), and `isFromOwnPage` in `csrf.ts` would refuse the forms.
  */
 export function pageHeaders(options: PageHeaderOptions = {}): Record<string, string> {
   return {

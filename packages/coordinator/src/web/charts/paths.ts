@@ -44,7 +44,10 @@ export function barsPath(bars: readonly Bar[], top: number): string {
   return path;
 }
 
-/** Like {@link barsPath} with `top` 1, but bars that touch and are the same object are one shape, without gaps. */
+/**
+ * Like {@link barsPath} with `top` 1, but neighbouring bars
+ * that are the same object are one shape, without seams.
+ */
 export function stripPath(bars: readonly Bar[]): string {
   const width = PLOT.width / Math.max(1, bars.length);
   let path = '';

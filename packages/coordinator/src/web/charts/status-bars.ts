@@ -33,8 +33,8 @@ export function renderStatusBars(states: readonly State[], label: string): Html 
 }
 
 /**
- * Like {@link renderStatusBars}, for a small picture with many columns: neighbours of one state are one shape without
- * gaps, which is smaller and keeps its colour.
+ * Like {@link renderStatusBars}, for a small picture with many columns. Neighbouring columns of one
+ * state are one shape. So the HTML is smaller, and no seams between columns make the colour paler.
  *
  * @param label a sentence for screen readers
  */
