@@ -31,9 +31,9 @@ import type { Rate } from './request-gate.ts';
 /** A shard, and who leads it. */
 export type LedShard = {
   readonly id: number;
-  /** The name of the coordinator that leads; null: none does. */
+  /** The name of the coordinator that leads the shard; null: no coordinator leads it. */
   readonly holder: string | null;
-  /** Whether this coordinator leads it. */
+  /** Whether this coordinator leads the shard. */
   readonly isHere: boolean;
 };
 
@@ -120,8 +120,8 @@ export type KnownVerdict = {
 };
 
 /**
- * The monitors and their latest verdicts. The leader has them
- * in memory. Other coordinators read them from the database.
+ * The monitors and their latest verdicts. The leader of a shard has those
+ * of the shard in memory. Other coordinators read them from the database.
  */
 export interface KnownMonitors {
   /** Finds the monitors with these ids, in any workspace. Ids without a monitor are left out. */
@@ -216,8 +216,8 @@ export interface ExportDirectory {
 /** Replays the results of monitors with other settings. `WhatIfs` implements this. */
 export interface WhatIfRunner {
   /**
-   * Replays the stored results of a monitor with other settings, and compares the statuses
-   * and alerts of the replay with the real ones. Returns null when no results are stored yet.
+   * Replays the stored results of a monitor with other settings, and compares the statuses and alerts
+   * of the replay with the real ones. Returns null when the requested time has no or too few results.
    *
    * @param signal aborted when the caller is gone, which ends the replay
    * @throws SvcError `what-if-failed`
@@ -232,7 +232,7 @@ export interface CheckRunner {
    * does not answer, `agent` and `result` are null in its element of the returned list.
    *
    * @param checkText JSON text of the check
-   * @throws SvcError `too-many-runs`, or an SvcError that says that NATS is not connected
+   * @throws SvcError `too-many-runs`, `not-leading`, or an SvcError that says that NATS is not connected
    */
   runNow(checkText: Secret, regions: readonly Region[], timeoutMs: number): Promise<readonly RegionAnswer[]>;
 }

@@ -23,7 +23,7 @@ function isUpTo(text: string, characters: number): boolean {
   return text.length <= 2 * characters && [...text].length <= characters;
 }
 
-/** Makes the schema of the name of a token or workspace: one line, without surrounding blanks. */
+/** Makes the schema of the name of a token or workspace: one line. Blanks at both ends are removed. */
 export function nameSchema(description: string) {
   const text = z.string('must be a string').trim().min(1, 'must not be empty');
   return textUpTo(LIMITS.noteTitle, text)

@@ -86,9 +86,9 @@ export function inputExample(kind: ResourceKind): Json {
 }
 
 /**
- * Makes the example of the answer to {@link inputExample}. The code for
- * real answers parses and presents the attributes, so these cannot differ
- * from real answers. The members that the service adds are written by hand.
+ * Makes the example of the answer to {@link inputExample}. The code for real
+ * answers parses and presents the attributes, so the attributes cannot differ from
+ * those of real answers. The members that the service adds are written by hand.
  */
 export function answerExample(kind: ResourceKind): Json {
   const { sent, added } = RESOURCES[kind];

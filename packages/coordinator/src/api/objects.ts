@@ -35,7 +35,7 @@ import { Problem } from './problem.ts';
  *     POST   /v1/things       create:  201, the object and its path; once for each Idempotency-Key
  *     GET    /v1/things/{id}  read:    200, the object with its ETag
  *     PUT    /v1/things/{id}  replace: 200, as `read`; 412 if `If-Match` names other versions only
- *     DELETE /v1/things/{id}  remove:  204
+ *     DELETE /v1/things/{id}  remove:  204; 412 as `replace`, if the entry takes `If-Match` here
  *
  * A change and its line in the audit trail are written in one transaction.
  */
@@ -335,7 +335,7 @@ export function shownTo({ token }: Pick<ApiRequest, 'token'>): SecretsShown {
 /** Time for which an Idempotency-Key is stored, ms. */
 const REMEMBERED_MS = 24 * 3_600_000;
 /**
- * Maximum number of expired keys that are deleted with each new key. Because the bound is
+ * Maximum number of expired keys that a request with a key deletes. Because the bound is
  * above 1, the number of expired keys shrinks. Deleting so many keys takes less than 1 ms.
  */
 const FORGOTTEN_AT_ONCE = 200;

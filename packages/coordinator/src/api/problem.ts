@@ -160,7 +160,7 @@ export function problemOf(error: unknown): Problem | null {
   return error instanceof StoreError ? problemOfStore(error) : null;
 }
 
-/** For errors of the database that do not pass, what is wrong and what the operator can do. */
+/** Texts for the errors of the database that last: what is wrong, and what the operator can do. */
 const STORE_IS: Partial<Record<StoreErrorCode, string>> = {
   'store-corrupt': 'the database file is damaged: its operator can restore a backup',
   'store-readonly':

@@ -112,7 +112,7 @@ type ServiceStateParts = {
  */
 function serviceState({ measurements, parts, errors, shards, isOperator }: ServiceStateParts): ServiceState {
   const found = new Map(measurements.map((each) => [each.instrument.name, each.points]));
-  // An instrument has a point for each shard that is led here.
+  // An instrument has points for each shard that this coordinator leads.
   const values = (name: string): number[] =>
     (found.get(name) ?? []).flatMap(({ value }) => (typeof value === 'number' ? [value] : []));
   const sum = (name: string): number => values(name).reduce((total, each) => total + each, 0);

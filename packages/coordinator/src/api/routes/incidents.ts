@@ -329,7 +329,7 @@ function ofUpdates(parts: Parts): ServedEndpoint[] {
       async replace(request) {
         const versions = versionOptions(request);
         const before = (await requireUpdates(store, request)).find((each) => each.id === idOf(request));
-        // If the body has no instant, the update keeps the one that is stored.
+        // If the body has no instant, the update keeps its stored instant.
         return (change) => {
           const content = updateContent(request.body, before?.at ?? change.now);
           return change.replaceUpdate(incidentOf(request), idOf(request), content, versions);

@@ -445,7 +445,7 @@ function regionStatus({ region, outcome, slot, at }: KnownVerdict['votes'][numbe
 }
 
 /**
- * Finds a monitor. `createdAt` is epoch ms.
+ * Returns the id of a monitor that exists, and when the monitor was created (`createdAt`, epoch ms).
  *
  * @throws Problem when the monitor does not exist or belongs to another workspace
  */

@@ -40,8 +40,9 @@ export function regionEndpoints({
         return {
           region,
           last_seen_at: lastSeen,
-          // An absence that is not stored yet will be stored with `lastSeen` as its beginning. If another
-          // coordinator leads, it has stored all absences that it knows, so a missing one is null.
+          // An absence that is not stored yet will be stored with `lastSeen` as
+          // its beginning. If another coordinator leads a shard, it has stored all
+          // absences that it knows. So an absence that is not stored is null then.
           absent_since: live.has(region)
             ? null
             : (absences.get(region) ?? (isHeardElsewhere ? null : lastSeen)),

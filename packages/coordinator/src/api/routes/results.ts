@@ -222,7 +222,7 @@ function regionView({ region, agent, result }: RegionAnswer) {
  * Translates an error of a manual check into a problem. A later try may
  * succeed, when NATS is connected again or other manual checks have ended.
  *
- * @throws Problem `unavailable`, or an error that is no SvcError unchanged
+ * @throws Problem `unavailable`; an error that is no SvcError is thrown unchanged
  */
 function refuse(error: unknown): never {
   if (!(error instanceof SvcError)) throw error;
