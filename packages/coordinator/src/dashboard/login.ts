@@ -49,7 +49,10 @@ export class LoginPages {
     return loginPage(visit, { next, link, error: null }, 200);
   }
 
-  /** Logs in with the sent form. Every wrong token is refused with the same message. */
+  /**
+   * Logs in with the sent form. Every wrong token is refused
+   * with the same message, until wrong tokens come too fast.
+   */
   async takeForm(visit: Visit): Promise<Response> {
     const form = await guardedForm(visit, secretCookieOf(visit, SEED_COOKIE), MOST_FORM_BYTES);
     if (!(form instanceof Form)) {

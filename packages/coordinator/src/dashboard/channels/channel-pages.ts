@@ -88,8 +88,8 @@ function monitorIn({ query }: DashboardRequest): string | null {
 /**
  * The form of a channel.
  *
- * @param kind    the kind of a new channel; null: the channel exists already
- * @param monitor id of a monitor that the form has among the linked monitors from the beginning
+ * @param kind the kind of a new channel; null: the channel exists already
+ * @param monitor id of a monitor that the form links to the channel from the beginning; null: none
  */
 function editorOf(kind: ChannelKind | null, monitor: string | null): Editor {
   return {

@@ -126,7 +126,7 @@ export function latencyChart(view: SeriesView): Html {
   });
 }
 
-/** Number of results that have an outcome. */
+/** Number of results of checks that were run. */
 function countOf({ passed, degraded, failed }: SeriesView['results']): number {
   return passed + degraded + failed;
 }

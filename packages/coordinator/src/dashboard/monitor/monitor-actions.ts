@@ -12,16 +12,16 @@ import { monitorFormOf } from '../resources/monitor-forms.ts';
 import { choiceIn, componentsChoice } from '../resources/removal.ts';
 
 /*
- * Actions without a form of attributes: pause, resume and remove, for one monitor and for the monitors that are ticked
- * in the list.
+ * Actions on monitors without a form of attributes: one monitor is paused or resumed,
+ * and the monitors that are ticked in the list are paused, resumed or removed.
  */
 
-/** Name of the boxes of the list, and of the fields with the chosen monitors. */
+/** Name of the check boxes in the list, and of the hidden fields with the chosen monitors. */
 export const SELECTED = 'monitor';
-/** Id of the form around the list. Its buttons stand outside the table. */
+/** Id of the form around the list. The buttons stand outside this form, and refer to it by the id. */
 export const SELECTION_FORM = 'selection';
 
-/** Maximum number of monitors of one action: those of a page of the list. */
+/** Maximum number of monitors of one action. A page of the list has 50. */
 const MOST_SELECTED = 100;
 
 /** The buttons for the monitors that are ticked in the list. */
@@ -76,9 +76,11 @@ async function handleSelection(request: DashboardRequest): Promise<DashboardAnsw
 }
 
 /**
- * Does the same to each monitor, one after the other. A refusal does not stop the others.
+ * Calls `act` for each monitor, one after the other. If
+ * one monitor is refused, the next ones are still tried.
  *
- * @param act returns why the monitor was not changed; null: it was
+ * @param done what was done, for the notice: `paused`
+ * @param act returns the reason why the monitor was not changed; null: it was changed
  */
 async function doEach(
   ids: readonly string[],
@@ -100,7 +102,7 @@ async function doEach(
 /**
  * Switches a monitor on or off. Its other attributes stay as they are stored.
  *
- * @returns why it was not changed; null: it was, or was so already
+ * @returns the reason why the monitor was not switched; null: it is in the wanted state now
  */
 async function setActive({ api }: DashboardRequest, id: string, active: boolean): Promise<string | null> {
   const read = await api.call(MONITOR.read, { id });

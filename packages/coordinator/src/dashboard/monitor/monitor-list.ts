@@ -132,7 +132,6 @@ ${monitorTable(request, monitors)}</form>
 ${selectionButtons()}`;
 }
 
-/** The table of the monitors. */
 function monitorTable(
   { query, now, canOpen, hasScope }: DashboardRequest,
   monitors: readonly MonitorStateView[],

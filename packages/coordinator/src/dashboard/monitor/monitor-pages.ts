@@ -134,7 +134,10 @@ const DAY = new Intl.DateTimeFormat('en-GB', {
   timeZone: 'UTC',
 });
 
-/** The uptime of the monitor over the usual ranges, and on each of the last 90 days, as far as there is data. */
+/**
+ * The uptime of the monitor over the usual ranges, and on each
+ * of the last 90 days. Days before the first data are left out.
+ */
 function uptimeSection({ ranges, days: last90 }: UptimeView): Html {
   const hasData = ({ time }: Day) => measured(time) > 0;
   const days = fromFirstData(last90, hasData);
@@ -163,8 +166,8 @@ type Day = UptimeView['days'][number];
 type Range = UptimeView['ranges'][number];
 
 /**
- * The figures of the ranges. A range that begins before the first data has the same figure as all longer ones, so
- * it is the last one, and its label says when the data began.
+ * The figures of the ranges. If a range begins before the first data, all longer ranges
+ * have the same figure and are left out. The label of that range says when the data began.
  *
  * @param since the day on which the data began; null: there is no data
  */

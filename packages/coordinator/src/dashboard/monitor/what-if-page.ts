@@ -103,8 +103,8 @@ function askedIn(given: Parameters, { monitor, regions }: Subject): Asked {
 }
 
 /**
- * Makes the request body. Unchanged settings are left out. For these
- * settings, the replay uses the declarations that were valid at each time.
+ * Makes the request body. Unchanged settings are left out. Without `retry` and `degraded_at`, the replay
+ * takes the recorded outcomes as they are. Without another setting, it uses the value that is declared now.
  */
 function bodyOf(asked: Asked, { monitor, regions: all }: Subject): object {
   const { days, retry, degradedAt, quorum, confirmAfter, recoverAfter, regions } = asked;

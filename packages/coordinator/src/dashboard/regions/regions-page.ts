@@ -87,14 +87,16 @@ function regionRow(view: RegionView, now: number): Html {
 }
 
 /**
- * Whether the region has agents that only the leading coordinator hears, and this coordinator does not lead.
+ * Whether the region has agents, but only other coordinators
+ * hear them, because this coordinator leads no shard.
  */
 function isHeardElsewhere({ agents, absent_since, last_seen_at }: RegionView): boolean {
   return agents.length === 0 && absent_since === null && last_seen_at !== null;
 }
 
 /**
- * The state of a region: down without agents; degraded if all agents are stopping, or one reports a fault.
+ * The state of a region: down without agents; degraded if
+ * all agents are stopping, or one agent reports a fault.
  */
 function stateOf(view: RegionView): readonly [State, string] {
   const { agents, sick } = view;

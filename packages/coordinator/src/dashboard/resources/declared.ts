@@ -80,8 +80,8 @@ export function withoutSecrets({ kind }: ResourceForm, resource: Json): Json {
 }
 
 /**
- * A list of the attributes of a resource that have a value. Secrets are masked. Of a secret URL, scheme and host are
- * shown, unless the API has masked it already because the visitor may only read.
+ * A list of the attributes of a resource that have a value. Secrets are masked. The scheme and host of
+ * a secret URL are shown, unless the API has masked the whole URL because the visitor may only read.
  */
 export function facts(form: ResourceForm, resource: Json, leftOut: readonly string[] = []): Html {
   const shown = withoutSecrets(form, resource);
@@ -100,7 +100,7 @@ function factsOf(fields: readonly Field[], object: Json, clear: Json): Html[] {
   });
 }
 
-/** The mask of a secret. Before it stand scheme and host, if the secret is an http(s) URL. */
+/** The mask of a secret. If the secret is an http(s) URL, its scheme and host stand before the mask. */
 function maskedValue(secret: unknown): string {
   const url = URL.parse(String(secret));
   const isWeb = url !== null && ['http:', 'https:'].includes(url.protocol);

@@ -209,7 +209,7 @@ export function monitorFormOf(type: MonitorType): ResourceForm {
   return FORMS.get(type) ?? formOf(MONITORS[type].definition);
 }
 
-/** @param copied attributes of a monitor of which the new one is a copy; left out: it is no copy */
+/** @param copied attributes of the monitor that the new monitor is a copy of; left out: it is no copy */
 function editorOf(type: MonitorType, copied: Readonly<Record<string, unknown>> = {}): Editor {
   const { definition } = MONITORS[type];
   const form = monitorFormOf(type);
@@ -231,7 +231,7 @@ function editorOf(type: MonitorType, copied: Readonly<Record<string, unknown>> =
   };
 }
 
-/** Regions with an agent that takes jobs are offered first. Without any, all are offered alike. */
+/** Offers the regions with a live agent first. If no region has one, all regions are offered alike. */
 async function regionsWithAgents(api: PageApi): Promise<ReadonlyMap<string, LikelyOptions>> {
   const { data } = await api.read(listRegions, {});
   const values = new Set(data.filter(({ agents }) => agents.length > 0).map(({ region }) => region));

@@ -42,8 +42,9 @@ type Source = {
 };
 
 /**
- * Reads the options of the fields that refer to other resources. If all resources fit into one list, a field
- * offers all. Otherwise it offers the chosen resources, and the resources that a search finds by name or id.
+ * Reads the options of the fields that refer to other resources. If all resources
+ * fit on one page of the API's list, a field offers all. Otherwise it offers the
+ * chosen resources, and the resources that a search finds by name or id.
  *
  * @param stored the stored resource; null: the resource is new
  * @throws Problem that the API answered

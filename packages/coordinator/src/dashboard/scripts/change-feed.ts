@@ -8,7 +8,7 @@ import type { DashboardPage } from '../dashboard-page.ts';
 
 /** Time between two reads of the database while a page listens, ms. */
 const READ_EVERY_MS = 1_000;
-/** Time between empty lines that keep the connection alive, ms. */
+/** Time between comment lines, which keep the connection alive, ms. */
 const BREATHE_EVERY_MS = 15_000;
 /**
  * Lifetime of a stream of events, ms. After it the browser

@@ -93,7 +93,7 @@ const pageEditor: Editor = {
   },
 };
 
-/** A slug for a title: `Example shop` becomes `example-shop`; '' if the title has no letter or digit of ASCII. */
+/** A slug for a title: `example-shop` for `Example shop`; '' if the title has no letter or digit of ASCII. */
 export function slugOf(title: string): string {
   const plain = title.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase();
   return plain

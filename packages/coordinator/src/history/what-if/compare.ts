@@ -169,11 +169,14 @@ function timesOf(
   return withMaintenance(timesIn({ from, until }), maintenance);
 }
 
-/** The settings to replay with. If a setting is absent, its declared value is used. */
+/**
+ * The settings to replay with. Without `retry` and `degradedAtMs`, the recorded outcomes
+ * are taken as they are. Without another setting, the value that is declared now is used.
+ */
 export type OtherSettings = {
   /** Number of attempts after the first. Attempts that were not made cannot be replayed. */
   readonly retry?: number | undefined;
-  /** Latency from which a passing check is degraded, ms; 0: a passing check is never degraded. */
+  /** Latency above which a passing check is degraded, ms; 0: a passing check is never degraded. */
   readonly degradedAtMs?: number | undefined;
   /** The monitor is checked only from these regions. */
   readonly regions?: readonly Region[] | undefined;
