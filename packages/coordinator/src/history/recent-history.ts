@@ -8,9 +8,9 @@ import { dailyTimes, hourlyTimes } from './status-times.ts';
 
 /** What a list shows of the last days of a monitor. */
 export type RecentHistory = {
-  /** How long the monitor had each status in each of the last 24 hours, oldest first. The last hour is in progress. */
+  /** Time in each status in each of the last 24 hours, oldest first. The last hour is in progress. */
   readonly hours: readonly StatusTimes[];
-  /** How long the monitor had each status on each of the last 90 days (UTC), oldest first. The last day is today. */
+  /** Time in each status on each of the last 90 days (UTC), oldest first. The last day is today. */
   readonly days: readonly StatusTimes[];
   /** Median latency over the last 24 hours that are rolled up, ms; null: no latency was measured. */
   readonly median: number | null;

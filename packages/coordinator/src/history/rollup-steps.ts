@@ -45,8 +45,9 @@ const FIRST_WIDTH_MS = 4;
 const MOST_CHANGE = 8;
 
 /**
- * Width of the next part of an hour, ms, estimated from the parts before it. A part is the same slice of each of
- * the hour's 120 half minutes: with a width of 4 ms, the first part has the slots in the first 4 ms of each.
+ * Width of the next part of an hour, ms, estimated from the parts before it. A part
+ * consists of the same slice of each of the hour's 120 half minutes: with a width
+ * of 4 ms, the first part has the slots in the first 4 ms of each half minute.
  */
 type PartWidth = { ms: number };
 export const firstWidth = (): PartWidth => ({ ms: FIRST_WIDTH_MS });
@@ -173,8 +174,8 @@ type SpanRepair = TimeSpan & { monitorId: number; repairs: Repair[] };
 type Found = { readonly span: SpanRepair; readonly rows: HourRow[]; readonly times: StatusTimes };
 
 /**
- * The times in each status. A change of status may be dated on a day that was rolled up before: at the first of
- * the slots in a row that made it.
+ * The time in each status on the day. A repair reads these times again, because a change of status may
+ * be dated back to a day that is rolled up: to the first of the slots in a row that made the change.
  */
 async function timesOfDay(store: Store, monitorId: number, day: number): Promise<StatusTimes> {
   const span = { from: day, until: day + DAY_MS };

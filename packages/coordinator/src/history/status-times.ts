@@ -82,9 +82,10 @@ export async function statusTimes(
 }
 
 /**
- * How long each monitor had each status in each bucket, from the changes of status. All monitors are read together.
+ * How long each monitor had each status in each bucket, from
+ * the changes of status. All monitors are read together.
  *
- * @param buckets not of days: those are rolled up, see {@link dailyTimes}
+ * @param buckets no days: {@link dailyTimes} reads the times of days from roll-ups
  */
 export async function hourlyTimes(
   store: Pick<Store, 'read'>,

@@ -1,19 +1,20 @@
 import type { LiveMonitor, MonitorStatus } from './monitor.ts';
 
 /*
- * A monitor may declare that its status changes only after several slots in a row: `confirm_after` slots for a
- * worse status, `recover_after` slots for a better one. The functions of this file keep the verdicts of the newest slots,
- * and turn them into a change of the status.
+ * A monitor may declare that its status changes only after several slots in a row: `confirm_after` slots
+ * for a worse status, `recover_after` slots for a better one. The functions of this file keep the verdicts
+ * of the newest slots, and derive the changes of the status from them. With 2 for both attributes:
  *
- *     slots say        active  error   degraded  error   error    active   active
- *     confirm_after 2  active  active  degraded  degraded error    error    active   (recover_after 2)
- *                              1       2         1       2        1        2
+ *     verdicts of slots         active  error   degraded  error     error  active  active
+ *     status after the slot     active  active  degraded  degraded  error  error   active
+ *     worse or better in a row          1       2         1         2      1       2
  *
- * Slots in a row that are worse than the status need not say the same: the status becomes the least bad that they say.
- * So an error and then a degraded slot are two slots of trouble, and one slot of error.
+ * Slots in a row that are worse than the status may have different verdicts. The status then becomes
+ * the least bad of these verdicts: in the example, `error` and `degraded` make it `degraded`. In the
+ * same way, slots in a row that are better than the status make it the worst of their verdicts.
  */
 
-/** The verdict of a slot. A later verdict about the same slot, which a late report makes, replaces it. */
+/** The verdict of a slot. A late report may replace it by another verdict of the same slot. */
 export type SlotVerdict = {
   /** Epoch ms. */
   readonly slot: number;
@@ -22,7 +23,7 @@ export type SlotVerdict = {
   readonly at: number;
 };
 
-/** How many slots in a row must say a worse or better status before the status changes. */
+/** The numbers of slots in a row that change the status: with worse verdicts, and with better verdicts. */
 export type Confirmation = Pick<LiveMonitor, 'confirmAfter' | 'recoverAfter'>;
 
 /** Whether every verdict changes the status at once, so that no verdicts need be kept. */
@@ -31,8 +32,8 @@ export function isConfirmedAtOnce({ confirmAfter, recoverAfter }: Confirmation):
 }
 
 /**
- * The newest verdicts after another one, as many as {@link confirmedStatus} may need. A slot that is not newer than
- * the newest is none of its own: the verdict is what the newest slot says from now on.
+ * Adds a verdict, and returns the newest verdicts, as many as {@link confirmedStatus} may need. If the
+ * verdict is not about a newer slot than the newest one in the list, it replaces the verdict of that slot.
  *
  * @param verdicts oldest first
  */
@@ -52,20 +53,21 @@ export function withVerdict(
 
 export type ConfirmedStatus = {
   readonly status: SlotVerdict['status'];
-  /** When the first of the slots in a row had its verdict, epoch ms. Null: one slot is enough, the newest. */
+  /** When the first of the slots in a row had its verdict, epoch ms. Null: the newest slot alone decided. */
   readonly begin: number | null;
 };
 
 const RANK = { active: 0, degraded: 1, error: 2 } as const;
 
 /**
- * The status after `verdicts` (oldest first, at least one). Null: it stays, because the newest slot says another
- * status, and too few slots before it do.
+ * The status that follows from the verdicts. Null: the status stays, because
+ * the newest slot has another verdict, but too few slots in a row do.
  *
- * The status `unknown` counts as `active` without an open incident, and as `error` with one: what the newest slot
- * says is the status at once, unless it begins or ends an incident.
+ * The status `unknown` counts as `error` if an incident is open, otherwise as `active`.
+ * The newest verdict ends `unknown` at once, unless it opens or closes an incident.
  *
- * @param standing       the status until now
+ * @param verdicts oldest first, at least one
+ * @param standing the status until now
  * @param isIncidentOpen whether an incident of the monitor is open
  */
 export function confirmedStatus(

@@ -184,7 +184,8 @@ function isCertain(open: OpenSlot, standing: DecisionInput, missing: RegionSet):
   const allFailed = statusWith(absent, 0, absent);
   const allPassed = statusWith(0, 0, absent);
   let noneVoted = statusWith(0, 0, 0);
-  // So few votes are an `error` only if their failures share a moment, also where the status is `error` already.
+  // So few votes make an `error` only if their failures
+  // share a moment, even if the status is `error` already.
   if (noneVoted === 'error' && isBelowHalf(total, size) && !doCoincide(0)) noneVoted = 'unknown';
   const isSame = allFailed === allPassed && allFailed === noneVoted;
   if (allFailed !== 'error' || standing.status === 'error') return isSame;

@@ -32,9 +32,9 @@ export type LiveMonitor = {
   /** Declared regions in the fixed order; null: every region with a live agent. */
   readonly regions: readonly Region[] | null;
   readonly quorum: Quorum;
-  /** Slots in a row that must say a worse status before the status changes, 1 to 10. */
+  /** Number of slots in a row with a worse verdict that change the status, 1 to 10. */
   readonly confirmAfter: number;
-  /** The same for a better status. */
+  /** Number of slots in a row with a better verdict that change the status, 1 to 10. */
   readonly recoverAfter: number;
   /**
    * Version of the probed attributes. It grows when an attribute changes that affects the check, such as

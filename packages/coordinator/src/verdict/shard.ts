@@ -1,6 +1,6 @@
 /**
- * A part of the monitors, which one coordinator leads at a time. `count` is the number of all shards. It
- * changes only while nobody leads.
+ * A part of the monitors, which one coordinator leads at a time. `count`:
+ * number of all shards. This number changes only while no coordinator leads.
  */
 export type Shard = { readonly id: number; readonly count: number };
 
@@ -10,7 +10,7 @@ export const ONLY_SHARD: Shard = { id: 0, count: 1 };
 /** The largest number of shards of an installation. The help of `svc shards` names it too. */
 export const MOST_SHARDS = 64;
 
-/** The id of the shard in which a monitor lies. `store/` says the same in SQL. */
+/** The id of the shard in which a monitor lies. `inShard` in `store/queries.ts` is the same rule in SQL. */
 export function shardOf(monitorId: number, count: number): number {
   return monitorId % count;
 }

@@ -246,9 +246,9 @@ function castNews(
 }
 
 /**
- * Whether regions may enter the electorate before their first slot is decided. They may if late reports show
- * that as many of all regions that would count have failed at one moment as the quorum needs if all of them
- * vote. The result is then an `error`, whatever is reported about the slot.
+ * Whether regions may enter the electorate before their first slot is decided. They
+ * may if late reports make an `error` certain: so many votes failed at one moment
+ * that they reach the quorum even if all regions of the larger electorate vote.
  */
 function canEnter(frame: Frame, state: Readonly<MonitorState>, monitor: LiveMonitor): boolean {
   if (state.votes.length === 0 || state.status === 'error') return false;

@@ -85,7 +85,7 @@ export type MonitorState = {
   /** Regions that were given a decided slot. Only their votes count. */
   entered: RegionSet;
   votes: readonly Vote[];
-  /** Verdicts of the newest slots, oldest first. Empty where each verdict changes the status at once. */
+  /** Verdicts of the newest slots, oldest first. Empty if each verdict changes the status at once. */
   verdicts: readonly SlotVerdict[];
   /** Undecided slots, oldest first. */
   open: OpenSlot[];
@@ -284,8 +284,8 @@ function replaceVote(standing: Writable<Vote>, vote: Vote): void {
 }
 
 /**
- * Copies a state. Drafts never change votes, reports, links and intervals in place, so the copy may share
- * them. The same holds for verdicts.
+ * Copies a state. Drafts never change votes, verdicts, reports,
+ * links and intervals in place, so the copy may share them.
  */
 function copyOf(state: Readonly<MonitorState>): MonitorState {
   return { ...state, open: state.open.map((open) => ({ ...open })) };

@@ -19,8 +19,9 @@ export type NewStatus = {
   /** When the status changes, epoch ms. The change is never dated before the status that it ends. */
   readonly at: number;
   /**
-   * When the first of several slots in a row had its verdict, epoch ms: an incident that the change opens begins
-   * then, also if the status was `unknown` since. Null: one slot made the change, or none.
+   * When the first of several slots in a row had its verdict, epoch ms. An
+   * incident that the change opens begins at this instant, even if the status
+   * was `unknown` since. Null: one slot made the change, or no slot did.
    */
   readonly begin: number | null;
   /** The slot that made the change, epoch ms; null: no slot did. */
@@ -103,7 +104,10 @@ function changeReason(frame: Frame, state: MonitorState, next: NewStatus): boole
   return true;
 }
 
-/** Notes the days since `at` (epoch ms), which a change then alters, if their times are rolled up already. */
+/**
+ * Marks the days since `at` (epoch ms) for repair, as far as they are rolled
+ * up: a change of status that is dated back to `at` changes their times.
+ */
 function repairDays({ rolledUpUntil, writes }: Frame, monitorId: number, at: number): void {
   for (let slot = at; slot < rolledUpUntil; slot += DAY_MS) writes.repairs.push({ monitorId, slot });
 }
@@ -111,8 +115,8 @@ function repairDays({ rolledUpUntil, writes }: Frame, monitorId: number, at: num
 /**
  * Changes the incident with the status.
  *
- * @param at    when the status changes, epoch ms
- * @param begin when an incident begins that the change opens, epoch ms
+ * @param at when the status changes, epoch ms
+ * @param begin when an incident that the change opens begins, epoch ms
  * @returns the key of the incident that the change belongs to; null: none
  */
 function changeIncident(

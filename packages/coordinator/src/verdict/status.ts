@@ -43,13 +43,18 @@ const VERDICT_REASONS = [
    * More than half of the votes failed: `error`. They failed at one moment, or the status was `error` before.
    */
   'majority-failed',
-  /** The same for a monitor whose quorum is not `majority`: as many votes failed as its quorum says. */
+  /**
+   * As many votes failed as the monitor's quorum says, which is not `majority`:
+   * `error`. They failed at one moment, or the status was `error` before.
+   */
   'quorum-failed',
   /** Enough votes failed for `error`, but never enough at one moment. The status stays. */
   'failures-apart',
   /** More than half of the votes failed or were degraded: `degraded`. */
   'majority-degraded',
-  /** As many votes failed or were degraded as the monitor's quorum says: `degraded`. */
+  /**
+   * As many votes failed or were degraded as the monitor's quorum says, which is not `majority`: `degraded`.
+   */
   'quorum-degraded',
   /** Some votes failed, but fewer than the quorum: `active`. */
   'minority-failed',
@@ -136,12 +141,12 @@ export function failedIn(votes: readonly Vote[], electorate: RegionSet, now: num
 }
 
 /**
- * Fewest votes that make an `error` if they failed, and a `degraded` if they failed or were degraded. A number
- * of regions is not reached while regions are silent; a number above the electorate counts as `all`, which is
- * all of the votes.
+ * The number of votes that the quorum needs: so many failed votes make an `error`, and so many failed
+ * or degraded votes make `degraded`. A quorum that is a number is the same however many regions are
+ * silent. A number above the size of the electorate counts as `all`, which means all votes that count.
  *
  * @param total number of all votes that count
- * @param size  number of regions in the electorate
+ * @param size number of regions in the electorate
  */
 export function votesNeeded(quorum: Quorum, total: number, size: number): number {
   switch (quorum) {
@@ -157,8 +162,8 @@ export function votesNeeded(quorum: Quorum, total: number, size: number): number
 }
 
 /**
- * Whether enough failures make an `error` however few votes there are beside them: no further vote can take
- * the quorum away.
+ * Whether failures that reach the quorum make an `error` however few other votes there are. Such
+ * an `error` is certain, because further votes do not raise the number that the quorum needs.
  */
 export function needsNoOthers(quorum: Quorum, size: number): boolean {
   return quorum === 'any' || (typeof quorum === 'number' && quorum <= size);
@@ -211,9 +216,9 @@ export function failuresCoincide(failed: readonly Vote[], needed: number): boole
 }
 
 /**
- * Whether the votes at `now` (ms, on the clock of their `expiresAt`) are too few for any status but `unknown`:
- * fewer than half of the electorate have a fresh vote, and the quorum is not one that failures at one moment
- * make without the others.
+ * Whether the votes at `now` (ms, on the clock of their `expiresAt`) are too few for
+ * any status but `unknown`: fewer than half of the electorate have a fresh vote, and
+ * the failures among these votes make no `error` by themselves ({@link needsNoOthers}).
  */
 export function areVotesTooFew(
   votes: readonly Vote[],
@@ -230,11 +235,12 @@ export function areVotesTooFew(
 }
 
 /**
- * The verdict of `votes` at `now`: `unknown` where they are too few ({@link areVotesTooFew}), otherwise what the
- * quorum of the fresh votes says. If enough of them failed, but not at one moment, the status stays as it is.
+ * The verdict of `votes` at `now`: `unknown` if they are too few
+ * ({@link areVotesTooFew}), otherwise the status that the fresh votes make by the
+ * quorum. If enough of them failed, but not at one moment, the status stays as it is.
  *
  * @param standing the status until now
- * @param now      ms, on the clock of the votes' `expiresAt`
+ * @param now ms, on the clock of the votes' `expiresAt`
  */
 export function verdict(
   votes: readonly Vote[],

@@ -6,8 +6,9 @@ import type { VerdictReason } from './status.ts';
 export type TransitionReason =
   | VerdictReason
   /**
-   * The newest slot says another status, but fewer slots in a row than `confirm_after` or `recover_after` do, or they
-   * differ. The status stays, or becomes what all of them say at least.
+   * The newest slot has another verdict than the status, and too few slots in a row are worse
+   * or better (`confirm_after`, `recover_after`): the status stays. Or the slots in a row have
+   * different verdicts: the status becomes the one of these verdicts that is nearest to it.
    */
   | 'unconfirmed'
   /** Votes have expired, and fewer than half of the electorate have a vote. */

@@ -54,11 +54,11 @@ export function verdictOn(
   return verdict(state.votes, electorate, standing, frame.now, monitor.quorum);
 }
 
-/** What a verdict makes of a monitor: its next status, and the verdicts that are kept. */
+/** The next status of a monitor after a verdict, and the verdicts that are kept. */
 type Judgement = Pick<NewStatus, 'status' | 'reason' | 'begin'> & Pick<MonitorState, 'verdicts'>;
 
 /**
- * The verdict on the present votes, and the status after it, if the status is `standing`.
+ * Judges the present votes, if the monitor's status until now is `standing`.
  *
  * @param slot see {@link judgeVotes}
  */

@@ -112,8 +112,8 @@ export type Writes = {
    */
   readonly offGridSlots: MonitorSlot[];
   /**
-   * Monitors, and slots of results or instants of changes whose hour was rolled up before. These hours are rolled up
-   * again.
+   * Monitors, each with the slot of a result or the instant of a change of status.
+   * The hour of this slot or instant was rolled up before, and is rolled up again.
    */
   readonly repairs: MonitorSlot[];
   readonly states: WrittenState[];
