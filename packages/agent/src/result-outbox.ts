@@ -178,7 +178,10 @@ export class ResultOutbox {
     for (const number of [...this.#entries.keys()]) this.#settleMessage(number, 'dropped');
   }
 
-  /** Sends the batches that wait, the oldest first, while there is room. Without a connection, it sends nothing. */
+  /**
+   * Sends the batches that wait, the oldest first, while
+   * there is room. Without a connection, nothing is sent.
+   */
   #sendWaiting(): void {
     if (!this.#parts.bus.isConnected) return;
     for (const [number, entry] of this.#entries) {

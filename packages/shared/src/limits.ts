@@ -11,7 +11,7 @@ export const LIMITS = {
   defaultTimeoutMs: 45_000,
   retries: 10,
   defaultRetries: 3,
-  /** Most checks in a row that a change of status may need. */
+  /** Maximum number of checks in a row that a change of status may need. */
   slotsInARow: 10,
   headers: 20,
   headerName: 256,

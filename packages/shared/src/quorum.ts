@@ -1,12 +1,17 @@
 export const QUORUM_WORDS = ['majority', 'any', 'all'] as const;
 
 /**
- * How many votes make a verdict: more than half of them, one, all of them, or this number of regions. The
- * coordinator's `votesNeeded` says what each means.
+ * The quorum of a monitor: how many votes make a worse status. `majority`: more than half of the votes.
+ * `any`: one vote. `all`: all votes. A number: so many votes. `votesNeeded` of the coordinator is the exact
+ * rule.
  */
 export type Quorum = (typeof QUORUM_WORDS)[number] | number;
 
-/** @param declared the value of the attribute `quorum`: one of the words, or the digits of a number */
+/**
+ * Reads a declared quorum.
+ *
+ * @param declared the value of the attribute `quorum`: one of the words, or the digits of a number
+ */
 export function quorumOf(declared: string): Quorum {
   return QUORUM_WORDS.find((word) => word === declared) ?? Number(declared);
 }

@@ -17,9 +17,9 @@ export type Reference = {
 };
 
 /**
- * Result of a round. `answered`: a reference answered. `gone`: no reference answered, but one had answered within the
- * hour before the silence began, however long ago that was. `none`: no reference answered, and none is known to have
- * worked, or the agent is stopping, so the round says nothing.
+ * Result of a round. `answered`: a reference answered. `gone`: no reference answered, but one had
+ * answered within the hour before the silence began, however long ago that was. `none`: no reference
+ * answered, and none is known to have worked, or the agent is stopping, so the round says nothing.
  */
 export type ReferenceAnswer = 'answered' | 'gone' | 'none';
 
@@ -61,15 +61,15 @@ type ReferencesParts = {
  * a failure says nothing about that failure. Failures that come together share a round.
  *
  * IPv4 and IPv6 fail independently, so each family is judged by the references that answered
- * over it ({@link Reach}). When no reference of a family counts, the family is judged by all
- * references together. Several families together are gone when each of them is gone.
+ * over it ({@link Reach}). A family over which no reference is known to have worked is judged
+ * by all references together. Several families together are gone when each of them is gone.
  */
 export class References {
   readonly #parts: ReferencesParts;
   readonly #reach: Readonly<Record<Scope, Reach>> = { all: new Reach(), 4: new Reach(), 6: new Reach() };
   /**
-   * The references that each round asks: the listed references, and those
-   * that count but are no longer listed, because their route is gone.
+   * The references that each round asks: the listed references, and those that answered
+   * within the last hour but are no longer listed, because their route is gone.
    */
   readonly #known = new Map<string, Reference>();
   readonly #stopping = new AbortController();
@@ -109,8 +109,8 @@ export class References {
   }
 
   /**
-   * Since when all references of these families are gone, monotonic ms. Null while a reference of one family answers,
-   * or before any reference of that family is known to have worked.
+   * Since when all references of these families are gone, monotonic ms. Null while a reference
+   * of one family answers, or before any reference of that family is known to have worked.
    *
    * @param families the families of a target; empty: they are not known, so all references count
    */
@@ -306,7 +306,10 @@ async function joined(answers: readonly Promise<ReferenceAnswer>[]): Promise<Ref
   );
 }
 
-/** Time for which a reference counts after its last answer, ms. */
+/**
+ * Time after its last answer for which a reference counts,
+ * ms: its silence then shows that the network is down.
+ */
 const COUNTS_MS = 3_600_000;
 
 /**

@@ -9,7 +9,7 @@ import { isRegion, type Region } from '../regions.ts';
 export const resultsStream = (region: Region, shard = 0): string =>
   shard === 0 ? `${RESULTS_STREAMS}${region}` : `${RESULTS_STREAMS}${region}_${shard}`;
 
-/** The shard whose results the stream of this region keeps; null: it is no such stream. */
+/** The shard whose results a stream of this region keeps; null: no such stream has this name. */
 export function shardOfStream(region: Region, stream: string): number | null {
   const own = resultsStream(region);
   if (stream === own) return 0;
@@ -81,7 +81,9 @@ export const ALL_HEARTBEATS = 'svc.heartbeats.*.*';
  */
 const BELOW_RESULTS = /^\.[\w-]{1,64}$/;
 
-/** Subjects on which agents of the region may report: its results subject, and all subjects one token below it. */
+/**
+ * Subjects on which agents of the region may report: its results subject, and all subjects one token below.
+ */
 export const resultsSubjects = (region: Region): readonly string[] => [
   resultsSubject(region),
   `${resultsSubject(region)}.*`,

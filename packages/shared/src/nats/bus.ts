@@ -28,8 +28,8 @@ export interface Bus {
    * `onEnd` is called once, when the reading ends for any other reason than `close`:
    * connection lost, stream or consumer gone. The caller then starts another reading.
    *
-   * @param isAnew whether a cluster makes the region's stream anew, because the present one keeps nothing more. The
-   *   agents send their heartbeats again within 2 s
+   * @param isAnew whether the region's stream is deleted and created again if NATS is a cluster, because
+   *   the present stream may store nothing more. The agents send their heartbeats again within 2 s
    * @throws BusDisconnected, or the error that the server answered
    */
   readHeartbeats(
@@ -83,8 +83,8 @@ export interface BusSubscription {
 }
 
 /**
- * The JetStream streams of results, one for each region and shard, as their single reader (the coordinator) sees them.
- * `resultsStream(region, shard)` names a stream.
+ * The JetStream streams of results, one for each region and shard, as their only reader sees
+ * them, which is the leader of the shard. `resultsStream(region, shard)` names a stream.
  */
 export interface ResultStreams {
   /**
@@ -134,10 +134,10 @@ export interface ResultStreams {
 }
 
 /**
- * Maximum number of bytes that one reading of results has requested and not yet handled. It is the
- * size of the largest message with its headers and subjects. The readings of all 28 regions and
- * {@link HEARTBEATS_AHEAD_BYTES} together stay below 8 MiB, above which a NATS server set up by `svc
- * region init` closes a connection.
+ * Maximum number of bytes that one reading of results has requested and not yet handled.
+ * It is the size of the largest message with its headers and subjects. The readings of
+ * all 28 regions for one shard and {@link HEARTBEATS_AHEAD_BYTES} together stay below 8
+ * MiB, above which a NATS server set up by `svc region init` closes a connection.
  */
 export const READ_AHEAD_BYTES = 264 * 1_024;
 
@@ -150,8 +150,8 @@ export type StreamSettings = {
   /** The id of the shard; left out: 0. */
   readonly shard?: number;
   /**
-   * Whether the region has streams of other shards. Otherwise its stream also keeps
-   * what comes on their subjects. Left out: it has none.
+   * Whether the region also has streams of other shards. If not, the stream of shard 0 also keeps
+   * the messages on the subjects of other shards. Left out: the region has no such streams.
    */
   readonly hasOthers?: boolean;
 };
@@ -189,9 +189,9 @@ export interface StreamReading {
 
 export interface HeartbeatReading extends StreamReading {
   /**
-   * Whether NATS has taken heartbeats ever since the reading began. False: the servers of a cluster have
-   * chosen another leader of the stream meanwhile, and heartbeats that were sent without a leader are lost,
-   * although the reading itself goes on.
+   * Whether NATS has stored all heartbeats since the reading began. False: the servers of a cluster
+   * have chosen another leader of the stream meanwhile, or its leader hears too few of them.
+   * Heartbeats that were sent without a leader are lost, although the reading itself goes on.
    *
    * @throws BusDisconnected, or an error while the stream has no leader
    */

@@ -27,7 +27,10 @@ const MAX_AGE_MS = 10_000;
 /** Minimum time that servers accept for remembering message ids, ms. Heartbeats have no ids. */
 const DUPLICATE_WINDOW_MS = 100;
 
-/** Time within which the leader of a stream hears each of its other servers, which it asks each second, ms. */
+/**
+ * Maximum age at which the last sign of a server to the leader
+ * of a stream counts, ms. Each server sends one each second.
+ */
 const HEARD_WITHIN_MS = 4_000;
 
 /** JetStream error code "stream name already in use with a different configuration". */
@@ -87,8 +90,8 @@ export async function readHeartbeats(
 }
 
 /**
- * Whether the stream has a leader, and the leader has heard most of the servers lately. One that was cut off from
- * them stores nothing, and calls itself the leader for 20 s all the same.
+ * Whether the stream has a leader that has heard most of the stream's servers lately. A leader
+ * that is cut off from them stores nothing, and still reports itself as the leader for 20 s.
  */
 function isLed(cluster: StreamInfo['cluster']): boolean {
   // A server alone has no cluster.

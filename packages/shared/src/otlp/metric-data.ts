@@ -1,7 +1,8 @@
 /**
- * The parts of OpenTelemetry's data model of metrics that svc uses, and the encodings of the exports of monitors. svc's own
- * metrics are built from this model too, but OpenTelemetry's exporters encode them (`own-metrics/reader.ts`).
- * Import this module only when it is needed: its packages take memory that most processes do not need.
+ * The parts of OpenTelemetry's data model of metrics that svc uses, and the encodings
+ * of the exports of monitors. svc's own metrics are built from this model too, but
+ * OpenTelemetry's exporters encode them (`own-metrics/reader.ts`). Import this module
+ * only when it is needed: its packages take memory that most processes do not need.
  */
 import type { HrTime } from '@opentelemetry/api';
 
