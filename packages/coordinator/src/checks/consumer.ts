@@ -196,8 +196,8 @@ export class ResultConsumer {
   }
 
   /**
-   * The shards that have a stream of the region, and that the installation no longer has. The leader of shard 0
-   * reads their streams, because agents may report on them after the number of shards has changed.
+   * The former shards that still have a stream of the region. The leader of shard 0 reads these
+   * streams, because agents may still report to them after the number of shards has become smaller.
    */
   #formerShards(region: Region): number[] {
     const { id, count } = this.#parts.shard;
@@ -402,7 +402,7 @@ export class ResultConsumer {
   }
 }
 
-/** Splits results so that each part fits a message, whose size the longest result bounds. */
+/** Splits results into parts that fit one message each. */
 function* partsOf<Result>(results: readonly Result[]): Generator<Result[]> {
   for (let bytes = 0, from = 0, index = 0; index < results.length; index += 1) {
     const next = Buffer.byteLength(JSON.stringify(results[index])) + 1;
@@ -427,9 +427,12 @@ function lastOf({ firstSequence, lastSequence }: StreamInfo): number {
 const LEAST_USED_BYTES = 64 * 1024 ** 2;
 
 /**
- * Bound on a region's stream of a shard, bytes. The regions that had an agent within 24 h share the limit equally, so
- * that no region can take the part of another region. The stream of any other region keeps a small bound, so
- * that the results of an agent that returns after a long time are not dropped at once.
+ * Bound on the stream of a region for one shard, bytes. The regions that had an agent
+ * within 24 h share the shard's limit equally, so that no region can take the part of
+ * another region. The stream of any other region keeps a small bound, so that the
+ * results of an agent that returns after a long time are not dropped at once.
+ *
+ * @param maxBytes the limit of all streams of the shard together
  */
 function streamLimit(
   maxBytes: number,

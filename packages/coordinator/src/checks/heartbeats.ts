@@ -17,8 +17,8 @@ import type { Agents } from './agents.ts';
 /** Wait before the heartbeats are read again after a reading has ended, ms. */
 const RETRY_MS = 500;
 /**
- * Number of readings in a row that cannot begin, after which the stream is made anew: it has had no leader for
- * 25 s, and an election takes 9 s.
+ * Number of failed attempts in a row to begin a reading, after which the stream is created
+ * again. The stream has then had no leader for some 25 s, and an election takes 9 s.
  */
 const RENEWED_AFTER = 10;
 
@@ -45,7 +45,7 @@ export class HeartbeatReaders {
   readonly #stopping = new AbortController();
   /** The present readings. */
   readonly #readings = new Map<Region, { readonly reading: HeartbeatReading; readonly end: () => void }>();
-  /** Regions whose stream is made anew before their next reading. */
+  /** Regions whose stream is created again before their next reading. */
   readonly #renewed = new Set<Region>();
   #running: readonly Promise<void>[] = [];
 
@@ -62,8 +62,9 @@ export class HeartbeatReaders {
   }
 
   /**
-   * Whether every heartbeat that the region's agents have sent since the last `onReading` was handled or is on its
-   * way. Only then does silence show that an agent is gone. A reading with a gap is replaced by another one.
+   * Whether every heartbeat that the region's agents have sent since the last
+   * `onReading` was handled or is on its way. Only then does silence show that
+   * an agent is gone. A reading with a gap is ended, and another one begins.
    */
   async isGapless(region: Region): Promise<boolean> {
     const current = this.#readings.get(region);
@@ -74,8 +75,9 @@ export class HeartbeatReaders {
   }
 
   /**
-   * Makes the region's stream anew. Called when its last agent is gone: the stream may be at fault, because one of a
-   * cluster that has lost most of its servers may take nothing more when they are back, and say nothing.
+   * Creates the region's stream again, with a new reading. Called when the region's
+   * last agent is gone, because the stream may be the cause: after a cluster has
+   * lost most of its servers, a stream may store nothing more without any error.
    */
   renewStream(region: Region): void {
     this.#renewed.add(region);

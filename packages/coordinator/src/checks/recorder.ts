@@ -91,8 +91,8 @@ export class Recorder implements SlotEvents, SlotRecovery {
     const { store, states, monitors, slotClock, clock } = this.#parts;
     const now = slotClock.now();
     const { aheadSlot } = slotClock;
-    // Slots recorded far in the future show that an earlier clock was ahead. A slot within the next minute may then come
-    // from that clock, so no slot after `now` is believed.
+    // Slots recorded far in the future show that an earlier clock was ahead. A slot within
+    // the next minute may then come from that clock, so no slot after `now` is believed.
     const newestBelieved = aheadSlot === null ? now + BELIEVED_AHEAD_MS : now;
     for await (const chunk of store.states(now)) {
       const evaluation = this.#batches.begin();

@@ -56,10 +56,10 @@ export function silentNames(servers?: readonly string[]): IsSilent {
 }
 
 /**
- * Wraps `resolve` so that receivers whose names do not resolve do not delay other receivers. Each name has
- * one query at a time, and only one suspect is looked up at once. The name servers are asked before a lookup, without
- * a thread: when they are silent, a lookup by the system would block its thread for many seconds and could
- * not be cancelled.
+ * Wraps `resolve` so that receivers whose names do not resolve do not delay other
+ * receivers. Each name has one query at a time, and only one suspect is looked up at once.
+ * The name servers are asked before a lookup, without a thread: when they are silent, a
+ * lookup by the system would block its thread for many seconds and could not be cancelled.
  *
  * @param isSilent asks the name servers before a lookup; null: they are not asked
  */

@@ -18,9 +18,9 @@ export async function changeShardsAt(url: DatabaseUrl, count: number, log: Logge
 
 /**
  * Changes the number of shards. Logged changes and notes of the export move to the shards in which their
- * monitors lie afterwards. A frozen leader of before the change can write nothing any more.
+ * monitors lie afterwards. A leader that was frozen during the change can write nothing afterwards.
  *
- * @returns the number of before
+ * @returns the former number
  * @throws StoreError `store-in-use` while a coordinator leads
  */
 export function changeShards(store: Store, count: number): Promise<number> {

@@ -207,8 +207,9 @@ export async function bytesOfNotes(
 }
 
 /**
- * Removes all totals of the shard's monitors, and then its notes up to this id. After a crash in the middle, the monitors without
- * totals count from the beginning again. No monitor continues with a lower count than before.
+ * Removes all totals of the shard's monitors, and then its notes up to this
+ * id. After a crash in the middle, the monitors without totals count from
+ * the beginning again. No monitor continues with a lower count than before.
  */
 export async function removeCounts(store: Store, until: number, shard: Shard = ONLY_SHARD): Promise<void> {
   for (;;) {

@@ -10,7 +10,7 @@ export function readingOf(reading: Readable): Kysely<Database> {
   return 'db' in reading ? reading.db : reading.read;
 }
 
-/** Whether the monitor with the id in this column lies in the shard, as `shardOf` says it. */
+/** SQL condition: the monitor with the id in this column lies in the shard, by the rule of `shardOf`. */
 export function inShard(column: string, { id, count }: Shard): RawBuilder<boolean> {
   return count === 1 ? sql`TRUE` : sql`${sql.ref(column)} % ${count} = ${id}`;
 }

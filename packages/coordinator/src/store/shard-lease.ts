@@ -4,21 +4,21 @@ import type { Database } from './schema.ts';
 import type { RowOutcome, SqlStep, Store, Transaction } from './store.ts';
 
 /*
- * One coordinator leads a shard. The shard's row names the leader. The row has a lease, which expires by the
- * database's clock, and a term, which is drawn at random each time a coordinator takes the lease.
+ * One coordinator leads a shard. The shard's row names the leader. The row has a lease, which expires by
+ * the database's clock, and a term, which is drawn at random each time a coordinator takes the lease.
  *
  *     free ── take ──▶ held under a term ── renewed by each write and each second ──▶ held
  *      ▲                 │           │
  *      └──── resign ─────┘           └── not renewed for 3.5 s: the next take gets it
  *
- * Every transaction of a leader renews the lease, and is rolled back if the row has another term. So a leader
- * that was replaced while it was frozen or cut off cannot write, even if it believes that it still leads. An
- * expired lease that nobody has taken is renewed like any other lease.
+ * Every transaction of a leader renews the lease, and is rolled back if the row has another term.
+ * So a leader that was replaced while it was frozen or cut off cannot write, even if it believes
+ * that it still leads. An expired lease that nobody has taken is renewed like any other lease.
  *
- * The row also counts the writes under its term. A fail-over to a replica that lagged behind loses the last
- * commits, but the row may still have the leader's term. The memory of this leader is ahead of the database:
- * if it wrote on, its next position in a stream would skip the lost results. So it is refused too, and the
- * next leadership begins with what the database holds.
+ * The row also counts the writes under its term. A fail-over to a replica that lagged behind loses
+ * the last commits, but the row may still have the leader's term. The memory of this leader is ahead
+ * of the database: if it wrote on, its next position in a stream would skip the lost results. So the
+ * writes of this leader are refused too, and the next leadership begins with what the database holds.
  */
 
 /** Time after which a lease that is not renewed may be taken, ms. */
@@ -66,10 +66,10 @@ export async function resignShard(store: Store, { shard, term }: ShardTerm): Pro
 }
 
 /**
- * Returns the step that renews the lease and counts the write. If the row has another term, or fewer writes
- * than the leader knows of, the step violates the constraint `not_leading`. The row of a shard other than 0 is
- * missing when there are fewer shards now. Then the step violates the constraint in the row of shard 0, which
- * it leaves as it is otherwise.
+ * Returns the step that renews the lease and counts the write. If the row has another term, or fewer
+ * writes than the leader knows of, the step violates the constraint `not_leading`. The row of a shard
+ * other than 0 is missing if there are fewer shards now. Then the step violates the constraint in the
+ * row of shard 0. In all other cases, the step of such a shard does not change the row of shard 0.
  *
  * @param writes number of the leader's writes under this term that are known to be durable
  */
@@ -102,15 +102,14 @@ export type LeaseHolder = ShardTerm & {
   /** Called after each renewal, with the instant at which the renewal was begun, on the clock of `now`. */
   readonly onRenewed: (begunAt: number) => void;
   /**
-   * Called when a write was refused, because another coordinator has taken the shard or the database has lost
-   * writes of this one, and when the shard's row is missing.
+   * Called when a write was refused: another coordinator has taken the shard,
+   * the database has lost writes of this leader, or the shard's row is missing.
    */
   readonly onLost: () => void;
 };
 
 /**
- * The store of a leader. Each of its transactions renews the
- * lease, and writes nothing if another coordinator has taken it.
+ * The store of a leader. Each of its transactions renews the lease, and writes nothing if the lease is lost.
  */
 export class FencedStore implements Store {
   readonly read: Kysely<Database>;

@@ -8,9 +8,9 @@ import type { Store, Transaction } from './store.ts';
 /** A shard and its lease. */
 export type ShardState = {
   readonly id: number;
-  /** The name of the last coordinator that took the lease; empty: none has. */
+  /** The name of the last coordinator that took the lease; empty: no coordinator has. */
   readonly holder: string;
-  /** The id of that coordinator. */
+  /** The id of the last coordinator that took the lease; empty: no coordinator has. */
   readonly coordinator: string;
   /** Whether the lease has expired or was given up. */
   readonly isFree: boolean;
@@ -53,10 +53,12 @@ export async function withdrawCoordinator(store: Store, id: string): Promise<voi
 }
 
 /**
- * The number of shards of the database. A database without monitors gets the wanted number first.
+ * The number of shards of the database. If the database has
+ * no monitors and no leader, it gets the wanted number first.
  *
- * @param wanted null: the number that the database has
- * @throws StoreError `wrong-shards` when the database has monitors in another number of shards, or a leader
+ * @param wanted null: any number
+ * @throws StoreError `wrong-shards` when the database has
+ *   another number of shards, and has monitors or a leader
  */
 export async function countShards(store: Store, wanted: number | null): Promise<number> {
   const { length: count } = await shardStates(store);
@@ -71,7 +73,7 @@ export async function countShards(store: Store, wanted: number | null): Promise<
   });
 }
 
-/** The error for a number of shards that is not the one of the database. */
+/** The error when SVC_SHARDS is not the number of shards of the database. */
 export function wrongShards(count: number, wanted: number): StoreError {
   return new StoreError(
     'wrong-shards',
@@ -79,7 +81,9 @@ export function wrongShards(count: number, wanted: number): StoreError {
   );
 }
 
-/** Moves copied rows, which may come from a database with other shards, to the shards of this database. */
+/**
+ * Moves copied rows to the shards of this database. The database from which they come may have other shards.
+ */
 export function rehome(store: Store): Promise<void> {
   return store.transaction(async (tx) => moveRows(tx, (await tx.query(SHARDS)).length));
 }

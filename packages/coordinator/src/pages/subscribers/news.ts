@@ -59,11 +59,14 @@ export type NewsParts = {
   readonly publicUrl: string;
   /** Key of the tokens that end subscriptions, 32 bytes. */
   readonly key: Secret<Uint8Array>;
-  /** Whether svc announces updates and windows, and queues the mails; otherwise only changes of status. */
+  /**
+   * Whether this object also announces updates and windows, and queues the mails. Only
+   * the one of shard 0 does; those of other shards announce only changes of status.
+   */
   readonly isOfInstallation: boolean;
   /**
-   * Whether the monitor's alerts are held now: by maintenance, by a backlog, or after a start. True for monitors
-   * of other shards, whose leaders announce them.
+   * Whether the monitor's alerts are held now: by maintenance, by a backlog, or after a start.
+   * True also for monitors of other shards, because their own leaders announce their changes.
    */
   readonly isHeld: (monitorId: number) => boolean;
   readonly onQueued: (queued: NewlyQueued) => void;

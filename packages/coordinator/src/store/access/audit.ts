@@ -98,8 +98,8 @@ export function newestAudit({ read }: Store, search: AuditSearch): Promise<Audit
 type Line = Selectable<Database['audit']>;
 
 /**
- * The lines about an object or about objects below it. Without MATERIALIZED, PostgreSQL might look for them among
- * all lines, from the newest on, and read the whole trail for an object with few.
+ * The lines about an object or about objects below it. Without MATERIALIZED, PostgreSQL
+ * might search the whole trail, from the newest line on, for an object that has few lines.
  */
 function linesAbout(object: string) {
   // `0` follows `/` in ASCII, so this range has the texts that begin with `<object>/`.

@@ -111,8 +111,8 @@ async function appendRows(tx: Transaction, rows: readonly SqlValue[][]): Promise
 }
 
 /**
- * Appends all entries of the log again, in their order, for the shards of now, and removes the old ones. An
- * entry for all shards may be applied more than once after that, which is safe.
+ * Appends all entries of the log again, in their order, for the present shards, and removes the
+ * old entries. After that, an entry for all shards may be applied more than once, which is safe.
  */
 export async function appendAgain(tx: Transaction): Promise<void> {
   const entries = await tx.db.selectFrom('changes').selectAll().orderBy('id').execute();
@@ -129,8 +129,8 @@ export async function appendAgain(tx: Transaction): Promise<void> {
 }
 
 /**
- * The next entries of the shard after this id, in their order. The query runs on the connection for `work`, so reads of
- * pages and of the API do not delay it.
+ * The next entries of the shard after this id, in their order. The query runs on
+ * the connection for `work`, so reads of pages and of the API do not delay it.
  */
 export async function changesAfter(
   store: Store,
@@ -152,8 +152,8 @@ export async function changesAfter(
 }
 
 /**
- * Removes the entries of the shard up to `untilId`. Run this step in the transaction that stores the effects of these
- * entries.
+ * Removes the entries of the shard up to `untilId`. Run this step
+ * in the transaction that stores the effects of these entries.
  */
 export function removeChanges(untilId: number, shard: Shard = ONLY_SHARD): SqlStep {
   return { sql: 'DELETE FROM changes WHERE id <= ? AND shard = ?', rows: [[untilId, shard.id]] };

@@ -52,8 +52,8 @@ export async function writeLastSeen(tx: Transaction, lastSeen: StoredPresence['l
 }
 
 /**
- * The statement that begins an absence, unless one of the region lasts already: the leaders of several shards
- * see the same absence.
+ * The statement that begins the absence of a region, unless the region
+ * is absent already: the leaders of several shards see the same absence.
  */
 const BEGIN = `INSERT INTO region_absences (started_at, region) SELECT ?::bigint, ?::text
   WHERE NOT EXISTS (SELECT 1 FROM region_absences WHERE region = ? AND ended_at IS NULL)`;
