@@ -55,6 +55,33 @@ function downFor(confirmAfter: number, moves: World['moves']): Partial<World> {
   };
 }
 
+/**
+ * Checks of a degraded monitor hang from the eighth slot on, and many do not run. Its last vote expires while the check
+ * that makes a row of one is under way.
+ */
+const AGED_IN_A_ROW: Partial<World> = {
+  seed: 6,
+  id: 42,
+  periodMs: PERIOD,
+  lengthMs: 14 * PERIOD,
+  timeoutMs: 1_200,
+  isAhead: true,
+  mishaps: { ...CALM, notRun: 0.6 },
+  judging: { quorum: 'majority', confirmAfter: 2, recoverAfter: 1 },
+  troubles: [
+    { from: 2 * PERIOD, until: 8 * PERIOD, regions: null, sees: 'slow', flapMs: 0 },
+    { from: 8 * PERIOD, until: 14 * PERIOD, regions: null, sees: 'hung', flapMs: 0 },
+  ],
+};
+
+/** Both regions fail in one slot, which two must confirm. A third region joins with the next one, and all pass. */
+const JOINED_IN_A_ROW: Partial<World> = {
+  ...downFor(2, [{ at: 4 * PERIOD + 10_000, do: 'change-regions', regions: THREE }]),
+  lengthMs: 12 * PERIOD,
+  regions: [A, B],
+  troubles: [{ from: 4 * PERIOD, until: 4 * PERIOD + 15_000, regions: null, sees: 'refused', flapMs: 0 }],
+};
+
 /** The clock is set back while nothing runs, and a second start comes when the time of the slots of before has come. */
 const SET_BACK: Partial<World> = {
   seed: 7_212_986,
@@ -424,6 +451,29 @@ export const MUTATIONS: readonly Mutation[] = [
     from: '  state.verdicts = NONE;',
     to: '',
     story: downFor(3, [{ at: 6 * PERIOD, do: 'change-probe' }]),
+  },
+  {
+    name: 'aged votes leave a status that only a row keeps',
+    file: 'verdict/verdicts.ts',
+    from: 'const { status } = judgement(frame, state, monitor, electorate, slot);',
+    to: 'const { status } = verdictOn(frame, state, monitor, electorate);',
+    story: AGED_IN_A_ROW,
+  },
+  {
+    name: 'a slot with which regions join is one of a row before anybody reports about it',
+    file: 'verdict/verdicts.ts',
+    from: 'const isDecided = slot !== null && slot <= state.decidedSlot;',
+    to: 'const isDecided = slot !== null;',
+    story: JOINED_IN_A_ROW,
+  },
+  {
+    name: 'a row that began before fewer slots were declared begins later',
+    file: 'verdict/verdicts.ts',
+    from: 'const all = withVerdict(before, { slot: about, status, at: frame.instants.slotNow });',
+    to: 'const all = keptVerdicts(withVerdict(before, { slot: about, status, at: frame.instants.slotNow }), monitor);',
+    story: downFor(6, [
+      { at: 8 * PERIOD + 15_000, do: 'change-judging', quorum: 'majority', confirmAfter: 2, recoverAfter: 1 },
+    ]),
   },
   {
     name: 'the way back from unknown needs no row',

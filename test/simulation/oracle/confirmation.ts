@@ -62,7 +62,6 @@ export class Confirmation {
     } else {
       this.#slots.push({ slot: slot ?? 0, says, since });
     }
-    this.#slots = this.#slots.slice(-most);
   }
 
   /** What is not known of the status makes the row unknown too. */
@@ -72,11 +71,23 @@ export class Confirmation {
   }
 
   /**
-   * The status that follows, and when the row began that made it; null: one slot was enough.
+   * The status that follows, and when the row began that made it; null: one slot was enough. A row that is long enough
+   * only by the number of slots that is declared since began with its first slot all the same.
    *
    * @param isOpen whether an incident is open: after `unknown`, that decides whether a slot is a part of a row
    */
   after(
+    says: Said,
+    standing: MonitorStatus,
+    isOpen: boolean,
+    monitor: LiveMonitor,
+  ): { status: MonitorStatus; begin: Span | null } {
+    const after = this.#rowAfter(says, standing, isOpen, monitor);
+    this.#slots = this.#slots.slice(-Math.max(monitor.confirmAfter, monitor.recoverAfter));
+    return after;
+  }
+
+  #rowAfter(
     says: Said,
     standing: MonitorStatus,
     isOpen: boolean,

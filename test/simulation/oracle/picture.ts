@@ -274,13 +274,16 @@ export class Picture {
     const given = regions.filter((region) => declared === null || declared.includes(region));
     open.given = new Set([...(open.given ?? open.heard), ...given]);
     this.#electorate.gave(given);
-    this.#given(now, slot);
+    this.#given(now);
   }
 
-  /** Late reports of regions that were given nothing since they are the monitor's count from here on. */
-  #given(now: Now, slot: number): void {
+  /**
+   * Late reports of regions that were given nothing since they are the monitor's count from here on. The slot that they
+   * were given says nothing yet: "so many decided slots in a row".
+   */
+  #given(now: Now): void {
     this.#decideOpen(now);
-    if (this.#isSure(now)) this.#judgeAnew(now, slot);
+    if (this.#isSure(now)) this.#judgeAnew(now, null);
   }
 
   #openSlot(slot: number, now: Now): OpenSlot {

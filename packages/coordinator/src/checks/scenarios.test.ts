@@ -99,6 +99,56 @@ describe('regions that join', () => {
   });
 });
 
+describe('slots in a row', () => {
+  const D: Region = 'hosta-ams';
+  const rows = liveMonitor(3, { confirmAfter: 2 });
+
+  beforeEach(async () => {
+    it.presence.had.add(D);
+    await it.declare(rows);
+    await it.slot(3, all('passed'));
+    await it.pass(PERIOD);
+  });
+
+  test('have no slot for which only regions have joined, because nobody has reported about it', async () => {
+    await it.slot(3, all('failed'));
+    await it.pass(PERIOD);
+    const more = { ...rows, regions: [A, B, C, D] };
+    await it.declare(more);
+    const slot = it.clock.wall();
+    it.recorder.opened(more, slot, [A, B, C, D]);
+    await it.recorder.flushed();
+    expect(it.status(3)).toBe('active');
+    for (const region of [A, B, C, D]) await it.report(3, slot, region, 'passed');
+    expect([it.status(3), it.changes.map(({ to }) => to)]).toEqual(['active', ['active']]);
+  });
+
+  test.each([
+    ['fewer', 4, 2],
+    ['more', 2, 4],
+  ])(
+    'change the status from the first of them on, if %s are declared in the middle',
+    async (_name, before, after) => {
+      await it.declare({ ...rows, confirmAfter: before });
+      const first = await it.slot(3, all('failed'));
+      await it.pass(PERIOD);
+      if (before > 3) {
+        await it.slot(3, all('failed'));
+        await it.pass(PERIOD);
+        await it.slot(3, all('failed'));
+        await it.pass(PERIOD);
+      }
+      await it.declare({ ...rows, confirmAfter: after });
+      while (it.status(3) === 'active') {
+        await it.slot(3, all('failed'));
+        await it.pass(PERIOD);
+      }
+      expect(it.changes.at(-1)).toMatchObject({ monitor: { id: 3 }, to: 'error', at: first });
+      expect(it.states.get(3)?.incidentSince).toBe(first);
+    },
+  );
+});
+
 describe('regions without agents', () => {
   test('all regions lost: unknown, dated at the expiry, and only once', async () => {
     const last = await period('passed');

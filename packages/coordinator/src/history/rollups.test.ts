@@ -190,7 +190,9 @@ describe('a summary equals a count of all results', () => {
   test('when results are late, repeated or replaced, or a restart comes in between', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 40 }), async (steps) => {
-        for (const id of [1, 2, 3]) await recording.declare(liveMonitor(id));
+        // A row of slots dates a change back, also to a day that is rolled up.
+        for (const id of [1, 2, 3])
+          await recording.declare(liveMonitor(id, { confirmAfter: id, recoverAfter: id }));
         for (const one of steps) await run(one);
         await caughtUp(rollups);
         for (const id of [1, 2, 3]) await expectTrue(id);
@@ -215,6 +217,34 @@ describe('a summary equals a count of all results', () => {
     await expectTrue(1);
     const [days] = await recording.rows<{ many: number }>('SELECT count(*) AS many FROM uptime_days');
     expect(days?.many).toBeGreaterThan(20);
+  });
+});
+
+describe('a change that a row of slots dates back', () => {
+  test.each([
+    ['to the day before', 1],
+    ['over several days', 3],
+  ])('%s is in the uptime of these days, once they are repaired', async (_name, days) => {
+    await recording.declare(liveMonitor(1, { confirmAfter: 2 }));
+    const fail = () => recording.slot(1, { [FRA]: 'failed', [PAR]: 'failed' });
+    await recording.slot(1, { [FRA]: 'passed', [PAR]: 'passed' });
+    const midnight = dayOf(recording.clock.wall()) + DAY_MS;
+    recording.clock.advance(midnight - MINUTE - recording.clock.wall());
+    await recording.recorder.flushed();
+    await fail();
+    // Until the second slot of the row, the status of these days is not the one that they have at last.
+    recording.clock.advance((days - 1) * DAY_MS + 2 * HOUR_MS);
+    await recording.recorder.flushed();
+    await caughtUp(rollups);
+    const erring = () =>
+      recording.rows('SELECT at, error_ms FROM uptime_days WHERE error_ms > 0 ORDER BY at');
+    expect(await erring()).toEqual([]);
+    await fail();
+    expect(await repairs()).toHaveLength(days);
+    await caughtUp(rollups);
+    expect(await repairs()).toEqual([]);
+    expect(recording.changes.at(-1)).toMatchObject({ to: 'error' });
+    await expectTrue(1);
   });
 });
 

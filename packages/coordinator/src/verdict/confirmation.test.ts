@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { confirmedStatus, type SlotVerdict, withVerdict } from './confirmation.ts';
+import { confirmedStatus, keptVerdicts, type SlotVerdict, withVerdict } from './confirmation.ts';
 import type { MonitorStatus } from './monitor.ts';
 
 const STATUSES = { a: 'active', d: 'degraded', e: 'error' } as const;
@@ -12,8 +12,9 @@ function followed(says: string, confirmAfter: number, recoverAfter: number, from
   let isOpen = false;
   return [...says].map((letter, slot) => {
     const said = { slot, status: STATUSES[letter as Letter], at: 10 * slot };
-    verdicts = withVerdict(verdicts, said, { confirmAfter, recoverAfter });
+    verdicts = withVerdict(verdicts, said);
     const next = confirmedStatus(verdicts, status, isOpen, { confirmAfter, recoverAfter });
+    verdicts = keptVerdicts(verdicts, { confirmAfter, recoverAfter });
     status = next?.status ?? status;
     isOpen = status === 'unknown' ? isOpen : status !== 'active';
     return `${status[0]}${next === null || next.begin === null ? '' : next.begin / 10}`;
@@ -52,16 +53,15 @@ describe('slots in a row', () => {
   });
 
   test('have one verdict for each slot, which a late report replaces', () => {
-    const three = { confirmAfter: 3, recoverAfter: 1 };
     const before = [
       { slot: 1, status: 'error', at: 10 },
       { slot: 2, status: 'active', at: 20 },
     ] as const;
-    expect(withVerdict(before, { slot: 2, status: 'error', at: 25 }, three)).toEqual([
+    expect(withVerdict(before, { slot: 2, status: 'error', at: 25 })).toEqual([
       before[0],
       { slot: 2, status: 'error', at: 25 },
     ]);
-    expect(withVerdict(before, { slot: 1, status: 'error', at: 25 }, three).at(-1)?.slot).toBe(2);
-    expect(withVerdict(before, { slot: 2, status: 'active', at: 25 }, three)).toBe(before);
+    expect(withVerdict(before, { slot: 1, status: 'error', at: 25 }).at(-1)?.slot).toBe(2);
+    expect(withVerdict(before, { slot: 2, status: 'active', at: 25 })).toBe(before);
   });
 });

@@ -32,23 +32,29 @@ export function isConfirmedAtOnce({ confirmAfter, recoverAfter }: Confirmation):
 }
 
 /**
- * Adds a verdict, and returns the newest verdicts, as many as {@link confirmedStatus} may need. If the
- * verdict is not about a newer slot than the newest one in the list, it replaces the verdict of that slot.
+ * Adds a verdict. If the verdict is not about a newer slot than the newest one in the list, it replaces the verdict of
+ * that slot.
  *
  * @param verdicts oldest first
  */
-export function withVerdict(
-  verdicts: readonly SlotVerdict[],
-  verdict: SlotVerdict,
-  { confirmAfter, recoverAfter }: Confirmation,
-): readonly SlotVerdict[] {
+export function withVerdict(verdicts: readonly SlotVerdict[], verdict: SlotVerdict): readonly SlotVerdict[] {
   const newest = verdicts.at(-1);
   const isNewer = newest === undefined || verdict.slot > newest.slot;
   if (!isNewer && newest.status === verdict.status) return verdicts;
   const slot = isNewer ? verdict.slot : newest.slot;
-  return [...(isNewer ? verdicts : verdicts.slice(0, -1)), { ...verdict, slot }].slice(
-    -Math.max(confirmAfter, recoverAfter),
-  );
+  return [...(isNewer ? verdicts : verdicts.slice(0, -1)), { ...verdict, slot }];
+}
+
+/**
+ * The newest verdicts, as many as {@link confirmedStatus} may need later. Call it only after that function has seen
+ * all of them: if fewer slots are declared in the middle of a row, the change still begins with the row's first slot.
+ */
+export function keptVerdicts(
+  verdicts: readonly SlotVerdict[],
+  { confirmAfter, recoverAfter }: Confirmation,
+): readonly SlotVerdict[] {
+  const most = Math.max(confirmAfter, recoverAfter);
+  return verdicts.length <= most ? verdicts : verdicts.slice(-most);
 }
 
 export type ConfirmedStatus = {

@@ -1,4 +1,4 @@
-import { confirmedStatus, isConfirmedAtOnce, withVerdict } from './confirmation.ts';
+import { confirmedStatus, isConfirmedAtOnce, keptVerdicts, withVerdict } from './confirmation.ts';
 import type { Frame } from './frame.ts';
 import type { LiveMonitor, MonitorStatus } from './monitor.ts';
 import { NO_REGIONS, type RegionSet, regionSet } from './region-set.ts';
@@ -74,9 +74,12 @@ function judgement(
   const before = state.verdicts;
   if (isConfirmedAtOnce(monitor)) return { status, reason, begin: null, verdicts: NONE };
   if (status === 'unknown') return { status, reason, begin: null, verdicts: before };
-  const about = slot ?? before.at(-1)?.slot ?? state.decidedSlot;
-  const verdicts = withVerdict(before, { slot: about, status, at: frame.instants.slotNow }, monitor);
-  const confirmed = confirmedStatus(verdicts, standing, state.incident !== null, monitor);
+  // Regions may enter with a slot that is still open. Nobody has reported about it, so it is none of the row.
+  const isDecided = slot !== null && slot <= state.decidedSlot;
+  const about = isDecided ? slot : (before.at(-1)?.slot ?? state.decidedSlot);
+  const all = withVerdict(before, { slot: about, status, at: frame.instants.slotNow });
+  const confirmed = confirmedStatus(all, standing, state.incident !== null, monitor);
+  const verdicts = keptVerdicts(all, monitor);
   if (confirmed === null) return { status: standing, reason: 'unconfirmed', begin: null, verdicts };
   return { ...confirmed, reason: confirmed.status === status ? reason : 'unconfirmed', verdicts };
 }
