@@ -85,10 +85,10 @@ type Entry = Batch & {
  *                                   ▲          │
  *                                   └── 1 s ───┘
  *
- * Batches are sent in their order, as far as {@link MOST_SENT_BYTES} allows. A batch keeps its message
- * id, so that the stream drops repetitions. When the stream calls a first send a repetition,
- * another client has used the id, and the stream does not have the batch. The batch is then
- * sent again under another id, and the agent logs a warning and counts the batch as disowned.
+ * Batches are sent in their order, as far as {@link MOST_SENT_BYTES} allows. A batch keeps its message id, so
+ * that the stream drops repetitions. If the stream drops a batch as a repetition although it was sent only
+ * once, another client has used the id, and the stream does not have the batch. The batch is then sent again
+ * under another id, and the agent logs a warning and counts the batch as disowned.
  *
  * The memory is bounded: a full outbox drops the oldest batch, because the newest results
  * show the present state. A batch that the stream refuses for its size is dropped too.
@@ -101,7 +101,7 @@ export class ResultOutbox {
   /** Unacknowledged batches by number, the oldest first. */
   readonly #entries = new Map<number, Entry>();
   #bytes = 0;
-  /** Bytes of the entries that are sent. */
+  /** Total size of the batches that are sent and not acknowledged, bytes. */
   #sentBytes = 0;
   #isRepeating = false;
   #count = 0;

@@ -72,7 +72,7 @@ export class OpenQuestion implements Bounded {
   #wait: NodeJS.Timeout | undefined;
   #tries = 0;
   #ignored = 0;
-  /** Whether some server has said anything, even a refusal. */
+  /** Whether at least one server has answered this question, even if it refused to help. */
   #isHeard = false;
   #isDone = false;
   #askForOther: (name: string) => void = () => {};

@@ -307,8 +307,8 @@ async function joined(answers: readonly Promise<ReferenceAnswer>[]): Promise<Ref
 }
 
 /**
- * Time after its last answer for which a reference counts,
- * ms: its silence then shows that the network is down.
+ * Time after its last answer for which a reference counts, ms. While
+ * references count, their silence shows that the network is down.
  */
 const COUNTS_MS = 3_600_000;
 

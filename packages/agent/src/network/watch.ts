@@ -55,7 +55,7 @@ type Answered = { readonly at: number; readonly families: Families };
  * (*) If the attempt began before the references answered
  * again, the failure is the network's: the packets were lost.
  *
- * (**) The references were wrong, so each is forgotten until it answers again.
+ * (**) The references were wrong about the network, so each reference is forgotten until it answers again.
  *
  * IPv4 and IPv6 fail independently. A target that was tried over one family
  * is compared with the references and hosts that answer over the same family.

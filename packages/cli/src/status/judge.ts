@@ -4,7 +4,7 @@ import type { Status } from './answers.ts';
 /** A fault of the service, and what the operator should do. */
 export type Finding = { readonly what: string; readonly todo: string };
 
-/* Thresholds of the findings. The alert rules for svc's own metrics have the first and the last of these values. */
+/* Thresholds of the findings. The first and the last are also in the alert rules for svc's own metrics. */
 const RESULTS_AGE_SECONDS = 60;
 const ROLLUPS_BEHIND_SECONDS = 2 * 3_600;
 const STREAM_SHARE = 0.8;
@@ -82,7 +82,7 @@ function queueFindings({ queues }: Status['system']): Finding[] {
 
 /**
  * Whether a region without agents is healthy nevertheless: another coordinator
- * leads, only the leader hears agents, and the region is not reported as absent.
+ * leads a shard and may hear the agents, and the region is not reported as absent.
  */
 export function isHeardElsewhere(
   { absent_since: since }: Status['regions'][number],

@@ -1,6 +1,8 @@
 import { counter, gauge, histogram } from './instrument.ts';
 
-/** Counters of the delivery of alerts. They count from the moment when the coordinator began to lead. */
+/**
+ * Counters of the delivery of alerts. They count from the moment when the coordinator began to lead shard 0.
+ */
 export const DELIVERY_COUNTERS = {
   /** The label has the outcomes that the ledger keeps, and the API answers, for each attempt. */
   attempts: counter('svc_delivery_attempts_total', 'Attempts to deliver an alert, or a test of a channel.', {

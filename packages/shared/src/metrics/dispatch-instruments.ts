@@ -14,7 +14,10 @@ const ABSTENTIONS = {
   'internal-error': 'The job could not be published; the log has the reason.',
 } satisfies { [R in NotRunReason]?: string };
 
-/** The counters of dispatch. They count from the moment when the coordinator began to lead. */
+/**
+ * The counters of dispatch. Those of a shard count from
+ * the moment when the coordinator began to lead the shard.
+ */
 export const DISPATCH_COUNTERS = {
   slots: counter('svc_slots_total', 'Slots of monitors that fell due.', {
     label: {
@@ -127,7 +130,7 @@ const REGION = {
   region: 'Regions that monitors declare or that have an agent; there are 28 regions.',
 };
 
-/** Counts of dispatch from the moment when the coordinator began to lead. */
+/** Counts of dispatch for one shard, from the moment when the coordinator began to lead it. */
 export type DispatchCounters = ValuesOf<typeof DISPATCH_COUNTERS>;
 
 /** The gauges of dispatch. They are measured when they are read. */

@@ -1,6 +1,9 @@
 import { counter, gauge } from './instrument.ts';
 
-/** Counters of the export of monitors' metrics over OTLP, since the coordinator began to lead. */
+/**
+ * Counters of the export of monitors' metrics over OTLP. Those of a shard
+ * count from the moment when the coordinator began to lead the shard.
+ */
 export const EXPORT_COUNTERS = {
   points: counter(
     'svc_otlp_points_total',
