@@ -89,9 +89,9 @@ export type CoordinatorParts = {
 
 /**
  * The coordinator consists of two objects. {@link Serving} does the work of every
- * coordinator. {@link Leading} does the work of the coordinator that leads. With
- * SQLite there is only one coordinator, which leads. Both objects use the store,
- * which is opened before they start and closed after they have stopped.
+ * coordinator. {@link Leading} does the work for the shards that this coordinator leads.
+ * With SQLite there is only one coordinator, which leads the only shard. Both objects
+ * use the store, which is opened before they start and closed after they have stopped.
  */
 export class Coordinator {
   readonly #parts: CoordinatorParts;
@@ -107,7 +107,8 @@ export class Coordinator {
   }
 
   /**
-   * Resolves when the API listens, and either jobs are dispatched or another coordinator leads.
+   * Resolves when the API listens, and jobs are dispatched for the shards that this
+   * coordinator leads. It leads no shard if other coordinators lead all of them.
    *
    * @throws StoreError, DeclarationError (an invalid declared file at the first start), or
    *   the error of the listener. Before it throws, the parts that were started are stopped
@@ -122,15 +123,15 @@ export class Coordinator {
     }
   }
 
-  /** Reads and applies the declared file again, if this coordinator leads. */
+  /** Reads and applies the declared file again, if this coordinator leads shard 0. */
   async reload(): Promise<void> {
     await this.#leading?.reload();
   }
 
   /**
-   * Leads again after {@link stopLeading}, as soon as no other coordinator leads.
-   * Resolves when jobs are dispatched, or when another coordinator leads. If the
-   * method fails, this coordinator does not lead, and the method may be called again.
+   * Leads again after {@link stopLeading}: the free shards that fall to this coordinator, now or
+   * later. Resolves when jobs are dispatched for the shards that it leads at once, if there are
+   * any. If the method fails, this coordinator does not lead, and the method may be called again.
    *
    * @throws SvcError (the coordinator is not running), StoreError,
    *   DeclarationError, LeadershipEnded (leading was stopped meanwhile)
@@ -142,7 +143,9 @@ export class Coordinator {
     await dispatching;
   }
 
-  /** Stops leading. The API is still served. The method may be called while a leadership starts. */
+  /**
+   * Stops leading all shards. The API is still served. The method may be called while a leadership starts.
+   */
   async stopLeading(): Promise<void> {
     await this.#leading?.stop();
   }

@@ -57,10 +57,10 @@ export type ServingParts = {
   readonly tokens: Tokens;
   /** Key of the tokens that visitors of status pages get, 32 bytes. */
   readonly visitorKey: Secret<Uint8Array>;
-  /** Applies the effects of changes of the declaration while this coordinator leads. */
+  /** Applies the effects of changes of the declaration, for the shards that this coordinator leads. */
   readonly effects: ChangeEffects;
   readonly leaders: Leaders;
-  /** Whether this coordinator sends what a leader sends; see `Leading.maySend`. */
+  /** Whether this coordinator may send what only a leader sends; see `Leading.maySend`. */
   readonly maySend: () => boolean;
   /** The shards, and who leads them; empty while the database cannot be read. */
   readonly shards: () => Promise<readonly LedShard[]>;
@@ -76,7 +76,8 @@ export type ServingParts = {
 const SAVE_USES_EVERY_MS = 60_000;
 
 /**
- * Serves the API, the dashboard and status pages. Every coordinator does this work, whether it leads or not.
+ * Serves the API, the dashboard and status pages. Every
+ * coordinator does this work, whether it leads a shard or not.
  */
 export class Serving {
   readonly #api: Api;

@@ -87,10 +87,10 @@ export class ChangeApplier implements ChangeEffects {
   }
 
   /**
-   * Applies all changes in the log. The leader calls `applyRemaining` at its start,
-   * for changes that were logged while no process was leading, and then regularly, for
-   * changes that other coordinators log. While a call waits for its turn, further
-   * calls share that turn, so calls do not pile up while the database does not answer.
+   * Applies all changes in the log of the shard. The leader calls `applyRemaining` at its
+   * start, for changes that were logged while no process was leading the shard, and then
+   * regularly, for changes that other coordinators log. While a call waits for its turn,
+   * further calls share that turn, so calls do not pile up while the database does not answer.
    */
   applyRemaining(): Promise<void> {
     this.#nextRemaining ??= this.#inTurn(() => {

@@ -14,16 +14,17 @@ export type Actor = 'api' | 'file';
 export type ChangeContext = { readonly workspaceId: number; readonly actor: Actor };
 
 /**
- * The only way to change declared resources. A change writes either all of its rows or none, and appends
- * to the log of changes. The leading process applies the effects that follow from the log: it ends
- * votes, sends alerts, schedules checks and updates the monitors in memory. See {@link ChangeEffects}.
+ * The only way to change declared resources. A change writes either all of its rows or
+ * none, and appends to the log of changes. The leader of each shard applies the effects
+ * that follow from the log to the monitors of its shard: it ends votes, sends alerts,
+ * schedules checks and updates the monitors in memory. See {@link ChangeEffects}.
  */
 export interface Configuration {
   /**
    * Runs `work` in one transaction of the store. The store runs one transaction after the other, and the
    * transactions of the recorder wait too, so `work` must not wait for anything but the operations of its
    * change. When `work` throws, everything is rolled back and the error is passed on. The promise resolves
-   * after the commit. In the leading process the promise also waits for the effects of the change.
+   * after the commit, and when the effects of the change on the shards that this process leads are applied.
    *
    * @throws ConfigurationError when an operation of `work` is refused, or any other error that `work` throws
    * @throws StoreError when the database fails (full disk, …)
@@ -161,11 +162,11 @@ export interface ConfigurationChange {
 /** Applies the effects of logged changes. */
 export interface ChangeEffects {
   /**
-   * Called after each commit that appended to the log, with the id of the last entry. In
-   * the leading process the promise resolves when the effects up to that entry are
-   * applied, when the database fails while they are applied, or when the process stops
-   * leading. In another process the promise resolves at once. The promise never rejects,
-   * because the rows are committed already. Changes that are not applied stay in the log.
+   * Called after each commit that appended to the log, with the id of the last entry. The promise
+   * resolves when the effects up to that entry are applied to all shards that this process leads,
+   * when the database fails meanwhile, or when the process stops leading. A process that leads no
+   * shard applies nothing, and its promise resolves at once. The promise never rejects, because
+   * the rows are committed already. Changes that are not applied stay in the log.
    */
   applyUntil(lastChangeId: number): Promise<void>;
 }

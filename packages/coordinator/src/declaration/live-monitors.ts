@@ -21,7 +21,8 @@ type Listener = (before: LiveMonitor | null, after: LiveMonitor | null) => void;
 /**
  * Loads the present declarations of the monitors with these ids. Removed monitors are missing.
  *
- * @throws StoreError `store-key` when a monitor's secrets cannot be decrypted, `store-unreadable`
+ * @throws StoreError `store-key` when a monitor's secrets cannot be
+ *   decrypted, `store-unreadable` when its attributes are not valid
  */
 export async function loadLiveMonitors(
   store: Store,
@@ -43,7 +44,8 @@ export class MonitorsInMemory implements LiveMonitors {
   /**
    * Loads all monitors of the shard from the database.
    *
-   * @throws StoreError `store-key` when a monitor's secrets cannot be decrypted, `store-unreadable`
+   * @throws StoreError `store-key` when a monitor's secrets cannot be
+   *   decrypted, `store-unreadable` when its attributes are not valid
    */
   static async load(store: Store, secrets: Secrets, shard: Shard = ONLY_SHARD): Promise<MonitorsInMemory> {
     const monitors = new MonitorsInMemory();

@@ -108,7 +108,10 @@ export class Leading implements ChangeEffects, Leaders {
     return this.#led.get(shard)?.leadership.isLeading ?? false;
   }
 
-  /** Whether jobs, alerts and exports are sent: this coordinator leads a shard, and no other one can lead it now. */
+  /**
+   * Whether jobs, alerts and exports are sent: this coordinator
+   * leads a shard, and no other coordinator can lead that shard now.
+   */
   get maySend(): boolean {
     return [...this.#led.values()].some(({ leadership, lease }) => leadership.isLeading && lease.isTrusted());
   }

@@ -17,8 +17,9 @@ export const RENEW_EVERY_MS = 1_000;
 const TRUST_MS = LEASE_MS - 500;
 
 /**
- * Knows how long the holder of a lease may assume that no other coordinator leads the shard. The time counts from
- * the beginning of a renewal, because the database may renew the lease at once and answer much later.
+ * Knows how long the holder of a lease may assume that no other coordinator leads the shard. The time
+ * counts from the beginning of a renewal, because the database may renew the lease at once and answer
+ * much later.
  *
  *     begun            renewed by the database    answered
  *       ├──────────────────────┼──────────────────────┤

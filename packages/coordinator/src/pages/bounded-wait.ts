@@ -14,7 +14,7 @@ export type BoundedWait = {
 };
 
 /**
- * Makes the two waits for a read.
+ * Makes a short and a long wait for the end of a read.
  *
  * @param read resolves when the read has ended; must not reject
  */

@@ -44,9 +44,9 @@ export function giveSlot(
 }
 
 /**
- * Ends the recovery after a restart. A slot of which dispatch has not named the regions waits for no further
- * region: it is decided with the reports so far. Without any report of an outcome it is removed, because dispatch
- * may give it again.
+ * Ends the recovery after a restart. A slot whose regions dispatch has not named waits for no further
+ * region: it is decided with the reports so far. If no region has reported an outcome, the slot is
+ * removed, because dispatch may give it again.
  */
 export function closeGiving(frame: Frame, state: MonitorState, monitor: LiveMonitor): void {
   state.open = state.open.filter(({ isGivenKnown, reports }) => isGivenKnown || reports.length > 0);

@@ -33,8 +33,8 @@ type Versions = { readonly expectedVersions?: readonly number[] };
 
 /**
  * The only way to change maintenance windows. Each change also appends to the log of changes,
- * from which the leading process reads the changed window. The leading process then holds
- * alerts back during the window, or sends the alerts that no window holds back any longer.
+ * from which the leader of each shard reads the changed window. The leader then holds alerts
+ * back during the window, or sends the alerts that no window holds back any longer.
  */
 export class MaintenanceWindows {
   readonly #parts: Parts;
@@ -44,8 +44,8 @@ export class MaintenanceWindows {
   }
 
   /**
-   * Runs `work` in one transaction. The promise resolves after the commit. In
-   * the leading process the promise also waits for the effects of the change.
+   * Runs `work` in one transaction. The promise resolves after the commit, and when
+   * the effects of the change on the shards that this process leads are applied.
    *
    * @throws StoreError, or the error that `work` throws
    */

@@ -72,7 +72,7 @@ export async function compare(store: Pick<Store, 'read'>, asked: WhatIf): Promis
   const { id, periodMs, longestCheckMs } = present;
   const warmUpMs = freshForMs(periodMs, longestCheckMs) + votableForMs(periodMs, longestCheckMs);
   const monitor = altered(present, timeoutMs, settings);
-  // Slots in a row that began before the requested time.
+  // Slots in a row, which change the status together, may begin before the requested time.
   const rowMs = (Math.max(monitor.confirmAfter, monitor.recoverAfter) - 1) * periodMs;
   const wanted = asked.from - warmUpMs - rowMs - periodMs;
   const isBorn = createdAt >= wanted;

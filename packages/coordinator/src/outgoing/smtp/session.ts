@@ -173,13 +173,17 @@ function optionsOf({ host, port, tls }: SmtpRelay, { secureContext }: SessionPar
     connectionTimeout: NEVER_LONGER_MS,
     greetingTimeout: NEVER_LONGER_MS,
     socketTimeout: NEVER_LONGER_MS,
-    // 0: `close()` destroys the socket at once. By default, nodemailer waits 5 s for the relay to close its side.
+    // 0: `close()` destroys the socket at once. By default,
+    // nodemailer waits 5 s for the relay to close its side first.
     socketCloseTimeout: 0,
     maxResponseSize: MOST_OF_AN_ANSWER,
   };
 }
 
-/** Opens the connection. nodemailer would resolve the name itself, outside of the resolver that all connections share. */
+/**
+ * Opens the connection. nodemailer itself would resolve the
+ * name without the resolver that all connections share.
+ */
 async function dial({ host, port }: SmtpRelay, resolve: Resolve, signal: AbortSignal): Promise<Socket> {
   const lookup: LookupFunction = (name, options, callback) => {
     resolve(name).then(

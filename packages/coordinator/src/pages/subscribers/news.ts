@@ -60,8 +60,8 @@ export type NewsParts = {
   /** Key of the tokens that end subscriptions, 32 bytes. */
   readonly key: Secret<Uint8Array>;
   /**
-   * Whether this object also announces updates and windows, and queues the mails. Only
-   * the one of shard 0 does; those of other shards announce only changes of status.
+   * Whether this object also announces updates and windows, and queues the mails. Only the
+   * object of shard 0 does so. The objects of other shards announce only changes of status.
    */
   readonly isOfInstallation: boolean;
   /**
