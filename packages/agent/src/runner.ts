@@ -56,7 +56,7 @@ export type RunnerParts = {
   clock: Clock;
   starvation: Pick<Starvation, 'delaySince' | 'heldBackSince' | 'voided'>;
   network: Pick<NetworkWatch, 'seen'>;
-  /** 0 <= random() < 1, for the spread of back-off waits. */
+  /** Returns a random number from 0 up to, not including, 1. It spreads the back-off waits. */
   random: () => number;
   metrics: Metrics;
   log: Logger;

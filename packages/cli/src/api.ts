@@ -24,7 +24,7 @@ export type OpenApi = { readonly client: ApiClient; readonly baseUrl: string; re
 /**
  * Opens the API that the settings or the stored login name. It writes warnings about the settings to stderr.
  *
- * @param patience time limits that differ from the usual ones
+ * @param patience time limits that replace the usual limits
  * @throws SettingsError when a setting is wrong
  * @throws UsageError when there is no token, or the stored login cannot be read
  */

@@ -167,8 +167,9 @@ export class References {
   }
 
   /**
-   * Whether rounds at the short interval are worth their cost. They show when references
-   * return, but one family may be gone for good while the other family works.
+   * Whether rounds follow at the short interval, to show when the references return: all
+   * references are gone, or those of one family have been gone for less than
+   * {@link LATELY_MS}. Later, one family may be gone for good while the other family works.
    */
   get #isReturnAwaited(): boolean {
     const now = this.#parts.clock.monotonic();

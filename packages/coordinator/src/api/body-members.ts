@@ -94,7 +94,7 @@ export function idList(description: string) {
     .meta({ description });
 }
 
-/** Converts ids to numbers and removes repeated ones. */
+/** Converts ids to numbers, and leaves out repetitions. */
 export function numbers(ids: readonly string[] | null | undefined): number[] {
   return [...new Set(ids ?? [])].map(Number);
 }

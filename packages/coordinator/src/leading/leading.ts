@@ -39,7 +39,7 @@ const FOLLOW_EVERY_MS = 500;
  * another coordinator may have NATS, ms. NATS servers restart in less time.
  */
 const WITHOUT_NATS_MS = 10_000;
-/** Time for which a coordinator without NATS leaves a free lease to the others, ms. */
+/** Time for which a coordinator without NATS leaves a free lease to other coordinators, ms. */
 const GIVE_WAY_MS = 5_000;
 /** Wait after a failed attempt to lead until the next attempt, ms. */
 const TRY_AGAIN_MS = 2_000;
@@ -221,8 +221,8 @@ export class Leading implements ChangeEffects, Leaders {
   }
 
   /**
-   * Announces to the other coordinators, at most once a second, that shards may fall to this
-   * coordinator. Without NATS this coordinator does not announce itself, so shards fall to the others.
+   * Announces to the other coordinators, at most once a second, that shards may fall to this coordinator.
+   * Without NATS this coordinator does not announce itself, so that shards fall to the other coordinators.
    */
   async #announce(): Promise<void> {
     const { store, bus, leaseClock } = this.#parts;

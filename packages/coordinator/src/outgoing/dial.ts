@@ -25,10 +25,10 @@ export type GuardedDial = {
 };
 
 /**
- * A connector for undici that checks each dialled address with the guard. A guarded `lookup` alone is not
- * enough, because sockets do not call it for IP literals.
+ * A connector for undici that checks each dialled address with the guard. A guarded
+ * `lookup` alone is not enough, because sockets do not call it for IP literals.
  *
- * If a proxy is set for the host, the proxy resolves names and decides which ones are allowed, and the guard
+ * If a proxy is set for the host, the proxy resolves names and decides which names are allowed, and the guard
  * checks only IP literals (decision 0262). The server's certificate is verified. Only HTTP/1.1 is offered.
  * The caller must bound the time with `signal`: an undici client that is destroyed does not end its dial.
  */

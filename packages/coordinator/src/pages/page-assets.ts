@@ -23,5 +23,5 @@ export const PAGE_SCRIPT: Asset = asset(
   textFile(new URL('./status-page.js', import.meta.url)),
 );
 
-/** The assets that status pages load in addition to the common ones. */
+/** The assets that status pages load in addition to the common assets. */
 export const PAGE_ASSETS: readonly Asset[] = [PAGE_STYLE, PAGE_SCRIPT];

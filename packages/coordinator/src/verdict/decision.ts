@@ -55,8 +55,8 @@ export type CastingTime = {
 };
 
 /**
- * Returns the votes after those of `news` were cast: each region keeps its vote about the newest slot, and a
- * failed vote continues the region's run of failures. Returns `votes` itself if nothing changes.
+ * Returns the votes after the votes in `news` were cast: each region keeps its vote about the newest slot,
+ * and a failed vote continues the region's run of failures. Returns `votes` itself if nothing changes.
  */
 export function castVotes(votes: readonly Vote[], news: readonly Vote[], time: CastingTime): readonly Vote[] {
   /**

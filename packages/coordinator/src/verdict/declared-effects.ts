@@ -170,9 +170,9 @@ function channelUnlinked(
   const state = evaluation.drafts.findDraft(monitorId);
   if (monitor === undefined || state === null) return;
   const present = state.links.find((each) => each.notificationId === notificationId) ?? null;
-  // After a start, the links in memory come from their rows. If the channel was linked again meanwhile, the
-  // present link is the new one, over which nothing was announced: the stored link is used. If something was
-  // announced since the start, only the present link contains the announcement.
+  // After a start, the links in memory come from their rows. If the channel was linked again meanwhile,
+  // the present link is the new link, over which nothing was announced, so the stored link is used. If
+  // something was announced since the start, only the present link contains the announcement.
   const known = present?.isTold === true || present?.incident != null ? present : (link ?? present);
   state.links = state.links.filter((each) => each.notificationId !== notificationId);
   if (known === null) return;

@@ -195,11 +195,12 @@ export class Evaluation {
   }
 
   /**
-   * Closes the slot of a result of an earlier version of the monitor. A process may have
-   * published this slot ahead, and ended before the evaluation was told about the slot. A
-   * start must then not count it as a slot of the present declaration (decision 0062). A slot
-   * in the future was opened before the clock was set back. It is not closed, because the
-   * first slot of the present declaration comes before it and must be able to make votes.
+   * Closes a slot if its result is about an earlier version of the monitor. A process may have
+   * published this slot ahead, and ended before the evaluation was told about the slot. Without
+   * the closing, a start would count it as a slot of the present declaration (decision 0062).
+   *
+   * A slot in the future is not closed: it was opened before the clock was set back,
+   * and closing it would also close the earlier slots of the present declaration.
    */
   #passOver({ id, active, version }: LiveMonitor, { slot, version: ofResult }: CheckResult): void {
     const state = this.drafts.findDraft(id);

@@ -79,12 +79,12 @@ export function runsUnder(factor: number, monitorId: number, slot: number, perio
 }
 
 /**
- * The factor of a workspace: the smallest factor that brings the workspace's rate down to the rate that the
- * factor leaves to the largest workspace. A workspace that requests less than this rate is not thinned, so
- * that no workspace displaces another.
+ * The factor of a workspace: the smallest factor that brings the workspace's rate down
+ * to the rate that the factor leaves to the largest workspace. A workspace that
+ * requests less than this rate is not thinned, so that no workspace displaces another.
  *
- * @param part slots a second that the workspace requests, divided by those of the largest workspace; 0 < part
- *   <= 1
+ * @param part slots a second that the workspace requests, divided by the
+ *   slots a second that the largest workspace requests; 0 < part <= 1
  */
 export function factorOfWorkspace(factor: number, part: number): number {
   let ofWorkspace = 1;

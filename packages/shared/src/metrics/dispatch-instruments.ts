@@ -15,7 +15,7 @@ const ABSTENTIONS = {
 } satisfies { [R in NotRunReason]?: string };
 
 /**
- * The counters of dispatch. Those of a shard count from
+ * The counters of dispatch. The counters of a shard count from
  * the moment when the coordinator began to lead the shard.
  */
 export const DISPATCH_COUNTERS = {

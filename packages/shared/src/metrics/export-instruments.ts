@@ -1,8 +1,8 @@
 import { counter, gauge } from './instrument.ts';
 
 /**
- * Counters of the export of monitors' metrics over OTLP. Those of a shard
- * count from the moment when the coordinator began to lead the shard.
+ * Counters of the export of monitors' metrics over OTLP. The counters of a
+ * shard count from the moment when the coordinator began to lead the shard.
  */
 export const EXPORT_COUNTERS = {
   points: counter(

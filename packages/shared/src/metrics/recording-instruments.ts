@@ -2,8 +2,8 @@ import type { MONITOR_STATUS_VALUES } from '../resources/monitor-common.ts';
 import { counter, gauge, histogram } from './instrument.ts';
 
 /**
- * Counters of the results that are read from the streams and recorded. Those of
- * a shard count from the moment when the coordinator began to lead the shard.
+ * Counters of the results that are read from the streams and recorded. The counters
+ * of a shard count from the moment when the coordinator began to lead the shard.
  */
 export const RECORDING_COUNTERS = {
   results: counter('svc_results_total', 'Results that were recorded.', {

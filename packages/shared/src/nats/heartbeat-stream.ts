@@ -28,8 +28,8 @@ const MAX_AGE_MS = 10_000;
 const DUPLICATE_WINDOW_MS = 100;
 
 /**
- * Maximum age at which the last sign of a server to the leader
- * of a stream counts, ms. Each server sends one each second.
+ * A server counts as heard if the leader of the stream has had a message from
+ * it within this time, ms. Each server sends such a message every second.
  */
 const HEARD_WITHIN_MS = 4_000;
 

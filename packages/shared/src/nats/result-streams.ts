@@ -105,8 +105,8 @@ const STREAM_NAME_TAKEN = 10058;
 /** JetStream error code "stream not found". */
 const STREAM_NOT_FOUND = 10059;
 /**
- * Maximum size of a message with its headers, bytes. Agents send no larger messages. The server refuses
- * larger ones, so that they cannot fill a stream.
+ * Maximum size of a message with its headers, bytes. Agents send no larger
+ * messages. The server refuses larger messages, so that they cannot fill a stream.
  */
 const MAX_MESSAGE_BYTES = LIMITS.messageBytes + 1_024;
 /** Minimum size of a new stream, bytes. If NATS has less room, the region gets no stream. */

@@ -205,7 +205,7 @@ class Reading implements StreamReading {
       callback: (error, message) => this.#takeMessage(error, message),
     });
     this.#unsubscribe = () => subscription.unsubscribe();
-    // After a reconnect, the stream of this name may be a new one.
+    // The reading ends with the connection, because after a reconnect another stream may have this name.
     this.#stopWatching = bus.onConnection((isConnected) => {
       if (!isConnected) this.#fail('the connection was lost');
     });

@@ -95,7 +95,10 @@ export type References = {
   readonly unshown: number;
 };
 
-/** Which options of a field are offered first. The others are folded, except chosen ones. */
+/**
+ * The options of a field that are offered first. All other
+ * options are folded, except options that are chosen.
+ */
 export type LikelyOptions = {
   readonly values: ReadonlySet<string>;
   /** What the other options are: `Regions without an agent`. */

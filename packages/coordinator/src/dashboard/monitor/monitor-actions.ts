@@ -77,7 +77,7 @@ async function handleSelection(request: DashboardRequest): Promise<DashboardAnsw
 
 /**
  * Calls `act` for each monitor, one after the other. If
- * one monitor is refused, the next ones are still tried.
+ * one monitor is refused, the next monitors are still tried.
  *
  * @param done what was done, for the notice: `paused`
  * @param act returns the reason why the monitor was not changed; null: it was changed

@@ -27,7 +27,10 @@ export function servedState({ published }: Pick<StatusPageView, 'published'>): H
   return published ? stateLabel('operational', 'Served') : stateLabel('unknown', 'Not served');
 }
 
-/** Maximum number of components, and of groups, that are read. Visitors see no more components on a page. */
+/**
+ * Maximum number of components that are read, and maximum number
+ * of groups. A page shows its visitors at most as many components.
+ */
 const MOST_READ = 500;
 
 /**

@@ -207,8 +207,8 @@ export async function planChanges(
 ): Promise<Plan> {
   const turns = new Turns();
   /**
-   * Owned resources whose entry was not found yet. After the
-   * last entry, the remaining ones are no longer declared.
+   * Owned resources whose entry was not found yet. The resources
+   * that remain after the last entry are no longer declared.
    */
   const dropped = new Set([...resources.values()].filter(({ owner }) => owner === 'file'));
   const owned = dropped.size;

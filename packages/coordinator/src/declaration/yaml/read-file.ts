@@ -11,8 +11,8 @@ import type { ReadOutcome, ReadRequest } from './read.ts';
 import { type InsertedFile, MAX_FILE_BYTES, MAX_INSERTED_BYTES } from './sources.ts';
 
 /**
- * Maximum number of errors that are returned, and maximum number of
- * warnings. More would not help, because users correct the first ones first.
+ * Maximum number of errors that are returned, and maximum number of warnings.
+ * More would not help, because users correct the first errors first.
  */
 const MAX_ERRORS = 1_000;
 

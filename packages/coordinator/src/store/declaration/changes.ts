@@ -27,7 +27,7 @@ const linkDetail = z.object({
   incidentSince: z.number().nullable(),
 });
 
-/** The content of a link's row before it was removed. */
+/** The content of a link's row, as it was before the row was removed. */
 export type RemovedLink = z.infer<typeof linkDetail>;
 
 const monitorDetail = z.object({
