@@ -86,8 +86,21 @@ test('an incident is created, updated, listed and removed', async () => {
   });
 });
 
+test('a monitor is muted and unmuted', async () => {
+  const until = '2026-01-03T00:00:00.000Z';
+  expect(await svc('monitor', 'mute', monitorId, '--until', until)).toMatchObject({
+    code: 0,
+    err: `svc: monitor ${monitorId} is muted until ${until}\n`,
+  });
+  expect((await svc('monitor', 'list')).out).toMatch(new RegExp(`unknown|paused +${until} +Mail`));
+  expect(await svc('monitor', 'unmute', monitorId)).toMatchObject({ code: 0 });
+  expect((await svc('monitor', 'list')).out).not.toContain(until);
+});
+
 test.each([
   [['maintenance'], 'the action is missing'],
+  [['monitor', 'mute', '1'], 'use either --for or --until'],
+  [['monitor', 'mute', '1', '--for', '2w'], '--for must be as 30m, 4h or 2d'],
   [['maintenance', 'create', '--title', 'a'], '--from is required'],
   [
     ['maintenance', 'create', '--title', 'a', '--from', 'b', '--until', 'c', '--every', '2'],

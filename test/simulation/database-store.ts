@@ -95,6 +95,7 @@ export class DatabaseWorldStore implements WorldStore {
   }
 
   async setWindow(id: number, window: LiveWindow | null): Promise<void> {
+    if (id < 0) return this.#setMute(-id, window?.times.endsAt ?? null);
     await this.#write('DELETE FROM maintenance_windows WHERE id = ?', id);
     if (window === null) return;
     const { startsAt, endsAt, timeZone, repeat } = window.times;
@@ -110,6 +111,11 @@ export class DatabaseWorldStore implements WorldStore {
     );
     for (const monitorId of window.monitorIds)
       await this.#write('INSERT INTO maintenance_monitors VALUES (?, ?)', id, monitorId);
+  }
+
+  async #setMute(monitorId: number, until: number | null): Promise<void> {
+    await this.#write('DELETE FROM mutes WHERE monitor_id = ?', monitorId);
+    if (until !== null) await this.#write("INSERT INTO mutes VALUES (?, 0, ?, 'Ada')", monitorId, until);
   }
 
   windows(now: number): Promise<Windows> {
@@ -167,6 +173,7 @@ const NEWEST_SLOT = `
   UNION ALL SELECT max(slot) FROM off_grid_slots WHERE monitor_id = ? AND slot <= ?`;
 
 const TABLES = [
+  'mutes',
   'maintenance_windows',
   'changes',
   'slot_results',

@@ -1,9 +1,10 @@
+import { muteIdOf } from '@svc/coordinator/store/incidents/mutes.ts';
 import type { DeclaredChange, RemovedMonitor } from '@svc/coordinator/verdict/declared-effects.ts';
 import type { LiveWindow } from '@svc/coordinator/verdict/maintenance-window.ts';
 import type { LiveMonitor } from '@svc/coordinator/verdict/monitor.ts';
 import type { Link } from '@svc/coordinator/verdict/state.ts';
 import type { ChannelKind } from '@svc/shared/channels/settings.ts';
-import { timesOf, windowOf } from './moves.ts';
+import { mutedUntil, timesOf, windowOf } from './moves.ts';
 import type { WorldStore } from './store.ts';
 import type { Told, Window } from './told.ts';
 import type { Move } from './world.ts';
@@ -42,7 +43,7 @@ export type DeclaredStep = {
 export class Declared {
   /** The monitor's row. */
   monitor: LiveMonitor | null = null;
-  /** The rows of the maintenance windows. */
+  /** The rows of the maintenance windows, and of the mute, which has a number of its own. */
   readonly windows = new Map<number, Window>();
   readonly #id: number;
   readonly #store: WorldStore;
@@ -98,7 +99,9 @@ export class Declared {
   }
 
   /** Makes a change of people that is not a change of the monitor itself. */
-  async change(move: Move & { do: 'link' | 'unlink' | 'set-window' | 'remove-window' }): Promise<void> {
+  async change(
+    move: Move & { do: 'link' | 'unlink' | 'set-window' | 'remove-window' | 'mute' | 'unmute' },
+  ): Promise<void> {
     switch (move.do) {
       case 'link':
         return this.link(move.channel, move.kind);
@@ -108,6 +111,10 @@ export class Declared {
         return this.setWindow(move.window, windowOf(move));
       case 'remove-window':
         return this.setWindow(move.window, null);
+      case 'mute':
+        return this.setWindow(muteIdOf(this.#id), mutedUntil(move));
+      case 'unmute':
+        return this.setWindow(muteIdOf(this.#id), null);
     }
   }
 

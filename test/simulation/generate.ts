@@ -37,7 +37,9 @@ export function generateWorld(seed: number): World {
   const isDeclaredMeanwhile = random.chance(0.3);
   const judging = someJudging(random);
   const single = { ...world, limits, isDeclaredMeanwhile, judging };
-  return world.lengthMs <= LONGEST_PAIR_MS && random.chance(PAIRS) ? asPair(random, single) : single;
+  const made = world.lengthMs <= LONGEST_PAIR_MS && random.chance(PAIRS) ? asPair(random, single) : single;
+  const mutes = random.chance(0.2) ? someMutes(random, made) : [];
+  return { ...made, moves: [...made.moves, ...mutes].sort((a, b) => a.at - b.at) };
 }
 
 /** Two coordinators over one store, and what makes them take turns. */
@@ -192,6 +194,23 @@ function someWindows(random: Random, { lengthMs, periodMs, troubles }: World): M
       until: from + random.logarithmic(1_000, longestMs),
       isDaily,
     });
+  }
+  return moves;
+}
+
+/** Mutes that are set, set anew or ended, most of them near the beginning of an outage. */
+function someMutes(random: Random, { lengthMs, periodMs, troubles }: World): Move[] {
+  const latest = lengthMs - QUIET_PERIODS * periodMs;
+  const moves: Move[] = [];
+  for (let count = random.pick([1, 1, 2, 3]); count > 0; count -= 1) {
+    const near = troubles.length > 0 && random.chance(0.7) ? random.pick(troubles).from : latest;
+    const at = Math.max(
+      1,
+      Math.min(latest, near + random.logarithmic(1, lengthMs / 4) * random.pick([1, -1])),
+    );
+    const until = at + random.logarithmic(1_000, lengthMs / 2);
+    moves.push({ at, do: 'mute', until });
+    if (random.chance(0.4)) moves.push({ at: Math.min(latest, random.between(at, until)), do: 'unmute' });
   }
   return moves;
 }

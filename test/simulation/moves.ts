@@ -21,10 +21,17 @@ export const NEEDS_SERVICE: ReadonlySet<Move['do']> = new Set([
   'unlink',
   'set-window',
   'remove-window',
+  'mute',
+  'unmute',
 ]);
 
 export function windowOf({ from, until, isDaily }: Move & { do: 'set-window' }): Window {
   return { from: WORLD_BEGINS + from, until: WORLD_BEGINS + until, isDaily };
+}
+
+/** "A monitor can be muted until an instant: alerts are held as in maintenance." */
+export function mutedUntil({ until }: Move & { do: 'mute' }): Window {
+  return { from: 0, until: WORLD_BEGINS + until, isDaily: false };
 }
 
 export function timesOf({ from, until, isDaily }: Window): WindowTimes {

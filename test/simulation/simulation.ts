@@ -495,6 +495,8 @@ class Simulation {
       case 'unlink':
       case 'set-window':
       case 'remove-window':
+      case 'mute':
+      case 'unmute':
         this.#change(() => this.#declared.change(move));
         return;
       case 'freeze':

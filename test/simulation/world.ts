@@ -87,6 +87,9 @@ export type Move = { readonly at: number } & (
       readonly isDaily: boolean;
     }
   | { readonly do: 'remove-window'; readonly window: number }
+  /** The monitor is muted, in place of its mute. `until`: ms after the beginning. */
+  | { readonly do: 'mute'; readonly until: number }
+  | { readonly do: 'unmute' }
   /**
    * Of two coordinators, the leader stands still: nothing runs in it, and afterwards all of that comes at once.
    * `isUnanswered`: it does so between the next commit and its acknowledgement.

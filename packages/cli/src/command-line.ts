@@ -53,6 +53,10 @@ const COMMANDS: Readonly<Record<string, ListedCommand>> = {
     summary: 'copy the database from SQLite to PostgreSQL, or back',
     load: async () => (await import('./machine/migrate-store.ts')).migrateStoreCommand,
   },
+  monitor: {
+    summary: 'list the states of monitors; hold the alerts of one for a time',
+    load: async () => (await import('./monitor-command.ts')).monitorCommand,
+  },
   'otlp-test': {
     summary: "send a monitor's metrics to its OTLP endpoint, and show its answer",
     load: async () => (await import('./otlp-test-command.ts')).otlpTestCommand,

@@ -246,6 +246,15 @@ const REMOVED_WINDOW: Partial<World> = {
   moves: [...(DOWN_IN_WINDOW.moves ?? []), { at: 3 * HOUR, do: 'remove-window', window: 1 }],
 };
 
+/** The monitor is muted in place of the window, and unmuted before the end. */
+const UNMUTED: Partial<World> = {
+  ...DOWN_IN_WINDOW,
+  moves: [
+    { at: HOUR, do: 'mute', until: 5 * HOUR },
+    { at: 3 * HOUR, do: 'unmute' },
+  ],
+};
+
 /** The system's clock is set forward over the end of the window. */
 const JUMPED_WINDOW: Partial<World> = {
   ...DOWN_IN_WINDOW,
@@ -611,8 +620,27 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'maintenance windows hold nothing',
     file: 'verdict/maintenance-window.ts',
-    from: 'isDuring(times, instant)',
-    to: 'false && isDuring(times, instant)',
+    from: 'isDuring(window.times, instant)',
+    to: 'window.id < 0 && isDuring(window.times, instant)',
+  },
+  {
+    name: 'mutes hold nothing',
+    file: 'verdict/maintenance-window.ts',
+    from: 'return this.#hold(monitorId, instant, () => true);',
+    to: 'return this.#hold(monitorId, instant, ({ id }) => id > 0);',
+  },
+  {
+    name: 'nothing is announced at the end of a mute',
+    file: 'checks/maintenance-hold.ts',
+    from: 'if (end !== undefined && end <= this.#parts.slotClock.now()) {',
+    to: 'if (windowId > 0 && end !== undefined && end <= this.#parts.slotClock.now()) {',
+  },
+  {
+    name: 'what a mute held is not announced when the mute is ended',
+    file: 'verdict/evaluation.ts',
+    from: 'const before = this.#windows.get(id);',
+    to: 'const before = id > 0 || window !== null ? this.#windows.get(id) : undefined;',
+    story: UNMUTED,
   },
   {
     name: 'nothing is announced at the end of a maintenance window',

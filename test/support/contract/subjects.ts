@@ -17,6 +17,8 @@ const SUBJECTS: Readonly<Record<string, (world: World) => Promise<Ids>>> = {
   },
   '/v1/monitors/{id}/uses': monitor,
   '/v1/monitors/{id}/check': monitor,
+  '/v1/monitors/{id}/mute': monitor,
+  '/v1/monitors/{id}/unmute': monitor,
   '/v1/monitors/{id}/what-if': monitor,
   '/v1/monitors/{id}/otlp-test': async (world) => ({ id: await world.exportedMonitor() }),
   '/v1/notifications/{id}': async (world) => ({ id: await world.notification() }),

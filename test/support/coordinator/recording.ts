@@ -16,6 +16,7 @@ import {
   liveWindowsOf,
   loadWindows,
 } from '../../../packages/coordinator/src/store/incidents/maintenance-windows.ts';
+import { muteIdOf, removeMute, setMute } from '../../../packages/coordinator/src/store/incidents/mutes.ts';
 import {
   createRecordingStore,
   type RecordingStore,
@@ -276,6 +277,15 @@ export class Recording {
   async removeWindow(id: number): Promise<void> {
     await this.write('DELETE FROM maintenance_windows WHERE id = ?', id);
     await this.#applyWindow(id);
+  }
+
+  /** Mutes the monitor until this instant, epoch ms; null: ends its mute. */
+  async mute(monitorId: number, until: number | null): Promise<void> {
+    await this.store.transaction(async (tx) => {
+      if (until === null) await removeMute(tx, monitorId);
+      else await setMute(tx, { monitorId, at: this.clock.wall(), until, by: 'Ada' });
+    });
+    await this.#applyWindow(muteIdOf(monitorId));
   }
 
   async #applyWindow(windowId: number): Promise<void> {

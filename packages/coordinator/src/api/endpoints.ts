@@ -11,6 +11,7 @@ import { healthEndpoints } from './routes/health.ts';
 import { incidentEndpoints } from './routes/incidents.ts';
 import { maintenanceEndpoints } from './routes/maintenance.ts';
 import { monitorEndpoints, monitorStateEndpoints, monitorUsesEndpoints } from './routes/monitors.ts';
+import { muteEndpoints } from './routes/mutes.ts';
 import { notificationEndpoints } from './routes/notifications.ts';
 import { regionEndpoints } from './routes/regions.ts';
 import { checkEndpoints, resultEndpoints, transitionEndpoints } from './routes/results.ts';
@@ -36,6 +37,7 @@ export function apiEndpoints(parts: ApiParts, trail: AuditTrail): ServedEndpoint
     ...seriesEndpoints(parts),
     ...transitionEndpoints(parts),
     ...checkEndpoints(parts),
+    ...muteEndpoints(parts),
     ...whatIfEndpoints(parts),
     ...exportEndpoints(parts),
     ...notificationEndpoints(parts),

@@ -267,16 +267,72 @@ test('a start that still waits for a slot after the votes have expired does not 
 });
 
 test('subscribers of pages wait like channels: for the window, for a backlog, and for the reports from before a start', async () => {
-  expect(it.recorder.holdsAnnouncements(1)).toBe(false);
+  expect(it.recorder.holdsNews(1)).toBe(false);
   const end = now() + PERIOD;
   await it.window([1], now(), end);
-  expect(it.recorder.holdsAnnouncements(1)).toBe(true);
+  expect(it.recorder.holdsNews(1)).toBe(true);
   it.clock.advance(end - now());
   await it.restart();
-  expect(it.recorder.holdsAnnouncements(1)).toBe(true);
+  expect(it.recorder.holdsNews(1)).toBe(true);
   it.recorder.endResumption();
   await it.recorder.flushed();
-  expect(it.recorder.holdsAnnouncements(1)).toBe(false);
+  expect(it.recorder.holdsNews(1)).toBe(false);
   it.isHeld = () => true;
-  expect(it.recorder.holdsAnnouncements(1)).toBe(true);
+  expect(it.recorder.holdsNews(1)).toBe(true);
+});
+
+test('a muted monitor sends nothing; the end of the mute announces the status that the monitor then has', async () => {
+  await it.mute(1, now() + 2 * PERIOD + 5_000);
+  await period('failed');
+  await period('failed');
+  expect(it.status(1)).toBe('error');
+  expect(told()).toEqual([]);
+  await it.pass(6_000);
+  expect(told()).toEqual(['error']);
+});
+
+test('an incident that begins and ends in a mute sends nothing, and one that is told before it recovers at its end', async () => {
+  await it.mute(1, now() + 2 * PERIOD);
+  await period('failed');
+  await period('passed');
+  expect(told()).toEqual([]);
+  await period('failed');
+  expect(told()).toEqual(['error']);
+  await it.mute(1, now() + 2 * PERIOD);
+  await period('passed');
+  expect(told()).toEqual(['error']);
+  await it.pass(PERIOD + 1_000);
+  expect(told()).toEqual(['error', 'recovered']);
+});
+
+test('a mute that is ended, or set to end earlier, announces what it holds', async () => {
+  await it.mute(1, now() + 9 * PERIOD);
+  await period('failed');
+  await it.mute(1, null);
+  expect(told()).toEqual(['error']);
+  await it.mute(1, now() + 9 * PERIOD);
+  await period('passed');
+  await it.mute(1, now() + 1_000);
+  expect(told()).toEqual(['error']);
+  await it.pass(2_000);
+  expect(told()).toEqual(['error', 'recovered']);
+});
+
+test('a mute and a window that overlap hold as one, and a mute survives a restart', async () => {
+  const start = now();
+  await it.mute(1, start + 4 * PERIOD);
+  await it.window([1], start, start + 2 * PERIOD);
+  await period('failed');
+  await it.restart();
+  it.recorder.endResumption();
+  await period('failed');
+  await period('failed');
+  expect(told()).toEqual([]);
+  await it.pass(PERIOD + 1_000);
+  expect(told()).toEqual(['error']);
+});
+
+test('a mute holds no news of status pages, which show the monitor as it is', async () => {
+  await it.mute(1, now() + PERIOD);
+  expect(it.recorder.holdsNews(1)).toBe(false);
 });

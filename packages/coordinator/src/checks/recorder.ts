@@ -253,14 +253,15 @@ export class Recorder implements SlotEvents, SlotRecovery {
   }
 
   /**
-   * Whether announcements about the monitor are held back now: because results from before the start are not
-   * read yet, by a backlog, or by a maintenance window.
+   * Whether news of status pages about the monitor are held back now: because results from before the start are
+   * not read yet, by a backlog, or by a maintenance window. A mute holds alerts only, because pages show the
+   * status of a muted monitor.
    */
-  holdsAnnouncements(monitorId: number): boolean {
+  holdsNews(monitorId: number): boolean {
     const { isHeld, maintenance, slotClock, states } = this.#parts;
     const isWaiting = !this.#batches.isResumed && states.get(monitorId)?.isDecided !== true;
     if (isWaiting || isHeld(monitorId)) return true;
-    return maintenance.windows.cover(monitorId, slotClock.now());
+    return maintenance.windows.isUnderMaintenance(monitorId, slotClock.now());
   }
 
   /** Resolves when everything queued until now is recorded, or the recorder is stopped. */

@@ -46,6 +46,11 @@ export function maintenanceLabel(): Html {
   return html`<span class="small">${stateLabel('maintenance', 'Maintenance')}</span>`;
 }
 
+/** A label that says that the alerts of the monitor are held by a mute. */
+export function mutedLabel(): Html {
+  return html`<span class="small">${stateLabel('maintenance', 'Muted')}</span>`;
+}
+
 /** Shape and word of each outcome of a check. */
 const OUTCOMES: Readonly<Record<Outcome, { readonly state: State; readonly word: string }>> = {
   passed: { state: 'operational', word: 'Passed' },

@@ -197,7 +197,7 @@ export async function buildLeadership(parts: LeadershipParts): Promise<BuiltLead
   toDispatch.connect(dispatch);
   const applier = new ChangeApplier({ shard, store, secrets: parts.secrets, sink: recorder, clock, log });
   const isHeld = (monitorId: number) =>
-    shardOf(monitorId, shard.count) !== shard.id || recorder.holdsAnnouncements(monitorId);
+    shardOf(monitorId, shard.count) !== shard.id || recorder.holdsNews(monitorId);
   return {
     monitors,
     states,

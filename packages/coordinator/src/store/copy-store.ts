@@ -66,6 +66,7 @@ export const COPIED_TABLES = [
   'maintenance_monitors',
   'maintenance_pages',
   'maintenance_components',
+  'mutes',
   'incidents',
   'incident_pages',
   'incident_updates',

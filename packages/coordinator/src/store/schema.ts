@@ -189,6 +189,7 @@ export interface Database {
   maintenance_monitors: { window_id: number; monitor_id: number };
   maintenance_pages: { window_id: number; page_id: number };
   maintenance_components: { window_id: number; component_id: number };
+  mutes: { monitor_id: number; muted_at: number; muted_until: number; muted_by: string };
   deliveries: {
     id: Generated<number>;
     uid: string;

@@ -227,8 +227,9 @@ export function mergeSpans(spans: readonly Occurrence[]): Occurrence[] {
   return found;
 }
 
-/** A maintenance window as the evaluation needs it. */
+/** A maintenance window or a mute as the evaluation needs it. */
 export type LiveWindow = {
+  /** A mute has the negated id of its monitor. */
   readonly id: number;
   /** Monitors whose alerts the window holds. */
   readonly monitorIds: readonly number[];
@@ -238,7 +239,7 @@ export type LiveWindow = {
 const NONE: readonly never[] = [];
 
 /**
- * All maintenance windows that may hold alerts now or later. It is immutable: a change returns another
+ * All maintenance windows and mutes that may hold alerts now or later. It is immutable: a change returns another
  * object.
  */
 export class Windows {
@@ -297,8 +298,21 @@ export class Windows {
     return new Windows(byId, byMonitor);
   }
 
-  /** Whether one of the monitor's windows has an occurrence at the instant (epoch ms on the slots' clock). */
+  /**
+   * Whether the monitor is muted, or one of its windows has an occurrence, at the instant (epoch ms on the slots'
+   * clock).
+   */
   cover(monitorId: number, instant: number): boolean {
-    return (this.#byMonitor.get(monitorId) ?? NONE).some(({ times }) => isDuring(times, instant));
+    return this.#hold(monitorId, instant, () => true);
+  }
+
+  /** As {@link cover}, but a mute does not count. */
+  isUnderMaintenance(monitorId: number, instant: number): boolean {
+    return this.#hold(monitorId, instant, ({ id }) => id > 0);
+  }
+
+  #hold(monitorId: number, instant: number, counts: (window: LiveWindow) => boolean): boolean {
+    const windows = this.#byMonitor.get(monitorId) ?? NONE;
+    return windows.some((window) => counts(window) && isDuring(window.times, instant));
   }
 }

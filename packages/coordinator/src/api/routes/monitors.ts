@@ -26,6 +26,7 @@ import {
 } from '../../store/declaration/monitor-overview.ts';
 import { monitorCreatedAt, usesOfMonitor } from '../../store/declaration/monitors.ts';
 import { MaintenanceNow } from '../../store/incidents/maintenance-windows.ts';
+import { type Mute, mutesOf } from '../../store/incidents/mutes.ts';
 import { type LiveMonitor, MONITOR_STATUSES, type MonitorStatus } from '../../verdict/monitor.ts';
 import { addTimes, NO_TIMES, type StatusTimes, uptimePercent, worstStatus } from '../../verdict/uptime.ts';
 import { id, instant } from '../answers.ts';
@@ -35,6 +36,7 @@ import { defineResources, resourceView, serveResources } from '../collection.ts'
 import { endpoint, idOf, ok, type ServedEndpoint, serve, workspaceOf } from '../endpoint.ts';
 import { idsFilter, listOf, nameFilter, offsetPage, typeFilter } from '../lists.ts';
 import { invalid, Problem } from '../problem.ts';
+import { muteOf, muteOfMonitor } from './mutes.ts';
 
 /** The types of monitors in a message: `http, tcp or dns`. */
 const NAMED_TYPES = new Intl.ListFormat('en', { type: 'disjunction' })
@@ -129,6 +131,7 @@ const monitorStateView = z
     maintenance: z.boolean().meta({
       description: 'Whether a maintenance window of the monitor is under way: its alerts are held.',
     }),
+    mute: muteOfMonitor,
     target: z.string().nullable().meta({
       description:
         'What is checked, without user information and with a mask in place of a query, for every scope of the token. Null while no coordinator leads.',
@@ -150,6 +153,7 @@ const monitorStateView = z
         status: 'active',
         since: 1_767_225_600_412,
         maintenance: false,
+        mute: null,
         target: 'https://api.example.com/health',
         periodicity: '30s',
         disagreeing: [],
@@ -251,12 +255,14 @@ export function monitorStateEndpoints({ store, monitors, slotNow }: Parts): Serv
     monitor: LiveMonitor | undefined,
     verdict: KnownVerdict | undefined,
     history: RecentHistory | undefined,
+    mute: Mute | undefined,
   ): MonitorStateView => {
     return {
       ...row,
       id: String(id),
       active: active === 1,
       maintenance: maintenance === 1,
+      mute: mute === undefined ? null : muteOf(mute),
       target: monitor === undefined ? null : urlSecrets.replaced(monitor.target, MASK),
       periodicity: PERIODICITIES.find((each) => periodMs(each) === monitor?.periodMs) ?? null,
       disagreeing: verdict === undefined ? [] : regionsAgainst(verdict),
@@ -282,14 +288,15 @@ export function monitorStateEndpoints({ store, monitors, slotNow }: Parts): Serv
       const total =
         state === undefined ? Object.values(counts).reduce((sum, count) => sum + count, 0) : counts[state];
       const listed = rows.map(({ id }) => id);
-      const [known, verdicts, histories] = await Promise.all([
+      const [known, verdicts, mutes, histories] = await Promise.all([
         monitors.findMonitors(listed),
         monitors.verdictsOf(listed),
+        mutesOf(store, listed, slotNow()),
         include === undefined ? new Map() : recentHistories(store, listed, slotNow()),
       ]);
       const data = rows.map((row) => {
         const { id } = row;
-        return viewOf(row, known.get(id), verdicts.get(id), histories.get(id));
+        return viewOf(row, known.get(id), verdicts.get(id), histories.get(id), mutes.get(id));
       });
       const failing = await failingChannelsOf(store, workspaceId, MOST_FAILING);
       return ok({

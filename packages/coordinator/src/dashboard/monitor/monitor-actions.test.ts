@@ -76,3 +76,26 @@ test('a copy opens the form of a new monitor with the same attributes', async ()
   const { id: _id, name: _name, created_at: _created, ...expected } = await attributes(id);
   expect(await attributes(copy)).toMatchObject(expected);
 });
+
+test('a monitor is muted and unmuted on its page, and the ticked ones in the list; page and list say so', async () => {
+  const [one, two] = [await made('Seven'), await made('Eight')];
+  const mutes = async () => {
+    const { body } = await api.call('GET', `/v1/monitor-states?ids=${one},${two}&sort=name`);
+    return (body as { data: { name: string; mute: { by: string } | null }[] }).data.map(
+      ({ name, mute }) => [name, mute?.by ?? null] as const,
+    );
+  };
+  await session.send(`/monitors/${one}`, `/monitors/${one}/mute`, { mute_for: '1h' });
+  expect((await mutes()).filter(([, by]) => by !== null).map(([name]) => name)).toEqual(['Seven']);
+  expect((await session.get(`/monitors/${one}`)).text).toContain('Until then alerts are held.');
+  expect((await session.get('/?name=Seven')).text).toContain('Muted</span>');
+  await session.send(`/monitors/${one}`, `/monitors/${one}/unmute`);
+  expect((await session.get(`/monitors/${one}`)).text).not.toContain('Until then alerts are held.');
+
+  const act = (action: string) =>
+    session.send('/', '/monitors/selected', { action, monitor: [one, two], mute_for: '4h' });
+  await act('mute');
+  expect((await mutes()).every(([, by]) => by !== null)).toBe(true);
+  await act('unmute');
+  expect((await mutes()).every(([, by]) => by === null)).toBe(true);
+});

@@ -2,6 +2,7 @@ import { isId } from '@svc/shared/ids.ts';
 import type { MONITOR_TYPES } from '@svc/shared/resources/monitors.ts';
 import { idOf } from '../../api/endpoint.ts';
 import { MONITOR } from '../../api/routes/monitors.ts';
+import { muteMonitor, unmuteMonitor } from '../../api/routes/mutes.ts';
 import { type Html, html } from '../../web/html.ts';
 import { FORM_STYLE } from '../dashboard-assets.ts';
 import type { DashboardAnswer, DashboardPage, DashboardRequest } from '../dashboard-page.ts';
@@ -12,8 +13,8 @@ import { monitorFormOf } from '../resources/monitor-forms.ts';
 import { choiceIn, componentsChoice } from '../resources/removal.ts';
 
 /*
- * Actions on monitors without a form of attributes: one monitor is paused or resumed,
- * and the monitors that are ticked in the list are paused, resumed or removed.
+ * Actions on monitors without a form of attributes: one monitor is paused, resumed, muted or unmuted, and the
+ * monitors that are ticked in the list are paused, resumed, muted, unmuted or removed.
  */
 
 /** Name of the check boxes in the list, and of the hidden fields with the chosen monitors. */
@@ -29,12 +30,57 @@ export function selectionButtons(): Html {
   return html`<div class="row selection"><span class="soft small">With the ticked monitors:</span>
 <button form="${SELECTION_FORM}" name="action" value="pause">Pause</button>
 <button form="${SELECTION_FORM}" name="action" value="resume">Resume</button>
+${muteControl(SELECTION_FORM)}<button form="${SELECTION_FORM}" name="action" value="unmute">Unmute</button>
 <button form="${SELECTION_FORM}" name="action" value="remove" class="button-danger">Remove</button></div>`;
+}
+
+/** Lengths of a mute that forms offer, by the value of their option, ms. */
+const MUTES: Readonly<Record<string, { readonly label: string; readonly ms: number }>> = {
+  '30m': { label: '30 minutes', ms: 30 * 60_000 },
+  '1h': { label: '1 hour', ms: 3_600_000 },
+  '4h': { label: '4 hours', ms: 4 * 3_600_000 },
+  '1d': { label: '1 day', ms: 86_400_000 },
+  '7d': { label: '7 days', ms: 7 * 86_400_000 },
+};
+
+/**
+ * The button that mutes, and the choice of how long.
+ *
+ * @param form id of the form that sends them
+ */
+export function muteControl(form: string): Html {
+  return html`<span class="row mute"><button form="${form}" name="action" value="mute">Mute</button>
+<select form="${form}" name="mute_for" aria-label="Mute for">${Object.entries(MUTES).map(
+    ([value, { label }]) => html`<option value="${value}">for ${label}</option>`,
+  )}</select></span>`;
 }
 
 export const monitorActions: readonly DashboardPage[] = [
   activation('pause', false),
   activation('resume', true),
+  {
+    method: 'POST',
+    path: '/monitors/{id}/mute',
+    scope: 'write',
+    async handle(request) {
+      const id = idOf(request);
+      const problem = await mute(request, id);
+      const notice = problem === null ? 'The monitor is muted.' : `Nothing was changed: ${problem}`;
+      return { redirect: `/monitors/${id}`, notice };
+    },
+  },
+  {
+    method: 'POST',
+    path: '/monitors/{id}/unmute',
+    scope: 'write',
+    async handle(request) {
+      const id = idOf(request);
+      const problem = await unmute(request, id);
+      const notice =
+        problem === null ? 'The monitor is not muted any more.' : `Nothing was changed: ${problem}`;
+      return { redirect: `/monitors/${id}`, notice };
+    },
+  },
   { method: 'POST', path: '/monitors/selected', scope: 'write', handle: handleSelection },
 ];
 
@@ -66,6 +112,10 @@ async function handleSelection(request: DashboardRequest): Promise<DashboardAnsw
       return doEach(ids, 'paused', (id) => setActive(request, id, false));
     case 'resume':
       return doEach(ids, 'resumed', (id) => setActive(request, id, true));
+    case 'mute':
+      return doEach(ids, 'muted', (id) => mute(request, Number(id)));
+    case 'unmute':
+      return doEach(ids, 'unmuted', (id) => unmute(request, Number(id)));
     case 'remove':
       return askRemoval(request, ids);
     case 'remove-now':
@@ -117,6 +167,18 @@ async function setActive({ api }: DashboardRequest, id: string, active: boolean)
     { body: stored, headers: { 'if-match': headers.etag ?? '' } },
   );
   return replaced.problem?.message ?? null;
+}
+
+/** Mutes a monitor for as long as the form says. Returns why it was not muted; null: it was. */
+async function mute({ api, form, now }: DashboardRequest, id: number): Promise<string | null> {
+  const length = MUTES[form.text('mute_for')];
+  if (length === undefined) return 'Choose for how long.';
+  const body = { until: new Date(now + length.ms).toISOString() };
+  return (await api.call(muteMonitor, { id }, { body })).problem?.message ?? null;
+}
+
+async function unmute({ api }: DashboardRequest, id: number): Promise<string | null> {
+  return (await api.call(unmuteMonitor, { id })).problem?.message ?? null;
 }
 
 async function remove({ api, form }: DashboardRequest, id: string): Promise<string | null> {

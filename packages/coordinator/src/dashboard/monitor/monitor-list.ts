@@ -15,7 +15,13 @@ import { age } from '../../web/times.ts';
 import { channelName } from '../channels/channel-state.ts';
 import type { DashboardPage, DashboardRequest } from '../dashboard-page.ts';
 import { counted, numberIn, offsetPaging, pageHead, pathWith } from '../page-parts.ts';
-import { MONITOR_STATES, maintenanceLabel, monitorState, stateOfStatus } from '../state-labels.ts';
+import {
+  MONITOR_STATES,
+  maintenanceLabel,
+  monitorState,
+  mutedLabel,
+  stateOfStatus,
+} from '../state-labels.ts';
 import { SELECTED, SELECTION_FORM, selectionButtons } from './monitor-actions.ts';
 
 /** Number of monitors on one page of the list. */
@@ -155,9 +161,10 @@ function cellsOf(
   monitor: MonitorStateView,
   { canOpen, now }: Pick<DashboardRequest, 'canOpen' | 'now'>,
 ): Html {
-  const { id, type, name, active, status, since, maintenance, disagreeing, target, periodicity } = monitor;
+  const { id, type, name, active, status, since, maintenance, mute, disagreeing, target, periodicity } =
+    monitor;
   return html`
-<td>${monitorState(status, active)}${maintenance ? html`<br>${maintenanceLabel()}` : NO_HTML}${active ? againstLabel(disagreeing) : NO_HTML}</td>
+<td>${monitorState(status, active)}${maintenance ? html`<br>${maintenanceLabel()}` : NO_HTML}${mute === null ? NO_HTML : html`<br>${mutedLabel()}`}${active ? againstLabel(disagreeing) : NO_HTML}</td>
 <th scope="row">${canOpen(`/monitors/${id}`) ? html`<a id="monitor-${id}" href="/monitors/${id}">${name}</a>` : name}<span class="target soft small">${checkText(type, periodicity)}${target ?? ''}</span></th>
 ${historyCells(monitor.history)}
 <td class="soft since">${since === null || !active ? NO_HTML : age(since, now)}</td>`;

@@ -1,7 +1,7 @@
 import { idOf } from '../../api/endpoint.ts';
 import { monitorDeliveries } from '../../api/routes/deliveries.ts';
 import { WINDOW, type WindowView } from '../../api/routes/maintenance.ts';
-import { MONITOR, monitorUses } from '../../api/routes/monitors.ts';
+import { MONITOR, type MonitorStateView, monitorStates, monitorUses } from '../../api/routes/monitors.ts';
 import { monitorResults, monitorTransitions } from '../../api/routes/results.ts';
 import { monitorPhases, monitorSeries, monitorUptime, type UptimeView } from '../../api/routes/series.ts';
 import { CHARTS_SCRIPT } from '../../web/charts/chart.ts';
@@ -25,6 +25,7 @@ import {
   regionsOf,
   regionsSection,
 } from './charts.ts';
+import { muteControl } from './monitor-actions.ts';
 import { type MonitorView, monitorHead, type View } from './monitor-head.ts';
 import { filterForm, filterIn, resultsList } from './results-list.ts';
 import { changesList } from './status-changes.ts';
@@ -39,16 +40,19 @@ async function overviewOfMonitor(request: DashboardRequest): Promise<DashboardAn
   const id = idOf(request);
   const choice = chosenCharts(query);
   const monitor = await api.read(MONITOR.read, { id });
-  const [uptime, series, phases, changes, deliveries, results, maintenance, uses] = await Promise.all([
-    api.read(monitorUptime, { id }),
-    api.read(monitorSeries, { id, ...choice }),
-    api.read(monitorPhases, { id, ...choice }),
-    api.read(monitorTransitions, { id, limit: NEWEST }),
-    api.read(monitorDeliveries, { id, limit: NEWEST }),
-    api.read(monitorResults, { id, limit: NEWEST }),
-    maintenanceAround(api, id),
-    api.read(monitorUses, { id }),
-  ]);
+  const [uptime, series, phases, changes, deliveries, results, maintenance, uses, states] = await Promise.all(
+    [
+      api.read(monitorUptime, { id }),
+      api.read(monitorSeries, { id, ...choice }),
+      api.read(monitorPhases, { id, ...choice }),
+      api.read(monitorTransitions, { id, limit: NEWEST }),
+      api.read(monitorDeliveries, { id, limit: NEWEST }),
+      api.read(monitorResults, { id, limit: NEWEST }),
+      maintenanceAround(api, id),
+      api.read(monitorUses, { id }),
+      api.read(monitorStates, { ids: String(id) }),
+    ],
+  );
   const channels = await channelNames(
     api,
     deliveries.data.map(({ notification_id: id }) => id),
@@ -60,6 +64,7 @@ async function overviewOfMonitor(request: DashboardRequest): Promise<DashboardAn
     isLive: true,
     body: html`${monitorHead(monitor, 'Overview', request)}
 ${maintenanceNotice(maintenance)}
+${muteNotice(request, id, states.data[0])}
 <div class="stack-large">
 ${uptimeSection(uptime)}
 <section aria-labelledby="latency" class="stack">
@@ -238,6 +243,22 @@ function maintenanceNotice({ active, next }: Around): Html {
       ? NO_HTML
       : html`<p class="soft">Next maintenance: ${linkTo(next)}, from ${timeOf(next.occurrence?.starts_at)} to ${timeOf(next.occurrence?.ends_at)}.</p>`
   }</div>`;
+}
+
+/** Says until when the monitor is muted, with a button that ends the mute; otherwise the button that mutes. */
+function muteNotice({ canOpen, formToken }: DashboardRequest, id: number, state?: MonitorStateView): Html {
+  const mute = state?.mute ?? null;
+  const canMute = canOpen(`/monitors/${id}/mute`, 'POST');
+  if (mute === null && !canMute) return NO_HTML;
+  const said =
+    mute === null
+      ? NO_HTML
+      : html`<p class="notice">${stateLabel('maintenance', 'Muted')} until ${timeOf(mute.until)} by ${mute.by}. Until then alerts are held. The time counts for the uptime.</p>`;
+  const button =
+    mute === null
+      ? html`<form id="mute" method="post" action="/monitors/${id}/mute">${formToken}${muteControl('mute')}</form>`
+      : html`<form method="post" action="/monitors/${id}/unmute">${formToken}<button>Unmute</button></form>`;
+  return html`<div id="monitor-mute" class="stack">${said}${canMute ? button : NO_HTML}</div>`;
 }
 
 function linkTo({ id, title }: WindowView): Html {

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '@svc/shared/clock.ts';
 import { LIMITS } from '@svc/shared/limits.ts';
 import { appendChanges } from '../../store/declaration/changes.ts';
+import { existingResources } from '../../store/declaration/resources.ts';
 import {
   countWindows,
   endWindow,
@@ -12,6 +13,7 @@ import {
   type StoredWindow,
   type WindowContent,
 } from '../../store/incidents/maintenance-windows.ts';
+import { type Mute, muteIdOf, removeMute, setMute } from '../../store/incidents/mutes.ts';
 import { wholeMs } from '../../store/queries.ts';
 import type { Store, Transaction } from '../../store/store.ts';
 import type { WindowTimes } from '../../verdict/maintenance-window.ts';
@@ -32,7 +34,7 @@ type Parts = {
 type Versions = { readonly expectedVersions?: readonly number[] };
 
 /**
- * The only way to change maintenance windows. Each change also appends to the log of changes,
+ * The only way to change maintenance windows and mutes. Each change also appends to the log of changes,
  * from which the leader of each shard reads the changed window. The leader then holds alerts
  * back during the window, or sends the alerts that no window holds back any longer.
  */
@@ -68,10 +70,10 @@ type ChangeParts = Pick<Parts, 'onRemoval'> & {
   readonly now: number;
 };
 
-/** A change of maintenance windows within a transaction. It can be used only while its `work` runs. */
+/** A change of maintenance windows and mutes within a transaction. It can be used only while its `work` runs. */
 class WindowChange {
   readonly tx: Transaction;
-  /** Ids of the windows that this change has created, changed or removed. */
+  /** Ids of the windows and mutes that this change has created, changed or removed. */
   readonly changed = new Set<number>();
   readonly #workspaceId: number;
   /** The instant of the change, epoch ms. */
@@ -145,6 +147,34 @@ class WindowChange {
     await this.#onRemoval(this.tx, await this.#find(id, versions), this.#now);
     await removeWindow(this.tx, id);
     this.changed.add(id);
+  }
+
+  /**
+   * Holds the alerts of a monitor until an instant, in place of the mute that it has.
+   *
+   * @throws NotFound
+   */
+  async mute(set: Omit<Mute, 'at'>): Promise<Mute> {
+    await this.#requireMonitor(set.monitorId);
+    const mute = { ...set, at: this.#now };
+    await setMute(this.tx, mute);
+    this.changed.add(muteIdOf(set.monitorId));
+    return mute;
+  }
+
+  /**
+   * Ends the mute of a monitor. If it has none, nothing is written.
+   *
+   * @throws NotFound
+   */
+  async unmute(monitorId: number): Promise<void> {
+    await this.#requireMonitor(monitorId);
+    if (await removeMute(this.tx, monitorId)) this.changed.add(muteIdOf(monitorId));
+  }
+
+  async #requireMonitor(id: number): Promise<void> {
+    const existing = await existingResources(this.tx, 'monitors', this.#workspaceId, [id]);
+    if (!existing.has(id)) throw new NotFound(`there is no monitor ${id}`);
   }
 
   async #find(id: number, { expectedVersions }: Versions): Promise<StoredWindow> {

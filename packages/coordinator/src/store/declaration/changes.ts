@@ -71,7 +71,7 @@ export type NewChange =
   | { readonly kind: 'channel'; readonly notificationId: number; readonly version: number | null }
   /** A channel was removed with its links and its pending deliveries. */
   | { readonly kind: 'channel-removed'; readonly notificationId: number }
-  /** A maintenance window was created, changed or removed. */
+  /** A maintenance window or a mute was created, changed or removed. `windowId`: see `LiveWindow.id`. */
   | { readonly kind: 'maintenance'; readonly windowId: number };
 
 /**

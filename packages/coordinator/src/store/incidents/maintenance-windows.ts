@@ -15,6 +15,7 @@ import {
 import { idChunks, type Readable, readingOf } from '../queries.ts';
 import type { Database } from '../schema.ts';
 import type { Store, Transaction } from '../store.ts';
+import { mutedWindows, mutesOf, muteWindow } from './mutes.ts';
 
 const repetition = z.object({
   frequency: z.enum(FREQUENCIES),
@@ -153,19 +154,21 @@ export async function windowsOfMonitor(
 }
 
 /**
- * The windows with these ids, of any workspace, for the evaluation. Windows that do not exist are missing.
+ * The windows and mutes with these ids, of any workspace, for the evaluation. Those that do not exist are missing.
  */
 export async function liveWindowsOf(
   { read }: Pick<Store, 'read'>,
   ids: readonly number[],
 ): Promise<ReadonlyMap<number, LiveWindow>> {
   const rows: WindowRow[] = [];
-  for (const some of idChunks(ids))
+  for (const some of idChunks(ids.filter((id) => id > 0)))
     rows.push(
       ...(await read.selectFrom('maintenance_windows').selectAll().where('id', 'in', some).execute()),
     );
-  const windows = await completed({ read }, rows);
-  return new Map(windows.map((window) => [window.id, liveOf(window)]));
+  const windows = (await completed({ read }, rows)).map(liveOf);
+  const mutes = await mutesOf({ read }, ids.filter((id) => id < 0).map(Math.abs), 0);
+  for (const { monitorId, until } of mutes.values()) windows.push(muteWindow(monitorId, until));
+  return new Map(windows.map((window) => [window.id, window]));
 }
 
 /** All windows, of all workspaces, by ascending id. */
@@ -174,12 +177,12 @@ export async function allWindows(source: Readable): Promise<StoredWindow[]> {
   return completed(source, rows);
 }
 
-/** All windows that have an occurrence at or after `now`, epoch ms. */
+/** All windows that have an occurrence at or after `now`, epoch ms, and all mutes that are not over then. */
 export async function loadWindows({ read }: Pick<Store, 'read'>, now: number): Promise<Windows> {
   const rows = await read.selectFrom('maintenance_windows').selectAll().orderBy('id').execute();
   const present = rows.filter((row) => nextOccurrence(timesOf(row), now) !== null);
   const windows = await completed({ read }, present);
-  return Windows.of(windows.map(liveOf));
+  return Windows.of([...windows.map(liveOf), ...(await mutedWindows({ read }, now))]);
 }
 
 /** The windows whose time zone this process does not know: their ids and zones. */

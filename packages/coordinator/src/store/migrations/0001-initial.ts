@@ -327,6 +327,10 @@ const NOTES = [
     component_id INTEGER NOT NULL REFERENCES components ON DELETE CASCADE,
     PRIMARY KEY (window_id, component_id)) WITHOUT ROWID`,
   'CREATE INDEX maintenance_components_component ON maintenance_components (component_id)',
+  // Monitors whose alerts people hold until an instant. `muted_by`: the name of the token. A row may be over.
+  `CREATE TABLE mutes (
+    monitor_id INTEGER PRIMARY KEY REFERENCES monitors ON DELETE CASCADE,
+    muted_at INTEGER NOT NULL, muted_until INTEGER NOT NULL, muted_by TEXT NOT NULL)`,
   // Incidents of monitors, and incidents that people create. An incident that people create has
   // a title, and neither a key nor a monitor. Alerts and transitions contain the key. `impact`
   // is the operator's statement about the affected components.
